@@ -1,0 +1,205 @@
+//! What an explanation consists of. The serialized names are a contract (`explain --format json`).
+
+use serde::Serialize;
+use trace::Ns;
+
+/// Why host time was lost. The names are the vocabulary of every output.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Waits for a driver lock that another thread holds.
+    DriverLock,
+    /// Waits for a lock of the framework, not the driver's.
+    ApplicationLock,
+    /// The copy's own time, longer because it goes through the driver's staging buffers.
+    PageableStaging,
+    /// A pageable copy waits for another stream's pageable copy or its kernels.
+    PageableOrder,
+    /// A call that looks asynchronous waits for GPU work issued before it.
+    HiddenSync,
+    /// The program asked to wait.
+    ExplicitSync,
+    /// Freeing, unregistering or unloading waits for the device.
+    ImplicitDeviceSync,
+    /// Launch back-pressure: too many launches pending in the stream.
+    QueueFull,
+    /// Context creation, module or lazy function load, JIT.
+    FirstUse,
+    /// Copying into memory never touched.
+    PageFaults,
+    /// The tracer's own buffer flushes.
+    ProfilerOverhead,
+    /// The thread was not on a CPU.
+    Descheduled,
+    /// More streams than hardware queues.
+    ConnectionAliasing,
+    /// Overlap lost to the copy engines.
+    CopyEngineBusy,
+    /// Overlap lost to depth-first or breadth-first issue order.
+    IssueOrder,
+    /// Several processes share a GPU without MPS.
+    TimeSlicing,
+    /// The honest rest.
+    Unexplained,
+}
+
+/// What a statement rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Evidence {
+    /// The wait and the holder of the lock were seen.
+    Lock,
+    /// The GPU's own or the tracer's own records prove it.
+    Record,
+    /// Inferred from overlap in time.
+    Timing,
+}
+
+/// How sure a statement is; the strongest first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// Nothing else fits.
+    Certain,
+    /// Fits well.
+    Likely,
+    /// Fits, and so does something else.
+    Possible,
+}
+
+/// What holdup says of one trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The trace in numbers.
+    pub trace: Summary,
+    /// Host time in calls longer than the threshold, ns; nested calls count once.
+    pub slow_call_ns: Ns,
+    /// Number of those calls.
+    pub slow_calls: u64,
+    /// The part of `slow_call_ns` with a cause other than unexplained, ns.
+    pub explained_ns: Ns,
+    /// The threshold, ns.
+    pub min_wait_ns: Ns,
+    /// Findings, most time lost first; `unexplained` ones last.
+    pub findings: Vec<Finding>,
+}
+
+/// A trace in numbers.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Format the trace came in: `kineto`, `nsys`, `nvprof`, `holdup`.
+    pub source: String,
+    /// Version of that format, as far as it states one.
+    pub source_version: String,
+    /// The file; filled by whoever read it.
+    pub path: String,
+    /// First start to last end, ns.
+    pub duration_ns: Ns,
+    /// Processes with calls or GPU operations.
+    pub processes: u64,
+    /// Host threads with calls.
+    pub threads: u64,
+    /// Host calls.
+    pub calls: u64,
+    /// GPU operations.
+    pub ops: u64,
+    /// Launches without a GPU operation.
+    pub unmatched_calls: u64,
+    /// GPU operations without a call.
+    pub unmatched_ops: u64,
+    /// Records dropped by the source or unreadable.
+    pub lost_records: u64,
+    /// Whether the input ended early.
+    pub truncated: bool,
+    /// `aligned` or `separate`.
+    pub clock: String,
+    /// Further remarks, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Time lost by one kind of call of one thread to one cause.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// `H1`, `H2` … in order.
+    pub id: String,
+    /// Why.
+    pub cause: Cause,
+    /// Host time lost by the waiter, ns.
+    pub lost_ns: Ns,
+    /// `lost_ns` as a part of the waiter thread's span (first call to last), 0 to 1.
+    pub share: f64,
+    /// Number of calls that lost time.
+    pub count: u64,
+    /// Most time lost in one call, ns.
+    pub max_ns: Ns,
+    /// The thread and call that waited.
+    pub waiter: Party,
+    /// The thread and call it waited for, where there is one.
+    pub holder: Option<Party>,
+    /// Other parties that fit as well; then the confidence is `possible`.
+    pub or: Vec<Party>,
+    /// What this rests on.
+    pub evidence: Evidence,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The evidence in words, with the figures.
+    pub because: String,
+    /// The mechanism in one sentence.
+    pub why: String,
+    /// Where the waiter's calls were made, most time first.
+    #[serde(rename = "where")]
+    pub places: Vec<Place>,
+    /// The longest waits.
+    pub examples: Vec<Example>,
+    /// How to fix it.
+    pub fixes: Vec<Fix>,
+}
+
+/// A thread in a call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Party {
+    /// Process id.
+    pub pid: i64,
+    /// Thread id, as the source gives it.
+    pub tid: i64,
+    /// The thread's name; its id where it has none.
+    pub thread: String,
+    /// The call (`cudaMemcpyAsync`).
+    pub call: String,
+    /// What the call did: `DtoH pageable 67108864 B, stream 7`.
+    pub detail: String,
+    /// Where the calls were made, most time first.
+    #[serde(rename = "where")]
+    pub places: Vec<Place>,
+}
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Place {
+    /// Source file, or library.
+    pub file: String,
+    /// Line from 1; 0 when unknown.
+    pub line: u32,
+    /// Function or operator.
+    pub function: String,
+}
+
+/// One wait.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Example {
+    /// When the waiting call began, ns from the trace's start.
+    pub start_ns: Ns,
+    /// Time it lost to this cause, ns.
+    pub duration_ns: Ns,
+}
+
+/// A remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Fix {
+    /// Its id (`own-stream`).
+    pub id: &'static str,
+    /// What to do.
+    pub text: &'static str,
+    /// When it is safe.
+    pub safety: &'static str,
+}

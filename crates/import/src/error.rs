@@ -1,0 +1,58 @@
+//! Why an input cannot be read: what, where, and what to do.
+
+use std::path::PathBuf;
+
+/// An input that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {problem}", path = path.display())]
+pub struct ImportError {
+    /// The input.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    #[source]
+    pub problem: Problem,
+}
+
+/// What is wrong with an input. Each message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The file system said no.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// No bytes at all.
+    #[error("the file is empty; record or export the trace again")]
+    Empty,
+    /// A directory, a device, a socket.
+    #[error("is {0}, not a file; name the trace file itself")]
+    NotAFile(&'static str),
+    /// Recognised as something that is no trace.
+    #[error("{what}; {what_to_do}")]
+    NotATrace {
+        /// What it is.
+        what: String,
+        /// What to do instead.
+        what_to_do: &'static str,
+    },
+    /// A SQLite file that is damaged or refuses a query.
+    #[error("SQLite: {0}; export the trace again")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A `.holdup` file that cannot be read.
+    #[error("{0}")]
+    Holdup(#[from] trace::FileError),
+    /// Compressed data that cannot be inflated from the start.
+    #[error("damaged gzip data at byte {at}: {reason}; copy or export the trace again")]
+    Gzip {
+        /// Offset of the damage in the compressed file.
+        at: u64,
+        /// What the decoder said.
+        reason: String,
+    },
+    /// JSON that does not parse.
+    #[error("not valid JSON at byte {at}: {reason}; export the trace again")]
+    Json {
+        /// Offset in the (inflated) text.
+        at: u64,
+        /// What is wrong there.
+        reason: &'static str,
+    },
+}

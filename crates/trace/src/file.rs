@@ -1,0 +1,201 @@
+//! The `.holdup` file: one zip archive, its parts stored as they are; `meta.json` and one Parquet
+//! file a table. Unknown tables and columns are ignored, missing ones are empty.
+
+use crate::cell::CellError;
+use crate::*;
+use arrow_schema::ArrowError;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use std::io::{Cursor, Read, Seek, Write};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+
+/// Why a `.holdup` file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file system said no.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// Not a readable zip archive.
+    #[error("not a readable .holdup archive: {0}")]
+    Archive(#[from] ZipError),
+    /// A part is larger than any table can be.
+    #[error("part {0} claims {1} bytes, more than the archive holds")]
+    Oversized(String, u64),
+    /// `meta.json` is missing.
+    #[error("the archive has no meta.json, so it is not a .holdup file")]
+    NoMeta,
+    /// `meta.json` does not parse.
+    #[error("meta.json: {0}")]
+    Meta(#[from] serde_json::Error),
+    /// Written by a later version.
+    #[error("written with schema {0}, this holdup reads up to {SCHEMA_VERSION}; use a newer holdup")]
+    TooNew(u32),
+    /// A table is no readable Parquet.
+    #[error("table {0}: {1}")]
+    Parquet(&'static str, #[source] ParquetError),
+    /// A table does not fit the schema.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// Arrow refused a table.
+    #[error("table {0}: {1}")]
+    Arrow(&'static str, #[source] ArrowError),
+}
+
+/// Calls a macro with every table of the trace, referred-to tables first.
+macro_rules! each_table {
+    ($do:ident) => {
+        $do!(processes Processes);
+        $do!(threads Threads);
+        $do!(devices Devices);
+        $do!(contexts Contexts);
+        $do!(streams Streams);
+        $do!(frames Frames);
+        $do!(stacks Stacks);
+        $do!(ranges Ranges);
+        $do!(calls Calls);
+        $do!(ops Ops);
+        $do!(syncs Syncs);
+        $do!(waits Waits);
+    };
+}
+
+/// Writes `trace` as a `.holdup` archive.
+pub fn write(trace: &Trace, to: impl Write + Seek) -> Result<(), FileError> {
+    let stored =
+        SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
+    let mut archive = zip::ZipWriter::new(to);
+    archive.start_file("meta.json", stored)?;
+    serde_json::to_writer_pretty(&mut archive, &trace.meta)?;
+    macro_rules! write_table {
+        ($field:ident $columns:ident) => {
+            archive.start_file(concat!(stringify!($field), ".parquet"), stored)?;
+            let batch =
+                trace.$field.to_batch(&trace.strings).map_err(|e| FileError::Arrow($columns::NAME, e))?;
+            archive.write_all(&parquet(&batch).map_err(|e| FileError::Parquet($columns::NAME, e))?)?;
+        };
+    }
+    each_table!(write_table);
+    archive.finish()?;
+    Ok(())
+}
+
+fn parquet(batch: &arrow_array::RecordBatch) -> Result<Vec<u8>, ParquetError> {
+    let level = ZstdLevel::try_new(3)?;
+    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
+    writer.write(batch)?;
+    writer.into_inner()
+}
+
+/// Reads a `.holdup` archive and checks that every reference in it holds.
+pub fn read(bytes: impl AsRef<[u8]>) -> Result<Trace, FileError> {
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes.as_ref()))?;
+    let meta = part(&mut archive, "meta.json")?.ok_or(FileError::NoMeta)?;
+    let meta: Meta = serde_json::from_slice(&meta)?;
+    if meta.schema_version > SCHEMA_VERSION {
+        return Err(FileError::TooNew(meta.schema_version));
+    }
+    let mut trace = Trace { meta, ..Trace::default() };
+    macro_rules! read_table {
+        ($field:ident $columns:ident) => {
+            if let Some(part) = part(&mut archive, concat!(stringify!($field), ".parquet"))? {
+                let in_table = |e| FileError::Parquet($columns::NAME, e);
+                let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(part)).map_err(in_table)?;
+                for batch in reader.with_batch_size(1 << 16).build().map_err(in_table)? {
+                    let batch = batch.map_err(|e| FileError::Arrow($columns::NAME, e))?;
+                    trace.$field.append(&batch, &mut trace.strings)?;
+                }
+            }
+        };
+    }
+    each_table!(read_table);
+    check(&trace)?;
+    Ok(trace)
+}
+
+fn part<R: Read + Seek>(archive: &mut zip::ZipArchive<R>, name: &str) -> Result<Option<Vec<u8>>, FileError> {
+    let mut file = match archive.by_name(name) {
+        Ok(file) => file,
+        Err(ZipError::FileNotFound) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let size = file.size();
+    // Parts are stored, so a part that claims more than its share of the archive is a bomb.
+    if size > file.compressed_size() {
+        return Err(FileError::Oversized(name.to_owned(), size));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Every row number in range, every interval the right way round: what the rest of holdup
+/// relies on without asking again.
+fn check(trace: &Trace) -> Result<(), TableError> {
+    macro_rules! refers {
+        ($table:ident . $column:ident -> $target:ident) => {
+            let rows = trace.$target.len();
+            let dangling = trace.$table.$column.iter().position(|id| id.is_some() && id.index() >= rows);
+            if let Some(row) = dangling {
+                let target = trace.$table.$column[row].index();
+                let (column, table) = (stringify!($column), stringify!($target));
+                let problem = CellError::Dangling { column, row, target, table, rows };
+                return Err(TableError { table: stringify!($table), problem });
+            }
+        };
+    }
+    refers!(threads.process -> processes);
+    refers!(contexts.process -> processes);
+    refers!(contexts.device -> devices);
+    refers!(streams.context -> contexts);
+    refers!(calls.thread -> threads);
+    refers!(calls.stack -> stacks);
+    refers!(calls.range -> ranges);
+    refers!(ops.stream -> streams);
+    refers!(ops.call -> calls);
+    refers!(syncs.process -> processes);
+    refers!(syncs.stream -> streams);
+    refers!(syncs.call -> calls);
+    refers!(waits.thread -> threads);
+    refers!(waits.call -> calls);
+    refers!(waits.holder -> threads);
+    refers!(waits.holder_call -> calls);
+    refers!(ranges.thread -> threads);
+    refers!(ranges.stack -> stacks);
+    refers!(stacks.frame -> frames);
+    for (row, caller) in trace.stacks.caller.iter().enumerate() {
+        if caller.is_some() && caller.index() >= row {
+            let problem = CellError::Dangling {
+                column: "caller",
+                row,
+                target: caller.index(),
+                table: "the rows before it",
+                rows: row,
+            };
+            return Err(TableError { table: "stacks", problem });
+        }
+    }
+    intervals("calls", &trace.calls.start, &trace.calls.end)?;
+    intervals("ops", &trace.ops.start, &trace.ops.end)?;
+    intervals("syncs", &trace.syncs.start, &trace.syncs.end)?;
+    intervals("waits", &trace.waits.start, &trace.waits.end)?;
+    intervals("ranges", &trace.ranges.start, &trace.ranges.end)
+}
+
+/// Ends not before starts, and lengths that fit an `i64` whatever is subtracted later.
+fn intervals(table: &'static str, start: &[Ns], end: &[Ns]) -> Result<(), TableError> {
+    const FAR: Ns = 1 << 62;
+    let fits = |(start, end): (&Ns, &Ns)| start <= end && *start >= -FAR / 2 && *end < FAR / 2;
+    match start.iter().zip(end).position(|pair| !fits(pair)) {
+        None => Ok(()),
+        Some(row) => {
+            let problem = CellError::Interval { row, start: start[row], end: end[row] };
+            Err(TableError { table, problem })
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The closed vocabularies of the tables. In a `.holdup` file each value is its name as text; a
+//! name this version does not know reads as `Unknown`.
+
+/// Declares an enum whose values have a stable name in files and listings.
+macro_rules! kinds {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+        pub enum $name {
+            /// Not stated by the source, or a value this version does not know.
+            #[default]
+            Unknown,
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            /// Every value, `Unknown` first.
+            pub const ALL: &'static [$name] = &[$name::Unknown, $($name::$variant,)+];
+
+            /// The value's name in files and listings.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $name::Unknown => "unknown",
+                    $($name::$variant => $text,)+
+                }
+            }
+
+            /// The value of that name, `Unknown` for any other text.
+            pub fn from_name(name: &str) -> $name {
+                match name {
+                    $($text => $name::$variant,)+
+                    _ => $name::Unknown,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Which library a host call belongs to.
+    Api {
+        /// The CUDA runtime (`cuda…`).
+        Runtime = "runtime",
+        /// The CUDA driver (`cu…`).
+        Driver = "driver",
+        /// AMD's HIP runtime (`hip…`).
+        Hip = "hip",
+        /// The operating system's runtime library (`pthread_…`, `futex` …), as Nsight Systems traces it.
+        Os = "os",
+        /// A library above CUDA (cuBLAS, cuDNN …).
+        Library = "library",
+    }
+}
+
+kinds! {
+    /// What a GPU operation does.
+    OpKind {
+        /// A kernel.
+        Kernel = "kernel",
+        /// A memory copy.
+        Copy = "memcpy",
+        /// A memory fill.
+        Memset = "memset",
+    }
+}
+
+kinds! {
+    /// Direction of a copy, in CUPTI's words.
+    CopyKind {
+        /// Host to device.
+        HtoD = "HtoD",
+        /// Device to host.
+        DtoH = "DtoH",
+        /// Host to array.
+        HtoA = "HtoA",
+        /// Array to host.
+        AtoH = "AtoH",
+        /// Array to array.
+        AtoA = "AtoA",
+        /// Array to device.
+        AtoD = "AtoD",
+        /// Device to array.
+        DtoA = "DtoA",
+        /// Within a device.
+        DtoD = "DtoD",
+        /// Host to host.
+        HtoH = "HtoH",
+        /// Between devices.
+        PtoP = "PtoP",
+        /// Unified memory migrated to the device.
+        UnifiedHtoD = "unified HtoD",
+        /// Unified memory migrated to the host.
+        UnifiedDtoH = "unified DtoH",
+        /// Unified memory migrated between devices.
+        UnifiedDtoD = "unified DtoD",
+    }
+}
+
+impl CopyKind {
+    /// Whether the copy ends in host memory.
+    pub fn to_host(self) -> bool {
+        matches!(self, CopyKind::DtoH | CopyKind::AtoH)
+    }
+
+    /// Whether the copy starts in host memory and ends on a device.
+    pub fn to_device(self) -> bool {
+        matches!(self, CopyKind::HtoD | CopyKind::HtoA)
+    }
+}
+
+kinds! {
+    /// Kind of memory at one end of a copy, in CUPTI's words.
+    MemoryKind {
+        /// Ordinary host memory: the driver stages copies through pinned buffers of its own.
+        Pageable = "pageable",
+        /// Page-locked host memory.
+        Pinned = "pinned",
+        /// Device memory.
+        Device = "device",
+        /// A CUDA array.
+        Array = "array",
+        /// Unified memory.
+        Managed = "managed",
+        /// A `__device__` variable.
+        DeviceStatic = "device static",
+        /// A `__managed__` variable.
+        ManagedStatic = "managed static",
+    }
+}
+
+kinds! {
+    /// What a synchronization waits for.
+    SyncKind {
+        /// The host waits for an event.
+        Event = "event",
+        /// A stream waits for an event; the host does not.
+        StreamWaitEvent = "stream wait event",
+        /// The host waits for a stream.
+        Stream = "stream",
+        /// The host waits for a whole context.
+        Context = "context",
+    }
+}
+
+kinds! {
+    /// Who marked a range of host time.
+    RangeKind {
+        /// An operator of a framework (`aten::copy_`).
+        Operator = "operator",
+        /// A range the user named (`record_function`, NVTX).
+        User = "user",
+        /// A Python function.
+        Python = "python",
+        /// The tracer's own work: buffer requests and flushes.
+        Overhead = "overhead",
+    }
+}
+
+kinds! {
+    /// Kind of a lock.
+    LockKind {
+        /// `pthread_mutex_t`.
+        Mutex = "mutex",
+        /// `pthread_rwlock_t`.
+        RwLock = "rwlock",
+        /// `pthread_spinlock_t`.
+        Spin = "spin",
+        /// `pthread_cond_t`.
+        Condition = "condition",
+        /// `sem_t`.
+        Semaphore = "semaphore",
+    }
+}
+
+kinds! {
+    /// How a lock is taken.
+    LockMode {
+        /// Alone.
+        Exclusive = "exclusive",
+        /// With other readers.
+        Shared = "shared",
+    }
+}

@@ -1,0 +1,158 @@
+//! What a trace says of itself.
+
+use crate::{Ns, SCHEMA_VERSION};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Who made a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Recorded or built by holdup.
+    #[default]
+    Holdup,
+    /// PyTorch's profiler, or another user of Kineto.
+    Kineto,
+    /// Nsight Systems.
+    Nsys,
+    /// nvprof or the Visual Profiler.
+    Nvprof,
+    /// A value this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+impl Source {
+    /// The format's name in listings.
+    pub fn title(self) -> &'static str {
+        match self {
+            Source::Holdup => "holdup",
+            Source::Kineto => "Kineto",
+            Source::Nsys => "Nsight Systems",
+            Source::Nvprof => "nvprof",
+            Source::Other => "unknown source",
+        }
+    }
+
+    /// The format's name in JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            Source::Holdup => "holdup",
+            Source::Kineto => "kineto",
+            Source::Nsys => "nsys",
+            Source::Nvprof => "nvprof",
+            Source::Other => "other",
+        }
+    }
+}
+
+/// Whether host and GPU times can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// One clock: comparisons across host and GPU hold.
+    #[default]
+    Aligned,
+    /// GPU times are on a clock that does not fit the host's: statements across the two are
+    /// refused.
+    Separate,
+}
+
+impl Clock {
+    /// The name in JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            Clock::Aligned => "aligned",
+            Clock::Separate => "separate",
+        }
+    }
+}
+
+/// What a trace lost. Silence about loss would be a lie.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lost {
+    /// Calls that must have caused GPU work (launches, copies) but have none in the trace.
+    pub unmatched_calls: u64,
+    /// GPU operations whose call is not in the trace.
+    pub unmatched_ops: u64,
+    /// Records the source dropped or that could not be read.
+    pub records: u64,
+    /// Why records could not be read, with counts; sums to at most `records`.
+    pub reasons: BTreeMap<String, u64>,
+    /// Input ended before its own end.
+    pub truncated: bool,
+}
+
+/// What a trace says of itself; `meta.json` in a `.holdup` file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Meta {
+    /// Schema of the tables.
+    pub schema_version: u32,
+    /// Who made the trace.
+    pub source: Source,
+    /// Version of the source's format, as it states it.
+    pub source_version: String,
+    /// The traced command.
+    pub command: String,
+    /// The machine it ran on.
+    pub host: String,
+    /// GPU driver version.
+    pub driver: String,
+    /// CUDA runtime version.
+    pub runtime: String,
+    /// The trace's time 0 as nanoseconds since the Unix epoch, if known.
+    pub epoch_unix_ns: Option<Ns>,
+    /// Whether host and GPU times can be compared.
+    pub clock: Clock,
+    /// What was lost.
+    pub lost: Lost,
+    /// Records left out on purpose because no table holds them (flows, counters …), with counts.
+    pub left_out: BTreeMap<String, u64>,
+    /// Anything else a reader must know, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Default for Meta {
+    fn default() -> Self {
+        Meta {
+            schema_version: SCHEMA_VERSION,
+            source: Source::default(),
+            source_version: String::new(),
+            command: String::new(),
+            host: String::new(),
+            driver: String::new(),
+            runtime: String::new(),
+            epoch_unix_ns: None,
+            clock: Clock::default(),
+            lost: Lost::default(),
+            left_out: BTreeMap::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Lost {
+    /// Counts one record that could not be read.
+    pub fn record(&mut self, reason: &str) {
+        self.records(reason, 1);
+    }
+
+    /// Counts `count` records that could not be read.
+    pub fn records(&mut self, reason: &str, count: u64) {
+        if count > 0 {
+            self.records += count;
+            *self.reasons.entry(reason.to_owned()).or_default() += count;
+        }
+    }
+}
+
+impl Meta {
+    /// Counts `count` records that are left out on purpose.
+    pub fn leave_out(&mut self, what: &str, count: u64) {
+        if count > 0 {
+            *self.left_out.entry(what.to_owned()).or_default() += count;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Choosing a part of a trace.
+
+use crate::{Ns, Sym, ThreadId, Trace};
+
+/// Which events to look at: all conditions must hold; none given selects everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only events that end after this time, ns.
+    pub from: Option<Ns>,
+    /// Only events that start before this time, ns.
+    pub to: Option<Ns>,
+    /// Only this thread: its id or a part of its name.
+    pub thread: Option<String>,
+    /// Only events whose name contains this, whatever the case.
+    pub name: Option<String>,
+}
+
+/// A [`Selection`] made ready for one trace.
+pub struct Selected {
+    from: Ns,
+    to: Ns,
+    threads: Option<Vec<bool>>,
+    names: Option<Vec<bool>>,
+}
+
+impl Selection {
+    /// Resolves threads and names once, so that testing an event is a few comparisons.
+    pub fn of(&self, trace: &Trace) -> Selected {
+        Selected {
+            from: self.from.unwrap_or(Ns::MIN),
+            to: self.to.unwrap_or(Ns::MAX),
+            threads: self.thread.as_ref().map(|wanted| {
+                let named = |thread: ThreadId| {
+                    let row = trace.threads.row(thread);
+                    row.tid.to_string() == *wanted || contains(trace.text(row.name), wanted)
+                };
+                trace.threads.ids().map(named).collect()
+            }),
+            names: self
+                .name
+                .as_ref()
+                .map(|wanted| trace.strings.iter().map(|(_, text)| contains(text, wanted)).collect()),
+        }
+    }
+}
+
+impl Selected {
+    /// Whether an event in `[start, end)` lies at least partly in the chosen time.
+    pub fn time(&self, start: Ns, end: Ns) -> bool {
+        end > self.from && start < self.to || start == end && start == self.from
+    }
+
+    /// Whether the thread is chosen; events without a thread are only chosen by "every thread".
+    pub fn thread(&self, thread: ThreadId) -> bool {
+        match &self.threads {
+            None => true,
+            Some(chosen) => thread.some().is_some_and(|thread| chosen[thread.index()]),
+        }
+    }
+
+    /// Whether the name is chosen.
+    pub fn name(&self, name: Sym) -> bool {
+        self.names.as_ref().is_none_or(|chosen| chosen[name.index()])
+    }
+}
+
+fn contains(text: &str, wanted: &str) -> bool {
+    !wanted.is_empty() && text.to_ascii_lowercase().contains(&wanted.to_ascii_lowercase())
+}

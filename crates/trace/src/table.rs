@@ -1,0 +1,146 @@
+//! Tables as structures of arrays, declared once: the columns, the row, and how both travel to
+//! and from Arrow.
+
+use crate::CellError;
+
+/// A table in a file that does not fit its schema.
+#[derive(Debug, thiserror::Error)]
+#[error("table {table}: {problem}")]
+pub struct TableError {
+    /// The table.
+    pub table: &'static str,
+    /// What is wrong with it.
+    #[source]
+    pub problem: CellError,
+}
+
+/// Declares a table: `name` in files, a row type, and a columns type with one `Vec` a column.
+macro_rules! table {
+    (
+        $(#[$doc:meta])*
+        $name:literal $row:ident $columns:ident $id:ident
+        { $($(#[$column_doc:meta])* $column:ident: $cell:ty,)+ }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $row { $($(#[$column_doc])* pub $column: $cell,)+ }
+
+        impl Default for $row {
+            fn default() -> Self {
+                $row { $($column: <$cell as $crate::cell::Cell>::MISSING,)+ }
+            }
+        }
+
+        #[doc = concat!("The table of [`", stringify!($row), "`] rows, one vector a column.")]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $columns { $($(#[$column_doc])* pub $column: Vec<$cell>,)+ }
+
+        impl $columns {
+            /// The table's name in a `.holdup` file.
+            pub const NAME: &'static str = $name;
+
+            /// Number of rows.
+            pub fn len(&self) -> usize {
+                [$(self.$column.len(),)+][0]
+            }
+
+            /// Whether the table has no rows.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Appends a row and returns its number.
+            pub fn push(&mut self, row: $row) -> $id {
+                let id = $id::new(self.len());
+                $(self.$column.push(row.$column);)+
+                id
+            }
+
+            /// The row of that number.
+            ///
+            /// # Panics
+            /// When there is no such row.
+            pub fn row(&self, id: $id) -> $row {
+                let at = id.index();
+                $row { $($column: self.$column[at],)+ }
+            }
+
+            /// All row numbers, in order.
+            pub fn ids(&self) -> impl DoubleEndedIterator<Item = $id> + ExactSizeIterator + use<> {
+                (0..self.len() as u32).map($id)
+            }
+
+            pub(crate) fn to_batch(
+                &self,
+                strings: &$crate::Strings,
+            ) -> Result<arrow_array::RecordBatch, arrow_schema::ArrowError> {
+                arrow_array::RecordBatch::try_from_iter_with_nullable([
+                    $((stringify!($column), $crate::cell::Cell::to_arrow(&self.$column, strings), true),)+
+                ])
+            }
+
+            pub(crate) fn append(
+                &mut self,
+                batch: &arrow_array::RecordBatch,
+                strings: &mut $crate::Strings,
+            ) -> Result<(), $crate::TableError> {
+                let rows = batch.num_rows();
+                $($crate::cell::append(batch, stringify!($column), rows, &mut self.$column, strings)
+                    .map_err(|problem| $crate::TableError { table: $name, problem })?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Declares a typed row number; `NONE` stands for "no row" and is null in files.
+macro_rules! row_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// No row.
+            pub const NONE: $name = $name(u32::MAX);
+
+            /// The row at `index`.
+            ///
+            /// # Panics
+            /// Past 2³² − 2 rows.
+            pub fn new(index: usize) -> $name {
+                match u32::try_from(index) {
+                    Ok(index) if index != u32::MAX => $name(index),
+                    _ => panic!("a table holds at most 2^32 - 1 rows"),
+                }
+            }
+
+            /// Position of the row in its table's columns.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// Whether this is a row at all.
+            pub fn is_some(self) -> bool {
+                self != $name::NONE
+            }
+
+            /// Whether this is no row.
+            pub fn is_none(self) -> bool {
+                self == $name::NONE
+            }
+
+            /// The row number, or `None` for [`Self::NONE`].
+            pub fn some(self) -> Option<$name> {
+                self.is_some().then_some(self)
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name::NONE
+            }
+        }
+    };
+}
+pub(crate) use {row_id, table};
