@@ -48,24 +48,41 @@ impl Strings {
     /// # Panics
     /// After 2³² − 1 distinct strings.
     pub fn intern(&mut self, text: &str) -> Sym {
-        let hash = self.hasher.hash_one(text);
-        let (all, ends) = (&self.text, &self.ends);
-        if let Some(&at) = self.table.find(hash, |&at| slice(all, ends, at) == text) {
-            return Sym(at);
+        match self.find(text.as_bytes()) {
+            Some(sym) => sym,
+            None => self.add(text),
         }
-        let at = u32::try_from(ends.len()).expect("fewer than 2^32 distinct strings");
+    }
+
+    /// The symbol of `bytes` read as UTF-8, each invalid sequence replaced by U+FFFD.
+    ///
+    /// Cheaper than validating first: bytes that are known already are known to be valid.
+    pub fn intern_bytes(&mut self, bytes: &[u8]) -> Sym {
+        match self.find(bytes) {
+            Some(sym) => sym,
+            None => self.intern(&String::from_utf8_lossy(bytes)),
+        }
+    }
+
+    fn find(&self, bytes: &[u8]) -> Option<Sym> {
+        let hash = self.hasher.hash_one(bytes);
+        let same = |&at: &u32| slice(&self.text, &self.ends, at).as_bytes() == bytes;
+        self.table.find(hash, same).map(|&at| Sym(at))
+    }
+
+    fn add(&mut self, text: &str) -> Sym {
+        let hash = self.hasher.hash_one(text.as_bytes());
+        let at = u32::try_from(self.ends.len()).expect("fewer than 2^32 distinct strings");
         self.text.push_str(text);
         self.ends.push(self.text.len());
         let (all, ends, hasher) = (&self.text, &self.ends, &self.hasher);
-        self.table.insert_unique(hash, at, |&other| hasher.hash_one(slice(all, ends, other)));
+        self.table.insert_unique(hash, at, |&other| hasher.hash_one(slice(all, ends, other).as_bytes()));
         Sym(at)
     }
 
     /// The symbol of `text` if it is known.
     pub fn get(&self, text: &str) -> Option<Sym> {
-        let hash = self.hasher.hash_one(text);
-        let found = self.table.find(hash, |&at| slice(&self.text, &self.ends, at) == text);
-        found.map(|&at| Sym(at))
+        self.find(text.as_bytes())
     }
 
     /// The text of a symbol of this interner.

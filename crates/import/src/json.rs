@@ -1,0 +1,403 @@
+//! A pull scanner for the JSON that profilers write.
+//!
+//! Why not serde_json: traces hold `NaN` and `Infinity`, absolute times need every digit (an
+//! `f64` of microseconds since 1970 is a quarter of a microsecond coarse), a truncated file must
+//! be read as far as it goes, and a block cut out of the middle of a file must be scanned alone.
+//! It checks what it must to find the ends of values, and accepts some JSON that is not quite.
+
+use memchr::{memchr, memchr2};
+
+/// Why the scanner cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stop {
+    /// The text ends inside a value.
+    End,
+    /// The byte there cannot be.
+    Bad,
+}
+
+/// The text of a string between its quotes, escapes and all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Raw<'a> {
+    /// Bytes between the quotes.
+    pub bytes: &'a [u8],
+    /// Whether they hold a backslash.
+    pub escaped: bool,
+}
+
+/// A value that is no object and no array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scalar<'a> {
+    /// A string.
+    Text(Raw<'a>),
+    /// A number, `true`, `false`, `null`, `NaN` …, as written.
+    Word(&'a [u8]),
+}
+
+/// A position in a text.
+#[derive(Clone)]
+pub(crate) struct Scanner<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub fn new(text: &'a [u8]) -> Self {
+        Scanner { text, at: 0 }
+    }
+
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Continues at byte `at`.
+    pub fn jump(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    /// The next byte that is no white space, left in place.
+    #[inline]
+    pub fn peek(&mut self) -> Result<u8, Stop> {
+        while let Some(&byte) = self.text.get(self.at) {
+            if byte > b' ' || !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Ok(byte);
+            }
+            self.at += 1;
+        }
+        Err(Stop::End)
+    }
+
+    /// Takes `byte` if it comes next.
+    #[inline]
+    pub fn take(&mut self, byte: u8) -> Result<bool, Stop> {
+        let found = self.peek()? == byte;
+        self.at += found as usize;
+        Ok(found)
+    }
+
+    #[inline]
+    pub fn expect(&mut self, byte: u8) -> Result<(), Stop> {
+        if self.take(byte)? { Ok(()) } else { Err(Stop::Bad) }
+    }
+
+    /// The next key of an object whose `{` was taken, with its `:`; `None` takes the `}`.
+    /// `first` says whether no key was read yet.
+    #[inline]
+    pub fn key(&mut self, first: &mut bool) -> Result<Option<&'a [u8]>, Stop> {
+        match self.peek()? {
+            b'}' => {
+                self.at += 1;
+                return Ok(None);
+            }
+            b',' if !*first => self.at += 1,
+            _ if *first => {}
+            _ => return Err(Stop::Bad),
+        }
+        *first = false;
+        // A comma before the closing brace: not JSON, but written by some.
+        if self.take(b'}')? {
+            return Ok(None);
+        }
+        let key = self.string()?;
+        self.expect(b':')?;
+        Ok(Some(key.bytes))
+    }
+
+    /// Whether an array whose `[` was taken has another element; `false` takes the `]`.
+    pub fn element(&mut self, first: &mut bool) -> Result<bool, Stop> {
+        match self.peek()? {
+            b']' => {
+                self.at += 1;
+                return Ok(false);
+            }
+            b',' if !*first => self.at += 1,
+            _ if *first => {}
+            _ => return Err(Stop::Bad),
+        }
+        *first = false;
+        Ok(!self.take(b']')?)
+    }
+
+    /// A string.
+    #[inline]
+    pub fn string(&mut self) -> Result<Raw<'a>, Stop> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            let rest = &self.text[self.at..];
+            let found = memchr2(b'"', b'\\', rest).ok_or(Stop::End)?;
+            self.at += found + 1;
+            if rest[found] == b'"' {
+                return Ok(Raw { bytes: &self.text[start..self.at - 1], escaped });
+            }
+            escaped = true;
+            if self.at >= self.text.len() {
+                return Err(Stop::End);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// A string, number or word.
+    #[inline]
+    pub fn scalar(&mut self) -> Result<Scalar<'a>, Stop> {
+        if self.peek()? == b'"' {
+            return self.string().map(Scalar::Text);
+        }
+        let start = self.at;
+        let rest = &self.text[start..];
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+        let length = rest.iter().position(|byte| !is_word(byte)).ok_or(Stop::End)?;
+        if length == 0 {
+            return Err(Stop::Bad);
+        }
+        self.at += length;
+        Ok(Scalar::Word(&rest[..length]))
+    }
+
+    /// A scalar, or `None` after skipping an object or array.
+    #[inline]
+    pub fn scalar_or_skip(&mut self) -> Result<Option<Scalar<'a>>, Stop> {
+        match self.peek()? {
+            b'{' | b'[' => self.skip().map(|()| None),
+            _ => self.scalar().map(Some),
+        }
+    }
+
+    /// Passes over any value.
+    pub fn skip(&mut self) -> Result<(), Stop> {
+        // Depth counts without recursion: hostile nesting must not end the stack.
+        let mut depth = 0usize;
+        loop {
+            match self.peek()? {
+                b'{' | b'[' => {
+                    self.at += 1;
+                    depth += 1;
+                    continue;
+                }
+                b'}' | b']' if depth > 0 => {
+                    self.at += 1;
+                    depth -= 1;
+                }
+                b',' | b':' if depth > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => {
+                    self.scalar()?;
+                }
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Moves to the next `{` that starts a value after a comma, as events do; `false` at the end.
+    pub fn resync(&mut self) -> bool {
+        while let Some(found) = memchr(b'{', &self.text[self.at..]) {
+            let brace = self.at + found;
+            if is_event_start(self.text, brace) {
+                self.at = brace;
+                return true;
+            }
+            self.at = brace + 1;
+        }
+        self.at = self.text.len();
+        false
+    }
+}
+
+/// Whether the `{` at `brace` looks like the start of another event of an array: it follows `},`
+/// and holds a key. It may still lie inside a string; whoever cuts there must check.
+pub(crate) fn is_event_start(text: &[u8], brace: usize) -> bool {
+    let mut before = text[..brace].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
+    let mut after = text[brace + 1..].iter().filter(|byte| !byte.is_ascii_whitespace());
+    before.next() == Some(&b',') && before.next() == Some(&b'}') && after.next() == Some(&b'"')
+}
+
+impl<'a> Scalar<'a> {
+    /// The bytes of a word or of a string without escapes: what numbers are written as.
+    fn digits(self) -> &'a [u8] {
+        match self {
+            Scalar::Text(raw) => raw.bytes,
+            Scalar::Word(word) => word,
+        }
+    }
+
+    /// An integer, also where it stands in quotes or has a fraction.
+    pub fn integer(self) -> Option<i64> {
+        decimal(self.digits(), 0)
+    }
+
+    /// Microseconds as nanoseconds, exact to the nanosecond.
+    pub fn microseconds(self) -> Option<i64> {
+        decimal(self.digits(), 3)
+    }
+}
+
+/// `text` × 10^`shift` as an integer, toward zero; `None` when it is no number or does not fit
+/// well within an `i64`.
+fn decimal(text: &[u8], shift: u32) -> Option<i64> {
+    const LIMIT: i64 = 1 << 61;
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let mut value: i64 = 0;
+    let mut seen = false;
+    // Digits still to come after the point; `None` before the point.
+    let mut places: Option<u32> = None;
+    for &byte in digits {
+        match byte {
+            b'0'..=b'9' => {
+                seen = true;
+                match &mut places {
+                    Some(0) => continue,
+                    Some(left) => *left -= 1,
+                    None => {}
+                }
+                value = value.checked_mul(10)?.checked_add((byte - b'0') as i64)?;
+            }
+            b'.' if places.is_none() => places = Some(shift),
+            b'e' | b'E' if seen => return scientific(text, shift, LIMIT),
+            _ => return None,
+        }
+    }
+    if !seen {
+        return None;
+    }
+    let value = value.checked_mul(10i64.pow(places.unwrap_or(shift)))?;
+    (value < LIMIT).then_some(if negative { -value } else { value })
+}
+
+fn scientific(text: &[u8], shift: u32, limit: i64) -> Option<i64> {
+    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let value = value * 10f64.powi(shift as i32);
+    (value.abs() < limit as f64).then_some(value as i64)
+}
+
+impl Raw<'_> {
+    /// The string's text in `scratch`, escapes resolved, anything invalid as U+FFFD.
+    pub fn unescape<'s>(&self, scratch: &'s mut String) -> &'s str {
+        scratch.clear();
+        let mut rest = self.bytes;
+        while let Some(at) = memchr(b'\\', rest) {
+            scratch.push_str(&String::from_utf8_lossy(&rest[..at]));
+            rest = &rest[at + 1..];
+            let Some((&escape, after)) = rest.split_first() else { break };
+            rest = after;
+            match escape {
+                b'n' => scratch.push('\n'),
+                b't' => scratch.push('\t'),
+                b'r' => scratch.push('\r'),
+                b'b' => scratch.push('\u{8}'),
+                b'f' => scratch.push('\u{c}'),
+                b'u' => rest = unescape_unicode(rest, scratch),
+                // Windows paths reach traces unescaped: keep the backslash of an unknown escape.
+                b'"' | b'\\' | b'/' => scratch.push(escape as char),
+                _ => {
+                    scratch.push('\\');
+                    rest = &self.bytes[self.bytes.len() - rest.len() - 1..];
+                    let next = memchr(b'\\', rest).unwrap_or(rest.len());
+                    scratch.push_str(&String::from_utf8_lossy(&rest[..next]));
+                    rest = &rest[next..];
+                }
+            }
+        }
+        scratch.push_str(&String::from_utf8_lossy(rest));
+        scratch
+    }
+}
+
+/// Appends the character of a `\u` escape, a surrogate pair included; returns what follows it.
+fn unescape_unicode<'a>(rest: &'a [u8], to: &mut String) -> &'a [u8] {
+    let unit = |text: &[u8]| {
+        let digits = std::str::from_utf8(text.get(..4)?).ok()?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let Some(first) = unit(rest) else {
+        to.push(char::REPLACEMENT_CHARACTER);
+        return rest;
+    };
+    let after = &rest[4..];
+    let second = after.strip_prefix(b"\\u").and_then(unit);
+    let mut decoded = char::decode_utf16([first].into_iter().chain(second));
+    match decoded.next() {
+        Some(Ok(character)) => {
+            to.push(character);
+            if character.len_utf16() == 2 { &after[6..] } else { after }
+        }
+        _ => {
+            to.push(char::REPLACEMENT_CHARACTER);
+            after
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn microseconds_keep_every_digit() {
+        let ns = |text: &str| Scalar::Word(text.as_bytes()).microseconds();
+        assert_eq!(ns("4363758915460.832"), Some(4_363_758_915_460_832));
+        assert_eq!(ns("1661938466265032"), Some(1_661_938_466_265_032_000));
+        assert_eq!(ns("40.3949"), Some(40_394));
+        assert_eq!(ns("-0.5"), Some(-500));
+        assert_eq!(ns("1e3"), Some(1_000_000));
+        assert_eq!(ns("7."), Some(7_000));
+        for bad in ["NaN", "", "-", ".", "1.2.3", "99999999999999999999", "1e99", "null"] {
+            assert_eq!(ns(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn skips_hostile_nesting_without_recursion() {
+        let deep = "[".repeat(1 << 20);
+        assert_eq!(Scanner::new(deep.as_bytes()).skip(), Err(Stop::End));
+    }
+
+    #[test]
+    fn words_that_json_lacks_are_scalars() {
+        let mut scanner = Scanner::new(b" [NaN, -Infinity, 1] ");
+        assert_eq!(scanner.skip(), Ok(()));
+        assert_eq!(scanner.at(), 20);
+    }
+
+    proptest! {
+        /// On JSON that serde_json writes, strings come out the same and values end where they end.
+        #[test]
+        fn agrees_with_serde_json(text in ".*", number in any::<i64>(), pretty in any::<bool>()) {
+            let value = serde_json::json!({ "text": text, "list": [number, { "deep": [text] }], "n": null });
+            let written = if pretty {
+                serde_json::to_string_pretty(&value).unwrap()
+            } else {
+                value.to_string()
+            };
+            let padded = format!("{written} ");
+            let mut scanner = Scanner::new(padded.as_bytes());
+            prop_assert_eq!(scanner.skip(), Ok(()));
+            prop_assert_eq!(scanner.at(), written.len());
+
+            let quoted = serde_json::to_string(&text).unwrap();
+            let raw = Scanner::new(quoted.as_bytes()).string().unwrap();
+            prop_assert_eq!(raw.unescape(&mut String::new()), text);
+        }
+
+        /// No input makes the scanner panic or run backwards.
+        #[test]
+        fn survives_anything(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let mut scanner = Scanner::new(&bytes);
+            let _ = scanner.skip();
+            let at = scanner.at();
+            scanner.resync();
+            prop_assert!(scanner.at() >= at);
+            Raw { bytes: &bytes, escaped: true }.unescape(&mut String::new());
+        }
+    }
+}

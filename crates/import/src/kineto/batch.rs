@@ -1,0 +1,344 @@
+//! What one block of events holds, with numbering of its own: blocks are scanned on several
+//! threads and merged in order ([`super::merge`]).
+
+use super::event::{Args, Event};
+use crate::json::{Raw, Scanner, Stop};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use trace::{Api, CopyKind, MemoryKind, Ns, Op, OpKind, RangeKind, Strings, Sym, SyncKind};
+
+/// How the scan of a block ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// After an event: the next block goes on.
+    Clean,
+    /// Inside the event that starts there.
+    Inside(usize),
+    /// After the `]` of the event array.
+    Array(usize),
+    /// At a byte that no event can start with, and none after it does.
+    Bad(usize),
+}
+
+/// A host call or a marked range before its block is merged.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub start: Ns,
+    pub end: Ns,
+    /// Position in [`Batch::threads`].
+    pub thread: u32,
+    pub name: Sym,
+    /// External id that links calls to operators; 0 for none.
+    pub external: i64,
+}
+
+/// A call before its block is merged.
+#[derive(Clone, Copy)]
+pub(super) struct Called {
+    pub span: Span,
+    pub api: Api,
+    pub correlation: i64,
+}
+
+/// A range before its block is merged.
+#[derive(Clone, Copy)]
+pub(super) struct Marked {
+    pub span: Span,
+    pub kind: RangeKind,
+    /// The `Call stack` text, empty for none.
+    pub stack: Sym,
+}
+
+/// A stream as an event states it: device, context, stream.
+pub(super) type StreamKey = (i64, i64, i64);
+
+/// A synchronization before its block is merged.
+#[derive(Clone, Copy)]
+pub(super) struct Synced {
+    pub start: Ns,
+    pub end: Ns,
+    pub kind: SyncKind,
+    /// Position in [`Batch::streams`].
+    pub stream: u32,
+    pub event: i64,
+    pub correlation: i64,
+}
+
+/// A name that metadata gives to a process or thread.
+pub(super) enum Label {
+    Process(i64, Sym),
+    Thread(i64, i64, Sym),
+}
+
+/// The events of a block.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub strings: Strings,
+    pub threads: Keys<(i64, i64)>,
+    pub streams: Keys<StreamKey>,
+    pub calls: Vec<Called>,
+    pub ranges: Vec<Marked>,
+    /// GPU operations; `stream` is filled when merged.
+    pub ops: Vec<(u32, Op)>,
+    pub syncs: Vec<Synced>,
+    pub labels: Vec<Label>,
+    pub left_out: BTreeMap<&'static str, u64>,
+    pub lost: BTreeMap<&'static str, u64>,
+    scratch: String,
+}
+
+/// Distinct keys, numbered as they come; the last one is found without a look-up.
+#[derive(Default)]
+pub(super) struct Keys<K> {
+    pub keys: Vec<K>,
+    index: FxHashMap<K, u32>,
+    last: u32,
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Keys<K> {
+    /// The number of `key`, given now if it is new.
+    pub fn number(&mut self, key: K) -> u32 {
+        if self.keys.get(self.last as usize) == Some(&key) {
+            return self.last;
+        }
+        let keys = &mut self.keys;
+        self.last = *self.index.entry(key).or_insert_with(|| {
+            keys.push(key);
+            keys.len() as u32 - 1
+        });
+        self.last
+    }
+}
+
+/// Why an event is no row of any table.
+enum Skip {
+    /// No table is for it.
+    LeftOut(&'static str),
+    /// A table is for it, but it lacks what the table needs.
+    Lost(&'static str),
+}
+
+const NO_TIME: Skip = Skip::Lost("event without readable time");
+const NO_THREAD: Skip = Skip::Lost("host event without thread");
+
+impl Batch {
+    /// Scans events until the block ends, the array ends, or nothing more can be made of it.
+    pub fn scan(&mut self, text: &[u8]) -> End {
+        let mut scanner = Scanner::new(text);
+        loop {
+            let start = match self.next_event(&mut scanner) {
+                Ok(Some(start)) => start,
+                Ok(None) => return End::Array(scanner.at()),
+                Err(Stop::End) => return End::Clean,
+                Err(Stop::Bad) => scanner.at(),
+            };
+            let mut event = scanner.clone();
+            match Event::scan(&mut event) {
+                Ok(read) => {
+                    scanner = event;
+                    self.event(&read);
+                }
+                Err(Stop::End) => return End::Inside(start),
+                Err(Stop::Bad) => {
+                    // Go on with the next event that starts like one.
+                    scanner.jump(event.at().max(start + 1));
+                    if !scanner.resync() {
+                        return End::Bad(start);
+                    }
+                    self.lose("malformed event");
+                }
+            }
+        }
+    }
+
+    /// Moves to the next event's `{`; `None` after the array's `]`.
+    fn next_event(&self, scanner: &mut Scanner<'_>) -> Result<Option<usize>, Stop> {
+        loop {
+            match scanner.peek()? {
+                b',' => scanner.jump(scanner.at() + 1),
+                b'{' => return Ok(Some(scanner.at())),
+                b']' => {
+                    scanner.jump(scanner.at() + 1);
+                    return Ok(None);
+                }
+                _ => return Err(Stop::Bad),
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        match self.row(event) {
+            Ok(()) => {}
+            Err(Skip::LeftOut(what)) => *self.left_out.entry(what).or_default() += 1,
+            Err(Skip::Lost(why)) => self.lose(why),
+        }
+    }
+
+    fn lose(&mut self, why: &'static str) {
+        *self.lost.entry(why).or_default() += 1;
+    }
+
+    fn row(&mut self, event: &Event<'_>) -> Result<(), Skip> {
+        match event.phase {
+            b'X' => self.complete(event),
+            b'M' => self.metadata(event),
+            b's' | b't' | b'f' => Err(Skip::LeftOut("flow arrows")),
+            b'i' | b'I' | b'n' => Err(Skip::LeftOut("instant events")),
+            b'C' => Err(Skip::LeftOut("counter samples")),
+            b'B' | b'E' | b'b' | b'e' => Err(Skip::LeftOut("begin/end events")),
+            _ => Err(Skip::LeftOut("events of other phases")),
+        }
+    }
+
+    /// An event with a duration. Categories are named as Kineto does today and as it did in 2021.
+    fn complete(&mut self, event: &Event<'_>) -> Result<(), Skip> {
+        match event.category {
+            b"cuda_runtime" | b"Runtime" => self.call(event, Api::Runtime),
+            b"cuda_driver" => self.call(event, Api::Driver),
+            b"kernel" | b"Kernel" => self.op(event, OpKind::Kernel),
+            b"gpu_memcpy" | b"Memcpy" => self.op(event, OpKind::Copy),
+            b"gpu_memset" | b"Memset" => self.op(event, OpKind::Memset),
+            b"cpu_op" | b"Operator" => self.range(event, RangeKind::Operator),
+            b"user_annotation" => self.range(event, RangeKind::User),
+            b"python_function" => self.range(event, RangeKind::Python),
+            b"overhead" => self.overhead(event),
+            b"cuda_sync" => self.sync(event),
+            b"gpu_user_annotation" => Err(Skip::LeftOut("GPU-side annotations")),
+            b"Trace" => Err(Skip::LeftOut("trace markers")),
+            _ => Err(Skip::LeftOut("events of other categories")),
+        }
+    }
+
+    fn call(&mut self, event: &Event<'_>, api: Api) -> Result<(), Skip> {
+        let span = self.span(event)?;
+        let api = if event.name.bytes.starts_with(b"hip") { Api::Hip } else { api };
+        let correlation = event.args.correlation.unwrap_or(0);
+        self.calls.push(Called { span, api, correlation });
+        Ok(())
+    }
+
+    fn range(&mut self, event: &Event<'_>, kind: RangeKind) -> Result<(), Skip> {
+        let span = self.span(event)?;
+        let stack = match kind {
+            RangeKind::Python => span.name,
+            _ => self.text(event.args.call_stack),
+        };
+        self.ranges.push(Marked { span, kind, stack });
+        Ok(())
+    }
+
+    /// The tracer's own work. It names no thread (pid −1, tid 0) but may name one some day.
+    fn overhead(&mut self, event: &Event<'_>) -> Result<(), Skip> {
+        let (start, end) = times(event)?;
+        let process = event.pid.unwrap_or(-1);
+        let thread = self.threads.number((process, event.tid.unwrap_or(0)));
+        let name = self.text(event.name);
+        let span = Span { start, end, thread, name, external: 0 };
+        self.ranges.push(Marked { span, kind: RangeKind::Overhead, stack: Sym::EMPTY });
+        Ok(())
+    }
+
+    fn span(&mut self, event: &Event<'_>) -> Result<Span, Skip> {
+        let (start, end) = times(event)?;
+        let (Some(pid), Some(tid)) = (event.pid, event.tid) else { return Err(NO_THREAD) };
+        let thread = self.threads.number((pid, tid));
+        let name = self.text(event.name);
+        Ok(Span { start, end, thread, name, external: event.args.external.unwrap_or(0) })
+    }
+
+    fn op(&mut self, event: &Event<'_>, kind: OpKind) -> Result<(), Skip> {
+        let (start, end) = times(event)?;
+        let Args { correlation, bytes, graph_node, registers, shared, .. } = event.args;
+        let mut op = Op {
+            start,
+            end,
+            kind,
+            correlation: correlation.unwrap_or(0),
+            bytes: bytes.unwrap_or(0).max(0),
+            registers,
+            dynamic_shared: shared,
+            graph_node: graph_node.unwrap_or(0),
+            ..Op::default()
+        };
+        [op.grid_x, op.grid_y, op.grid_z] = event.args.grid;
+        [op.block_x, op.block_y, op.block_z] = event.args.block;
+        match kind {
+            OpKind::Kernel => op.name = self.text(event.name),
+            OpKind::Copy => (op.copy, op.src, op.dst) = copy_of(event.name.bytes),
+            _ => op.dst = memory_in(event.name.bytes).1,
+        }
+        let stream = self.streams.number(stream_of(event));
+        self.ops.push((stream, op));
+        Ok(())
+    }
+
+    fn sync(&mut self, event: &Event<'_>) -> Result<(), Skip> {
+        let (start, end) = times(event)?;
+        let kind = match event.args.sync_kind {
+            b"Event Sync" => SyncKind::Event,
+            b"Stream Wait Event" => SyncKind::StreamWaitEvent,
+            b"Stream Sync" => SyncKind::Stream,
+            b"Context Sync" => SyncKind::Context,
+            _ => SyncKind::Unknown,
+        };
+        let stream = self.streams.number(stream_of(event));
+        let correlation = event.args.correlation.unwrap_or(0);
+        let waited = event.args.event.unwrap_or(0).max(0);
+        self.syncs.push(Synced { start, end, kind, stream, event: waited, correlation });
+        Ok(())
+    }
+
+    fn metadata(&mut self, event: &Event<'_>) -> Result<(), Skip> {
+        let label = self.text(event.args.label);
+        match (event.name.bytes, event.pid, event.tid) {
+            (b"process_name" | b"process_labels", Some(pid), _) => {
+                self.labels.push(Label::Process(pid, label))
+            }
+            (b"thread_name", Some(pid), Some(tid)) => self.labels.push(Label::Thread(pid, tid, label)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, raw: Raw<'_>) -> Sym {
+        if raw.escaped {
+            self.strings.intern(raw.unescape(&mut self.scratch))
+        } else {
+            self.strings.intern_bytes(raw.bytes)
+        }
+    }
+}
+
+/// Start and end of an event, both well within an `i64`.
+fn times(event: &Event<'_>) -> Result<(Ns, Ns), Skip> {
+    let start = event.start.ok_or(NO_TIME)?;
+    let duration = event.duration.unwrap_or(0);
+    if duration < 0 {
+        return Err(Skip::Lost("event that ends before it starts"));
+    }
+    Ok((start, start + duration))
+}
+
+/// Device, context and stream of a GPU event: from its args, else its row in the viewer.
+fn stream_of(event: &Event<'_>) -> StreamKey {
+    let device = event.args.device.or(event.pid).unwrap_or(0);
+    let stream = event.args.stream.or(event.tid).unwrap_or(0);
+    (device, event.args.context.unwrap_or(0), stream)
+}
+
+/// Direction and memory kinds of `Memcpy DtoH (Device -> Pageable)`.
+fn copy_of(name: &[u8]) -> (CopyKind, MemoryKind, MemoryKind) {
+    let direction = name.split(|byte| *byte == b' ').nth(1).unwrap_or(b"");
+    let copy = std::str::from_utf8(direction).map_or(CopyKind::Unknown, CopyKind::from_name);
+    let (src, dst) = memory_in(name);
+    (copy, src, dst)
+}
+
+/// Memory kinds within the parentheses: `(Pageable -> Device)`, or `(Device)` for a fill.
+fn memory_in(name: &[u8]) -> (MemoryKind, MemoryKind) {
+    let inside = std::str::from_utf8(name).ok().and_then(|name| name.split_once('(')?.1.split_once(')'));
+    let Some((inside, _)) = inside else { return Default::default() };
+    let (src, dst) = inside.split_once(" -> ").unwrap_or((inside, inside));
+    let kind = |word: &str| MemoryKind::from_name(&word.trim().to_ascii_lowercase());
+    (kind(src), kind(dst))
+}

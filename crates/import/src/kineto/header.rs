@@ -1,0 +1,165 @@
+//! What a Kineto file says around its events.
+
+use crate::identities::Identities;
+use crate::json::{Scalar, Scanner, Stop};
+use trace::{Ns, Source, Trace};
+
+/// Top-level values other than the events.
+#[derive(Default)]
+pub(super) struct Header {
+    /// Whether any key that only Kineto writes was seen.
+    pub is_kineto: bool,
+    base: Option<Ns>,
+    schema: String,
+    driver: String,
+    runtime: String,
+    host: String,
+    devices: Vec<DeviceProperties>,
+    hip: bool,
+}
+
+#[derive(Default)]
+struct DeviceProperties {
+    ordinal: i64,
+    name: String,
+    memory_bytes: i64,
+    compute: [u32; 2],
+    multiprocessors: u32,
+}
+
+/// What came next at the top level.
+#[derive(PartialEq, Eq)]
+pub(super) enum Top {
+    /// The `[` of the events was taken.
+    Events,
+    /// The object ended.
+    End,
+}
+
+impl Header {
+    /// Reads from the start of the text to the events.
+    pub fn scan(&mut self, scanner: &mut Scanner<'_>) -> Result<Top, Stop> {
+        if scanner.take(b'[')? {
+            // The bare event array that Chrome's viewer also takes.
+            return Ok(Top::Events);
+        }
+        scanner.expect(b'{')?;
+        self.entries(scanner, &mut true)
+    }
+
+    /// Reads on after the events' `]`.
+    pub fn scan_rest(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Stop> {
+        while self.entries(scanner, &mut false)? == Top::Events {
+            // A second event array has no meaning: pass over it.
+            let mut first = true;
+            while scanner.element(&mut first)? {
+                scanner.skip()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&mut self, scanner: &mut Scanner<'_>, first: &mut bool) -> Result<Top, Stop> {
+        while let Some(key) = scanner.key(first)? {
+            match key {
+                b"traceEvents" if scanner.take(b'[')? => return Ok(Top::Events),
+                b"deviceProperties" if scanner.take(b'[')? => self.device_properties(scanner)?,
+                _ => {
+                    if let Some(value) = scanner.scalar_or_skip()? {
+                        self.set(key, value);
+                    }
+                }
+            }
+        }
+        Ok(Top::End)
+    }
+
+    fn set(&mut self, key: &[u8], value: Scalar<'_>) {
+        match key {
+            b"schemaVersion" => self.schema = text(value),
+            b"baseTimeNanoseconds" => self.base = value.integer(),
+            b"cuda_driver_version" => self.driver = text(value),
+            b"cuda_runtime_version" => self.runtime = text(value),
+            b"hip_driver_version" | b"hip_runtime_version" => self.hip = true,
+            b"hostname" | b"host_name" => self.host = text(value),
+            _ => return,
+        }
+        self.is_kineto = true;
+    }
+
+    fn device_properties(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Stop> {
+        let mut first = true;
+        while scanner.element(&mut first)? {
+            if scanner.peek()? != b'{' {
+                scanner.skip()?;
+                continue;
+            }
+            scanner.expect(b'{')?;
+            let mut device = DeviceProperties::default();
+            let mut first_key = true;
+            while let Some(key) = scanner.key(&mut first_key)? {
+                if let Some(value) = scanner.scalar_or_skip()? {
+                    device.set(key, value);
+                }
+            }
+            self.devices.push(device);
+        }
+        self.is_kineto = true;
+        Ok(())
+    }
+
+    /// Writes what was read into the trace's meta and devices.
+    pub fn apply(self, trace: &mut Trace, identities: &mut Identities) {
+        let meta = &mut trace.meta;
+        meta.source = Source::Kineto;
+        meta.driver = cuda_version(&self.driver);
+        meta.runtime = cuda_version(&self.runtime);
+        meta.host = self.host;
+        if !self.schema.is_empty() {
+            meta.source_version = format!("schema {}", self.schema);
+        }
+        // Without a base, times count from the Unix epoch.
+        meta.epoch_unix_ns = Some(self.base.unwrap_or(0));
+        if self.hip || trace.calls.api.contains(&trace::Api::Hip) {
+            meta.notes.push("a HIP trace: it does not say whether host memory was pinned".to_owned());
+        }
+        for properties in self.devices {
+            let device = identities.device(trace, properties.ordinal).index();
+            trace.devices.name[device] = trace.strings.intern(&properties.name);
+            trace.devices.memory_bytes[device] = properties.memory_bytes;
+            [trace.devices.compute_major[device], trace.devices.compute_minor[device]] = properties.compute;
+            trace.devices.multiprocessors[device] = properties.multiprocessors;
+        }
+    }
+}
+
+impl DeviceProperties {
+    fn set(&mut self, key: &[u8], value: Scalar<'_>) {
+        let number = value.integer().unwrap_or(0);
+        let small = u32::try_from(number).unwrap_or(0);
+        match key {
+            b"id" => self.ordinal = number,
+            b"name" => self.name = text(value),
+            b"totalGlobalMem" => self.memory_bytes = number,
+            b"computeMajor" => self.compute[0] = small,
+            b"computeMinor" => self.compute[1] = small,
+            b"numSms" => self.multiprocessors = small,
+            _ => {}
+        }
+    }
+}
+
+fn text(value: Scalar<'_>) -> String {
+    match value {
+        Scalar::Text(raw) => raw.unescape(&mut String::new()).to_owned(),
+        Scalar::Word(word) => String::from_utf8_lossy(word).into_owned(),
+    }
+}
+
+/// CUDA's 13000 as `13.0`.
+fn cuda_version(number: &str) -> String {
+    match number.parse::<u32>() {
+        Ok(version) if version >= 1000 => format!("{}.{}", version / 1000, version % 1000 / 10),
+        _ => number.to_owned(),
+    }
+}

@@ -1,0 +1,271 @@
+//! Blocks of events, in order, into one Trace.
+
+use super::batch::{Batch, Called, Keys, Label, Marked, Span, StreamKey};
+use super::header::Header;
+use super::stack::StackBuilder;
+use crate::identities::Identities;
+use rustc_hash::FxHashMap;
+use trace::{
+    Call, CallId, CorrelationIndex, OpId, ProcessId, Range, RangeId, RangeKind, StreamId, Strings, Sym,
+    SyncId, ThreadId, Trace,
+};
+
+/// A Trace under construction.
+#[derive(Default)]
+pub(super) struct Merge {
+    trace: Trace,
+    identities: Identities,
+    stacks: StackBuilder,
+    /// Streams as events state them; `ops.stream` and `syncs.stream` number these until
+    /// [`Merge::finish`] knows which process they belong to.
+    streams: Keys<StreamKey>,
+    labels: Vec<LabelText>,
+    /// External id of each call; 0 for none.
+    call_external: Vec<i64>,
+    /// External id of operators.
+    operators: Vec<(i64, RangeId)>,
+}
+
+enum LabelText {
+    Process(i64, Sym),
+    Thread(i64, i64, Sym),
+}
+
+impl Merge {
+    /// Whether any event was kept.
+    pub fn is_empty(&self) -> bool {
+        let trace = &self.trace;
+        trace.calls.is_empty() && trace.ops.is_empty() && trace.ranges.is_empty()
+    }
+
+    pub fn trace(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    /// Appends a block's events.
+    pub fn add(&mut self, batch: Batch) {
+        let symbols = Symbols::new(&batch.strings, &mut self.trace.strings);
+        let threads = self.threads(&batch.threads.keys);
+        for call in &batch.calls {
+            self.call(call, &symbols, &threads);
+        }
+        for range in &batch.ranges {
+            self.range(range, &symbols, &threads);
+        }
+        let streams: Vec<_> = batch.streams.keys.iter().map(|key| self.streams.number(*key)).collect();
+        for (stream, mut op) in batch.ops {
+            op.name = symbols.of(op.name);
+            op.stream = StreamId::new(streams[stream as usize] as usize);
+            self.trace.ops.push(op);
+        }
+        for sync in batch.syncs {
+            self.trace.syncs.push(trace::Sync {
+                start: sync.start,
+                end: sync.end,
+                kind: sync.kind,
+                stream: StreamId::new(streams[sync.stream as usize] as usize),
+                event: sync.event,
+                correlation: sync.correlation,
+                ..Default::default()
+            });
+        }
+        self.labels.extend(batch.labels.into_iter().map(|label| match label {
+            Label::Process(pid, name) => LabelText::Process(pid, symbols.of(name)),
+            Label::Thread(pid, tid, name) => LabelText::Thread(pid, tid, symbols.of(name)),
+        }));
+        let meta = &mut self.trace.meta;
+        batch.left_out.into_iter().for_each(|(what, count)| meta.leave_out(what, count));
+        batch.lost.into_iter().for_each(|(why, count)| meta.lost.records(why, count));
+    }
+
+    /// The rows of a block's threads. Events of the tracer itself carry pid −1: no thread.
+    fn threads(&mut self, keys: &[(i64, i64)]) -> Vec<ThreadId> {
+        let row = |&(pid, tid): &(i64, i64)| match pid {
+            ..0 => ThreadId::NONE,
+            _ => self.identities.thread(&mut self.trace, pid, tid),
+        };
+        keys.iter().map(row).collect()
+    }
+
+    fn call(&mut self, call: &Called, symbols: &Symbols, threads: &[ThreadId]) {
+        let Span { start, end, thread, name, external } = call.span;
+        self.trace.calls.push(Call {
+            start,
+            end,
+            thread: threads[thread as usize],
+            api: call.api,
+            name: symbols.of(name),
+            correlation: call.correlation,
+            ..Default::default()
+        });
+        self.call_external.push(external);
+    }
+
+    fn range(&mut self, range: &Marked, symbols: &Symbols, threads: &[ThreadId]) {
+        let Span { start, end, thread, name, external } = range.span;
+        let stack = self.stacks.stack(&mut self.trace, symbols.of(range.stack));
+        let id = self.trace.ranges.push(Range {
+            start,
+            end,
+            thread: threads[thread as usize],
+            kind: range.kind,
+            name: symbols.of(name),
+            stack,
+        });
+        if range.kind == RangeKind::Operator && external != 0 {
+            self.operators.push((external, id));
+        }
+    }
+
+    /// The finished trace.
+    pub fn finish(mut self, header: Header) -> Trace {
+        header.apply(&mut self.trace, &mut self.identities);
+        self.name_rows();
+        self.link_operators();
+        let processes = self.op_processes();
+        self.place_ops(&processes);
+        self.trace.rebase();
+        self.trace.join();
+        crate::clock::check(&mut self.trace);
+        self.trace
+    }
+
+    /// Names of processes and threads that host events mentioned; the viewer's rows for GPUs have
+    /// names too, and no row here.
+    fn name_rows(&mut self) {
+        let process_of: FxHashMap<i64, ProcessId> =
+            self.trace.processes.ids().map(|id| (self.trace.processes.row(id).pid, id)).collect();
+        let thread_of: FxHashMap<(i64, i64), ThreadId> = self
+            .trace
+            .threads
+            .ids()
+            .map(|id| {
+                let thread = self.trace.threads.row(id);
+                ((self.trace.processes.row(thread.process).pid, thread.tid), id)
+            })
+            .collect();
+        for label in std::mem::take(&mut self.labels) {
+            match label {
+                LabelText::Process(pid, name) => {
+                    if let Some(process) = process_of.get(&pid) {
+                        self.trace.processes.name[process.index()] = name;
+                    }
+                }
+                LabelText::Thread(pid, tid, name) => {
+                    if let Some(thread) = thread_of.get(&(pid, tid)) {
+                        let name = thread_name(self.trace.text(name)).to_owned();
+                        self.trace.threads.name[thread.index()] = self.trace.strings.intern(&name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Links calls to the operator with their external id.
+    fn link_operators(&mut self) {
+        self.operators.sort_unstable();
+        for (at, external) in self.call_external.iter().enumerate() {
+            if *external == 0 {
+                continue;
+            }
+            if let Ok(found) = self.operators.binary_search_by_key(external, |operator| operator.0) {
+                self.trace.calls.range[at] = self.operators[found].1;
+            }
+        }
+        self.operators = Vec::new();
+        self.call_external = Vec::new();
+    }
+
+    /// The process of each operation, then of each synchronization. GPU events name only their
+    /// device, so in a trace of several processes it is the one process that used the
+    /// correlation id, or none if that is not one.
+    fn op_processes(&self) -> Processes {
+        let trace = &self.trace;
+        let mut used = vec![0u64; trace.processes.len()];
+        for thread in &trace.calls.thread {
+            if let Some(process) = trace.process_of_thread(*thread).some() {
+                used[process.index()] += 1;
+            }
+        }
+        let callers: Vec<_> = trace.processes.ids().filter(|id| used[id.index()] > 0).collect();
+        if let &[] | &[_] = callers.as_slice() {
+            let only = callers.first().or(trace.processes.ids().next().as_ref()).copied();
+            return Processes::One(only.unwrap_or(ProcessId::NONE));
+        }
+        let index = CorrelationIndex::new(trace);
+        let of = |correlation: i64| {
+            let mut users =
+                callers.iter().filter(|process| index.call(**process, correlation) != CallId::NONE);
+            match (users.next(), users.next()) {
+                (Some(only), None) => *only,
+                _ => ProcessId::NONE,
+            }
+        };
+        let correlations = trace.ops.correlation.iter().chain(&trace.syncs.correlation);
+        Processes::Each(correlations.map(|correlation| of(*correlation)).collect())
+    }
+
+    /// Gives operations and synchronizations their rows of the streams table.
+    fn place_ops(&mut self, processes: &Processes) {
+        let mut place = FxHashMap::<(ProcessId, StreamId), StreamId>::default();
+        let ops = self.trace.ops.len();
+        for at in 0..ops + self.trace.syncs.len() {
+            let process = processes.of(at);
+            let op = (at < ops).then(|| OpId::new(at).index());
+            let temporary = match op {
+                Some(op) => self.trace.ops.stream[op],
+                None => self.trace.syncs.stream[at - ops],
+            };
+            let (trace, identities) = (&mut self.trace, &mut self.identities);
+            let key = self.streams.keys[temporary.index()];
+            let stream = *place.entry((process, temporary)).or_insert_with(|| {
+                let (device, context, number) = key;
+                // A GPU event that no process owns still has a stream to be listed under.
+                let pid = process.some().map_or(0, |process| trace.processes.row(process).pid);
+                identities.stream(trace, pid, device, context, number)
+            });
+            match op {
+                Some(op) => self.trace.ops.stream[op] = stream,
+                None => {
+                    let sync = SyncId::new(at - ops).index();
+                    self.trace.syncs.stream[sync] = stream;
+                    self.trace.syncs.process[sync] = process;
+                }
+            }
+        }
+    }
+}
+
+/// Which process each operation, then each synchronization, belongs to.
+enum Processes {
+    One(ProcessId),
+    Each(Vec<ProcessId>),
+}
+
+impl Processes {
+    fn of(&self, at: usize) -> ProcessId {
+        match self {
+            Processes::One(process) => *process,
+            Processes::Each(processes) => processes[at],
+        }
+    }
+}
+
+/// Where each symbol of a block lies in the trace's strings.
+struct Symbols(Vec<Sym>);
+
+impl Symbols {
+    fn new(of: &Strings, within: &mut Strings) -> Symbols {
+        Symbols(of.iter().map(|(_, text)| within.intern(text)).collect())
+    }
+
+    fn of(&self, sym: Sym) -> Sym {
+        self.0[sym.index()]
+    }
+}
+
+/// The name within Kineto's `thread 1420633792 (python)`.
+fn thread_name(label: &str) -> &str {
+    let inner = label.strip_prefix("thread ").and_then(|rest| rest.split_once(" ("));
+    inner.and_then(|(_, name)| name.strip_suffix(')')).unwrap_or(label)
+}

@@ -1,0 +1,230 @@
+//! Kineto's JSON, as PyTorch's profiler has written it since 2020, into a Trace.
+//!
+//! A file may be gigabytes, so it is cut into blocks that several threads scan at once. Where to
+//! cut is a guess (`},` then `{` then `"` may also stand inside a string): blocks are merged in
+//! order, and where one turns out to end inside an event, the next is scanned again from there.
+
+mod batch;
+mod event;
+mod header;
+mod merge;
+mod stack;
+mod supply;
+
+pub(crate) use supply::Text;
+
+use crate::json::{Scanner, Stop};
+use crate::{Problem, Progress};
+use batch::{Batch, End};
+use header::{Header, Top};
+use merge::Merge;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use supply::{BLOCK, Block, Supply};
+use trace::Trace;
+
+/// The longest event that is waited for, bytes; what never ends is not kept in memory.
+const LONGEST_EVENT: usize = 64 << 20;
+
+/// Longest text before the events of a stream, bytes.
+const LONGEST_HEADER: usize = 64 << 20;
+
+/// Reads a Kineto trace. A text that ends early is read as far as it goes.
+pub(crate) fn import(text: Text<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
+    let total = match &text {
+        Text::Whole(bytes) => Some(bytes.len() as u64),
+        Text::Stream(_) => None,
+    };
+    let mut supply = Supply::new(text);
+    let mut header = Header::default();
+    let before = read_header(&mut supply, &mut header)?;
+    let mut events = Events { total, done: before as u64, ..Events::default() };
+    let footer = events.read(&mut supply, progress);
+    let truncated = match footer {
+        Some(footer) => read_footer(&footer, &mut supply, &mut header),
+        None => true,
+    };
+    let damage = supply.damage();
+    if events.merge.is_empty() && !header.is_kineto {
+        return Err(not_a_trace(damage));
+    }
+    let mut trace = events.merge.finish(header);
+    trace.meta.lost.truncated = truncated;
+    if let Some(damage) = damage {
+        trace.meta.notes.push(format!("the input is damaged: {damage}"));
+    }
+    Ok(trace)
+}
+
+fn not_a_trace(damage: Option<std::io::Error>) -> Problem {
+    match damage {
+        Some(error) => Problem::Gzip { at: 0, reason: error.to_string() },
+        None => no_events(),
+    }
+}
+
+fn no_events() -> Problem {
+    Problem::NotATrace {
+        what: "JSON without trace events".to_owned(),
+        what_to_do: "name a trace exported by torch.profiler (export_chrome_trace)",
+    }
+}
+
+/// Reads up to the first event; returns the length of what comes before it.
+fn read_header(supply: &mut Supply<'_>, header: &mut Header) -> Result<usize, Problem> {
+    let mut size = 1 << 16;
+    loop {
+        let view = supply.view(size);
+        let whole = view.len() < size || size > LONGEST_HEADER;
+        let start = if view.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let mut scanner = Scanner::new(view);
+        scanner.jump(start);
+        *header = Header::default();
+        match header.scan(&mut scanner) {
+            Ok(Top::Events) => {
+                let before = scanner.at();
+                supply.advance(before);
+                return Ok(before);
+            }
+            Ok(Top::End) => return Err(no_events()),
+            Err(Stop::End) if !whole => size *= 2,
+            Err(Stop::End) => {
+                let reason = "the text ends before any trace event";
+                return Err(Problem::Json { at: view.len() as u64, reason });
+            }
+            Err(Stop::Bad) => {
+                let reason = "unexpected character";
+                return Err(Problem::Json { at: scanner.at() as u64, reason });
+            }
+        }
+    }
+}
+
+/// Reads what follows the events, from `footer` on; whether the text ends before its own end.
+fn read_footer(footer: &[u8], supply: &mut Supply<'_>, header: &mut Header) -> bool {
+    let mut rest = footer.to_vec();
+    while let Some(block) = supply.block() {
+        if rest.len() < LONGEST_HEADER {
+            rest.extend_from_slice(&block);
+        }
+    }
+    let mut scanner = Scanner::new(&rest);
+    match scanner.peek() {
+        // A bare event array, or an object cut right after its events.
+        Err(_) => header.is_kineto,
+        Ok(_) => header.scan_rest(&mut scanner) == Err(Stop::End),
+    }
+}
+
+/// Reads blocks of events and merges them in order.
+#[derive(Default)]
+struct Events {
+    merge: Merge,
+    /// The beginning of an event that the next block continues.
+    tail: Vec<u8>,
+    done: u64,
+    total: Option<u64>,
+}
+
+/// A scanned block.
+struct Scanned<'a> {
+    block: Block<'a>,
+    batch: Batch,
+    end: End,
+}
+
+fn scan(block: Block<'_>) -> Scanned<'_> {
+    let mut batch = Batch::default();
+    let end = batch.scan(&block);
+    Scanned { block, batch, end }
+}
+
+impl Events {
+    /// Reads all events; the text after their `]`, or `None` when the text ends before it.
+    fn read(&mut self, supply: &mut Supply<'_>, progress: &mut dyn FnMut(Progress)) -> Option<Vec<u8>> {
+        let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(16));
+        if workers == 1 || supply.view(BLOCK + 1).len() <= BLOCK {
+            return self.read_alone(supply, progress);
+        }
+        let (jobs, queue) = sync_channel::<(usize, Block<'_>)>(workers * 2);
+        let queue = Mutex::new(queue);
+        let (results, scanned) = channel();
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                let (queue, results) = (&queue, results.clone());
+                scope.spawn(move || {
+                    loop {
+                        let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                        let Ok((number, block)) = job else { return };
+                        if results.send((number, scan(block))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(results);
+            let (mut asked, mut merged) = (0, 0);
+            let mut waiting = BTreeMap::new();
+            loop {
+                while asked < merged + workers * 2 {
+                    let Some(block) = supply.block() else { break };
+                    jobs.send((asked, block)).ok()?;
+                    asked += 1;
+                }
+                if merged == asked {
+                    return None;
+                }
+                let next = loop {
+                    if let Some(next) = waiting.remove(&merged) {
+                        break next;
+                    }
+                    let (number, result) = scanned.recv().ok()?;
+                    waiting.insert(number, result);
+                };
+                merged += 1;
+                if let Some(mut footer) = self.add(next, progress) {
+                    drop(jobs);
+                    // Blocks already handed out belong to the footer too.
+                    waiting.extend(scanned.iter());
+                    waiting.values().for_each(|late| footer.extend_from_slice(&late.block));
+                    return Some(footer);
+                }
+            }
+        })
+    }
+
+    fn read_alone(&mut self, supply: &mut Supply<'_>, progress: &mut dyn FnMut(Progress)) -> Option<Vec<u8>> {
+        while let Some(block) = supply.block() {
+            if let Some(footer) = self.add(scan(block), progress) {
+                return Some(footer);
+            }
+        }
+        None
+    }
+
+    /// Merges a block; the text after the events when they end in it.
+    fn add(&mut self, scanned: Scanned<'_>, progress: &mut dyn FnMut(Progress)) -> Option<Vec<u8>> {
+        let Scanned { block, mut batch, mut end } = scanned;
+        self.done += block.len() as u64;
+        progress(Progress { done: self.done, total: self.total });
+        let mut joined = std::mem::take(&mut self.tail);
+        let text: &[u8] = if joined.is_empty() {
+            &block
+        } else {
+            // The block before was cut inside an event: this one was scanned from a wrong place.
+            joined.extend_from_slice(&block);
+            batch = Batch::default();
+            end = batch.scan(&joined);
+            &joined
+        };
+        self.merge.add(batch);
+        match end {
+            End::Clean => {}
+            End::Array(at) => return Some(text[at..].to_vec()),
+            End::Inside(at) if text.len() - at <= LONGEST_EVENT => self.tail = text[at..].to_vec(),
+            End::Inside(_) | End::Bad(_) => self.merge.trace().meta.lost.record("malformed event"),
+        }
+        None
+    }
+}
