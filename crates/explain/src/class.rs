@@ -1,0 +1,174 @@
+//! What kind of thing a call asks the driver to do, from its name.
+
+use trace::{Api, Sym, Trace};
+
+/// Kinds of calls that rules tell apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// Launches a kernel or a graph.
+    Launch,
+    /// Copies memory; `blocking` when the name says that it returns after the copy.
+    Copy { blocking: bool },
+    /// Fills memory.
+    Fill,
+    /// Waits because the program says so.
+    Sync,
+    /// Allocates or pins memory under the context's lock.
+    Allocate,
+    /// Frees, unpins or unloads: may wait for the device.
+    Release,
+    /// Loads code.
+    Load,
+    /// Creates a context, stream or event, or looks up a device: slow when something is set up.
+    Create,
+    /// Only reads state: no reason to wait for the GPU or another thread.
+    Query,
+    /// The operating system.
+    Os,
+    /// Anything else.
+    Other,
+}
+
+impl Class {
+    /// Whether the call puts work into a stream and is meant to return at once.
+    pub fn enqueues(self) -> bool {
+        matches!(self, Class::Launch | Class::Fill | Class::Copy { blocking: false })
+    }
+}
+
+/// The class of every name in a trace.
+pub(crate) struct Classes(Vec<Class>);
+
+impl Classes {
+    pub fn new(trace: &Trace) -> Classes {
+        Classes(trace.strings.iter().map(|(_, name)| classify(name)).collect())
+    }
+
+    pub fn of(&self, name: Sym, api: Api) -> Class {
+        if api == Api::Os { Class::Os } else { self.0[name.index()] }
+    }
+}
+
+/// Classes by the name behind `cuda`, `cu` or `hip`, first match wins. From the CUDA runtime and
+/// driver API manuals ("API synchronization behavior") and the interference measured on an H200.
+const PREFIXES: &[(&str, Class)] = &[
+    ("LaunchHostFunc", Class::Other),
+    ("Launch", Class::Launch),
+    ("GraphLaunch", Class::Launch),
+    ("ExtLaunch", Class::Launch),
+    ("ModuleLaunch", Class::Launch),
+    ("MallocAsync", Class::Other),
+    ("MallocFromPoolAsync", Class::Other),
+    ("MemAllocAsync", Class::Other),
+    ("MemAllocFromPoolAsync", Class::Other),
+    ("FreeAsync", Class::Other),
+    ("MemFreeAsync", Class::Other),
+    ("MemPrefetch", Class::Other),
+    ("MemAdvise", Class::Other),
+    ("Memcpy", Class::Copy { blocking: true }),
+    ("Memset", Class::Fill),
+    ("MemsetD", Class::Fill),
+    ("StreamSynchronize", Class::Sync),
+    ("EventSynchronize", Class::Sync),
+    ("DeviceSynchronize", Class::Sync),
+    ("ThreadSynchronize", Class::Sync),
+    ("CtxSynchronize", Class::Sync),
+    ("Malloc", Class::Allocate),
+    ("MemAlloc", Class::Allocate),
+    ("MemHostAlloc", Class::Allocate),
+    ("MemHostRegister", Class::Allocate),
+    ("HostAlloc", Class::Allocate),
+    ("HostMalloc", Class::Allocate),
+    ("HostRegister", Class::Allocate),
+    ("ArrayCreate", Class::Allocate),
+    ("MemCreate", Class::Allocate),
+    ("MemMap", Class::Allocate),
+    ("Free", Class::Release),
+    ("MemFree", Class::Release),
+    ("HostFree", Class::Release),
+    ("HostUnregister", Class::Release),
+    ("MemHostUnregister", Class::Release),
+    ("ModuleUnload", Class::Release),
+    ("LibraryUnload", Class::Release),
+    ("ArrayDestroy", Class::Release),
+    ("DeviceReset", Class::Release),
+    ("CtxDestroy", Class::Release),
+    ("StreamDestroy", Class::Release),
+    ("GraphExecDestroy", Class::Release),
+    ("ModuleLoad", Class::Load),
+    ("ModuleGetFunction", Class::Load),
+    ("ModuleGetGlobal", Class::Load),
+    ("LibraryLoad", Class::Load),
+    ("LibraryGet", Class::Load),
+    ("KernelGetFunction", Class::Load),
+    ("LinkAdd", Class::Load),
+    ("LinkComplete", Class::Load),
+    ("FuncGetAttributes", Class::Load),
+    ("FuncSetAttribute", Class::Load),
+    ("FuncLoad", Class::Load),
+    ("GraphInstantiate", Class::Load),
+    ("Init", Class::Create),
+    ("CtxCreate", Class::Create),
+    ("DevicePrimaryCtxRetain", Class::Create),
+    ("SetDevice", Class::Create),
+    ("InitDevice", Class::Create),
+    ("StreamCreate", Class::Create),
+    ("EventCreate", Class::Create),
+    ("GetDeviceProperties", Class::Create),
+    ("StreamQuery", Class::Query),
+    ("EventQuery", Class::Query),
+    ("EventElapsedTime", Class::Query),
+    ("StreamGet", Class::Query),
+    ("StreamIsCapturing", Class::Query),
+    ("DeviceGet", Class::Query),
+    ("GetDevice", Class::Query),
+    ("GetLastError", Class::Query),
+    ("PeekAtLastError", Class::Query),
+    ("PointerGet", Class::Query),
+    ("CtxGet", Class::Query),
+    ("OccupancyMax", Class::Query),
+    ("FuncGet", Class::Query),
+    ("ThreadExchangeStreamCaptureMode", Class::Query),
+];
+
+fn classify(name: &str) -> Class {
+    let prefixes = ["cuda", "hip", "cu"];
+    let Some(bare) = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) else {
+        return Class::Other;
+    };
+    let found = PREFIXES.iter().find(|(prefix, _)| bare.starts_with(prefix));
+    match found.map_or(Class::Other, |(_, class)| *class) {
+        Class::Copy { .. } => Class::Copy { blocking: !bare.contains("Async") },
+        class => class,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_all_three_interfaces_fall_into_their_classes() {
+        let blocking = true;
+        for (name, class) in [
+            ("cudaLaunchKernelExC", Class::Launch),
+            ("cuGraphLaunch", Class::Launch),
+            ("hipExtLaunchKernel", Class::Launch),
+            ("cudaLaunch", Class::Launch),
+            ("cudaMemcpy", Class::Copy { blocking }),
+            ("cuMemcpyDtoHAsync_v2", Class::Copy { blocking: false }),
+            ("cudaMemset", Class::Fill),
+            ("cudaFreeAsync", Class::Other),
+            ("cudaFreeHost", Class::Release),
+            ("cuMemFree_v2", Class::Release),
+            ("cuMemHostRegister_v2", Class::Allocate),
+            ("cuLibraryLoadData", Class::Load),
+            ("cudaStreamGetPriority", Class::Query),
+            ("cudaEventSynchronize", Class::Sync),
+            ("aten::copy_", Class::Other),
+            ("cudnnConvolutionForward", Class::Other),
+        ] {
+            assert_eq!(classify(name), class, "{name}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A slow call's time, split among causes.
+
+use crate::{Cause, Confidence, Evidence};
+use trace::{CallId, Ns, OpId, Sym};
+
+/// Why a part of a call's time was lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Reason {
+    pub cause: Cause,
+    pub evidence: Evidence,
+    pub confidence: Confidence,
+    /// The call waited for.
+    pub holder: CallId,
+    /// Others that fit as well.
+    pub or: Vec<CallId>,
+    pub fact: Fact,
+}
+
+impl Reason {
+    pub fn new(cause: Cause, evidence: Evidence, confidence: Confidence, fact: Fact) -> Reason {
+        Reason { cause, evidence, confidence, holder: CallId::NONE, or: Vec::new(), fact }
+    }
+
+    pub fn held_by(self, holder: CallId) -> Reason {
+        Reason { holder, ..self }
+    }
+}
+
+/// What a reason rests on, in figures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fact {
+    /// Nothing to add.
+    None,
+    /// This operation was waited for.
+    Awaited(OpId),
+    /// So many bytes were copied in so many ns.
+    Copied { bytes: i64, time: Ns },
+    /// So many operations were pending in the stream.
+    Pending(usize),
+    /// The tracer did this meanwhile.
+    Tracer(Sym),
+    /// First use of this kernel or function.
+    First(Sym),
+    /// The lock wait itself was traced.
+    LockCall,
+}
+
+/// A part of a call's time with a reason.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub reason: Reason,
+    pub lost: Ns,
+}
+
+/// The time of one call: what is claimed, and what is still free.
+pub(crate) struct Parts {
+    free: Vec<(Ns, Ns)>,
+    duration: Ns,
+    pub claimed: Vec<Part>,
+}
+
+impl Parts {
+    pub fn new(start: Ns, end: Ns) -> Parts {
+        Parts { free: vec![(start, end)], duration: end - start, claimed: Vec::new() }
+    }
+
+    /// Time without a reason, ns.
+    pub fn rest(&self) -> Ns {
+        self.free.iter().map(|(start, end)| end - start).sum()
+    }
+
+    /// Whether at least half of the call has no reason yet.
+    pub fn mostly_open(&self) -> bool {
+        2 * self.rest() >= self.duration
+    }
+
+    /// Time within `[from, to)` without a reason, ns.
+    pub fn open_within(&self, from: Ns, to: Ns) -> Ns {
+        self.free.iter().map(|(start, end)| ((*end).min(to) - (*start).max(from)).max(0)).sum()
+    }
+
+    /// Gives what is free in `[from, to)` to `reason`.
+    pub fn claim(&mut self, from: Ns, to: Ns, reason: Reason) {
+        let lost = self.open_within(from, to);
+        if lost == 0 {
+            return;
+        }
+        let cut = |&(start, end): &(Ns, Ns)| [(start, end.min(from)), (start.max(to), end)];
+        self.free = self.free.iter().flat_map(cut).filter(|(start, end)| start < end).collect();
+        self.claimed.push(Part { reason, lost });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_never_overlap_and_add_up() {
+        let reason = || Reason::new(Cause::HiddenSync, Evidence::Record, Confidence::Certain, Fact::None);
+        let mut parts = Parts::new(100, 200);
+        parts.claim(120, 140, reason());
+        parts.claim(90, 130, reason());
+        parts.claim(190, 300, reason());
+        parts.claim(120, 140, reason());
+        let lost: Vec<_> = parts.claimed.iter().map(|part| part.lost).collect();
+        assert_eq!(lost, [20, 20, 10]);
+        assert_eq!(parts.rest(), 50);
+        assert_eq!(parts.open_within(0, 150), 10);
+    }
+}

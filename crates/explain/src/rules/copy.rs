@@ -1,0 +1,144 @@
+//! Copies that keep the calling thread until they are done: `hidden-sync` before the copy starts,
+//! `pageable-order` and `copy-engine-busy` where it starts late, `pageable-staging` and
+//! `page-faults` while it runs.
+
+use crate::class::Class;
+use crate::facts::{CopyFacts, Facts};
+use crate::parts::{Fact, Parts, Reason};
+use crate::{Cause, Confidence, Evidence};
+use trace::{CallId, MemoryKind, Ns, OpId, OpKind};
+
+/// A gap that the driver's own work explains: shorter ones are not looked into.
+const GAP: Ns = 50_000;
+
+/// Copies below this size are too short to tell a rate.
+const RATED_BYTES: i64 = 1 << 20;
+
+/// Bytes per second below which a copy to pageable memory is not only staged: an H200 reaches
+/// 16.8 GB/s into memory in use and 1.55 GB/s (3.8 with huge pages) into memory never touched.
+const FAULTING_RATE: f64 = 2.5e9;
+
+pub(super) fn blocking(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    let Class::Copy { blocking } = facts.class(call) else { return };
+    let Some(copy) = facts.copy(call) else { return };
+    let waits_for_it = blocking || copy.pageable();
+    if !facts.one_clock() || !waits_for_it || copy.start < facts.start(call) || copy.start > facts.end(call) {
+        return;
+    }
+    before(facts, call, &copy, blocking, parts);
+    during(&copy, parts);
+    after(facts, call, &copy, parts);
+}
+
+/// From the call to the start of the copy.
+fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, parts: &mut Parts) {
+    let start = facts.start(call);
+    let cause = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
+    let ends = |op: OpId| facts.trace.ops.end[op.index()];
+    let mut waited = start;
+    if let Some(before) = facts.before_in_stream(copy.first).filter(|op| ends(*op) > start) {
+        waited = ends(before).min(copy.start);
+        // The copy follows at once on what it waited for, or something else kept it as well.
+        let at_once = copy.start - waited <= GAP.max((copy.start - start) / 10);
+        let confidence = if at_once { Confidence::Certain } else { Confidence::Likely };
+        parts.claim(start, waited, Reason::new(cause, Evidence::Record, confidence, Fact::Awaited(before)));
+    }
+    if copy.start - waited > GAP {
+        started_late(facts, call, copy, waited, cause, parts);
+    }
+    if copy.pageable() && copy.kind.to_device() {
+        // The driver fills its staging buffer before the first part of the copy starts.
+        let setup = (copy.start - waited).min(copy.end - copy.start).min(4 * GAP);
+        parts.claim(copy.start - setup, copy.start, staging(copy));
+    }
+}
+
+/// The copy was first in its stream and still did not start: another stream's operation that ends
+/// as it starts kept it.
+fn started_late(
+    facts: &Facts<'_>,
+    call: CallId,
+    copy: &CopyFacts,
+    waited: Ns,
+    cause: Cause,
+    parts: &mut Parts,
+) {
+    let slack = GAP.min((copy.start - waited) / 10);
+    let ops = &facts.trace.ops;
+    let others = facts.ending_elsewhere(copy.first, copy.start - slack, copy.start + slack);
+    let same_way = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy && ops.copy[op.index()] == copy.kind;
+    let reason = |cause, confidence, op: OpId| {
+        let holder = ops.call[op.index()];
+        // Only a call of this process can be blamed, and only another thread's.
+        let blamed = holder.some().filter(|holder| {
+            facts.process(*holder) == facts.process(call) && facts.thread(*holder) != facts.thread(call)
+        });
+        Reason::new(cause, Evidence::Record, confidence, Fact::Awaited(op))
+            .held_by(blamed.unwrap_or(CallId::NONE))
+    };
+    if let Some(other) = others.iter().find(same_way) {
+        let pageable = |op: OpId| {
+            [ops.src[op.index()], ops.dst[op.index()]].contains(&MemoryKind::Pageable) && copy.pageable()
+        };
+        let cause = if pageable(*other) { Cause::PageableOrder } else { Cause::CopyEngineBusy };
+        parts.claim(waited, copy.start, reason(cause, Confidence::Likely, *other));
+    } else if let Some(earlier) = earlier_pageable_copy(facts, call, copy.start, slack) {
+        let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
+        parts.claim(waited, copy.start, reason.held_by(earlier));
+    } else if let Some(other) = others.first() {
+        // The legacy default stream waits for every other blocking stream.
+        parts.claim(waited, copy.start, reason(cause, Confidence::Possible, *other));
+    }
+}
+
+/// Another thread's pageable copy, called before this one, that returns at `time`.
+fn earlier_pageable_copy(facts: &Facts<'_>, call: CallId, time: Ns, slack: Ns) -> Option<CallId> {
+    let earlier = |other: &CallId| {
+        facts.thread(*other) != facts.thread(call)
+            && facts.process(*other) == facts.process(call)
+            && facts.start(*other) <= facts.start(call)
+            && (facts.end(*other) - time).abs() <= slack
+            && matches!(facts.class(*other), Class::Copy { .. })
+            && facts.copy(*other).is_some_and(|copy| copy.pageable())
+    };
+    facts.slow.iter().copied().find(earlier)
+}
+
+/// While the copy runs.
+fn during(copy: &CopyFacts, parts: &mut Parts) {
+    let reason = if copy.pageable() {
+        staging(copy)
+    } else {
+        Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::Awaited(copy.first))
+    };
+    parts.claim(copy.start, copy.end, reason);
+}
+
+/// From the end of the copy to the return of the call.
+fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
+    let end = facts.end(call);
+    let tail = end - copy.end;
+    if tail > GAP {
+        if let Some(earlier) = earlier_pageable_copy(facts, call, end, GAP.min(tail / 10)) {
+            let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
+            parts.claim(copy.end, end, reason.held_by(earlier));
+        }
+    }
+    if copy.pageable() && copy.kind.to_host() {
+        // The driver empties its staging buffer after the last part of the copy.
+        parts.claim(copy.end, copy.end + tail.min(copy.end - copy.start).min(4 * GAP), staging(copy));
+    }
+}
+
+/// The copy's own time: staging, or, where that is far too slow for staging, page faults.
+fn staging(copy: &CopyFacts) -> Reason {
+    let time = (copy.end - copy.start).max(1);
+    let rate = copy.bytes as f64 / (time as f64 * 1e-9);
+    let faulting =
+        copy.dst == MemoryKind::Pageable && copy.bytes >= RATED_BYTES && rate < FAULTING_RATE;
+    let fact = Fact::Copied { bytes: copy.bytes, time };
+    match faulting {
+        true => Reason::new(Cause::PageFaults, Evidence::Timing, Confidence::Likely, fact),
+        false => Reason::new(Cause::PageableStaging, Evidence::Record, Confidence::Certain, fact),
+    }
+}

@@ -1,0 +1,41 @@
+//! `first-use`: contexts, modules and functions that are set up when first needed.
+
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::parts::{Fact, Parts, Reason};
+use crate::{Cause, Confidence, Evidence};
+use trace::{CallId, Ns};
+
+/// A first call at least this long has set something large up: a context, a module.
+const SURELY_SETUP: Ns = 5_000_000;
+
+/// Calls that load code load code: nothing to infer.
+pub(super) fn loading(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    if facts.class(call) == Class::Load {
+        let name = facts.trace.calls.name[call.index()];
+        let reason = Reason::new(Cause::FirstUse, Evidence::Record, Confidence::Certain, Fact::First(name));
+        parts.claim(facts.start(call), facts.end(call), reason);
+    }
+}
+
+/// The first launch of a kernel, or the first call of a name in its process.
+pub(super) fn inferred(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    if !parts.mostly_open() {
+        return;
+    }
+    let calls = &facts.trace.calls;
+    let kernel = facts.new_kernel(call).map(|op| facts.trace.ops.name[op.index()]);
+    let name = match (kernel, facts.class(call)) {
+        (Some(kernel), Class::Launch) => kernel,
+        (_, Class::Sync) => return,
+        _ if facts.is_first_call(call) => calls.name[call.index()],
+        _ => return,
+    };
+    let confidence = match facts.duration(call) {
+        SURELY_SETUP.. => Confidence::Likely,
+        // A tracer that starts in the middle of a run makes first calls slow as well.
+        _ => Confidence::Possible,
+    };
+    let reason = Reason::new(Cause::FirstUse, Evidence::Timing, confidence, Fact::First(name));
+    parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+}

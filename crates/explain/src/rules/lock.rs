@@ -1,0 +1,158 @@
+//! `driver-lock`: a call waits for a lock of the driver that another thread's call holds.
+//!
+//! Without lock records this is inferred: the wait lies within the other thread's calls and ends
+//! with one of them. Which calls hold locks that which others need was measured on an H200; a
+//! coincidence in time of any other pair of calls accuses nobody, or says `possible`.
+
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::parts::{Fact, Parts, Reason};
+use crate::{Cause, Confidence, Evidence};
+use trace::{CallId, Ns};
+
+/// Part of the waiter's excess, in percent, that the holder's calls must cover.
+const COVER_PERCENT: Ns = 80;
+
+/// How strongly a pair of calls suggests a lock; the strongest last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Suspicion {
+    /// Both submit work to one context and both are slow: the launch mutex fits, in either
+    /// direction.
+    Contends,
+    /// The kind of call holds the context's lock, but measured in other streams it did not hurt.
+    Weak,
+    /// The kind of call is known to hold the lock that this call needs.
+    Strong,
+}
+
+/// Calls that may hold a lock.
+pub(crate) struct Holders {
+    /// By end.
+    by_end: Vec<CallId>,
+    /// Of each thread, by start.
+    by_thread: Vec<Vec<CallId>>,
+}
+
+impl Holders {
+    /// Collects calls that hold locks by kind, and slow ones that submit work; none shorter than
+    /// `least`, which could not make another call slow.
+    pub fn new(facts: &Facts<'_>, least: Ns) -> Holders {
+        let may_hold = |call: CallId| {
+            facts.duration(call) >= least
+                && !matches!(facts.class(call), Class::Sync | Class::Query | Class::Os | Class::Other)
+        };
+        let mut by_end = facts.calls_where(may_hold);
+        let mut by_thread = vec![Vec::new(); facts.trace.threads.len()];
+        for call in &by_end {
+            by_thread[facts.thread(*call).index()].push(*call);
+        }
+        by_end.sort_by_key(|call| facts.end(*call));
+        Holders { by_end, by_thread }
+    }
+
+    /// Calls that end within `[from, to]`.
+    fn ending(&self, facts: &Facts<'_>, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
+        let first = self.by_end.partition_point(|call| facts.end(*call) < from);
+        let last = self.by_end.partition_point(|call| facts.end(*call) <= to);
+        self.by_end[first..last.max(first)].iter().copied()
+    }
+
+    /// Time of `waiter` during which the holder's thread was in calls that may hold, and where it
+    /// begins, ns.
+    fn cover(&self, facts: &Facts<'_>, waiter: CallId, holder: CallId) -> (Ns, Ns) {
+        let (start, end) = (facts.start(waiter), facts.end(waiter));
+        let calls = &self.by_thread[facts.thread(holder).index()];
+        let after = calls.partition_point(|call| facts.start(*call) < end);
+        let (mut covered, mut from) = (0, end);
+        for call in calls[..after].iter().rev().take_while(|call| facts.end(**call) > start) {
+            // Calls of a thread may nest: count up to where the last one began.
+            let begins = facts.start(*call).max(start);
+            covered += (facts.end(*call).min(from) - begins).max(0);
+            from = from.min(begins);
+        }
+        (covered, from)
+    }
+}
+
+/// Waits for a call of a kind that holds locks.
+pub(super) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
+    accuse(facts, holders, call, Suspicion::Weak, parts);
+}
+
+/// Waits for nothing in particular beside another thread that is just as slow in the same stream:
+/// contention for the submission locks, without telling who came first. Else, a wait for a lock
+/// that the operating system's calls show, whoever held it.
+pub(super) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
+    accuse(facts, holders, call, Suspicion::Contends, parts);
+    for (start, end) in facts.lock_waits(call) {
+        let reason =
+            Reason::new(Cause::DriverLock, Evidence::Record, Confidence::Possible, Fact::LockCall);
+        parts.claim(start, end, reason);
+    }
+}
+
+fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, parts: &mut Parts) {
+    let excess = facts.duration(call) - facts.usual(call);
+    if facts.class(call) == Class::Sync || !parts.mostly_open() || excess <= 0 {
+        return;
+    }
+    let tolerance = facts.tolerance(call);
+    let near = holders.ending(facts, facts.end(call) - tolerance, facts.end(call) + tolerance);
+    let mut suspects: Vec<_> = near
+        .filter_map(|holder| {
+            let suspicion = suspicion(facts, call, holder)?;
+            let (covered, from) = holders.cover(facts, call, holder);
+            let covers = covered * 100 >= excess * COVER_PERCENT;
+            (suspicion >= least && covers).then_some((suspicion, covered, from, holder))
+        })
+        .collect();
+    // The strongest suspect; among equals who covers most, then who ends nearest.
+    let distance = |holder: CallId| (facts.end(holder) - facts.end(call)).abs();
+    suspects.sort_by_key(|(suspicion, covered, _, holder)| {
+        (std::cmp::Reverse((*suspicion, *covered)), distance(*holder), *holder)
+    });
+    let Some(&(suspicion, _, from, holder)) = suspects.first() else { return };
+    let mut or: Vec<CallId> = Vec::new();
+    for (other, _, _, suspect) in &suspects[1..] {
+        let new_thread = |known: &CallId| facts.thread(*known) != facts.thread(*suspect);
+        if *other == suspicion && new_thread(&holder) && or.iter().all(new_thread) {
+            or.push(*suspect);
+        }
+    }
+    let seen = facts.lock_waits(call).map(|(start, end)| end - start).sum::<Ns>() * 2 > excess;
+    let confidence = match suspicion {
+        Suspicion::Strong if or.is_empty() => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    let fact = if seen { Fact::LockCall } else { Fact::None };
+    let reason = Reason { or, ..Reason::new(Cause::DriverLock, Evidence::Timing, confidence, fact) };
+    // What follows the holder's end, up to what a call usually takes, is the call's own work.
+    let own = (facts.end(call) - facts.end(holder)).clamp(0, facts.usual(call));
+    parts.claim(from, facts.end(call) - own, reason.held_by(holder));
+}
+
+/// Whether and how strongly `holder` may have kept `waiter` waiting.
+fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspicion> {
+    let same_process = facts.process(waiter) == facts.process(holder);
+    if !same_process || facts.thread(waiter) == facts.thread(holder) {
+        return None;
+    }
+    // Locks are a context's: another device's context is not affected (measured).
+    let (device, holder_device) = (facts.device(waiter), facts.device(holder));
+    if device.is_some() && holder_device.is_some() && device != holder_device {
+        return None;
+    }
+    let (stream, holder_stream) = (facts.stream(waiter), facts.stream(holder));
+    let same_stream = stream.is_some() && stream == holder_stream;
+    let waits_for_gpu = |blocking: bool| blocking || facts.copy(holder).is_some_and(|copy| copy.pageable());
+    match facts.class(holder) {
+        Class::Copy { blocking } if waits_for_gpu(blocking) => {
+            Some(if same_stream { Suspicion::Strong } else { Suspicion::Weak })
+        }
+        Class::Allocate | Class::Release | Class::Load => Some(Suspicion::Strong),
+        Class::Create => Some(Suspicion::Weak),
+        Class::Launch if facts.new_kernel(holder).is_some() => Some(Suspicion::Weak),
+        Class::Launch | Class::Fill | Class::Copy { .. } => same_stream.then_some(Suspicion::Contends),
+        _ => None,
+    }
+}

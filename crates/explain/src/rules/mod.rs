@@ -1,0 +1,34 @@
+//! The rules: each looks at one slow call and claims the part of its time that it can explain.
+//! They run in the order of [`split`]; an earlier rule's claim is not taken from it.
+
+mod copy;
+mod device_sync;
+mod first_use;
+mod lock;
+mod overhead;
+mod queue;
+mod sync;
+
+pub(crate) use lock::Holders;
+
+use crate::facts::Facts;
+use crate::parts::Parts;
+use trace::CallId;
+
+/// Splits a slow call's time: what the GPU's and the tracer's records prove comes first, what is
+/// inferred from timing after it.
+pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts {
+    let mut parts = Parts::new(facts.start(call), facts.end(call));
+    overhead::of_this_thread(facts, call, &mut parts);
+    first_use::loading(facts, call, &mut parts);
+    sync::explicit(facts, call, &mut parts);
+    copy::blocking(facts, call, &mut parts);
+    device_sync::implicit(facts, call, &mut parts);
+    queue::full(facts, call, &mut parts);
+    overhead::of_any_thread(facts, call, &mut parts);
+    lock::held(facts, holders, call, &mut parts);
+    first_use::inferred(facts, call, &mut parts);
+    lock::contended(facts, holders, call, &mut parts);
+    overhead::unrecorded(facts, call, &mut parts);
+    parts
+}

@@ -1,0 +1,32 @@
+//! `queue-full`: launch back-pressure.
+
+use crate::facts::Facts;
+use crate::parts::{Fact, Parts, Reason};
+use crate::{Cause, Confidence, Evidence};
+use trace::CallId;
+
+/// A stream takes about 1,022 pending launches before the next one waits (seed 000's systems and
+/// an H200; a V100 trace shows waits from 1,015 on). A little under it, for records that are
+/// missing and commands that are no operations, such as event records.
+const NEARLY_FULL: usize = 1000;
+
+/// From here on nothing else is needed to make a launch wait.
+const FULL: usize = 1015;
+
+pub(super) fn full(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    if !facts.class(call).enqueues() || !facts.one_clock() || !parts.mostly_open() {
+        return;
+    }
+    let stream = facts.stream(call);
+    let pending = facts.pending(stream, facts.start(call));
+    // A graph brings many operations at once: it may start below the limit and end above it.
+    let own = facts.ops(call).len();
+    let confidence = match pending {
+        FULL.. => Confidence::Certain,
+        NEARLY_FULL.. => Confidence::Likely,
+        _ if own > 1 && pending > 0 && pending + own >= NEARLY_FULL => Confidence::Possible,
+        _ => return,
+    };
+    let reason = Reason::new(Cause::QueueFull, Evidence::Record, confidence, Fact::Pending(pending));
+    parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+}

@@ -1,0 +1,32 @@
+//! `explicit-sync`: the program asked to wait.
+
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::parts::{Fact, Parts, Reason};
+use crate::{Cause, Confidence, Evidence};
+use trace::{CallId, CopyKind, OpKind};
+
+/// A copy of this many bytes or fewer to the host, followed by a wait, reads back a result: what
+/// `.item()` and cuBLAS in host-pointer mode do. 16 bytes hold the widest scalar, a double complex.
+const SCALAR_BYTES: i64 = 16;
+
+pub(super) fn explicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    if facts.class(call) != Class::Sync {
+        return;
+    }
+    let reason = match reads_back_a_scalar(facts, call) {
+        true => Reason::new(Cause::HiddenSync, Evidence::Record, Confidence::Likely, Fact::None),
+        false => Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::None),
+    };
+    parts.claim(facts.start(call), facts.end(call), reason);
+}
+
+/// Whether the thread's call before this one copied a scalar to the host.
+fn reads_back_a_scalar(facts: &Facts<'_>, call: CallId) -> bool {
+    let Some(previous) = facts.previous(call) else { return false };
+    let ops = &facts.trace.ops;
+    facts.ops(previous).iter().any(|op| {
+        let at = op.index();
+        ops.kind[at] == OpKind::Copy && ops.copy[at] == CopyKind::DtoH && ops.bytes[at] <= SCALAR_BYTES
+    })
+}
