@@ -2,6 +2,7 @@
 //! nvprof SQLite, and holdup's own files, recognised by content.
 
 mod error;
+mod identities;
 mod nsys;
 mod nvprof;
 
