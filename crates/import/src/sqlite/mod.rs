@@ -16,6 +16,10 @@ use trace::Trace;
 /// Reads an Nsight Systems or nvprof database, calling `progress` with rows done and rows in all.
 #[allow(dead_code, reason = "its caller comes with the recognition of formats")]
 pub(crate) fn import(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Trace, Problem> {
+    read(path, progress).map_err(printable)
+}
+
+fn read(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Trace, Problem> {
     let db = open(path)?;
     let mut trace = match Tool::of(&Source::new(&db)?) {
         Some(Tool::Nsys) => nsys::import(&db, progress)?,
@@ -29,6 +33,22 @@ pub(crate) fn import(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<
     };
     trace.meta.notes.extend(open::unread_log(path));
     Ok(trace)
+}
+
+/// SQLite quotes what it stumbles over; a damaged file must not reach the terminal that way.
+fn printable(problem: Problem) -> Problem {
+    let clean = |message: String| {
+        let line = message.lines().next().unwrap_or_default();
+        line.chars().filter(|c| !c.is_control()).collect::<String>()
+    };
+    use rusqlite::Error::{SqlInputError, SqliteFailure};
+    match problem {
+        Problem::Sqlite(SqliteFailure(error, Some(message))) => {
+            SqliteFailure(error, Some(clean(message))).into()
+        }
+        Problem::Sqlite(SqlInputError { error, msg, .. }) => SqliteFailure(error, Some(clean(msg))).into(),
+        other => other,
+    }
 }
 
 /// A tool that writes its traces as SQLite.
@@ -85,6 +105,14 @@ mod tests {
         rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE moz_places(id)").unwrap();
         let problem = import(&path, &mut |_, _| ()).err().unwrap();
         assert!(matches!(problem, Problem::NotATrace { .. }), "{problem}");
+    }
+
+    #[test]
+    fn a_problem_is_one_printable_line() {
+        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+        let message = Some("unrecognized token: \"\u{1b}[31m\nmore\"".to_owned());
+        let problem = printable(rusqlite::Error::SqliteFailure(error, message).into());
+        assert_eq!(problem.to_string(), "SQLite: unrecognized token: \"[31m; export the trace again");
     }
 
     /// Every way of damaging a file ends in a problem or a trace, never in a panic.
