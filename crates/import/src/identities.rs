@@ -33,6 +33,16 @@ impl Identities {
         *self.threads.entry((process, tid)).or_insert_with(add)
     }
 
+    /// The process with this id, if a record named it.
+    pub(crate) fn known_process(&self, pid: i64) -> Option<ProcessId> {
+        self.processes.get(&pid).copied()
+    }
+
+    /// The thread `tid` of process `pid`, if a record named it.
+    pub(crate) fn known_thread(&self, pid: i64, tid: i64) -> Option<ThreadId> {
+        self.threads.get(&(self.known_process(pid)?, tid)).copied()
+    }
+
     /// The GPU with this index.
     pub(crate) fn device(&mut self, trace: &mut Trace, ordinal: i64) -> DeviceId {
         let rows = &mut trace.devices;

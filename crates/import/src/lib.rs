@@ -13,7 +13,11 @@ mod json;
 mod kineto;
 mod nsys;
 mod nvprof;
+mod overhead;
+mod progress;
 mod sqlite;
+mod stacks;
+mod suffix;
 
 pub use error::{ImportError, Problem};
 
@@ -67,7 +71,7 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     let mut head = Vec::with_capacity(detect::ENOUGH);
     (&file).take(detect::ENOUGH as u64).read_to_end(&mut head)?;
     if detect::format(&head)? == Format::Sqlite {
-        return sqlite::import(path, progress);
+        return sqlite::import(path, &mut |done, rows| progress(Progress { done, total: Some(rows) }));
     }
     // SAFETY: the map is private and read-only. Another process may still cut or change the file
     // while it is mapped: changed bytes are only ever read as untrusted input, and a cut file

@@ -51,7 +51,8 @@ impl Trace {
             self.ops.call[at] = call;
             match call.some() {
                 Some(call) => has_op[call.index()] = true,
-                None => unmatched_ops += 1,
+                // Unified-memory migrations belong to no call and carry no id: nothing is lost.
+                None => unmatched_ops += u64::from(self.ops.correlation[at] != 0),
             }
         }
         for at in 0..self.syncs.len() {

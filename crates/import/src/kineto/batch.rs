@@ -309,14 +309,18 @@ impl Batch {
     }
 }
 
-/// Start and end of an event, both well within an `i64`.
+/// Start and end of an event: not long before the epoch, and far enough within an `i64` for any
+/// difference of two.
 fn times(event: &Event<'_>) -> Result<(Ns, Ns), Skip> {
-    let start = event.start.ok_or(NO_TIME)?;
+    const EARLIEST: Ns = -(1 << 50);
+    const LATEST: Ns = 1 << 61;
+    let start = event.start.filter(|start| *start >= EARLIEST).ok_or(NO_TIME)?;
     let duration = event.duration.unwrap_or(0);
     if duration < 0 {
         return Err(Skip::Lost("event that ends before it starts"));
     }
-    Ok((start, start + duration))
+    let end = start + duration;
+    if end < LATEST { Ok((start, end)) } else { Err(NO_TIME) }
 }
 
 /// Device, context and stream of a GPU event: from its args, else its row in the viewer.

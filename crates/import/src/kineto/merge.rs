@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Called, Keys, Label, Marked, Span, StreamKey};
 use super::header::Header;
-use super::stack::StackBuilder;
+use super::stack::Places;
 use crate::identities::Identities;
 use rustc_hash::FxHashMap;
 use trace::{
@@ -15,7 +15,7 @@ use trace::{
 pub(super) struct Merge {
     trace: Trace,
     identities: Identities,
-    stacks: StackBuilder,
+    places: Places,
     /// Streams as events state them; `ops.stream` and `syncs.stream` number these until
     /// [`Merge::finish`] knows which process they belong to.
     streams: Keys<StreamKey>,
@@ -103,7 +103,7 @@ impl Merge {
 
     fn range(&mut self, range: &Marked, symbols: &Symbols, threads: &[ThreadId]) {
         let Span { start, end, thread, name, external } = range.span;
-        let stack = self.stacks.stack(&mut self.trace, symbols.of(range.stack));
+        let stack = self.places.stack(&mut self.trace, symbols.of(range.stack));
         let id = self.trace.ranges.push(Range {
             start,
             end,
@@ -124,35 +124,24 @@ impl Merge {
         self.link_operators();
         let processes = self.op_processes();
         self.place_ops(&processes);
-        self.trace.rebase();
         self.trace.join();
         crate::clock::check(&mut self.trace);
+        self.trace.rebase();
         self.trace
     }
 
     /// Names of processes and threads that host events mentioned; the viewer's rows for GPUs have
     /// names too, and no row here.
     fn name_rows(&mut self) {
-        let process_of: FxHashMap<i64, ProcessId> =
-            self.trace.processes.ids().map(|id| (self.trace.processes.row(id).pid, id)).collect();
-        let thread_of: FxHashMap<(i64, i64), ThreadId> = self
-            .trace
-            .threads
-            .ids()
-            .map(|id| {
-                let thread = self.trace.threads.row(id);
-                ((self.trace.processes.row(thread.process).pid, thread.tid), id)
-            })
-            .collect();
         for label in std::mem::take(&mut self.labels) {
             match label {
                 LabelText::Process(pid, name) => {
-                    if let Some(process) = process_of.get(&pid) {
+                    if let Some(process) = self.identities.known_process(pid) {
                         self.trace.processes.name[process.index()] = name;
                     }
                 }
                 LabelText::Thread(pid, tid, name) => {
-                    if let Some(thread) = thread_of.get(&(pid, tid)) {
+                    if let Some(thread) = self.identities.known_thread(pid, tid) {
                         let name = thread_name(self.trace.text(name)).to_owned();
                         self.trace.threads.name[thread.index()] = self.trace.strings.intern(&name);
                     }

@@ -1,0 +1,117 @@
+//! Calls of host threads: CUDA's runtime and driver, libraries above it, the operating system.
+
+use super::kinds::{Class, Kinds, api_of};
+use super::stacks::StackIds;
+use super::{Nsys, TIMES, thread};
+use crate::Problem;
+use crate::sqlite::{Value, interval};
+use crate::suffix;
+use rustc_hash::FxHashMap;
+use trace::{Api, Call, ProcessId, StackId, Strings, Sym, Trace};
+
+/// Holds runtime and driver calls, despite its name.
+pub(super) const CUDA: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
+pub(super) const LIBRARIES: [&str; 2] = ["CUBLAS_EVENTS", "CUDNN_EVENTS"];
+pub(super) const OS: &str = "OSRT_API";
+
+const COLUMNS: [&str; 8] =
+    ["start", "end", "globalTid", "nameId", "eventClass", "correlationId", "returnValue", "callchainId"];
+
+impl Nsys<'_> {
+    pub(super) fn calls(&mut self) -> Result<(), Problem> {
+        let cuda_stacks = self.stacks(super::stacks::CUDA)?;
+        self.read_calls(CUDA, None, &cuda_stacks)?;
+        for table in LIBRARIES {
+            self.read_calls(table, Some(Api::Library), &cuda_stacks)?;
+        }
+        let os_stacks = self.stacks(super::stacks::OS)?;
+        self.read_calls(OS, Some(Api::Os), &os_stacks)
+    }
+
+    /// Reads a table of calls, all into `api` or, if that is `None`, each into its own.
+    fn read_calls(&mut self, table: &str, api: Option<Api>, stacks: &StackIds) -> Result<(), Problem> {
+        let Nsys { source, names, kinds, progress, ids, trace, .. } = self;
+        // A few hundred names at most: deciding once for each keeps text out of the loop.
+        let mut called: FxHashMap<(Sym, Option<i64>), (Class, Sym)> = FxHashMap::default();
+        let mut backtraces = Vec::new();
+        let read = |[start, end, tid, name, class, correlation, result, stack]: [Value; 8]| {
+            progress.row();
+            let (start, end) = interval(start, end, &TIMES)?;
+            let (pid, tid) = thread(tid)?;
+            let name = names.sym(&mut trace.strings, name)?;
+            let (class, name) = *called
+                .entry((name, class.int()))
+                .or_insert_with(|| classify(&mut trace.strings, kinds, api, class, name));
+            let api = match class {
+                Class::Call(api) => api,
+                Class::Backtrace => api_of(trace.text(name)),
+            };
+            let call = Call {
+                start,
+                end,
+                thread: ids.thread(trace, pid, tid),
+                api,
+                name,
+                correlation: correlation.int().unwrap_or(0),
+                result: self::result(api, result),
+                stack: stack.int().and_then(|id| stacks.get(&id).copied()).unwrap_or_default(),
+                ..Call::default()
+            };
+            match class {
+                Class::Call(_) => _ = trace.calls.push(call),
+                Class::Backtrace => backtraces.push(call),
+            }
+            Ok(())
+        };
+        let faults = source.scan(table, COLUMNS, read)?;
+        faults.count(&mut trace.meta.lost);
+        attach(trace, backtraces);
+        Ok(())
+    }
+}
+
+/// What rows of that name and event class are, and the function's own name.
+fn classify(strings: &mut Strings, kinds: &Kinds, api: Option<Api>, class: Value, name: Sym) -> (Class, Sym) {
+    let text = strings.text(name);
+    let class = api.map_or_else(|| kinds.class(class, text), Class::Call);
+    let api = match class {
+        Class::Call(api) => api,
+        Class::Backtrace => api_of(text),
+    };
+    let text = suffix::strip(api, text).to_owned();
+    (class, strings.intern(&text))
+}
+
+/// Gives calls the stacks that older versions write as rows of their own, a few hundred
+/// nanoseconds longer than the call and with its correlation id. Taken for calls they would
+/// count every slow call twice. One that finds no call is the call.
+fn attach(trace: &mut Trace, backtraces: Vec<Call>) {
+    if backtraces.is_empty() {
+        return;
+    }
+    let keyed =
+        backtraces.iter().map(|row| ((trace.process_of_thread(row.thread), row.correlation), row.stack));
+    let mut stack_of: FxHashMap<(ProcessId, i64), StackId> = keyed.collect();
+    for call in trace.calls.ids() {
+        let at = call.index();
+        let key = (trace.process_of_thread(trace.calls.thread[at]), trace.calls.correlation[at]);
+        if let Some(stack) = stack_of.remove(&key) {
+            trace.calls.stack[at] = stack;
+        }
+    }
+    for row in backtraces {
+        if stack_of.contains_key(&(trace.process_of_thread(row.thread), row.correlation)) {
+            trace.calls.push(row);
+        }
+    }
+}
+
+/// What the call returned, where that says whether it failed: an operating system function's
+/// value is as often a length or an address.
+fn result(api: Api, value: Value) -> i32 {
+    match (api, value.int()) {
+        (Api::Os | Api::Library, _) | (_, None) => 0,
+        // A code that does not fit is no success either.
+        (_, Some(value)) => i32::try_from(value).unwrap_or(i32::MAX),
+    }
+}

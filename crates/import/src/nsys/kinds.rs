@@ -1,0 +1,132 @@
+//! The numbers Nsight Systems gives kinds of calls, copies, memory and synchronizations.
+//!
+//! They are not CUPTI's: its kinds of memory start at 0 for pageable. A file that has its own
+//! `ENUM_` table is believed over the numbers known here.
+
+use crate::Problem;
+use crate::sqlite::{Source, Value};
+use rustc_hash::FxHashMap;
+use trace::{Api, CopyKind, MemoryKind, SyncKind};
+
+/// Meaning of the numbers of one file.
+pub(super) struct Kinds {
+    class: FxHashMap<i64, Class>,
+    copy: FxHashMap<i64, CopyKind>,
+    memory: FxHashMap<i64, MemoryKind>,
+    sync: FxHashMap<i64, SyncKind>,
+}
+
+/// What a row among CUDA's calls is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// A call into that library.
+    Call(Api),
+    /// The stack of a call that has a row of its own.
+    Backtrace,
+}
+
+/// Numbers as every version seen so far has them, and how the name of each ends.
+const CLASS: [(i64, &str, Class); 3] = [
+    (0, "_CUDA_RUNTIME", Class::Call(Api::Runtime)),
+    (1, "_CUDA_DRIVER", Class::Call(Api::Driver)),
+    (67, "_CUDABACKTRACE", Class::Backtrace),
+];
+
+const COPY: [(i64, &str, CopyKind); 14] = [
+    (0, "_KIND_UNKNOWN", CopyKind::Unknown),
+    (1, "_KIND_HTOD", CopyKind::HtoD),
+    (2, "_KIND_DTOH", CopyKind::DtoH),
+    (3, "_KIND_HTOA", CopyKind::HtoA),
+    (4, "_KIND_ATOH", CopyKind::AtoH),
+    (5, "_KIND_ATOA", CopyKind::AtoA),
+    (6, "_KIND_ATOD", CopyKind::AtoD),
+    (7, "_KIND_DTOA", CopyKind::DtoA),
+    (8, "_KIND_DTOD", CopyKind::DtoD),
+    (9, "_KIND_HTOH", CopyKind::HtoH),
+    (10, "_KIND_PTOP", CopyKind::PtoP),
+    (11, "_UVM_HTOD", CopyKind::UnifiedHtoD),
+    (12, "_UVM_DTOH", CopyKind::UnifiedDtoH),
+    (13, "_UVM_DTOD", CopyKind::UnifiedDtoD),
+];
+
+const MEMORY: [(i64, &str, MemoryKind); 8] = [
+    (0, "_KIND_PAGEABLE", MemoryKind::Pageable),
+    (1, "_KIND_PINNED", MemoryKind::Pinned),
+    (2, "_KIND_DEVICE", MemoryKind::Device),
+    (3, "_KIND_ARRAY", MemoryKind::Array),
+    (4, "_KIND_MANAGED", MemoryKind::Managed),
+    (5, "_KIND_DEVICE_STATIC", MemoryKind::DeviceStatic),
+    (6, "_KIND_MANAGED_STATIC", MemoryKind::ManagedStatic),
+    (7, "_KIND_UNKNOWN", MemoryKind::Unknown),
+];
+
+const SYNC: [(i64, &str, SyncKind); 5] = [
+    (0, "_TYPE_UNKNOWN", SyncKind::Unknown),
+    (1, "_EVENT_SYNCHRONIZE", SyncKind::Event),
+    (2, "_STREAM_WAIT_EVENT", SyncKind::StreamWaitEvent),
+    (3, "_STREAM_SYNCHRONIZE", SyncKind::Stream),
+    (4, "_CONTEXT_SYNCHRONIZE", SyncKind::Context),
+];
+
+impl Kinds {
+    pub(super) fn read(source: &Source) -> Result<Kinds, Problem> {
+        Ok(Kinds {
+            class: numbers(source, "ENUM_NSYS_EVENT_CLASS", &CLASS)?,
+            copy: numbers(source, "ENUM_CUDA_MEMCPY_OPER", &COPY)?,
+            memory: numbers(source, "ENUM_CUDA_MEM_KIND", &MEMORY)?,
+            sync: numbers(source, "ENUM_CUPTI_SYNC_TYPE", &SYNC)?,
+        })
+    }
+
+    /// What a row is by its event class, else a call by its name.
+    pub(super) fn class(&self, class: Value, name: &str) -> Class {
+        let stated = class.int().and_then(|class| self.class.get(&class).copied());
+        stated.unwrap_or(Class::Call(api_of(name)))
+    }
+
+    pub(super) fn copy(&self, kind: Value) -> CopyKind {
+        meaning(&self.copy, kind)
+    }
+
+    pub(super) fn memory(&self, kind: Value) -> MemoryKind {
+        meaning(&self.memory, kind)
+    }
+
+    pub(super) fn sync(&self, kind: Value) -> SyncKind {
+        meaning(&self.sync, kind)
+    }
+}
+
+/// The library a function belongs to, as its name says.
+pub(super) fn api_of(name: &str) -> Api {
+    match name {
+        _ if name.starts_with("cuda") => Api::Runtime,
+        _ if name.starts_with("cu") => Api::Driver,
+        _ => Api::Unknown,
+    }
+}
+
+fn meaning<K: Copy + Default>(kinds: &FxHashMap<i64, K>, kind: Value) -> K {
+    kind.int().and_then(|kind| kinds.get(&kind).copied()).unwrap_or_default()
+}
+
+/// The numbers of an `ENUM_` table whose names are known; the known numbers when it has none.
+fn numbers<K: Copy>(
+    source: &Source,
+    table: &str,
+    known: &[(i64, &str, K)],
+) -> Result<FxHashMap<i64, K>, Problem> {
+    let mut numbers = FxHashMap::default();
+    let read = |[id, name]: [Value; 2]| {
+        let (Some(id), Some(name)) = (id.int(), name.text()) else { return Ok(()) };
+        if let Some(&(_, _, kind)) = known.iter().find(|(_, ending, _)| name.ends_with(ending)) {
+            numbers.insert(id, kind);
+        }
+        Ok(())
+    };
+    source.scan(table, ["id", "name"], read)?.ignore();
+    if numbers.is_empty() {
+        numbers.extend(known.iter().map(|&(id, _, kind)| (id, kind)));
+    }
+    Ok(numbers)
+}

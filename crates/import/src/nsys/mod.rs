@@ -1,0 +1,97 @@
+//! Nsight Systems' SQLite export, schemas 2.9 to 3.25 and the files before versions.
+//!
+//! Tables are written only when they have rows, and columns come and go between versions, so
+//! everything here takes whatever is there ([`Source`]). What a table means is split by what it
+//! knows: the host's calls, the GPU's operations, other host time, stacks, and the machine.
+
+mod calls;
+mod host;
+mod kinds;
+mod machine;
+mod meta;
+mod ops;
+mod stacks;
+#[cfg(test)]
+mod tests;
+
+use crate::identities::Identities;
+use crate::progress::Progress;
+use crate::sqlite::{Fault, Names, Source, Value};
+use crate::{Problem, clock};
+use kinds::Kinds;
+use machine::Machine;
+use std::ops::Range;
+use trace::{Ns, Trace};
+
+/// Times that rebasing and subtraction cannot overflow: 18 years either side of the start.
+const TIMES: Range<Ns> = -(1 << 59)..1 << 59;
+
+/// Tables that are read row by row, in the order they are read.
+const EVENTS: [&str; 14] = [
+    stacks::CUDA,
+    stacks::OS,
+    calls::CUDA,
+    calls::LIBRARIES[0],
+    calls::LIBRARIES[1],
+    calls::OS,
+    ops::MEMCPY,
+    ops::MEMSET,
+    ops::KERNEL,
+    ops::GRAPH,
+    ops::SYNCHRONIZATION,
+    host::NVTX,
+    host::PROFILER,
+    host::CUPTI,
+];
+
+/// The reader's state: the database on one side, the trace being built on the other.
+struct Nsys<'a> {
+    source: &'a Source<'a>,
+    names: Names<'a>,
+    kinds: Kinds,
+    machine: Machine,
+    progress: Progress<'a>,
+    ids: Identities,
+    trace: Trace,
+}
+
+/// Reads the trace.
+pub(crate) fn import(
+    db: &rusqlite::Connection,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Trace, Problem> {
+    let source = &Source::new(db)?;
+    let mut reader = Nsys {
+        source,
+        names: Names::new(source, "StringIds", "id")?,
+        kinds: Kinds::read(source)?,
+        machine: Machine::read(source)?,
+        progress: Progress::new(progress, source.estimate(&EVENTS)),
+        ids: Identities::default(),
+        trace: Trace::default(),
+    };
+    reader.meta()?;
+    reader.calls()?;
+    reader.ops()?;
+    reader.host()?;
+    reader.describe_machine()?;
+    reader.left_out()?;
+    let Nsys { mut trace, progress, .. } = reader;
+    progress.finish();
+    trace.join();
+    clock::check(&mut trace);
+    trace.rebase();
+    Ok(trace)
+}
+
+/// A thread's process and id, from the number Nsight Systems packs them into.
+fn thread(global: Value) -> Result<(i64, i64), Fault> {
+    let global = global.int().ok_or("no thread")?;
+    Ok((global >> 24 & 0xff_ffff, global & 0xff_ffff))
+}
+
+/// The process of a GPU record: the one it names, else the only one there is.
+fn process(global: Value, only: Option<i64>) -> Result<i64, Fault> {
+    let named = global.int().map(|global| global >> 24 & 0xff_ffff);
+    Ok(named.or(only).ok_or("names no process in a trace of several")?)
+}

@@ -1,0 +1,58 @@
+//! Call stacks, one row a frame, numbered by stack and depth.
+
+use super::Nsys;
+use crate::Problem;
+use crate::sqlite::Value;
+use crate::stacks::Stacks;
+use rustc_hash::FxHashMap;
+use trace::{Frame, FrameId, StackId};
+
+pub(super) const CUDA: &str = "CUDA_CALLCHAINS";
+pub(super) const OS: &str = "OSRT_CALLCHAINS";
+
+/// Stacks by the number rows name them by.
+pub(super) type StackIds = FxHashMap<i64, StackId>;
+
+impl Nsys<'_> {
+    /// Reads a table of stacks and returns them by number.
+    ///
+    /// A stack's rows lie together. Where they do not, its later rows are lost: gathering them
+    /// would mean holding the table.
+    pub(super) fn stacks(&mut self, table: &str) -> Result<StackIds, Problem> {
+        let Nsys { source, names, progress, trace, .. } = self;
+        let mut shared = Stacks::default();
+        let mut read_stacks = StackIds::default();
+        let mut id = 0;
+        let mut frames: Vec<(i64, FrameId)> = Vec::new();
+        let read = |[row_id, depth, symbol, module]: [Value; 4]| {
+            progress.row();
+            let row_id = row_id.int().ok_or("no stack id")?;
+            let depth = depth.int().ok_or("no depth")?;
+            if row_id != id {
+                if read_stacks.contains_key(&row_id) {
+                    return Err("stack in several pieces".into());
+                }
+                finish(&mut frames, |frames| _ = read_stacks.insert(id, shared.stack(trace, frames)));
+                id = row_id;
+            }
+            let function = names.sym_or_empty(&mut trace.strings, symbol)?;
+            let module = names.sym_or_empty(&mut trace.strings, module)?;
+            frames.push((depth, shared.frame(trace, Frame { function, module, ..Frame::default() })));
+            Ok(())
+        };
+        let faults = source.scan(table, ["id", "stackDepth", "symbol", "module"], read)?;
+        finish(&mut frames, |frames| _ = read_stacks.insert(id, shared.stack(trace, frames)));
+        faults.count(&mut trace.meta.lost);
+        Ok(read_stacks)
+    }
+}
+
+/// Hands the gathered frames over, innermost (depth 0) last, and starts anew.
+fn finish(frames: &mut Vec<(i64, FrameId)>, mut take: impl FnMut(&[FrameId])) {
+    if frames.is_empty() {
+        return;
+    }
+    frames.sort_by_key(|&(depth, _)| std::cmp::Reverse(depth));
+    let outermost_first: Vec<FrameId> = frames.drain(..).map(|(_, frame)| frame).collect();
+    take(&outermost_first);
+}

@@ -1,0 +1,57 @@
+//! Calls into CUDA's runtime and driver.
+
+use super::{Nvprof, cbid, times};
+use crate::Problem;
+use crate::sqlite::Value;
+use rustc_hash::FxHashMap;
+use trace::{Api, Call, Sym};
+
+pub(super) const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
+pub(super) const DRIVER: &str = "CUPTI_ACTIVITY_KIND_DRIVER";
+
+impl Nvprof<'_> {
+    /// Runtime calls first: where both layers carry one correlation id, the join takes the first.
+    pub(super) fn calls(&mut self) -> Result<(), Problem> {
+        self.read_calls(RUNTIME, Api::Runtime, cbid::runtime)?;
+        self.read_calls(DRIVER, Api::Driver, cbid::driver)
+    }
+
+    fn read_calls(
+        &mut self,
+        table: &str,
+        api: Api,
+        name_of: fn(i64) -> Option<&'static str>,
+    ) -> Result<(), Problem> {
+        let Nvprof { source, progress, ids, trace, .. } = self;
+        let mut called: FxHashMap<i64, Sym> = FxHashMap::default();
+        let read = |[start, end, cbid, pid, tid, correlation, result]: [Value; 7]| {
+            progress.row();
+            let (start, end) = times(start, end)?;
+            let cbid = cbid.int().ok_or("no function id")?;
+            let pid = pid.int().ok_or("no process")?;
+            // The low 32 bits of pthread_self, signed: negative ones are as good as any.
+            let tid = tid.int().ok_or("no thread")?;
+            let name = *called.entry(cbid).or_insert_with(|| match name_of(cbid) {
+                Some(name) => trace.strings.intern(name),
+                None => trace.strings.intern(&format!("{api} function {cbid}")),
+            });
+            let thread = ids.thread(trace, pid, tid);
+            trace.calls.push(Call {
+                start,
+                end,
+                thread,
+                api,
+                name,
+                correlation: correlation.int().unwrap_or(0),
+                // A code that does not fit is no success either.
+                result: i32::try_from(result.int().unwrap_or(0)).unwrap_or(i32::MAX),
+                ..Call::default()
+            });
+            Ok(())
+        };
+        let columns = ["start", "end", "cbid", "processId", "threadId", "correlationId", "returnValue"];
+        let faults = source.scan(table, columns, read)?;
+        faults.count(&mut trace.meta.lost);
+        Ok(())
+    }
+}

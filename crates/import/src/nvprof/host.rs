@@ -1,0 +1,105 @@
+//! Host time marked by the program (NVTX) or taken by the tracer and the driver.
+
+use super::{Nvprof, TIMES, times};
+use crate::sqlite::Value;
+use crate::{Problem, overhead};
+use rustc_hash::FxHashMap;
+use trace::{Ns, Range, RangeKind, Sym, ThreadId};
+
+pub(super) const OVERHEAD: &str = "CUPTI_ACTIVITY_KIND_OVERHEAD";
+pub(super) const MARKER: &str = "CUPTI_ACTIVITY_KIND_MARKER";
+
+/// Flags of a marker.
+const INSTANT: i64 = 1;
+const START: i64 = 2;
+const END: i64 = 4;
+
+/// One end of a range; the other end is another row.
+struct Marker {
+    time: Ns,
+    name: Sym,
+    thread: ThreadId,
+}
+
+impl Nvprof<'_> {
+    pub(super) fn host(&mut self) -> Result<(), Problem> {
+        self.overhead()?;
+        self.markers()
+    }
+
+    fn overhead(&mut self) -> Result<(), Problem> {
+        let Nvprof { source, progress, ids, trace, .. } = self;
+        let read = |[start, end, kind, object_kind, object]: [Value; 5]| {
+            progress.row();
+            let (start, end) = times(start, end)?;
+            let name = trace.strings.intern(overhead::cupti(kind.int().unwrap_or(0)));
+            let thread = object_thread(object_kind, object);
+            let thread = thread.map_or(ThreadId::NONE, |(pid, tid)| ids.thread(trace, pid, tid));
+            trace.ranges.push(Range {
+                start,
+                end,
+                thread,
+                kind: RangeKind::Overhead,
+                name,
+                ..Range::default()
+            });
+            Ok(())
+        };
+        let columns = ["start", "end", "overheadKind", "objectKind", "objectId"];
+        let faults = source.scan(OVERHEAD, columns, read)?;
+        faults.count(&mut trace.meta.lost);
+        Ok(())
+    }
+
+    /// Pairs the two rows of each range by their id, in whatever order they come.
+    fn markers(&mut self) -> Result<(), Problem> {
+        let Nvprof { source, names, progress, ids, trace, .. } = self;
+        let (mut starts, mut ends) = (FxHashMap::default(), FxHashMap::default());
+        let mut instants = 0;
+        let read = |[time, flags, id, name, object_kind, object]: [Value; 6]| {
+            progress.row();
+            let flags = flags.int().unwrap_or(0);
+            if flags & INSTANT != 0 {
+                instants += 1;
+                return Ok(());
+            }
+            let time = time.int().filter(|time| TIMES.contains(time)).ok_or("no usable time")?;
+            let id = id.int().ok_or("no id")?;
+            let thread = object_thread(object_kind, object);
+            let thread = thread.map_or(ThreadId::NONE, |(pid, tid)| ids.thread(trace, pid, tid));
+            if flags & START != 0 {
+                let name = names.sym(&mut trace.strings, name)?;
+                starts.insert(id, Marker { time, name, thread });
+            } else if flags & END != 0 {
+                ends.insert(id, time);
+            } else {
+                return Err("neither start nor end".into());
+            }
+            let (Some(start), Some(&end)) = (starts.get(&id), ends.get(&id)) else { return Ok(()) };
+            let Marker { time: start, name, thread } = *start;
+            starts.remove(&id);
+            ends.remove(&id);
+            if end < start {
+                return Err("ends before it starts".into());
+            }
+            trace.ranges.push(Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() });
+            Ok(())
+        };
+        let columns = ["timestamp", "flags", "id", "name", "objectKind", "objectId"];
+        let faults = source.scan(MARKER, columns, read)?;
+        faults.count(&mut trace.meta.lost);
+        trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: start without an end", starts.len() as u64);
+        trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: end without a start", ends.len() as u64);
+        trace.meta.leave_out("NVTX marks", instants);
+        Ok(())
+    }
+}
+
+/// Process and thread of an object id, when it is a thread's: two 32-bit numbers in a blob.
+fn object_thread(kind: Value, object: Value) -> Option<(i64, i64)> {
+    const THREAD: i64 = 2;
+    let bytes = object.blob().filter(|_| kind.int() == Some(THREAD))?;
+    let pid = u32::from_le_bytes(bytes.get(0..4)?.try_into().ok()?);
+    let tid = i32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?);
+    Some((i64::from(pid), i64::from(tid)))
+}

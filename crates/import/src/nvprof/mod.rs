@@ -1,0 +1,146 @@
+//! nvprof's SQLite database (`nvprof -o FILE`), also written by the Visual Profiler.
+//!
+//! Its tables are CUPTI's activity records, one column a field; API functions appear only by
+//! their callback id ([`cbid`]), everything else named by number in `StringTable`. GPU records
+//! name no process: nvprof writes one file a process.
+
+mod calls;
+mod cbid;
+mod host;
+mod ops;
+#[cfg(test)]
+mod tests;
+
+use crate::identities::Identities;
+use crate::progress::Progress;
+use crate::sqlite::{Fault, Names, Source, Value, interval};
+use crate::{Problem, clock};
+use rustc_hash::FxHashMap;
+use trace::{Ns, Source as From, Trace};
+
+/// Times are since the Unix epoch and unsigned; the end is what later arithmetic can bear.
+const TIMES: std::ops::Range<Ns> = 0..1 << 61;
+
+/// Tables that are read row by row.
+const EVENTS: [&str; 10] = [
+    calls::RUNTIME,
+    calls::DRIVER,
+    ops::MEMCPY,
+    ops::MEMCPY2,
+    ops::MEMSET,
+    ops::KERNELS[0],
+    ops::KERNELS[1],
+    ops::SYNCHRONIZATION,
+    host::OVERHEAD,
+    host::MARKER,
+];
+
+/// Tables that describe rather than record. Whatever else has rows is counted as left out.
+const DESCRIPTIONS: [&str; 3] = ["StringTable", "CUPTI_ACTIVITY_KIND_DEVICE", "CUPTI_ACTIVITY_KIND_CONTEXT"];
+
+/// The reader's state: the database on one side, the trace being built on the other.
+struct Nvprof<'a> {
+    source: &'a Source<'a>,
+    names: Names<'a>,
+    progress: Progress<'a>,
+    ids: Identities,
+    trace: Trace,
+    /// The device of each context: synchronizations name only the context.
+    device_of: FxHashMap<i64, i64>,
+}
+
+/// Reads the trace.
+pub(crate) fn import(
+    db: &rusqlite::Connection,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Trace, Problem> {
+    let source = &Source::new(db)?;
+    let mut reader = Nvprof {
+        source,
+        names: Names::new(source, "StringTable", "_id_")?,
+        progress: Progress::new(progress, source.estimate(&EVENTS)),
+        ids: Identities::default(),
+        trace: Trace::default(),
+        device_of: FxHashMap::default(),
+    };
+    reader.meta()?;
+    reader.calls()?;
+    reader.ops()?;
+    reader.host()?;
+    reader.devices()?;
+    reader.left_out()?;
+    let Nvprof { mut trace, progress, .. } = reader;
+    progress.finish();
+    trace.join();
+    clock::check(&mut trace);
+    trace.rebase();
+    Ok(trace)
+}
+
+impl Nvprof<'_> {
+    fn meta(&mut self) -> Result<(), Problem> {
+        let meta = &mut self.trace.meta;
+        meta.source = From::Nvprof;
+        meta.epoch_unix_ns = Some(0);
+        let Some(table) = self.source.tables().find(|name| name.eq_ignore_ascii_case("version")) else {
+            return Ok(());
+        };
+        let Some(column) = self.source.columns(table).find(|name| *name != "_id_") else { return Ok(()) };
+        let read = |[version]: [Value; 1]| {
+            meta.source_version = match (version.int(), version.text()) {
+                (Some(number), _) => number.to_string(),
+                (None, text) => text.unwrap_or_default().into_owned(),
+            };
+            Ok(())
+        };
+        self.source.scan(table, [column], read)?.ignore();
+        Ok(())
+    }
+
+    fn devices(&mut self) -> Result<(), Problem> {
+        let Nvprof { source, names, ids, trace, .. } = self;
+        let columns = [
+            "id",
+            "name",
+            "numMultiprocessors",
+            "numMemcpyEngines",
+            "globalMemorySize",
+            "computeCapabilityMajor",
+            "computeCapabilityMinor",
+        ];
+        let read = |[id, name, processors, engines, memory, major, minor]: [Value; 7]| {
+            let row = ids.device(trace, id.int().ok_or("no id")?).index();
+            let devices = &mut trace.devices;
+            devices.name[row] = names.sym_or_empty(&mut trace.strings, name)?;
+            devices.multiprocessors[row] = processors.size();
+            devices.copy_engines[row] = engines.size();
+            devices.memory_bytes[row] = memory.int().unwrap_or(0);
+            devices.compute_major[row] = major.size();
+            devices.compute_minor[row] = minor.size();
+            Ok(())
+        };
+        source.scan("CUPTI_ACTIVITY_KIND_DEVICE", columns, read)?.ignore();
+        Ok(())
+    }
+
+    /// Counts the rows of every table that records something holdup has no table for.
+    fn left_out(&mut self) -> Result<(), Problem> {
+        for table in self.source.tables() {
+            let describes = DESCRIPTIONS.contains(&table)
+                || table.eq_ignore_ascii_case("version")
+                || table.starts_with("sqlite_");
+            if !describes && !EVENTS.contains(&table) {
+                self.trace.meta.leave_out(table, self.source.count(table)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The start and end of a record; CUPTI writes two zeros when it could not take them.
+fn times(start: Value, end: Value) -> Result<(Ns, Ns), Fault> {
+    match interval(start, end, &TIMES)? {
+        (0, 0) => Err("no times were taken".into()),
+        times => Ok(times),
+    }
+}
