@@ -61,7 +61,6 @@ pub(crate) struct CopyFacts {
     pub kind: CopyKind,
     pub src: MemoryKind,
     pub dst: MemoryKind,
-    pub stream: StreamId,
 }
 
 impl CopyFacts {
@@ -179,7 +178,6 @@ impl<'a> Facts<'a> {
             kind: row.copy,
             src: row.src,
             dst: row.dst,
-            stream: row.stream,
         };
         Some(copies.fold(start, |all, op| CopyFacts {
             start: all.start.min(ops.start[op.index()]),
@@ -208,7 +206,8 @@ impl<'a> Facts<'a> {
         let own = ops.stream[op.index()];
         let device = self.trace.device_of_stream(own);
         let streams = self.trace.streams.ids();
-        let others = streams.filter(|stream| *stream != own && self.trace.device_of_stream(*stream) == device);
+        let others =
+            streams.filter(|stream| *stream != own && self.trace.device_of_stream(*stream) == device);
         others
             .filter_map(|stream| {
                 let all = self.in_stream(stream);

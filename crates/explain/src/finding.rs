@@ -174,7 +174,7 @@ pub struct Party {
 }
 
 /// A place in the source.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Place {
     /// Source file, or library.
     pub file: String,

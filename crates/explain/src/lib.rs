@@ -1,11 +1,29 @@
 //! Trace to Findings: which call lost how much time, because of what, and how to fix it.
 //!
-//! A pure function: no files, no clocks, no printing.
+//! A pure function: no files, no clocks, no printing. Every slow call's time is split among the
+//! [`Cause`]s by the rules in `rules`; what no rule claims stays [`Cause::Unexplained`], so that
+//! the parts of a call always add up to its duration.
 
+mod class;
+mod facts;
 mod finding;
+mod fixes;
+mod group;
+mod parts;
+mod places;
+mod rules;
+mod summary;
+mod words;
 
 pub use finding::{Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Party, Place, Summary};
+pub use places::places;
+pub use summary::summary;
 
+use class::Class;
+use facts::Facts;
+use group::Groups;
+use parts::{Fact, Part, Reason};
+use rules::Holders;
 use trace::{Ns, Trace};
 
 /// What to look at.
@@ -25,6 +43,42 @@ impl Default for Options {
 
 /// Explains what held up the calls of `trace`.
 pub fn explain(trace: &Trace, options: &Options) -> Explanation {
-    let _ = (trace, options);
-    todo!()
+    let facts = Facts::new(trace, options.min_wait_ns);
+    let selected = options.selection.of(trace);
+    // Half as long as a slow call: what is shorter cannot cover enough of one.
+    let holders = Holders::new(&facts, options.min_wait_ns / 2);
+    let mut groups = Groups::default();
+    let (mut slow_call_ns, mut slow_calls, mut unexplained_ns) = (0, 0, 0);
+    for call in facts.slow.iter().copied() {
+        let (start, end) = (facts.start(call), facts.end(call));
+        let chosen = selected.time(start, end)
+            && selected.thread(facts.thread(call))
+            && selected.name(trace.calls.name[call.index()]);
+        if !chosen {
+            continue;
+        }
+        let parts = rules::split(&facts, &holders, call);
+        // What the call costs anyway is not lost.
+        let unexplained = (parts.rest() - facts.usual(call)).max(0);
+        let mut lost = parts.claimed;
+        if unexplained > 0 {
+            lost.push(Part { reason: unexplained_reason(), lost: unexplained });
+        }
+        slow_call_ns += end - start;
+        slow_calls += 1;
+        unexplained_ns += unexplained;
+        groups.add(&facts, call, lost);
+    }
+    Explanation {
+        trace: summary(trace),
+        slow_call_ns,
+        slow_calls,
+        explained_ns: slow_call_ns - unexplained_ns,
+        min_wait_ns: options.min_wait_ns,
+        findings: groups.findings(&facts),
+    }
+}
+
+fn unexplained_reason() -> Reason {
+    Reason::new(Cause::Unexplained, Evidence::Timing, Confidence::Certain, Fact::None)
 }

@@ -48,7 +48,7 @@ fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, par
     }
     if copy.pageable() && copy.kind.to_device() {
         // The driver fills its staging buffer before the first part of the copy starts.
-        let setup = (copy.start - waited).min(copy.end - copy.start).min(4 * GAP);
+        let setup = (copy.start - waited).min(one_piece(copy));
         parts.claim(copy.start - setup, copy.start, staging(copy));
     }
 }
@@ -126,16 +126,24 @@ fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
     }
     if copy.pageable() && copy.kind.to_host() {
         // The driver empties its staging buffer after the last part of the copy.
-        parts.claim(copy.end, copy.end + tail.min(copy.end - copy.start).min(4 * GAP), staging(copy));
+        parts.claim(copy.end, copy.end + tail.min(one_piece(copy)), staging(copy));
     }
+}
+
+/// Time that the host's side of one staged piece may take: no more than the copy itself, and no
+/// more than 4 MiB at the copy's rate (the best size of a piece on an H200 is 2 to 8 MB).
+fn one_piece(copy: &CopyFacts) -> Ns {
+    const PIECE: f64 = (4 << 20) as f64;
+    let time = copy.end - copy.start;
+    let piece = time as f64 * PIECE / copy.bytes.max(1) as f64;
+    (piece as Ns).max(4 * GAP).min(time)
 }
 
 /// The copy's own time: staging, or, where that is far too slow for staging, page faults.
 fn staging(copy: &CopyFacts) -> Reason {
     let time = (copy.end - copy.start).max(1);
     let rate = copy.bytes as f64 / (time as f64 * 1e-9);
-    let faulting =
-        copy.dst == MemoryKind::Pageable && copy.bytes >= RATED_BYTES && rate < FAULTING_RATE;
+    let faulting = copy.dst == MemoryKind::Pageable && copy.bytes >= RATED_BYTES && rate < FAULTING_RATE;
     let fact = Fact::Copied { bytes: copy.bytes, time };
     match faulting {
         true => Reason::new(Cause::PageFaults, Evidence::Timing, Confidence::Likely, fact),

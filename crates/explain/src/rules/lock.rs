@@ -10,8 +10,12 @@ use crate::parts::{Fact, Parts, Reason};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns};
 
-/// Part of the waiter's excess, in percent, that the holder's calls must cover.
+/// Part of the waiter's time up to the holder's end, in percent, that the holder's thread must
+/// have spent in calls that hold.
 const COVER_PERCENT: Ns = 80;
+
+/// Part of the waiter's excess, in percent, that those calls must cover.
+const EXCESS_PERCENT: Ns = 60;
 
 /// How strongly a pair of calls suggests a lock; the strongest last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -74,19 +78,18 @@ impl Holders {
     }
 }
 
-/// Waits for a call of a kind that holds locks.
+/// Waits for a call of a kind that is known to hold the lock.
 pub(super) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
-    accuse(facts, holders, call, Suspicion::Weak, parts);
+    accuse(facts, holders, call, Suspicion::Strong, parts);
 }
 
-/// Waits for nothing in particular beside another thread that is just as slow in the same stream:
+/// Waits beside another thread's call that may hold a lock, or is just as slow in the same stream:
 /// contention for the submission locks, without telling who came first. Else, a wait for a lock
 /// that the operating system's calls show, whoever held it.
 pub(super) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Contends, parts);
     for (start, end) in facts.lock_waits(call) {
-        let reason =
-            Reason::new(Cause::DriverLock, Evidence::Record, Confidence::Possible, Fact::LockCall);
+        let reason = Reason::new(Cause::DriverLock, Evidence::Record, Confidence::Possible, Fact::LockCall);
         parts.claim(start, end, reason);
     }
 }
@@ -102,7 +105,9 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
         .filter_map(|holder| {
             let suspicion = suspicion(facts, call, holder)?;
             let (covered, from) = holders.cover(facts, call, holder);
-            let covers = covered * 100 >= excess * COVER_PERCENT;
+            let waited = facts.end(call).min(facts.end(holder)) - facts.start(call);
+            let covers = covered * 100 >= (waited - facts.usual(call)) * COVER_PERCENT
+                && covered * 100 >= excess * EXCESS_PERCENT;
             (suspicion >= least && covers).then_some((suspicion, covered, from, holder))
         })
         .collect();

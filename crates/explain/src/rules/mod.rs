@@ -19,8 +19,8 @@ use trace::CallId;
 /// inferred from timing after it.
 pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts {
     let mut parts = Parts::new(facts.start(call), facts.end(call));
-    overhead::of_this_thread(facts, call, &mut parts);
     first_use::loading(facts, call, &mut parts);
+    overhead::of_this_thread(facts, call, &mut parts);
     sync::explicit(facts, call, &mut parts);
     copy::blocking(facts, call, &mut parts);
     device_sync::implicit(facts, call, &mut parts);

@@ -6,23 +6,31 @@ use crate::parts::{Fact, Parts, Reason};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, RangeId, Source};
 
+/// Overhead shorter than this is not worth a finding, ns.
+const LEAST_OVERHEAD: Ns = 10_000;
+
 /// Overhead that the tracer says happened on this very thread.
 pub(super) fn of_this_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     for range in overlapping(facts, call) {
-        if facts.trace.ranges.thread[range.index()] == facts.thread(call) {
+        let (start, end) = times(facts, range);
+        let here = facts.trace.ranges.thread[range.index()] == facts.thread(call);
+        if here && parts.open_within(start, end) >= LEAST_OVERHEAD {
             claim(facts, range, Confidence::Certain, parts);
         }
     }
 }
 
-/// Overhead of which the tracer does not name the thread, where it fills most of the call: a
-/// buffer is requested by the call that finds none left (on an H200 2.6 ms within a launch of
-/// 2.6 ms). What merely happens during a long call says nothing.
+/// Overhead on a thread of the tracer's own, or of which the thread is not named, where it fills
+/// most of the call: a buffer is requested by the call that finds none left (on an H200 2.6 ms
+/// within a launch of 2.6 ms). What merely happens during a long call says nothing.
 pub(super) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    let trace = facts.trace;
     for range in overlapping(facts, call) {
         let (start, end) = times(facts, range);
+        let thread = trace.ranges.thread[range.index()];
+        let of_process = thread.is_none() || trace.process_of_thread(thread) == facts.process(call);
         let fills = 2 * parts.open_within(start, end) >= facts.duration(call);
-        if facts.trace.ranges.thread[range.index()].is_none() && fills && parts.mostly_open() {
+        if of_process && fills && parts.mostly_open() {
             claim(facts, range, Confidence::Likely, parts);
         }
     }
@@ -36,8 +44,7 @@ pub(super) fn unrecorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let silent = facts.trace.meta.source == Source::Kineto && facts.overheads.is_empty();
     let only_reads = facts.class(call) == Class::Query && facts.ops(call).is_empty();
     if silent && only_reads && facts.duration(call) >= LEAST && parts.claimed.is_empty() {
-        let guess =
-            Reason::new(Cause::ProfilerOverhead, Evidence::Timing, Confidence::Possible, Fact::None);
+        let guess = Reason::new(Cause::ProfilerOverhead, Evidence::Timing, Confidence::Possible, Fact::None);
         parts.claim(facts.start(call), facts.end(call), guess);
     }
 }
@@ -45,8 +52,17 @@ pub(super) fn unrecorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
 fn claim(facts: &Facts<'_>, range: RangeId, confidence: Confidence, parts: &mut Parts) {
     let (start, end) = times(facts, range);
     let name = facts.trace.ranges.name[range.index()];
-    let reason = Reason::new(Cause::ProfilerOverhead, Evidence::Record, confidence, Fact::Tracer(name));
-    parts.claim(start, end, reason);
+    let cause = cause_of(facts.trace.text(name));
+    parts.claim(start, end, Reason::new(cause, Evidence::Record, confidence, Fact::Tracer(name)));
+}
+
+/// CUPTI also reports as overhead what the driver does for the program's own sake.
+fn cause_of(name: &str) -> Cause {
+    match name {
+        "Driver Compiler" | "Lazy Function Loading" | "Runtime Triggered Module Loading" => Cause::FirstUse,
+        "Command Buffer Full" => Cause::QueueFull,
+        _ => Cause::ProfilerOverhead,
+    }
 }
 
 fn times(facts: &Facts<'_>, range: RangeId) -> (Ns, Ns) {

@@ -1,0 +1,97 @@
+//! What helps against a cause: measured, or from the CUDA manuals; folklore is left out.
+
+use crate::{Cause, Fix};
+
+const OWN_STREAM: Fix = Fix {
+    id: "own-stream",
+    text: "give each thread a stream of its own",
+    safety: "safe where the threads share no GPU data, or order it by events",
+};
+const PINNED_REUSED: Fix = Fix {
+    id: "pinned-reused",
+    text: "copy through pinned memory that is allocated once (pinning per copy stalls every launch)",
+    safety: "safe when the buffer is not reused before its copy is done",
+};
+const REUSED_BUFFER: Fix = Fix {
+    id: "pinned-reused",
+    text: "copy into a buffer that is kept: memory never touched faults page by page",
+    safety: "safe when nobody still reads the buffer's last content",
+};
+const SYNC_BEFORE_COPY: Fix = Fix {
+    id: "sync-before-copy",
+    text: "synchronize the own stream before the pageable copy, so that it does not wait inside it",
+    safety: "always safe: the copy waits for the same work anyway",
+};
+const DEVICE_SCALAR: Fix = Fix {
+    id: "device-scalar",
+    text: "keep the result on the device (device pointer mode, no .item()), or read results in batches",
+    safety: "safe when no host decision needs the value before the next use on the device",
+};
+const POOL_ALLOCATOR: Fix = Fix {
+    id: "pool-allocator",
+    text: "allocate from a pool (cudaMallocAsync, a caching allocator) instead of per use",
+    safety: "safe when each free is ordered after the last use in its stream",
+};
+const EAGER_LOADING: Fix = Fix {
+    id: "eager-loading",
+    text: "do first uses before the program's critical phase: warm up every kernel and library call",
+    safety: "costs start-up time; CUDA_MODULE_LOADING=EAGER alone made stalls six times longer in one case",
+};
+const GRAPH: Fix = Fix {
+    id: "graph",
+    text: "submit fewer, larger pieces: a CUDA graph, fused kernels, or a wait before the queue fills",
+    safety: "safe when the work and its addresses repeat from one round to the next",
+};
+const ISSUE_ORDER: Fix = Fix {
+    id: "issue-order",
+    text: "issue copies of one direction so that none waits behind another stream's larger one",
+    safety: "safe across streams that do not depend on each other",
+};
+
+/// Remedies for a cause, the best first.
+pub(crate) fn fixes(cause: Cause, by_pageable_copy: bool, by_allocation: bool) -> Vec<Fix> {
+    match cause {
+        Cause::DriverLock if by_pageable_copy => vec![OWN_STREAM, PINNED_REUSED],
+        Cause::DriverLock if by_allocation => vec![POOL_ALLOCATOR],
+        Cause::DriverLock => vec![EAGER_LOADING, OWN_STREAM, GRAPH],
+        Cause::PageableStaging => vec![PINNED_REUSED],
+        Cause::PageFaults => vec![REUSED_BUFFER, PINNED_REUSED],
+        Cause::PageableOrder => vec![PINNED_REUSED, SYNC_BEFORE_COPY],
+        Cause::HiddenSync => vec![DEVICE_SCALAR, PINNED_REUSED],
+        Cause::ImplicitDeviceSync => vec![POOL_ALLOCATOR],
+        Cause::QueueFull => vec![GRAPH],
+        Cause::FirstUse => vec![EAGER_LOADING],
+        Cause::CopyEngineBusy | Cause::IssueOrder => vec![ISSUE_ORDER],
+        _ => Vec::new(),
+    }
+}
+
+/// The mechanism behind a cause, in one sentence.
+pub(crate) fn why(cause: Cause, by_pageable_copy: bool) -> &'static str {
+    match cause {
+        Cause::DriverLock if by_pageable_copy => {
+            "a pageable copy keeps the context locked for its stream until it is done"
+        }
+        Cause::DriverLock => "one lock of the context serves both calls; while one holds it the other waits",
+        Cause::ApplicationLock => "the framework's own lock, not the driver's",
+        Cause::PageableStaging => {
+            "a copy of pageable memory goes piece by piece through the driver's own pinned buffers"
+        }
+        Cause::PageableOrder => "pageable copies complete in the order they were issued, across streams",
+        Cause::HiddenSync => {
+            "the call returns when its copy is done, and the copy starts when the work before it is done"
+        }
+        Cause::ExplicitSync => "the program asked to wait for the GPU",
+        Cause::ImplicitDeviceSync => "freeing memory waits until the device has finished what uses it",
+        Cause::QueueFull => "a stream takes about 1,022 pending launches; the next one waits for a place",
+        Cause::FirstUse => "contexts, modules and functions are set up when they are first needed",
+        Cause::PageFaults => "memory never touched before is mapped page by page while the copy runs",
+        Cause::ProfilerOverhead => "the tracer requests or flushes its own buffers",
+        Cause::Descheduled => "the thread was not on a CPU",
+        Cause::ConnectionAliasing => "more streams than hardware queues: unrelated work waits in line",
+        Cause::CopyEngineBusy => "one copy engine serves a direction; a copy waits for the one before it",
+        Cause::IssueOrder => "work was issued in an order that keeps engines idle",
+        Cause::TimeSlicing => "processes without MPS take turns on the GPU",
+        Cause::Unexplained => "no rule fits what the trace shows",
+    }
+}

@@ -1,0 +1,201 @@
+//! The evidence of a finding in words.
+
+use crate::facts::Facts;
+use crate::group::Group;
+use crate::parts::Fact;
+use crate::{Cause, Class};
+use rustc_hash::FxHashMap;
+use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
+
+/// What some calls of one name did: `DtoH pageable 67108864 B, stream 7`, or the kernel they
+/// launched; empty when there is nothing to tell.
+pub(crate) fn describe(facts: &Facts<'_>, calls: &[CallId]) -> String {
+    let Some(first) = calls.first() else { return String::new() };
+    match facts.class(*first) {
+        Class::Copy { .. } => describe_copies(facts, calls),
+        Class::Launch => describe_launches(facts, calls),
+        _ => String::new(),
+    }
+}
+
+fn describe_copies(facts: &Facts<'_>, calls: &[CallId]) -> String {
+    let copies: Vec<_> = calls.iter().filter_map(|call| facts.copy(*call)).collect();
+    let Some(first) = copies.first() else { return String::new() };
+    let host = match first.kind {
+        CopyKind::DtoH | CopyKind::AtoH => format!(" {}", first.dst),
+        CopyKind::HtoD | CopyKind::HtoA => format!(" {}", first.src),
+        _ => String::new(),
+    };
+    let least = copies.iter().map(|copy| copy.bytes).min().unwrap_or(0);
+    let most = copies.iter().map(|copy| copy.bytes).max().unwrap_or(0);
+    let bytes = if least == most { most.to_string() } else { format!("{least}\u{2013}{most}") };
+    let stream = same_stream(facts, calls).map_or(String::new(), |number| format!(", stream {number}"));
+    format!("{}{host} {bytes} B{stream}", first.kind)
+}
+
+/// The number of the one stream of some calls, if it is one.
+fn same_stream(facts: &Facts<'_>, calls: &[CallId]) -> Option<i64> {
+    let mut streams = calls.iter().map(|call| facts.stream(*call)).filter(|stream| stream.is_some());
+    let first: StreamId = streams.next()?;
+    streams.all(|stream| stream == first).then(|| facts.trace.streams.number[first.index()])
+}
+
+fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
+    let ops = &facts.trace.ops;
+    let mut counts = FxHashMap::default();
+    for op in calls.iter().flat_map(|call| facts.ops(*call)) {
+        if ops.kind[op.index()] == OpKind::Kernel {
+            *counts.entry(ops.name[op.index()]).or_insert(0u64) += 1;
+        }
+    }
+    let kernel = match counts.len() {
+        0 => return String::new(),
+        1 => counts.keys().next().map_or("", |name| facts.trace.text(*name)).to_owned(),
+        count => format!("{count} kernels"),
+    };
+    match same_stream(facts, calls) {
+        Some(stream) => format!("{kernel}, stream {stream}"),
+        None => kernel,
+    }
+}
+
+/// The evidence for a cause with its figures.
+pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String {
+    match cause {
+        Cause::DriverLock => lock(facts, group),
+        Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
+        Cause::ExplicitSync => "the call exists to wait".to_owned(),
+        Cause::ImplicitDeviceSync => {
+            "each call returns as the device finishes the work issued before it".to_owned()
+        }
+        Cause::PageableStaging => format!("{} through staging buffers", rate(group)),
+        Cause::PageFaults => {
+            format!(
+                "{}: far below what staging reaches into memory in use (8 to 17 GB/s on an H200)",
+                rate(group)
+            )
+        }
+        Cause::PageableOrder => awaited(
+            facts,
+            group,
+            "each copy starts or returns as another thread's earlier pageable copy ends",
+        ),
+        Cause::CopyEngineBusy => {
+            awaited(facts, group, "each copy starts as another stream's copy in the same direction ends")
+        }
+        Cause::QueueFull => pending(group),
+        Cause::FirstUse => first_use(facts, group),
+        Cause::ProfilerOverhead => overhead(facts, group),
+        Cause::Unexplained => "no record and no overlap explains it".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn lock(facts: &Facts<'_>, group: &Group) -> String {
+    if group.holders.is_empty() {
+        return "the thread waited in a lock function of the operating system within the call; the trace \
+                does not show who held it"
+            .to_owned();
+    }
+    let ends: Vec<Ns> = group
+        .parts
+        .iter()
+        .filter_map(|(_, call)| {
+            let nearest = |holder: &CallId| (facts.end(*holder) - facts.end(*call)).abs();
+            group.holders.iter().map(nearest).min()
+        })
+        .collect();
+    let farthest = ends.iter().max().copied().unwrap_or(0);
+    let seen = group.facts.contains(&Fact::LockCall);
+    let seen = if seen { "; the operating system's calls show the lock wait itself" } else { "" };
+    format!(
+        "each wait lies within the holder's calls and ends with one, at most {} µs apart{seen}",
+        (farthest + 999) / 1000
+    )
+}
+
+/// `general`, and which operation was waited for most.
+fn awaited(facts: &Facts<'_>, group: &Group, general: &str) -> String {
+    let ops = &facts.trace.ops;
+    let mut counts = FxHashMap::<_, u64>::default();
+    for fact in &group.facts {
+        if let Fact::Awaited(op) = fact {
+            *counts.entry((ops.kind[op.index()], ops.name[op.index()], ops.copy[op.index()])).or_default() +=
+                1;
+        }
+    }
+    let most = counts.into_iter().max_by_key(|(key, count)| (*count, std::cmp::Reverse(*key)));
+    let Some(((kind, name, copy), count)) = most else { return general.to_owned() };
+    let what = match kind {
+        OpKind::Kernel => facts.trace.text(name).to_owned(),
+        OpKind::Copy => format!("a {copy} copy"),
+        _ => kind.name().to_owned(),
+    };
+    format!("{general}; {count} of {} times that was {what}", group.facts.len())
+}
+
+fn rate(group: &Group) -> String {
+    let copied = group.facts.iter().filter_map(|fact| match fact {
+        Fact::Copied { bytes, time } => Some((*bytes, *time)),
+        _ => None,
+    });
+    // A call split in two parts states its copy twice.
+    let (bytes, time) = copied.fold((0i64, 0i64), |sum, copy| (sum.0 + copy.0, sum.1 + copy.1));
+    let copies = group.count.max(1);
+    let each = bytes as f64 / group.facts.len().max(1) as f64;
+    format!(
+        "{copies} copies of {:.3} MiB on average at {:.1} GB/s",
+        each / (1 << 20) as f64,
+        bytes as f64 / time.max(1) as f64
+    )
+}
+
+fn pending(group: &Group) -> String {
+    let counts = group.facts.iter().filter_map(|fact| match fact {
+        Fact::Pending(count) => Some(*count),
+        _ => None,
+    });
+    let (least, most) =
+        counts.fold((usize::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
+    format!("{least} to {most} operations were pending in the stream when the calls began")
+}
+
+fn first_use(facts: &Facts<'_>, group: &Group) -> String {
+    let names: Vec<_> = group
+        .facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::First(name) => Some(facts.trace.text(*name)),
+            _ => None,
+        })
+        .collect();
+    let recorded = group.facts.iter().find_map(|fact| match fact {
+        Fact::Tracer(name) => Some(facts.trace.text(*name)),
+        _ => None,
+    });
+    if let Some(name) = recorded {
+        return format!("the tracer's own record \"{name}\" lies in the call");
+    }
+    match names.as_slice() {
+        [] => "the first call in the trace".to_owned(),
+        [only] => format!("first use in the trace of {only}"),
+        [first, ..] => {
+            format!("first uses in the trace of {} kernels or calls, such as {first}", names.len())
+        }
+    }
+}
+
+fn overhead(facts: &Facts<'_>, group: &Group) -> String {
+    let recorded = group.facts.iter().find_map(|fact| match fact {
+        Fact::Tracer(name) => Some(facts.trace.text(*name)),
+        _ => None,
+    });
+    match recorded {
+        Some(name) => format!("the tracer's own record, such as \"{name}\", fills the call"),
+        None => {
+            "a call that only reads state, with no other reason to take long; the trace holds no overhead \
+                 records, so a thread that lost its CPU fits as well"
+                .to_owned()
+        }
+    }
+}
