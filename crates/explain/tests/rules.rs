@@ -1,0 +1,75 @@
+//! Every rule on small traces written as text: `tests/data/NAME/trace.txt` in, findings out.
+//!
+//! Each rule has a case where it holds, a control where the same calls are slow for nothing, and
+//! a near miss. `HOLDUP_UPDATE=1` rewrites the expected files.
+
+mod timeline;
+
+use explain::{Explanation, Options, explain};
+use std::fmt::Write;
+use std::path::Path;
+
+#[test]
+fn findings_of_every_timeline_are_as_expected() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let update = std::env::var_os("HOLDUP_UPDATE").is_some();
+    let mut wrong = Vec::new();
+    let mut cases: Vec<_> = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    assert!(cases.len() > 20, "cases are missing from {}", data.display());
+    for case in cases {
+        let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
+        let trace = timeline::parse(&text);
+        let found = listing(&explain(&trace, &Options::default()));
+        let expected = case.join("expected.txt");
+        if update {
+            std::fs::write(&expected, &found).unwrap();
+        } else if std::fs::read_to_string(&expected).unwrap_or_default() != found {
+            wrong.push(format!("{}:\n{found}", case.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "differ from expected.txt:\n{}", wrong.join("\n"));
+}
+
+/// One line a finding, times in µs.
+fn listing(explanation: &Explanation) -> String {
+    let mut out = String::new();
+    for finding in &explanation.findings {
+        let cause = serde_json::to_string(&finding.cause).unwrap();
+        let word = |value: String| value.trim_matches('"').to_owned();
+        let (waiter, confidence) = (&finding.waiter, serde_json::to_string(&finding.confidence).unwrap());
+        let evidence = serde_json::to_string(&finding.evidence).unwrap();
+        write!(
+            out,
+            "{} {} {} lost {} in {}, {} {}",
+            word(cause),
+            waiter.thread,
+            waiter.call,
+            finding.lost_ns / 1000,
+            finding.count,
+            word(evidence),
+            word(confidence)
+        )
+        .unwrap();
+        for holder in finding.holder.iter().chain(&finding.or) {
+            write!(out, " | {} {} {}", holder.thread, holder.call, holder.detail).unwrap();
+        }
+        for place in &finding.places {
+            write!(out, " @ {}:{} {}", place.file, place.line, place.function).unwrap();
+        }
+        out.push('\n');
+    }
+    // The parts of all calls add up to their time, give or take what a call costs anyway.
+    let lost: i64 = explanation.findings.iter().map(|finding| finding.lost_ns).sum();
+    assert!(lost <= explanation.slow_call_ns, "more lost than spent");
+    assert!(explanation.explained_ns <= explanation.slow_call_ns);
+    writeln!(
+        out,
+        "explained {} of {} in {} slow calls",
+        explanation.explained_ns / 1000,
+        explanation.slow_call_ns / 1000,
+        explanation.slow_calls
+    )
+    .unwrap();
+    out
+}

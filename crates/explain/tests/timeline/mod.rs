@@ -1,0 +1,145 @@
+//! Traces written by hand, a line an event, times in µs:
+//!
+//! ```text
+//! A cudaMemcpyAsync 0 900 | copy DtoH device>pageable 67108864 7 50 880
+//! B@2 cudaLaunchKernel 10 20 | kernel sin 7 12 14      thread B of process 2
+//! C/1 cudaFree 0 50                                    thread C on device 1
+//! overhead A "Buffer Flush" 10 20                      `-` for no thread
+//! os A pthread_rwlock_wrlock 10 20
+//! range A operator aten::copy_ 0 900
+//! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
+//! clock separate
+//! source kineto
+//! ```
+
+use std::collections::HashMap;
+use trace::*;
+
+#[derive(Default)]
+struct Builder {
+    trace: Trace,
+    processes: HashMap<i64, ProcessId>,
+    threads: HashMap<String, ThreadId>,
+    streams: HashMap<(i64, i64, i64), StreamId>,
+    correlation: i64,
+}
+
+/// The trace that `text` describes.
+pub fn parse(text: &str) -> Trace {
+    let mut builder = Builder::default();
+    for line in text.lines().map(|line| line.split('#').next().unwrap().trim()) {
+        let words: Vec<&str> = words(line);
+        match words.as_slice() {
+            [] => {}
+            ["clock", "separate"] => builder.trace.meta.clock = Clock::Separate,
+            ["source", "kineto"] => builder.trace.meta.source = Source::Kineto,
+            ["overhead", thread, name, start, end] => {
+                builder.range(thread, RangeKind::Overhead, name, start, end)
+            }
+            ["range", thread, kind, name, start, end] => {
+                builder.range(thread, RangeKind::from_name(kind), name, start, end)
+            }
+            ["os", thread, name, start, end] => {
+                builder.call(thread, name, us(start), us(end), Api::Os);
+            }
+            ["repeat", count, calls, ops, rest @ ..] => {
+                for round in 0..us(count) / 1000 {
+                    builder.line(rest, round * us(calls), round * us(ops));
+                }
+            }
+            line => builder.line(line, 0, 0),
+        }
+    }
+    builder.trace.join();
+    builder.trace
+}
+
+/// Words of a line; quotes hold one together.
+fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('"').enumerate();
+    parts
+        .flat_map(|(at, part)| match at % 2 {
+            1 => vec![part],
+            _ => part.split_whitespace().collect(),
+        })
+        .collect()
+}
+
+fn us(word: &str) -> Ns {
+    (word.parse::<f64>().unwrap_or_else(|_| panic!("not a time: {word}")) * 1000.0) as Ns
+}
+
+impl Builder {
+    fn line(&mut self, words: &[&str], call_shift: Ns, op_shift: Ns) {
+        let mut parts = words.split(|word| *word == "|");
+        let [thread, name, start, end] = parts.next().unwrap() else { panic!("not an event: {words:?}") };
+        self.call(thread, name, us(start) + call_shift, us(end) + call_shift, Api::Runtime);
+        for op in parts {
+            self.op(thread, op, op_shift);
+        }
+    }
+
+    fn process(&mut self, pid: i64) -> ProcessId {
+        let processes = &mut self.trace.processes;
+        *self.processes.entry(pid).or_insert_with(|| processes.push(Process { pid, name: Sym::EMPTY }))
+    }
+
+    /// `A`, `A@2` (process 2), `A/1` (device 1).
+    fn thread(&mut self, word: &str) -> (ThreadId, i64, i64) {
+        let (rest, device) = word.split_once('/').unwrap_or((word, "0"));
+        let (name, pid) = rest.split_once('@').unwrap_or((rest, "1"));
+        let (pid, device) = (pid.parse().unwrap(), device.parse().unwrap());
+        let process = self.process(pid);
+        let name = self.trace.strings.intern(name);
+        let threads = &mut self.trace.threads;
+        let tid = threads.len() as i64 + 100;
+        let add = || threads.push(Thread { process, tid, name });
+        (*self.threads.entry(rest.to_owned()).or_insert_with(add), pid, device)
+    }
+
+    fn call(&mut self, thread: &str, name: &str, start: Ns, end: Ns, api: Api) -> CallId {
+        self.correlation += 1;
+        let (thread, _, _) = self.thread(thread);
+        let name = self.trace.strings.intern(name);
+        let correlation = self.correlation;
+        self.trace.calls.push(Call { start, end, thread, api, name, correlation, ..Call::default() })
+    }
+
+    fn range(&mut self, thread: &str, kind: RangeKind, name: &str, start: &str, end: &str) {
+        let thread = if thread == "-" { ThreadId::NONE } else { self.thread(thread).0 };
+        let name = self.trace.strings.intern(name);
+        self.trace.ranges.push(Range { start: us(start), end: us(end), thread, kind, name, ..Range::default() });
+    }
+
+    fn op(&mut self, thread: &str, words: &[&str], shift: Ns) {
+        let (_, pid, device) = self.thread(thread);
+        let [.., stream, start, end] = words else { panic!("not an operation: {words:?}") };
+        let stream = self.stream(pid, device, stream.parse().unwrap());
+        let (start, end, correlation) = (us(start) + shift, us(end) + shift, self.correlation);
+        let mut op = Op { start, end, stream, correlation, ..Op::default() };
+        match words {
+            ["kernel", name, ..] => (op.kind, op.name) = (OpKind::Kernel, self.trace.strings.intern(name)),
+            ["copy", direction, kinds, bytes, ..] => {
+                let (src, dst) = kinds.split_once('>').unwrap();
+                op.kind = OpKind::Copy;
+                op.copy = CopyKind::from_name(direction);
+                (op.src, op.dst) = (MemoryKind::from_name(src), MemoryKind::from_name(dst));
+                op.bytes = bytes.parse().unwrap();
+            }
+            _ => panic!("not an operation: {words:?}"),
+        }
+        self.trace.ops.push(op);
+    }
+
+    fn stream(&mut self, pid: i64, device: i64, number: i64) -> StreamId {
+        let process = self.process(pid);
+        let trace = &mut self.trace;
+        *self.streams.entry((pid, device, number)).or_insert_with(|| {
+            let known = trace.devices.ids().find(|id| trace.devices.row(*id).ordinal == device);
+            let row = Device { ordinal: device, ..Device::default() };
+            let device = known.unwrap_or_else(|| trace.devices.push(row));
+            let context = trace.contexts.push(Context { process, device, number: 1 });
+            trace.streams.push(Stream { context, number })
+        })
+    }
+}
