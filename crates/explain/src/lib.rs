@@ -6,7 +6,7 @@ mod finding;
 
 pub use finding::{Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Party, Place, Summary};
 
-use trace::{Ns, Trace};
+use trace::{CallId, Ns, Trace};
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -26,5 +26,11 @@ impl Default for Options {
 /// Explains what held up the calls of `trace`.
 pub fn explain(trace: &Trace, options: &Options) -> Explanation {
     let _ = (trace, options);
-    todo!()
+    unimplemented!()
+}
+
+/// The innermost useful source place of each call.
+pub fn places(trace: &Trace, calls: &[CallId]) -> Vec<Option<Place>> {
+    let _ = trace;
+    vec![None; calls.len()]
 }
