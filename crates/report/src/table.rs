@@ -73,8 +73,10 @@ impl Table {
 
     /// Whether on so many columns the last one shows all of its text, or `enough` of it.
     pub(crate) fn last_fits(&self, columns: usize, enough: usize) -> bool {
-        let (shown, needed) = (self.widths(Some(columns)), self.widths(None));
-        shown.last().zip(needed.last()).is_none_or(|(shown, needed)| shown >= needed.min(&enough))
+        match self.widths(None).split_last() {
+            None => true,
+            Some((last, others)) => taken(others) + (*last).min(enough) <= columns,
+        }
     }
 
     fn widths(&self, columns: Option<usize>) -> Vec<usize> {
@@ -85,8 +87,7 @@ impl Table {
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
         if let (Some(columns), Some((last, others))) = (columns, widths.split_last_mut()) {
-            let taken = others.iter().map(|width| width + 3).sum::<usize>() + 4;
-            *last = (*last).min(columns.saturating_sub(taken).max(NARROWEST_LAST));
+            *last = (*last).min(columns.saturating_sub(taken(others)).max(NARROWEST_LAST));
         }
         widths
     }
@@ -104,6 +105,11 @@ impl Table {
         line.push_str("│\n");
         line
     }
+}
+
+/// Columns that a box needs besides its last column's text.
+fn taken(others: &[usize]) -> usize {
+    others.iter().map(|width| width + 3).sum::<usize>() + 4
 }
 
 #[cfg(test)]

@@ -156,12 +156,11 @@ fn distributions(rows: &[Row], detail: Detail) -> Vec<String> {
 pub(super) fn copies(copies: &[Copies]) -> Table {
     let mut table = Table::new(&[
         ("Total time", Align::Right),
-        ("Copies", Align::Right),
+        ("Count", Align::Right),
         ("Size", Align::Right),
-        ("Mean speed", Align::Right),
-        ("Best speed", Align::Right),
+        ("Speed", Align::Right),
+        ("Best", Align::Right),
         ("Direction", Align::Left),
-        ("Memory", Align::Left),
     ]);
     // As bytes in a millisecond, a rate keeps three digits down to kB/s.
     let speed = |gb_per_s: f64| units::throughput((gb_per_s * 1e6) as i64, 1_000_000);
@@ -172,10 +171,9 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
             units::bytes(group.bytes),
             speed(group.mean_gb_per_s),
             speed(group.max_gb_per_s),
-            group.direction.to_owned(),
             match (group.source, group.destination) {
-                ("unknown", "unknown") => String::new(),
-                (source, destination) => format!("{source} → {destination}"),
+                ("unknown", "unknown") => group.direction.to_owned(),
+                (source, destination) => format!("{} {source} → {destination}", group.direction),
             },
         ]);
     }
