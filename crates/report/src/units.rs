@@ -44,20 +44,15 @@ pub fn span(ns: Ns) -> String {
 
 /// A duration with two decimals, as the summary tables have it: `397.28 ms`, `1.98 s`.
 pub fn two_decimals(ns: f64) -> String {
-    let (unit, name) = unit_of(ns);
-    format!("{} {name}", decimals(ns / unit))
-}
-
-/// The unit in which [`two_decimals`] writes a duration: its length in ns, its name.
-pub fn unit_of(ns: f64) -> (f64, &'static str) {
     // 999.995 of a unit would print as 1000.00.
     let reaches = |unit: u64| ns.abs() >= unit as f64 * 0.999_995;
-    match () {
-        () if reaches(S) => (S as f64, "s"),
-        () if reaches(MS) => (MS as f64, "ms"),
-        () if reaches(US) => (US as f64, "µs"),
-        () => (1.0, "ns"),
-    }
+    let (unit, name) = match () {
+        () if reaches(S) => (S, "s"),
+        () if reaches(MS) => (MS, "ms"),
+        () if reaches(US) => (US, "µs"),
+        () => (1, "ns"),
+    };
+    format!("{} {name}", decimals(ns / unit as f64))
 }
 
 /// A number with two decimals and thousands separators.

@@ -81,37 +81,43 @@ fn whole(stats: &Stats) -> String {
 /// Events by name. On a page of few `columns` the distribution gives way: a name cut to pieces
 /// says nothing.
 pub(super) fn table(rows: &[Row], columns: Option<usize>) -> Table {
-    const READABLE: usize = 36;
-    let details = [Detail::Distribution, Detail::Range, Detail::Mean];
-    let tables = details.map(|detail| detailed(rows, detail));
+    const READABLE: usize = 34;
     let readable = |table: &Table| columns.is_none_or(|columns| table.last_fits(columns, READABLE));
-    let last = tables.len() - 1;
-    let chosen = tables.iter().position(readable).unwrap_or(last);
-    tables.into_iter().nth(chosen).expect("one of them")
+    let [first, second, third, last] = [Detail::Distribution, Detail::Range, Detail::Mean, Detail::Longest];
+    let tables = [first, second, third].into_iter().map(|detail| detailed(rows, detail));
+    tables.into_iter().find(readable).unwrap_or_else(|| detailed(rows, last))
 }
 
-/// How much is said of a distribution.
+/// How much is said of a distribution; never less than its longest, which is what people look for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// `3.87 µs ± 9.99 (2.62 ‥ 921.49)`
+    /// `311 µs ± 3.76 ms (3.04 µs ‥ 53.8 ms)`
     Distribution,
-    /// `3.87 µs (2.62 ‥ 921.49)`
+    /// `311 µs (3.04 µs ‥ 53.8 ms)`
     Range,
-    /// `3.87 µs`
+    /// `311 µs ‥ 53.8 ms`
     Mean,
+    /// `53.8 ms`
+    Longest,
+}
+
+impl Detail {
+    fn title(self) -> &'static str {
+        match self {
+            Detail::Distribution => "Time distribution",
+            Detail::Range => "Mean (min ‥ max)",
+            Detail::Mean => "Mean ‥ max",
+            Detail::Longest => "Longest",
+        }
+    }
 }
 
 fn detailed(rows: &[Row], detail: Detail) -> Table {
-    let title = match detail {
-        Detail::Distribution => "Time distribution",
-        Detail::Range => "Mean (min ‥ max)",
-        Detail::Mean => "Mean",
-    };
     let mut table = Table::new(&[
         ("Time (%)", Align::Right),
         ("Total time", Align::Right),
         ("Calls", Align::Right),
-        (title, Align::Left),
+        (detail.title(), Align::Left),
         ("Name", Align::Left),
     ]);
     for (row, distribution) in rows.iter().zip(distributions(rows, detail)) {
@@ -127,17 +133,13 @@ fn detailed(rows: &[Row], detail: Detail) -> Table {
     table
 }
 
-/// The distribution of every row, each of its numbers in a column; nothing for a single event.
-/// The mean's unit holds for all four.
+/// The distribution of every row, each of its numbers in a column and with a unit of its own;
+/// nothing for a single event, whose total says it all.
 fn distributions(rows: &[Row], detail: Detail) -> Vec<String> {
     let numbers = |row: &Row| {
-        if row.count < 2 {
-            return None;
-        }
-        let (unit, name) = units::unit_of(row.mean_ns);
-        let of = |ns: f64| units::decimals(ns / unit);
-        let mean = format!("{} {name}", of(row.mean_ns));
-        Some([mean, of(row.deviation_ns), of(row.min_ns as f64), of(row.max_ns as f64)])
+        let [mean, deviation] = [row.mean_ns, row.deviation_ns].map(|ns| units::duration(ns.round() as i64));
+        let [min, max] = [row.min_ns, row.max_ns].map(units::duration);
+        (row.count > 1 || detail == Detail::Longest).then_some([mean, deviation, min, max])
     };
     let numbers: Vec<_> = rows.iter().map(numbers).collect();
     let widest = |at: usize| numbers.iter().flatten().map(|four| width(&four[at])).max().unwrap_or(0);
@@ -145,10 +147,11 @@ fn distributions(rows: &[Row], detail: Detail) -> Vec<String> {
     let cell = |four: &Option<[String; 4]>| match (four, detail) {
         (None, _) => String::new(),
         (Some([a, b, c, d]), Detail::Distribution) => {
-            format!("{a:>mean$} ± {b:<deviation$} ({c:>min$} ‥ {d:<max$})")
+            format!("{a:>mean$} ± {b:>deviation$} ({c:>min$} ‥ {d:>max$})")
         }
-        (Some([a, _, c, d]), Detail::Range) => format!("{a:>mean$} ({c:>min$} ‥ {d:<max$})"),
-        (Some([a, ..]), Detail::Mean) => format!("{a:>mean$}"),
+        (Some([a, _, c, d]), Detail::Range) => format!("{a:>mean$} ({c:>min$} ‥ {d:>max$})"),
+        (Some([a, _, _, d]), Detail::Mean) => format!("{a:>mean$} ‥ {d:>max$}"),
+        (Some([.., d]), Detail::Longest) => format!("{d:>max$}"),
     };
     numbers.iter().map(cell).collect()
 }
