@@ -3,43 +3,11 @@
 use crate::escape::visible;
 use crate::units;
 use explain::Summary;
-use trace::{Source, ThreadId, Trace};
+use trace::{Source, Trace};
 
-/// Sums up a trace for the header of a table. `path` is what the user called it.
-pub fn summary(trace: &Trace, path: &str) -> Summary {
-    let (start, end) = trace.span().unwrap_or_default();
-    let mut processes = vec![false; trace.processes.len()];
-    let mut threads = vec![false; trace.threads.len()];
-    let mark = |id: Option<usize>, seen: &mut Vec<bool>| {
-        if let Some(at) = id {
-            seen[at] = true;
-        }
-    };
-    for thread in &trace.calls.thread {
-        mark(thread.some().map(ThreadId::index), &mut threads);
-        mark(trace.process_of_thread(*thread).some().map(|process| process.index()), &mut processes);
-    }
-    for stream in &trace.ops.stream {
-        mark(trace.process_of_stream(*stream).some().map(|process| process.index()), &mut processes);
-    }
-    let number = |seen: &[bool]| seen.iter().filter(|seen| **seen).count() as u64;
-    let lost = &trace.meta.lost;
-    Summary {
-        source: trace.meta.source.id().to_owned(),
-        source_version: trace.meta.source_version.clone(),
-        path: path.to_owned(),
-        duration_ns: end - start,
-        processes: number(&processes),
-        threads: number(&threads),
-        calls: trace.calls.len() as u64,
-        ops: trace.ops.len() as u64,
-        unmatched_calls: lost.unmatched_calls,
-        unmatched_ops: lost.unmatched_ops,
-        lost_records: lost.records,
-        truncated: lost.truncated,
-        clock: trace.meta.clock.id().to_owned(),
-        notes: trace.meta.notes.clone(),
-    }
+/// The trace in numbers, with the path that the user calls it by.
+pub(crate) fn summary(trace: &Trace, path: &str) -> Summary {
+    Summary { path: path.to_owned(), ..explain::summary(trace) }
 }
 
 /// The trace in one line: format, length, what is in it, what is missing.

@@ -16,6 +16,5 @@ mod style;
 mod table;
 pub mod units;
 
-pub use header::summary;
 pub use page::Page;
 pub use style::Style;

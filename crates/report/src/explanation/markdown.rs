@@ -76,7 +76,7 @@ fn section(finding: &Finding, many_processes: bool) -> String {
     let party = |party: &Party| {
         let at = list(&party.places);
         let at = if at.is_empty() { at } else { format!(", at {at}") };
-        phrases::party(party, many_processes) + &at
+        phrases::party(party, many_processes, usize::MAX) + &at
     };
     item("waits for", &finding.holder.as_ref().map(party).unwrap_or_default());
     finding.or.iter().for_each(|other| item("or", &party(other)));

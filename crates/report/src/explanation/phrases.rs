@@ -1,6 +1,7 @@
 //! The sentences that text and Markdown share.
 
 use crate::escape::visible;
+use crate::layout::elide;
 use crate::units;
 use explain::{Cause, Confidence, Evidence, Explanation, Finding, Party, Place};
 
@@ -50,8 +51,9 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     format!("{thread} {verb} {} in {calls} × {}{end}", amount(finding), visible(&finding.waiter.call))
 }
 
-/// `thread 8 in cudaMemcpyAsync: device to pageable memory, 64 MiB, stream 7`
-pub(super) fn party(party: &Party, many_processes: bool) -> String {
+/// `thread 8 in cudaMemcpyAsync: device to pageable host, 64 MiB, stream 7`; a longer detail,
+/// which has a kernel's name in it, is cut in the middle to `columns`.
+pub(super) fn party(party: &Party, many_processes: bool, columns: usize) -> String {
     let mut text = thread(party, many_processes);
     if !party.call.is_empty() {
         text.push_str(" in ");
@@ -59,7 +61,7 @@ pub(super) fn party(party: &Party, many_processes: bool) -> String {
     }
     if !party.detail.is_empty() {
         text.push_str(": ");
-        text.push_str(&spoken(&visible(&party.detail)));
+        text.push_str(&elide(&spoken(&visible(&party.detail)), columns));
     }
     text
 }
@@ -82,10 +84,10 @@ fn spoken(detail: &str) -> String {
     let mut words: Vec<&str> = first.split(' ').collect();
     let mut parts = Vec::new();
     if let [.., number, "B"] = words[..]
-        && let Ok(bytes) = number.parse()
+        && let Some(size) = size(number)
     {
         words.truncate(words.len() - 2);
-        parts.push(units::bytes(bytes));
+        parts.push(size);
     }
     let subject = match words[..] {
         ["DtoH", host] => format!("device to {host} host"),
@@ -100,6 +102,13 @@ fn spoken(detail: &str) -> String {
     }
     parts.extend(rest.map(str::to_owned));
     parts.join(", ")
+}
+
+/// A number of bytes, or a range of them (`4–1024`), with units.
+fn size(number: &str) -> Option<String> {
+    let (least, most) = number.split_once('–').unwrap_or((number, ""));
+    let bytes = |text: &str| text.parse().ok().map(units::bytes);
+    if most.is_empty() { bytes(least) } else { Some(format!("{} to {}", bytes(least)?, bytes(most)?)) }
 }
 
 /// `train.py:42 in step`, or as much of that as is known.
@@ -155,6 +164,8 @@ mod tests {
             ("stream 7", "stream 7"),
             ("vectorAdd, grid 1 × 1", "vectorAdd, grid 1 × 1"),
             ("67108864 B", "64 MiB"),
+            ("DtoH pageable 4–1024 B", "device to pageable host, 4 B to 1 KiB"),
+            ("DtoH pageable –4 B", "DtoH pageable –4 B"),
         ];
         for (detail, expected) in cases {
             assert_eq!(spoken(detail), expected);

@@ -46,11 +46,14 @@ impl Paragraph<'_> {
         let finding = self.finding;
         self.sentence();
         if let Some(holder) = &finding.holder {
-            self.field("waits for", &phrases::party(holder, self.many_processes));
+            self.field(
+                "waits for",
+                &phrases::party(holder, self.many_processes, self.page.columns - HANGING),
+            );
             self.holder_places(&holder.places);
         }
         for other in &finding.or {
-            self.field("or", &phrases::party(other, self.many_processes));
+            self.field("or", &phrases::party(other, self.many_processes, self.page.columns - HANGING));
             self.holder_places(&other.places);
         }
         let because = crate::escape::visible(&finding.because);
