@@ -63,7 +63,7 @@ pub fn build(trace: &Trace, path: &str, selection: &Selection) -> Places {
     }
     let mut places: Vec<Row> = rows.into_values().collect();
     places.iter_mut().for_each(|row| row.mean_ns = row.total_ns / row.count as Ns);
-    let order = |row: &Row| (-row.total_ns, row.call.clone(), place(row));
+    let order = |row: &Row| (-row.total_ns, row.call.clone(), place(&row.place));
     places.sort_by_cached_key(order);
     let total_ns = places.iter().map(|row| row.total_ns).sum();
     Places { trace: header::summary(trace, path), count: calls.len() as u64, total_ns, places }
@@ -82,7 +82,7 @@ pub fn text(places: &Places, page: Page, wide: bool) -> String {
     let took = units::two_decimals(places.total_ns as f64);
     let from = units::counted(places.places.len() as u64, "place", "places");
     text.push_str(&format!("\n{} {what} took {took}, called from {from}\n", units::count(places.count)));
-    text.push_str(&table(places, several).boxed((!wide).then_some(page.columns)));
+    text.push_str(&table(places, several, wide).boxed((!wide).then_some(page.columns)));
     text
 }
 
@@ -93,7 +93,7 @@ pub fn json(places: &Places) -> String {
     text
 }
 
-fn table(places: &Places, several: bool) -> Table {
+fn table(places: &Places, several: bool, wide: bool) -> Table {
     let mut table = Table::new(&[
         ("Time (%)", Align::Right),
         ("Total time", Align::Right),
@@ -112,14 +112,39 @@ fn table(places: &Places, several: bool) -> Table {
             units::two_decimals(row.max_ns as f64),
             // Where all rows are of one API, the title says which.
             if several { visible(&row.call).into_owned() } else { String::new() },
-            place(row),
+            place(&if wide { row.place.clone() } else { row.place.as_ref().map(shortened) }),
         ]);
     }
     table.drop_empty_columns();
     table
 }
 
-fn place(row: &Row) -> String {
-    let place = row.place.as_ref().map(place_text).filter(|place| !place.is_empty());
+/// The place with the last two parts of its path: what tells files apart, and leaves room for
+/// the function.
+fn shortened(place: &Place) -> Place {
+    let mut slashes = place.file.rmatch_indices('/');
+    let file = match slashes.nth(1) {
+        Some((at, _)) if at > 0 => format!("…{}", &place.file[at..]),
+        _ => place.file.clone(),
+    };
+    Place { file, ..place.clone() }
+}
+
+fn place(place: &Option<Place>) -> String {
+    let place = place.as_ref().map(place_text).filter(|place| !place.is_empty());
     place.unwrap_or_else(|| String::from("(no source information in this trace)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_keeps_its_last_two_parts() {
+        for (file, short) in [("/a/b/c.py", "…/b/c.py"), ("/b/c.py", "/b/c.py"), ("c.py", "c.py"), ("", "")]
+        {
+            let place = Place { file: file.into(), line: 3, function: "f".into() };
+            assert_eq!(shortened(&place).file, short);
+        }
+    }
 }

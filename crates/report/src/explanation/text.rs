@@ -1,15 +1,18 @@
 //! Findings for a terminal.
 
 use super::{by_size, phrases};
-use crate::layout::{width, wrap};
+use crate::escape::visible;
+use crate::layout::{elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::{header, units};
-use explain::{Confidence, Explanation, Finding, Place};
+use explain::{Cause, Confidence, Explanation, Finding, Place};
 
 /// Columns before a field's label, and before its text.
 const INDENT: usize = 4;
 const HANGING: usize = 15;
+/// Lines after which evidence is cut in the middle, where there is a kernel's name in it.
+const LINES: usize = 3;
 /// Places listed before the rest is only counted.
 const PLACES: usize = 3;
 
@@ -56,12 +59,21 @@ impl Paragraph<'_> {
             self.field("or", &phrases::party(other, self.many_processes, self.page.columns - HANGING));
             self.holder_places(&other.places);
         }
-        let because = crate::escape::visible(&finding.because);
-        let colon = if because.is_empty() { "" } else { ": " };
-        self.field("evidence", &format!("{}{colon}{because}", phrases::evidence(finding.evidence)));
-        self.field("why", &crate::escape::visible(&finding.why));
+        self.reasons();
         self.places(&finding.places);
         self.fixes();
+    }
+
+    /// What the statement rests on, and the mechanism; where the cause is unknown, why it is.
+    fn reasons(&mut self) {
+        let finding = self.finding;
+        let because = elide(&visible(&finding.because), LINES * (self.page.columns - HANGING));
+        if finding.cause == Cause::Unexplained {
+            return self.field("why", &because);
+        }
+        let colon = if because.is_empty() { "" } else { ": " };
+        self.field("evidence", &format!("{}{colon}{because}", phrases::evidence(finding.evidence)));
+        self.field("why", &visible(&finding.why));
     }
 
     /// The sentence, and to its right what kind of statement it is.
@@ -80,9 +92,10 @@ impl Paragraph<'_> {
                 continue;
             }
             let gap = self.page.columns.saturating_sub(indent + width(line) + verdict_width);
-            let role = match finding.confidence {
-                Confidence::Certain => Role::Certain,
-                Confidence::Likely | Confidence::Possible => Role::Unsure,
+            let role = match (finding.cause, finding.confidence) {
+                (Cause::Unexplained, _) => Role::Dim,
+                (_, Confidence::Certain) => Role::Certain,
+                (_, Confidence::Likely | Confidence::Possible) => Role::Unsure,
             };
             let verdict = style.paint(role, &verdict);
             let id = style.paint(Role::Strong, &finding.id);

@@ -126,7 +126,9 @@ impl<'a> Window<'a> {
         let whole = self.length() as f64 * times.len() as f64;
         let rows = rows(durations.into_iter(), whole, |name| name.text(self.trace));
         let devices = times.into_iter().map(|(device, mut times)| self.device(device, &mut times));
-        (devices.collect(), rows)
+        let mut devices: Vec<Device> = devices.collect();
+        devices.sort_by_key(|device| device.ordinal);
+        (devices, rows)
     }
 
     fn device(&self, device: DeviceId, times: &mut [(Ns, Ns)]) -> Device {
