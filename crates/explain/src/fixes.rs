@@ -14,7 +14,7 @@ const PINNED_REUSED: Fix = Fix {
 };
 const REUSED_BUFFER: Fix = Fix {
     id: "pinned-reused",
-    text: "copy into a buffer that is kept: memory never touched faults page by page",
+    text: "copy into one buffer that is kept, pinned at best: memory never touched faults page by page",
     safety: "safe when nobody still reads the buffer's last content",
 };
 const SYNC_BEFORE_COPY: Fix = Fix {
@@ -55,7 +55,7 @@ pub(crate) fn fixes(cause: Cause, by_pageable_copy: bool, by_allocation: bool) -
         Cause::DriverLock if by_allocation => vec![POOL_ALLOCATOR],
         Cause::DriverLock => vec![EAGER_LOADING, OWN_STREAM, GRAPH],
         Cause::PageableStaging => vec![PINNED_REUSED],
-        Cause::PageFaults => vec![REUSED_BUFFER, PINNED_REUSED],
+        Cause::PageFaults => vec![REUSED_BUFFER],
         Cause::PageableOrder => vec![PINNED_REUSED, SYNC_BEFORE_COPY],
         Cause::HiddenSync => vec![DEVICE_SCALAR, PINNED_REUSED],
         Cause::ImplicitDeviceSync => vec![POOL_ALLOCATOR],

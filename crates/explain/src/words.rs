@@ -141,13 +141,26 @@ fn rate(group: &Group) -> String {
     });
     // A call split in two parts states its copy twice.
     let (bytes, time) = copied.fold((0i64, 0i64), |sum, copy| (sum.0 + copy.0, sum.1 + copy.1));
-    let copies = group.count.max(1);
-    let each = bytes as f64 / group.facts.len().max(1) as f64;
-    format!(
-        "{copies} copies of {:.3} MiB on average at {:.1} GB/s",
-        each / (1 << 20) as f64,
-        bytes as f64 / time.max(1) as f64
-    )
+    let each = size(bytes / group.facts.len().max(1) as i64);
+    let rate = bytes as f64 / time.max(1) as f64;
+    match group.count {
+        1 => format!("a copy of {each} at {rate:.1} GB/s"),
+        copies => format!("{copies} copies of {each} on average at {rate:.1} GB/s"),
+    }
+}
+
+/// A size in the largest unit that leaves it at least 1.
+fn size(bytes: i64) -> String {
+    let (unit, name) = match bytes {
+        0x4000_0000.. => (1 << 30, "GiB"),
+        0x10_0000.. => (1 << 20, "MiB"),
+        0x400.. => (1 << 10, "KiB"),
+        _ => (1, "B"),
+    };
+    match bytes % unit {
+        0 => format!("{} {name}", bytes / unit),
+        _ => format!("{:.1} {name}", bytes as f64 / unit as f64),
+    }
 }
 
 fn pending(group: &Group) -> String {

@@ -1,1 +1,31 @@
-fn main() {}
+//! The command line: parses, calls, prints.
+
+mod args;
+mod explain;
+mod failure;
+mod import;
+mod input;
+mod listing;
+mod output;
+mod places;
+mod stats;
+mod time;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let command = args::CommandLine::parse();
+    let outcome = match command.verb {
+        args::Verb::Explain(arguments) => explain::run(&arguments, command.color),
+        args::Verb::Stats(arguments) => stats::run(&arguments, command.color),
+        args::Verb::Calls(arguments) => listing::calls(&arguments),
+        args::Verb::Ops(arguments) => listing::ops(&arguments),
+        args::Verb::Where(arguments) => places::run(&arguments, command.color),
+        args::Verb::Import(arguments) => import::run(&arguments),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,1 +1,20 @@
-//! placeholder
+//! Everything holdup says: findings, summary tables and listings, as text, JSON, CSV and Markdown.
+//!
+//! Nothing here decides what held a program up; it only sums up, lays out and words. Text from
+//! traces is made harmless before it reaches a terminal or a Markdown page.
+
+mod escape;
+pub mod explanation;
+mod header;
+mod labels;
+mod layout;
+pub mod listing;
+mod page;
+pub mod places;
+pub mod stats;
+mod style;
+mod table;
+pub mod units;
+
+pub use page::Page;
+pub use style::Style;

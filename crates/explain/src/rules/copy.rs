@@ -66,29 +66,38 @@ fn started_late(
     let slack = GAP.min((copy.start - waited) / 10);
     let ops = &facts.trace.ops;
     let others = facts.ending_elsewhere(copy.first, copy.start - slack, copy.start + slack);
-    let same_way = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy && ops.copy[op.index()] == copy.kind;
-    let reason = |cause, confidence, op: OpId| {
-        let holder = ops.call[op.index()];
-        // Only a call of this process can be blamed, and only another thread's.
-        let blamed = holder.some().filter(|holder| {
-            facts.process(*holder) == facts.process(call) && facts.thread(*holder) != facts.thread(call)
-        });
-        Reason::new(cause, Evidence::Record, confidence, Fact::Awaited(op))
-            .held_by(blamed.unwrap_or(CallId::NONE))
-    };
-    if let Some(other) = others.iter().find(same_way) {
-        let pageable = |op: OpId| {
-            [ops.src[op.index()], ops.dst[op.index()]].contains(&MemoryKind::Pageable) && copy.pageable()
-        };
-        let cause = if pageable(*other) { Cause::PageableOrder } else { Cause::CopyEngineBusy };
-        parts.claim(waited, copy.start, reason(cause, Confidence::Likely, *other));
+    let same_engine = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy && shares_engine(facts, copy, **op);
+    if let Some(other) = others.iter().find(same_engine) {
+        let pageable = copy.pageable()
+            && [ops.src[other.index()], ops.dst[other.index()]].contains(&MemoryKind::Pageable);
+        let cause = if pageable { Cause::PageableOrder } else { Cause::CopyEngineBusy };
+        let reason = Reason::new(cause, Evidence::Record, Confidence::Likely, Fact::Awaited(*other));
+        parts.claim(waited, copy.start, reason.held_by(blamed(facts, call, *other)));
     } else if let Some(earlier) = earlier_pageable_copy(facts, call, copy.start, slack) {
         let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
         parts.claim(waited, copy.start, reason.held_by(earlier));
-    } else if let Some(other) = others.first() {
+    } else if let Some(other) = others.iter().find(|op| ops.kind[op.index()] == OpKind::Kernel) {
         // The legacy default stream waits for every other blocking stream.
-        parts.claim(waited, copy.start, reason(cause, Confidence::Possible, *other));
+        let reason = Reason::new(cause, Evidence::Record, Confidence::Possible, Fact::Awaited(*other));
+        parts.claim(waited, copy.start, reason);
     }
+}
+
+/// Whether a copy needs the engine that serves `copy`: that of its direction, or the only one.
+fn shares_engine(facts: &Facts<'_>, copy: &CopyFacts, other: OpId) -> bool {
+    let trace = facts.trace;
+    let device = trace.device_of_stream(trace.ops.stream[other.index()]);
+    let engines = device.some().map_or(0, |device| trace.devices.copy_engines[device.index()]);
+    engines == 1 || trace.ops.copy[other.index()] == copy.kind
+}
+
+/// The call behind an operation, if it is another thread's of the same process.
+fn blamed(facts: &Facts<'_>, call: CallId, op: OpId) -> CallId {
+    let holder = facts.trace.ops.call[op.index()].some();
+    let other_thread = |holder: &CallId| {
+        facts.process(*holder) == facts.process(call) && facts.thread(*holder) != facts.thread(call)
+    };
+    holder.filter(other_thread).unwrap_or(CallId::NONE)
 }
 
 /// Another thread's pageable copy, called before this one, that returns at `time`.

@@ -108,7 +108,14 @@ impl Builder {
     fn range(&mut self, thread: &str, kind: RangeKind, name: &str, start: &str, end: &str) {
         let thread = if thread == "-" { ThreadId::NONE } else { self.thread(thread).0 };
         let name = self.trace.strings.intern(name);
-        self.trace.ranges.push(Range { start: us(start), end: us(end), thread, kind, name, ..Range::default() });
+        self.trace.ranges.push(Range {
+            start: us(start),
+            end: us(end),
+            thread,
+            kind,
+            name,
+            ..Range::default()
+        });
     }
 
     fn op(&mut self, thread: &str, words: &[&str], shift: Ns) {

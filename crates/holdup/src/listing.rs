@@ -1,0 +1,35 @@
+//! `holdup calls` and `holdup ops`
+
+use crate::args::{Listing, OpListing, Rows};
+use crate::failure::Failure;
+use crate::input;
+use crate::time;
+use report::listing;
+use std::io::{self, StdoutLock, stdout};
+use std::process::ExitCode;
+use trace::{Selection, Trace};
+
+/// Lists host calls.
+pub fn calls(arguments: &Listing) -> Result<ExitCode, Failure> {
+    run(arguments, listing::calls)
+}
+
+/// Lists GPU operations.
+pub fn ops(arguments: &OpListing) -> Result<ExitCode, Failure> {
+    run(&arguments.listing, listing::ops)
+}
+
+type Write = fn(&Trace, &Selection, listing::Format, StdoutLock<'static>) -> io::Result<()>;
+
+fn run(arguments: &Listing, write: Write) -> Result<ExitCode, Failure> {
+    let selection = arguments.filter.selection();
+    time::check(&selection)?;
+    let trace = input::read(&arguments.trace)?;
+    let format = match arguments.format {
+        Rows::Text => listing::Format::Text,
+        Rows::Csv => listing::Format::Csv,
+        Rows::Json => listing::Format::Json,
+    };
+    write(&trace, &selection, format, stdout().lock())?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,39 @@
+//! Standard output: its width, its colours, and what happens when its reader goes away.
+
+use crate::failure::Failure;
+use report::{Page, Style};
+use std::io::{IsTerminal, Write, stdout};
+
+/// When to colour.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Color {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// The page that standard output is.
+pub fn page(color: Color) -> Page {
+    let terminal = stdout().is_terminal();
+    let coloured = match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => terminal && !no_color() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
+    };
+    let columns = terminal.then(terminal_size::terminal_size).flatten();
+    let columns = columns.map(|(terminal_size::Width(columns), _)| columns.into());
+    Page::new(columns, if coloured { Style::Colour } else { Style::Plain })
+}
+
+/// Writes text.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// See no-color.org: any text but the empty one.
+fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}

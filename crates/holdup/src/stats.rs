@@ -1,0 +1,24 @@
+//! `holdup stats`
+
+use crate::args::{Document, Stats};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::{self, Color};
+use crate::time;
+use report::stats;
+use std::process::ExitCode;
+
+/// Prints the summary tables.
+pub fn run(arguments: &Stats, color: Color) -> Result<ExitCode, Failure> {
+    let selection = arguments.filter.selection();
+    time::check(&selection)?;
+    let trace = input::read(&arguments.trace)?;
+    let options = stats::Options { selection, per_thread: arguments.per_thread };
+    let tables = stats::build(&trace, &input::name(&arguments.trace), &options);
+    output::print(&match arguments.format {
+        Document::Text => stats::text(&tables, output::page(color), arguments.wide),
+        Document::Json => stats::json(&tables),
+        Document::Markdown => stats::markdown(&tables),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,106 @@
+//! Findings for an issue or a merge request.
+
+use super::{by_size, phrases};
+use crate::escape;
+use crate::header;
+use crate::table::{Align, Table};
+use crate::units;
+use explain::{Cause, Explanation, Finding, Fix, Party, Place};
+
+/// An explanation as headings, a table and lists; `all` also spells out the small findings.
+pub fn markdown(explanation: &Explanation, all: bool) -> String {
+    let summary = &explanation.trace;
+    let many_processes = summary.processes > 1;
+    let (large, small) = by_size(explanation, all);
+    let mut text = format!("# What holds up {}\n\n", escape::markdown(&summary.path));
+    text.push_str(&escape::markdown(&header::facts(summary).join(" · ")));
+    text.push_str("\n\n");
+    for remark in header::remarks(summary) {
+        text.push_str(&format!("> {}\n\n", escape::markdown(&remark)));
+    }
+    if !large.is_empty() {
+        text.push_str(&overview(&large));
+        text.push('\n');
+    }
+    for finding in large {
+        text.push_str(&section(finding, many_processes));
+        text.push('\n');
+    }
+    if let Some(folded) = phrases::folded(&small) {
+        text.push_str(&format!("{folded}\n\n"));
+    }
+    let conclusion = phrases::conclusion(explanation).join("; ");
+    text.push_str(&format!("**{}**\n", escape::markdown(&conclusion)));
+    text
+}
+
+fn overview(findings: &[&Finding]) -> String {
+    let mut table = Table::new(&[
+        ("Finding", Align::Left),
+        ("Lost", Align::Right),
+        ("Share", Align::Right),
+        ("Calls", Align::Right),
+        ("Longest", Align::Right),
+        ("Call", Align::Left),
+        ("Cause", Align::Left),
+        ("Evidence", Align::Left),
+        ("Confidence", Align::Left),
+    ]);
+    for finding in findings {
+        table.push(vec![
+            finding.id.clone(),
+            units::duration(finding.lost_ns),
+            units::percent(finding.share),
+            units::count(finding.count),
+            units::duration(finding.max_ns),
+            finding.waiter.call.clone(),
+            phrases::cause(finding.cause),
+            phrases::evidence(finding.evidence),
+            match finding.cause {
+                Cause::Unexplained => String::new(),
+                _ => phrases::confidence(finding.confidence),
+            },
+        ]);
+    }
+    table.markdown()
+}
+
+fn section(finding: &Finding, many_processes: bool) -> String {
+    let sentence = phrases::sentence(finding, many_processes);
+    let mut text = format!("## {}: {}\n\n", finding.id, escape::markdown(&sentence));
+    let mut item = |label: &str, words: &str| {
+        if !words.is_empty() {
+            text.push_str(&format!("- **{label}**: {}\n", escape::markdown(words)));
+        }
+    };
+    let party = |party: &Party| {
+        let at = list(&party.places);
+        let at = if at.is_empty() { at } else { format!(", at {at}") };
+        phrases::party(party, many_processes, usize::MAX) + &at
+    };
+    item("waits for", &finding.holder.as_ref().map(party).unwrap_or_default());
+    finding.or.iter().for_each(|other| item("or", &party(other)));
+    item("evidence", &finding.because);
+    item("why", &finding.why);
+    item("where", &list(&finding.places));
+    text.push_str(&fixes(&finding.fixes));
+    text
+}
+
+fn fixes(fixes: &[Fix]) -> String {
+    let item = |fix: &Fix| {
+        let safety = match fix.safety {
+            "" => String::new(),
+            safety => format!("; *{}*", escape::markdown(safety)),
+        };
+        format!("  - `{}`: {}{safety}\n", fix.id, escape::markdown(fix.text))
+    };
+    match fixes {
+        [] => String::new(),
+        fixes => format!("- **fix**\n{}", fixes.iter().map(item).collect::<String>()),
+    }
+}
+
+fn list(places: &[Place]) -> String {
+    places.iter().map(phrases::place).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,22 @@
+//! What holds the program up, as text, JSON and Markdown.
+
+mod json;
+mod markdown;
+mod phrases;
+mod text;
+
+pub use json::{json, json_array};
+pub use markdown::markdown;
+pub use text::text;
+
+pub(crate) use phrases::place as place_text;
+
+use explain::{Explanation, Finding};
+
+/// Findings worth a paragraph, and those too small for one.
+///
+/// Small is less than a thousandth of the slow time: nobody fixes those first.
+fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
+    let threshold = explanation.slow_call_ns / 1_000;
+    explanation.findings.iter().partition(|finding| all || finding.lost_ns >= threshold)
+}

@@ -1,0 +1,174 @@
+//! The sentences that text and Markdown share.
+
+use crate::escape::visible;
+use crate::layout::elide;
+use crate::units;
+use explain::{Cause, Confidence, Evidence, Explanation, Finding, Party, Place};
+
+/// The cause's name in every output.
+pub(super) fn cause(cause: Cause) -> String {
+    identifier(&cause)
+}
+
+pub(super) fn evidence(evidence: Evidence) -> String {
+    identifier(&evidence)
+}
+
+/// Cause and confidence; there is no confidence in knowing nothing.
+pub(super) fn verdict(finding: &Finding) -> String {
+    match finding.cause {
+        Cause::Unexplained => cause(finding.cause),
+        _ => format!("{} · {}", cause(finding.cause), confidence(finding.confidence)),
+    }
+}
+
+pub(super) fn confidence(confidence: Confidence) -> String {
+    identifier(&confidence)
+}
+
+/// The name a value has in the JSON contract, so that the outputs cannot drift apart.
+fn identifier(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        other => unreachable!("unit variants serialize as strings, not {other:?}"),
+    }
+}
+
+/// `1,163 ms (97 %)`
+pub(super) fn amount(finding: &Finding) -> String {
+    format!("{} ({})", units::duration(finding.lost_ns), units::percent(finding.share))
+}
+
+/// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`
+pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
+    let thread = thread(&finding.waiter, many_processes);
+    let (verb, end) = match finding.cause {
+        Cause::Unexplained => ("spent", ", for no known cause"),
+        Cause::ExplicitSync => ("waited", ""),
+        _ => ("lost", ""),
+    };
+    let calls = units::count(finding.count);
+    format!("{thread} {verb} {} in {calls} × {}{end}", amount(finding), visible(&finding.waiter.call))
+}
+
+/// `thread 8 in cudaMemcpyAsync: device to pageable host, 64 MiB, stream 7`; a longer detail,
+/// which has a kernel's name in it, is cut in the middle to `columns`.
+pub(super) fn party(party: &Party, many_processes: bool, columns: usize) -> String {
+    let mut text = thread(party, many_processes);
+    if !party.call.is_empty() {
+        text.push_str(" in ");
+        text.push_str(&visible(&party.call));
+    }
+    if !party.detail.is_empty() {
+        text.push_str(": ");
+        text.push_str(&elide(&spoken(&visible(&party.detail)), columns));
+    }
+    text
+}
+
+fn thread(party: &Party, many_processes: bool) -> String {
+    let mut text = format!("thread {}", visible(&party.thread));
+    if party.thread != party.tid.to_string() {
+        text.push_str(&format!(" ({})", party.tid));
+    }
+    if many_processes {
+        text.push_str(&format!(" of process {}", party.pid));
+    }
+    text
+}
+
+/// A detail as the JSON has it (`DtoH pageable 67108864 B, stream 7`) for people
+/// (`device to pageable host, 64 MiB, stream 7`). What is not recognised stays as it is.
+fn spoken(detail: &str) -> String {
+    let (first, rest) = detail.split_once(", ").map_or((detail, None), |(first, rest)| (first, Some(rest)));
+    let mut words: Vec<&str> = first.split(' ').collect();
+    let mut parts = Vec::new();
+    if let [.., number, "B"] = words[..]
+        && let Some(size) = size(number)
+    {
+        words.truncate(words.len() - 2);
+        parts.push(size);
+    }
+    let subject = match words[..] {
+        ["DtoH", host] => format!("device to {host} host"),
+        ["HtoD", host] => format!("{host} host to device"),
+        ["DtoH"] => String::from("device to host"),
+        ["HtoD"] => String::from("host to device"),
+        ["DtoD", ..] => String::from("device to device"),
+        _ => words.join(" "),
+    };
+    if !subject.is_empty() {
+        parts.insert(0, subject);
+    }
+    parts.extend(rest.map(str::to_owned));
+    parts.join(", ")
+}
+
+/// A number of bytes, or a range of them (`4–1024`), with units.
+fn size(number: &str) -> Option<String> {
+    let (least, most) = number.split_once('–').unwrap_or((number, ""));
+    let bytes = |text: &str| text.parse().ok().map(units::bytes);
+    if most.is_empty() { bytes(least) } else { Some(format!("{} to {}", bytes(least)?, bytes(most)?)) }
+}
+
+/// `train.py:42 in step`, or as much of that as is known.
+pub(crate) fn place(place: &Place) -> String {
+    let mut text = visible(&place.file).into_owned();
+    if place.line > 0 {
+        text.push_str(&format!(":{}", place.line));
+    }
+    match (text.is_empty(), place.function.is_empty()) {
+        (_, true) => text,
+        (true, false) => visible(&place.function).into_owned(),
+        (false, false) => format!("{text} in {}", visible(&place.function)),
+    }
+}
+
+/// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then the honest rest.
+pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
+    let threshold = units::duration(explanation.min_wait_ns);
+    if explanation.slow_call_ns <= 0 {
+        return vec![format!("no call took longer than {threshold}; nothing held up a host thread")];
+    }
+    let share = |part: i64| units::percent(part as f64 / explanation.slow_call_ns as f64);
+    let slow = units::duration(explanation.slow_call_ns);
+    let explained = share(explanation.explained_ns);
+    let mut lines = vec![format!("explained {explained} of the {slow} spent in calls over {threshold}")];
+    let rest = explanation.slow_call_ns - explanation.explained_ns;
+    if rest > 0 {
+        lines.push(format!("unexplained {} of it, {}", share(rest), units::duration(rest)));
+    }
+    lines
+}
+
+/// `and 12 smaller findings, 1.9 ms together`
+pub(super) fn folded(findings: &[&Finding]) -> Option<String> {
+    if findings.is_empty() {
+        return None;
+    }
+    let number = units::counted(findings.len() as u64, "smaller finding", "smaller findings");
+    let lost = findings.iter().map(|finding| finding.lost_ns).sum();
+    Some(format!("and {number}, {}", units::duration(lost)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spoken;
+
+    #[test]
+    fn details_are_spoken_where_they_are_known() {
+        let cases = [
+            ("DtoH pageable 67108864 B, stream 7", "device to pageable host, 64 MiB, stream 7"),
+            ("HtoD pinned 4 B, same stream 7", "pinned host to device, 4 B, same stream 7"),
+            ("DtoD 1536 B", "device to device, 1.50 KiB"),
+            ("stream 7", "stream 7"),
+            ("vectorAdd, grid 1 × 1", "vectorAdd, grid 1 × 1"),
+            ("67108864 B", "64 MiB"),
+            ("DtoH pageable 4–1024 B", "device to pageable host, 4 B to 1 KiB"),
+            ("DtoH pageable –4 B", "DtoH pageable –4 B"),
+        ];
+        for (detail, expected) in cases {
+            assert_eq!(spoken(detail), expected);
+        }
+    }
+}

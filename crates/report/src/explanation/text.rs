@@ -1,0 +1,165 @@
+//! Findings for a terminal.
+
+use super::{by_size, phrases};
+use crate::escape::visible;
+use crate::layout::{elide, width, wrap};
+use crate::page::Page;
+use crate::style::Role;
+use crate::{header, units};
+use explain::{Cause, Confidence, Explanation, Finding, Place};
+
+/// Columns before a field's label, and before its text.
+const INDENT: usize = 4;
+const HANGING: usize = 15;
+/// Lines after which evidence is cut in the middle, where there is a kernel's name in it.
+const LINES: usize = 3;
+/// Places listed before the rest is only counted.
+const PLACES: usize = 3;
+
+/// An explanation as paragraphs that fit the page; `all` also spells out the small findings.
+pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
+    let many_processes = explanation.trace.processes > 1;
+    let (large, small) = by_size(explanation, all);
+    let mut text = header::text(&explanation.trace, page.columns);
+    text.push('\n');
+    for finding in large {
+        Paragraph { finding, page, many_processes, text: &mut text }.write();
+        text.push('\n');
+    }
+    if let Some(folded) = phrases::folded(&small) {
+        text.push_str(&format!("{folded} (--all shows them)\n\n"));
+    }
+    for line in phrases::conclusion(explanation).iter().flat_map(|line| wrap(line, page.columns)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// One finding on its way to the page.
+struct Paragraph<'a> {
+    finding: &'a Finding,
+    page: Page,
+    many_processes: bool,
+    text: &'a mut String,
+}
+
+impl Paragraph<'_> {
+    fn write(&mut self) {
+        let finding = self.finding;
+        self.sentence();
+        if let Some(holder) = &finding.holder {
+            self.field(
+                "waits for",
+                &phrases::party(holder, self.many_processes, self.page.columns - HANGING),
+            );
+            self.holder_places(&holder.places);
+        }
+        for other in &finding.or {
+            self.field("or", &phrases::party(other, self.many_processes, self.page.columns - HANGING));
+            self.holder_places(&other.places);
+        }
+        self.reasons();
+        self.places(&finding.places);
+        self.fixes();
+    }
+
+    /// What the statement rests on, and the mechanism; where the cause is unknown, why it is.
+    fn reasons(&mut self) {
+        let finding = self.finding;
+        let because = elide(&visible(&finding.because), LINES * (self.page.columns - HANGING));
+        if finding.cause == Cause::Unexplained {
+            return self.field("why", &because);
+        }
+        let colon = if because.is_empty() { "" } else { ": " };
+        self.field("evidence", &format!("{}{colon}{because}", phrases::evidence(finding.evidence)));
+        self.field("why", &visible(&finding.why));
+    }
+
+    /// The sentence, and to its right what kind of statement it is.
+    fn sentence(&mut self) {
+        let (finding, style) = (self.finding, self.page.style);
+        let verdict = phrases::verdict(finding);
+        let verdict_width = width(&verdict);
+        let indent = width(&finding.id).max(INDENT - 2) + 2;
+        let room = self.page.columns.saturating_sub(indent + verdict_width + 2);
+        let lines = wrap(&phrases::sentence(finding, self.many_processes), room);
+        let amount = phrases::amount(finding);
+        for (at, line) in lines.iter().enumerate() {
+            let painted = line.replacen(&amount, &style.paint(Role::Strong, &amount), 1);
+            if at > 0 {
+                self.text.push_str(&format!("{:indent$}{painted}\n", ""));
+                continue;
+            }
+            let gap = self.page.columns.saturating_sub(indent + width(line) + verdict_width);
+            let role = match (finding.cause, finding.confidence) {
+                (Cause::Unexplained, _) => Role::Dim,
+                (_, Confidence::Certain) => Role::Certain,
+                (_, Confidence::Likely | Confidence::Possible) => Role::Unsure,
+            };
+            let verdict = style.paint(role, &verdict);
+            let id = style.paint(Role::Strong, &finding.id);
+            let after_id = indent - width(&finding.id);
+            self.text.push_str(&format!("{id}{:after_id$}{painted}{:gap$}{verdict}\n", "", ""));
+        }
+    }
+
+    /// A label and its text; nothing where there is no text.
+    fn field(&mut self, label: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let label = format!("{label:<width$}", width = HANGING - INDENT);
+        let label = self.page.style.paint(Role::Dim, &label);
+        for (at, line) in wrap(text, self.page.columns - HANGING).iter().enumerate() {
+            match at {
+                0 => self.text.push_str(&format!("{:INDENT$}{label}{line}\n", "")),
+                _ => self.text.push_str(&format!("{:HANGING$}{line}\n", "")),
+            }
+        }
+    }
+
+    fn places(&mut self, places: &[Place]) {
+        self.field("where", &list(places));
+    }
+
+    fn holder_places(&mut self, places: &[Place]) {
+        if !places.is_empty() {
+            for line in wrap(&format!("at {}", list(places)), self.page.columns - HANGING) {
+                self.text.push_str(&format!("{:HANGING$}{line}\n", ""));
+            }
+        }
+    }
+
+    fn fixes(&mut self) {
+        let widest = self.finding.fixes.iter().map(|fix| width(fix.id)).max().unwrap_or(0);
+        let column = (widest + 2).max(16);
+        let hanging = HANGING + column;
+        for (at, fix) in self.finding.fixes.iter().enumerate() {
+            let style = self.page.style;
+            let label = format!("{:<width$}", if at == 0 { "fix" } else { "" }, width = HANGING - INDENT);
+            let id = format!("{:<column$}", fix.id);
+            let room = self.page.columns - hanging;
+            let (label, id) = (style.paint(Role::Dim, &label), style.paint(Role::Remedy, &id));
+            for (at, line) in wrap(fix.text, room).iter().enumerate() {
+                match at {
+                    0 => self.text.push_str(&format!("{:INDENT$}{label}{id}{line}\n", "")),
+                    _ => self.text.push_str(&format!("{:hanging$}{line}\n", "")),
+                }
+            }
+            for line in wrap(fix.safety, room).iter().filter(|line| !line.is_empty()) {
+                self.text.push_str(&format!("{:hanging$}{}\n", "", style.paint(Role::Dim, line)));
+            }
+        }
+    }
+}
+
+/// The first places, and how many more there are.
+fn list(places: &[Place]) -> String {
+    let mut named: Vec<String> = places.iter().take(PLACES).map(phrases::place).collect();
+    if places.len() > PLACES {
+        let more = places.len() - PLACES;
+        named.push(format!("and {}", units::counted(more as u64, "more place", "more places")));
+    }
+    named.join("; ")
+}

@@ -1,0 +1,101 @@
+//! The line that says which trace this is, and what it lacks.
+
+use crate::escape::visible;
+use crate::units;
+use explain::Summary;
+use trace::{Source, Trace};
+
+/// The trace in numbers, with the path that the user calls it by.
+pub(crate) fn summary(trace: &Trace, path: &str) -> Summary {
+    Summary { path: path.to_owned(), ..explain::summary(trace) }
+}
+
+/// The trace in one line: format, length, what is in it, what is missing.
+pub(crate) fn facts(summary: &Summary) -> Vec<String> {
+    let mut facts = vec![
+        title(&summary.source).into_owned(),
+        units::span(summary.duration_ns),
+        units::counted(summary.processes, "process", "processes"),
+        units::counted(summary.threads, "thread", "threads"),
+        units::counted(summary.calls, "call", "calls"),
+        units::counted(summary.ops, "GPU op", "GPU ops"),
+    ];
+    let lost = lost(summary);
+    if lost.is_empty() {
+        facts.push(String::from("nothing lost"));
+    } else {
+        facts.extend(lost);
+    }
+    facts
+}
+
+/// The header as text: the path and the facts, on one line where they fit, and a line for each
+/// remark.
+pub(crate) fn text(summary: &Summary, columns: usize) -> String {
+    let path = visible(&summary.path);
+    let facts = facts(summary);
+    let one_line = format!("{path}   {}", facts.join(" · "));
+    let mut lines = Vec::new();
+    if crate::layout::width(&one_line) <= columns {
+        lines.push(one_line);
+    } else {
+        lines.push(path.into_owned());
+        lines.extend(wrap_facts(&facts, columns - 4).into_iter().map(|line| format!("    {line}")));
+    }
+    for remark in remarks(summary) {
+        let wrapped = crate::layout::wrap(&format!("note: {remark}"), columns - 4);
+        lines.extend(wrapped.into_iter().map(|line| format!("    {line}")));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// What must be known before a figure is believed, one sentence each.
+pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
+    let mut remarks: Vec<String> = summary.notes.iter().map(|note| visible(note).into_owned()).collect();
+    if summary.clock == "separate" {
+        remarks.push(String::from(
+            "GPU times are on a clock that does not fit the host's; nothing is concluded across the two",
+        ));
+    }
+    remarks
+}
+
+/// Joins with ` · `, breaking lines only between facts.
+fn wrap_facts(facts: &[String], columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for fact in facts {
+        match lines.last_mut() {
+            Some(line) if crate::layout::width(line) + 3 + crate::layout::width(fact) <= columns => {
+                line.push_str(" · ");
+                line.push_str(fact);
+            }
+            _ => lines.push(fact.clone()),
+        }
+    }
+    lines
+}
+
+fn lost(summary: &Summary) -> Vec<String> {
+    let mut lost = Vec::new();
+    let mut say = |number: u64, one: &str, many: &str| {
+        if number > 0 {
+            lost.push(units::counted(number, one, many));
+        }
+    };
+    say(summary.lost_records, "record lost", "records lost");
+    say(summary.unmatched_calls, "launch without its GPU op", "launches without their GPU ops");
+    say(summary.unmatched_ops, "GPU op without its call", "GPU ops without their calls");
+    if summary.truncated {
+        lost.push(String::from("the input ends early"));
+    }
+    lost
+}
+
+fn title(source: &str) -> std::borrow::Cow<'_, str> {
+    let known = [Source::Holdup, Source::Kineto, Source::Nsys, Source::Nvprof, Source::Other];
+    match known.iter().find(|known| known.id() == source) {
+        Some(known) => known.title().into(),
+        None => visible(source),
+    }
+}

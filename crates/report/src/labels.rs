@@ -1,0 +1,103 @@
+//! What threads and GPU operations are called in tables and listings.
+
+use trace::{CopyKind, MemoryKind, OpKind, Selected, Selection, Sym, ThreadId, Trace};
+
+/// A label for every thread: its id, its name where it has one, its process where there are
+/// several.
+pub(crate) fn threads(trace: &Trace) -> Vec<String> {
+    let label = |id: ThreadId| {
+        let thread = trace.threads.row(id);
+        let process = thread.process.some().filter(|_| trace.processes.len() > 1);
+        let process = process.map(|process| format!("{}/", trace.processes.pid[process.index()]));
+        let name = crate::escape::visible(trace.text(thread.name));
+        let name = if name.is_empty() { String::new() } else { format!(" {name}") };
+        format!("{}{}{name}", process.unwrap_or_default(), thread.tid)
+    };
+    trace.threads.ids().map(label).collect()
+}
+
+/// What makes GPU operations the same in a table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OpName {
+    /// A kernel of that name.
+    Kernel(Sym),
+    /// A copy of that direction between those kinds of memory.
+    Copy(CopyKind, MemoryKind, MemoryKind),
+    /// A fill of that kind of memory.
+    Memset(MemoryKind),
+}
+
+impl OpName {
+    pub(crate) fn of(trace: &Trace, at: usize) -> OpName {
+        let ops = &trace.ops;
+        match ops.kind[at] {
+            OpKind::Copy => OpName::Copy(ops.copy[at], ops.src[at], ops.dst[at]),
+            OpKind::Memset => OpName::Memset(ops.dst[at]),
+            OpKind::Kernel | OpKind::Unknown => OpName::Kernel(ops.name[at]),
+        }
+    }
+
+    /// The kernel's name as the trace has it; copies in CUDA.jl's words
+    /// (`[copy device to pageable memory]`).
+    pub(crate) fn text(self, trace: &Trace) -> String {
+        match self {
+            OpName::Kernel(name) if name.is_empty() => String::from("[unnamed]"),
+            OpName::Kernel(name) => trace.text(name).to_owned(),
+            OpName::Copy(kind, src, dst) => copy(kind, src, dst),
+            OpName::Memset(MemoryKind::Unknown) => String::from("[set memory]"),
+            OpName::Memset(dst) => format!("[set {dst} memory]"),
+        }
+    }
+}
+
+fn copy(kind: CopyKind, src: MemoryKind, dst: MemoryKind) -> String {
+    use CopyKind::{PtoP, UnifiedDtoD, UnifiedDtoH, UnifiedHtoD};
+    match (kind, src, dst) {
+        (UnifiedHtoD, ..) => String::from("[migrate unified memory to device]"),
+        (UnifiedDtoH, ..) => String::from("[migrate unified memory to host]"),
+        (UnifiedDtoD, ..) => String::from("[migrate unified memory between devices]"),
+        (PtoP, ..) => String::from("[copy between devices]"),
+        (CopyKind::Unknown, MemoryKind::Unknown, MemoryKind::Unknown) => String::from("[copy]"),
+        (_, MemoryKind::Unknown, _) | (_, _, MemoryKind::Unknown) => format!("[copy {kind}]"),
+        _ => format!("[copy {src} to {dst} memory]"),
+    }
+}
+
+/// Which events of a trace are chosen.
+pub(crate) struct Chosen<'a> {
+    trace: &'a Trace,
+    selected: Selected,
+    /// Part of a name, in lower case.
+    name: Option<String>,
+}
+
+impl<'a> Chosen<'a> {
+    pub(crate) fn new(trace: &'a Trace, selection: &Selection) -> Chosen<'a> {
+        let name = selection.name.as_ref().map(|name| name.to_ascii_lowercase());
+        Chosen { trace, selected: selection.of(trace), name }
+    }
+
+    pub(crate) fn call(&self, at: usize) -> bool {
+        let calls = &self.trace.calls;
+        self.selected.time(calls.start[at], calls.end[at])
+            && self.selected.thread(calls.thread[at])
+            && self.selected.name(calls.name[at])
+    }
+
+    /// Operations belong to no thread, so the thread is that of the call that asked for them;
+    /// copies have no name of their own, so it is the one that tables give them.
+    pub(crate) fn op(&self, at: usize) -> bool {
+        let ops = &self.trace.ops;
+        let caller = ops.call[at].some();
+        let thread = caller.map_or(ThreadId::NONE, |call| self.trace.calls.thread[call.index()]);
+        self.selected.time(ops.start[at], ops.end[at]) && self.selected.thread(thread) && self.op_name(at)
+    }
+
+    fn op_name(&self, at: usize) -> bool {
+        match (&self.name, OpName::of(self.trace, at)) {
+            (None, _) => true,
+            (Some(_), OpName::Kernel(name)) => self.selected.name(name),
+            (Some(wanted), other) => other.text(self.trace).to_ascii_lowercase().contains(wanted.as_str()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Fitting text into columns: its width, eliding, wrapping with a hanging indent.
+
+use unicode_width::UnicodeWidthChar;
+use unicode_width::UnicodeWidthStr;
+
+/// Columns a terminal needs for `text`.
+pub(crate) fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// `text` in at most `columns`, its middle replaced by `…`: both ends of a kernel's name matter.
+pub(crate) fn elide(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let keep = columns.saturating_sub(1);
+    let front = take(text.chars(), keep.div_ceil(2));
+    let mut back: Vec<char> = take(text.chars().rev(), keep / 2).chars().collect();
+    back.reverse();
+    format!("{front}…{}", back.into_iter().collect::<String>())
+}
+
+fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut left = columns;
+    let fits = |c: &char| {
+        let needed = c.width().unwrap_or(0);
+        let fits = needed <= left;
+        left = left.saturating_sub(needed);
+        fits
+    };
+    chars.take_while(fits).collect()
+}
+
+/// Breaks `text` at spaces into lines of at most `columns`; a longer word is cut, a number stays
+/// with its unit.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(8);
+    let mut lines = vec![String::new()];
+    for word in &words(text) {
+        let line = lines.last_mut().expect("starts with a line");
+        let gap = usize::from(!line.is_empty());
+        if width(line) + gap + width(word) <= columns {
+            line.push_str(&" "[..gap]);
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(String::new());
+        }
+        push_word(&mut lines, word, columns);
+    }
+    lines
+}
+
+/// A paragraph of at most `columns`, its further lines indented.
+pub(crate) fn hang(text: &str, columns: usize) -> String {
+    wrap(text, columns.saturating_sub(4)).join("\n    ") + "\n"
+}
+
+/// The words of `text`, a number and its unit being one.
+fn words(text: &str) -> Vec<String> {
+    const UNITS: [&str; 14] =
+        ["%", "×", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let unit = UNITS.contains(&word.trim_end_matches([')', ',', ';', '.']));
+        match words.last_mut() {
+            Some(number) if unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
+}
+
+/// Puts a word on the last, empty line, and on further ones as far as it is too long.
+fn push_word(lines: &mut Vec<String>, mut word: &str, columns: usize) {
+    while width(word) > columns {
+        let front = take(word.chars(), columns);
+        word = &word[front.len()..];
+        *lines.last_mut().expect("starts with a line") = front;
+        lines.push(String::new());
+    }
+    lines.last_mut().expect("starts with a line").push_str(word);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elides_in_the_middle() {
+        assert_eq!(elide("abcdefghij", 10), "abcdefghij");
+        assert_eq!(elide("abcdefghij", 7), "abc…hij");
+        assert_eq!(elide("核核核核核", 6), "核…核");
+        assert_eq!(elide("abc", 0), "…");
+    }
+
+    #[test]
+    fn wraps_at_spaces_and_cuts_long_words() {
+        assert_eq!(wrap("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrap("a abcdefghijklmnop z", 8), ["a", "abcdefgh", "ijklmnop", "z"]);
+        assert_eq!(wrap("", 8), [""]);
+        assert_eq!(wrap("waits 53.8 ms, long", 10), ["waits", "53.8 ms,", "long"]);
+    }
+}

@@ -1,0 +1,154 @@
+//! Writing rows of cells in one of the three forms.
+
+use super::Format;
+use super::cell::Cell;
+use crate::layout::width;
+pub(super) use crate::table::Align;
+use std::io::{self, BufWriter, Write};
+
+/// A column of a listing over `L`.
+pub(super) struct Column<L> {
+    /// Heading for people; empty for columns that only programs get.
+    pub title: &'static str,
+    /// Name in CSV and JSON; empty for columns that only people get.
+    pub key: &'static str,
+    /// Which side people get it aligned to.
+    pub align: Align,
+    /// The value in a row.
+    pub cell: Get<L>,
+}
+
+/// Gets a value out of a row.
+pub(super) type Get<L> = for<'a> fn(&'a L, usize) -> Cell<'a>;
+
+impl<L> Column<L> {
+    /// A column in every form.
+    pub(super) fn both(title: &'static str, key: &'static str, align: Align, cell: Get<L>) -> Column<L> {
+        Column { title, key, align, cell }
+    }
+
+    /// A column of the text form.
+    pub(super) fn people(title: &'static str, align: Align, cell: Get<L>) -> Column<L> {
+        Column { title, key: "", align, cell }
+    }
+
+    /// A column of CSV and JSON.
+    pub(super) fn programs(key: &'static str, cell: Get<L>) -> Column<L> {
+        Column { title: "", key, align: Align::Left, cell }
+    }
+}
+
+/// Writes the given rows in order.
+pub(super) fn listing<L>(
+    listing: &L,
+    columns: &[Column<L>],
+    rows: &[u32],
+    format: Format,
+    to: impl Write,
+) -> io::Result<()> {
+    let mut to = BufWriter::with_capacity(1 << 16, to);
+    let keyed: Vec<&Column<L>> = columns.iter().filter(|column| !column.key.is_empty()).collect();
+    match format {
+        Format::Text => text(listing, columns, rows, &mut to)?,
+        Format::Csv => csv(listing, &keyed, rows, &mut to)?,
+        Format::Json => json(listing, &keyed, rows, &mut to)?,
+    }
+    to.flush()
+}
+
+fn text<L>(listing: &L, columns: &[Column<L>], rows: &[u32], to: &mut impl Write) -> io::Result<()> {
+    if rows.is_empty() {
+        return writeln!(to, "nothing to list");
+    }
+    let used = used(listing, columns, rows);
+    let mut line = Line::default();
+    for (column, columns_wide) in &used {
+        line.push(column.title, width(column.title), *columns_wide, column.align);
+    }
+    line.end(to)?;
+    let mut cell = String::new();
+    for &row in rows {
+        for (column, columns_wide) in &used {
+            cell.clear();
+            let value = (column.cell)(listing, row as usize);
+            value.push_text(&mut cell);
+            line.push(&cell, width(&cell), *columns_wide, column.align);
+        }
+        line.end(to)?;
+    }
+    Ok(())
+}
+
+/// The columns that hold anything in these rows, and how wide they are.
+fn used<'c, L>(listing: &L, columns: &'c [Column<L>], rows: &[u32]) -> Vec<(&'c Column<L>, usize)> {
+    let titled = columns.iter().filter(|column| !column.title.is_empty());
+    let widest = |column: &'c Column<L>| {
+        let cells = rows.iter().map(|&row| (column.cell)(listing, row as usize).width());
+        let widest = cells.max().unwrap_or(0);
+        (widest > 0).then(|| (column, widest.max(width(column.title))))
+    };
+    titled.filter_map(widest).collect()
+}
+
+fn csv<L>(listing: &L, columns: &[&Column<L>], rows: &[u32], to: &mut impl Write) -> io::Result<()> {
+    let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
+    writeln!(to, "{}", keys.join(","))?;
+    let mut line = String::new();
+    for &row in rows {
+        line.clear();
+        for (at, column) in columns.iter().enumerate() {
+            line.push_str(&","[..usize::from(at > 0)]);
+            (column.cell)(listing, row as usize).push_csv(&mut line);
+        }
+        line.push('\n');
+        to.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn json<L>(listing: &L, columns: &[&Column<L>], rows: &[u32], to: &mut impl Write) -> io::Result<()> {
+    let mut line = String::new();
+    for &row in rows {
+        line.clear();
+        for (at, column) in columns.iter().enumerate() {
+            line.push_str(if at == 0 { "{\"" } else { ",\"" });
+            line.push_str(column.key);
+            line.push_str("\":");
+            (column.cell)(listing, row as usize).push_json(&mut line);
+        }
+        line.push_str("}\n");
+        to.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// A line of text under way; spaces at its end are never written.
+#[derive(Default)]
+struct Line {
+    text: String,
+    /// Spaces owed before the next text.
+    gap: usize,
+}
+
+impl Line {
+    fn push(&mut self, cell: &str, cell_width: usize, column_width: usize, align: Align) {
+        let padding = column_width.saturating_sub(cell_width);
+        if cell.is_empty() {
+            self.gap += column_width + 2;
+            return;
+        }
+        let (before, after) = if align == Align::Right { (padding, 0) } else { (0, padding) };
+        self.gap += before;
+        self.text.extend(std::iter::repeat_n(' ', self.gap));
+        self.text.push_str(cell);
+        self.gap = 2 + after;
+    }
+
+    fn end(&mut self, to: &mut impl Write) -> io::Result<()> {
+        self.text.push('\n');
+        to.write_all(self.text.as_bytes())?;
+        self.text.clear();
+        self.gap = 0;
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! Summary tables for an issue or a merge request.
+
+use super::Stats;
+use super::text::{copies, copies_title, device_title, host_title, table};
+use crate::escape;
+use crate::header;
+
+/// The summary tables under headings.
+pub fn markdown(stats: &Stats) -> String {
+    let mut text = format!("# {}\n\n", escape::markdown(&stats.trace.path));
+    text.push_str(&escape::markdown(&header::facts(&stats.trace).join(" · ")));
+    text.push('\n');
+    for remark in header::remarks(&stats.trace) {
+        text.push_str(&format!("\n> {}\n", escape::markdown(&remark)));
+    }
+    for host in &stats.host {
+        text.push_str(&format!("\n## {}\n\n", escape::markdown(&host_title(host, stats))));
+        text.push_str(&table(&host.rows, None).markdown());
+    }
+    for device in &stats.devices {
+        text.push_str(&format!("\n## {}\n", escape::markdown(&device_title(device, stats))));
+    }
+    if !stats.ops.is_empty() {
+        text.push_str(&format!("\n{}", table(&stats.ops, None).markdown()));
+    }
+    if !stats.copies.is_empty() {
+        text.push_str(&format!("\n## {}\n\n", copies_title(&stats.copies)));
+        text.push_str(&copies(&stats.copies).markdown());
+    }
+    text
+}

@@ -1,0 +1,185 @@
+//! Summary tables for a terminal.
+
+use super::{Copies, Device, Host, Row, Stats};
+use crate::escape::visible;
+use crate::layout::{hang, width};
+use crate::page::Page;
+use crate::table::{Align, Table};
+use crate::{header, units};
+
+/// The summary tables; long names are cut in the middle to fit the page unless `wide`.
+pub fn text(stats: &Stats, page: Page, wide: bool) -> String {
+    let columns = (!wide).then_some(page.columns);
+    let mut text = header::text(&stats.trace, page.columns);
+    for host in &stats.host {
+        text.push_str(&format!("\n{}", hang(&host_title(host, stats), page.columns)));
+        text.push_str(&table(&host.rows, columns).boxed(columns));
+    }
+    for (at, device) in stats.devices.iter().enumerate() {
+        let gap = if at == 0 { "\n" } else { "" };
+        text.push_str(&format!("{gap}{}", hang(&device_title(device, stats), page.columns)));
+    }
+    if !stats.ops.is_empty() {
+        text.push_str(&table(&stats.ops, columns).boxed(columns));
+    }
+    if !stats.copies.is_empty() {
+        text.push_str(&format!("\n{}\n", copies_title(&stats.copies)));
+        text.push_str(&copies(&stats.copies).boxed(columns));
+    }
+    if stats.host.is_empty() && stats.devices.is_empty() {
+        text.push_str("\nno calls and no GPU operations chosen\n");
+    }
+    text
+}
+
+/// `Host-side activity: calling CUDA APIs took 397.28 ms (79.03 % of the trace)`
+pub(super) fn host_title(host: &Host, stats: &Stats) -> String {
+    let what = match host.calls {
+        "cuda" => "calling CUDA APIs",
+        "os" => "calling the operating system",
+        _ => "calling libraries",
+    };
+    let total = units::two_decimals(host.total_ns as f64);
+    let share = units::percent_two_decimals(host.share);
+    let whole = whole(stats);
+    match &host.thread {
+        Some(thread) => format!("Thread {thread}: {what} took {total} ({share} of {whole})"),
+        None if host.threads == 1 => format!("Host-side activity: {what} took {total} ({share} of {whole})"),
+        None => {
+            let threads = units::count(host.threads);
+            format!("Host-side activity: {what} took {total} in {threads} threads ({share} of their time)")
+        }
+    }
+}
+
+/// `Device-side activity: GPU was busy for 17.40 µs (1.76 % of the trace)`
+pub(super) fn device_title(device: &Device, stats: &Stats) -> String {
+    let several = stats.devices.len() > 1;
+    let number = device.ordinal.filter(|_| several).map(|ordinal| format!(" {ordinal}"));
+    let name = if device.name.is_empty() { String::new() } else { format!(" ({})", visible(&device.name)) };
+    let busy = units::two_decimals(device.busy_ns as f64);
+    let share = units::percent_two_decimals(device.share);
+    let gpu = format!("GPU{}{name}", number.unwrap_or_default());
+    format!("Device-side activity: {gpu} was busy for {busy} ({share} of {})", whole(stats))
+}
+
+/// `Copies: 130 MiB in 25 copies`
+pub(super) fn copies_title(copies: &[Copies]) -> String {
+    let bytes = copies.iter().fold(0i64, |sum, group| sum.saturating_add(group.bytes));
+    let count = copies.iter().map(|group| group.count).sum();
+    format!("Copies: {} in {}", units::bytes(bytes), units::counted(count, "copy", "copies"))
+}
+
+/// What shares are parts of.
+fn whole(stats: &Stats) -> String {
+    if stats.window_ns == stats.trace.duration_ns {
+        return String::from("the trace");
+    }
+    format!("the chosen {}", units::span(stats.window_ns))
+}
+
+/// Events by name. On a page of few `columns` the distribution gives way: a name cut to pieces
+/// says nothing.
+pub(super) fn table(rows: &[Row], columns: Option<usize>) -> Table {
+    const READABLE: usize = 34;
+    let readable = |table: &Table| columns.is_none_or(|columns| table.last_fits(columns, READABLE));
+    let [first, second, third, last] = [Detail::Distribution, Detail::Range, Detail::Mean, Detail::Longest];
+    let tables = [first, second, third].into_iter().map(|detail| detailed(rows, detail));
+    tables.into_iter().find(readable).unwrap_or_else(|| detailed(rows, last))
+}
+
+/// How much is said of a distribution; never less than its longest, which is what people look for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// `311 µs ± 3.76 ms (3.04 µs ‥ 53.8 ms)`
+    Distribution,
+    /// `311 µs (3.04 µs ‥ 53.8 ms)`
+    Range,
+    /// `311 µs ‥ 53.8 ms`
+    Mean,
+    /// `53.8 ms`
+    Longest,
+}
+
+impl Detail {
+    fn title(self) -> &'static str {
+        match self {
+            Detail::Distribution => "Time distribution",
+            Detail::Range => "Mean (min ‥ max)",
+            Detail::Mean => "Mean ‥ max",
+            Detail::Longest => "Longest",
+        }
+    }
+}
+
+fn detailed(rows: &[Row], detail: Detail) -> Table {
+    let mut table = Table::new(&[
+        ("Time (%)", Align::Right),
+        ("Total time", Align::Right),
+        ("Calls", Align::Right),
+        (detail.title(), Align::Left),
+        ("Name", Align::Left),
+    ]);
+    for (row, distribution) in rows.iter().zip(distributions(rows, detail)) {
+        table.push(vec![
+            units::percent_two_decimals(row.share),
+            units::two_decimals(row.total_ns as f64),
+            units::count(row.count),
+            distribution,
+            visible(&row.name).into_owned(),
+        ]);
+    }
+    table.drop_empty_columns();
+    table
+}
+
+/// The distribution of every row, each of its numbers in a column and with a unit of its own;
+/// nothing for a single event, whose total says it all.
+fn distributions(rows: &[Row], detail: Detail) -> Vec<String> {
+    let numbers = |row: &Row| {
+        let [mean, deviation] = [row.mean_ns, row.deviation_ns].map(|ns| units::duration(ns.round() as i64));
+        let [min, max] = [row.min_ns, row.max_ns].map(units::duration);
+        (row.count > 1 || detail == Detail::Longest).then_some([mean, deviation, min, max])
+    };
+    let numbers: Vec<_> = rows.iter().map(numbers).collect();
+    let widest = |at: usize| numbers.iter().flatten().map(|four| width(&four[at])).max().unwrap_or(0);
+    let [mean, deviation, min, max] = [0, 1, 2, 3].map(widest);
+    let cell = |four: &Option<[String; 4]>| match (four, detail) {
+        (None, _) => String::new(),
+        (Some([a, b, c, d]), Detail::Distribution) => {
+            format!("{a:>mean$} ± {b:>deviation$} ({c:>min$} ‥ {d:>max$})")
+        }
+        (Some([a, _, c, d]), Detail::Range) => format!("{a:>mean$} ({c:>min$} ‥ {d:>max$})"),
+        (Some([a, _, _, d]), Detail::Mean) => format!("{a:>mean$} ‥ {d:>max$}"),
+        (Some([.., d]), Detail::Longest) => format!("{d:>max$}"),
+    };
+    numbers.iter().map(cell).collect()
+}
+
+pub(super) fn copies(copies: &[Copies]) -> Table {
+    let mut table = Table::new(&[
+        ("Total time", Align::Right),
+        ("Count", Align::Right),
+        ("Size", Align::Right),
+        ("Speed", Align::Right),
+        ("Best", Align::Right),
+        ("Direction", Align::Left),
+    ]);
+    // As bytes in a millisecond, a rate keeps three digits down to kB/s.
+    let speed = |gb_per_s: f64| units::throughput((gb_per_s * 1e6) as i64, 1_000_000);
+    for group in copies {
+        table.push(vec![
+            units::two_decimals(group.total_ns as f64),
+            units::count(group.count),
+            units::bytes(group.bytes),
+            speed(group.mean_gb_per_s),
+            speed(group.max_gb_per_s),
+            match (group.source, group.destination) {
+                ("unknown", "unknown") => group.direction.to_owned(),
+                (source, destination) => format!("{} {source} → {destination}", group.direction),
+            },
+        ]);
+    }
+    table.drop_empty_columns();
+    table
+}

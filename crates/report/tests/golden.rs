@@ -1,0 +1,124 @@
+//! What is printed, compared with `tests/data/CASE/FORM`. `HOLDUP_UPDATE=1` writes the files anew.
+
+mod fixture;
+
+use report::{Page, Style, explanation, listing, places, stats};
+use std::path::Path;
+use trace::{Selection, Trace};
+
+fn check(case: &str, form: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(case).join(form);
+    if std::env::var_os("HOLDUP_UPDATE").is_some() {
+        std::fs::create_dir_all(path.parent().expect("has a parent")).expect("can create");
+        return std::fs::write(&path, actual).expect("can write");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(actual, expected, "{} differs; HOLDUP_UPDATE=1 accepts the change", path.display());
+}
+
+fn narrow() -> Page {
+    Page::new(Some(1), Style::Plain)
+}
+
+#[test]
+fn explanations() {
+    let cases = [
+        ("explain-stall", fixture::stall()),
+        ("explain-two-processes", fixture::two_processes()),
+        ("explain-nothing", fixture::nothing()),
+        ("explain-hostile", fixture::hostile()),
+    ];
+    for (case, explained) in &cases {
+        check(case, "100.txt", &explanation::text(explained, Page::default(), false));
+        check(case, "80.txt", &explanation::text(explained, narrow(), true));
+        check(case, "expected.md", &explanation::markdown(explained, false));
+        check(case, "expected.json", &explanation::json(explained));
+    }
+    let colour = Page::new(None, Style::Colour);
+    check("explain-stall", "colour.txt", &explanation::text(&cases[0].1, colour, false));
+}
+
+#[test]
+fn summaries() {
+    let traces = [
+        ("stats-two-threads", fixture::two_threads()),
+        ("stats-hostile", fixture::hostile_trace()),
+        ("stats-empty", fixture::empty()),
+    ];
+    for (case, trace) in &traces {
+        let all = stats::build(trace, "a.json", &stats::Options::default());
+        check(case, "100.txt", &stats::text(&all, Page::default(), false));
+        check(case, "80.txt", &stats::text(&all, narrow(), false));
+        check(case, "wide.txt", &stats::text(&all, narrow(), true));
+        check(case, "expected.md", &stats::markdown(&all));
+        check(case, "expected.json", &stats::json(&all));
+    }
+    let selection = Selection { from: Some(12_000_000), to: Some(62_000_000), ..Selection::default() };
+    let options = stats::Options { selection, per_thread: true };
+    let cut = stats::build(&traces[0].1, "a.json", &options);
+    check("stats-two-threads", "cut-per-thread.txt", &stats::text(&cut, Page::default(), false));
+}
+
+fn list(trace: &Trace, selection: &Selection, format: listing::Format) -> [String; 2] {
+    let (mut calls, mut ops) = (Vec::new(), Vec::new());
+    listing::calls(trace, selection, format, &mut calls).expect("memory takes all");
+    listing::ops(trace, selection, format, &mut ops).expect("memory takes all");
+    [calls, ops].map(|bytes| String::from_utf8(bytes).expect("listings are text"))
+}
+
+#[test]
+fn listings() {
+    let traces = [
+        ("list-two-threads", fixture::two_threads()),
+        ("list-hostile", fixture::hostile_trace()),
+        ("list-empty", fixture::empty()),
+    ];
+    for (case, trace) in &traces {
+        let forms =
+            [(listing::Format::Text, "txt"), (listing::Format::Csv, "csv"), (listing::Format::Json, "jsonl")];
+        for (format, extension) in forms {
+            let [calls, ops] = list(trace, &Selection::default(), format);
+            check(case, &format!("calls.{extension}"), &calls);
+            check(case, &format!("ops.{extension}"), &ops);
+        }
+    }
+}
+
+#[test]
+fn listings_obey_the_selection() {
+    let selection =
+        Selection { name: Some("LAUNCH".into()), thread: Some("1207957184".into()), ..Selection::default() };
+    let [calls, ops] = list(&fixture::two_threads(), &selection, listing::Format::Csv);
+    assert_eq!(calls.lines().count(), 1 + 3);
+    assert_eq!(ops.lines().count(), 1);
+    let selection =
+        Selection { name: Some("to pageable".into()), thread: Some("copier".into()), ..Selection::default() };
+    let [_, ops] = list(&fixture::two_threads(), &selection, listing::Format::Csv);
+    assert_eq!(ops.lines().count(), 1 + 1);
+}
+
+#[test]
+fn places_of_calls() {
+    let selection = Selection { name: Some("cudaMemcpyAsync".into()), ..Selection::default() };
+    let found = places::build(&fixture::two_threads(), "a.json", &selection);
+    check("where-copies", "100.txt", &places::text(&found, Page::default(), false));
+    check("where-copies", "expected.json", &places::json(&found));
+    let selection = Selection { name: Some("no such call".into()), ..Selection::default() };
+    let found = places::build(&fixture::two_threads(), "a.json", &selection);
+    check("where-nothing", "100.txt", &places::text(&found, Page::default(), false));
+}
+
+#[test]
+fn no_line_is_longer_than_the_page() {
+    let explained = [fixture::stall(), fixture::two_processes(), fixture::hostile()];
+    let trace = fixture::two_threads();
+    let summary = stats::build(&trace, "a.json", &stats::Options::default());
+    for page in [narrow(), Page::default()] {
+        let mut texts: Vec<String> = explained.iter().map(|e| explanation::text(e, page, true)).collect();
+        texts.push(stats::text(&summary, page, false));
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            assert!(line.chars().count() <= page.columns, "{} columns: {line}", page.columns);
+            assert_eq!(line, line.trim_end(), "spaces at the end");
+        }
+    }
+}
