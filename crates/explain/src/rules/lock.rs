@@ -152,7 +152,10 @@ fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspic
     let waits_for_gpu = |blocking: bool| blocking || facts.copy(holder).is_some_and(|copy| copy.pageable());
     match facts.class(holder) {
         Class::Copy { blocking } if waits_for_gpu(blocking) => {
-            Some(if same_stream { Suspicion::Strong } else { Suspicion::Weak })
+            // Whatever the stream, an allocation waits: cudaMalloc took 49.3 ms beside another
+            // stream's pageable copy of 49.8 ms and returned with it (H200).
+            let allocates = matches!(facts.class(waiter), Class::Allocate | Class::Release);
+            Some(if same_stream || allocates { Suspicion::Strong } else { Suspicion::Weak })
         }
         Class::Allocate | Class::Release | Class::Load => Some(Suspicion::Strong),
         Class::Create => Some(Suspicion::Weak),
