@@ -25,6 +25,8 @@ pub enum Cause {
     QueueFull,
     /// Context creation, module or lazy function load, JIT.
     FirstUse,
+    /// Allocating, pinning or freeing memory: the call's own work.
+    Allocation,
     /// Copying into memory never touched.
     PageFaults,
     /// The tracer's own buffer flushes.

@@ -29,7 +29,7 @@ const DEVICE_SCALAR: Fix = Fix {
 };
 const POOL_ALLOCATOR: Fix = Fix {
     id: "pool-allocator",
-    text: "allocate from a pool (cudaMallocAsync, a caching allocator) instead of per use",
+    text: "allocate once or from a pool (cudaMallocAsync, a caching allocator) instead of per use",
     safety: "safe when each free is ordered after the last use in its stream",
 };
 const EAGER_LOADING: Fix = Fix {
@@ -58,7 +58,7 @@ pub(crate) fn fixes(cause: Cause, by_pageable_copy: bool, by_allocation: bool) -
         Cause::PageFaults => vec![REUSED_BUFFER],
         Cause::PageableOrder => vec![PINNED_REUSED, SYNC_BEFORE_COPY],
         Cause::HiddenSync => vec![DEVICE_SCALAR, PINNED_REUSED],
-        Cause::ImplicitDeviceSync => vec![POOL_ALLOCATOR],
+        Cause::ImplicitDeviceSync | Cause::Allocation => vec![POOL_ALLOCATOR],
         Cause::QueueFull => vec![GRAPH],
         Cause::FirstUse => vec![EAGER_LOADING],
         Cause::CopyEngineBusy | Cause::IssueOrder => vec![ISSUE_ORDER],
@@ -85,6 +85,7 @@ pub(crate) fn why(cause: Cause, by_pageable_copy: bool) -> &'static str {
         Cause::ImplicitDeviceSync => "freeing memory waits until the device has finished what uses it",
         Cause::QueueFull => "a stream takes about 1,022 pending launches; the next one waits for a place",
         Cause::FirstUse => "contexts, modules and functions are set up when they are first needed",
+        Cause::Allocation => "mapping, pinning and unmapping memory take time in proportion to its size",
         Cause::PageFaults => "memory never touched before is mapped page by page while the copy runs",
         Cause::ProfilerOverhead => "the tracer requests or flushes its own buffers",
         Cause::Descheduled => "the thread was not on a CPU",

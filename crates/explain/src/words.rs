@@ -84,6 +84,7 @@ pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String 
             awaited(facts, group, "each copy starts as another stream's copy in the same direction ends")
         }
         Cause::QueueFull => pending(group),
+        Cause::Allocation => "nothing in the trace kept the calls waiting".to_owned(),
         Cause::FirstUse => first_use(facts, group),
         Cause::ProfilerOverhead => overhead(facts, group),
         Cause::Unexplained => "no record and no overlap explains it".to_owned(),

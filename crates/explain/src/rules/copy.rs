@@ -11,6 +11,10 @@ use trace::{CallId, MemoryKind, Ns, OpId, OpKind};
 /// A gap that the driver's own work explains: shorter ones are not looked into.
 const GAP: Ns = 50_000;
 
+/// Most that may lie between the end of one thing and the start of what waited for it: on an H200
+/// pageable copies of several threads start 51 to 113 µs after the call before them returned.
+const HANDOVER: Ns = 250_000;
+
 /// Copies below this size are too short to tell a rate.
 const RATED_BYTES: i64 = 1 << 20;
 
@@ -63,7 +67,7 @@ fn started_late(
     cause: Cause,
     parts: &mut Parts,
 ) {
-    let slack = GAP.min((copy.start - waited) / 10);
+    let slack = HANDOVER.min((copy.start - waited) / 10);
     let ops = &facts.trace.ops;
     let others = facts.ending_elsewhere(copy.first, copy.start - slack, copy.start + slack);
     let same_engine = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy && shares_engine(facts, copy, **op);
@@ -128,7 +132,7 @@ fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
     let end = facts.end(call);
     let tail = end - copy.end;
     if tail > GAP {
-        if let Some(earlier) = earlier_pageable_copy(facts, call, end, GAP.min(tail / 10)) {
+        if let Some(earlier) = earlier_pageable_copy(facts, call, end, HANDOVER.min(tail / 10)) {
             let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
             parts.claim(copy.end, end, reason.held_by(earlier));
         }

@@ -18,9 +18,15 @@ pub(super) fn implicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     }
     let (start, end) = (facts.start(call), facts.end(call));
     let Some(idle) = facts.idle_after(facts.process(call), facts.device(call), start) else { return };
-    // The call must outlast the work, but not by much: else it waited for something else.
-    if idle > start && idle <= end && end - idle <= facts.tolerance(call) {
-        let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, confidence, Fact::None);
-        parts.claim(start, idle, reason);
+    if idle <= start || idle > end {
+        return;
     }
+    // The call returns with the work, or goes on to unmap memory for no longer than it waited.
+    let confidence = match end - idle {
+        tail if tail <= facts.tolerance(call) => confidence,
+        tail if confidence == Confidence::Certain && tail <= idle - start => Confidence::Likely,
+        _ => return,
+    };
+    let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, confidence, Fact::None);
+    parts.claim(start, idle, reason);
 }

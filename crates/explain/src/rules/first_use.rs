@@ -1,5 +1,7 @@
 //! `first-use`: contexts, modules and functions that are set up when first needed.
 
+use super::lock::Holders;
+use super::overhead;
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Parts, Reason};
@@ -19,7 +21,7 @@ pub(super) fn loading(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
 }
 
 /// The first launch of a kernel, or the first call of a name in its process.
-pub(super) fn inferred(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     if !parts.mostly_open() {
         return;
     }
@@ -31,11 +33,14 @@ pub(super) fn inferred(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
         _ if facts.is_first_call(call) => calls.name[call.index()],
         _ => return,
     };
-    let confidence = match facts.duration(call) {
-        SURELY_SETUP.. => Confidence::Likely,
+    let loads = overhead::loads_within(facts, call);
+    let or = holders.beside(facts, call);
+    let (evidence, confidence) = match facts.duration(call) {
+        _ if kernel.is_some() && loads => (Evidence::Record, Confidence::Likely),
+        SURELY_SETUP.. if or.is_empty() => (Evidence::Timing, Confidence::Likely),
         // A tracer that starts in the middle of a run makes first calls slow as well.
-        _ => Confidence::Possible,
+        _ => (Evidence::Timing, Confidence::Possible),
     };
-    let reason = Reason::new(Cause::FirstUse, Evidence::Timing, confidence, Fact::First(name));
+    let reason = Reason { or, ..Reason::new(Cause::FirstUse, evidence, confidence, Fact::First(name)) };
     parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
 }

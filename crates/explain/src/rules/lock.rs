@@ -4,6 +4,7 @@
 //! with one of them. Which calls hold locks that which others need was measured on an H200; a
 //! coincidence in time of any other pair of calls accuses nobody, or says `possible`.
 
+use super::overhead;
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Parts, Reason};
@@ -59,6 +60,27 @@ impl Holders {
         let first = self.by_end.partition_point(|call| facts.end(*call) < from);
         let last = self.by_end.partition_point(|call| facts.end(*call) <= to);
         self.by_end[first..last.max(first)].iter().copied()
+    }
+
+    /// Calls of other threads that may hold what `waiter` needs and take up most of its time,
+    /// wherever they end: they accuse nobody, but another explanation is less sure beside them.
+    /// One a thread, its longest.
+    pub fn beside(&self, facts: &Facts<'_>, waiter: CallId) -> Vec<CallId> {
+        let overlap = |call: CallId| {
+            facts.end(call).min(facts.end(waiter)) - facts.start(call).max(facts.start(waiter))
+        };
+        let mut beside = Vec::new();
+        for calls in &self.by_thread {
+            let before = calls.partition_point(|call| facts.start(*call) < facts.end(waiter));
+            let near =
+                calls[..before].iter().rev().take_while(|call| facts.end(**call) > facts.start(waiter));
+            let suspect = near.copied().max_by_key(|call| overlap(*call)).filter(|call| {
+                let covers = overlap(*call) * 100 >= facts.duration(waiter) * COVER_PERCENT;
+                covers && suspicion(facts, waiter, *call).is_some_and(|kind| kind >= Suspicion::Weak)
+            });
+            beside.extend(suspect);
+        }
+        beside
     }
 
     /// Time of `waiter` during which the holder's thread was in calls that may hold, and where it
@@ -159,7 +181,12 @@ fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspic
         }
         Class::Allocate | Class::Release | Class::Load => Some(Suspicion::Strong),
         Class::Create => Some(Suspicion::Weak),
-        Class::Launch if facts.new_kernel(holder).is_some() => Some(Suspicion::Weak),
+        Class::Launch if facts.new_kernel(holder).is_some() => {
+            // Loading a kernel on its first launch holds the lock; without a record of the
+            // loading, the launch may have been slow for another reason.
+            let loads = overhead::loads_within(facts, holder);
+            Some(if loads { Suspicion::Strong } else { Suspicion::Weak })
+        }
         Class::Launch | Class::Fill | Class::Copy { .. } => same_stream.then_some(Suspicion::Contends),
         _ => None,
     }

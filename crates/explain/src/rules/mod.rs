@@ -1,6 +1,7 @@
 //! The rules: each looks at one slow call and claims the part of its time that it can explain.
 //! They run in the order of [`split`]; an earlier rule's claim is not taken from it.
 
+mod allocation;
 mod copy;
 mod device_sync;
 mod first_use;
@@ -27,8 +28,9 @@ pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts
     queue::full(facts, call, &mut parts);
     overhead::of_any_thread(facts, call, &mut parts);
     lock::held(facts, holders, call, &mut parts);
-    first_use::inferred(facts, call, &mut parts);
+    first_use::inferred(facts, holders, call, &mut parts);
     lock::contended(facts, holders, call, &mut parts);
+    allocation::own(facts, call, &mut parts);
     overhead::unrecorded(facts, call, &mut parts);
     parts
 }

@@ -30,10 +30,23 @@ pub(super) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) 
         let thread = trace.ranges.thread[range.index()];
         let of_process = thread.is_none() || trace.process_of_thread(thread) == facts.process(call);
         let fills = 2 * parts.open_within(start, end) >= facts.duration(call);
-        if of_process && fills && parts.mostly_open() {
+        // Code is loaded by the launch that first needs it, not by one that happens beside it.
+        let loads = cause_of(trace.text(trace.ranges.name[range.index()])) == Cause::FirstUse;
+        let may_load = !loads || facts.new_kernel(call).is_some();
+        if of_process && may_load && fills && parts.mostly_open() {
             claim(facts, range, Confidence::Likely, parts);
         }
     }
+}
+
+/// Whether the driver loaded code while the call ran, as far as the tracer says.
+pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
+    let trace = facts.trace;
+    overlapping(facts, call).into_iter().any(|range| {
+        let thread = trace.ranges.thread[range.index()];
+        let here = thread.is_none() || thread == facts.thread(call);
+        here && cause_of(trace.text(trace.ranges.name[range.index()])) == Cause::FirstUse
+    })
 }
 
 /// A Kineto trace without overhead records, and a call that only reads state took a millisecond
