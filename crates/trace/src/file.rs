@@ -9,6 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 use std::io::{Cursor, Read, Seek, Write};
 use zip::result::ZipError;
@@ -114,6 +115,7 @@ pub fn read(bytes: impl AsRef<[u8]>) -> Result<Trace, FileError> {
                 let bytes = part.len();
                 let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(part)).map_err(in_table)?;
                 plausible($columns::NAME, reader.metadata().file_metadata().num_rows(), bytes)?;
+                within(reader.metadata(), bytes).map_err(in_table)?;
                 for batch in reader.with_batch_size(1 << 16).build().map_err(in_table)? {
                     let batch = batch.map_err(|e| FileError::Arrow($columns::NAME, e))?;
                     trace.$field.append(&batch, &mut trace.strings)?;
@@ -156,6 +158,20 @@ fn plausible(table: &'static str, rows: i64, bytes: usize) -> Result<(), FileErr
         Ok(rows) if rows <= most => Ok(()),
         _ => Err(FileError::TooManyRows(table, rows, bytes)),
     }
+}
+
+/// Refuses column chunks that lie outside the file: the Parquet reader would panic at some of them.
+fn within(metadata: &ParquetMetaData, bytes: usize) -> Result<(), ParquetError> {
+    for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+        let end = start.checked_add(chunk.compressed_size());
+        let ordered = start >= 0 && chunk.compressed_size() >= 0 && chunk.data_page_offset() >= start;
+        if !ordered || end.is_none_or(|end| end > bytes as i64) {
+            let column = chunk.column_path().string();
+            return Err(ParquetError::General(format!("column {column} lies outside the file")));
+        }
+    }
+    Ok(())
 }
 
 /// Every row number in range, every interval the right way round: what the rest of holdup
