@@ -1,1 +1,52 @@
-fn main() {}
+//! The project's own chores, run as `cargo xtask …`.
+
+mod kineto;
+mod random;
+mod size;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The project's own chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Chore {
+    /// Writes a made-up trace with a known number of stalls in it.
+    #[command(subcommand)]
+    Generate(Format),
+}
+
+/// Whose trace to make up.
+#[derive(Subcommand)]
+enum Format {
+    /// A trace as PyTorch 2.11's profiler writes it.
+    Kineto {
+        /// About how large: bytes, or a number with KB, MB or GB (powers of ten).
+        #[arg(long, value_parser = size::parse)]
+        size: u64,
+        /// Where to write it.
+        #[arg(short, long)]
+        output: PathBuf,
+        /// Two traces of one seed and size are the same to the byte.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// With Python functions, as `with_stack=True` records them.
+        #[arg(long)]
+        stacks: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let Chore::Generate(Format::Kineto { size, output, seed, stacks }) = Chore::parse();
+    match kineto::generate(&output, &kineto::Options { size, seed, stacks }) {
+        Ok(summary) => {
+            print!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("cargo xtask: {}: {error}", output.display());
+            ExitCode::from(2)
+        }
+    }
+}

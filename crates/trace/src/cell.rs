@@ -147,7 +147,7 @@ impl Cell for Sym {
     }
 
     fn from_arrow(array: &dyn Array, column: &mut Vec<Self>, strings: &mut Strings) -> bool {
-        texts(array, |text| column.push(strings.intern(text)))
+        texts(array, column, |text| strings.intern(text))
     }
 }
 
@@ -164,27 +164,36 @@ macro_rules! kind_cell {
             }
 
             fn from_arrow(array: &dyn Array, column: &mut Vec<Self>, _: &mut Strings) -> bool {
-                texts(array, |text| column.push($kind::from_name(text)))
+                texts(array, column, $kind::from_name)
             }
         }
     )+};
 }
 kind_cell!(Api CopyKind LockKind LockMode MemoryKind OpKind RangeKind SyncKind);
 
-/// Calls `each` with every text of a string column, plain or dictionary-encoded, null as "".
-fn texts(array: &dyn Array, mut each: impl FnMut(&str)) -> bool {
+/// Appends the cell of every text of a string column, plain or dictionary-encoded, null as "". Of a
+/// dictionary each text is looked at once, however many rows have it.
+fn texts<C: Copy>(array: &dyn Array, column: &mut Vec<C>, mut cell: impl FnMut(&str) -> C) -> bool {
     if let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() {
         let Some(values) = dictionary.values().as_string_opt::<i32>() else { return false };
-        for key in dictionary.keys() {
-            let at = key.map(|key| key as usize).filter(|&at| at < values.len());
-            each(at.filter(|&at| values.is_valid(at)).map_or("", |at| values.value(at)));
-        }
+        let mut known = vec![None; values.len()];
+        column.extend(dictionary.keys().iter().map(|key| {
+            let at = key.map(|key| key as usize).filter(|&at| at < values.len() && values.is_valid(at));
+            match at {
+                Some(at) => *known[at].get_or_insert_with(|| cell(values.value(at))),
+                None => cell(""),
+            }
+        }));
         return true;
     }
     match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().for_each(|text| each(text.unwrap_or(""))),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().for_each(|text| each(text.unwrap_or(""))),
-        DataType::Utf8View => array.as_string_view().iter().for_each(|text| each(text.unwrap_or(""))),
+        DataType::Utf8 => column.extend(array.as_string::<i32>().iter().map(|text| cell(text.unwrap_or("")))),
+        DataType::LargeUtf8 => {
+            column.extend(array.as_string::<i64>().iter().map(|text| cell(text.unwrap_or(""))));
+        }
+        DataType::Utf8View => {
+            column.extend(array.as_string_view().iter().map(|text| cell(text.unwrap_or(""))))
+        }
         _ => return false,
     }
     true

@@ -9,6 +9,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 use std::io::{Cursor, Read, Seek, Write};
 use zip::result::ZipError;
@@ -23,9 +24,15 @@ pub enum FileError {
     /// Not a readable zip archive.
     #[error("not a readable .holdup archive: {0}")]
     Archive(#[from] ZipError),
+    /// A part is compressed by the archive.
+    #[error("part {0} is compressed, but .holdup archives store their parts; pack it again with zip -0")]
+    Compressed(String),
     /// A part is larger than any table can be.
     #[error("part {0} claims {1} bytes, more than the archive holds")]
     Oversized(String, u64),
+    /// A table claims more rows than its bytes can mean.
+    #[error("table {0} claims {1} rows, more than its {2} bytes can hold; write the file again")]
+    TooManyRows(&'static str, i64, usize),
     /// `meta.json` is missing.
     #[error("the archive has no meta.json, so it is not a .holdup file")]
     NoMeta,
@@ -105,7 +112,10 @@ pub fn read(bytes: impl AsRef<[u8]>) -> Result<Trace, FileError> {
         ($field:ident $columns:ident) => {
             if let Some(part) = part(&mut archive, concat!(stringify!($field), ".parquet"))? {
                 let in_table = |e| FileError::Parquet($columns::NAME, e);
+                let bytes = part.len();
                 let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(part)).map_err(in_table)?;
+                plausible($columns::NAME, reader.metadata().file_metadata().num_rows(), bytes)?;
+                within(reader.metadata(), bytes).map_err(in_table)?;
                 for batch in reader.with_batch_size(1 << 16).build().map_err(in_table)? {
                     let batch = batch.map_err(|e| FileError::Arrow($columns::NAME, e))?;
                     trace.$field.append(&batch, &mut trace.strings)?;
@@ -124,6 +134,9 @@ fn part<R: Read + Seek>(archive: &mut zip::ZipArchive<R>, name: &str) -> Result<
         Err(ZipError::FileNotFound) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
+    if file.compression() != zip::CompressionMethod::Stored {
+        return Err(FileError::Compressed(name.to_owned()));
+    }
     let size = file.size();
     // Parts are stored, so a part that claims more than its share of the archive is a bomb.
     if size > file.compressed_size() {
@@ -132,6 +145,33 @@ fn part<R: Read + Seek>(archive: &mut zip::ZipArchive<R>, name: &str) -> Result<
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     Ok(Some(bytes))
+}
+
+/// Refuses a table that would grow out of all proportion to its file: run-length encoding lets a
+/// few bytes stand for any number of equal rows. The rows of a real table differ (an event has its
+/// own time, a stack its own frames), which takes at least a byte a row.
+fn plausible(table: &'static str, rows: i64, bytes: usize) -> Result<(), FileError> {
+    const FREE: u64 = 1 << 20;
+    const A_BYTE: u64 = 16;
+    let most = (FREE + A_BYTE * bytes as u64).min(u64::from(u32::MAX));
+    match u64::try_from(rows) {
+        Ok(rows) if rows <= most => Ok(()),
+        _ => Err(FileError::TooManyRows(table, rows, bytes)),
+    }
+}
+
+/// Refuses column chunks that lie outside the file: the Parquet reader would panic at some of them.
+fn within(metadata: &ParquetMetaData, bytes: usize) -> Result<(), ParquetError> {
+    for chunk in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+        let end = start.checked_add(chunk.compressed_size());
+        let ordered = start >= 0 && chunk.compressed_size() >= 0 && chunk.data_page_offset() >= start;
+        if !ordered || end.is_none_or(|end| end > bytes as i64) {
+            let column = chunk.column_path().string();
+            return Err(ParquetError::General(format!("column {column} lies outside the file")));
+        }
+    }
+    Ok(())
 }
 
 /// Every row number in range, every interval the right way round: what the rest of holdup

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Speed and memory of `holdup explain` over the size of a Kineto trace, as a Markdown table.
+#
+#     benches/kineto.sh [SIZE…]        default: 10MB 100MB 1GB 4GB
+#
+# HOLDUP_BENCH_DIR  where the traces go (default: target/bench); they are kept for the next run
+# HOLDUP_BENCH_RUNS runs a trace, of which the median counts (default: 3)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+dir=${HOLDUP_BENCH_DIR:-target/bench}
+sizes=("$@")
+[ ${#sizes[@]} -gt 0 ] || sizes=(10MB 100MB 1GB 4GB)
+
+cargo build --release --quiet -p holdup -p xtask
+target=${CARGO_TARGET_DIR:-target}/release
+mkdir -p "$dir"
+traces=()
+for size in "${sizes[@]}"; do
+    trace=$dir/kineto-$size.json
+    if [ ! -s "${trace%.json}.planted" ]; then
+        "$target/xtask" generate kineto --size "$size" -o "$trace" >"$dir/unfinished"
+        mv "$dir/unfinished" "${trace%.json}.planted"
+    fi
+    traces+=("$trace")
+done
+python3 benches/tables.py sizes "$target/holdup" "${HOLDUP_BENCH_RUNS:-3}" "${traces[@]}"

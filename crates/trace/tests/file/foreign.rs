@@ -1,0 +1,225 @@
+//! `.holdup` files that this version did not write: older, newer, cut short, damaged, hostile.
+
+use crate::support::{archive, one_of_each, parts, written};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
+use parquet::arrow::ArrowWriter;
+use proptest::prelude::*;
+use std::sync::Arc;
+use trace::*;
+
+/// A Parquet file of these columns.
+fn parquet(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, values)| (name, values, true)),
+    )
+    .unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// The file of [`one_of_each`] with one part replaced by `bytes`, or left out.
+fn with_part(name: &str, bytes: Option<Vec<u8>>) -> Vec<u8> {
+    let mut parts = parts(&written(&one_of_each()));
+    parts.retain(|(part, _)| part != name);
+    parts.extend(bytes.map(|bytes| (name.to_owned(), bytes)));
+    archive(&parts)
+}
+
+fn refused(trace: &Trace) -> String {
+    read(written(trace)).err().expect("must be refused").to_string()
+}
+
+#[test]
+fn an_unknown_table_is_ignored() {
+    let unknown = parquet(vec![("surprise", Arc::new(Int64Array::from(vec![1])))]);
+    let trace = read(with_part("surprises.parquet", Some(unknown))).unwrap();
+    assert_eq!(trace.calls, one_of_each().calls);
+}
+
+#[test]
+fn an_unknown_column_is_ignored() {
+    let pid: ArrayRef = Arc::new(Int64Array::from(vec![41]));
+    let surprise: ArrayRef = Arc::new(StringArray::from(vec!["ignored"]));
+    let processes = parquet(vec![("pid", pid), ("surprise", surprise)]);
+    let trace = read(with_part("processes.parquet", Some(processes))).unwrap();
+    assert_eq!(trace.processes.pid, [41]);
+}
+
+#[test]
+fn a_missing_column_holds_missing_values() {
+    let start: ArrayRef = Arc::new(Int64Array::from(vec![-8, 2]));
+    let ranges = parquet(vec![("start", start), ("end", Arc::new(Int64Array::from(vec![-7, 3])))]);
+    let trace = read(with_part("ranges.parquet", Some(ranges))).unwrap();
+    let expected = |start, end| Range { start, end, ..Range::default() };
+    assert_eq!(trace.ranges.row(RangeId::new(0)), expected(-8, -7));
+    assert_eq!(trace.ranges.row(RangeId::new(1)), expected(2, 3));
+}
+
+#[test]
+fn a_missing_table_is_empty() {
+    let trace = read(with_part("waits.parquet", None)).unwrap();
+    assert!(trace.waits.is_empty());
+    assert_eq!(trace.calls.len(), 1);
+}
+
+#[test]
+fn plain_text_columns_and_null_are_read() {
+    let names: ArrayRef = Arc::new(StringArray::from(vec![Some("plain"), None]));
+    let processes = parquet(vec![("name", names)]);
+    let trace = read(with_part("processes.parquet", Some(processes))).unwrap();
+    let names: Vec<&str> = trace.processes.name.iter().map(|&name| trace.text(name)).collect();
+    assert_eq!(names, ["plain", ""]);
+    assert_eq!(trace.processes.pid, [0, 0]);
+}
+
+#[test]
+fn a_value_of_a_later_version_is_unknown() {
+    let kind: ArrayRef = Arc::new(StringArray::from(vec!["teleport"]));
+    let trace = read(with_part("ops.parquet", Some(parquet(vec![("kind", kind)])))).unwrap();
+    assert_eq!(trace.ops.kind, [OpKind::Unknown]);
+}
+
+#[test]
+fn a_column_of_another_type_is_refused() {
+    let pid: ArrayRef = Arc::new(StringArray::from(vec!["one"]));
+    let bytes = with_part("processes.parquet", Some(parquet(vec![("pid", pid)])));
+    let message = read(bytes).err().unwrap().to_string();
+    assert_eq!(message, "table processes: column pid is Utf8, expected Int64");
+}
+
+#[test]
+fn every_dangling_reference_is_refused() {
+    macro_rules! check {
+        ($($table:ident . $column:ident = $id:ident),+ $(,)?) => {$(
+            let mut trace = one_of_each();
+            trace.$table.$column[0] = $id::new(1);
+            let message = refused(&trace);
+            let expected = concat!("table ", stringify!($table), ": column ", stringify!($column), ", row 0");
+            assert!(message.starts_with(expected), "{message}");
+        )+};
+    }
+    check!(
+        threads.process = ProcessId,
+        contexts.process = ProcessId,
+        contexts.device = DeviceId,
+        streams.context = ContextId,
+        calls.thread = ThreadId,
+        calls.stack = StackId,
+        calls.range = RangeId,
+        ops.stream = StreamId,
+        ops.call = CallId,
+        syncs.process = ProcessId,
+        syncs.stream = StreamId,
+        syncs.call = CallId,
+        waits.thread = ThreadId,
+        waits.call = CallId,
+        waits.holder = ThreadId,
+        waits.holder_call = CallId,
+        ranges.thread = ThreadId,
+        ranges.stack = StackId,
+        stacks.frame = FrameId,
+        stacks.caller = StackId,
+    );
+}
+
+#[test]
+fn a_stack_that_calls_itself_is_refused() {
+    let mut trace = one_of_each();
+    trace.stacks.caller[0] = StackId::new(0);
+    assert!(refused(&trace).contains("column caller, row 0"));
+}
+
+#[test]
+fn every_interval_that_ends_before_it_starts_or_is_absurd_is_refused() {
+    macro_rules! check {
+        ($($table:ident)+) => {$(
+            for (start, end) in [(1, 0), (i64::MIN, 0), (0, i64::MAX), (i64::MAX, i64::MIN)] {
+                let mut trace = one_of_each();
+                (trace.$table.start[0], trace.$table.end[0]) = (start, end);
+                let message = refused(&trace);
+                assert!(message.starts_with(concat!("table ", stringify!($table), ": row 0")), "{message}");
+            }
+        )+};
+    }
+    check!(calls ops syncs waits ranges);
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    let mut trace = one_of_each();
+    trace.meta.schema_version = SCHEMA_VERSION + 1;
+    assert!(refused(&trace).contains("use a newer holdup"));
+}
+
+#[test]
+fn meta_of_another_version_is_read_as_far_as_it_goes() {
+    let meta = br#"{"schema_version": 1, "source": "teleporter", "surprise": [1]}"#.to_vec();
+    let trace = read(with_part("meta.json", Some(meta))).unwrap();
+    assert_eq!(trace.meta.source, Source::Other);
+}
+
+#[test]
+fn no_meta_is_no_trace() {
+    assert!(matches!(read(with_part("meta.json", None)), Err(FileError::NoMeta)));
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let whole = written(&one_of_each());
+    for length in 0..whole.len() {
+        assert!(read(&whole[..length]).is_err(), "{length} of {} bytes were accepted", whole.len());
+    }
+}
+
+/// Offset of the part's entry in the archive's central directory.
+fn directory_entry(archive: &[u8], name: &str) -> usize {
+    let entry = |at: &usize| {
+        archive[*at..].starts_with(b"PK\x01\x02") && archive[at + 46..].starts_with(name.as_bytes())
+    };
+    (0..archive.len()).find(entry).unwrap()
+}
+
+#[test]
+fn a_part_that_claims_more_than_it_holds_is_refused() {
+    let mut bytes = with_part("calls.parquet", Some(vec![0; 64]));
+    let size = directory_entry(&bytes, "calls.parquet") + 24;
+    bytes[size..size + 4].copy_from_slice(&0x7fff_ffff_u32.to_le_bytes());
+    assert!(matches!(read(bytes), Err(FileError::Oversized(part, 0x7fff_ffff)) if part == "calls.parquet"));
+}
+
+#[test]
+fn a_compressed_part_is_refused() {
+    let mut bytes = with_part("calls.parquet", Some(vec![0; 64]));
+    let method = directory_entry(&bytes, "calls.parquet") + 10;
+    bytes[method] = 8;
+    let message = read(bytes).err().expect("must be refused").to_string();
+    assert!(message.starts_with("part calls.parquet is compressed"), "{message}");
+}
+
+#[test]
+fn a_table_of_more_rows_than_its_bytes_can_mean_is_refused() {
+    const ROWS: usize = 3_000_000;
+    let nothing: ArrayRef = Arc::new(UInt32Array::new_null(ROWS));
+    let bomb = parquet(vec![("thread", nothing)]);
+    assert!(bomb.len() < ROWS / 100, "{} bytes", bomb.len());
+    let message = read(with_part("calls.parquet", Some(bomb))).err().expect("must be refused").to_string();
+    assert!(message.starts_with("table calls claims 3000000 rows"), "{message}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Damage gives an error or another valid trace, never a panic.
+    #[test]
+    fn damage_never_panics(flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8)) {
+        let mut bytes = written(&one_of_each());
+        for (at, value) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= value;
+        }
+        if let Ok(trace) = read(&bytes) {
+            prop_assert!(trace.calls.len() <= 2_000_000);
+        }
+    }
+}
