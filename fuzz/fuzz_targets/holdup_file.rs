@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: fuzz::let_panics_unwind(), |bytes: &[u8]| {
     if let Ok(trace) = trace::read(bytes) {
         fuzz::understand(&trace);
     }

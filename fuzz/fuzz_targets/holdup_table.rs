@@ -31,7 +31,7 @@ fn archive(table: &str, bytes: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
     Ok(archive.finish()?.into_inner())
 }
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: fuzz::let_panics_unwind(), |bytes: &[u8]| {
     let Some((which, bytes)) = bytes.split_first() else { return };
     let table = TABLES[usize::from(*which) % TABLES.len()];
     if let Ok(trace) = trace::read(archive(table, bytes).expect("an archive in memory")) {

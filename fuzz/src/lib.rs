@@ -29,6 +29,12 @@ fn survives(trace: &Trace) {
     assert_eq!((&back.calls.start, &back.ops.end), (&trace.calls.start, &trace.ops.end));
 }
 
+/// Lets panics unwind, printed but not fatal: `trace::read` turns those of the Parquet reader into
+/// errors. One that leaves a fuzz target still ends the run.
+pub fn let_panics_unwind() {
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
+}
+
 /// Opens the file as `holdup` would; understands it if it is a trace at all.
 pub fn open(path: &Path) {
     if let Ok(trace) = import::open(path, &mut |_| {}) {

@@ -146,7 +146,7 @@ impl<'a> Facts<'a> {
     pub fn tolerance(&self, call: CallId) -> Ns {
         let duration = self.duration(call);
         let most = (duration / 100).max(250_000);
-        (2 * self.usual(call) + duration * 15 / 100).clamp(20_000, most)
+        (self.usual(call).saturating_mul(2) + duration / 100 * 15).clamp(20_000, most)
     }
 
     /// The operations a call asked for.
@@ -185,7 +185,7 @@ impl<'a> Facts<'a> {
         Some(copies.fold(start, |all, op| CopyFacts {
             start: all.start.min(ops.start[op.index()]),
             end: all.end.max(ops.end[op.index()]),
-            bytes: all.bytes + ops.bytes[op.index()],
+            bytes: all.bytes.saturating_add(ops.bytes[op.index()]),
             ..all
         }))
     }

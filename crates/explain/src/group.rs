@@ -63,7 +63,7 @@ impl Groups {
             let holder_side = holder.some().map(|holder| side(facts, holder));
             let key = Key { cause, waiter: side(facts, call), holder: holder_side };
             let group = self.0.entry(key).or_default();
-            group.lost += part.lost;
+            group.lost = group.lost.saturating_add(part.lost);
             match group.parts.last_mut() {
                 // Two parts of one call are one wait.
                 Some((lost, last)) if *last == call => *lost += part.lost,
@@ -77,8 +77,8 @@ impl Groups {
             }
             group.or.extend(or);
             group.facts.push(fact);
-            *group.evidence.entry(evidence).or_default() += part.lost;
-            *group.confidence.entry(confidence).or_default() += part.lost;
+            add(group.evidence.entry(evidence).or_default(), part.lost);
+            add(group.confidence.entry(confidence).or_default(), part.lost);
         }
     }
 
@@ -187,12 +187,17 @@ fn ranked_places(facts: &Facts<'_>, parts: &[(Ns, CallId)]) -> Vec<Place> {
     let mut time = FxHashMap::<Place, Ns>::default();
     for ((lost, _), place) in parts.iter().zip(places(facts.trace, &calls)) {
         if let Some(place) = place {
-            *time.entry(place).or_default() += lost;
+            add(time.entry(place).or_default(), *lost);
         }
     }
     let mut ranked: Vec<_> = time.into_iter().collect();
     ranked.sort_by(|(a, a_time), (b, b_time)| b_time.cmp(a_time).then_with(|| a.cmp(b)));
     ranked.into_iter().take(PLACES).map(|(place, _)| place).collect()
+}
+
+/// Adds times of which hostile traces may hold more than an `i64` counts.
+fn add(sum: &mut Ns, time: Ns) {
+    *sum = sum.saturating_add(time);
 }
 
 /// What most of the lost time rests on.
@@ -206,9 +211,10 @@ fn confidence(group: &Group) -> Confidence {
     let weight = |confidence| group.confidence.get(&confidence).copied().unwrap_or(0);
     let (possible, likely) = (weight(Confidence::Possible), weight(Confidence::Likely));
     let coincidence = group.count < 3 && most(&group.evidence) == Some(Evidence::Timing);
-    if possible * 10 >= group.lost || (coincidence && !group.holders.is_empty()) {
+    let tenth = group.lost / 10;
+    if possible > 0 && possible >= tenth || (coincidence && !group.holders.is_empty()) {
         Confidence::Possible
-    } else if (possible + likely) * 10 >= group.lost {
+    } else if possible.saturating_add(likely) > 0 && possible.saturating_add(likely) >= tenth {
         Confidence::Likely
     } else {
         Confidence::Certain

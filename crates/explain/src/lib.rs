@@ -64,9 +64,9 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         if unexplained > 0 {
             lost.push(Part { reason: unexplained_reason(), lost: unexplained });
         }
-        slow_call_ns += end - start;
+        slow_call_ns = Ns::saturating_add(slow_call_ns, end - start);
         slow_calls += 1;
-        unexplained_ns += unexplained;
+        unexplained_ns = Ns::saturating_add(unexplained_ns, unexplained);
         groups.add(&facts, call, lost);
     }
     Explanation {

@@ -71,7 +71,7 @@ impl Parts {
 
     /// Whether at least half of the call has no reason yet.
     pub fn mostly_open(&self) -> bool {
-        2 * self.rest() >= self.duration
+        self.rest() >= self.duration / 2
     }
 
     /// Time within `[from, to)` without a reason, ns.

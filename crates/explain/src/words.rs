@@ -141,7 +141,8 @@ fn rate(group: &Group) -> String {
         _ => None,
     });
     // A call split in two parts states its copy twice.
-    let (bytes, time) = copied.fold((0i64, 0i64), |sum, copy| (sum.0 + copy.0, sum.1 + copy.1));
+    let (bytes, time) =
+        copied.fold((0i64, 0i64), |sum, copy| (sum.0.saturating_add(copy.0), sum.1.saturating_add(copy.1)));
     let each = size(bytes / group.facts.len().max(1) as i64);
     let rate = bytes as f64 / time.max(1) as f64;
     match group.count {

@@ -3,6 +3,7 @@
 
 use crate::cell::CellError;
 use crate::*;
+use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -12,6 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
 use std::io::{Cursor, Read, Seek, Write};
+use std::panic::AssertUnwindSafe;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 
@@ -45,6 +47,9 @@ pub enum FileError {
     /// A table is no readable Parquet.
     #[error("table {0}: {1}")]
     Parquet(&'static str, #[source] ParquetError),
+    /// A table is Parquet that no writer writes.
+    #[error("table {0}: damaged Parquet pages; write the file again")]
+    Damaged(&'static str),
     /// A table does not fit the schema.
     #[error(transparent)]
     Table(#[from] TableError),
@@ -91,7 +96,7 @@ pub fn write(trace: &Trace, to: impl Write + Seek) -> Result<(), FileError> {
     Ok(())
 }
 
-fn parquet(batch: &arrow_array::RecordBatch) -> Result<Vec<u8>, ParquetError> {
+fn parquet(batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
     let level = ZstdLevel::try_new(3)?;
     let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
@@ -111,21 +116,36 @@ pub fn read(bytes: impl AsRef<[u8]>) -> Result<Trace, FileError> {
     macro_rules! read_table {
         ($field:ident $columns:ident) => {
             if let Some(part) = part(&mut archive, concat!(stringify!($field), ".parquet"))? {
-                let in_table = |e| FileError::Parquet($columns::NAME, e);
-                let bytes = part.len();
-                let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(part)).map_err(in_table)?;
-                plausible($columns::NAME, reader.metadata().file_metadata().num_rows(), bytes)?;
-                within(reader.metadata(), bytes).map_err(in_table)?;
-                for batch in reader.with_batch_size(1 << 16).build().map_err(in_table)? {
-                    let batch = batch.map_err(|e| FileError::Arrow($columns::NAME, e))?;
-                    trace.$field.append(&batch, &mut trace.strings)?;
-                }
+                let Trace { $field, strings, .. } = &mut trace;
+                batches($columns::NAME, part, &mut |batch| $field.append(batch, strings))?;
             }
         };
     }
     each_table!(read_table);
     check(&trace)?;
     Ok(trace)
+}
+
+/// Calls `each` with every batch of rows of a Parquet file.
+fn batches(
+    table: &'static str,
+    part: Vec<u8>,
+    each: &mut dyn FnMut(&RecordBatch) -> Result<(), TableError>,
+) -> Result<(), FileError> {
+    let in_table = |e| FileError::Parquet(table, e);
+    let bytes = part.len();
+    let read = || {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(part)).map_err(in_table)?;
+        plausible(table, reader.metadata().file_metadata().num_rows(), bytes)?;
+        within(reader.metadata(), bytes).map_err(in_table)?;
+        for batch in reader.with_batch_size(1 << 16).build().map_err(in_table)? {
+            each(&batch.map_err(|e| FileError::Arrow(table, e))?)?;
+        }
+        Ok(())
+    };
+    // The Parquet reader panics at pages made to fool it. (Accidental damage never gets there: the
+    // archive's checksums catch it.) Nothing half-read outlives the error.
+    std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(FileError::Damaged(table)))
 }
 
 fn part<R: Read + Seek>(archive: &mut zip::ZipArchive<R>, name: &str) -> Result<Option<Vec<u8>>, FileError> {

@@ -75,7 +75,7 @@ impl Holders {
             let near =
                 calls[..before].iter().rev().take_while(|call| facts.end(**call) > facts.start(waiter));
             let suspect = near.copied().max_by_key(|call| overlap(*call)).filter(|call| {
-                let covers = overlap(*call) * 100 >= facts.duration(waiter) * COVER_PERCENT;
+                let covers = overlap(*call) >= facts.duration(waiter) / 100 * COVER_PERCENT;
                 covers && suspicion(facts, waiter, *call).is_some_and(|kind| kind >= Suspicion::Weak)
             });
             beside.extend(suspect);
@@ -128,8 +128,8 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
             let suspicion = suspicion(facts, call, holder)?;
             let (covered, from) = holders.cover(facts, call, holder);
             let waited = facts.end(call).min(facts.end(holder)) - facts.start(call);
-            let covers = covered * 100 >= (waited - facts.usual(call)) * COVER_PERCENT
-                && covered * 100 >= excess * EXCESS_PERCENT;
+            let covers = covered >= (waited - facts.usual(call)) / 100 * COVER_PERCENT
+                && covered >= excess / 100 * EXCESS_PERCENT;
             (suspicion >= least && covers).then_some((suspicion, covered, from, holder))
         })
         .collect();
@@ -146,7 +146,7 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
             or.push(*suspect);
         }
     }
-    let seen = facts.lock_waits(call).map(|(start, end)| end - start).sum::<Ns>() * 2 > excess;
+    let seen = facts.lock_waits(call).map(|(start, end)| end - start).sum::<Ns>() > excess / 2;
     let confidence = match suspicion {
         Suspicion::Strong if or.is_empty() => Confidence::Likely,
         _ => Confidence::Possible,

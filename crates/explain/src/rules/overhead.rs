@@ -29,7 +29,7 @@ pub(super) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) 
         let (start, end) = times(facts, range);
         let thread = trace.ranges.thread[range.index()];
         let of_process = thread.is_none() || trace.process_of_thread(thread) == facts.process(call);
-        let fills = 2 * parts.open_within(start, end) >= facts.duration(call);
+        let fills = parts.open_within(start, end) >= facts.duration(call) / 2;
         // Code is loaded by the launch that first needs it, not by one that happens beside it.
         let loads = cause_of(trace.text(trace.ranges.name[range.index()])) == Cause::FirstUse;
         let may_load = !loads || facts.new_kernel(call).is_some();

@@ -10,6 +10,8 @@ mod header;
 mod merge;
 mod stack;
 mod supply;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use supply::Text;
 
@@ -32,11 +34,19 @@ const LONGEST_HEADER: usize = 64 << 20;
 
 /// Reads a Kineto trace. A text that ends early is read as far as it goes.
 pub(crate) fn import(text: Text<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
+    import_in_blocks(text, BLOCK, progress)
+}
+
+fn import_in_blocks(
+    text: Text<'_>,
+    block_size: usize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Trace, Problem> {
     let total = match &text {
         Text::Whole(bytes) => Some(bytes.len() as u64),
         Text::Stream(_) => None,
     };
-    let mut supply = Supply::new(text);
+    let mut supply = Supply::new(text, block_size);
     let mut header = Header::default();
     let before = read_header(&mut supply, &mut header)?;
     let mut events = Events { total, done: before as u64, ..Events::default() };
@@ -144,7 +154,7 @@ impl Events {
     /// Reads all events; the text after their `]`, or `None` when the text ends before it.
     fn read(&mut self, supply: &mut Supply<'_>, progress: &mut dyn FnMut(Progress)) -> Option<Vec<u8>> {
         let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(16));
-        if workers == 1 || supply.view(BLOCK + 1).len() <= BLOCK {
+        if workers == 1 || supply.view(supply.block_size + 1).len() <= supply.block_size {
             return self.read_alone(supply, progress);
         }
         let (jobs, queue) = sync_channel::<(usize, Block<'_>)>(workers * 2);

@@ -37,6 +37,8 @@ impl Deref for Block<'_> {
 /// Hands out a text in blocks.
 pub(super) struct Supply<'a> {
     text: Text<'a>,
+    /// Bytes in a block, more where it cannot be cut.
+    pub block_size: usize,
     /// What was read from a stream and not handed out.
     buffer: Vec<u8>,
     /// The stream gave all it has.
@@ -46,8 +48,8 @@ pub(super) struct Supply<'a> {
 }
 
 impl<'a> Supply<'a> {
-    pub fn new(text: Text<'a>) -> Self {
-        Supply { text, buffer: Vec::new(), ended: false, damage: None }
+    pub fn new(text: Text<'a>, block_size: usize) -> Self {
+        Supply { text, block_size, buffer: Vec::new(), ended: false, damage: None }
     }
 
     /// Why the text ended early, if it did.
@@ -74,7 +76,7 @@ impl<'a> Supply<'a> {
 
     /// The next block; `None` at the end.
     pub fn block(&mut self) -> Option<Block<'a>> {
-        let mut size = BLOCK;
+        let mut size = self.block_size;
         loop {
             let view = self.view(size);
             if view.is_empty() {
