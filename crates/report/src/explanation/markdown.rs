@@ -82,6 +82,7 @@ fn section(finding: &Finding, many_processes: bool) -> String {
     finding.or.iter().for_each(|other| item("or", &party(other)));
     item("evidence", &finding.because);
     item("why", &finding.why);
+    item("longest", &phrases::examples(finding));
     item("where", &list(&finding.places));
     text.push_str(&fixes(&finding.fixes));
     text

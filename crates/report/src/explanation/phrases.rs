@@ -124,6 +124,15 @@ pub(crate) fn place(place: &Place) -> String {
     }
 }
 
+/// The longest waits and when they began: `53.8 ms at 0.412 s`.
+pub(super) fn examples(finding: &Finding) -> String {
+    let example = |example: &explain::Example| {
+        let start = example.start_ns as f64 / 1e9;
+        format!("{} at {start:.3} s", units::duration(example.duration_ns))
+    };
+    finding.examples.iter().map(example).collect::<Vec<_>>().join(", ")
+}
+
 /// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then the honest rest.
 pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     let threshold = units::duration(explanation.min_wait_ns);

@@ -60,6 +60,9 @@ impl Paragraph<'_> {
             self.holder_places(&other.places);
         }
         self.reasons();
+        if finding.count > 1 || finding.cause == Cause::Unexplained {
+            self.field("longest", &phrases::examples(finding));
+        }
         self.places(&finding.places);
         self.fixes();
     }

@@ -1,5 +1,5 @@
 //! How long listings of a million rows take:
-//! `cargo test --release -p holdup-report --test speed -- --ignored --nocapture`
+//! `cargo bench -p holdup-report`
 
 use report::listing::{Format, calls, ops};
 use std::io::{self, Write};
@@ -54,9 +54,7 @@ fn million() -> Trace {
     trace
 }
 
-#[test]
-#[ignore = "a measurement"]
-fn a_million_rows() {
+fn main() {
     let trace = million();
     let all = Selection::default();
     for format in [Format::Text, Format::Csv, Format::Json] {
