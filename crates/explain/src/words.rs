@@ -172,7 +172,10 @@ fn pending(group: &Group) -> String {
     });
     let (least, most) =
         counts.fold((usize::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
-    format!("{least} to {most} operations were pending in the stream when the calls began")
+    match least == most {
+        true => format!("{most} operations were pending in the stream when each call began"),
+        false => format!("{least} to {most} operations were pending in the stream when the calls began"),
+    }
 }
 
 fn first_use(facts: &Facts<'_>, group: &Group) -> String {
