@@ -6,6 +6,7 @@
 //! can be made of it.
 
 mod clock;
+mod demangle;
 mod detect;
 mod error;
 mod identities;
@@ -124,10 +125,9 @@ fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Tra
     let read = std::cell::Cell::new(0);
     let mut text = MultiGzDecoder::new(Counted { inner: compressed, read: &read });
     let mut head = Vec::new();
-    if let Err(error) = (&mut text).take(detect::ENOUGH as u64).read_to_end(&mut head) {
-        if head.is_empty() {
-            return Err(Problem::Gzip { at: read.get(), reason: error.to_string() });
-        }
+    let began = (&mut text).take(detect::ENOUGH as u64).read_to_end(&mut head);
+    if let (Err(error), true) = (began, head.is_empty()) {
+        return Err(Problem::Gzip { at: read.get(), reason: error.to_string() });
     }
     match detect::format(&head)? {
         Format::Json => {}
@@ -152,4 +152,12 @@ impl<R: Read> Read for Counted<'_, R> {
         self.read.set(self.read.get() + count as u64);
         Ok(count)
     }
+}
+
+/// What every importer does once all records are in their tables.
+fn finish(trace: &mut Trace) {
+    trace.join();
+    clock::check(trace);
+    trace.rebase();
+    demangle::kernels(trace);
 }

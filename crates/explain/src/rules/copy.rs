@@ -131,11 +131,11 @@ fn during(copy: &CopyFacts, parts: &mut Parts) {
 fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
     let end = facts.end(call);
     let tail = end - copy.end;
-    if tail > GAP {
-        if let Some(earlier) = earlier_pageable_copy(facts, call, end, HANDOVER.min(tail / 10)) {
-            let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
-            parts.claim(copy.end, end, reason.held_by(earlier));
-        }
+    if tail > GAP
+        && let Some(earlier) = earlier_pageable_copy(facts, call, end, HANDOVER.min(tail / 10))
+    {
+        let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
+        parts.claim(copy.end, end, reason.held_by(earlier));
     }
     if copy.pageable() && copy.kind.to_host() {
         // The driver empties its staging buffer after the last part of the copy.

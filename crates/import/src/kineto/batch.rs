@@ -218,6 +218,10 @@ impl Batch {
     }
 
     fn range(&mut self, event: &Event<'_>, kind: RangeKind) -> Result<(), Skip> {
+        // A few roots of Python stacks belong to no thread: pid 0, tid 0.
+        if kind == RangeKind::Python && (event.pid, event.tid) == (Some(0), Some(0)) {
+            return Err(Skip::LeftOut("Python functions without a thread"));
+        }
         let span = self.span(event)?;
         let stack = match kind {
             RangeKind::Python => span.name,

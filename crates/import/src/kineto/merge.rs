@@ -124,9 +124,7 @@ impl Merge {
         self.link_operators();
         let processes = self.op_processes();
         self.place_ops(&processes);
-        self.trace.join();
-        crate::clock::check(&mut self.trace);
-        self.trace.rebase();
+        crate::finish(&mut self.trace);
         self.trace
     }
 

@@ -17,7 +17,7 @@ mod tests;
 use crate::identities::Identities;
 use crate::progress::Progress;
 use crate::sqlite::{Fault, Names, Source, Value};
-use crate::{Problem, clock};
+use crate::{Problem, finish};
 use kinds::Kinds;
 use machine::Machine;
 use std::ops::Range;
@@ -78,9 +78,7 @@ pub(crate) fn import(
     reader.left_out()?;
     let Nsys { mut trace, progress, .. } = reader;
     progress.finish();
-    trace.join();
-    clock::check(&mut trace);
-    trace.rebase();
+    finish(&mut trace);
     Ok(trace)
 }
 

@@ -14,7 +14,7 @@ mod tests;
 use crate::identities::Identities;
 use crate::progress::Progress;
 use crate::sqlite::{Fault, Names, Source, Value, interval};
-use crate::{Problem, clock};
+use crate::{Problem, finish};
 use rustc_hash::FxHashMap;
 use trace::{Ns, Source as From, Trace};
 
@@ -71,9 +71,7 @@ pub(crate) fn import(
     reader.left_out()?;
     let Nvprof { mut trace, progress, .. } = reader;
     progress.finish();
-    trace.join();
-    clock::check(&mut trace);
-    trace.rebase();
+    finish(&mut trace);
     Ok(trace)
 }
 
