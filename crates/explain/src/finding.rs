@@ -1,6 +1,7 @@
 //! What an explanation consists of. The serialized names are a contract (`explain --format json`).
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 use trace::Ns;
 
 /// Why host time was lost. The names are the vocabulary of every output.
@@ -111,6 +112,10 @@ pub struct Summary {
     pub unmatched_ops: u64,
     /// Records dropped by the source or unreadable.
     pub lost_records: u64,
+    /// Why records could not be read, with counts.
+    pub lost_reasons: BTreeMap<String, u64>,
+    /// Records left out on purpose because no table holds them, with counts.
+    pub left_out: BTreeMap<String, u64>,
     /// Whether the input ended early.
     pub truncated: bool,
     /// `aligned` or `separate`.

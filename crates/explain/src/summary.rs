@@ -40,6 +40,8 @@ pub fn summary(trace: &Trace) -> Summary {
         unmatched_calls: meta.lost.unmatched_calls,
         unmatched_ops: meta.lost.unmatched_ops,
         lost_records: meta.lost.records,
+        lost_reasons: meta.lost.reasons.clone(),
+        left_out: meta.left_out.clone(),
         truncated: meta.lost.truncated,
         clock: meta.clock.id().to_owned(),
         notes: meta.notes.clone(),

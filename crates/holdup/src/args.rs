@@ -189,8 +189,9 @@ impl Where {
 
 /// Converts a trace to a .holdup file, which opens quickly and in any Parquet reader.
 #[derive(Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   holdup import trace.json.gz -o trace.holdup
+  holdup import night.json.gz -o stall.holdup --from 41.2s --to 41.4s    only a part of it
 
 The file appears under its name only when it is complete.")]
 pub struct Import {
@@ -203,6 +204,8 @@ pub struct Import {
     /// Replace the file if it exists.
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    pub filter: Filter,
 }
 
 /// Forms of a document.

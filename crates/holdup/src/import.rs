@@ -3,6 +3,8 @@
 use crate::args::Import;
 use crate::failure::{Failure, operating_system};
 use crate::input;
+use crate::output::{self, Color};
+use crate::time;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,20 +12,25 @@ use tempfile::{Builder, NamedTempFile};
 use trace::{FileError, Trace};
 
 /// Converts a trace to a `.holdup` file.
-pub fn run(arguments: &Import) -> Result<ExitCode, Failure> {
-    let output = &arguments.output;
+pub fn run(arguments: &Import, color: Color) -> Result<ExitCode, Failure> {
+    let selection = arguments.filter.selection();
+    time::check(&selection)?;
+    let file = &arguments.output;
     // Asked before the work; asked again by the operating system when the file gets its name.
-    if !arguments.force && output.symlink_metadata().is_ok() {
-        return Err(exists(output));
+    if !arguments.force && file.symlink_metadata().is_ok() {
+        return Err(exists(file));
     }
-    let temporary = beside(output)?;
-    let trace = input::read(&arguments.trace)?;
-    write(&trace, &temporary).map_err(|error| Failure::of(output, error))?;
-    let named = if arguments.force { temporary.persist(output) } else { temporary.persist_noclobber(output) };
+    let temporary = beside(file)?;
+    let trace = input::read(&arguments.trace)?.cut(&selection);
+    write(&trace, &temporary).map_err(|error| Failure::of(file, error))?;
+    let named = if arguments.force { temporary.persist(file) } else { temporary.persist_noclobber(file) };
     match named {
-        Ok(_) => Ok(ExitCode::SUCCESS),
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(output)),
-        Err(error) => Err(Failure::of(output, operating_system(&error.error))),
+        Ok(_) => {
+            output::print(&report::header(&trace, &file.to_string_lossy(), output::page(color)))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(file)),
+        Err(error) => Err(Failure::of(file, operating_system(&error.error))),
     }
 }
 

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         args::Verb::Calls(arguments) => listing::calls(&arguments),
         args::Verb::Ops(arguments) => listing::ops(&arguments),
         args::Verb::Where(arguments) => places::run(&arguments, command.color),
-        args::Verb::Import(arguments) => import::run(&arguments),
+        args::Verb::Import(arguments) => import::run(&arguments, command.color),
     };
     match outcome {
         Ok(code) => code,

@@ -3,6 +3,7 @@
 use crate::escape::visible;
 use crate::units;
 use explain::Summary;
+use std::collections::BTreeMap;
 use trace::{Source, Trace};
 
 /// The trace in numbers, with the path that the user calls it by.
@@ -43,7 +44,7 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
         lines.extend(wrap_facts(&facts, columns - 4).into_iter().map(|line| format!("    {line}")));
     }
     for remark in remarks(summary) {
-        let wrapped = crate::layout::wrap(&format!("note: {remark}"), columns - 4);
+        let wrapped = crate::layout::wrap(&remark, columns - 4);
         lines.extend(wrapped.into_iter().map(|line| format!("    {line}")));
     }
     lines.push(String::new());
@@ -52,13 +53,28 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
 
 /// What must be known before a figure is believed, one sentence each.
 pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
-    let mut remarks: Vec<String> = summary.notes.iter().map(|note| visible(note).into_owned()).collect();
+    let mut remarks = Vec::new();
+    if !summary.lost_reasons.is_empty() {
+        remarks.push(format!("lost: {}", counts(&summary.lost_reasons)));
+    }
+    if !summary.left_out.is_empty() {
+        remarks.push(format!("left out, for no table holds them: {}", counts(&summary.left_out)));
+    }
+    remarks.extend(summary.notes.iter().map(|note| visible(note).into_owned()));
     if summary.clock == "separate" {
         remarks.push(String::from(
             "GPU times are on a clock that does not fit the host's; nothing is concluded across the two",
         ));
     }
     remarks
+}
+
+/// `3 flow arrows, 2 instant events`, most first.
+fn counts(of: &BTreeMap<String, u64>) -> String {
+    let mut counts: Vec<_> = of.iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let word = |(what, count): &(&String, &u64)| format!("{} {}", units::count(**count), visible(what));
+    counts.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
 /// Joins with ` · `, breaking lines only between facts.

@@ -18,3 +18,8 @@ pub mod units;
 
 pub use page::Page;
 pub use style::Style;
+
+/// Which trace this is, what is in it and what it lacks: the lines that every output begins with.
+pub fn header(trace: &trace::Trace, path: &str, page: Page) -> String {
+    header::text(&header::summary(trace, path), page.columns)
+}

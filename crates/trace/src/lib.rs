@@ -8,6 +8,7 @@
 //! The crate knows no CUDA library, no foreign trace format and no user interface.
 
 mod cell;
+mod cut;
 mod file;
 mod join;
 mod kinds;

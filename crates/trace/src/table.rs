@@ -56,6 +56,14 @@ macro_rules! table {
                 id
             }
 
+            /// Drops the rows that `keep` does not name; the others move up.
+            pub(crate) fn retain(&mut self, keep: &[bool]) {
+                $({
+                    let mut kept = keep.iter();
+                    self.$column.retain(|_| *kept.next().unwrap_or(&false));
+                })+
+            }
+
             /// The row of that number.
             ///
             /// # Panics

@@ -1,0 +1,138 @@
+//! Taking a part of a trace.
+
+use crate::{CallId, RangeId, Selection, Trace};
+
+impl Trace {
+    /// Only the calls, operations, synchronizations, waits and ranges that `selection` chooses,
+    /// with their times as they were. An operation stays with the call that asked for it; the
+    /// ranges around a call stay whatever their name.
+    pub fn cut(mut self, selection: &Selection) -> Trace {
+        let selected = selection.of(&self);
+        let calls: Vec<bool> = (0..self.calls.len())
+            .map(|at| {
+                selected.time(self.calls.start[at], self.calls.end[at])
+                    && selected.thread(self.calls.thread[at])
+                    && selected.name(self.calls.name[at])
+            })
+            .collect();
+        let ops: Vec<bool> = (0..self.ops.len())
+            .map(|at| {
+                let call = self.ops.call[at].some();
+                let asked = call.is_some_and(|call| calls[call.index()]);
+                let thread = call.map_or(crate::ThreadId::NONE, |call| self.calls.thread[call.index()]);
+                let chosen = selected.thread(thread) && selected.name(self.ops.name[at]);
+                selected.time(self.ops.start[at], self.ops.end[at]) && (asked || chosen)
+            })
+            .collect();
+        let syncs: Vec<bool> = (0..self.syncs.len())
+            .map(|at| match self.syncs.call[at].some() {
+                Some(call) => calls[call.index()],
+                None => selected.time(self.syncs.start[at], self.syncs.end[at]),
+            })
+            .collect();
+        let waits: Vec<bool> = (0..self.waits.len())
+            .map(|at| {
+                let time = selected.time(self.waits.start[at], self.waits.end[at]);
+                time && selected.thread(self.waits.thread[at])
+            })
+            .collect();
+        let ranges: Vec<bool> = (0..self.ranges.len())
+            .map(|at| {
+                let time = selected.time(self.ranges.start[at], self.ranges.end[at]);
+                // The tracer's own work names no thread and concerns all.
+                time && (self.ranges.thread[at].is_none() || selected.thread(self.ranges.thread[at]))
+            })
+            .collect();
+        self.calls.retain(&calls);
+        self.ops.retain(&ops);
+        self.syncs.retain(&syncs);
+        self.waits.retain(&waits);
+        self.ranges.retain(&ranges);
+        self.renumber(&numbers(&calls), &numbers(&ranges));
+        if *selection != Selection::default() {
+            self.meta.notes.push("a part of a longer trace".to_owned());
+        }
+        self
+    }
+
+    fn renumber(&mut self, calls: &[Option<usize>], ranges: &[Option<usize>]) {
+        let in_calls =
+            [&mut self.ops.call, &mut self.syncs.call, &mut self.waits.call, &mut self.waits.holder_call];
+        for call in in_calls.into_iter().flatten() {
+            *call = call.some().and_then(|call| calls[call.index()]).map_or(CallId::NONE, CallId::new);
+        }
+        for range in &mut self.calls.range {
+            *range = range.some().and_then(|range| ranges[range.index()]).map_or(RangeId::NONE, RangeId::new);
+        }
+    }
+}
+
+/// The new number of each row that stays.
+fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let number = |keep: &bool| {
+        keep.then(|| {
+            next += 1;
+            next - 1
+        })
+    };
+    keep.iter().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Op, OpId, Process, Range, Thread};
+
+    /// Four calls of two threads, 100 ns apart, each with an operation and in a range.
+    fn trace() -> Trace {
+        let mut trace = Trace::default();
+        let process = trace.processes.push(Process::default());
+        let threads = [7, 8].map(|tid| trace.threads.push(Thread { process, tid, ..Thread::default() }));
+        let names = ["copy", "launch"].map(|name| trace.strings.intern(name));
+        for at in 0..4usize {
+            let (start, thread) = (at as i64 * 100, threads[at % 2]);
+            let range = trace.ranges.push(Range { start, end: start + 50, thread, ..Range::default() });
+            let name = names[at / 2];
+            let call = Call { start, end: start + 50, thread, name, range, ..Call::default() };
+            let call = trace.calls.push(call);
+            trace.ops.push(Op {
+                start: start + 40,
+                end: start + 60,
+                call,
+                bytes: at as i64,
+                ..Op::default()
+            });
+        }
+        trace
+    }
+
+    fn bytes_of_calls(trace: &Trace) -> Vec<(i64, i64)> {
+        let row = |op: OpId| {
+            let op = trace.ops.row(op);
+            (op.bytes, op.call.some().map_or(-1, |call| trace.calls.row(call).start))
+        };
+        trace.ops.ids().map(row).collect()
+    }
+
+    #[test]
+    fn everything_stays_without_conditions() {
+        let (whole, same) = (trace(), trace().cut(&Selection::default()));
+        assert_eq!((whole.calls, whole.ops, whole.ranges), (same.calls, same.ops, same.ranges));
+        assert!(same.meta.notes.is_empty());
+    }
+
+    #[test]
+    fn operations_and_ranges_follow_their_calls() {
+        let thread = Selection { thread: Some("8".to_owned()), ..Selection::default() };
+        let cut = trace().cut(&thread);
+        assert_eq!(bytes_of_calls(&cut), [(1, 100), (3, 300)]);
+        let name = Selection { name: Some("LAUNCH".to_owned()), ..Selection::default() };
+        assert_eq!(bytes_of_calls(&trace().cut(&name)), [(2, 200), (3, 300)]);
+        let time = Selection { from: Some(120), to: Some(230), ..Selection::default() };
+        let cut = trace().cut(&time);
+        assert_eq!(bytes_of_calls(&cut), [(1, 100)]);
+        assert_eq!(cut.ranges.len(), cut.calls.len());
+        assert!(cut.calls.range.iter().all(|range| range.index() < cut.ranges.len()));
+    }
+}
