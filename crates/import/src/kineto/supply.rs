@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 /// Bytes in a block: large enough that handing blocks to threads costs nothing, small enough
 /// that a few in flight are little memory.
-pub(super) const BLOCK: usize = 8 << 20;
+pub(super) const BLOCK: usize = 1 << 20;
 
 /// Where the text comes from.
 pub(crate) enum Text<'a> {
