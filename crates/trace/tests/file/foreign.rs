@@ -197,6 +197,26 @@ fn a_compressed_part_is_refused() {
     assert!(message.starts_with("part calls.parquet is compressed"), "{message}");
 }
 
+/// Found by the fuzz target `holdup_table`: the Parquet reader panics at these pages.
+#[test]
+fn pages_made_to_fool_the_parquet_reader_are_refused() {
+    let pages = include_bytes!("data/pages-that-panic.parquet").to_vec();
+    let error = read(with_part("ops.parquet", Some(pages))).err().expect("must be refused");
+    assert!(matches!(error, FileError::Damaged("ops")), "{error:?}");
+}
+
+#[test]
+fn a_table_that_lost_its_beginning_is_refused() {
+    let start: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    let whole = parquet(vec![("start", start)]);
+    // The footer counts offsets from the file's start, so a file that lost bytes there points past its end.
+    let footer = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize + 8;
+    let headless = [b"PAR1", &whole[whole.len() - footer..]].concat();
+    let message =
+        read(with_part("ranges.parquet", Some(headless))).err().expect("must be refused").to_string();
+    assert!(message.starts_with("table ranges: Parquet"), "{message}");
+}
+
 #[test]
 fn a_table_of_more_rows_than_its_bytes_can_mean_is_refused() {
     const ROWS: usize = 3_000_000;
