@@ -57,6 +57,7 @@ macro_rules! table {
             }
 
             /// Drops the rows that `keep` does not name; the others move up.
+            #[allow(dead_code, reason = "tables of who and where are never cut")]
             pub(crate) fn retain(&mut self, keep: &[bool]) {
                 $({
                     let mut kept = keep.iter();
