@@ -5,7 +5,7 @@
 //! be read as far as it goes, and a block cut out of the middle of a file must be scanned alone.
 //! It checks what it must to find the ends of values, and accepts some JSON that is not quite.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr3};
 
 /// Why the scanner cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -227,6 +227,22 @@ impl<'a> Scanner<'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// Passes over the rest of an object of which some members were read, after its `}`; looks
+    /// only at braces and strings.
+    pub fn close_object(&mut self) -> Result<(), Stop> {
+        let mut depth = 1usize;
+        while depth > 0 {
+            let found = memchr3(b'"', b'{', b'}', &self.text[self.at..]).ok_or(Stop::End)?;
+            self.at += found;
+            match self.text[self.at] {
+                b'"' => drop(self.string()?),
+                b'{' => (self.at, depth) = (self.at + 1, depth + 1),
+                _ => (self.at, depth) = (self.at + 1, depth - 1),
+            }
+        }
+        Ok(())
     }
 
     /// Moves to the next `{` that starts a value after a comma, as events do; `false` at the end.

@@ -53,6 +53,11 @@ impl<'a> Event<'a> {
             if let Some(value) = scanner.scalar_or_skip()? {
                 event.set(key, value);
             }
+            if matches!(event.phase, b's' | b'f') {
+                // Flow arrows are half of a file's events, and no table holds them.
+                scanner.close_object()?;
+                return Ok(event);
+            }
         }
         Ok(event)
     }

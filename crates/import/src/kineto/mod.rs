@@ -193,7 +193,9 @@ impl Events {
                     waiting.insert(number, result);
                 };
                 merged += 1;
-                if let Some(mut footer) = self.add(next, progress) {
+                let (footer, done) = self.add(next, progress);
+                supply.recycle(done);
+                if let Some(mut footer) = footer {
                     drop(jobs);
                     // Blocks already handed out belong to the footer too.
                     waiting.extend(scanned.iter());
@@ -206,15 +208,21 @@ impl Events {
 
     fn read_alone(&mut self, supply: &mut Supply<'_>, progress: &mut dyn FnMut(Progress)) -> Option<Vec<u8>> {
         while let Some(block) = supply.block() {
-            if let Some(footer) = self.add(scan(block), progress) {
-                return Some(footer);
+            let (footer, done) = self.add(scan(block), progress);
+            supply.recycle(done);
+            if footer.is_some() {
+                return footer;
             }
         }
         None
     }
 
-    /// Merges a block; the text after the events when they end in it.
-    fn add(&mut self, scanned: Scanned<'_>, progress: &mut dyn FnMut(Progress)) -> Option<Vec<u8>> {
+    /// Merges a block; the text after the events when they end in it, and the block.
+    fn add<'a>(
+        &mut self,
+        scanned: Scanned<'a>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> (Option<Vec<u8>>, Block<'a>) {
         let Scanned { block, mut batch, mut end } = scanned;
         self.done += block.len() as u64;
         progress(Progress { done: self.done, total: self.total });
@@ -229,12 +237,13 @@ impl Events {
             &joined
         };
         self.merge.add(batch);
+        let mut footer = None;
         match end {
             End::Clean => {}
-            End::Array(at) => return Some(text[at..].to_vec()),
+            End::Array(at) => footer = Some(text[at..].to_vec()),
             End::Inside(at) if text.len() - at <= LONGEST_EVENT => self.tail = text[at..].to_vec(),
             End::Inside(_) | End::Bad(_) => self.merge.trace().meta.lost.record("malformed event"),
         }
-        None
+        (footer, block)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::json::is_event_start;
 use memchr::memrchr_iter;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::ops::Deref;
 
 /// Bytes in a block: large enough that handing blocks to threads costs nothing, small enough
@@ -20,7 +20,7 @@ pub(crate) enum Text<'a> {
 /// A run of text between two cuts.
 pub(super) enum Block<'a> {
     Slice(&'a [u8]),
-    Owned(Vec<u8>),
+    Owned(Buffer),
 }
 
 impl Deref for Block<'_> {
@@ -29,8 +29,49 @@ impl Deref for Block<'_> {
     fn deref(&self) -> &[u8] {
         match self {
             Block::Slice(bytes) => bytes,
-            Block::Owned(bytes) => bytes,
+            Block::Owned(buffer) => buffer.text(),
         }
+    }
+}
+
+/// Memory that is used again for one block after another: fresh memory costs more than the text
+/// that goes into it.
+#[derive(Default)]
+pub(super) struct Buffer {
+    bytes: Vec<u8>,
+    /// How many of the bytes are text.
+    filled: usize,
+}
+
+impl Buffer {
+    fn text(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+
+    fn replace(&mut self, text: &[u8]) {
+        self.make_room(text.len());
+        self.bytes[..text.len()].copy_from_slice(text);
+        self.filled = text.len();
+    }
+
+    fn make_room(&mut self, size: usize) {
+        if self.bytes.len() < size {
+            self.bytes.resize(size, 0);
+        }
+    }
+
+    /// Reads up to `size` bytes of text in all; whether the stream ended before that.
+    fn fill(&mut self, stream: &mut dyn Read, size: usize) -> std::io::Result<bool> {
+        self.make_room(size);
+        while self.filled < size {
+            match stream.read(&mut self.bytes[self.filled..size]) {
+                Ok(0) => return Ok(true),
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -40,7 +81,9 @@ pub(super) struct Supply<'a> {
     /// Bytes in a block, more where it cannot be cut.
     pub block_size: usize,
     /// What was read from a stream and not handed out.
-    buffer: Vec<u8>,
+    buffer: Buffer,
+    /// Buffers of blocks that are done.
+    spare: Vec<Buffer>,
     /// The stream gave all it has.
     ended: bool,
     /// Why the stream ended early.
@@ -49,7 +92,8 @@ pub(super) struct Supply<'a> {
 
 impl<'a> Supply<'a> {
     pub fn new(text: Text<'a>, block_size: usize) -> Self {
-        Supply { text, block_size, buffer: Vec::new(), ended: false, damage: None }
+        let (buffer, spare) = (Buffer::default(), Vec::new());
+        Supply { text, block_size, buffer, spare, ended: false, damage: None }
     }
 
     /// Why the text ended early, if it did.
@@ -62,7 +106,7 @@ impl<'a> Supply<'a> {
         self.fill(least);
         match &self.text {
             Text::Whole(rest) => rest,
-            Text::Stream(_) => &self.buffer,
+            Text::Stream(_) => self.buffer.text(),
         }
     }
 
@@ -70,7 +114,7 @@ impl<'a> Supply<'a> {
     pub fn advance(&mut self, bytes: usize) {
         match &mut self.text {
             Text::Whole(rest) => *rest = &rest[bytes..],
-            Text::Stream(_) => drop(self.buffer.drain(..bytes)),
+            Text::Stream(_) => drop(self.split(bytes)),
         }
     }
 
@@ -78,22 +122,26 @@ impl<'a> Supply<'a> {
     pub fn block(&mut self) -> Option<Block<'a>> {
         let mut size = self.block_size;
         loop {
-            let view = self.view(size);
-            if view.is_empty() {
+            let length = self.view(size).len();
+            if length == 0 {
                 return None;
             }
-            let end = match view.len() <= size && self.is_whole() {
-                true => self.view(0).len(),
-                false => match self.cut(size) {
-                    Some(end) => end,
-                    // No place to cut: one huge event, or no events at all.
-                    None => {
-                        size *= 2;
-                        continue;
-                    }
-                },
+            let end = match length <= size && self.is_whole() {
+                true => Some(length),
+                false => self.cut(size),
             };
-            return Some(self.split(end));
+            match end {
+                Some(end) => return Some(self.split(end)),
+                // No place to cut: one huge event, or no events at all.
+                None => size *= 2,
+            }
+        }
+    }
+
+    /// Takes back a block that is done.
+    pub fn recycle(&mut self, block: Block<'a>) {
+        if let Block::Owned(buffer) = block {
+            self.spare.push(buffer);
         }
     }
 
@@ -117,21 +165,22 @@ impl<'a> Supply<'a> {
                 Block::Slice(block)
             }
             Text::Stream(_) => {
-                let after = self.buffer.split_off(end);
-                Block::Owned(std::mem::replace(&mut self.buffer, after))
+                let mut after = self.spare.pop().unwrap_or_default();
+                after.replace(&self.buffer.text()[end..]);
+                let mut block = std::mem::replace(&mut self.buffer, after);
+                block.filled = end;
+                Block::Owned(block)
             }
         }
     }
 
     fn fill(&mut self, least: usize) {
         let Text::Stream(stream) = &mut self.text else { return };
-        let missing = least.saturating_sub(self.buffer.len());
-        if missing == 0 || self.ended {
+        if self.ended || self.buffer.filled >= least {
             return;
         }
-        self.buffer.reserve(missing);
-        match stream.take(missing as u64).read_to_end(&mut self.buffer) {
-            Ok(read) => self.ended = read < missing,
+        match self.buffer.fill(stream, least) {
+            Ok(ended) => self.ended = ended,
             // Keep what came before the damage.
             Err(error) => (self.ended, self.damage) = (true, Some(error)),
         }
