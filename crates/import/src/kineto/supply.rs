@@ -1,7 +1,7 @@
 //! Text in blocks that start and, as far as one can tell without reading it, end between events.
 
 use crate::json::is_event_start;
-use memchr::memrchr_iter;
+use memchr::{memchr_iter, memrchr_iter};
 use std::io::{ErrorKind, Read};
 use std::ops::Deref;
 
@@ -120,7 +120,7 @@ impl<'a> Supply<'a> {
 
     /// The next block; `None` at the end.
     pub fn block(&mut self) -> Option<Block<'a>> {
-        let mut size = self.block_size;
+        let (mut searched, mut size) = (0, self.block_size);
         loop {
             let length = self.view(size).len();
             if length == 0 {
@@ -128,12 +128,12 @@ impl<'a> Supply<'a> {
             }
             let end = match length <= size && self.is_whole() {
                 true => Some(length),
-                false => self.cut(size),
+                false => self.cut(searched, size),
             };
             match end {
                 Some(end) => return Some(self.split(end)),
                 // No place to cut: one huge event, or no events at all.
-                None => size *= 2,
+                None => (searched, size) = (size, size * 2),
             }
         }
     }
@@ -150,11 +150,17 @@ impl<'a> Supply<'a> {
         matches!(self.text, Text::Whole(_)) || self.ended
     }
 
-    /// Where to cut within the first `size` bytes of the view.
-    fn cut(&mut self, size: usize) -> Option<usize> {
+    /// Where to cut between `searched` and `size` of the view: as late as can be in the first
+    /// search, and as early in those that follow, which may have gigabytes of a file to go through
+    /// and must read it forwards.
+    fn cut(&mut self, searched: usize, size: usize) -> Option<usize> {
         let view = self.view(size);
         let view = &view[..size.min(view.len())];
-        memrchr_iter(b'{', view).find(|&brace| brace > 0 && is_event_start(view, brace))
+        let starts_event = |brace: &usize| *brace > 0 && is_event_start(view, *brace);
+        match searched {
+            0 => memrchr_iter(b'{', view).find(starts_event),
+            _ => memchr_iter(b'{', &view[searched..]).map(|brace| searched + brace).find(starts_event),
+        }
     }
 
     fn split(&mut self, end: usize) -> Block<'a> {
