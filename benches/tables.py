@@ -3,7 +3,7 @@
     tables.py sizes HOLDUP RUNS TRACE…             traces made by `cargo xtask generate kineto`
     tables.py compare HOLDUP PYTHON RUNS TRACE…    beside HolisticTraceAnalysis under PYTHON
 
-Every figure is the median of RUNS runs with the file in the page cache.
+Every time is the median of RUNS runs with the file in the page cache.
 """
 
 import json
@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-from measure import Measurement, measure
+from measure import Measurement, measure, seconds
 
 HTA = str(pathlib.Path(__file__).with_name("hta_analysis.py"))
 
@@ -83,10 +83,12 @@ def compare(holdup: str, python: str, runs: int, traces: list[str]) -> None:
     print("|---|---:|---:|---:|---:|---:|---:|")
     for trace in traces:
         warm(trace)
-        pairs = [(checked(explain(holdup, trace)), checked([python, HTA, trace])) for _ in range(runs)]
-        ours, theirs = median([pair[0] for pair in pairs]), median([pair[1] for pair in pairs])
+        commands = explain(holdup, trace), [python, HTA, trace]
+        pairs = [tuple(seconds(command) for command in commands) for _ in range(runs)]
+        our_wall, their_wall = (statistics.median(walls) for walls in zip(*pairs))
+        ours, theirs = (checked(command) for command in commands)
         print(
-            f"| {pathlib.Path(trace).name} | {ours.wall:.3f} | {theirs.wall:.3f} | {theirs.wall / ours.wall:.1f} "
+            f"| {pathlib.Path(trace).name} | {our_wall:.3f} | {their_wall:.3f} | {their_wall / our_wall:.1f} "
             f"| {ours.peak_rss / 1e6:.1f} | {theirs.peak_rss / 1e6:.1f} | {theirs.peak_rss / ours.peak_rss:.1f} |",
             flush=True,
         )

@@ -23,7 +23,7 @@ use merge::Merge;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use supply::{BLOCK, Block, Supply};
+use supply::{BLOCK, Block, STREAM_BLOCK, Supply};
 use trace::Trace;
 
 /// The longest event that is waited for, bytes; what never ends is not kept in memory.
@@ -34,7 +34,11 @@ const LONGEST_HEADER: usize = 64 << 20;
 
 /// Reads a Kineto trace. A text that ends early is read as far as it goes.
 pub(crate) fn import(text: Text<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
-    import_in_blocks(text, BLOCK, progress)
+    let block_size = match text {
+        Text::Whole(_) => BLOCK,
+        Text::Stream(_) => STREAM_BLOCK,
+    };
+    import_in_blocks(text, block_size, progress)
 }
 
 fn import_in_blocks(

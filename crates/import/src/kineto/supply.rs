@@ -5,9 +5,12 @@ use memchr::{memchr_iter, memrchr_iter};
 use std::io::{ErrorKind, Read};
 use std::ops::Deref;
 
-/// Bytes in a block: large enough that handing blocks to threads costs nothing, small enough
-/// that a few in flight are little memory.
+/// Bytes in a block of a mapped text: large enough that handing blocks to threads and interning
+/// their names costs little.
 pub(super) const BLOCK: usize = 1 << 20;
+
+/// Bytes in a block of a stream, several of which are in memory at once.
+pub(super) const STREAM_BLOCK: usize = 1 << 19;
 
 /// Where the text comes from.
 pub(crate) enum Text<'a> {
