@@ -5,7 +5,7 @@
 //! be read as far as it goes, and a block cut out of the middle of a file must be scanned alone.
 //! It checks what it must to find the ends of values, and accepts some JSON that is not quite.
 
-use memchr::{memchr, memchr2, memchr3};
+use memchr::{memchr, memchr2};
 
 /// Why the scanner cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -201,44 +201,29 @@ impl<'a> Scanner<'a> {
     }
 
     /// Passes over any value.
+    #[inline]
     pub fn skip(&mut self) -> Result<(), Stop> {
-        // Depth counts without recursion: hostile nesting must not end the stack.
-        let mut depth = 0usize;
-        loop {
-            match self.peek()? {
-                b'{' | b'[' => {
-                    self.at += 1;
-                    depth += 1;
-                    continue;
-                }
-                b'}' | b']' if depth > 0 => {
-                    self.at += 1;
-                    depth -= 1;
-                }
-                b',' | b':' if depth > 0 => {
-                    self.at += 1;
-                    continue;
-                }
-                _ => {
-                    self.scalar()?;
-                }
+        match self.peek()? {
+            b'{' | b'[' => {
+                self.at += 1;
+                self.close()
             }
-            if depth == 0 {
-                return Ok(());
-            }
+            _ => self.scalar().map(drop),
         }
     }
 
-    /// Passes over the rest of an object of which some members were read, after its `}`; looks
-    /// only at braces and strings.
-    pub fn close_object(&mut self) -> Result<(), Stop> {
+    /// Passes over the rest of an object or array of which the beginning was read, and its
+    /// closing bracket; looks only at brackets and strings. Depth counts without recursion:
+    /// hostile nesting must not end the stack.
+    pub fn close(&mut self) -> Result<(), Stop> {
         let mut depth = 1usize;
         while depth > 0 {
-            let found = memchr3(b'"', b'{', b'}', &self.text[self.at..]).ok_or(Stop::End)?;
+            let rest = &self.text[self.at..];
+            let found = rest.iter().position(|byte| STRUCTURE[*byte as usize]).ok_or(Stop::End)?;
             self.at += found;
-            match self.text[self.at] {
+            match rest[found] {
                 b'"' => drop(self.string()?),
-                b'{' => (self.at, depth) = (self.at + 1, depth + 1),
+                b'{' | b'[' => (self.at, depth) = (self.at + 1, depth + 1),
                 _ => (self.at, depth) = (self.at + 1, depth - 1),
             }
         }
@@ -267,6 +252,17 @@ static IN_WORDS: [bool; 256] = {
     while byte < 256 {
         table[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'+' | b'-' | b'.');
         byte += 1;
+    }
+    table
+};
+
+/// Bytes that begin or end strings, objects and arrays.
+static STRUCTURE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < 5 {
+        table[b"\"{}[]"[at] as usize] = true;
+        at += 1;
     }
     table
 };

@@ -55,7 +55,7 @@ impl<'a> Event<'a> {
             }
             if matches!(event.phase, b's' | b'f') {
                 // Flow arrows are half of a file's events, and no table holds them.
-                scanner.close_object()?;
+                scanner.close()?;
                 return Ok(event);
             }
         }
