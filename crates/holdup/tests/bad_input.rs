@@ -124,7 +124,7 @@ fn what_cannot_be_opened_is_refused() {
     {
         use std::os::unix::fs::PermissionsExt;
         let closed = file(&directory, ONE_CALL.as_bytes());
-        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).expect("can close");
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o0)).expect("can close");
         // The superuser may read it all the same.
         if std::fs::File::open(&closed).is_err() {
             refused(&closed, "Permission denied");

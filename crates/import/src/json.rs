@@ -286,7 +286,7 @@ fn word(text: &[u8], at: usize) -> Option<u64> {
 /// bit set before, no byte borrows from the next.
 #[inline]
 fn at_least(word: u64, limit: u8) -> u64 {
-    ((word | HIGH) - repeat(limit) | word) & HIGH
+    (((word | HIGH) - repeat(limit)) | word) & HIGH
 }
 
 /// The position of the lowest marked byte.
