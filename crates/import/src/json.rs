@@ -95,6 +95,19 @@ impl<'a> Scanner<'a> {
         if self.take(byte)? { Ok(()) } else { Err(Stop::Bad) }
     }
 
+    /// Takes `text` if it comes next, to the byte.
+    #[inline]
+    pub fn take_text(&mut self, text: &[u8]) -> bool {
+        let found = self.text[self.at..].starts_with(text);
+        self.at += if found { text.len() } else { 0 };
+        found
+    }
+
+    /// What was passed since `start`.
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        &self.text[start..self.at]
+    }
+
     /// The next key of an object whose `{` was taken, with its `:`; `None` takes the `}`.
     /// `first` says whether no key was read yet.
     #[inline]
@@ -335,13 +348,13 @@ fn decimal(text: &[u8], shift: u32) -> Option<i64> {
         _ => (&[] as &[u8], rest),
     };
     let kept = fraction.len().min(shift as usize);
-    // Eighteen digits fit whatever they are.
-    if whole.is_empty() || !rest.is_empty() || whole.len() + shift as usize > 18 {
+    // Nineteen digits fit a `u64` whatever they are.
+    if whole.is_empty() || !rest.is_empty() || whole.len() + shift as usize > 19 {
         return unusual_decimal(text, shift);
     }
-    let value = |digits: &[u8], start| digits.iter().fold(start, |sum, byte| sum * 10 + (byte - b'0') as i64);
-    let value = value(&fraction[..kept], value(whole, 0)) * 10i64.pow(shift - kept as u32);
-    (value < LIMIT).then_some(value)
+    let value = |digits: &[u8], start| digits.iter().fold(start, |sum, byte| sum * 10 + (byte - b'0') as u64);
+    let value = value(&fraction[..kept], value(whole, 0)) * 10u64.pow(shift - kept as u32);
+    (value < LIMIT as u64).then_some(value as i64)
 }
 
 /// The digits that a text starts with, and the rest.

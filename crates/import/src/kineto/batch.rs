@@ -1,7 +1,7 @@
 //! What one block of events holds, with numbering of its own: blocks are scanned on several
 //! threads and merged in order ([`super::merge`]).
 
-use super::event::{Args, Event};
+use super::event::{Args, Category, Event, Templates};
 use crate::json::{Raw, Scanner, Stop};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -125,6 +125,7 @@ impl Batch {
     /// Scans events until the block ends, the array ends, or nothing more can be made of it.
     pub fn scan(&mut self, text: &[u8]) -> End {
         let mut scanner = Scanner::new(text);
+        let mut templates = Templates::default();
         loop {
             let start = match self.next_event(&mut scanner) {
                 Ok(Some(start)) => start,
@@ -133,7 +134,7 @@ impl Batch {
                 Err(Stop::Bad) => scanner.at(),
             };
             let mut event = scanner.clone();
-            match Event::scan(&mut event) {
+            match Event::scan(&mut event, &mut templates) {
                 Ok(read) => {
                     scanner = event;
                     self.event(&read);
@@ -190,22 +191,22 @@ impl Batch {
         }
     }
 
-    /// An event with a duration. Categories are named as Kineto does today and as it did in 2021.
+    /// An event with a duration.
     fn complete(&mut self, event: &Event<'_>) -> Result<(), Skip> {
         match event.category {
-            b"cuda_runtime" | b"Runtime" => self.call(event, Api::Runtime),
-            b"cuda_driver" => self.call(event, Api::Driver),
-            b"kernel" | b"Kernel" => self.op(event, OpKind::Kernel),
-            b"gpu_memcpy" | b"Memcpy" => self.op(event, OpKind::Copy),
-            b"gpu_memset" | b"Memset" => self.op(event, OpKind::Memset),
-            b"cpu_op" | b"Operator" => self.range(event, RangeKind::Operator),
-            b"user_annotation" => self.range(event, RangeKind::User),
-            b"python_function" => self.range(event, RangeKind::Python),
-            b"overhead" => self.overhead(event),
-            b"cuda_sync" => self.sync(event),
-            b"gpu_user_annotation" => Err(Skip::LeftOut("GPU-side annotations")),
-            b"Trace" => Err(Skip::LeftOut("trace markers")),
-            _ => Err(Skip::LeftOut("events of other categories")),
+            Category::Runtime => self.call(event, Api::Runtime),
+            Category::Driver => self.call(event, Api::Driver),
+            Category::Kernel => self.op(event, OpKind::Kernel),
+            Category::Copy => self.op(event, OpKind::Copy),
+            Category::Memset => self.op(event, OpKind::Memset),
+            Category::Operator => self.range(event, RangeKind::Operator),
+            Category::User => self.range(event, RangeKind::User),
+            Category::Python => self.range(event, RangeKind::Python),
+            Category::Overhead => self.overhead(event),
+            Category::Sync => self.sync(event),
+            Category::GpuAnnotation => Err(Skip::LeftOut("GPU-side annotations")),
+            Category::Marker => Err(Skip::LeftOut("trace markers")),
+            Category::Other => Err(Skip::LeftOut("events of other categories")),
         }
     }
 

@@ -1,14 +1,56 @@
 //! One event of `traceEvents`, as written.
 
+use super::template::Template;
 use crate::json::{Raw, Scalar, Scanner, Stop};
 use trace::Ns;
+
+/// What an event is about. Kineto's names of today and those of 2021.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Category {
+    Runtime,
+    Driver,
+    Kernel,
+    Copy,
+    Memset,
+    Operator,
+    User,
+    Python,
+    Overhead,
+    Sync,
+    GpuAnnotation,
+    Marker,
+    #[default]
+    Other,
+}
+
+impl Category {
+    const COUNT: usize = Category::Other as usize + 1;
+
+    fn from_name(name: &[u8]) -> Category {
+        match name {
+            b"cuda_runtime" | b"Runtime" => Category::Runtime,
+            b"cuda_driver" => Category::Driver,
+            b"kernel" | b"Kernel" => Category::Kernel,
+            b"gpu_memcpy" | b"Memcpy" => Category::Copy,
+            b"gpu_memset" | b"Memset" => Category::Memset,
+            b"cpu_op" | b"Operator" => Category::Operator,
+            b"user_annotation" => Category::User,
+            b"python_function" => Category::Python,
+            b"overhead" => Category::Overhead,
+            b"cuda_sync" => Category::Sync,
+            b"gpu_user_annotation" => Category::GpuAnnotation,
+            b"Trace" => Category::Marker,
+            _ => Category::Other,
+        }
+    }
+}
 
 /// The fields of an event that any table needs. Integers that are absent or unreadable are `None`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Event<'a> {
     /// `X` complete, `M` metadata, `s`/`f` flow …
     pub phase: u8,
-    pub category: &'a [u8],
+    pub category: Category,
     pub name: Raw<'a>,
     pub pid: Option<i64>,
     pub tid: Option<i64>,
@@ -39,19 +81,102 @@ pub(super) struct Args<'a> {
     pub label: Raw<'a>,
 }
 
+/// How the last events of a block were written.
+#[derive(Default)]
+pub(super) struct Templates<'a> {
+    event: Template<'a, Field>,
+    /// By category.
+    args: [Template<'a, Arg>; Category::COUNT],
+}
+
+/// What a key of an event means.
+#[derive(Clone, Copy)]
+enum Field {
+    Phase,
+    Category,
+    Name,
+    Pid,
+    Tid,
+    Start,
+    Duration,
+    Args,
+    Other,
+}
+
+impl Field {
+    fn of(key: &[u8]) -> Field {
+        match key {
+            b"ph" => Field::Phase,
+            b"cat" => Field::Category,
+            b"name" => Field::Name,
+            b"pid" => Field::Pid,
+            b"tid" => Field::Tid,
+            b"ts" => Field::Start,
+            b"dur" => Field::Duration,
+            b"args" => Field::Args,
+            _ => Field::Other,
+        }
+    }
+}
+
+/// What a key of an event's `args` means.
+#[derive(Clone, Copy)]
+enum Arg {
+    Correlation,
+    External,
+    Device,
+    Context,
+    Stream,
+    Bytes,
+    Grid,
+    Block,
+    Registers,
+    Shared,
+    GraphNode,
+    Event,
+    SyncKind,
+    CallStack,
+    Label,
+    Other,
+}
+
+impl Arg {
+    fn of(key: &[u8]) -> Arg {
+        match key {
+            b"correlation" => Arg::Correlation,
+            b"External id" | b"external id" => Arg::External,
+            b"device" => Arg::Device,
+            b"context" => Arg::Context,
+            b"stream" => Arg::Stream,
+            b"bytes" => Arg::Bytes,
+            b"grid" => Arg::Grid,
+            b"block" => Arg::Block,
+            b"registers per thread" => Arg::Registers,
+            b"shared memory" => Arg::Shared,
+            b"graph node id" => Arg::GraphNode,
+            b"event_id" | b"wait_on_cuda_event_record_corr_id" => Arg::Event,
+            b"cuda_sync_kind" => Arg::SyncKind,
+            b"Call stack" => Arg::CallStack,
+            b"name" | b"labels" => Arg::Label,
+            _ => Arg::Other,
+        }
+    }
+}
+
 impl<'a> Event<'a> {
     /// Scans the event whose `{` comes next.
-    pub fn scan(scanner: &mut Scanner<'a>) -> Result<Event<'a>, Stop> {
+    pub fn scan(scanner: &mut Scanner<'a>, templates: &mut Templates<'a>) -> Result<Event<'a>, Stop> {
         let mut event = Event::default();
-        let mut first = true;
+        let mut read = 0;
         scanner.expect(b'{')?;
-        while let Some(key) = scanner.key(&mut first)? {
-            if key == b"args" && scanner.peek()? == b'{' {
-                event.args = Args::scan(scanner)?;
+        while let Some(field) = templates.event.next(scanner, read, Field::of)? {
+            read += 1;
+            if matches!(field, Field::Args) && scanner.peek()? == b'{' {
+                event.args = Args::scan(scanner, &mut templates.args[event.category as usize])?;
                 continue;
             }
             if let Some(value) = scanner.scalar_or_skip()? {
-                event.set(key, value);
+                event.set(field, value);
             }
             if matches!(event.phase, b's' | b'f') {
                 // Flow arrows are half of a file's events, and no table holds them.
@@ -63,32 +188,34 @@ impl<'a> Event<'a> {
     }
 
     #[inline]
-    fn set(&mut self, key: &[u8], value: Scalar<'a>) {
-        match key {
-            b"ph" => self.phase = text(value).bytes.first().copied().unwrap_or(0),
-            b"cat" => self.category = text(value).bytes,
-            b"name" => self.name = text(value),
-            b"pid" => self.pid = value.integer(),
-            b"tid" => self.tid = thread(value),
-            b"ts" => self.start = value.microseconds(),
-            b"dur" => self.duration = value.microseconds(),
-            _ => {}
+    fn set(&mut self, field: Field, value: Scalar<'a>) {
+        match field {
+            Field::Phase => self.phase = text(value).bytes.first().copied().unwrap_or(0),
+            Field::Category => self.category = Category::from_name(text(value).bytes),
+            Field::Name => self.name = text(value),
+            Field::Pid => self.pid = value.integer(),
+            Field::Tid => self.tid = thread(value),
+            Field::Start => self.start = value.microseconds(),
+            Field::Duration => self.duration = value.microseconds(),
+            Field::Args | Field::Other => {}
         }
     }
 }
 
 impl<'a> Args<'a> {
-    fn scan(scanner: &mut Scanner<'a>) -> Result<Args<'a>, Stop> {
+    fn scan(scanner: &mut Scanner<'a>, template: &mut Template<'a, Arg>) -> Result<Args<'a>, Stop> {
         let mut args = Args::default();
-        let mut first = true;
+        let mut read = 0;
         scanner.expect(b'{')?;
-        while let Some(key) = scanner.key(&mut first)? {
-            match key {
-                b"grid" => args.grid = triple(scanner)?,
-                b"block" => args.block = triple(scanner)?,
+        while let Some(arg) = template.next(scanner, read, Arg::of)? {
+            read += 1;
+            match arg {
+                Arg::Grid => args.grid = triple(scanner)?,
+                Arg::Block => args.block = triple(scanner)?,
+                Arg::Other => scanner.skip()?,
                 _ => {
                     if let Some(value) = scanner.scalar_or_skip()? {
-                        args.set(key, value);
+                        args.set(arg, value);
                     }
                 }
             }
@@ -97,22 +224,22 @@ impl<'a> Args<'a> {
     }
 
     #[inline]
-    fn set(&mut self, key: &[u8], value: Scalar<'a>) {
-        match key {
-            b"correlation" => self.correlation = value.integer(),
-            b"External id" | b"external id" => self.external = value.integer(),
-            b"device" => self.device = value.integer(),
-            b"context" => self.context = value.integer(),
-            b"stream" => self.stream = value.integer(),
-            b"bytes" => self.bytes = value.integer(),
-            b"registers per thread" => self.registers = small(value),
-            b"shared memory" => self.shared = small(value),
-            b"graph node id" => self.graph_node = value.integer(),
-            b"event_id" | b"wait_on_cuda_event_record_corr_id" => self.event = value.integer(),
-            b"cuda_sync_kind" => self.sync_kind = text(value).bytes,
-            b"Call stack" => self.call_stack = text(value),
-            b"name" | b"labels" => self.label = text(value),
-            _ => {}
+    fn set(&mut self, arg: Arg, value: Scalar<'a>) {
+        match arg {
+            Arg::Correlation => self.correlation = value.integer(),
+            Arg::External => self.external = value.integer(),
+            Arg::Device => self.device = value.integer(),
+            Arg::Context => self.context = value.integer(),
+            Arg::Stream => self.stream = value.integer(),
+            Arg::Bytes => self.bytes = value.integer(),
+            Arg::Registers => self.registers = small(value),
+            Arg::Shared => self.shared = small(value),
+            Arg::GraphNode => self.graph_node = value.integer(),
+            Arg::Event => self.event = value.integer(),
+            Arg::SyncKind => self.sync_kind = text(value).bytes,
+            Arg::CallStack => self.call_stack = text(value),
+            Arg::Label => self.label = text(value),
+            Arg::Grid | Arg::Block | Arg::Other => {}
         }
     }
 }

@@ -10,6 +10,7 @@ mod header;
 mod merge;
 mod stack;
 mod supply;
+mod template;
 #[cfg(test)]
 mod tests;
 
