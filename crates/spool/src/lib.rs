@@ -1,0 +1,113 @@
+//! The spool: what the capture library leaves behind for `record` to gather.
+//!
+//! A spool is a directory. Each traced process writes one file, `PID-N.spool` (`N` counts program
+//! images: `exec` starts another), mapped into its memory, so that what was written survives
+//! whatever ends the process. The file is a [`FileHeader`], then chunks, each on a multiple of
+//! [`ALIGN`]. A chunk belongs to one thread, which appends records to it and publishes them by
+//! storing [`ChunkHeader::used`] behind each.
+//!
+//! Numbers are in the machine's byte order: a spool is read where it was written. All times are
+//! `CLOCK_MONOTONIC`, ns.
+
+mod read;
+mod record;
+
+pub use read::{Chunk, Damage, File, Record};
+pub use record::*;
+
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+
+/// First bytes of a spool file; the digit is the format's version.
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"holdup\x001");
+
+/// First bytes of a chunk.
+pub const CHUNK_MAGIC: u64 = u64::from_ne_bytes(*b"chunk\x00\x001");
+
+/// Chunks start and end on multiples of this, bytes.
+pub const ALIGN: u64 = 64 << 10;
+
+/// Suffix of a spool file's name.
+pub const SUFFIX: &str = ".spool";
+
+/// The directory to write to.
+pub const VAR_DIRECTORY: &str = "HOLDUP_SPOOL";
+/// `full` or `light`.
+pub const VAR_LEVEL: &str = "HOLDUP_LEVEL";
+/// Most bytes all processes of the program may write together.
+pub const VAR_MAX_SIZE: &str = "HOLDUP_MAX_SIZE";
+/// Calls at least this long get their stack recorded, ns; `off` for none.
+pub const VAR_STACKS: &str = "HOLDUP_STACKS";
+/// Libraries besides the driver whose locks are watched: beginnings of file names, colons between.
+pub const VAR_LOCKS: &str = "HOLDUP_LOCKS";
+
+/// The start of a spool file; takes the first [`ALIGN`] bytes. Zeros are valid.
+#[repr(C)]
+pub struct FileHeader {
+    /// [`MAGIC`], stored last.
+    pub magic: AtomicU64,
+    /// Process id.
+    pub pid: AtomicU32,
+    /// Process id of the parent.
+    pub parent: AtomicU32,
+    /// `CLOCK_MONOTONIC` when the file was made.
+    pub monotonic_ns: AtomicI64,
+    /// `CLOCK_REALTIME` at the same moment.
+    pub unix_ns: AtomicI64,
+    /// Where the next chunk goes.
+    pub next: AtomicU64,
+    /// What is recorded: a [`Level`].
+    pub level: AtomicU32,
+    /// 1 once the process ended in an orderly way and everything was written out.
+    pub finished: AtomicU32,
+    /// Records dropped because there was no room, by threads that had no chunk to count them in.
+    pub dropped: AtomicU64,
+    /// Threads that were not recorded because there were too many.
+    pub untracked_threads: AtomicU64,
+}
+
+/// The start of a chunk.
+#[repr(C)]
+pub struct ChunkHeader {
+    /// [`CHUNK_MAGIC`], stored last.
+    pub magic: AtomicU64,
+    /// Bytes of the chunk, this header included: a multiple of [`ALIGN`].
+    pub size: AtomicU64,
+    /// Bytes of records behind this header that are complete.
+    pub used: AtomicU64,
+    /// Kernel's id of the thread that writes it.
+    pub tid: AtomicU32,
+    /// Zero.
+    pub reserved: AtomicU32,
+    /// Records its thread dropped for want of room since this chunk began.
+    pub dropped: AtomicU64,
+    /// Driver calls its thread began since this chunk began.
+    pub calls: AtomicU64,
+    /// The driver function the thread is in: the id of its name, 0 for none.
+    pub function: AtomicU32,
+    /// Zero.
+    pub reserved2: AtomicU32,
+    /// When that call began.
+    pub since: AtomicI64,
+}
+
+/// Bytes of a chunk's header.
+pub const CHUNK_HEADER: usize = size_of::<ChunkHeader>();
+
+const _: () = assert!(CHUNK_HEADER == 64 && size_of::<FileHeader>() <= ALIGN as usize);
+
+/// How much is recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Level {
+    /// Driver calls and lock waits.
+    Light = 1,
+    /// Also runtime calls, GPU operations and synchronizations, through CUPTI.
+    Full = 2,
+}
+
+impl Level {
+    /// The level of that number.
+    pub fn from_number(number: u32) -> Option<Level> {
+        [Level::Light, Level::Full].into_iter().find(|level| *level as u32 == number)
+    }
+}

@@ -1,0 +1,432 @@
+//! What a chunk holds: records of whole words, the first of which is the [`Head`].
+
+/// The first word of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Head {
+    /// Which struct follows: its `KIND`.
+    pub kind: u16,
+    /// Words of eight bytes, this one included.
+    pub words: u16,
+    /// Meaning depends on the kind.
+    pub tag: u32,
+}
+
+/// Most bytes of a record: its words are counted in 16 bits.
+pub const MOST_BYTES: usize = u16::MAX as usize * 8;
+
+/// Longest text kept, bytes.
+pub const MOST_TEXT: usize = 8 << 10;
+
+/// A number of eight or four bytes.
+trait Field: Sized {
+    fn take(bytes: &[u8], at: &mut usize) -> Option<Self>;
+}
+
+macro_rules! field {
+    ($($type:ty),*) => {$(
+        impl Field for $type {
+            fn take(bytes: &[u8], at: &mut usize) -> Option<Self> {
+                let end = *at + size_of::<$type>();
+                let value = <$type>::from_ne_bytes(bytes.get(*at..end)?.try_into().ok()?);
+                *at = end;
+                Some(value)
+            }
+        }
+    )*};
+}
+field!(u64, i64, u32, i32);
+
+/// Declares the fixed part of a record behind its head. Fields are numbers without gaps.
+macro_rules! record {
+    ($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[repr(C)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $type,)*
+        }
+
+        const _: () = assert!(size_of::<$name>() == 0 $(+ size_of::<$type>())*, "fields leave a gap");
+        const _: () = assert!(size_of::<$name>() % 8 == 0, "records are whole words");
+
+        impl $name {
+            /// Marks this record in [`Head::kind`].
+            pub const KIND: u16 = $kind;
+
+            /// Reads the fixed part of a record's body; `None` when it is too short.
+            pub fn read(body: &[u8]) -> Option<Self> {
+                let mut at = 0;
+                Some($name { $($field: Field::take(body, &mut at)?,)* })
+            }
+
+            /// The record's bytes.
+            pub fn bytes(&self) -> &[u8] {
+                // SAFETY: all fields are plain numbers without gaps between them (asserted above),
+                // so every byte is initialized; the slice borrows `self`.
+                unsafe { std::slice::from_raw_parts((self as *const Self).cast(), size_of::<Self>()) }
+            }
+        }
+    };
+}
+
+record! {
+    /// A text: `tag` is its id within the process, never 0; the bytes follow, then zeros up to a
+    /// whole word.
+    Text = 1 {
+        /// Bytes of the text.
+        length: u64,
+    }
+}
+
+record! {
+    /// A driver call, as the wrapped entry point saw it. `tag`: id of the function's name.
+    Call = 2 {
+        /// Entry.
+        start: i64,
+        /// Return.
+        end: i64,
+        /// What it returned.
+        result: i32,
+        /// [`call::COPY`] and other facts about the call, as far as its arguments tell.
+        flags: u32,
+        /// Bytes copied or filled.
+        bytes: u64,
+        /// Stream handle; 0 is the default stream.
+        stream: u64,
+        /// Context handle it was made in, where known.
+        context: u64,
+    }
+}
+
+/// Facts in [`Call::flags`].
+pub mod call {
+    /// Which way a copy goes: CUPTI's number of the direction.
+    pub const DIRECTION: u32 = 0xff;
+    /// Shift of CUPTI's number of the memory kind that is read.
+    pub const SOURCE_SHIFT: u32 = 8;
+    /// Shift of CUPTI's number of the memory kind that is written.
+    pub const TARGET_SHIFT: u32 = 16;
+    /// [`super::Call::stream`] holds a stream.
+    pub const HAS_STREAM: u32 = 1 << 24;
+}
+
+record! {
+    /// A wait for a lock that was taken. `tag`: id of the name of the library that waited.
+    Wait = 3 {
+        /// When the lock was found taken.
+        start: i64,
+        /// When it was got, or given up.
+        end: i64,
+        /// Address of the lock.
+        lock: u64,
+        /// A [`Lock`].
+        kind: u32,
+        /// A [`Mode`].
+        mode: u32,
+        /// Threads that held it at the start.
+        holders: u32,
+        /// Kernel's id of one of them, the one that wrote if there is one; 0 for unknown.
+        holder: u32,
+        /// Function the holder was in (id of its name), 0 for none.
+        holder_function: u32,
+        /// Kernel's id of the thread that let go of it last before the waiter got it; 0 for unknown.
+        releaser: u32,
+        /// When the holder's call began.
+        holder_since: i64,
+        /// Function the releaser was in (id of its name), 0 for none.
+        releaser_function: u32,
+        /// Function the waiter was in (id of its name), 0 for none.
+        function: u32,
+        /// When the releaser's call began.
+        releaser_since: i64,
+        /// When the waiter's call began.
+        since: i64,
+    }
+}
+
+/// Kinds of locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Lock {
+    /// `pthread_mutex_t`
+    Mutex = 1,
+    /// `pthread_rwlock_t`
+    Rwlock = 2,
+    /// `pthread_spinlock_t`
+    Spin = 3,
+}
+
+/// How a lock is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Mode {
+    /// Alone.
+    Exclusive = 1,
+    /// Beside other readers.
+    Shared = 2,
+}
+
+record! {
+    /// Where a slow call was made from. `tag`: native frames that follow, an address (u64) each,
+    /// innermost first; then Python frames, a [`PythonFrame`] each, innermost first.
+    Stack = 4 {
+        /// Entry of the driver call.
+        start: i64,
+        /// Its return.
+        end: i64,
+        /// Python frames.
+        python: u64,
+    }
+}
+
+/// A line of a Python function on a stack: the ids of two texts and the line, 0 for unknown; a zero
+/// word's worth of filling makes it two words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct PythonFrame {
+    /// Source file: id of its text.
+    pub file: u32,
+    /// Function: id of its text.
+    pub function: u32,
+    /// Line, from 1; 0 for unknown.
+    pub line: u32,
+    /// Zero.
+    pub zero: u32,
+}
+
+record! {
+    /// A loaded library or program. `tag`: id of its path.
+    Module = 5 {
+        /// Address that its file's virtual address 0 is loaded at.
+        base: u64,
+        /// First address of it.
+        start: u64,
+        /// Behind its last address.
+        end: u64,
+        /// When it was seen.
+        seen: i64,
+    }
+}
+
+record! {
+    /// A name the program gave a thread. `tag`: id of the text.
+    ThreadName = 6 {
+        /// Kernel's id of the thread.
+        tid: u64,
+    }
+}
+
+record! {
+    /// A range the program marked (NVTX). `tag`: id of its text.
+    Range = 7 {
+        /// Where it begins.
+        start: i64,
+        /// Where it ends.
+        end: i64,
+        /// Id of the text of its domain, 0 for none.
+        domain: u64,
+    }
+}
+
+record! {
+    /// A runtime or driver call as CUPTI saw it. `tag`: id of its name.
+    ApiCall = 8 {
+        /// Entry.
+        start: i64,
+        /// Return.
+        end: i64,
+        /// Correlation id.
+        correlation: u32,
+        /// Kernel's id of the calling thread.
+        tid: u32,
+        /// What it returned.
+        result: i32,
+        /// 1 for the runtime, 0 for the driver.
+        runtime: u32,
+    }
+}
+
+record! {
+    /// A kernel on the GPU. `tag`: id of its name.
+    Kernel = 9 {
+        /// Start.
+        start: i64,
+        /// End.
+        end: i64,
+        /// Correlation id.
+        correlation: u32,
+        /// Device.
+        device: u32,
+        /// Context.
+        context: u32,
+        /// Stream.
+        stream: u32,
+        /// Grid, blocks.
+        grid_x: u32,
+        /// Grid, blocks.
+        grid_y: u32,
+        /// Grid, blocks.
+        grid_z: u32,
+        /// Block, threads.
+        block_x: u32,
+        /// Block, threads.
+        block_y: u32,
+        /// Block, threads.
+        block_z: u32,
+        /// Registers a thread.
+        registers: u32,
+        /// Static shared memory, bytes.
+        static_shared: u32,
+        /// Dynamic shared memory, bytes.
+        dynamic_shared: u32,
+        /// Zero.
+        zero: u32,
+        /// Graph node, 0 for none.
+        graph_node: u64,
+    }
+}
+
+record! {
+    /// A copy on the GPU.
+    Copy = 10 {
+        /// Start.
+        start: i64,
+        /// End.
+        end: i64,
+        /// Bytes.
+        bytes: u64,
+        /// Correlation id.
+        correlation: u32,
+        /// Device.
+        device: u32,
+        /// Context.
+        context: u32,
+        /// Stream.
+        stream: u32,
+        /// CUPTI's number of the direction.
+        direction: u32,
+        /// CUPTI's number of the memory kind read, and that written in the upper 16 bits.
+        kinds: u32,
+        /// Graph node, 0 for none.
+        graph_node: u64,
+    }
+}
+
+record! {
+    /// A fill on the GPU.
+    Fill = 11 {
+        /// Start.
+        start: i64,
+        /// End.
+        end: i64,
+        /// Bytes.
+        bytes: u64,
+        /// Correlation id.
+        correlation: u32,
+        /// Device.
+        device: u32,
+        /// Context.
+        context: u32,
+        /// Stream.
+        stream: u32,
+        /// CUPTI's number of the memory kind.
+        memory: u32,
+        /// Zero.
+        zero: u32,
+        /// Graph node, 0 for none.
+        graph_node: u64,
+    }
+}
+
+record! {
+    /// A synchronization. `tag`: CUPTI's number of what is waited for.
+    Sync = 12 {
+        /// Start.
+        start: i64,
+        /// End.
+        end: i64,
+        /// Correlation id.
+        correlation: u32,
+        /// Context.
+        context: u32,
+        /// Stream; all ones for none.
+        stream: u32,
+        /// Event; all ones for none.
+        event: u32,
+    }
+}
+
+record! {
+    /// The tracer's own work. `tag`: CUPTI's number of what it is.
+    Overhead = 13 {
+        /// Start.
+        start: i64,
+        /// End.
+        end: i64,
+        /// Kernel's id of the thread, 0 for unknown.
+        tid: u64,
+    }
+}
+
+record! {
+    /// A GPU. `tag`: id of its name.
+    Device = 14 {
+        /// CUDA device index.
+        ordinal: u32,
+        /// Compute capability, major part.
+        compute_major: u32,
+        /// Compute capability, minor part.
+        compute_minor: u32,
+        /// Streaming multiprocessors.
+        multiprocessors: u32,
+        /// Asynchronous copy engines.
+        copy_engines: u32,
+        /// Zero.
+        zero: u32,
+        /// Memory, bytes.
+        memory: u64,
+    }
+}
+
+record! {
+    /// The context with CUPTI's number `tag`.
+    Context = 15 {
+        /// Its handle.
+        handle: u64,
+        /// Its device.
+        device: u64,
+    }
+}
+
+record! {
+    /// Records that CUPTI dropped.
+    Dropped = 16 {
+        /// How many.
+        count: u64,
+    }
+}
+
+record! {
+    /// Something a reader must know, a sentence. `tag`: id of the text.
+    Note = 17 {
+        /// When.
+        at: i64,
+    }
+}
+
+record! {
+    /// The driver. `tag`: its version as CUDA numbers it (13000 is 13.0).
+    Driver = 18 {
+        /// CUPTI's version, 0 when it is not used.
+        cupti: u64,
+    }
+}
+
+record! {
+    /// The program. `tag`: id of the text of its executable's path.
+    Program = 19 {
+        /// Id of the text of its command line.
+        command: u64,
+    }
+}
