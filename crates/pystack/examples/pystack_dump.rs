@@ -1,0 +1,92 @@
+//! A library for Python's `ctypes` that tells the Python stack of the thread that calls it.
+//!
+//! ```python
+//! lib = ctypes.CDLL("libpystack_dump.so")      # calls it without the GIL; ctypes.PyDLL: with it
+//! buffer = ctypes.create_string_buffer(65536)
+//! length = lib.pystack_dump(buffer, len(buffer), 100)
+//! ```
+
+use pystack::Interpreter;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+fn interpreter() -> Option<&'static Interpreter> {
+    static FOUND: OnceLock<Option<Interpreter>> = OnceLock::new();
+    FOUND.get_or_init(Interpreter::find).as_ref()
+}
+
+/// One record a frame: file, function, first line, line, each ended by a zero byte.
+fn dump(room: &mut [u8], most: usize) -> i32 {
+    let Some(python) = interpreter() else { return -2 };
+    let mut length = 0;
+    let mut put = |bytes: &[u8]| {
+        if let Some(to) = room.get_mut(length..length + bytes.len()) {
+            to.copy_from_slice(bytes);
+        }
+        length += bytes.len();
+    };
+    let whole = python.walk(most, &mut |frame| {
+        for part in
+            [frame.file, frame.function, number(frame.first_line).as_ref(), number(frame.line).as_ref()]
+        {
+            put(part);
+            put(b"\0");
+        }
+    });
+    if whole { i32::try_from(length).unwrap_or(-3) } else { -1 }
+}
+
+fn number(value: u32) -> String {
+    value.to_string()
+}
+
+/// Writes the stack and returns its length; -1: the walk was cut, -2: no interpreter.
+///
+/// # Safety
+/// `buffer` must have room for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pystack_dump(buffer: *mut u8, length: i32, most: i32) -> i32 {
+    // SAFETY: the caller's promise.
+    let room = unsafe { std::slice::from_raw_parts_mut(buffer, length.max(0) as usize) };
+    dump(room, most.max(0) as usize)
+}
+
+/// The same from a thread that Python knows nothing of.
+///
+/// # Safety
+/// `buffer` must have room for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pystack_dump_elsewhere(buffer: *mut u8, length: i32, most: i32) -> i32 {
+    // SAFETY: the caller's promise.
+    let room = unsafe { std::slice::from_raw_parts_mut(buffer, length.max(0) as usize) };
+    std::thread::scope(|scope| scope.spawn(|| dump(room, most.max(0) as usize)).join().unwrap_or(-4))
+}
+
+/// Major version × 100 + minor version, or 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn pystack_version() -> i32 {
+    interpreter().map_or(0, |python| i32::from(python.version().0) * 100 + i32::from(python.version().1))
+}
+
+/// Nanoseconds of one walk, the least of `times`.
+#[unsafe(no_mangle)]
+pub extern "C" fn pystack_time(times: i32, most: i32) -> i64 {
+    let Some(python) = interpreter() else { return -2 };
+    let once = |_| {
+        let start = Instant::now();
+        let mut lines = 0u64;
+        python.walk(most.max(0) as usize, &mut |frame| lines += u64::from(frame.line));
+        std::hint::black_box(lines);
+        start.elapsed().as_nanos() as i64
+    };
+    (0..times).map(once).min().unwrap_or(-1)
+}
+
+/// Walks for so many milliseconds.
+#[unsafe(no_mangle)]
+pub extern "C" fn pystack_spin(milliseconds: i32) {
+    let start = Instant::now();
+    while start.elapsed().as_millis() < milliseconds.max(0) as u128 {
+        pystack_time(1, 100);
+    }
+}

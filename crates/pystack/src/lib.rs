@@ -1,0 +1,208 @@
+//! The Python stack of the current thread, read without the interpreter's help.
+//!
+//! A thread that is inside a C call, be it with or without the global interpreter lock (GIL), has Python frames that
+//! nobody changes until the call returns. So they can be read where they lie, provided one knows how CPython lays
+//! them out. This crate knows CPython 3.10 to 3.14 with a GIL; free-threaded builds and pre-releases are refused.
+//!
+//! What it promises to the program that it looks at:
+//!
+//! - No allocation, no lock, no change of `errno`, and no call into the interpreter beyond `Py_IsInitialized` and
+//!   `PyGILState_GetThisThreadState`, which read a flag and thread-specific storage.
+//! - No crash. All interpreter memory is read with `process_vm_readv`, which fails where nothing is mapped; every
+//!   object's type is compared with the one expected; the first surprise ends the walk.
+//!
+//! It needs a 64-bit Linux. A walk takes about 8 KiB of stack.
+
+mod layout;
+mod line;
+mod memory;
+mod text;
+mod walk;
+
+use layout::{DEBUG_WORDS, Layout, object};
+use memory::{KeepErrno, Memory, word_at};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use walk::{Types, Walker};
+
+/// A Python function at work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Frame<'a> {
+    /// Address of the code object: the same for all calls of a function, and while the function exists no other's.
+    pub code: usize,
+    /// `co_filename` as UTF-8, at most 4096 bytes, cut at a character. What is not Unicode in it (bytes of a file
+    /// name that were not UTF-8) is U+FFFD.
+    pub file: &'a [u8],
+    /// `co_qualname`, before Python 3.11 `co_name`; as UTF-8, at most 1024 bytes.
+    pub function: &'a [u8],
+    /// The line where the function begins.
+    pub first_line: u32,
+    /// The line being executed, as `frame.f_lineno` has it; 0 where bytecode belongs to no line.
+    pub line: u32,
+}
+
+/// The CPython of this process.
+#[derive(Clone, Copy, Debug)]
+pub struct Interpreter {
+    minor: u8,
+    layout: Layout,
+    types: Types,
+    /// Address of `_PyRuntime`.
+    runtime: usize,
+    is_initialized: unsafe extern "C" fn() -> c_int,
+    this_thread: unsafe extern "C" fn() -> *mut c_void,
+}
+
+/// The address of a symbol that some library or the program itself has made public.
+fn symbol(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: the name ends with a zero byte; dlsym has no other precondition.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!address.is_null()).then_some(address)
+}
+
+impl Interpreter {
+    /// Finds the interpreter: `None` if there is no CPython 3.10 to 3.14 with a GIL whose symbols are public, or if
+    /// memory cannot be read safely here (some sandboxes forbid `process_vm_readv`).
+    ///
+    /// This looks up symbols and so may lock and allocate; it may be called before Python is initialized, and from
+    /// any thread.
+    pub fn find() -> Option<Interpreter> {
+        let _errno = KeepErrno::new();
+        if !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
+            return None;
+        }
+        let memory = Memory::ours();
+        let runtime = symbol(c"_PyRuntime")?.addr();
+        let hex = version(memory)?;
+        // 0xf0: a final release. What came before them had other layouts.
+        if hex >> 24 != 3 || hex & 0xff != 0xf0 {
+            return None;
+        }
+        let minor = (hex >> 16 & 0xff) as u8;
+        let layout = match Layout::fixed(minor) {
+            Some(layout) => layout,
+            None => Layout::published(&debug_offsets(memory, runtime)?, hex)?,
+        };
+        let types = types(memory)?;
+        let (is_initialized, this_thread) =
+            (symbol(c"Py_IsInitialized")?, symbol(c"PyGILState_GetThisThreadState")?);
+        // SAFETY: `int Py_IsInitialized(void)`, Include/pylifecycle.h.
+        let is_initialized =
+            unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(is_initialized) };
+        // SAFETY: `PyThreadState *PyGILState_GetThisThreadState(void)`, Include/pystate.h.
+        let this_thread =
+            unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *mut c_void>(this_thread) };
+        Some(Interpreter { minor, layout, types, runtime, is_initialized, this_thread })
+    }
+
+    /// Major and minor version.
+    pub fn version(&self) -> (u8, u8) {
+        (3, self.minor)
+    }
+
+    /// Calls `frame` for each Python frame of the current thread, innermost first, at most `most` times.
+    ///
+    /// False when something looked wrong, or the interpreter is finalizing, and frames may be missing. A thread
+    /// without Python has no frames, which is not wrong.
+    pub fn walk(&self, most: usize, frame: &mut dyn FnMut(Frame<'_>)) -> bool {
+        let _errno = KeepErrno::new();
+        // SAFETY: it only reads a flag in static storage: `return _PyRuntime.initialized`.
+        if unsafe { (self.is_initialized)() } == 0 {
+            return true;
+        }
+        let memory = Memory::ours();
+        // While it finalizes, the interpreter frees other threads' states.
+        if memory.word(self.runtime.wrapping_add(self.layout.finalizing)) != Some(0) {
+            return false;
+        }
+        // SAFETY: needs no GIL. In 3.10 to 3.14 it looks whether the key of the thread-specific storage was created
+        // (3.10, 3.11: whether there is an interpreter that uses it) and calls pthread_getspecific.
+        let thread = unsafe { (self.this_thread)() }.addr();
+        if thread == 0 {
+            return true;
+        }
+        // SAFETY: pthread_self has no preconditions.
+        let id = unsafe { libc::pthread_self() } as usize;
+        let walker = Walker { layout: &self.layout, types: self.types, memory };
+        walker.innermost(thread, id).and_then(|innermost| walker.frames(innermost, most, frame)).is_ok()
+    }
+}
+
+/// `PY_VERSION_HEX` of the interpreter.
+fn version(memory: Memory) -> Option<u64> {
+    if let Some(address) = symbol(c"Py_Version") {
+        // Since 3.11: `const unsigned long Py_Version`.
+        return Some(memory.word(address.addr())? as u64);
+    }
+    // SAFETY: `const char *Py_GetVersion(void)`, Include/pylifecycle.h.
+    let get = unsafe {
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_char>(symbol(c"Py_GetVersion")?)
+    };
+    // SAFETY: may be called at any time, even before Python is initialized; it writes and returns a static buffer,
+    // always the same text.
+    let text = unsafe { get() };
+    let mut start = [0; 8];
+    if !memory.read(text.addr(), &mut start) {
+        return None;
+    }
+    version_3_10(&start)
+}
+
+/// The version at the start of a text such as "3.10.13 (main, …", if it is a 3.10.
+fn version_3_10(text: &[u8; 8]) -> Option<u64> {
+    let rest = text.strip_prefix(b"3.10.")?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let final_release = digits > 0 && matches!(rest.get(digits), None | Some(b' ' | b'+'));
+    // The patch release doesn't matter.
+    final_release.then_some(0x030a_00f0)
+}
+
+/// `_Py_DebugOffsets`, which 3.13 and later have at the start of `_PyRuntime`.
+fn debug_offsets(memory: Memory, runtime: usize) -> Option<[u64; DEBUG_WORDS]> {
+    let mut bytes = [0; DEBUG_WORDS * 8];
+    if !memory.read(runtime, &mut bytes) {
+        return None;
+    }
+    let mut words = [0; DEBUG_WORDS];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_ne_bytes(*bytes);
+    }
+    Some(words)
+}
+
+/// The types that are expected, if they look like types.
+fn types(memory: Memory) -> Option<Types> {
+    let meta = symbol(c"PyType_Type")?.addr();
+    let class = |name: &CStr| {
+        let address = symbol(name)?.addr();
+        let mut head = [0; 16];
+        let read = memory.read(address, &mut head);
+        // Builds that trace references have a longer object header, and would have another word here. Before Python
+        // is initialized, some types don't say yet what they are.
+        let of = word_at(&head, object::TYPE)?;
+        (read && (of == meta || of == 0)).then_some(address)
+    };
+    Some(Types {
+        code: class(c"PyCode_Type")?,
+        string: class(c"PyUnicode_Type")?,
+        bytes: class(c"PyBytes_Type")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_interpreter_in_this_process() {
+        assert!(Interpreter::find().is_none());
+    }
+
+    #[test]
+    fn versions_of_3_10() {
+        assert_eq!(version_3_10(b"3.10.13 "), Some(0x030a_00f0));
+        assert_eq!(version_3_10(b"3.10.1+ "), Some(0x030a_00f0));
+        assert_eq!(version_3_10(b"3.10.0rc"), None);
+        assert_eq!(version_3_10(b"3.10.0a1"), None);
+        assert_eq!(version_3_10(b"3.9.18 ("), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! Reads of this process's own memory that fail instead of crashing.
+
+/// The most pieces that one [`Memory::gather`] takes.
+const PIECES: usize = 4;
+
+/// This process's memory, as the kernel shows it.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory {
+    process: libc::pid_t,
+}
+
+/// A piece of memory to read: from where, and the room for it.
+pub(crate) type Piece<'a> = (usize, &'a mut [u8]);
+
+impl Memory {
+    /// Asks for the process id every time, as the program may have forked.
+    pub(crate) fn ours() -> Memory {
+        // SAFETY: getpid has no preconditions.
+        Memory { process: unsafe { libc::getpid() } }
+    }
+
+    /// Fills `into` from `address`; false when any of it cannot be read.
+    pub(crate) fn read(self, address: usize, into: &mut [u8]) -> bool {
+        self.gather([(address, into)])
+    }
+
+    /// Fills several pieces with one system call; false when any of them cannot be read.
+    pub(crate) fn gather<const N: usize>(self, pieces: [Piece<'_>; N]) -> bool {
+        const { assert!(N <= PIECES) };
+        let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let (mut local, mut remote) = ([nothing; N], [nothing; N]);
+        let mut wanted = 0;
+        for ((address, into), (local, remote)) in pieces.into_iter().zip(local.iter_mut().zip(&mut remote)) {
+            local.iov_base = into.as_mut_ptr().cast();
+            local.iov_len = into.len();
+            remote.iov_base = std::ptr::without_provenance_mut(address);
+            remote.iov_len = into.len();
+            wanted += into.len();
+        }
+        // SAFETY: the local pieces are exclusive borrows of the caller's and outlive the call; the kernel
+        // checks the remote ones itself and fails with EFAULT where nothing is mapped.
+        let read = unsafe {
+            libc::process_vm_readv(self.process, local.as_ptr(), N as u64, remote.as_ptr(), N as u64, 0)
+        };
+        usize::try_from(read) == Ok(wanted)
+    }
+
+    /// The word at an address.
+    pub(crate) fn word(self, address: usize) -> Option<usize> {
+        let mut word = [0; size_of::<usize>()];
+        self.read(address, &mut word).then(|| usize::from_ne_bytes(word))
+    }
+}
+
+/// A pointer or length inside a structure that was read.
+pub(crate) fn word_at(bytes: &[u8], at: usize) -> Option<usize> {
+    Some(usize::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// A C `int` inside a structure that was read.
+pub(crate) fn int_at(bytes: &[u8], at: usize) -> Option<i32> {
+    Some(i32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// Puts the thread's `errno` back when it goes: the program under observation must not see ours.
+pub(crate) struct KeepErrno(i32);
+
+impl KeepErrno {
+    pub(crate) fn new() -> KeepErrno {
+        // SAFETY: the location of the calling thread's errno is always valid.
+        KeepErrno(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for KeepErrno {
+    fn drop(&mut self) {
+        // SAFETY: as in `new`.
+        unsafe { *libc::__errno_location() = self.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_is_there_and_refuses_what_is_not() {
+        let there = [1u8, 2, 3, 4, 5, 6, 7, 8, 9];
+        let (mut first, mut second) = ([0; 4], [0; 2]);
+        let at = there.as_ptr().addr();
+        assert!(Memory::ours().gather([(at, &mut first), (at + 7, &mut second)]));
+        assert_eq!((first, second), ([1, 2, 3, 4], [8, 9]));
+        for nowhere in [0, 8, usize::MAX, usize::MAX - 7, 1 << 63, 0xdead_beef_dead_beef] {
+            assert!(!Memory::ours().read(nowhere, &mut first));
+            assert!(!Memory::ours().gather([(at, &mut first), (nowhere, &mut second)]));
+            assert_eq!(Memory::ours().word(nowhere), None);
+        }
+    }
+
+    #[test]
+    fn keeps_errno() {
+        // SAFETY: the location of the calling thread's errno is always valid.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: as above.
+        unsafe { *errno = 77 };
+        {
+            let _keep = KeepErrno::new();
+            assert!(!Memory::ours().read(0, &mut [0; 8]));
+        }
+        // SAFETY: as above.
+        assert_eq!(unsafe { *errno }, 77);
+    }
+}

@@ -1,0 +1,63 @@
+//! Runs `stacks.py` under every Python that is there: `python3`, `python3.10` … `python3.14` on PATH and those that
+//! the environment variable HOLDUP_TEST_PYTHONS lists, separated by colons.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The library of the example `pystack_dump`, which cargo builds before it runs tests.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().expect("the test has a path");
+    let target = test.ancestors().nth(2).expect("tests lie in <profile>/deps");
+    let library = target.join("examples/libpystack_dump.so");
+    assert!(library.exists(), "{} is missing: cargo build -p holdup-pystack --examples", library.display());
+    library
+}
+
+/// Interpreters that start, each once.
+fn interpreters() -> Vec<PathBuf> {
+    let listed = std::env::var("HOLDUP_TEST_PYTHONS").unwrap_or_default();
+    let mut found: Vec<PathBuf> = Vec::new();
+    for python in listed.split(':').filter(|path| !path.is_empty()).map(PathBuf::from) {
+        assert!(executable(&python).is_some(), "{} of HOLDUP_TEST_PYTHONS does not start", python.display());
+        // As listed: it may be a script that sets an environment up.
+        found.push(python);
+    }
+    let on_path =
+        ["", ".10", ".11", ".12", ".13", ".14"].map(|minor| PathBuf::from(format!("python3{minor}")));
+    for path in on_path.iter().filter_map(|python| executable(python)) {
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// What `sys.executable` is of a Python that starts and is of a release that the crate knows.
+fn executable(python: &Path) -> Option<PathBuf> {
+    let ask = "import sys; print(sys.executable); sys.exit(not (3, 10) <= sys.version_info < (3, 15))";
+    let output =
+        Command::new(python).args(["-c", ask]).output().ok().filter(|output| output.status.success())?;
+    Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
+}
+
+#[test]
+fn agrees_with_every_interpreter() {
+    let (library, script) = (library(), Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stacks.py"));
+    let mut failures = Vec::new();
+    for python in interpreters() {
+        for way in ["cdll", "pydll"] {
+            let output = Command::new(&python)
+                .arg(&script)
+                .arg(&library)
+                .arg(way)
+                .output()
+                .expect("it started before");
+            println!("{} {way}: {}", python.display(), String::from_utf8_lossy(&output.stdout).trim());
+            if !output.status.success() {
+                let error = String::from_utf8_lossy(&output.stderr).into_owned();
+                failures.push(format!("{} {way}: {}\n{error}", python.display(), output.status));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
