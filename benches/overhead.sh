@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What being recorded costs a kernel launch, beside bare, a minimal CUPTI tracer and torch.profiler, as Markdown tables.
+# Needs a GPU, nvcc with CUPTI's headers, and, for the second table, PyTorch.
+#
+#     benches/overhead.sh [THREADS…]      default: 1 4 16
+#
+# HOLDUP               the holdup to run (default: built here); libholdup_capture.so lies beside it
+# HOLDUP_BENCH_DIR     where programs are compiled (default: target/bench)
+# HOLDUP_BENCH_ROUNDS  rounds, in each of which every way runs once; the median counts (default: 5)
+# HOLDUP_BENCH_SECONDS seconds of launching a run (default: 1)
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+
+threads=("$@")
+[ ${#threads[@]} -gt 0 ] || threads=(1 4 16)
+dir=${HOLDUP_BENCH_DIR:-$here/target/bench}/overhead
+mkdir -p "$dir"
+if [ -z "${HOLDUP:-}" ]; then
+    (cd "$here" && cargo build --release --quiet)
+    HOLDUP=${CARGO_TARGET_DIR:-$here/target}/release/holdup
+fi
+
+cuda=$(cd "$(dirname "$(readlink -f "$(command -v nvcc)")")/.." && pwd)
+library=$(dirname "$(find -L "$cuda" -name libcupti.so -print -quit)")
+include=$(dirname "$(find -L "$cuda" -name cupti.h -print -quit)")
+nvcc -O2 -o "$dir/launch" "$here/benches/overhead/launch.cu"
+gcc -O2 -shared -fPIC -I"$include" -I"$cuda/include" -o "$dir/cupti_only.so" "$here/benches/overhead/cupti_only.c" \
+    -L"$library" -lcupti -Wl,-rpath,"$library"
+
+exec python3 "$here/benches/overhead.py" "$HOLDUP" "$dir" "$here/benches/overhead/launch.py" \
+    "${HOLDUP_BENCH_ROUNDS:-5}" "${HOLDUP_BENCH_SECONDS:-1}" "${threads[@]}"

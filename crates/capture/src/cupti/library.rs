@@ -1,0 +1,158 @@
+//! Finding CUPTI and its functions.
+
+use crate::preload::real_dlsym;
+use crate::texts;
+use crate::writer::Writer;
+use libc::{c_char, c_int, c_void};
+use std::ffi::CStr;
+use std::io::Write;
+
+/// Result of every function; 0 is success.
+pub type Code = c_int;
+/// `CUpti_BuffersCallbackRequestFunc`
+pub type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+/// `CUpti_BuffersCallbackCompleteFunc`
+pub type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+/// `CUpti_TimestampCallbackFunc`
+pub type Timestamp = unsafe extern "C" fn() -> u64;
+
+/// Declares CUPTI's functions that are used, looked up by name.
+macro_rules! functions {
+    ($($field:ident = $name:literal: fn($($argument:ty),*);)*) => {
+        /// CUPTI's functions (cupti_activity.h, cupti_callbacks.h).
+        #[derive(Clone, Copy)]
+        pub struct Cupti {
+            $(#[doc = $name] pub $field: unsafe extern "C" fn($($argument),*) -> Code,)*
+        }
+
+        impl Cupti {
+            /// The functions of a loaded library; the name of one that is missing otherwise.
+            fn of(library: *mut c_void) -> Result<Cupti, &'static str> {
+                Ok(Cupti {
+                    $($field: {
+                        const NAME: &CStr =
+                            match CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
+                                Ok(name) => name,
+                                Err(_) => panic!(),
+                            };
+                        // SAFETY: the library stays loaded; CUPTI's function of that name has this
+                        // type in all versions from CUDA 12.0 on.
+                        let function = unsafe { real_dlsym(library, NAME) };
+                        if function.is_null() {
+                            return Err($name);
+                        }
+                        // SAFETY: as above, and not null.
+                        unsafe {
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> Code>(function)
+                        }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    version = "cuptiGetVersion": fn(*mut u32);
+    register = "cuptiActivityRegisterCallbacks": fn(Request, Complete);
+    timestamps = "cuptiActivityRegisterTimestampCallback": fn(Timestamp);
+    thread_ids = "cuptiSetThreadIdType": fn(c_int);
+    enable = "cuptiActivityEnable": fn(c_int);
+    disable = "cuptiActivityDisable": fn(c_int);
+    flush = "cuptiActivityFlushAll": fn(u32);
+    flush_period = "cuptiActivityFlushPeriod": fn(u32);
+    next = "cuptiActivityGetNextRecord": fn(*mut u8, usize, *mut *mut u8);
+    dropped = "cuptiActivityGetNumDroppedRecords": fn(*mut c_void, u32, *mut usize);
+    callback_name = "cuptiGetCallbackName": fn(c_int, u32, *mut *const c_char);
+}
+
+/// Names of the library, newest first.
+const NAMES: [&CStr; 2] = [c"libcupti.so.13", c"libcupti.so.12"];
+
+/// Where toolkits put it, by the name of the library.
+const TOOLKITS: [&str; 4] = [
+    "/usr/local/cuda/extras/CUPTI/lib64/",
+    "/usr/local/cuda/lib64/",
+    "/usr/local/cuda/targets/x86_64-linux/lib/",
+    "/usr/local/cuda/targets/sbsa-linux/lib/",
+];
+
+/// Finds CUPTI: the copy that the program uses, else the first that loads of: what the loader
+/// finds, the copy beside the CUDA runtime in use (a Python wheel's), the toolkit's. Of the
+/// versions, the one that fits the driver's CUDA or is older.
+pub fn find(writer: &mut Writer) -> Result<Cupti, Failure> {
+    let loaded = NAMES.iter().find_map(|name| open(name, libc::RTLD_NOLOAD));
+    let library = loaded.or_else(|| NAMES.iter().find_map(|name| open(name, 0))).or_else(beside_runtime);
+    let library = library.or_else(|| TOOLKITS.iter().find_map(|directory| within(directory.as_bytes())));
+    let library = library.ok_or(Failure::Missing)?;
+    let cupti = Cupti::of(library).map_err(Failure::Lacks)?;
+    note_path(writer, cupti.version as *const c_void);
+    Ok(cupti)
+}
+
+/// Why CUPTI cannot be used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// No library.
+    Missing,
+    /// The library lacks a function.
+    Lacks(&'static str),
+    /// A function failed with a code.
+    Failed(&'static str, Code),
+}
+
+fn open(name: &CStr, how: c_int) -> Option<*mut c_void> {
+    // SAFETY: loading a library runs its constructors, as it would for the program's own use.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | how) };
+    (!library.is_null()).then_some(library)
+}
+
+fn within(directory: &[u8]) -> Option<*mut c_void> {
+    NAMES.iter().find_map(|name| {
+        let mut path = [0u8; 4096];
+        let mut room = &mut path[..4095];
+        room.write_all(directory).and_then(|()| room.write_all(name.to_bytes())).ok()?;
+        open(CStr::from_bytes_until_nul(&path).ok()?, 0)
+    })
+}
+
+/// CUPTI in the directory of the CUDA runtime in use, or, for older Python wheels, in the
+/// neighbouring package `cuda_cupti`.
+fn beside_runtime() -> Option<*mut c_void> {
+    let mut found = [0u8; 4096];
+    let mut length = 0;
+    interpose::each_library(&mut |path: &[u8]| {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if name.starts_with(b"libcudart.so") && path.len() < found.len() && length == 0 {
+            found[..path.len()].copy_from_slice(path);
+            length = path.len() - name.len();
+        }
+    });
+    let directory = found.get(..length).filter(|directory| !directory.is_empty())?;
+    let package = directory.strip_suffix(b"cuda_runtime/lib/");
+    within(directory).or_else(|| {
+        let mut other = [0u8; 4096];
+        let mut room = &mut other[..];
+        room.write_all(package?).and_then(|()| room.write_all(b"cuda_cupti/lib/")).ok()?;
+        let left = room.len();
+        within(&other[..4096 - left])
+    })
+}
+
+fn note_path(writer: &mut Writer, function: *const c_void) {
+    // SAFETY: an all-zero description is valid, and dladdr fills it or leaves it.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: only looks the address up.
+    if unsafe { libc::dladdr(function, &mut found) } != 0 && !found.dli_fname.is_null() {
+        // SAFETY: the loader's string ends in a zero byte.
+        let path = unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes();
+        let mut line = [0u8; 4200];
+        let mut room = &mut line[..];
+        let fits = room.write_all(b"GPU records by ").and_then(|()| room.write_all(path)).is_ok();
+        let left = room.len();
+        if fits {
+            let text = texts::intern(writer, &line[..4200 - left]);
+            writer.append(spool::Note::KIND, text, &[spool::Note { at: interpose::now() }.bytes()]);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! CUPTI's activity records into the spool's.
+//!
+//! CUPTI's structs only grow at their ends: from CUDA 12.0 to 13.x the fields read here lie at the
+//! same offsets (measured with the headers of 12.9, 13.0 and 13.5). Each record is checked: one
+//! whose times make no sense is counted as dropped.
+
+use super::library::Cupti;
+use crate::texts;
+use crate::writer::Writer;
+use spool::{ApiCall, Copy, Fill, Kernel, Overhead, Sync};
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// `CUpti_ActivityKind` of what is recorded.
+pub mod kind {
+    pub const MEMCPY: u32 = 1;
+    pub const MEMSET: u32 = 2;
+    pub const DRIVER: u32 = 4;
+    pub const RUNTIME: u32 = 5;
+    pub const CONCURRENT_KERNEL: u32 = 10;
+    pub const OVERHEAD: u32 = 17;
+    pub const MEMCPY_PEER: u32 = 22;
+    pub const SYNCHRONIZATION: u32 = 38;
+    pub const ALL: [u32; 8] =
+        [CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, SYNCHRONIZATION, OVERHEAD, RUNTIME, DRIVER];
+}
+
+/// A record in CUPTI's buffer.
+#[derive(Clone, Copy)]
+struct Raw(*const u8);
+
+impl Raw {
+    fn u8(self, at: usize) -> u32 {
+        // SAFETY: `write` was promised a whole record, whose fields lie where its kind says.
+        unsafe { self.0.add(at).read().into() }
+    }
+
+    fn u16(self, at: usize) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.0.add(at).cast::<u16>().read_unaligned().into() }
+    }
+
+    fn u32(self, at: usize) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.0.add(at).cast::<u32>().read_unaligned() }
+    }
+
+    fn u64(self, at: usize) -> u64 {
+        // SAFETY: as above.
+        unsafe { self.0.add(at).cast::<u64>().read_unaligned() }
+    }
+
+    fn time(self, at: usize) -> i64 {
+        self.u64(at) as i64
+    }
+}
+
+/// Writes one record; false when it makes no sense or its kind is not known.
+///
+/// # Safety
+///
+/// `record` points to a whole activity record of CUPTI.
+pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: *const u8) -> bool {
+    let raw = Raw(record);
+    match raw.u32(0) {
+        which @ (kind::RUNTIME | kind::DRIVER) => call(writer, cupti, raw, which == kind::RUNTIME),
+        kind::CONCURRENT_KERNEL => kernel(writer, raw),
+        kind::MEMCPY => copy(writer, raw, 44, 64),
+        kind::MEMCPY_PEER => copy(writer, raw, 60, 72),
+        kind::MEMSET => fill(writer, raw),
+        kind::SYNCHRONIZATION => sync(writer, raw),
+        kind::OVERHEAD => overhead(writer, raw),
+        _ => false,
+    }
+}
+
+/// Whether an interval can be one. GPU work that did not end has no times.
+fn sane(start: i64, end: i64) -> bool {
+    start > 0 && start <= end
+}
+
+/// Names of runtime and driver functions by CUPTI's number, as ids of texts.
+static NAMES: [[AtomicU32; 2048]; 2] = [const { [const { AtomicU32::new(0) }; 2048] }; 2];
+
+fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw, runtime: bool) -> bool {
+    let (start, end) = (raw.time(8), raw.time(16));
+    let Some(known) = NAMES[usize::from(runtime)].get(raw.u32(4) as usize) else { return false };
+    let mut name = known.load(Relaxed);
+    if name == 0 {
+        name = texts::intern(writer, function_name(cupti, runtime, raw.u32(4)));
+        known.store(name, Relaxed);
+    }
+    let record = ApiCall {
+        start,
+        end,
+        correlation: raw.u32(32),
+        tid: raw.u32(28),
+        result: raw.u32(36) as i32,
+        runtime: runtime.into(),
+    };
+    writer.append(ApiCall::KIND, name, &[record.bytes()]);
+    sane(start, end)
+}
+
+fn function_name(cupti: &Cupti, runtime: bool, number: u32) -> &'static [u8] {
+    let domain = if runtime { 2 } else { 1 };
+    let mut name: *const c_char = std::ptr::null();
+    // SAFETY: CUPTI's names live as long as it does.
+    unsafe {
+        let code = (cupti.callback_name)(domain, number, &mut name);
+        if code == 0 && !name.is_null() { CStr::from_ptr(name).to_bytes() } else { b"unknown function" }
+    }
+}
+
+fn kernel(writer: &mut Writer, raw: Raw) -> bool {
+    let (start, end, name) = (raw.time(16), raw.time(24), raw.u64(104) as *const c_char);
+    if !sane(start, end) {
+        return false;
+    }
+    let name: &[u8] = match name.is_null() {
+        true => b"",
+        // SAFETY: CUPTI's kernel names end in a zero byte and live as long as their module.
+        false => unsafe { CStr::from_ptr(name) }.to_bytes(),
+    };
+    let record = Kernel {
+        start,
+        end,
+        correlation: raw.u32(92),
+        device: raw.u32(40),
+        context: raw.u32(44),
+        stream: raw.u32(48),
+        grid_x: raw.u32(52),
+        grid_y: raw.u32(56),
+        grid_z: raw.u32(60),
+        block_x: raw.u32(64),
+        block_y: raw.u32(68),
+        block_z: raw.u32(72),
+        registers: raw.u16(6),
+        static_shared: raw.u32(76),
+        dynamic_shared: raw.u32(80),
+        zero: 0,
+        graph_node: raw.u64(144),
+    };
+    let name = texts::intern(writer, name);
+    writer.append(Kernel::KIND, name, &[record.bytes()]);
+    true
+}
+
+/// A copy, whose correlation id and graph node lie at the given offsets.
+fn copy(writer: &mut Writer, raw: Raw, correlation: usize, node: usize) -> bool {
+    let (start, end) = (raw.time(16), raw.time(24));
+    if !sane(start, end) {
+        return false;
+    }
+    let record = Copy {
+        start,
+        end,
+        bytes: raw.u64(8),
+        correlation: raw.u32(correlation),
+        device: raw.u32(32),
+        context: raw.u32(36),
+        stream: raw.u32(40),
+        direction: raw.u8(4),
+        kinds: raw.u8(5) | raw.u8(6) << 16,
+        graph_node: raw.u64(node),
+    };
+    writer.append(Copy::KIND, 0, &[record.bytes()]);
+    true
+}
+
+fn fill(writer: &mut Writer, raw: Raw) -> bool {
+    let (start, end) = (raw.time(16), raw.time(24));
+    if !sane(start, end) {
+        return false;
+    }
+    let record = Fill {
+        start,
+        end,
+        bytes: raw.u64(8),
+        correlation: raw.u32(44),
+        device: raw.u32(32),
+        context: raw.u32(36),
+        stream: raw.u32(40),
+        memory: raw.u16(50),
+        zero: 0,
+        graph_node: raw.u64(64),
+    };
+    writer.append(Fill::KIND, 0, &[record.bytes()]);
+    true
+}
+
+fn sync(writer: &mut Writer, raw: Raw) -> bool {
+    let (start, end) = (raw.time(8), raw.time(16));
+    let record = Sync {
+        start,
+        end,
+        correlation: raw.u32(24),
+        context: raw.u32(28),
+        stream: raw.u32(32),
+        event: raw.u32(36),
+    };
+    if sane(start, end) {
+        writer.append(Sync::KIND, raw.u32(4), &[record.bytes()]);
+    }
+    sane(start, end)
+}
+
+fn overhead(writer: &mut Writer, raw: Raw) -> bool {
+    const OBJECT_THREAD: u32 = 2;
+    let (start, end) = (raw.time(24), raw.time(32));
+    let tid = if raw.u32(8) == OBJECT_THREAD { raw.u32(16) } else { 0 };
+    if sane(start, end) {
+        writer.append(Overhead::KIND, raw.u32(4), &[Overhead { start, end, tid: tid.into() }.bytes()]);
+    }
+    sane(start, end)
+}
+
+/// In a fork's child: its file holds no text yet.
+pub fn forget() {
+    NAMES.iter().flatten().for_each(|name| name.store(0, Relaxed));
+}

@@ -1,0 +1,219 @@
+//! The driver functions that are wrapped: their names, and what their arguments say.
+
+use crate::writer::Writer;
+use crate::{driver, texts};
+use interpose::Called;
+use spool::{Call, call};
+use std::ffi::CStr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+
+/// Most different functions.
+const MOST: usize = 1024;
+
+/// CUPTI's numbers of memory kinds.
+const PAGEABLE: u32 = 1;
+const PINNED: u32 = 2;
+const DEVICE: u32 = 3;
+
+/// Copies and fills at least this long are asked what memory they touch, ns: it takes a
+/// microsecond.
+const WORTH_ASKING: i64 = 20_000;
+
+/// What is known of a function: its name, which lives as long as the process.
+struct Function {
+    name: AtomicPtr<libc::c_char>,
+    shape: AtomicU32,
+    /// The name's text, once it was written.
+    text: AtomicU32,
+}
+
+static FUNCTIONS: [Function; MOST] = [const {
+    Function { name: AtomicPtr::new(std::ptr::null_mut()), shape: AtomicU32::new(0), text: AtomicU32::new(0) }
+}; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Which arguments of a function say what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Shape {
+    Other,
+    /// `(dst, src, bytes[, stream])`, direction by name.
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+    /// `(dst, src, bytes[, stream])`, direction by the addresses.
+    Copy,
+    /// `(dst, value, count[, stream])`, elements of 1, 2 or 4 bytes.
+    Fill1,
+    Fill2,
+    Fill4,
+    /// `(function, 3 × grid, 3 × block, shared, stream, …)`.
+    Launch,
+    /// `(config, …)`, whose stream lies at byte 32.
+    LaunchConfig,
+    /// `(graph, stream)` and others with the stream second.
+    StreamSecond,
+    /// The stream comes first.
+    StreamFirst,
+}
+
+/// The number of the function called `name`, from 1; 0 when there are too many.
+pub fn number(name: &CStr) -> u32 {
+    let count = COUNT.load(Acquire).min(MOST);
+    for (at, function) in FUNCTIONS[..count].iter().enumerate() {
+        let known = function.name.load(Acquire);
+        // SAFETY: names are leaked copies, published whole.
+        if !known.is_null() && unsafe { CStr::from_ptr(known) } == name {
+            return at as u32 + 1;
+        }
+    }
+    let at = COUNT.fetch_add(1, Relaxed);
+    let Some(function) = FUNCTIONS.get(at) else { return 0 };
+    function.shape.store(shape(name.to_bytes()) as u32, Relaxed);
+    // SAFETY: copies a string that ends in zero. Once a function and process, at look-up.
+    function.name.store(unsafe { libc::strdup(name.as_ptr()) }, Release);
+    at as u32 + 1
+}
+
+/// The id of the text of a function's name, 0 for none.
+pub fn text(writer: &mut Writer, number: u32) -> u32 {
+    let Some(function) = (number as usize).checked_sub(1).and_then(|at| FUNCTIONS.get(at)) else { return 0 };
+    match function.text.load(Relaxed) {
+        0 => {
+            let name = function.name.load(Acquire);
+            if name.is_null() {
+                return 0;
+            }
+            // SAFETY: as in `number`.
+            let id = texts::intern(writer, unsafe { CStr::from_ptr(name) }.to_bytes());
+            function.text.store(id, Relaxed);
+            id
+        }
+        id => id,
+    }
+}
+
+/// In a fork's child: its file holds no text yet.
+pub fn forget() {
+    for function in &FUNCTIONS[..COUNT.load(Relaxed).min(MOST)] {
+        function.text.store(0, Relaxed);
+    }
+}
+
+fn shape(name: &[u8]) -> Shape {
+    let starts = |start: &str| name.starts_with(start.as_bytes());
+    let table = [
+        ("cuMemcpyHtoD", Shape::HostToDevice),
+        ("cuMemcpyDtoH", Shape::DeviceToHost),
+        ("cuMemcpyDtoD", Shape::DeviceToDevice),
+        ("cuMemcpyAsync", Shape::Copy),
+        ("cuMemsetD8Async", Shape::Fill1),
+        ("cuMemsetD16Async", Shape::Fill2),
+        ("cuMemsetD32Async", Shape::Fill4),
+        ("cuLaunchKernelEx", Shape::LaunchConfig),
+        ("cuLaunchKernel", Shape::Launch),
+        ("cuGraphLaunch", Shape::StreamSecond),
+        ("cuEventRecord", Shape::StreamSecond),
+        ("cuStreamSynchronize", Shape::StreamFirst),
+        ("cuStreamQuery", Shape::StreamFirst),
+        ("cuStreamWaitEvent", Shape::StreamFirst),
+        ("cuLaunchHostFunc", Shape::StreamFirst),
+    ];
+    // cuMemcpy itself takes its direction from its addresses; the 2D and 3D ones take structs.
+    let plain = name == b"cuMemcpy" || name == b"cuMemcpy_ptds";
+    let found = table.iter().find(|(start, _)| starts(start));
+    if plain { Shape::Copy } else { found.map_or(Shape::Other, |(_, shape)| *shape) }
+}
+
+fn shape_of(number: u32) -> Shape {
+    const ALL: [Shape; 12] = [
+        Shape::Other,
+        Shape::HostToDevice,
+        Shape::DeviceToHost,
+        Shape::DeviceToDevice,
+        Shape::Copy,
+        Shape::Fill1,
+        Shape::Fill2,
+        Shape::Fill4,
+        Shape::Launch,
+        Shape::LaunchConfig,
+        Shape::StreamSecond,
+        Shape::StreamFirst,
+    ];
+    let function = (number as usize).checked_sub(1).and_then(|at| FUNCTIONS.get(at));
+    let shape = function.map_or(0, |function| function.shape.load(Relaxed));
+    ALL.get(shape as usize).copied().unwrap_or(Shape::Other)
+}
+
+/// A call as a record, with what its arguments tell.
+pub fn record(called: &Called) -> Call {
+    let mut record = Call { start: called.start, end: called.end, result: called.result, ..Call::default() };
+    let [first, second, third, fourth, ..] = called.args;
+    let stream = |at: usize| called.args.get(at).copied().unwrap_or(0) as u64;
+    let shape = shape_of(called.function);
+    // Blocking copies have no stream argument: what lies there means nothing.
+    let name_has_stream = |record: &mut Call| {
+        if is_async(called.function) {
+            (record.stream, record.flags) = (fourth as u64, record.flags | call::HAS_STREAM);
+        }
+    };
+    match shape {
+        Shape::Other => {}
+        Shape::HostToDevice | Shape::DeviceToHost | Shape::DeviceToDevice | Shape::Copy => {
+            record.bytes = third as u64;
+            record.flags = directions(shape, first, second, called.end - called.start);
+            name_has_stream(&mut record);
+        }
+        Shape::Fill1 | Shape::Fill2 | Shape::Fill4 => {
+            let size = [1, 2, 4][shape as usize - Shape::Fill1 as usize];
+            record.bytes = (third as u64).wrapping_mul(size);
+            record.flags = DEVICE << call::TARGET_SHIFT;
+            name_has_stream(&mut record);
+        }
+        Shape::Launch => (record.stream, record.flags) = (stream(8), call::HAS_STREAM),
+        Shape::LaunchConfig => {
+            // SAFETY: the driver took the same pointer to a launch configuration, in which the
+            // stream lies at byte 32 (cuda.h), and the call succeeded.
+            let config = (first != 0 && called.result == 0).then(|| unsafe { *((first + 32) as *const u64) });
+            (record.stream, record.flags) = (config.unwrap_or(0), call::HAS_STREAM);
+        }
+        Shape::StreamSecond => (record.stream, record.flags) = (stream(1), call::HAS_STREAM),
+        Shape::StreamFirst => (record.stream, record.flags) = (stream(0), call::HAS_STREAM),
+    }
+    record
+}
+
+fn is_async(number: u32) -> bool {
+    let function = (number as usize).checked_sub(1).and_then(|at| FUNCTIONS.get(at));
+    let name = function.map_or(std::ptr::null_mut(), |function| function.name.load(Acquire));
+    // SAFETY: as in `number`.
+    !name.is_null() && unsafe { CStr::from_ptr(name) }.to_bytes().windows(5).any(|part| part == b"Async")
+}
+
+/// Direction and memory kinds as flags. Only the driver can say what kind of memory an address
+/// is; slow calls are worth the question.
+fn directions(shape: Shape, target: usize, source: usize, duration: i64) -> u32 {
+    let ask = duration >= WORTH_ASKING || shape == Shape::Copy;
+    let host = |address: usize| match ask {
+        true => driver::memory_kind(address).unwrap_or(0),
+        false => 0,
+    };
+    let (from, to) = match shape {
+        Shape::HostToDevice => (host(source), DEVICE),
+        Shape::DeviceToHost => (DEVICE, host(target)),
+        Shape::DeviceToDevice => (DEVICE, DEVICE),
+        _ => (host(source), host(target)),
+    };
+    let on_host = |kind: u32| matches!(kind, PAGEABLE | PINNED);
+    let direction = match shape {
+        Shape::HostToDevice => 1,
+        Shape::DeviceToHost => 2,
+        Shape::DeviceToDevice => 8,
+        _ if on_host(from) && to == DEVICE => 1,
+        _ if on_host(to) && from == DEVICE => 2,
+        _ if from == DEVICE && to == DEVICE => 8,
+        _ => 0,
+    };
+    direction | from << call::SOURCE_SHIFT | to << call::TARGET_SHIFT
+}

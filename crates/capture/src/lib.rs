@@ -1,0 +1,272 @@
+//! `libholdup_capture.so`: records a CUDA program from inside.
+//!
+//! It is preloaded, so that the driver's functions, which every program gets through `dlsym`, can be
+//! wrapped; and named in `CUDA_INJECTION64_PATH`, so that the driver calls [`InitializeInjection`]
+//! when it is initialized, which is when recording starts. A process that never uses CUDA pays for
+//! a library with nothing to do.
+//!
+//! Everything here runs in a stranger's process: no panic, no allocation and no lock where calls
+//! pass, and nothing that the program could see.
+
+mod cupti;
+mod driver;
+mod env;
+mod functions;
+mod nvtx;
+mod preload;
+mod process;
+mod stacks;
+mod texts;
+mod writer;
+
+use interpose::{Called, Hooks, LockKind, LockMode, Thread, Wait};
+use spool::{Level, Lock, Mode, Program};
+use std::ffi::c_int;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32};
+use writer::Writer;
+
+/// Calls at least this long get their stack written, ns.
+static STACKS: AtomicI64 = AtomicI64::new(100_000);
+/// A [`Level`], 0 before recording starts.
+static LEVEL: AtomicU32 = AtomicU32::new(0);
+static STARTED: AtomicBool = AtomicBool::new(false);
+/// Calls of `dlopen` when locks were last watched.
+static WATCHED: AtomicU32 = AtomicU32::new(0);
+/// Most different libraries whose locks are watched.
+const MOST_SITES: usize = 32;
+/// The names of watched libraries as texts, by site.
+static SITES: [AtomicU32; MOST_SITES] = [const { AtomicU32::new(0) }; MOST_SITES];
+static SITE_COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Libraries whose locks are watched besides the driver's, unless `HOLDUP_LOCKS` says otherwise.
+const LIBRARIES: &str = "libc10:libtorch:libcudart:libcublas:libcudnn:libcusolver:libcufft:libcurand:\
+                         libcusparse:libnccl:libnvrtc:libcupy:libjax:libpjrt";
+
+/// Runs when the library is loaded, before the program.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = loaded;
+
+extern "C" fn loaded() {
+    preload::prepare();
+    let hooks = Hooks { waited, calling, called, name: functions::number, thread_ended };
+    if interpose::install(hooks) {
+        // First of all handlers to be registered, so first to run in a child.
+        // SAFETY: `forked` is a function of this library, which is never unloaded.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    }
+}
+
+/// Called by the driver within `cuInit`.
+#[unsafe(no_mangle)]
+pub extern "C" fn InitializeInjection() -> c_int {
+    start();
+    1
+}
+
+/// A function of the driver was looked up: it is about to be initialized.
+fn driver_seen() {
+    // When another tool has the driver's injection, the first wrapped call starts recording.
+    if !STARTED.load(Relaxed) {
+        interpose::set_recording(true);
+    }
+}
+
+/// Starts recording in this process, once.
+fn start() {
+    if STARTED.swap(true, AcqRel) || !process::open() {
+        return;
+    }
+    match env::text(spool::VAR_STACKS) {
+        Some(b"off") => STACKS.store(i64::MAX, Relaxed),
+        _ => STACKS.store(env::number(spool::VAR_STACKS).unwrap_or(100_000) as i64, Relaxed),
+    }
+    let light = env::text(spool::VAR_LEVEL) == Some(b"light");
+    let full = !light && writer::here(start_cupti).unwrap_or(false);
+    set_level(if full { Level::Full } else { Level::Light });
+    writer::here(|writer| {
+        program(writer);
+        watch_locks(writer);
+    });
+    interpose::wrap_imports(&driver::entry);
+    interpose::set_recording(true);
+    // SAFETY: `ended` is a function of this library, which is never unloaded.
+    unsafe { libc::atexit(ended) };
+}
+
+fn start_cupti(writer: &mut Writer) -> bool {
+    match cupti::start(writer) {
+        Ok(()) => true,
+        Err(failure) => {
+            cupti::explain(writer, failure);
+            false
+        }
+    }
+}
+
+fn set_level(level: Level) {
+    LEVEL.store(level as u32, Release);
+    process::set_level(level);
+}
+
+/// The program makes itself CUPTI's client.
+fn yield_cupti(was_used: bool) {
+    if was_used {
+        set_level(Level::Light);
+        writer::here(|writer| {
+            let line =
+                b"the program uses CUPTI itself (a profiler): from then on driver calls and lock waits only";
+            cupti::note(writer, line);
+        });
+    }
+}
+
+fn program(writer: &mut Writer) {
+    let mut room = [0; 4096];
+    let name = texts::intern(writer, stacks::program(&mut room));
+    let mut line = [0u8; 4096];
+    let command = texts::intern(writer, command_line(&mut line));
+    writer.append(Program::KIND, name, &[Program { command: command.into() }.bytes()]);
+}
+
+/// The command line, with spaces between its words.
+fn command_line(room: &mut [u8; 4096]) -> &[u8] {
+    // SAFETY: plain system calls; `read` writes at most `room.len()` bytes and says how many.
+    let length = unsafe {
+        let file = libc::open(c"/proc/self/cmdline".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = libc::read(file, room.as_mut_ptr().cast(), room.len());
+        libc::close(file);
+        usize::try_from(length).unwrap_or(0)
+    };
+    let line = room.get_mut(..length).unwrap_or_default();
+    let end = line.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    line[..end].iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
+    &line[..end]
+}
+
+/// Watches the locks of the driver and the listed libraries, as far as they are loaded.
+fn watch_locks(writer: &mut Writer) {
+    WATCHED.store(preload::opened(), Relaxed);
+    let listed = env::text(spool::VAR_LOCKS).unwrap_or(LIBRARIES.as_bytes());
+    interpose::watch(&mut |path: &[u8]| {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let mut beginnings = listed.split(|byte| *byte == b':').filter(|start| !start.is_empty());
+        let wanted = name.starts_with(b"libcuda.so") || beginnings.any(|start| name.starts_with(start));
+        wanted.then(|| {
+            let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
+            if let Some(known) = SITES.get(site as usize) {
+                known.store(texts::intern(writer, name), Relaxed);
+            }
+            site
+        })
+    });
+}
+
+/// The program ends in an orderly way.
+extern "C" fn ended() {
+    cupti::flush();
+    process::finish();
+}
+
+/// First thing in a fork's child: nothing of the parent's recording is its own. CUDA does not work
+/// in the child of a process that used it, so there is nothing to record unless it starts anew.
+extern "C" fn forked() {
+    interpose::set_recording(false);
+    interpose::forked();
+    let had_started = STARTED.swap(false, AcqRel);
+    process::forget();
+    writer::forget();
+    texts::forget();
+    functions::forget();
+    stacks::forget();
+    cupti::forget();
+    SITES.iter().for_each(|site| site.store(0, Relaxed));
+    LEVEL.store(0, Relaxed);
+    if !had_started {
+        interpose::set_recording(true);
+    }
+}
+
+/// A driver call begins.
+fn calling(thread: &'static Thread, function: u32, since: i64) {
+    writer::with(thread, |writer| {
+        let text = functions::text(writer, function);
+        writer.enter(text, since);
+    });
+}
+
+/// A driver call is over.
+fn called(thread: &'static Thread, called: &Called) {
+    if LEVEL.load(Acquire) == 0 {
+        // Another tool has the driver's injection.
+        return start();
+    }
+    let outer = thread.call();
+    writer::with(thread, |writer| {
+        let outer_text = functions::text(writer, outer.function);
+        writer.leave(outer_text, outer.since);
+        let text = functions::text(writer, called.function);
+        if LEVEL.load(Relaxed) == Level::Light as u32 {
+            writer.append(spool::Call::KIND, text, &[functions::record(called).bytes()]);
+        }
+        if called.end - called.start >= STACKS.load(Relaxed) {
+            slow(writer, called);
+        }
+    });
+}
+
+/// What a slow call is worth: its stack, and a look at what was loaded meanwhile.
+#[cold]
+fn slow(writer: &mut Writer, called: &Called) {
+    // SAFETY: errno is the thread's own; what happens here must not show in it.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    driver::describe(writer, cupti::version());
+    stacks::record(writer, called.start, called.end);
+    if WATCHED.load(Relaxed) != preload::opened() {
+        watch_locks(writer);
+    }
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// A thread got a lock that it had to wait for.
+fn waited(thread: &'static Thread, wait: &Wait) {
+    writer::with(thread, |writer| {
+        let site = SITES.get(wait.site as usize).map_or(0, |site| site.load(Relaxed));
+        let record = spool::Wait {
+            start: wait.start,
+            end: wait.end,
+            lock: wait.lock as u64,
+            kind: match wait.kind {
+                LockKind::Mutex => Lock::Mutex as u32,
+                LockKind::Rwlock => Lock::Rwlock as u32,
+                LockKind::Spin => Lock::Spin as u32,
+            },
+            mode: match wait.mode {
+                LockMode::Exclusive => Mode::Exclusive as u32,
+                LockMode::Shared => Mode::Shared as u32,
+            },
+            holders: wait.holders,
+            holder: wait.holder.tid,
+            holder_function: functions::text(writer, wait.holder.call.function),
+            releaser: wait.releaser.tid,
+            holder_since: wait.holder.call.since,
+            releaser_function: functions::text(writer, wait.releaser.call.function),
+            function: functions::text(writer, wait.call.function),
+            releaser_since: wait.releaser.call.since,
+            since: wait.call.since,
+        };
+        writer.append(spool::Wait::KIND, site, &[record.bytes()]);
+    });
+}
+
+fn thread_ended(_: &'static Thread) {}
+
+/// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC` as they were when the file was made, ns.
+fn unix_offset() -> i64 {
+    process::header()
+        .map_or(0, |header| header.unix_ns.load(Relaxed).wrapping_sub(header.monotonic_ns.load(Relaxed)))
+}

@@ -1,0 +1,223 @@
+//! NVTX: the ranges and thread names that a program marks. The NVTX headers in the program load the
+//! library named in `NVTX_INJECTION64_PATH` and let it fill in their table of functions
+//! (nvtxTypes.h: `NvtxExportTableCallbacks`, `NvtxCallbackIdCore`, `NvtxCallbackIdCore2`).
+
+use crate::texts;
+use crate::writer::{self, MOST_RANGES, Writer};
+use libc::{c_char, c_int, c_void};
+use spool::{Range, ThreadName};
+use std::ffi::CStr;
+
+/// `NVTX_ETID_CALLBACKS`
+const CALLBACKS: u32 = 1;
+/// `NVTX_CB_MODULE_CORE` and `_CORE2`
+const CORE: c_int = 1;
+const CORE2: c_int = 5;
+
+#[repr(C)]
+struct Callbacks {
+    size: usize,
+    table: Option<unsafe extern "C" fn(c_int, *mut *mut *mut *const c_void, *mut u32) -> c_int>,
+}
+
+/// `nvtxEventAttributes_t`, as far as it is read.
+#[repr(C)]
+struct Attributes {
+    version: u16,
+    size: u16,
+    category: u32,
+    color_type: i32,
+    color: u32,
+    payload_type: i32,
+    reserved: i32,
+    payload: u64,
+    message_type: i32,
+    message: *const c_char,
+}
+
+const ASCII: i32 = 1;
+const REGISTERED: i32 = 3;
+
+/// Fills in the program's table of NVTX functions; 1 when it could.
+///
+/// # Safety
+///
+/// Called by the NVTX headers with their own `getExportTable`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn InitializeInjectionNvtx2(
+    export: Option<unsafe extern "C" fn(u32) -> *const c_void>,
+) -> c_int {
+    let Some(export) = export else { return 0 };
+    // SAFETY: the NVTX headers' own function; the table it gives lives as long as the program.
+    let Some(callbacks) = (unsafe { export(CALLBACKS).cast::<Callbacks>().as_ref() }) else { return 0 };
+    let Some(table) = callbacks.table.filter(|_| callbacks.size >= size_of::<Callbacks>()) else { return 0 };
+    let core: [(usize, *const c_void); 7] = [
+        (4, range_start_ex as *const c_void),
+        (5, range_start as *const c_void),
+        (7, range_end as *const c_void),
+        (8, push_ex as *const c_void),
+        (9, push as *const c_void),
+        (11, pop as *const c_void),
+        (14, name_thread as *const c_void),
+    ];
+    let core2: [(usize, *const c_void); 6] = [
+        (2, domain_range_start as *const c_void),
+        (3, domain_range_end as *const c_void),
+        (4, domain_push as *const c_void),
+        (5, domain_pop as *const c_void),
+        (10, register_string as *const c_void),
+        (12, create_domain as *const c_void),
+    ];
+    // SAFETY: as above.
+    unsafe {
+        install(table, CORE, &core);
+        install(table, CORE2, &core2);
+    }
+    1
+}
+
+/// # Safety
+///
+/// `table` is NVTX's, and the functions have the types of their numbers.
+unsafe fn install(
+    table: unsafe extern "C" fn(c_int, *mut *mut *mut *const c_void, *mut u32) -> c_int,
+    module: c_int,
+    functions: &[(usize, *const c_void)],
+) {
+    let (mut slots, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: NVTX fills in an array of `size` places, each null or the address of a pointer.
+    unsafe {
+        if table(module, &mut slots, &mut size) == 0 || slots.is_null() {
+            return;
+        }
+        for (number, function) in functions {
+            if *number < size as usize {
+                let slot = *slots.add(*number);
+                if !slot.is_null() {
+                    *slot = *function;
+                }
+            }
+        }
+    }
+}
+
+fn text(writer: &mut Writer, text: *const c_char) -> u32 {
+    match text.is_null() {
+        true => 0,
+        // SAFETY: NVTX takes strings that end in a zero byte.
+        false => texts::intern(writer, unsafe { CStr::from_ptr(text) }.to_bytes()),
+    }
+}
+
+fn message(writer: &mut Writer, attributes: *const Attributes) -> u32 {
+    // SAFETY: NVTX takes a pointer to a whole struct or null.
+    match unsafe { attributes.as_ref() } {
+        Some(given) if given.message_type == ASCII => text(writer, given.message),
+        // Handles of registered strings are ids of texts: see `register_string`.
+        Some(given) if given.message_type == REGISTERED => given.message as usize as u32,
+        _ => 0,
+    }
+}
+
+fn open(writer: &mut Writer, name: u32) -> c_int {
+    let depth = writer.depth;
+    if let Some(range) = writer.ranges.get_mut(depth) {
+        *range = (name, interpose::now());
+    }
+    writer.depth += 1;
+    depth as c_int
+}
+
+fn close(writer: &mut Writer, domain: u64) -> c_int {
+    let Some(depth) = writer.depth.checked_sub(1) else { return -1 };
+    writer.depth = depth;
+    if depth < MOST_RANGES {
+        let (name, start) = writer.ranges[depth];
+        writer.append(Range::KIND, name, &[Range { start, end: interpose::now(), domain }.bytes()]);
+    }
+    depth as c_int
+}
+
+unsafe extern "C" fn push(name: *const c_char) -> c_int {
+    writer::here(|writer| {
+        let name = text(writer, name);
+        open(writer, name)
+    })
+    .unwrap_or(-1)
+}
+
+unsafe extern "C" fn push_ex(attributes: *const Attributes) -> c_int {
+    writer::here(|writer| {
+        let name = message(writer, attributes);
+        open(writer, name)
+    })
+    .unwrap_or(-1)
+}
+
+unsafe extern "C" fn pop() -> c_int {
+    writer::here(|writer| close(writer, 0)).unwrap_or(-1)
+}
+
+unsafe extern "C" fn domain_push(_: *mut c_void, attributes: *const Attributes) -> c_int {
+    // SAFETY: same contract.
+    unsafe { push_ex(attributes) }
+}
+
+unsafe extern "C" fn domain_pop(domain: *mut c_void) -> c_int {
+    writer::here(|writer| close(writer, domain as u64)).unwrap_or(-1)
+}
+
+/// Ranges that start on one thread and end on another are kept by their number: the upper half is
+/// the text, the lower the start in units of 1,024 ns, which wraps after an hour.
+fn started(name: u32) -> u64 {
+    u64::from(name) << 32 | (interpose::now() as u64 >> 10) & 0xffff_ffff
+}
+
+unsafe extern "C" fn range_start(name: *const c_char) -> u64 {
+    writer::here(|writer| started(text(writer, name))).unwrap_or(0)
+}
+
+unsafe extern "C" fn range_start_ex(attributes: *const Attributes) -> u64 {
+    writer::here(|writer| started(message(writer, attributes))).unwrap_or(0)
+}
+
+unsafe extern "C" fn range_end(id: u64) {
+    end(id, 0);
+}
+
+unsafe extern "C" fn domain_range_start(_: *mut c_void, attributes: *const Attributes) -> u64 {
+    // SAFETY: same contract.
+    unsafe { range_start_ex(attributes) }
+}
+
+unsafe extern "C" fn domain_range_end(domain: *mut c_void, id: u64) {
+    end(id, domain as u64);
+}
+
+fn end(id: u64, domain: u64) {
+    let now = interpose::now();
+    let passed = ((now as u64 >> 10) as u32).wrapping_sub(id as u32);
+    let start = now - (i64::from(passed) << 10);
+    if id != 0 {
+        writer::here(|writer| {
+            writer.append(Range::KIND, (id >> 32) as u32, &[Range { start, end: now, domain }.bytes()]);
+        });
+    }
+}
+
+unsafe extern "C" fn name_thread(tid: u32, name: *const c_char) {
+    writer::here(|writer| {
+        let name = text(writer, name);
+        writer.append(ThreadName::KIND, name, &[ThreadName { tid: tid.into() }.bytes()]);
+    });
+}
+
+/// A handle of a string: the id of its text.
+unsafe extern "C" fn register_string(_: *mut c_void, string: *const c_char) -> *mut c_void {
+    writer::here(|writer| text(writer, string)).unwrap_or(0) as usize as *mut c_void
+}
+
+/// A handle of a domain: the id of its name's text.
+unsafe extern "C" fn create_domain(name: *const c_char) -> *mut c_void {
+    writer::here(|writer| text(writer, name)).unwrap_or(0) as usize as *mut c_void
+}

@@ -1,0 +1,289 @@
+//! The functions that this library puts in front of the C library's and CUPTI's by being
+//! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
+
+use crate::cupti;
+use libc::{c_char, c_int, c_void};
+use std::arch::naked_asm;
+use std::ffi::CStr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+/// The C library's `dlsym` and `dlopen`.
+static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Calls of `dlopen` so far: libraries loaded since want their locks watched too.
+static OPENED: AtomicU32 = AtomicU32::new(0);
+
+/// How many times the program called `dlopen`.
+pub fn opened() -> u32 {
+    OPENED.load(Acquire)
+}
+
+/// The C library's function of that name: by version, for looking it up must not need `dlsym`.
+fn of_libc(name: &CStr) -> *mut c_void {
+    let versions = [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"];
+    let find = |version: &&CStr| {
+        // SAFETY: both strings end in a zero byte.
+        unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) }
+    };
+    versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
+}
+
+/// Finds the real functions; before anything else runs.
+pub fn prepare() {
+    DLSYM.store(of_libc(c"dlsym"), Release);
+    DLOPEN.store(of_libc(c"dlopen"), Release);
+}
+
+/// The C library's `dlsym`.
+///
+/// # Safety
+///
+/// As `dlsym`; `RTLD_NEXT` means behind this library.
+pub unsafe fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+    let real = real_dlsym_address();
+    if real.is_null() {
+        return real;
+    }
+    // SAFETY: the C library's function.
+    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real)(handle, name.as_ptr()) }
+}
+
+extern "C" fn real_dlsym_address() -> *mut c_void {
+    if DLSYM.load(Acquire).is_null() {
+        prepare();
+    }
+    DLSYM.load(Acquire)
+}
+
+extern "C" fn real_dlopen_address() -> *mut c_void {
+    OPENED.fetch_add(1, Release);
+    if DLOPEN.load(Acquire).is_null() {
+        prepare();
+    }
+    DLOPEN.load(Acquire)
+}
+
+/// Whether a symbol's name is one that the driver or CUPTI may have.
+unsafe extern "C" fn is_ours(name: *const c_char) -> bool {
+    // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
+    // the first is not it.
+    unsafe { !name.is_null() && *name == b'c' as c_char && *name.add(1) == b'u' as c_char }
+}
+
+/// `dlsym`: for the driver's functions, what records them; for everything else a jump into the C
+/// library, which looks at who called when the handle is `RTLD_NEXT`.
+///
+/// # Safety
+///
+/// As `dlsym`.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        "mov rdi, rsi",
+        "call {is_ours}",
+        "test al, al",
+        "jnz 2f",
+        "call {real}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jz 3f",
+        "jmp rax",
+        "2:",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "jmp {ours}",
+        "3:",
+        "ret",
+        is_ours = sym is_ours,
+        real = sym real_dlsym_address,
+        ours = sym of_cuda,
+    )
+}
+
+/// As on x86-64.
+///
+/// # Safety
+///
+/// As `dlsym`.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    naked_asm!(
+        "stp x0, x1, [sp, #-32]!",
+        "str x30, [sp, #16]",
+        "mov x0, x1",
+        "bl {is_ours}",
+        "and w9, w0, #0xff",
+        "cbnz w9, 2f",
+        "bl {real}",
+        "mov x9, x0",
+        "ldr x30, [sp, #16]",
+        "ldp x0, x1, [sp], #32",
+        "cbz x9, 3f",
+        "br x9",
+        "2:",
+        "ldr x30, [sp, #16]",
+        "ldp x0, x1, [sp], #32",
+        "b {ours}",
+        "3:",
+        "mov x0, #0",
+        "ret",
+        is_ours = sym is_ours,
+        real = sym real_dlsym_address,
+        ours = sym of_cuda,
+    )
+}
+
+/// `dlopen`: counted, then a jump into the C library, which looks at who called for its search
+/// path.
+///
+/// # Safety
+///
+/// As `dlopen`.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        "call {real}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jz 2f",
+        "jmp rax",
+        "2:",
+        "ret",
+        real = sym real_dlopen_address,
+    )
+}
+
+/// As on x86-64.
+///
+/// # Safety
+///
+/// As `dlopen`.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
+    naked_asm!(
+        "stp x0, x1, [sp, #-32]!",
+        "str x30, [sp, #16]",
+        "bl {real}",
+        "mov x9, x0",
+        "ldr x30, [sp, #16]",
+        "ldp x0, x1, [sp], #32",
+        "cbz x9, 2f",
+        "br x9",
+        "2:",
+        "mov x0, #0",
+        "ret",
+        real = sym real_dlopen_address,
+    )
+}
+
+/// `dlsym` of a name that starts with `cu`: wraps the driver's functions and notes when the program
+/// starts to use CUPTI.
+unsafe extern "C" fn of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    // SAFETY: `is_ours` saw that the name is a string.
+    let name = unsafe { CStr::from_ptr(name) };
+    // SAFETY: the caller's own arguments. With RTLD_NEXT the search starts behind this library
+    // rather than behind the caller's: another preloaded library that wraps the driver is skipped
+    // only if it stands between the two.
+    let found = unsafe { real_dlsym(handle, name) };
+    if found.is_null() {
+        return found;
+    }
+    match name.to_bytes() {
+        b"cuptiActivityRegisterCallbacks" => {
+            cupti_client(found, cuptiActivityRegisterCallbacks as *mut c_void)
+        }
+        b"cuptiSubscribe" => cupti_client(found, cuptiSubscribe as *mut c_void),
+        b"cuptiSubscribe_v2" => cupti_client(found, cuptiSubscribe_v2 as *mut c_void),
+        bytes if bytes.starts_with(b"cupti") => found,
+        _ => {
+            crate::driver_seen();
+            interpose::wrap(name, found)
+        }
+    }
+}
+
+/// What a program gets for a function by which it becomes CUPTI's client: this library's, unless
+/// CUPTI itself was asked by this library's own name.
+fn cupti_client(found: *mut c_void, ours: *mut c_void) -> *mut c_void {
+    if found == ours { found } else { ours }
+}
+
+/// The next library's function of that name, which must be CUPTI's.
+fn next(name: &CStr, known: &AtomicPtr<c_void>) -> *mut c_void {
+    let mut found = known.load(Relaxed);
+    if found.is_null() {
+        // SAFETY: plain look-ups.
+        found = unsafe { real_dlsym(libc::RTLD_NEXT, name) };
+        let names = [c"libcupti.so.13", c"libcupti.so.12", c"libcupti.so"];
+        for library in names {
+            if found.is_null() {
+                // SAFETY: finds the library only if it is loaded.
+                unsafe {
+                    let library = libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+                    if !library.is_null() {
+                        found = real_dlsym(library, name);
+                    }
+                }
+            }
+        }
+        known.store(found, Relaxed);
+    }
+    found
+}
+
+/// `CUPTI_ERROR_NOT_INITIALIZED`
+const NOT_INITIALIZED: c_int = 15;
+
+/// Declares functions by which a program becomes CUPTI's client: holdup makes way, then the real
+/// function is called with the same arguments.
+macro_rules! cupti_clients {
+    ($($name:ident / $text:literal ($($argument:ident: $type:ty),*);)*) => {$(
+        /// CUPTI's function: holdup makes way first.
+        ///
+        /// # Safety
+        ///
+        /// As CUPTI's.
+        #[allow(non_snake_case)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            static REAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+            let real = next($text, &REAL);
+            if real.is_null() {
+                return NOT_INITIALIZED;
+            }
+            crate::yield_cupti(cupti::make_way());
+            // SAFETY: CUPTI's function of that name, with the caller's own arguments.
+            unsafe {
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(real)($($argument),*)
+            }
+        }
+    )*};
+}
+
+cupti_clients! {
+    cuptiActivityRegisterCallbacks / c"cuptiActivityRegisterCallbacks" (request: *mut c_void, complete: *mut c_void);
+    cuptiSubscribe / c"cuptiSubscribe" (subscriber: *mut c_void, callback: *mut c_void, data: *mut c_void);
+    cuptiSubscribe_v2 / c"cuptiSubscribe_v2" (subscriber: *mut c_void, callback: *mut c_void, data: *mut c_void, parameters: *mut c_void);
+}

@@ -1,0 +1,169 @@
+//! This process's spool file: made when recording starts, handed out in chunks.
+
+use crate::env;
+use libc::c_char;
+use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Level, MAGIC};
+use std::cell::UnsafeCell;
+use std::io::Write;
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
+
+/// The mapped file header; null before recording starts.
+static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(null_mut());
+/// Bytes that all processes of the program have taken, mapped from the spool's `budget` file.
+static TAKEN: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
+/// Most bytes that they may take.
+static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+/// No more chunks: the disk is full or the limit reached.
+static FULL: AtomicBool = AtomicBool::new(false);
+
+/// A path as the C library wants it.
+struct Path(UnsafeCell<[u8; 1024]>);
+// SAFETY: written only by `open`, which runs once a process before HEADER is published; read only
+// after HEADER was seen.
+unsafe impl Sync for Path {}
+static PATH: Path = Path(UnsafeCell::new([0; 1024]));
+
+/// Makes the file; false when there is no directory for it or it cannot be made.
+pub fn open() -> bool {
+    let Some(directory) = env::text(spool::VAR_DIRECTORY) else { return false };
+    LIMIT.store(env::number(spool::VAR_MAX_SIZE).unwrap_or(u64::MAX), Relaxed);
+    map_budget(directory);
+    // SAFETY: the caller runs once a process, before anyone reads the path.
+    let path = unsafe { &mut *PATH.0.get() };
+    for image in 0..10_000u32 {
+        let name = std::process::id();
+        if !write_path(path, format_args!("/{name}-{image}{}", spool::SUFFIX), directory) {
+            return false;
+        }
+        let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
+        // SAFETY: `path` ends in a zero byte.
+        let file = unsafe { libc::open(path.as_ptr().cast(), flags, 0o600) };
+        if file >= 0 {
+            let header = map(file, 0, ALIGN).cast::<FileHeader>();
+            if header.is_null() {
+                return false;
+            }
+            // SAFETY: the mapping is large enough, zeroed and never unmapped.
+            fill(unsafe { &*header });
+            HEADER.store(header, Release);
+            return true;
+        }
+        // SAFETY: errno is the thread's own.
+        if unsafe { *libc::__errno_location() } != libc::EEXIST {
+            return false;
+        }
+    }
+    false
+}
+
+fn fill(header: &FileHeader) {
+    header.pid.store(std::process::id(), Relaxed);
+    header.parent.store(std::os::unix::process::parent_id(), Relaxed);
+    header.monotonic_ns.store(interpose::now(), Relaxed);
+    header.unix_ns.store(clock(libc::CLOCK_REALTIME), Relaxed);
+    header.next.store(ALIGN, Relaxed);
+    header.magic.store(MAGIC, Release);
+}
+
+fn clock(which: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes the struct it is given.
+    unsafe { libc::clock_gettime(which, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// `directory` and `rest` with a zero behind; false when they do not fit.
+fn write_path(path: &mut [u8; 1024], rest: std::fmt::Arguments<'_>, directory: &[u8]) -> bool {
+    let mut room = &mut path[..];
+    room.write_all(directory).is_ok() && room.write_fmt(rest).is_ok() && room.write_all(&[0]).is_ok()
+}
+
+fn map_budget(directory: &[u8]) {
+    let mut path = [0; 1024];
+    if !write_path(&mut path, format_args!("/budget"), directory) {
+        return;
+    }
+    let flags = libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC;
+    // SAFETY: `path` ends in a zero byte.
+    let file = unsafe { libc::open(path.as_ptr().cast(), flags, 0o600) };
+    if file >= 0 {
+        TAKEN.store(map(file, 0, 4096).cast(), Release);
+    }
+}
+
+/// Reserves and maps a part of a file, and closes it; null when there is no room. The disk blocks
+/// are taken first: writing to a mapped hole of a full disk would end the program.
+fn map(file: i32, offset: u64, size: u64) -> *mut u8 {
+    // SAFETY: plain system calls on a descriptor that this function owns; the result is checked.
+    unsafe {
+        let reserved = libc::posix_fallocate(file, offset as i64, size as i64) == 0;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let address = match reserved {
+            true => libc::mmap(null_mut(), size as usize, access, libc::MAP_SHARED, file, offset as i64),
+            false => libc::MAP_FAILED,
+        };
+        libc::close(file);
+        if address == libc::MAP_FAILED { null_mut() } else { address.cast() }
+    }
+}
+
+/// The file's header, once there is one.
+pub fn header() -> Option<&'static FileHeader> {
+    // SAFETY: published mappings are never unmapped.
+    unsafe { HEADER.load(Acquire).as_ref() }
+}
+
+/// Takes a chunk for a thread; null when there is no room for one.
+pub fn chunk(size: u64, tid: u32) -> *mut ChunkHeader {
+    let Some(header) = header() else { return null_mut() };
+    if FULL.load(Relaxed) || !take(size) {
+        return null_mut();
+    }
+    // SAFETY: HEADER was seen, so the path is complete; it ends in a zero byte.
+    let file = unsafe { libc::open(PATH.0.get().cast::<c_char>(), libc::O_RDWR | libc::O_CLOEXEC) };
+    let offset = header.next.fetch_add(size, Relaxed);
+    let chunk = if file < 0 { null_mut() } else { map(file, offset, size).cast::<ChunkHeader>() };
+    // SAFETY: a mapping of `size` bytes, zeroed, that only the caller's thread writes to.
+    let Some(fresh) = (unsafe { chunk.as_ref() }) else {
+        FULL.store(true, Relaxed);
+        return null_mut();
+    };
+    fresh.size.store(size, Relaxed);
+    fresh.tid.store(tid, Relaxed);
+    fresh.magic.store(CHUNK_MAGIC, Release);
+    chunk
+}
+
+/// Counts `size` bytes against the limit.
+fn take(size: u64) -> bool {
+    // SAFETY: published mappings are never unmapped.
+    let Some(taken) = (unsafe { TAKEN.load(Acquire).as_ref() }) else { return true };
+    let fits = taken.fetch_add(size, Relaxed).saturating_add(size) <= LIMIT.load(Relaxed);
+    if !fits {
+        taken.fetch_sub(size, Relaxed);
+        FULL.store(true, Relaxed);
+    }
+    fits
+}
+
+/// Says what is recorded from now on.
+pub fn set_level(level: Level) {
+    if let Some(header) = header() {
+        header.level.store(level as u32, Relaxed);
+    }
+}
+
+/// Says that everything was written out.
+pub fn finish() {
+    if let Some(header) = header() {
+        header.finished.store(1, Release);
+    }
+}
+
+/// In a fork's child: the file is the parent's.
+pub fn forget() {
+    HEADER.store(null_mut(), Release);
+    FULL.store(false, Relaxed);
+}

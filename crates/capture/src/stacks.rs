@@ -1,0 +1,121 @@
+//! Where slow calls come from: native return addresses and Python frames, to be resolved later.
+
+use crate::texts;
+use crate::writer::Writer;
+use libc::{c_int, c_void};
+use pystack::Interpreter;
+use spool::{Module, PythonFrame, Stack};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Deepest native stack kept: the innermost frames.
+const MOST_NATIVE: usize = 128;
+
+/// Deepest Python stack kept.
+const MOST_PYTHON: usize = 64;
+
+/// Libraries that were loaded when modules were last written.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+
+static PYTHON: OnceLock<Option<Interpreter>> = OnceLock::new();
+
+/// Writes the stack of the calling thread, which just left a driver call.
+pub fn record(writer: &mut Writer, start: i64, end: i64) {
+    modules(writer);
+    let mut native = Native { addresses: [0; MOST_NATIVE], count: 0 };
+    // SAFETY: the callback only writes into `native`, which outlives the walk.
+    unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
+    let mut python = [PythonFrame::default(); MOST_PYTHON];
+    let mut count = 0;
+    if let Some(interpreter) = PYTHON.get_or_init(Interpreter::find) {
+        interpreter.walk(MOST_PYTHON, &mut |frame| {
+            let (file, function) = (texts::intern(writer, frame.file), texts::intern(writer, frame.function));
+            if let Some(kept) = python.get_mut(count) {
+                *kept = PythonFrame { file, function, line: frame.line, zero: 0 };
+                count += 1;
+            }
+        });
+    }
+    let fixed = Stack { start, end, python: count as u64 };
+    let native = &native.addresses[..native.count];
+    // SAFETY: numbers without gaps, borrowed for the call.
+    let (native_bytes, python_bytes) = unsafe {
+        (
+            std::slice::from_raw_parts(native.as_ptr().cast::<u8>(), size_of_val(native)),
+            std::slice::from_raw_parts(python.as_ptr().cast::<u8>(), count * size_of::<PythonFrame>()),
+        )
+    };
+    writer.append(Stack::KIND, native.len() as u32, &[fixed.bytes(), native_bytes, python_bytes]);
+}
+
+struct Native {
+    addresses: [u64; MOST_NATIVE],
+    count: usize,
+}
+
+#[link(name = "gcc_s")]
+unsafe extern "C" {
+    fn _Unwind_Backtrace(step: extern "C" fn(*mut c_void, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+extern "C" fn keep(context: *mut c_void, data: *mut c_void) -> c_int {
+    const GO_ON: c_int = 0;
+    const STOP: c_int = 5;
+    // SAFETY: `record` passes its `Native`; the context is the unwinder's own.
+    let (native, address) = unsafe { (&mut *data.cast::<Native>(), _Unwind_GetIP(context)) };
+    match native.addresses.get_mut(native.count) {
+        Some(kept) => *kept = address as u64,
+        None => return STOP,
+    }
+    native.count += 1;
+    GO_ON
+}
+
+/// Writes which libraries lie where, if any was loaded since the last time.
+fn modules(writer: &mut Writer) {
+    let (loaded, _) = interpose::loaded();
+    if SEEN.swap(loaded, Relaxed) == loaded {
+        return;
+    }
+    // SAFETY: the callback gets the writer, which outlives the walk and is used by this thread.
+    unsafe { libc::dl_iterate_phdr(Some(module), (writer as *mut Writer).cast()) };
+}
+
+unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the loader's own description, valid during the walk; `modules` passes its writer.
+    let (info, writer) = unsafe { (&*info, &mut *data.cast::<Writer>()) };
+    // SAFETY: so many program headers are there.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    let loads = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+    let start = loads().map(|header| header.p_vaddr).min().unwrap_or(0);
+    let end = loads().map(|header| header.p_vaddr.wrapping_add(header.p_memsz)).max().unwrap_or(0);
+    let mut executable = [0; 4096];
+    // SAFETY: names end in a zero byte; the program itself has an empty one.
+    let mut path = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_bytes();
+    if path.is_empty() {
+        path = program(&mut executable);
+    }
+    let record = Module {
+        base: info.dlpi_addr,
+        start: info.dlpi_addr.wrapping_add(start),
+        end: info.dlpi_addr.wrapping_add(end),
+        seen: interpose::now(),
+    };
+    let name = texts::intern(writer, path);
+    writer.append(Module::KIND, name, &[record.bytes()]);
+    0
+}
+
+/// The program's path.
+pub fn program(room: &mut [u8; 4096]) -> &[u8] {
+    // SAFETY: writes at most `room.len()` bytes and says how many.
+    let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), room.as_mut_ptr().cast(), room.len()) };
+    room.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default()
+}
+
+/// In a fork's child: its file holds no module yet.
+pub fn forget() {
+    SEEN.store(0, Relaxed);
+}

@@ -1,0 +1,183 @@
+//! A thread's own end of the spool: appends records to its chunk, and takes another when it is
+//! full. No lock, no allocation; a system call only for a new chunk.
+
+use crate::process;
+use interpose::Thread;
+use spool::{ALIGN, CHUNK_HEADER, ChunkHeader, Head};
+use std::cell::UnsafeCell;
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// Most threads that write at once.
+const MOST: usize = 4096;
+
+/// Largest chunk, bytes. A thread's first is [`ALIGN`], each further one four times the last.
+const LARGEST: u64 = 4 << 20;
+
+/// Deepest nesting of a thread's marked ranges.
+pub const MOST_RANGES: usize = 64;
+
+/// Where a thread writes.
+pub struct Writer {
+    chunk: *mut ChunkHeader,
+    /// Bytes of records in the chunk.
+    used: usize,
+    /// Bytes of records that fit.
+    room: usize,
+    /// Size of the last chunk, 0 before the first.
+    last: u64,
+    tid: u32,
+    /// In use: a signal handler that gets here must not write into the middle of a record.
+    busy: bool,
+    /// The ranges the thread is in: text and start.
+    pub ranges: [(u32, i64); MOST_RANGES],
+    /// How many; may exceed what is kept.
+    pub depth: usize,
+}
+
+struct Slot(UnsafeCell<Writer>);
+// SAFETY: a slot belongs to one thread, whose `Thread::user` points to it.
+unsafe impl Sync for Slot {}
+
+const fn empty() -> Writer {
+    Writer {
+        chunk: null_mut(),
+        used: 0,
+        room: 0,
+        last: 0,
+        tid: 0,
+        busy: false,
+        ranges: [(0, 0); MOST_RANGES],
+        depth: 0,
+    }
+}
+
+static WRITERS: [Slot; MOST] = [const { Slot(UnsafeCell::new(empty())) }; MOST];
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs `write` with the thread's writer, unless recording has not begun, there is no writer left,
+/// or it is in use further up this thread's stack.
+pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+    process::header()?;
+    let mut writer = thread.user().cast::<Writer>();
+    if writer.is_null() {
+        writer = claim()?;
+        thread.set_user(writer.cast());
+    }
+    // SAFETY: only this thread uses the slot, and `busy` keeps it from using it twice.
+    let writer = unsafe { &mut *writer };
+    if writer.busy {
+        return None;
+    }
+    writer.busy = true;
+    if writer.tid != thread.tid() {
+        // The slot's last thread ended: its chunk says whose records it holds.
+        *writer = Writer { tid: thread.tid(), busy: true, ..empty() };
+    }
+    let result = write(writer);
+    writer.busy = false;
+    Some(result)
+}
+
+/// As [`with`], for the thread that calls.
+pub fn here<R>(write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+    with(Thread::current()?, write)
+}
+
+fn claim() -> Option<*mut Writer> {
+    let slot = WRITERS.get(TAKEN.fetch_add(1, Relaxed));
+    if slot.is_none() {
+        process::header()?.untracked_threads.fetch_add(1, Relaxed);
+    }
+    slot.map(|slot| slot.0.get())
+}
+
+/// In a fork's child: no thread has a chunk.
+pub fn forget() {
+    for slot in &WRITERS[..TAKEN.swap(0, Relaxed).min(MOST)] {
+        // SAFETY: the child has one thread, and it is here.
+        unsafe { *slot.0.get() = empty() };
+    }
+}
+
+impl Writer {
+    /// Appends a record of several parts, filled up to whole words; without room it is counted.
+    pub fn append(&mut self, kind: u16, tag: u32, parts: &[&[u8]]) {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let words = 1 + length.div_ceil(8);
+        let Ok(count) = u16::try_from(words) else { return };
+        let size = words * 8;
+        if self.used + size > self.room && !self.make_room(size) {
+            self.drop_one();
+            return;
+        }
+        // SAFETY: `size` bytes from `used` on lie in the chunk, which only this thread writes.
+        unsafe {
+            let mut at = self.chunk.cast::<u8>().add(CHUNK_HEADER + self.used);
+            at.cast::<Head>().write(Head { kind, words: count, tag });
+            at = at.add(size_of::<Head>());
+            for part in parts {
+                at.copy_from_nonoverlapping(part.as_ptr(), part.len());
+                at = at.add(part.len());
+            }
+        }
+        self.used += size;
+        // SAFETY: the chunk is mapped as long as the process lives.
+        unsafe { (*self.chunk).used.store(self.used as u64, Release) };
+    }
+
+    /// Takes a chunk that holds at least `size` bytes of records.
+    fn make_room(&mut self, size: usize) -> bool {
+        let least = (size + CHUNK_HEADER) as u64;
+        let wanted = (self.last * 4).clamp(ALIGN, LARGEST).max(least.next_multiple_of(ALIGN));
+        // SAFETY: errno is the thread's own.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: as above; the program must not see what making a chunk does to it.
+        let before = unsafe { *errno };
+        let chunk = process::chunk(wanted, self.tid);
+        // SAFETY: as above.
+        unsafe { *errno = before };
+        if chunk.is_null() {
+            return false;
+        }
+        self.leave(0, 0);
+        (self.chunk, self.used, self.room) = (chunk, 0, wanted as usize - CHUNK_HEADER);
+        self.last = wanted;
+        true
+    }
+
+    fn drop_one(&mut self) {
+        // SAFETY: a chunk is mapped as long as the process lives.
+        let counter = match unsafe { self.chunk.as_ref() } {
+            Some(chunk) => Some(&chunk.dropped),
+            None => process::header().map(|header| &header.dropped),
+        };
+        if let Some(counter) = counter {
+            counter.store(counter.load(Relaxed) + 1, Relaxed);
+        }
+    }
+
+    /// Notes that the thread is inside `function` (a text's id) since `since`.
+    #[inline]
+    pub fn enter(&mut self, function: u32, since: i64) {
+        if self.chunk.is_null() && !self.make_room(0) {
+            return;
+        }
+        // SAFETY: a chunk is mapped as long as the process lives.
+        let chunk = unsafe { &*self.chunk };
+        chunk.calls.store(chunk.calls.load(Relaxed) + 1, Relaxed);
+        chunk.since.store(since, Relaxed);
+        chunk.function.store(function, Relaxed);
+    }
+
+    /// Notes that the thread is inside `function` again, or in none.
+    #[inline]
+    pub fn leave(&mut self, function: u32, since: i64) {
+        // SAFETY: a chunk is mapped as long as the process lives.
+        if let Some(chunk) = unsafe { self.chunk.as_ref() } {
+            chunk.since.store(since, Relaxed);
+            chunk.function.store(function, Relaxed);
+        }
+    }
+}

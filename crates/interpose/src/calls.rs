@@ -1,0 +1,224 @@
+//! Functions that stand before the driver's entry points.
+//!
+//! The driver's functions take integers and pointers only, so one kind of function can stand
+//! before all of them: it passes on as many words as the longest takes. Words that a shorter
+//! function does not take are whatever lies in the registers and on the caller's stack.
+
+use crate::thread::{CallRef, Thread};
+use crate::{Called, elf, hooks, names, now, patch};
+use libc::{c_char, c_int, c_void};
+use std::ffi::CStr;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize};
+
+/// Words passed on: `cuLaunchKernel` takes 11, the longest of others 13.
+pub const ARGUMENTS: usize = 14;
+
+/// Most functions that can be wrapped.
+const MOST: usize = 768;
+
+type Function = unsafe extern "C" fn(
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+) -> c_int;
+
+struct Wrapped {
+    /// The driver's function.
+    real: AtomicPtr<c_void>,
+    /// The number of its name.
+    function: AtomicU32,
+}
+
+static WRAPPED: [Wrapped; MOST] =
+    [const { Wrapped { real: AtomicPtr::new(std::ptr::null_mut()), function: AtomicU32::new(0) } }; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static RECORDING: AtomicBool = AtomicBool::new(false);
+
+/// Whether wrapped calls are told of.
+pub fn set_recording(on: bool) {
+    RECORDING.store(on, Release);
+}
+
+/// What to hand out for a function of the driver: one that tells of its calls if they are worth it,
+/// else the function itself. One of `cuGetProcAddress` wraps what it gives.
+pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
+    let bytes = name.to_bytes();
+    if real.is_null() {
+        return real;
+    }
+    if bytes.starts_with(b"cuGetProcAddress") {
+        return look_up(real);
+    }
+    if !names::is_interesting(bytes) {
+        return real;
+    }
+    let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];
+    let at = known.iter().position(|wrapped| wrapped.real.load(Acquire) == real).or_else(|| add(name, real));
+    at.and_then(|at| THUNKS.get(at)).map_or(real, |thunk| *thunk as *mut c_void)
+}
+
+fn add(name: &CStr, real: *mut c_void) -> Option<usize> {
+    let number = (hooks()?.name)(name);
+    let at = COUNT.fetch_add(1, AcqRel);
+    let wrapped = WRAPPED.get(at)?;
+    wrapped.function.store(number, Relaxed);
+    wrapped.real.store(real, Release);
+    // A thunk is handed out as it is: no one wraps it again by mistake.
+    Some(at)
+}
+
+/// A function with a number of its own.
+///
+/// # Safety
+///
+/// As the driver's function that it stands for.
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C" fn thunk<const AT: usize>(
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+    g: usize,
+    h: usize,
+    i: usize,
+    j: usize,
+    k: usize,
+    l: usize,
+    m: usize,
+    n: usize,
+) -> c_int {
+    // SAFETY: the caller's own words.
+    unsafe { run(&WRAPPED[AT], [a, b, c, d, e, f, g, h, i, j, k, l, m, n]) }
+}
+
+/// # Safety
+///
+/// `args` are what the caller of `wrapped` gave.
+unsafe fn run(wrapped: &Wrapped, args: [usize; ARGUMENTS]) -> c_int {
+    let real = wrapped.real.load(Acquire);
+    let call = || {
+        // SAFETY: a function of the driver with integer and pointer arguments, of which it takes
+        // the first ones; a thunk is handed out only after `real` was stored.
+        let real = unsafe { std::mem::transmute::<*mut c_void, Function>(real) };
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = args;
+        // SAFETY: as above.
+        unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) }
+    };
+    if !RECORDING.load(Relaxed) {
+        return call();
+    }
+    let (Some(thread), Some(hooks)) = (Thread::current(), hooks()) else { return call() };
+    let function = wrapped.function.load(Relaxed);
+    let outer = thread.call();
+    let start = now();
+    thread.set_call(CallRef { function, since: start });
+    (hooks.calling)(thread, function, start);
+    let result = call();
+    let end = now();
+    thread.set_call(outer);
+    (hooks.called)(thread, &Called { function, start, end, result, args });
+    result
+}
+
+macro_rules! thunks {
+    ($($row:literal)*) => {
+        [$(
+            thunk::<{ $row * 16 }>, thunk::<{ $row * 16 + 1 }>, thunk::<{ $row * 16 + 2 }>,
+            thunk::<{ $row * 16 + 3 }>, thunk::<{ $row * 16 + 4 }>, thunk::<{ $row * 16 + 5 }>,
+            thunk::<{ $row * 16 + 6 }>, thunk::<{ $row * 16 + 7 }>, thunk::<{ $row * 16 + 8 }>,
+            thunk::<{ $row * 16 + 9 }>, thunk::<{ $row * 16 + 10 }>, thunk::<{ $row * 16 + 11 }>,
+            thunk::<{ $row * 16 + 12 }>, thunk::<{ $row * 16 + 13 }>, thunk::<{ $row * 16 + 14 }>,
+            thunk::<{ $row * 16 + 15 }>,
+        )*]
+    };
+}
+
+static THUNKS: [Function; MOST] = thunks!(
+    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23
+    24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
+);
+
+/// `cuGetProcAddress` and its second version, which has one argument more.
+type LookUp = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_void) -> c_int;
+
+static LOOK_UPS: [AtomicPtr<c_void>; 4] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 4];
+static LOOK_UP_HOOKS: [LookUp; 4] =
+    [look_up_hook::<0>, look_up_hook::<1>, look_up_hook::<2>, look_up_hook::<3>];
+
+/// What to hand out for a version of `cuGetProcAddress`.
+fn look_up(real: *mut c_void) -> *mut c_void {
+    if LOOK_UP_HOOKS.iter().any(|hook| *hook as *mut c_void == real) {
+        return real;
+    }
+    for (known, hook) in LOOK_UPS.iter().zip(LOOK_UP_HOOKS) {
+        let before = known.compare_exchange(std::ptr::null_mut(), real, AcqRel, Acquire);
+        if before.is_ok() || before == Err(real) {
+            return hook as *mut c_void;
+        }
+    }
+    real
+}
+
+/// # Safety
+///
+/// As `cuGetProcAddress`; a caller of the version with four arguments gives no fifth, and the
+/// driver's function does not look at it.
+unsafe extern "C" fn look_up_hook<const AT: usize>(
+    symbol: *const c_char,
+    function: *mut *mut c_void,
+    version: c_int,
+    flags: u64,
+    status: *mut c_void,
+) -> c_int {
+    let real = LOOK_UPS[AT].load(Acquire);
+    // SAFETY: the hook is handed out only after the driver's function was stored.
+    let result =
+        unsafe { std::mem::transmute::<*mut c_void, LookUp>(real)(symbol, function, version, flags, status) };
+    if result == 0 && !symbol.is_null() && !function.is_null() {
+        // SAFETY: the driver took the name as a string and wrote the function's address there.
+        unsafe { *function = wrap(CStr::from_ptr(symbol), *function) };
+    }
+    result
+}
+
+/// Puts the wrapped functions into the slots of libraries and programs that are linked with the
+/// driver instead of looking its functions up. `resolve` gives the driver's own function of a
+/// name, null for none: a slot may still hold what looks it up. Returns how many slots were changed.
+pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) -> usize {
+    let own = look_up as *const c_void as usize;
+    let mut changed = 0;
+    elf::each_object(&mut |object| {
+        let path = object.path();
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if object.contains(own) || name.starts_with(b"libcuda.so") {
+            return ControlFlow::Continue(());
+        }
+        object.each_slot(&mut |slot| {
+            let bytes = slot.name.to_bytes();
+            if bytes.starts_with(b"cu")
+                && (names::is_interesting(bytes) || bytes.starts_with(b"cuGetProcAddress"))
+            {
+                let real = resolve(slot.name);
+                let function = wrap(slot.name, real);
+                changed += usize::from(function != real && patch::put(&slot, function));
+            }
+        });
+        ControlFlow::Continue(())
+    });
+    changed
+}

@@ -1,0 +1,189 @@
+//! The objects loaded into this process, and the slots through which they call into others.
+
+use libc::{c_int, c_void, dl_phdr_info};
+use std::ffi::CStr;
+use std::ops::ControlFlow;
+
+/// Relocations that put a function's address into a slot.
+#[cfg(target_arch = "x86_64")]
+const SLOTS: [u32; 3] = [7, 6, 1]; // R_X86_64_JUMP_SLOT, GLOB_DAT, 64
+#[cfg(target_arch = "aarch64")]
+const SLOTS: [u32; 3] = [1026, 1025, 257]; // R_AARCH64_JUMP_SLOT, GLOB_DAT, ABS64
+
+/// A relocation with addend (`Elf64_Rela`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Rela {
+    offset: u64,
+    info: u64,
+    addend: i64,
+}
+
+/// A symbol (`Elf64_Sym`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: u64,
+    size: u64,
+}
+
+/// An entry of the dynamic section (`Elf64_Dyn`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Dynamic {
+    tag: i64,
+    value: u64,
+}
+
+/// A loaded object.
+pub struct Object<'a> {
+    info: &'a dl_phdr_info,
+}
+
+/// A place in an object that holds the address of another object's function.
+pub struct Slot<'a> {
+    /// The function's name.
+    pub name: &'a CStr,
+    /// The place.
+    pub place: *mut *mut c_void,
+    /// Whether the place must be made writable first, and read-only again afterwards.
+    pub read_only: bool,
+}
+
+/// Calls `visit` with each loaded object until it breaks.
+pub fn each_object(visit: &mut dyn FnMut(Object<'_>) -> ControlFlow<()>) {
+    let mut visit = visit;
+    // SAFETY: `step` gets a pointer to `visit`, which outlives the walk.
+    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut visit).cast()) };
+}
+
+unsafe extern "C" fn step(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    type Visit<'a> = &'a mut dyn FnMut(Object<'_>) -> ControlFlow<()>;
+    // SAFETY: the loader's description is valid during the call; `each_object` passes its `visit`.
+    let (info, visit) = unsafe { (&*info, &mut *data.cast::<Visit<'_>>()) };
+    visit(Object { info }).is_break().into()
+}
+
+/// How many objects were loaded and unloaded since the process began.
+pub fn counts() -> (u64, u64) {
+    let mut counts = (0, 0);
+    each_object(&mut |object| {
+        counts = (object.info.dlpi_adds, object.info.dlpi_subs);
+        ControlFlow::Break(())
+    });
+    counts
+}
+
+impl<'a> Object<'a> {
+    /// Where it is loaded.
+    pub fn base(&self) -> u64 {
+        self.info.dlpi_addr
+    }
+
+    /// Its path; empty for the program.
+    pub fn path(&self) -> &'a [u8] {
+        if self.info.dlpi_name.is_null() {
+            return b"";
+        }
+        // SAFETY: the loader's name ends in a zero byte.
+        unsafe { CStr::from_ptr(self.info.dlpi_name) }.to_bytes()
+    }
+
+    fn headers(&self) -> &'a [libc::Elf64_Phdr] {
+        // SAFETY: the loader says how many program headers lie there.
+        unsafe { std::slice::from_raw_parts(self.info.dlpi_phdr, self.info.dlpi_phnum.into()) }
+    }
+
+    /// Whether it contains an address.
+    pub fn contains(&self, address: usize) -> bool {
+        let within = |header: &libc::Elf64_Phdr| {
+            let start = self.base().wrapping_add(header.p_vaddr);
+            (start..start.wrapping_add(header.p_memsz)).contains(&(address as u64))
+        };
+        self.headers().iter().any(|header| header.p_type == libc::PT_LOAD && within(header))
+    }
+
+    /// An address as the dynamic section gives it: glibc relocates most, but not all of them.
+    fn address(&self, value: u64) -> u64 {
+        if value < self.base() { self.base().wrapping_add(value) } else { value }
+    }
+
+    /// Calls `visit` with each slot for a function of another object.
+    pub fn each_slot(&self, visit: &mut dyn FnMut(Slot<'a>)) {
+        let Some(dynamic) = self.headers().iter().find(|header| header.p_type == libc::PT_DYNAMIC) else {
+            return;
+        };
+        let find = |tag: i64| {
+            let first = self.base().wrapping_add(dynamic.p_vaddr) as *const Dynamic;
+            let count = dynamic.p_memsz as usize / size_of::<Dynamic>();
+            // SAFETY: the dynamic section lies in a loaded segment and has this size.
+            let entries = unsafe { std::slice::from_raw_parts(first, count) };
+            let entry = entries.iter().take_while(|entry| entry.tag != 0).find(|entry| entry.tag == tag);
+            entry.map(|entry| entry.value)
+        };
+        const STRTAB: i64 = 5;
+        const SYMTAB: i64 = 6;
+        const RELA: i64 = 7;
+        const RELASZ: i64 = 8;
+        const STRSZ: i64 = 10;
+        const PLTRELSZ: i64 = 2;
+        const PLTREL: i64 = 20;
+        const JMPREL: i64 = 23;
+        let (Some(strings), Some(symbols), Some(string_bytes)) = (find(STRTAB), find(SYMTAB), find(STRSZ))
+        else {
+            return;
+        };
+        let jump_slots = (find(PLTREL) == Some(RELA as u64)).then(|| (find(JMPREL), find(PLTRELSZ)));
+        for (start, bytes) in [jump_slots.unwrap_or_default(), (find(RELA), find(RELASZ))] {
+            let (Some(start), Some(bytes)) = (start, bytes) else { continue };
+            let start = self.address(start);
+            if !self.contains(start as usize) {
+                continue;
+            }
+            for at in 0..bytes as usize / size_of::<Rela>() {
+                // SAFETY: the relocation tables lie in loaded segments and have this size.
+                let entry = unsafe { (start as *const Rela).add(at).read_unaligned() };
+                let name = self.name(&entry, self.address(strings), self.address(symbols), string_bytes);
+                if let Some(name) = name {
+                    let place = self.base().wrapping_add(entry.offset);
+                    let read_only = self.is_read_only(place);
+                    visit(Slot { name, place: place as *mut *mut c_void, read_only });
+                }
+            }
+        }
+    }
+
+    /// The name of the imported function that a relocation is for.
+    fn name(&self, entry: &Rela, strings: u64, symbols: u64, string_bytes: u64) -> Option<&'a CStr> {
+        let (kind, number) = (entry.info as u32, (entry.info >> 32) as usize);
+        let place = self.base().wrapping_add(entry.offset) as usize;
+        if !SLOTS.contains(&kind) || number == 0 || entry.addend != 0 || !self.contains(place) {
+            return None;
+        }
+        // SAFETY: relocations number symbols of the object's own table.
+        let symbol = unsafe { (symbols as *const Symbol).add(number).read_unaligned() };
+        const FUNCTION: u8 = 2;
+        const UNTYPED: u8 = 0;
+        let imported = symbol.section == 0 && matches!(symbol.info & 0xf, FUNCTION | UNTYPED);
+        if !imported || u64::from(symbol.name) >= string_bytes {
+            return None;
+        }
+        // SAFETY: the name lies within the string table, whose strings end in zero bytes.
+        Some(unsafe { CStr::from_ptr((strings + u64::from(symbol.name)) as *const libc::c_char) })
+    }
+
+    /// Whether the loader made the place read-only after it filled it in.
+    fn is_read_only(&self, place: u64) -> bool {
+        let within = |header: &libc::Elf64_Phdr| {
+            let start = self.base().wrapping_add(header.p_vaddr);
+            (start..start.wrapping_add(header.p_memsz)).contains(&place)
+        };
+        let of = |kind: u32| self.headers().iter().find(|header| header.p_type == kind && within(header));
+        of(libc::PT_GNU_RELRO).is_some()
+            || of(libc::PT_LOAD).is_none_or(|load| load.p_flags & libc::PF_W == 0)
+    }
+}

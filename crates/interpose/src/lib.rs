@@ -1,0 +1,146 @@
+//! Watches a process from inside: which thread waits for which lock, who holds it, and what the
+//! driver's entry points are called with.
+//!
+//! Locks are watched by changing the slots through which a library calls the C library's lock
+//! functions ([`watch`]); entry points by handing out a function that records and calls on
+//! ([`wrap`]). Both tell the [`Hooks`], on the thread concerned.
+//!
+//! Everything that runs where calls pass neither allocates nor locks nor panics.
+
+mod calls;
+mod contended;
+mod elf;
+mod locks;
+mod names;
+mod patch;
+mod sites;
+mod thread;
+
+pub use calls::{set_recording, wrap, wrap_imports};
+pub use locks::watch;
+pub use patch::restore;
+pub use thread::{CallRef, Party, Thread};
+
+use std::ffi::CStr;
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub type Ns = i64;
+
+/// The time.
+#[inline]
+pub fn now() -> Ns {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes the struct it is given.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// What is told of what happens, as it happens. A hook runs in the middle of the program's own
+/// call: it must not panic, and may take locks only through functions that are not watched.
+#[derive(Clone, Copy)]
+pub struct Hooks {
+    /// A thread got, or gave up on, a lock that it had found taken.
+    pub waited: fn(&'static Thread, &Wait),
+    /// A wrapped call begins: the function's number and the time.
+    pub calling: fn(&'static Thread, u32, Ns),
+    /// A wrapped call is over.
+    pub called: fn(&'static Thread, &Called),
+    /// Numbers functions by name, from 1.
+    pub name: fn(&CStr) -> u32,
+    /// A thread ends; its [`Thread`] serves another from now on.
+    pub thread_ended: fn(&'static Thread),
+}
+
+/// A wait for a lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// When the lock was found taken.
+    pub start: Ns,
+    /// When it was got or given up.
+    pub end: Ns,
+    /// Its address.
+    pub lock: usize,
+    /// What it is.
+    pub kind: LockKind,
+    /// How it was wanted.
+    pub mode: LockMode,
+    /// The library that waited, as [`watch`] was told.
+    pub site: u32,
+    /// The call the waiter was in.
+    pub call: CallRef,
+    /// How many threads held it at the start, as far as they are known.
+    pub holders: u32,
+    /// One of them, one that holds it alone if there is one; thread id 0 for unknown.
+    pub holder: Party,
+    /// Who let go of it last before the waiter got it; thread id 0 for unknown.
+    pub releaser: Party,
+}
+
+/// Kinds of locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockKind {
+    /// `pthread_mutex_t`
+    Mutex,
+    /// `pthread_rwlock_t`
+    Rwlock,
+    /// `pthread_spinlock_t`
+    Spin,
+}
+
+/// How a lock is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockMode {
+    /// Alone.
+    Exclusive,
+    /// Beside other readers.
+    Shared,
+}
+
+/// A wrapped call that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Called {
+    /// The function's number.
+    pub function: u32,
+    /// Entry.
+    pub start: Ns,
+    /// Return.
+    pub end: Ns,
+    /// What it returned.
+    pub result: i32,
+    /// Its arguments; those beyond what the function takes mean nothing.
+    pub args: [usize; calls::ARGUMENTS],
+}
+
+static HOOKS: OnceLock<Hooks> = OnceLock::new();
+
+/// Says who is told; once a process. False when that was said before.
+pub fn install(hooks: Hooks) -> bool {
+    thread::prepare();
+    HOOKS.set(hooks).is_ok()
+}
+
+#[inline]
+fn hooks() -> Option<&'static Hooks> {
+    HOOKS.get()
+}
+
+/// In a fork's child, before anything else: its only thread starts afresh.
+pub fn forked() {
+    thread::forget_all();
+    contended::forget_all();
+}
+
+/// How many libraries were loaded and unloaded since the process began.
+pub fn loaded() -> (u64, u64) {
+    elf::counts()
+}
+
+/// Calls `visit` with the path of each loaded library.
+pub fn each_library(visit: &mut dyn FnMut(&[u8])) {
+    elf::each_object(&mut |object| {
+        visit(object.path());
+        ControlFlow::Continue(())
+    });
+}

@@ -1,0 +1,292 @@
+//! The lock functions that watched libraries call instead of the C library's.
+//!
+//! Each tries first: a lock that is free costs a note in the thread's own memory. A lock that is
+//! taken is waited for as before, between two looks at the clock. Whatever the C library answers
+//! is answered.
+
+use crate::contended;
+use crate::thread::{self, Party, Thread};
+use crate::{LockKind, LockMode, Wait, hooks, now};
+use libc::{
+    EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t,
+    timespec,
+};
+
+pub use crate::sites::watch;
+
+/// `pthread_spinlock_t`
+pub type Spin = c_int;
+
+/// Functions of the C library that the `libc` crate does not declare.
+mod real {
+    use super::*;
+
+    unsafe extern "C" {
+        pub fn pthread_spin_lock(lock: *mut Spin) -> c_int;
+        pub fn pthread_spin_trylock(lock: *mut Spin) -> c_int;
+        pub fn pthread_spin_unlock(lock: *mut Spin) -> c_int;
+        pub fn pthread_mutex_clocklock(
+            mutex: *mut pthread_mutex_t,
+            clock: clockid_t,
+            until: *const timespec,
+        ) -> c_int;
+        pub fn pthread_rwlock_clockrdlock(
+            lock: *mut pthread_rwlock_t,
+            clock: clockid_t,
+            until: *const timespec,
+        ) -> c_int;
+        pub fn pthread_rwlock_clockwrlock(
+            lock: *mut pthread_rwlock_t,
+            clock: clockid_t,
+            until: *const timespec,
+        ) -> c_int;
+        pub fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
+        pub fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
+        pub fn pthread_cond_clockwait(
+            condition: *mut pthread_cond_t,
+            mutex: *mut pthread_mutex_t,
+            clock: clockid_t,
+            until: *const timespec,
+        ) -> c_int;
+    }
+}
+
+/// Whether a result means that the caller has the lock.
+fn got(result: c_int) -> bool {
+    matches!(result, 0 | EOWNERDEAD)
+}
+
+/// Takes a lock by `attempt`, and if it is taken by `wait`.
+#[inline]
+fn take(
+    site: usize,
+    lock: usize,
+    (kind, mode): (LockKind, LockMode),
+    attempt: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    let Some(thread) = Thread::current() else { return wait() };
+    let result = match attempt() {
+        EBUSY => waited(thread, site, lock, (kind, mode), wait),
+        result if got(result) => result,
+        // An error of the attempt may be another's of the wait: EDEADLK, EAGAIN, EINVAL.
+        _ => wait(),
+    };
+    if got(result) {
+        thread.hold(lock, mode);
+    }
+    result
+}
+
+/// Waits for a lock that was found taken, and tells of it.
+#[cold]
+#[inline(never)]
+fn waited(
+    thread: &'static Thread,
+    site: usize,
+    lock: usize,
+    (kind, mode): (LockKind, LockMode),
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    let start = now();
+    let place = contended::find_or_add(lock);
+    if let Some(place) = place {
+        place.enter();
+    }
+    let (mut holder, mut holders) = thread::holders(lock, thread);
+    if holders == 0 {
+        holder = unseen_holder(lock, kind);
+        holders = u32::from(holder.tid != 0);
+    }
+    let result = wait();
+    let releaser = place.map_or(Party::default(), |place| place.leave());
+    // Any other error came at once: nothing was waited for.
+    if let (Some(hooks), true) = (hooks(), got(result) || result == ETIMEDOUT) {
+        let (end, call) = (now(), thread.call());
+        let wait = Wait { start, end, lock, kind, mode, site: site as u32, call, holders, holder, releaser };
+        (hooks.waited)(thread, &wait);
+    }
+    result
+}
+
+/// The holder of a lock that nobody was seen taking: it was taken before the library was watched,
+/// or by a library that is not. The C library keeps the thread's id in the lock itself.
+fn unseen_holder(lock: usize, kind: LockKind) -> Party {
+    // `pthread_mutex_t.__data.__owner` and `pthread_rwlock_t.__data.__cur_writer` of glibc.
+    let offset = match kind {
+        LockKind::Mutex => 8,
+        LockKind::Rwlock => 24,
+        LockKind::Spin => return Party::default(),
+    };
+    // SAFETY: within the lock, which the caller of the lock function keeps alive; aligned, since
+    // locks are aligned to eight bytes.
+    let owner = unsafe { std::sync::atomic::AtomicU32::from_ptr((lock + offset) as *mut u32) };
+    match owner.load(std::sync::atomic::Ordering::Relaxed) {
+        0 => Party::default(),
+        tid => thread::party(tid),
+    }
+}
+
+/// Notes a lock that was got without waiting.
+#[inline]
+fn tried(result: c_int, lock: usize, mode: LockMode) -> c_int {
+    if got(result)
+        && let Some(thread) = Thread::current()
+    {
+        thread.hold(lock, mode);
+    }
+    result
+}
+
+/// Lets go of a lock by `release`.
+#[inline]
+fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
+    if let Some(thread) = Thread::current() {
+        let mode = thread.release(lock);
+        if let Some(place) = contended::find(lock) {
+            place.release(|| thread.party());
+        }
+        let result = release();
+        if let (false, Some(mode)) = (result == 0, mode) {
+            // It could not be let go of: it is held still.
+            thread.hold(lock, mode);
+        }
+        return result;
+    }
+    release()
+}
+
+/// Waits for a condition by `wait`: the mutex is let go of meanwhile. Getting it back is part of
+/// the C library's wait, so a wait for that is not told of.
+#[inline]
+fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = Thread::current() else { return wait() };
+    let mode = thread.release(mutex);
+    if let Some(place) = contended::find(mutex) {
+        place.release(|| thread.party());
+    }
+    let result = wait();
+    if let Some(mode) = mode {
+        thread.hold(mutex, mode);
+    }
+    result
+}
+
+const MUTEX: (LockKind, LockMode) = (LockKind::Mutex, LockMode::Exclusive);
+const READ: (LockKind, LockMode) = (LockKind::Rwlock, LockMode::Shared);
+const WRITE: (LockKind, LockMode) = (LockKind::Rwlock, LockMode::Exclusive);
+const SPIN: (LockKind, LockMode) = (LockKind::Spin, LockMode::Exclusive);
+
+/// Declares the replacements of functions: what they take and what they do. `SITE` numbers the
+/// library that calls.
+macro_rules! replacements {
+    ($($name:ident ($($argument:ident: $type:ty),*) = |$site:ident| $body:expr;)*) => {
+        /// The functions that one library gets.
+        pub struct Replacements {
+            $(pub $name: unsafe extern "C" fn($($type),*) -> c_int,)*
+        }
+
+        impl Replacements {
+            /// Those of the library with number `SITE`.
+            pub const fn of<const SITE: usize>() -> Replacements {
+                Replacements { $($name: $name::<SITE>,)* }
+            }
+
+            /// The replacement of a function by its name.
+            pub fn find(&self, name: &[u8]) -> Option<*mut libc::c_void> {
+                match name {
+                    $(name if name == stringify!($name).as_bytes() => Some(self.$name as *mut libc::c_void),)*
+                    _ => None,
+                }
+            }
+        }
+
+        $(
+            /// # Safety
+            ///
+            /// As the C library's function of that name.
+            unsafe extern "C" fn $name<const SITE: usize>($($argument: $type),*) -> c_int {
+                let $site = SITE;
+                // SAFETY: passes on what the caller gave, to the C library's functions for it.
+                unsafe { $body }
+            }
+        )*
+    };
+}
+
+replacements! {
+    pthread_mutex_lock(mutex: *mut pthread_mutex_t) = |site| take(
+        site, mutex as usize, MUTEX,
+        || libc::pthread_mutex_trylock(mutex),
+        || libc::pthread_mutex_lock(mutex),
+    );
+    pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, until: *const timespec) = |site| take(
+        site, mutex as usize, MUTEX,
+        || libc::pthread_mutex_trylock(mutex),
+        || libc::pthread_mutex_timedlock(mutex, until),
+    );
+    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |site| take(
+        site, mutex as usize, MUTEX,
+        || libc::pthread_mutex_trylock(mutex),
+        || real::pthread_mutex_clocklock(mutex, clock, until),
+    );
+    pthread_mutex_trylock(mutex: *mut pthread_mutex_t) = |_site|
+        tried(libc::pthread_mutex_trylock(mutex), mutex as usize, LockMode::Exclusive);
+    pthread_mutex_unlock(mutex: *mut pthread_mutex_t) = |_site|
+        give(mutex as usize, || libc::pthread_mutex_unlock(mutex));
+
+    pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) = |site| take(
+        site, lock as usize, READ,
+        || libc::pthread_rwlock_tryrdlock(lock),
+        || libc::pthread_rwlock_rdlock(lock),
+    );
+    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
+        site, lock as usize, READ,
+        || libc::pthread_rwlock_tryrdlock(lock),
+        || real::pthread_rwlock_timedrdlock(lock, until),
+    );
+    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
+        site, lock as usize, READ,
+        || libc::pthread_rwlock_tryrdlock(lock),
+        || real::pthread_rwlock_clockrdlock(lock, clock, until),
+    );
+    pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) = |_site|
+        tried(libc::pthread_rwlock_tryrdlock(lock), lock as usize, LockMode::Shared);
+    pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) = |site| take(
+        site, lock as usize, WRITE,
+        || libc::pthread_rwlock_trywrlock(lock),
+        || libc::pthread_rwlock_wrlock(lock),
+    );
+    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
+        site, lock as usize, WRITE,
+        || libc::pthread_rwlock_trywrlock(lock),
+        || real::pthread_rwlock_timedwrlock(lock, until),
+    );
+    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
+        site, lock as usize, WRITE,
+        || libc::pthread_rwlock_trywrlock(lock),
+        || real::pthread_rwlock_clockwrlock(lock, clock, until),
+    );
+    pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) = |_site|
+        tried(libc::pthread_rwlock_trywrlock(lock), lock as usize, LockMode::Exclusive);
+    pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) = |_site|
+        give(lock as usize, || libc::pthread_rwlock_unlock(lock));
+
+    pthread_spin_lock(lock: *mut Spin) = |site| take(
+        site, lock as usize, SPIN,
+        || real::pthread_spin_trylock(lock),
+        || real::pthread_spin_lock(lock),
+    );
+    pthread_spin_trylock(lock: *mut Spin) = |_site|
+        tried(real::pthread_spin_trylock(lock), lock as usize, LockMode::Exclusive);
+    pthread_spin_unlock(lock: *mut Spin) = |_site|
+        give(lock as usize, || real::pthread_spin_unlock(lock));
+
+    pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) = |_site|
+        wait_for_condition(mutex as usize, || libc::pthread_cond_wait(condition, mutex));
+    pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, until: *const timespec) = |_site|
+        wait_for_condition(mutex as usize, || libc::pthread_cond_timedwait(condition, mutex, until));
+    pthread_cond_clockwait(
+        condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec
+    ) = |_site| wait_for_condition(mutex as usize, || real::pthread_cond_clockwait(condition, mutex, clock, until));
+}

@@ -1,0 +1,71 @@
+//! Which libraries are watched, and giving them their replacements.
+
+use crate::elf::{self, Object};
+use crate::locks::Replacements;
+use crate::patch;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+
+/// Libraries with replacements of their own; further ones share the last.
+const SITES: usize = 32;
+
+macro_rules! sites {
+    ($($site:literal)*) => { [$(Replacements::of::<$site>(),)*] };
+}
+
+static REPLACEMENTS: [Replacements; SITES] =
+    sites!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+
+/// Most libraries that can be watched.
+const MOST: usize = 1024;
+
+/// Where the watched ones are loaded, plus one.
+static WATCHED: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Somebody is at it.
+static BUSY: AtomicBool = AtomicBool::new(false);
+
+/// Watches the locks that libraries take: those loaded now for whose path `matches` gives a number
+/// below 32, which later tells who waited. Those that are watched already are left as they are, so
+/// this can be called again when others were loaded. Returns how many slots were changed.
+pub fn watch(matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> usize {
+    if BUSY.swap(true, AcqRel) {
+        return 0;
+    }
+    let mut changed = 0;
+    elf::each_object(&mut |object| {
+        if is_new(&object)
+            && let Some(site) = matches(object.path())
+        {
+            remember(&object);
+            changed += replace(&object, site as usize);
+        }
+        ControlFlow::Continue(())
+    });
+    BUSY.store(false, Release);
+    changed
+}
+
+fn is_new(object: &Object<'_>) -> bool {
+    let watched = &WATCHED[..COUNT.load(Acquire).min(MOST)];
+    !watched.iter().any(|base| base.load(Relaxed) == object.base().wrapping_add(1))
+}
+
+fn remember(object: &Object<'_>) {
+    if let Some(place) = WATCHED.get(COUNT.load(Relaxed)) {
+        place.store(object.base().wrapping_add(1), Relaxed);
+        COUNT.fetch_add(1, Release);
+    }
+}
+
+fn replace(object: &Object<'_>, site: usize) -> usize {
+    let replacements = &REPLACEMENTS[site.min(SITES - 1)];
+    let mut changed = 0;
+    object.each_slot(&mut |slot| {
+        if let Some(function) = replacements.find(slot.name.to_bytes()) {
+            changed += usize::from(patch::put(&slot, function));
+        }
+    });
+    changed
+}

@@ -1,0 +1,234 @@
+//! The threads of the process, as far as they took a watched lock or made a wrapped call.
+
+use crate::{LockMode, Ns};
+use libc::c_void;
+use std::cell::Cell;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicUsize};
+
+/// Most threads that are known at once.
+const MOST: usize = 4096;
+
+/// Most locks of a thread that are known at once. The driver holds two or three.
+const MOST_HELD: usize = 8;
+
+/// A host thread. Only its own thread writes to it; others read it while they wait for a lock that
+/// it holds.
+#[repr(align(128))]
+pub struct Thread {
+    /// The kernel's id of it; 0 for a place that is free.
+    tid: AtomicU32,
+    function: AtomicU32,
+    since: AtomicI64,
+    user: AtomicPtr<c_void>,
+    held: AtomicUsize,
+    locks: [AtomicUsize; MOST_HELD],
+    modes: [AtomicU32; MOST_HELD],
+}
+
+/// A call in progress.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CallRef {
+    /// The function's number; 0 for none.
+    pub function: u32,
+    /// When it began.
+    pub since: Ns,
+}
+
+/// A thread in a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Party {
+    /// The kernel's id of the thread; 0 for unknown.
+    pub tid: u32,
+    /// Its call.
+    pub call: CallRef,
+}
+
+static THREADS: [Thread; MOST] = [const {
+    Thread {
+        tid: AtomicU32::new(0),
+        function: AtomicU32::new(0),
+        since: AtomicI64::new(0),
+        user: AtomicPtr::new(null_mut()),
+        held: AtomicUsize::new(0),
+        locks: [const { AtomicUsize::new(0) }; MOST_HELD],
+        modes: [const { AtomicU32::new(0) }; MOST_HELD],
+    }
+}; MOST];
+
+/// Places used so far; those behind were never touched.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static CURRENT: Cell<*const Thread> = const { Cell::new(null()) };
+}
+
+/// The key whose destructor runs when a thread ends; plus one, 0 for none.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the key, early, while keys are few: a thread's first ones cost no memory.
+pub fn prepare() {
+    let mut key = 0;
+    // SAFETY: `ended` stays loaded as long as the process lives.
+    if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0 {
+        KEY.store(key + 1, Release);
+    }
+}
+
+unsafe extern "C" fn ended(thread: *mut c_void) {
+    // SAFETY: the key holds a place of THREADS or nothing.
+    let Some(thread) = (unsafe { thread.cast::<Thread>().as_ref() }) else { return };
+    if let Some(hooks) = crate::hooks() {
+        (hooks.thread_ended)(thread);
+    }
+    CURRENT.set(null());
+    thread.clear();
+}
+
+impl Thread {
+    /// The calling thread; `None` when too many are known.
+    #[inline]
+    pub fn current() -> Option<&'static Thread> {
+        // SAFETY: null or a place of THREADS.
+        match unsafe { CURRENT.get().as_ref() } {
+            None => claim(),
+            known => known,
+        }
+    }
+
+    /// The kernel's id of it.
+    pub fn tid(&self) -> u32 {
+        self.tid.load(Relaxed)
+    }
+
+    /// What [`Thread::set_user`] left.
+    #[inline]
+    pub fn user(&self) -> *mut c_void {
+        self.user.load(Relaxed)
+    }
+
+    /// Keeps something for this place, also for the threads that get it later.
+    pub fn set_user(&self, user: *mut c_void) {
+        self.user.store(user, Relaxed);
+    }
+
+    /// The wrapped call it is in.
+    #[inline]
+    pub fn call(&self) -> CallRef {
+        CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) }
+    }
+
+    #[inline]
+    pub(crate) fn set_call(&self, call: CallRef) {
+        self.since.store(call.since, Relaxed);
+        self.function.store(call.function, Relaxed);
+    }
+
+    /// The thread and its call.
+    pub(crate) fn party(&self) -> Party {
+        Party { tid: self.tid(), call: self.call() }
+    }
+
+    /// Notes that it took a lock. More than it can note are held unseen.
+    #[inline]
+    pub(crate) fn hold(&self, lock: usize, mode: LockMode) {
+        let held = self.held.load(Relaxed);
+        if let (Some(place), Some(how)) = (self.locks.get(held), self.modes.get(held)) {
+            how.store(mode as u32, Relaxed);
+            place.store(lock, Relaxed);
+            self.held.store(held + 1, Relaxed);
+        }
+    }
+
+    /// Notes that it lets go of a lock; how it held it, `None` when it was not seen taking it.
+    #[inline]
+    pub(crate) fn release(&self, lock: usize) -> Option<LockMode> {
+        let held = self.held.load(Relaxed).min(MOST_HELD);
+        let at = self.locks[..held].iter().rposition(|place| place.load(Relaxed) == lock)?;
+        let mode = self.mode(at);
+        // Mostly the last one taken: nothing to move.
+        for later in at + 1..held {
+            self.modes[later - 1].store(self.modes[later].load(Relaxed), Relaxed);
+            self.locks[later - 1].store(self.locks[later].load(Relaxed), Relaxed);
+        }
+        self.held.store(held - 1, Relaxed);
+        Some(mode)
+    }
+
+    fn mode(&self, at: usize) -> LockMode {
+        let exclusive = self.modes[at].load(Relaxed) == LockMode::Exclusive as u32;
+        if exclusive { LockMode::Exclusive } else { LockMode::Shared }
+    }
+
+    /// How it holds a lock.
+    fn holds(&self, lock: usize) -> Option<LockMode> {
+        let held = self.held.load(Relaxed).min(MOST_HELD);
+        let at = self.locks[..held].iter().rposition(|place| place.load(Relaxed) == lock)?;
+        Some(self.mode(at))
+    }
+
+    fn clear(&self) {
+        self.held.store(0, Relaxed);
+        self.set_call(CallRef::default());
+        self.tid.store(0, Release);
+    }
+}
+
+/// A place for the calling thread: a new one, else one whose thread ended.
+#[cold]
+fn claim() -> Option<&'static Thread> {
+    // SAFETY: asks for a number.
+    let tid = unsafe { libc::gettid() } as u32;
+    let new = THREADS.get(USED.fetch_add(1, Relaxed));
+    let thread = match new {
+        Some(new) => {
+            new.tid.store(tid, Release);
+            new
+        }
+        None => {
+            USED.store(MOST, Relaxed);
+            let free = |thread: &&Thread| thread.tid.compare_exchange(0, tid, Acquire, Relaxed).is_ok();
+            THREADS.iter().find(free)?
+        }
+    };
+    CURRENT.set(thread);
+    if let Some(key) = KEY.load(Acquire).checked_sub(1) {
+        // SAFETY: a key that was made; the value is only compared and passed to `ended`.
+        unsafe { libc::pthread_setspecific(key, (&raw const *thread).cast()) };
+    }
+    Some(thread)
+}
+
+/// Who holds a lock: one of them, one that holds it alone if there is one, and how many.
+pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
+    let (mut holder, mut count) = (Party::default(), 0);
+    for thread in &THREADS[..USED.load(Relaxed).min(MOST)] {
+        if thread.tid() == 0 || std::ptr::eq(thread, but) {
+            continue;
+        }
+        if let Some(mode) = thread.holds(lock) {
+            count += 1;
+            if count == 1 || mode == LockMode::Exclusive {
+                holder = thread.party();
+            }
+        }
+    }
+    (holder, count)
+}
+
+/// What the thread with that id does, if it is known.
+pub fn party(tid: u32) -> Party {
+    let known = &THREADS[..USED.load(Relaxed).min(MOST)];
+    let thread = known.iter().find(|thread| thread.tid() == tid);
+    thread.map_or(Party { tid, call: CallRef::default() }, Thread::party)
+}
+
+/// In a fork's child: no thread is known.
+pub fn forget_all() {
+    for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
+        thread.clear();
+        thread.user.store(null_mut(), Relaxed);
+    }
+    CURRENT.set(null());
+}
