@@ -6,7 +6,7 @@
 //! length = lib.pystack_dump(buffer, len(buffer), 100)
 //! ```
 
-use pystack::Interpreter;
+use pystack::{Frame, Interpreter};
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -16,31 +16,35 @@ fn interpreter() -> Option<&'static Interpreter> {
 }
 
 /// One record a frame: file, function, first line, line, each ended by a zero byte.
+fn append(records: &mut Vec<u8>, frame: Frame<'_>) {
+    for part in [frame.file, frame.function] {
+        records.extend_from_slice(part);
+        records.push(0);
+    }
+    records.extend_from_slice(format!("{}\0{}\0", frame.first_line, frame.line).as_bytes());
+}
+
 fn dump(room: &mut [u8], most: usize) -> i32 {
     let Some(python) = interpreter() else { return -2 };
-    let mut length = 0;
-    let mut put = |bytes: &[u8]| {
-        if let Some(to) = room.get_mut(length..length + bytes.len()) {
-            to.copy_from_slice(bytes);
-        }
-        length += bytes.len();
-    };
-    let whole = python.walk(most, &mut |frame| {
-        for part in
-            [frame.file, frame.function, number(frame.first_line).as_ref(), number(frame.line).as_ref()]
-        {
-            put(part);
-            put(b"\0");
-        }
-    });
-    if whole { i32::try_from(length).unwrap_or(-3) } else { -1 }
+    let (mut walked, mut resolved) = (Vec::new(), Vec::new());
+    let mut whole = python.walk(most, &mut |frame| append(&mut walked, frame));
+    let mut right = true;
+    whole &= python
+        .places(most, &mut |place| right &= python.resolve(place, &mut |frame| append(&mut resolved, frame)));
+    if !whole || !right {
+        return -1;
+    }
+    if walked != resolved {
+        return -5;
+    }
+    if let Some(room) = room.get_mut(..walked.len()) {
+        room.copy_from_slice(&walked);
+    }
+    i32::try_from(walked.len()).unwrap_or(-3)
 }
 
-fn number(value: u32) -> String {
-    value.to_string()
-}
-
-/// Writes the stack and returns its length; -1: the walk was cut, -2: no interpreter.
+/// Writes the stack and returns its length; -1: the walk was cut, -2: no interpreter, -5: the ways to walk
+/// disagree.
 ///
 /// # Safety
 /// `buffer` must have room for `length` bytes.
@@ -68,15 +72,20 @@ pub extern "C" fn pystack_version() -> i32 {
     interpreter().map_or(0, |python| i32::from(python.version().0) * 100 + i32::from(python.version().1))
 }
 
-/// Nanoseconds of one walk, the least of `times`.
+/// Nanoseconds of one walk, the least of `times`: of [`Interpreter::walk`], or else of [`Interpreter::places`].
 #[unsafe(no_mangle)]
-pub extern "C" fn pystack_time(times: i32, most: i32) -> i64 {
+pub extern "C" fn pystack_time(times: i32, most: i32, walk: bool) -> i64 {
     let Some(python) = interpreter() else { return -2 };
+    let most = most.max(0) as usize;
     let once = |_| {
         let start = Instant::now();
-        let mut lines = 0u64;
-        python.walk(most.max(0) as usize, &mut |frame| lines += u64::from(frame.line));
-        std::hint::black_box(lines);
+        let mut sum = 0;
+        if walk {
+            python.walk(most, &mut |frame| sum += frame.code);
+        } else {
+            python.places(most, &mut |place| sum += place.code);
+        }
+        std::hint::black_box(sum);
         start.elapsed().as_nanos() as i64
     };
     (0..times).map(once).min().unwrap_or(-1)
@@ -87,6 +96,6 @@ pub extern "C" fn pystack_time(times: i32, most: i32) -> i64 {
 pub extern "C" fn pystack_spin(milliseconds: i32) {
     let start = Instant::now();
     while start.elapsed().as_millis() < milliseconds.max(0) as u128 {
-        pystack_time(1, 100);
+        pystack_time(1, 100, true);
     }
 }

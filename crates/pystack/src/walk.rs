@@ -1,77 +1,35 @@
-//! The walk from a thread state along its frames. Nothing that is read is trusted: not pointers, not sizes.
+//! The walk from a thread state along its frames. Nothing that is read is trusted.
 
-use crate::Frame;
-use crate::layout::{
-    CODE_ROOM, FRAME_ROOM, Innermost, Layout, Lines, OWNED_BY_C, OWNED_BY_GENERATOR, Position, THREAD_ROOM,
-    object,
-};
-use crate::line;
+use crate::layout::{FRAME_ROOM, Innermost, Layout, OWNED_BY_C, OWNED_BY_GENERATOR, Position, THREAD_ROOM};
 use crate::memory::{Memory, int_at, word_at};
-use crate::text::{CHUNK, Shape, Text};
+use crate::{Place, Wrong};
 
-/// Longest file name and function name that are reported, in bytes of UTF-8.
-pub(crate) const MOST_FILE: usize = 4096;
-pub(crate) const MOST_FUNCTION: usize = 1024;
-
-/// How much of a line table is read at once.
-const TABLE_CHUNK: usize = 512;
-
-/// The addresses of the types that objects must be of.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Types {
-    pub(crate) code: usize,
-    pub(crate) string: usize,
-    pub(crate) bytes: usize,
-}
-
-/// Something in memory is not what it should be.
-pub(crate) struct Wrong;
-
-/// What a frame says.
-struct Raw {
-    previous: usize,
-    code: usize,
-    owner: u8,
-    /// Distance from the start of the code object's bytecode, in bytes.
-    position: Where,
-}
-
-#[derive(Clone, Copy)]
-enum Where {
-    Offset(i64),
-    Address(usize),
-}
-
-/// A code object that was read, kept for further frames of the same one.
-struct Code {
-    address: usize,
-    file: Text<MOST_FILE>,
-    function: Text<MOST_FUNCTION>,
-    first_line: i32,
-    first_traceable: i32,
-    /// Bytes of bytecode.
-    length: i64,
-    table: usize,
-    table_length: usize,
-    /// The table's first bytes.
-    chunk: [u8; TABLE_CHUNK],
-}
+/// The least size of a page.
+const PAGE: usize = 4096;
 
 /// Reads frames of one interpreter.
 #[derive(Clone, Copy)]
 pub(crate) struct Walker<'a> {
     pub(crate) layout: &'a Layout,
-    pub(crate) types: Types,
     pub(crate) memory: Memory,
 }
 
 impl Walker<'_> {
     /// The innermost frame of a thread state, 0 for none. It must say that it belongs to the thread `id`: a wrong
-    /// layout does not, nor does a thread state that was freed.
-    pub(crate) fn innermost(&self, thread: usize, id: usize) -> Result<usize, Wrong> {
+    /// layout does not, nor does a thread state that was freed. `runtime` is the address of `_PyRuntime`: while it
+    /// says that the interpreter is finalizing, other threads' states are freed, and there is nothing to be had.
+    pub(crate) fn innermost(&self, runtime: usize, thread: usize, id: usize) -> Result<usize, Wrong> {
+        let mut finalizing = [0; size_of::<usize>()];
         let mut room = [0; THREAD_ROOM];
         let state = room.get_mut(..self.layout.thread_size()).ok_or(Wrong)?;
-        if !self.memory.read(thread, state) || word_at(state, self.layout.thread_id) != Some(id) {
+        let flag = runtime.wrapping_add(self.layout.finalizing);
+        if !self.memory.gather([(flag, &mut finalizing), (thread, state)]) {
+            return Err(Wrong);
+        }
+        if usize::from_ne_bytes(finalizing) != 0 {
+            return Ok(0);
+        }
+        if word_at(state, self.layout.thread_id) != Some(id) {
             return Err(Wrong);
         }
         let frame = word_at(state, self.layout.thread_frame).ok_or(Wrong)?;
@@ -81,227 +39,126 @@ impl Walker<'_> {
         }
     }
 
-    /// Calls `report` for the frames from `address` outward, at most `most`.
-    pub(crate) fn frames(
+    /// Calls `report` for the places from the frame at `address` outward, until it was true for `most` of them.
+    pub(crate) fn places(
         &self,
         mut address: usize,
         most: usize,
-        report: &mut dyn FnMut(Frame<'_>),
+        report: &mut dyn FnMut(Place) -> Result<bool, Wrong>,
     ) -> Result<(), Wrong> {
-        let mut code = Code::new();
+        let mut window = Window { bytes: [0; PAGE], start: 0, length: 0 };
         let mut reported = 0;
         // Frames that are not reported count too, so that no circle of them holds the thread up.
         for _ in 0..most.saturating_mul(2).saturating_add(16) {
             if address == 0 || reported == most {
                 return Ok(());
             }
-            let frame = self.frame(address)?;
-            address = frame.previous;
-            if frame.owner >= OWNED_BY_C {
-                continue;
+            let frame = window.get(self.memory, address, self.layout.frame_size).ok_or(Wrong)?;
+            address = word_at(frame, self.layout.frame_previous).ok_or(Wrong)?;
+            if let Some(place) = self.place(frame)? {
+                reported += usize::from(report(place)?);
             }
-            if code.address != frame.code {
-                code.address = 0;
-                self.code(frame.code, &mut code)?;
-                code.address = frame.code;
-            }
-            let offset = self.offset(&frame, &code)?;
-            // Such a frame is still being made, and the interpreter itself passes over it.
-            if frame.owner != OWNED_BY_GENERATOR && offset < i64::from(code.first_traceable) * 2 {
-                continue;
-            }
-            reported += 1;
-            report(Frame {
-                code: code.address,
-                file: code.file.as_bytes(),
-                function: code.function.as_bytes(),
-                first_line: u32::try_from(code.first_line).unwrap_or(0),
-                line: self.line(&code, offset),
-            });
         }
         Err(Wrong)
     }
 
-    fn frame(&self, address: usize) -> Result<Raw, Wrong> {
+    /// Where a frame is; `None` for one that stands for C code.
+    fn place(&self, frame: &[u8]) -> Result<Option<Place>, Wrong> {
         let layout = self.layout;
-        let mut room = [0; FRAME_ROOM];
-        let frame = room.get_mut(..layout.frame_size).ok_or(Wrong)?;
-        if !address.is_multiple_of(8) || !self.memory.read(address, frame) {
-            return Err(Wrong);
+        let owner = layout.frame_owner.map_or(Some(0), |at| frame.get(at).copied()).ok_or(Wrong)?;
+        if owner >= OWNED_BY_C {
+            return Ok(None);
         }
-        Ok(Raw {
-            previous: word_at(frame, layout.frame_previous).ok_or(Wrong)?,
-            code: word_at(frame, layout.frame_code).ok_or(Wrong)? & !layout.frame_code_tag,
-            owner: layout.frame_owner.map_or(Some(0), |at| frame.get(at).copied()).ok_or(Wrong)?,
-            position: match layout.frame_position {
-                Position::Index(at) => Where::Offset(i64::from(int_at(frame, at).ok_or(Wrong)?) * 2),
-                Position::Pointer(at) => Where::Address(word_at(frame, at).ok_or(Wrong)?),
-            },
-        })
-    }
-
-    /// Where in the bytecode a frame is; negative before the first instruction.
-    fn offset(&self, frame: &Raw, code: &Code) -> Result<i64, Wrong> {
-        match frame.position {
-            Where::Offset(offset) => Ok(offset),
-            Where::Address(address) => {
-                let start = code.address.wrapping_add(self.layout.code_start);
-                let offset = address.wrapping_sub(start).cast_signed() as i64;
-                (-2..code.length).contains(&offset).then_some(offset).ok_or(Wrong)
-            }
-        }
-    }
-
-    fn code(&self, address: usize, code: &mut Code) -> Result<(), Wrong> {
-        let layout = self.layout;
-        let mut room = [0; CODE_ROOM];
-        let raw = room.get_mut(..layout.code_start).ok_or(Wrong)?;
-        if !address.is_multiple_of(8) || !self.memory.read(address, raw) {
-            return Err(Wrong);
-        }
-        if word_at(raw, object::TYPE) != Some(self.types.code) {
-            return Err(Wrong);
-        }
-        let pointer = |at: usize| word_at(raw, at).ok_or(Wrong);
-        let int = |at: usize| int_at(raw, at).ok_or(Wrong);
-        code.first_line = int(layout.code_first_line)?;
-        code.first_traceable = layout.code_first_traceable.map_or(Ok(0), int)?;
-        code.length = match layout.frame_position {
-            // `ob_size` counts code units.
-            Position::Pointer(_) => {
-                i64::try_from(pointer(object::SIZE)?).map_err(|_| Wrong)?.saturating_mul(2)
-            }
-            Position::Index(_) => i64::MAX,
+        let code = word_at(frame, layout.frame_code).ok_or(Wrong)? & !layout.frame_code_tag;
+        let offset = match layout.frame_position {
+            Position::Index(at) => int_at(frame, at).and_then(|index| index.checked_mul(2)),
+            Position::Pointer(at) => word_at(frame, at).and_then(|at| {
+                let start = code.wrapping_add(layout.code_start);
+                i32::try_from(at.wrapping_sub(start).cast_signed()).ok()
+            }),
         };
-        self.parts(pointer(layout.code_file)?, pointer(layout.code_name)?, pointer(layout.code_lines)?, code)
-    }
-
-    /// The names and the beginning of the line table, with two system calls if the names are ASCII.
-    fn parts(&self, file: usize, name: usize, table: usize, code: &mut Code) -> Result<(), Wrong> {
-        let mut heads = [[0; object::HEAD]; 3];
-        let [of_file, of_name, of_table] = &mut heads;
-        // Bytes objects may be shorter than a string's head: read only what every one of them has.
-        let of_table = &mut of_table[..object::BYTES];
-        if !self.memory.gather([(file, of_file), (name, of_name), (table, of_table)]) {
-            return Err(Wrong);
-        }
-        let (file_shape, file_length) = self.string(of_file)?;
-        let (name_shape, name_length) = self.string(of_name)?;
-        if word_at(of_table, object::TYPE) != Some(self.types.bytes) {
-            return Err(Wrong);
-        }
-        code.table_length = word_at(of_table, object::SIZE).ok_or(Wrong)?;
-        code.table = table.wrapping_add(object::BYTES);
-        let ascii = |shape: Shape, length: usize| if shape.ascii { length } else { 0 };
-        let chunk = code.chunk.len().min(code.table_length);
-        let pieces = [
-            (file.wrapping_add(self.layout.ascii_size), code.file.room(ascii(file_shape, file_length))),
-            (name.wrapping_add(self.layout.ascii_size), code.function.room(ascii(name_shape, name_length))),
-            (code.table, &mut code.chunk[..chunk]),
-        ];
-        if !self.memory.gather(pieces)
-            || !code.file.as_bytes().is_ascii()
-            || !code.function.as_bytes().is_ascii()
-        {
-            return Err(Wrong);
-        }
-        if !file_shape.ascii {
-            self.characters(file, file_shape, file_length, &mut code.file)?;
-        }
-        if !name_shape.ascii {
-            self.characters(name, name_shape, name_length, &mut code.function)?;
-        }
-        Ok(())
-    }
-
-    /// A string object's shape and number of characters.
-    fn string(&self, head: &[u8]) -> Result<(Shape, usize), Wrong> {
-        if word_at(head, object::TYPE) != Some(self.types.string) {
-            return Err(Wrong);
-        }
-        let state = int_at(head, object::STATE).ok_or(Wrong)?.cast_unsigned();
-        Ok((Shape::of(state).ok_or(Wrong)?, word_at(head, object::SIZE).ok_or(Wrong)?))
-    }
-
-    /// The text of a string that is not ASCII.
-    fn characters<const N: usize>(
-        &self,
-        address: usize,
-        shape: Shape,
-        length: usize,
-        text: &mut Text<N>,
-    ) -> Result<(), Wrong> {
-        let mut chunk = [0; CHUNK];
-        let mut at = address.wrapping_add(self.layout.compact_size);
-        let mut left = length.saturating_mul(shape.width);
-        while left > 0 {
-            let raw = chunk.get_mut(..left.min(CHUNK)).ok_or(Wrong)?;
-            if !self.memory.read(at, raw) {
-                return Err(Wrong);
-            }
-            if !text.push(raw, shape.width) {
-                break;
-            }
-            at = at.wrapping_add(raw.len());
-            left -= raw.len();
-        }
-        Ok(())
-    }
-
-    /// The line of an offset, 0 if it has none.
-    fn line(&self, code: &Code, offset: i64) -> u32 {
-        // So the interpreter: a frame before its first instruction is at the first line.
-        let Ok(offset) = u32::try_from(offset) else { return u32::try_from(code.first_line).unwrap_or(0) };
-        let table = Table { walker: self, code, at: 0, chunk: code.chunk, chunk_start: 0 };
-        match self.layout.lines {
-            Lines::Pairs => line::of_pairs(table, code.first_line, offset),
-            Lines::Locations => line::of_locations(table, code.first_line, offset),
-        }
+        // One code unit before the code: a frame that has not begun.
+        let offset = offset.filter(|&offset| offset >= -2 && offset % 2 == 0).ok_or(Wrong)?;
+        Ok(Some(Place { code, offset, complete: owner == OWNED_BY_GENERATOR }))
     }
 }
 
-impl Code {
-    fn new() -> Code {
-        Code {
-            address: 0,
-            file: Text::new(),
-            function: Text::new(),
-            first_line: 0,
-            first_traceable: 0,
-            length: 0,
-            table: 0,
-            table_length: 0,
-            chunk: [0; TABLE_CHUNK],
-        }
-    }
+/// A piece of memory that was read at once because frames, since 3.11, mostly lie one behind the other.
+struct Window {
+    bytes: [u8; PAGE],
+    start: usize,
+    length: usize,
 }
 
-/// The bytes of a line table, read chunk by chunk; they end where memory cannot be read.
-struct Table<'a> {
-    walker: &'a Walker<'a>,
-    code: &'a Code,
-    at: usize,
-    chunk: [u8; TABLE_CHUNK],
-    chunk_start: usize,
-}
-
-impl Iterator for Table<'_> {
-    type Item = u8;
-
-    fn next(&mut self) -> Option<u8> {
-        if self.at >= self.code.table_length {
-            return None;
-        }
-        if self.at - self.chunk_start == TABLE_CHUNK {
-            let room = self.chunk.get_mut(..TABLE_CHUNK.min(self.code.table_length - self.at))?;
-            if !self.walker.memory.read(self.code.table.wrapping_add(self.at), room) {
-                self.at = usize::MAX;
+impl Window {
+    /// So many bytes at an address.
+    fn get(&mut self, memory: Memory, address: usize, size: usize) -> Option<&[u8]> {
+        const { assert!(FRAME_ROOM < PAGE) };
+        let end = address.checked_add(size)?;
+        if address < self.start || end > self.start + self.length {
+            if !address.is_multiple_of(8) || size > FRAME_ROOM {
                 return None;
             }
-            self.chunk_start = self.at;
+            // Outer frames lie before inner ones. What precedes the frame in its page can be read if it can.
+            self.start = (address & !(PAGE - 1)).max(end.saturating_sub(PAGE));
+            self.length = end - self.start;
+            let room = self.bytes.get_mut(..self.length)?;
+            if !memory.read(self.start, room) {
+                self.length = 0;
+                return None;
+            }
         }
-        let byte = *self.chunk.get(self.at - self.chunk_start)?;
-        self.at += 1;
-        Some(byte)
+        self.bytes.get(address - self.start..end - self.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{Code, Reader, Types};
+    use crate::layout::{V3_10, V3_11, V3_12};
+    use proptest::prelude::*;
+
+    /// Memory of made-up words, many of which point into it.
+    fn memory() -> impl Strategy<Value = Vec<(u8, u16, u64)>> {
+        proptest::collection::vec((0..4u8, 0..256u16, any::<u64>()), 256)
+    }
+
+    fn fill(words: &[(u8, u16, u64)]) -> Vec<usize> {
+        let mut memory = vec![0usize; words.len()];
+        let base = memory.as_ptr().addr();
+        for (word, &(kind, at, value)) in memory.iter_mut().zip(words) {
+            *word = match kind {
+                0 => value as usize,
+                1 => usize::from(at),
+                _ => base + 8 * usize::from(at),
+            };
+        }
+        memory
+    }
+
+    proptest! {
+        #[test]
+        fn no_memory_is_too_strange(words in memory(), types in proptest::array::uniform3(0..256usize), start in 0..256usize) {
+            let memory = fill(&words);
+            let at = |index: usize| memory[index];
+            let types = Types { code: at(types[0]), string: at(types[1]), bytes: at(types[2]) };
+            let base = memory.as_ptr().addr() + 8 * start;
+            for layout in [V3_10, V3_11, V3_12] {
+                let ours = Memory::ours();
+                let (walker, reader) = (Walker { layout: &layout, memory: ours }, Reader { layout: &layout, types, memory: ours });
+                let _ = walker.innermost(base, base, at(0));
+                let mut places = 0;
+                let _ = walker.places(base, 50, &mut |_| { places += 1; Ok(true) });
+                prop_assert!(places <= 50);
+                for (word, &(_, _, offset)) in memory.iter().zip(&words) {
+                    let mut code = Code::new();
+                    let place = Place { code: *word, offset: offset as i32, complete: true };
+                    if let Ok(Some(frame)) = reader.resolve(place, &mut code) {
+                        prop_assert!(std::str::from_utf8(frame.file).is_ok() && std::str::from_utf8(frame.function).is_ok());
+                    }
+                }
+            }
+        }
     }
 }
