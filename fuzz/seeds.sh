@@ -35,7 +35,7 @@ old = [
 (corpus / "kineto/array.json").write_text(json.dumps(old))
 
 TABLES = ["processes", "threads", "devices", "contexts", "streams", "calls", "ops", "syncs", "waits", "ranges",
-          "frames", "stacks"]
+          "frames", "stacks", "arguments"]
 with zipfile.ZipFile(corpus / "holdup_file/generated.holdup") as archive:
     for which, table in enumerate(TABLES):
         part = archive.read(f"{table}.parquet")

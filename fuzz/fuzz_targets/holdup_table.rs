@@ -18,6 +18,7 @@ const TABLES: [&str; 12] = [
     "ranges",
     "frames",
     "stacks",
+    "arguments",
 ];
 
 /// An archive of an empty `meta.json` and this table.

@@ -122,7 +122,7 @@ macro_rules! id_cell {
         }
     )+};
 }
-id_cell!(ProcessId ThreadId DeviceId ContextId StreamId CallId OpId SyncId WaitId RangeId FrameId StackId);
+id_cell!(ProcessId ThreadId DeviceId ContextId StreamId CallId OpId SyncId WaitId ArgumentId RangeId FrameId StackId);
 
 impl Cell for Sym {
     const MISSING: Self = Sym::EMPTY;

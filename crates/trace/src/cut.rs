@@ -43,7 +43,10 @@ impl Trace {
                 time && (self.ranges.thread[at].is_none() || selected.thread(self.ranges.thread[at]))
             })
             .collect();
+        let arguments: Vec<bool> =
+            self.arguments.call.iter().map(|call| call.is_some() && calls[call.index()]).collect();
         self.calls.retain(&calls);
+        self.arguments.retain(&arguments);
         self.ops.retain(&ops);
         self.syncs.retain(&syncs);
         self.waits.retain(&waits);
@@ -56,9 +59,11 @@ impl Trace {
     }
 
     fn renumber(&mut self, calls: &[Option<usize>], ranges: &[Option<usize>]) {
-        let in_calls =
-            [&mut self.ops.call, &mut self.syncs.call, &mut self.waits.call, &mut self.waits.holder_call];
-        for call in in_calls.into_iter().flatten() {
+        let waits = &mut self.waits;
+        let in_waits = [&mut waits.call, &mut waits.holder_call, &mut waits.releaser_call];
+        let in_work = [&mut self.ops.call, &mut self.syncs.call, &mut self.arguments.call];
+        let in_calls = in_waits.into_iter().chain(in_work);
+        for call in in_calls.flatten() {
             *call = call.some().and_then(|call| calls[call.index()]).map_or(CallId::NONE, CallId::new);
         }
         for range in &mut self.calls.range {

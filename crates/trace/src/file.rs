@@ -73,6 +73,7 @@ macro_rules! each_table {
         $do!(ops Ops);
         $do!(syncs Syncs);
         $do!(waits Waits);
+        $do!(arguments Arguments);
     };
 }
 
@@ -225,6 +226,10 @@ fn check(trace: &Trace) -> Result<(), TableError> {
     refers!(waits.call -> calls);
     refers!(waits.holder -> threads);
     refers!(waits.holder_call -> calls);
+    refers!(waits.releaser -> threads);
+    refers!(waits.releaser_call -> calls);
+    refers!(arguments.call -> calls);
+    refers!(arguments.stream -> streams);
     refers!(ranges.thread -> threads);
     refers!(ranges.stack -> stacks);
     refers!(stacks.frame -> frames);

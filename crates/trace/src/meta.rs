@@ -106,6 +106,9 @@ pub struct Meta {
     pub epoch_unix_ns: Option<Ns>,
     /// Whether host and GPU times can be compared.
     pub clock: Clock,
+    /// Whether every wait for a driver lock is in the table of waits: then a call without one did
+    /// not wait for a lock.
+    pub locks_watched: bool,
     /// What was lost.
     pub lost: Lost,
     /// Records left out on purpose because no table holds them (flows, counters …), with counts.
@@ -126,6 +129,7 @@ impl Default for Meta {
             runtime: String::new(),
             epoch_unix_ns: None,
             clock: Clock::default(),
+            locks_watched: false,
             lost: Lost::default(),
             left_out: BTreeMap::new(),
             notes: Vec::new(),

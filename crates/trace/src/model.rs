@@ -43,6 +43,10 @@ row_id!(
     WaitId
 );
 row_id!(
+    /// A row of [`Arguments`].
+    ArgumentId
+);
+row_id!(
     /// A row of [`Ranges`].
     RangeId
 );
@@ -236,6 +240,31 @@ table! {
         holder: ThreadId,
         /// The call the holder was in.
         holder_call: CallId,
+        /// How many threads held it when the wait began, as far as they are known.
+        holders: u32,
+        /// The thread that let go of it last before the waiter got it.
+        releaser: ThreadId,
+        /// The call the releaser was in.
+        releaser_call: CallId,
+    }
+}
+
+table! {
+    /// What a call's own arguments say, in recordings that lack the GPU's records of the work it
+    /// asked for.
+    "arguments" Argument Arguments ArgumentId {
+        /// The call.
+        call: CallId,
+        /// Bytes copied or filled.
+        bytes: i64,
+        /// Direction of a copy.
+        copy: CopyKind,
+        /// Memory a copy reads.
+        src: MemoryKind,
+        /// Memory a copy or fill writes.
+        dst: MemoryKind,
+        /// The stream.
+        stream: StreamId,
     }
 }
 
@@ -306,6 +335,8 @@ pub struct Trace {
     pub syncs: Syncs,
     /// Lock waits.
     pub waits: Waits,
+    /// Arguments of calls.
+    pub arguments: Arguments,
     /// Marked host ranges.
     pub ranges: Ranges,
     /// Code places.

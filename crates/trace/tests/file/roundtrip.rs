@@ -42,6 +42,7 @@ fn assert_same(original: &Trace, mut read: Trace) {
     assert_eq!(read.ops, original.ops);
     assert_eq!(read.syncs, original.syncs);
     assert_eq!(read.waits, original.waits);
+    assert_eq!(read.arguments, original.arguments);
     assert_eq!(read.ranges, original.ranges);
     assert_eq!(read.frames, original.frames);
     assert_eq!(read.stacks, original.stacks);

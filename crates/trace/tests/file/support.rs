@@ -113,6 +113,7 @@ fn meta() -> impl Strategy<Value = Meta> {
     let notes = prop::collection::vec(text(), 0..4);
     (source, clock, lost, texts, any::<Option<i64>>(), counts(), notes).prop_map(
         |(source, clock, lost, mut texts, epoch_unix_ns, left_out, notes)| Meta {
+            locks_watched: notes.len() % 2 == 1,
             schema_version: SCHEMA_VERSION,
             source,
             source_version: texts.pop().unwrap_or_default(),
@@ -161,6 +162,7 @@ fn fill(trace: &mut Trace, dice: &mut Dice) {
     (0..dice.below(MOST)).for_each(|_| op(trace, dice));
     (0..dice.below(MOST)).for_each(|_| sync(trace, dice));
     (0..dice.below(MOST)).for_each(|_| wait(trace, dice));
+    (0..dice.below(MOST)).for_each(|_| argument(trace, dice));
 }
 
 fn place(trace: &mut Trace, dice: &mut Dice) {
@@ -270,6 +272,20 @@ fn wait(trace: &mut Trace, dice: &mut Dice) {
         library: dice.text(),
         holder: dice.row(trace.threads.len(), ThreadId::NONE, ThreadId::new),
         holder_call: dice.row(trace.calls.len(), CallId::NONE, CallId::new),
+        holders: dice.number() as u32,
+        releaser: dice.row(trace.threads.len(), ThreadId::NONE, ThreadId::new),
+        releaser_call: dice.row(trace.calls.len(), CallId::NONE, CallId::new),
+    });
+}
+
+fn argument(trace: &mut Trace, dice: &mut Dice) {
+    trace.arguments.push(Argument {
+        call: dice.row(trace.calls.len(), CallId::NONE, CallId::new),
+        bytes: dice.number(),
+        copy: dice.of(CopyKind::ALL),
+        src: dice.of(MemoryKind::ALL),
+        dst: dice.of(MemoryKind::ALL),
+        stream: dice.row(trace.streams.len(), StreamId::NONE, StreamId::new),
     });
 }
 
@@ -289,7 +305,17 @@ pub fn one_of_each() -> Trace {
         trace.calls.push(Call { end: 9, thread, name, stack, range, correlation: 5, ..Call::default() });
     trace.ops.push(Op { end: 9, stream, call, name, correlation: 5, ..Op::default() });
     trace.syncs.push(Sync { end: 9, process, stream, call, ..Sync::default() });
-    trace.waits.push(Wait { end: 9, thread, call, holder: thread, holder_call: call, ..Wait::default() });
+    trace.waits.push(Wait {
+        end: 9,
+        thread,
+        call,
+        holder: thread,
+        holder_call: call,
+        releaser: thread,
+        releaser_call: call,
+        ..Wait::default()
+    });
+    trace.arguments.push(Argument { call, stream, ..Argument::default() });
     trace
 }
 
