@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::io::{Cursor, Write};
 
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "processes",
     "threads",
     "devices",

@@ -148,19 +148,30 @@ fn command_line(room: &mut [u8; 4096]) -> &[u8] {
 /// Watches the locks of the driver and the listed libraries, as far as they are loaded.
 fn watch_locks(writer: &mut Writer) {
     WATCHED.store(preload::opened(), Relaxed);
+    let slots = interpose::watch(&mut |path: &[u8]| {
+        let name = file_name(path);
+        name.starts_with(b"libcuda.so").then(|| site(writer, name))
+    });
+    process::driver_watched(slots as u64);
     let listed = env::text(spool::VAR_LOCKS).unwrap_or(LIBRARIES.as_bytes());
     interpose::watch(&mut |path: &[u8]| {
-        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let name = file_name(path);
         let mut beginnings = listed.split(|byte| *byte == b':').filter(|start| !start.is_empty());
-        let wanted = name.starts_with(b"libcuda.so") || beginnings.any(|start| name.starts_with(start));
-        wanted.then(|| {
-            let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
-            if let Some(known) = SITES.get(site as usize) {
-                known.store(texts::intern(writer, name), Relaxed);
-            }
-            site
-        })
+        beginnings.any(|start| name.starts_with(start)).then(|| site(writer, name))
     });
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+/// A number for a library, by which its waits are told from others'.
+fn site(writer: &mut Writer, name: &[u8]) -> u32 {
+    let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
+    if let Some(known) = SITES.get(site as usize) {
+        known.store(texts::intern(writer, name), Relaxed);
+    }
+    site
 }
 
 /// The program ends in an orderly way.

@@ -155,6 +155,13 @@ pub fn set_level(level: Level) {
     }
 }
 
+/// Says that so many more of the driver's slots are watched.
+pub fn driver_watched(slots: u64) {
+    if let Some(header) = header() {
+        header.driver_slots.fetch_add(slots, Relaxed);
+    }
+}
+
 /// Says that everything was written out.
 pub fn finish() {
     if let Some(header) = header() {

@@ -9,6 +9,8 @@ pub(crate) enum Format {
     Gzip,
     Sqlite,
     Holdup,
+    /// One process's file of a spool.
+    Spool,
 }
 
 /// Bytes that recognition wants to see.
@@ -23,6 +25,7 @@ pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
         ([0x1f, 0x8b, ..], _) => Ok(Format::Gzip),
         (_, _) if head.starts_with(b"SQLite format 3\0") => Ok(Format::Sqlite),
         ([b'P', b'K', 3 | 5, 4 | 6, ..], _) => Ok(Format::Holdup),
+        (_, _) if head.starts_with(&spool::MAGIC.to_ne_bytes()) => Ok(Format::Spool),
         (_, Some(b'{' | b'[')) => Ok(Format::Json),
         _ => Err(not_a_trace(head)),
     }

@@ -68,6 +68,20 @@ impl Identities {
         number: i64,
     ) -> StreamId {
         let context = self.context(trace, pid, device, context);
+        self.stream_in(trace, context, number)
+    }
+
+    /// Stream `number` of process `pid` where nobody says in which context.
+    pub(crate) fn stream_anywhere(&mut self, trace: &mut Trace, pid: i64, number: i64) -> StreamId {
+        let process = self.process(trace, pid);
+        let key = (process, DeviceId::NONE, 0);
+        let rows = &mut trace.contexts;
+        let add = || rows.push(Context { process, ..Context::default() });
+        let context = *self.contexts.entry(key).or_insert_with(add);
+        self.stream_in(trace, context, number)
+    }
+
+    fn stream_in(&mut self, trace: &mut Trace, context: ContextId, number: i64) -> StreamId {
         let rows = &mut trace.streams;
         *self.streams.entry((context, number)).or_insert_with(|| rows.push(Stream { context, number }))
     }

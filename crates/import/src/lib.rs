@@ -1,14 +1,16 @@
 //! Reads traces of other tools into a [`trace::Trace`]: Kineto JSON, Nsight Systems SQLite,
-//! nvprof SQLite, and holdup's own files, recognised by content.
+//! nvprof SQLite, and holdup's own files and spools, recognised by content.
 //!
 //! Inputs are read once, front to back, never copied and never written to. Damaged input never
 //! panics: what cannot be read is counted in [`trace::Lost`], or is a [`Problem`] when nothing
 //! can be made of it.
 
 mod clock;
+mod cupti;
 mod demangle;
 mod detect;
 mod error;
+mod gather;
 mod identities;
 mod json;
 mod kineto;
@@ -21,6 +23,7 @@ mod stacks;
 mod suffix;
 
 pub use error::{ImportError, Problem};
+pub use gather::{NoSymbols, Symbol, Symbolizer};
 
 use detect::Format;
 use flate2::read::MultiGzDecoder;
@@ -50,6 +53,16 @@ pub fn open(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Im
     read.map_err(|problem| ImportError { path: path.to_owned(), problem })
 }
 
+/// Reads a spool, the directory that a recorded program left, and finds the functions on its stacks.
+pub fn gather(
+    directory: &Path,
+    symbolizer: &mut dyn Symbolizer,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Trace, ImportError> {
+    let read = gather::import(directory, symbolizer, progress);
+    read.map_err(|problem| ImportError { path: directory.to_owned(), problem })
+}
+
 /// Reads a trace that lies in memory; `name` stands for it in errors. SQLite needs a file.
 pub fn read_bytes(bytes: &[u8], name: &str) -> Result<Trace, ImportError> {
     let read = read_memory(bytes, &mut |_| {});
@@ -60,6 +73,9 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
+        if gather::is_spool(path) {
+            return gather::import(path, &mut NoSymbols, progress);
+        }
         return Err(Problem::NotAFile("a directory"));
     }
     if !metadata.is_file() {
@@ -91,6 +107,7 @@ fn read_memory(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace
             read_gzip(bytes, &mut |done| progress(Progress { done, total }))
         }
         Format::Holdup => Ok(trace::read(bytes)?),
+        Format::Spool => Ok(gather::gather(&[(String::new(), bytes)], &mut NoSymbols, progress)),
         Format::Sqlite => Err(needs_a_file()),
     }
 }
@@ -103,10 +120,10 @@ fn read_stream(stream: &mut dyn Read, progress: &mut dyn FnMut(Progress)) -> Res
     match format {
         Format::Json => kineto::import(Text::Stream(&mut all), progress),
         Format::Gzip => read_gzip(all, &mut |done| progress(Progress { done, total: None })),
-        Format::Holdup => {
+        Format::Holdup | Format::Spool => {
             let mut bytes = Vec::new();
             all.read_to_end(&mut bytes)?;
-            Ok(trace::read(bytes)?)
+            read_memory(&bytes, progress)
         }
         Format::Sqlite => Err(needs_a_file()),
     }
@@ -131,7 +148,7 @@ fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Tra
     }
     match detect::format(&head)? {
         Format::Json => {}
-        Format::Sqlite | Format::Holdup | Format::Gzip => {
+        Format::Sqlite | Format::Holdup | Format::Spool | Format::Gzip => {
             let what = "a gzip file that holds no JSON".to_owned();
             return Err(Problem::NotATrace { what, what_to_do: "unpack it and name what it held" });
         }

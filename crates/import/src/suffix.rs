@@ -16,6 +16,14 @@ pub(crate) fn strip(api: Api, name: &str) -> &str {
     }
 }
 
+/// The function without the version that is part of its name: `cuMemcpyDtoHAsync` for
+/// `cuMemcpyDtoHAsync_v2`. Programs and CUPTI may call one function by either.
+pub(crate) fn bare(name: &str) -> &str {
+    let name = stream_suffix(name);
+    let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if digits.len() == name.len() { name } else { digits.strip_suffix("_v").unwrap_or(name) }
+}
+
 fn version_suffix(name: &str) -> &str {
     match name.rsplit_once("_v") {
         Some((rest, version)) if version.len() >= 4 && version.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -46,5 +54,7 @@ mod tests {
         assert_eq!(driver("cuMemcpyHtoDAsync_v2_ptsz"), "cuMemcpyHtoDAsync_v2");
         assert_eq!(driver("cuMemcpyHtoDAsync_v2"), "cuMemcpyHtoDAsync_v2");
         assert_eq!(strip(Api::Os, "open_v3020"), "open_v3020");
+        assert_eq!(bare("cuMemcpyHtoDAsync_v2_ptsz"), "cuMemcpyHtoDAsync");
+        assert_eq!((bare("cuMemsetD8"), bare("cuLaunchKernel")), ("cuMemsetD8", "cuLaunchKernel"));
     }
 }

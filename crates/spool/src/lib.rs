@@ -9,9 +9,11 @@
 //! Numbers are in the machine's byte order: a spool is read where it was written. All times are
 //! `CLOCK_MONOTONIC`, ns.
 
+mod build;
 mod read;
 mod record;
 
+pub use build::Build;
 pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
 
@@ -63,6 +65,8 @@ pub struct FileHeader {
     pub dropped: AtomicU64,
     /// Threads that were not recorded because there were too many.
     pub untracked_threads: AtomicU64,
+    /// Slots through which the driver takes locks that are watched; 0 when its locks are not.
+    pub driver_slots: AtomicU64,
 }
 
 /// The start of a chunk.

@@ -60,6 +60,11 @@ impl<'a> File<'a> {
         u32_at(self.bytes, offset_of!(FileHeader, parent))
     }
 
+    /// `CLOCK_MONOTONIC` when the file was made, ns.
+    pub fn began(&self) -> i64 {
+        u64_at(self.bytes, offset_of!(FileHeader, monotonic_ns)) as i64
+    }
+
     /// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC`, ns.
     pub fn unix_offset(&self) -> i64 {
         let at = |field| u64_at(self.bytes, field) as i64;
@@ -79,6 +84,11 @@ impl<'a> File<'a> {
     /// Records dropped by threads without a chunk.
     pub fn dropped(&self) -> u64 {
         u64_at(self.bytes, offset_of!(FileHeader, dropped))
+    }
+
+    /// Slots through which the driver takes locks that are watched.
+    pub fn driver_slots(&self) -> u64 {
+        u64_at(self.bytes, offset_of!(FileHeader, driver_slots))
     }
 
     /// Threads that were not recorded.

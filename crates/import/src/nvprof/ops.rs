@@ -1,9 +1,9 @@
 //! What GPUs did: copies, fills, kernels; and synchronizations.
 
 use super::{Nvprof, times};
-use crate::Problem;
 use crate::sqlite::{Fault, Value};
-use trace::{CopyKind, MemoryKind, Op, OpKind, ProcessId, StreamId, Sync, SyncKind};
+use crate::{Problem, cupti};
+use trace::{Op, OpKind, ProcessId, StreamId, Sync};
 
 pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
 /// Copies between devices.
@@ -48,9 +48,9 @@ impl Nvprof<'_> {
             let [bytes, copy, src, dst] = values;
             op.kind = OpKind::Copy;
             op.bytes = bytes.int().unwrap_or(0);
-            op.copy = nth(&COPY, copy);
-            op.src = nth(&MEMORY, src);
-            op.dst = nth(&MEMORY, dst);
+            op.copy = cupti::copy(number(copy));
+            op.src = cupti::memory(number(src));
+            op.dst = cupti::memory(number(dst));
             Ok(())
         })
     }
@@ -59,7 +59,7 @@ impl Nvprof<'_> {
         self.read_ops(MEMSET, ["bytes", "memoryKind"], pid, |_, op, [bytes, kind]| {
             op.kind = OpKind::Memset;
             op.bytes = bytes.int().unwrap_or(0);
-            op.dst = nth(&MEMORY, kind);
+            op.dst = cupti::memory(number(kind));
             Ok(())
         })
     }
@@ -133,7 +133,7 @@ impl Nvprof<'_> {
             trace.syncs.push(Sync {
                 start,
                 end,
-                kind: nth(&SYNC, kind),
+                kind: cupti::sync(number(kind)),
                 process,
                 stream,
                 event: id(event).unwrap_or(0),
@@ -153,34 +153,6 @@ fn id(value: Value) -> Option<i64> {
     value.int().filter(|&id| id != 0xffff_ffff && id != -1)
 }
 
-/// CUPTI's numbers. Its kinds of memory start at 1 for pageable, unlike Nsight Systems'.
-const MEMORY: [MemoryKind; 8] = [
-    MemoryKind::Unknown,
-    MemoryKind::Pageable,
-    MemoryKind::Pinned,
-    MemoryKind::Device,
-    MemoryKind::Array,
-    MemoryKind::Managed,
-    MemoryKind::DeviceStatic,
-    MemoryKind::ManagedStatic,
-];
-const COPY: [CopyKind; 11] = [
-    CopyKind::Unknown,
-    CopyKind::HtoD,
-    CopyKind::DtoH,
-    CopyKind::HtoA,
-    CopyKind::AtoH,
-    CopyKind::AtoA,
-    CopyKind::AtoD,
-    CopyKind::DtoA,
-    CopyKind::DtoD,
-    CopyKind::HtoH,
-    CopyKind::PtoP,
-];
-const SYNC: [SyncKind; 5] =
-    [SyncKind::Unknown, SyncKind::Event, SyncKind::StreamWaitEvent, SyncKind::Stream, SyncKind::Context];
-
-fn nth<K: Copy + Default>(kinds: &[K], number: Value) -> K {
-    let at = number.int().and_then(|number| usize::try_from(number).ok());
-    at.and_then(|at| kinds.get(at).copied()).unwrap_or_default()
+fn number(value: Value) -> i64 {
+    value.int().unwrap_or(0)
 }

@@ -1,0 +1,49 @@
+//! CUPTI's numbers for kinds of things. Its kinds of memory start at 1 for pageable, unlike Nsight
+//! Systems'.
+
+use trace::{CopyKind, MemoryKind, SyncKind};
+
+const MEMORY: [MemoryKind; 8] = [
+    MemoryKind::Unknown,
+    MemoryKind::Pageable,
+    MemoryKind::Pinned,
+    MemoryKind::Device,
+    MemoryKind::Array,
+    MemoryKind::Managed,
+    MemoryKind::DeviceStatic,
+    MemoryKind::ManagedStatic,
+];
+const COPY: [CopyKind; 11] = [
+    CopyKind::Unknown,
+    CopyKind::HtoD,
+    CopyKind::DtoH,
+    CopyKind::HtoA,
+    CopyKind::AtoH,
+    CopyKind::AtoA,
+    CopyKind::AtoD,
+    CopyKind::DtoA,
+    CopyKind::DtoD,
+    CopyKind::HtoH,
+    CopyKind::PtoP,
+];
+const SYNC: [SyncKind; 5] =
+    [SyncKind::Unknown, SyncKind::Event, SyncKind::StreamWaitEvent, SyncKind::Stream, SyncKind::Context];
+
+/// `CUpti_ActivityMemoryKind`
+pub(crate) fn memory(number: i64) -> MemoryKind {
+    nth(&MEMORY, number)
+}
+
+/// `CUpti_ActivityMemcpyKind`
+pub(crate) fn copy(number: i64) -> CopyKind {
+    nth(&COPY, number)
+}
+
+/// `CUpti_ActivitySynchronizationType`
+pub(crate) fn sync(number: i64) -> SyncKind {
+    nth(&SYNC, number)
+}
+
+fn nth<K: Copy + Default>(kinds: &[K], number: i64) -> K {
+    usize::try_from(number).ok().and_then(|at| kinds.get(at).copied()).unwrap_or_default()
+}

@@ -1,0 +1,149 @@
+//! Records that are only understood beside others: driver calls beside CUPTI's record of the same
+//! call, waits and stacks beside the calls they happened in, synchronizations beside contexts.
+
+use super::Process;
+use crate::cupti;
+use rustc_hash::FxHashMap;
+use spool::{ApiCall, Module, PythonFrame, Record, Stack, Sync, Wait, call};
+use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId};
+
+/// What waits for the rest of its process.
+#[derive(Default)]
+pub(super) struct Later {
+    /// By the thread that waited, with the text of the library whose code did.
+    pub waits: Vec<(u32, u32, Wait)>,
+    pub stacks: Vec<Stacked>,
+    pub syncs: Vec<(u32, Sync)>,
+    /// When CUPTI's last record of a driver call of each thread ends.
+    recorded_until: FxHashMap<u32, Ns>,
+    /// Streams by handle, numbered as they appear; the default stream is 0.
+    streams: FxHashMap<u64, i64>,
+    /// Driver calls in the table of calls.
+    pub driver_calls: u64,
+}
+
+/// The stack of a slow call.
+pub(super) struct Stacked {
+    pub tid: u32,
+    pub start: Ns,
+    pub end: Ns,
+    pub native: Vec<u64>,
+    pub python: Vec<PythonFrame>,
+}
+
+impl Process<'_, '_> {
+    /// Keeps a record for later; `None` where it is too short for its kind.
+    pub(super) fn later(&mut self, tid: u32, record: &Record<'_>) -> Option<()> {
+        let (body, tag) = (record.body, record.head.tag);
+        match record.head.kind {
+            Wait::KIND => self.later.waits.push((tid, tag, Wait::read(body)?)),
+            Sync::KIND => self.later.syncs.push((tag, Sync::read(body)?)),
+            Module::KIND => {
+                let module = Module::read(body)?;
+                self.all.places.module(self.texts.get(tag), &module);
+            }
+            Stack::KIND => {
+                let Stack { start, end, .. } = Stack::read(body)?;
+                let (native, python) = record.frames()?;
+                self.later.stacks.push(Stacked { tid, start, end, native, python });
+            }
+            // Texts were read before; driver calls come after; others are of a later version.
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Takes a driver call as CUPTI saw it.
+    pub(super) fn driver_call(&mut self, _: u32, record: &Record<'_>) {
+        let Some(call) = ApiCall::read(record.body).filter(|_| record.head.kind == ApiCall::KIND) else {
+            return;
+        };
+        if call.runtime == 0 {
+            self.api_call(Api::Driver, record.head.tag, &call);
+            self.later.driver_calls += 1;
+            let until = self.later.recorded_until.entry(call.tid).or_default();
+            *until = (*until).max(call.end);
+        }
+    }
+
+    /// Takes a driver call as its wrapper saw it, unless CUPTI has recorded it as well: when CUPTI
+    /// is given up in the middle, the calls in progress have both.
+    pub(super) fn wrapped_call(&mut self, tid: u32, record: &Record<'_>) {
+        let Some(call) = spool::Call::read(record.body).filter(|_| record.head.kind == spool::Call::KIND)
+        else {
+            return;
+        };
+        let covered = self.later.recorded_until.get(&tid).is_some_and(|until| call.start < *until);
+        let Some((start, end)) = self.times(call.start, call.end).filter(|_| !covered) else { return };
+        self.later.driver_calls += 1;
+        let thread = self.thread(tid);
+        let name = self.texts.function(&mut self.all.trace.strings, Api::Driver, record.head.tag);
+        let row = trace::Call {
+            start,
+            end,
+            thread,
+            api: Api::Driver,
+            name,
+            result: call.result,
+            ..Default::default()
+        };
+        let id = self.all.trace.calls.push(row);
+        self.argument(id, &call);
+    }
+
+    fn argument(&mut self, id: CallId, record: &spool::Call) {
+        let kind = |shift: u32| cupti::memory((record.flags >> shift & 0xff).into());
+        let argument = Argument {
+            call: id,
+            bytes: i64::try_from(record.bytes).unwrap_or(i64::MAX),
+            copy: cupti::copy((record.flags & call::DIRECTION).into()),
+            src: kind(call::SOURCE_SHIFT),
+            dst: kind(call::TARGET_SHIFT),
+            stream: self.stream_of_handle(record),
+        };
+        let silent = argument.copy == CopyKind::Unknown
+            && (argument.src, argument.dst) == (MemoryKind::Unknown, MemoryKind::Unknown)
+            && argument.stream.is_none()
+            && argument.bytes == 0;
+        if !silent {
+            self.all.trace.arguments.push(argument);
+        }
+    }
+
+    /// The stream that a call names by its handle. Its context is not known.
+    fn stream_of_handle(&mut self, record: &spool::Call) -> StreamId {
+        if record.flags & call::HAS_STREAM == 0 {
+            return StreamId::NONE;
+        }
+        // Handles 0 and 1 are the default stream, as it is and as the legacy one (cuda.h).
+        let handle = if record.stream == 1 { 0 } else { record.stream };
+        let streams = &mut self.later.streams;
+        let next = 1 + streams.len() as i64;
+        let number = if handle == 0 { 0 } else { *streams.entry(handle).or_insert(next) };
+        let all = &mut *self.all;
+        all.ids.stream_anywhere(&mut all.trace, self.number, number)
+    }
+
+    /// The synchronizations, now that contexts have their devices.
+    pub(super) fn syncs(&mut self) {
+        const NONE: u32 = u32::MAX;
+        for (kind, sync) in std::mem::take(&mut self.later.syncs) {
+            let Some((start, end)) = self.times(sync.start, sync.end) else { continue };
+            let device = self.device_of.get(&sync.context).copied();
+            let stream = match device.filter(|_| sync.stream != NONE) {
+                Some(device) => self.stream(device, sync.context, sync.stream),
+                None => StreamId::NONE,
+            };
+            self.all.trace.syncs.push(trace::Sync {
+                start,
+                end,
+                kind: cupti::sync(kind.into()),
+                process: self.row,
+                stream,
+                event: if sync.event == NONE { 0 } else { sync.event.into() },
+                correlation: sync.correlation.into(),
+                call: CallId::NONE,
+            });
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Which call a wait or a stack belongs to.
+//!
+//! Waits and stacks name the driver function as its wrapper saw it, and when it was entered. At
+//! level light that is a row of its own; at full, CUPTI's record of the same call begins within it,
+//! and not every function has one.
+
+use super::Process;
+use super::later::Stacked;
+use crate::suffix;
+use spool::Wait;
+use trace::{Api, CallId, LockKind, LockMode, Ns, StackId, Sym, ThreadId, Trace};
+
+/// CUPTI's record of a call is among the first that begin after its wrapper was entered: a few
+/// driver functions call others.
+const NEARBY: usize = 8;
+
+/// Calls nest a few deep; one that began this many calls ago is no longer around.
+const DEEPEST: usize = 64;
+
+/// The calls of one process by thread and start, outer before inner.
+struct Index {
+    calls: Vec<CallId>,
+}
+
+impl Index {
+    fn new(trace: &Trace, first: usize) -> Index {
+        let mut calls: Vec<CallId> = trace.calls.ids().skip(first).collect();
+        let calls_of = &trace.calls;
+        let key = |call: &CallId| {
+            let at = call.index();
+            (calls_of.thread[at], calls_of.start[at], -calls_of.end[at], *call)
+        };
+        if !calls.is_sorted_by_key(key) {
+            calls.sort_unstable_by_key(key);
+        }
+        Index { calls }
+    }
+
+    /// Position of the first call of a thread that begins at `time` or later.
+    fn from(&self, trace: &Trace, thread: ThreadId, time: Ns) -> usize {
+        let calls = &trace.calls;
+        self.calls
+            .partition_point(|call| (calls.thread[call.index()], calls.start[call.index()]) < (thread, time))
+    }
+
+    /// The innermost call of a thread around a moment.
+    fn around(&self, trace: &Trace, thread: ThreadId, time: Ns) -> CallId {
+        let end = self.from(trace, thread, time.saturating_add(1));
+        let before = self.calls[..end].iter().rev().take(DEEPEST);
+        let mut same = before.take_while(|call| trace.calls.thread[call.index()] == thread);
+        same.find(|call| trace.calls.end[call.index()] > time).copied().unwrap_or_default()
+    }
+
+    /// The call of `function` that a thread entered at `since` and was in at `at`, or else the
+    /// innermost around it.
+    fn entered(
+        &self,
+        trace: &Trace,
+        thread: ThreadId,
+        is_function: impl Fn(Sym) -> bool,
+        since: Ns,
+        at: Ns,
+    ) -> CallId {
+        let start = self.from(trace, thread, since);
+        let candidates = self.calls[start..].iter().take(NEARBY);
+        let calls = &trace.calls;
+        let mut candidates = candidates
+            .take_while(|call| calls.thread[call.index()] == thread && calls.start[call.index()] <= at);
+        let own = candidates.find(|call| is_function(calls.name[call.index()])).copied();
+        own.unwrap_or_else(|| self.around(trace, thread, since))
+    }
+}
+
+/// A moment in a driver function: who, its name (0 for none), when it was entered, and when to look.
+struct Moment {
+    tid: u32,
+    function: u32,
+    since: Ns,
+    at: Ns,
+}
+
+impl Process<'_, '_> {
+    /// Puts waits and stacks to their calls.
+    pub(super) fn link(&mut self) {
+        let (waits, stacks) = (std::mem::take(&mut self.later.waits), std::mem::take(&mut self.later.stacks));
+        if waits.is_empty() && stacks.is_empty() {
+            return;
+        }
+        let index = Index::new(&self.all.trace, self.first_call);
+        for (tid, library, wait) in &waits {
+            self.wait(&index, *tid, *library, wait);
+        }
+        for stacked in &stacks {
+            self.stack(&index, stacked);
+        }
+    }
+
+    fn wait(&mut self, index: &Index, tid: u32, library: u32, wait: &Wait) {
+        let Some((start, end)) = self.times(wait.start, wait.end) else { return };
+        let waiter = Moment { tid, function: wait.function, since: wait.since, at: start };
+        let holder =
+            Moment { tid: wait.holder, function: wait.holder_function, since: wait.holder_since, at: start };
+        let releaser = Moment {
+            tid: wait.releaser,
+            function: wait.releaser_function,
+            since: wait.releaser_since,
+            at: end,
+        };
+        let row = trace::Wait {
+            start,
+            end,
+            thread: self.thread(tid),
+            call: self.call_at(index, &waiter),
+            lock: wait.lock as i64,
+            kind: lock_kind(wait.kind),
+            mode: lock_mode(wait.mode),
+            library: self.texts.get(library),
+            holder: self.party(wait.holder),
+            holder_call: self.call_at(index, &holder),
+            holders: wait.holders,
+            releaser: self.party(wait.releaser),
+            releaser_call: self.call_at(index, &releaser),
+        };
+        self.all.trace.waits.push(row);
+    }
+
+    fn party(&mut self, tid: u32) -> ThreadId {
+        if tid == 0 { ThreadId::NONE } else { self.thread(tid) }
+    }
+
+    fn call_at(&mut self, index: &Index, moment: &Moment) -> CallId {
+        if moment.tid == 0 {
+            return CallId::NONE;
+        }
+        let thread = self.thread(moment.tid);
+        let wanted = self.texts.get(moment.function);
+        if wanted.is_empty() {
+            return index.around(&self.all.trace, thread, moment.at);
+        }
+        let trace = &self.all.trace;
+        let wanted = suffix::bare(trace.text(wanted));
+        let is_function = |name: Sym| suffix::bare(trace.text(name)) == wanted;
+        index.entered(trace, thread, is_function, moment.since, moment.at)
+    }
+
+    /// A stack belongs to the driver call it was taken in, and to the runtime's call around that.
+    fn stack(&mut self, index: &Index, stacked: &Stacked) {
+        let Some((start, end)) = self.times(stacked.start, stacked.end) else { return };
+        let thread = self.thread(stacked.tid);
+        let stack = self.stack_row(stacked);
+        if stack.is_none() {
+            return;
+        }
+        let trace = &mut self.all.trace;
+        let first = index.from(trace, thread, start);
+        let mut within = index.calls[first..].iter().take(NEARBY);
+        let calls = &trace.calls;
+        let within = within
+            .find(|call| calls.thread[call.index()] == thread && calls.end[call.index()] <= end)
+            .copied();
+        let around = index.around(trace, thread, start);
+        // A call of another driver function may contain this one: its own stack comes later.
+        let around = (calls.api.get(around.index()) == Some(&Api::Runtime)).then_some(around);
+        for call in within.into_iter().chain(around) {
+            let row = &mut trace.calls.stack[call.index()];
+            if row.is_none() {
+                *row = stack;
+            }
+        }
+    }
+
+    fn stack_row(&mut self, stacked: &Stacked) -> StackId {
+        let all = &mut *self.all;
+        let python: Vec<_> = stacked
+            .python
+            .iter()
+            .map(|frame| (self.texts.get(frame.file), self.texts.get(frame.function), frame.line))
+            .collect();
+        all.places.stack(&mut all.trace, &stacked.native, &python)
+    }
+}
+
+fn lock_kind(number: u32) -> LockKind {
+    match number {
+        n if n == spool::Lock::Mutex as u32 => LockKind::Mutex,
+        n if n == spool::Lock::Rwlock as u32 => LockKind::RwLock,
+        n if n == spool::Lock::Spin as u32 => LockKind::Spin,
+        _ => LockKind::Unknown,
+    }
+}
+
+fn lock_mode(number: u32) -> LockMode {
+    match number {
+        n if n == spool::Mode::Exclusive as u32 => LockMode::Exclusive,
+        n if n == spool::Mode::Shared as u32 => LockMode::Shared,
+        _ => LockMode::Unknown,
+    }
+}

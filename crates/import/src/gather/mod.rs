@@ -1,0 +1,208 @@
+//! A spool: the directory in which a program's processes left what they recorded of themselves.
+//!
+//! Each file is read several times: texts first, since any record may refer to them; then what stands
+//! for itself (`records.rs`); then what is only understood beside the rest (`later.rs`, `links.rs`).
+
+mod later;
+mod links;
+mod losses;
+mod places;
+mod records;
+#[cfg(test)]
+mod tests;
+mod texts;
+
+pub use places::{NoSymbols, Symbol, Symbolizer};
+
+use crate::identities::Identities;
+use crate::{Problem, Progress, finish};
+use later::Later;
+use memmap2::Mmap;
+use places::Places;
+use rustc_hash::FxHashMap;
+use spool::{Chunk, Record};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use texts::Texts;
+use trace::{Ns, ProcessId, Source, ThreadId, Trace};
+
+/// Times that later arithmetic can bear.
+const TIMES: std::ops::Range<Ns> = 0..1 << 61;
+
+/// Whether a directory holds spool files.
+pub(crate) fn is_spool(directory: &Path) -> bool {
+    files(directory).is_ok_and(|files| !files.is_empty())
+}
+
+/// Reads all files of a spool.
+pub(crate) fn import(
+    directory: &Path,
+    symbolizer: &mut dyn Symbolizer,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Trace, Problem> {
+    let mut maps = Vec::new();
+    for path in files(directory)? {
+        maps.push((path.clone(), map(&path)?));
+    }
+    if maps.is_empty() {
+        return Err(Problem::NotATrace {
+            what: "a directory without a recording in it: no process of the program used CUDA".to_owned(),
+            what_to_do: "name the file or spool itself",
+        });
+    }
+    let contents: Vec<_> = maps.iter().map(|(path, map)| (name(path), &map[..])).collect();
+    Ok(gather(&contents, symbolizer, progress))
+}
+
+fn files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.as_os_str().as_encoded_bytes().ends_with(spool::SUFFIX.as_bytes()) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn map(path: &Path) -> Result<Mmap, Problem> {
+    let file = File::open(path)?;
+    // SAFETY: private and read-only. A process that is still writing may change what lies there;
+    // every byte is read as untrusted input. Nobody cuts a spool file.
+    Ok(unsafe { Mmap::map(&file)? })
+}
+
+/// Makes a trace of the contents of spool files, each with its name.
+pub(crate) fn gather(
+    files: &[(String, &[u8])],
+    symbolizer: &mut dyn Symbolizer,
+    progress: &mut dyn FnMut(Progress),
+) -> Trace {
+    let total = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    let mut gather = Gather::new(symbolizer);
+    let mut opened: Vec<(&str, spool::File<'_>, usize)> = Vec::new();
+    for (name, bytes) in files {
+        match spool::File::new(bytes) {
+            Some(file) => opened.push((name, file, bytes.len())),
+            None => gather.trace.meta.lost.record("spool file that a process did not live to begin"),
+        }
+    }
+    // The program first, what it started after it.
+    opened.sort_by_key(|(name, file, _)| (file.began(), name.to_owned()));
+    let mut done = 0;
+    for (number, (name, file, size)) in opened.iter().enumerate() {
+        gather.file(number as i64, name, file);
+        done += *size as u64;
+        progress(Progress { done, total: Some(total) });
+    }
+    gather.finish()
+}
+
+/// The state of gathering: what is shared by all processes.
+struct Gather<'a> {
+    trace: Trace,
+    ids: Identities,
+    places: Places<'a>,
+    /// Every wait for a driver lock is in the files.
+    complete: bool,
+}
+
+/// The state of reading one process's file.
+struct Process<'g, 'a> {
+    all: &'g mut Gather<'a>,
+    /// Number of the file, which stands for its process: process ids are used again.
+    number: i64,
+    pid: u32,
+    row: ProcessId,
+    texts: Texts,
+    threads: FxHashMap<u32, ThreadId>,
+    device_of: FxHashMap<u32, u32>,
+    /// First row of this process in the table of calls.
+    first_call: usize,
+    /// Latest time in the file.
+    last: Ns,
+    later: Later,
+}
+
+impl<'a> Gather<'a> {
+    fn new(symbolizer: &'a mut dyn Symbolizer) -> Gather<'a> {
+        let mut trace = Trace::default();
+        trace.meta.source = Source::Holdup;
+        Gather { trace, ids: Identities::default(), places: Places::new(symbolizer), complete: true }
+    }
+
+    fn file(&mut self, number: i64, name: &str, file: &spool::File<'_>) {
+        if self.trace.meta.epoch_unix_ns.is_none() {
+            self.trace.meta.epoch_unix_ns = Some(file.unix_offset());
+        }
+        let row = self.ids.process(&mut self.trace, number);
+        self.trace.processes.pid[row.index()] = file.pid().into();
+        self.places.next_process();
+        let (chunks, damage) = file.chunks();
+        let first_call = self.trace.calls.len();
+        let mut process = Process {
+            all: self,
+            number,
+            pid: file.pid(),
+            row,
+            texts: Texts::default(),
+            threads: FxHashMap::default(),
+            device_of: FxHashMap::default(),
+            first_call,
+            last: 0,
+            later: Later::default(),
+        };
+        process.read(&chunks);
+        process.losses(name, file, &chunks, damage);
+    }
+
+    fn finish(self) -> Trace {
+        let mut trace = self.trace;
+        trace.meta.locks_watched = self.complete && !trace.processes.is_empty();
+        trace.meta.notes.dedup();
+        finish(&mut trace);
+        trace
+    }
+}
+
+impl Process<'_, '_> {
+    fn read(&mut self, chunks: &[Chunk<'_>]) {
+        self.each(chunks, Process::text);
+        self.each(chunks, Process::record);
+        self.each(chunks, Process::driver_call);
+        self.each(chunks, Process::wrapped_call);
+        self.syncs();
+        self.link();
+    }
+
+    /// Shows every record and the thread that wrote it.
+    fn each(&mut self, chunks: &[Chunk<'_>], take: fn(&mut Self, u32, &Record<'_>)) {
+        for chunk in chunks {
+            for record in chunk.records().flatten() {
+                take(self, chunk.tid(), &record);
+            }
+        }
+    }
+
+    /// The row of a thread of this process.
+    fn thread(&mut self, tid: u32) -> ThreadId {
+        let (all, number) = (&mut *self.all, self.number);
+        *self.threads.entry(tid).or_insert_with(|| all.ids.thread(&mut all.trace, number, tid.into()))
+    }
+
+    /// A record's times, if they make sense.
+    fn times(&mut self, start: Ns, end: Ns) -> Option<(Ns, Ns)> {
+        let sane = TIMES.contains(&start) && TIMES.contains(&end) && start <= end;
+        if !sane {
+            self.all.trace.meta.lost.record("times that make no sense");
+            return None;
+        }
+        self.last = self.last.max(end);
+        Some((start, end))
+    }
+}

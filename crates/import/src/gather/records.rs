@@ -1,0 +1,201 @@
+//! Records that stand for themselves.
+
+use super::Process;
+use crate::{cupti, overhead};
+use spool::{
+    ApiCall, Copy, Device, Driver, Dropped, Fill, Kernel, Note, Overhead, Program, Range, Record, ThreadName,
+};
+use trace::{Api, Call, Ns, Op, OpKind, RangeKind, StreamId, ThreadId};
+
+/// What all operations have in common.
+struct Work {
+    start: Ns,
+    end: Ns,
+    correlation: u32,
+    device: u32,
+    context: u32,
+    stream: u32,
+    graph_node: u64,
+}
+
+macro_rules! work {
+    ($record:ident) => {
+        Work {
+            start: $record.start,
+            end: $record.end,
+            correlation: $record.correlation,
+            device: $record.device,
+            context: $record.context,
+            stream: $record.stream,
+            graph_node: $record.graph_node,
+        }
+    };
+}
+
+impl Process<'_, '_> {
+    /// Takes a record of the thread `tid`.
+    pub(super) fn record(&mut self, tid: u32, record: &Record<'_>) {
+        let (body, tag) = (record.body, record.head.tag);
+        let read = match record.head.kind {
+            ApiCall::KIND => ApiCall::read(body).map(|call| self.runtime_call(tag, &call)),
+            Kernel::KIND => Kernel::read(body).map(|kernel| self.kernel(tag, &kernel)),
+            Copy::KIND => Copy::read(body).map(|copy| self.copy(&copy)),
+            Fill::KIND => Fill::read(body).map(|fill| self.fill(&fill)),
+            Overhead::KIND => Overhead::read(body).map(|overhead| self.overhead(tag, &overhead)),
+            Range::KIND => Range::read(body).map(|range| self.range(tid, tag, &range)),
+            ThreadName::KIND => ThreadName::read(body).map(|thread| self.thread_name(tag, thread.tid)),
+            Device::KIND => Device::read(body).map(|device| self.device(tag, &device)),
+            Dropped::KIND => Dropped::read(body).map(|dropped| {
+                self.all
+                    .trace
+                    .meta
+                    .lost
+                    .records("dropped by CUPTI or unreadable in its buffers", dropped.count);
+            }),
+            Note::KIND => Note::read(body).map(|_| self.remark(tag)),
+            Driver::KIND => Driver::read(body).map(|driver| self.driver(tag, driver.cupti)),
+            Program::KIND => Program::read(body).map(|program| self.program(tag, program.command)),
+            _ => self.later(tid, record),
+        };
+        if read.is_none() {
+            self.all.trace.meta.lost.record("record cut short");
+        }
+    }
+
+    /// Runtime calls come before driver calls: where both carry one correlation id, the join takes
+    /// the first.
+    fn runtime_call(&mut self, name: u32, call: &ApiCall) {
+        if call.runtime != 0 {
+            self.api_call(Api::Runtime, name, call);
+        }
+    }
+
+    pub(super) fn api_call(&mut self, api: Api, name: u32, call: &ApiCall) {
+        let Some((start, end)) = self.times(call.start, call.end) else { return };
+        let thread = self.thread(call.tid);
+        let name = self.texts.function(&mut self.all.trace.strings, api, name);
+        let (correlation, result) = (call.correlation.into(), call.result);
+        self.all.trace.calls.push(Call {
+            start,
+            end,
+            thread,
+            api,
+            name,
+            correlation,
+            result,
+            ..Call::default()
+        });
+    }
+
+    fn kernel(&mut self, name: u32, kernel: &Kernel) {
+        let name = self.texts.get(name);
+        self.op(work!(kernel), |op| {
+            op.kind = OpKind::Kernel;
+            op.name = name;
+            (op.grid_x, op.grid_y, op.grid_z) = (kernel.grid_x, kernel.grid_y, kernel.grid_z);
+            (op.block_x, op.block_y, op.block_z) = (kernel.block_x, kernel.block_y, kernel.block_z);
+            op.registers = kernel.registers;
+            (op.static_shared, op.dynamic_shared) = (kernel.static_shared, kernel.dynamic_shared);
+        });
+    }
+
+    fn copy(&mut self, copy: &Copy) {
+        self.op(work!(copy), |op| {
+            op.kind = OpKind::Copy;
+            op.bytes = i64::try_from(copy.bytes).unwrap_or(i64::MAX);
+            op.copy = cupti::copy(copy.direction.into());
+            op.src = cupti::memory((copy.kinds & 0xffff).into());
+            op.dst = cupti::memory((copy.kinds >> 16).into());
+        });
+    }
+
+    fn fill(&mut self, fill: &Fill) {
+        self.op(work!(fill), |op| {
+            op.kind = OpKind::Memset;
+            op.bytes = i64::try_from(fill.bytes).unwrap_or(i64::MAX);
+            op.dst = cupti::memory(fill.memory.into());
+        });
+    }
+
+    fn op(&mut self, work: Work, fill: impl FnOnce(&mut Op)) {
+        let Some((start, end)) = self.times(work.start, work.end) else { return };
+        self.device_of.insert(work.context, work.device);
+        let stream = self.stream(work.device, work.context, work.stream);
+        let (correlation, graph_node) = (work.correlation.into(), work.graph_node as i64);
+        let mut op = Op { start, end, stream, correlation, graph_node, ..Op::default() };
+        fill(&mut op);
+        self.all.trace.ops.push(op);
+    }
+
+    pub(super) fn stream(&mut self, device: u32, context: u32, stream: u32) -> StreamId {
+        let (all, number) = (&mut *self.all, self.number);
+        all.ids.stream(&mut all.trace, number, device.into(), context.into(), stream.into())
+    }
+
+    fn overhead(&mut self, kind: u32, overhead: &Overhead) {
+        let Some((start, end)) = self.times(overhead.start, overhead.end) else { return };
+        let thread = match u32::try_from(overhead.tid) {
+            Ok(tid @ 1..) => self.thread(tid),
+            _ => ThreadId::NONE,
+        };
+        let trace = &mut self.all.trace;
+        let name = trace.strings.intern(overhead::cupti(kind.into()));
+        trace.ranges.push(trace::Range {
+            start,
+            end,
+            thread,
+            kind: RangeKind::Overhead,
+            name,
+            ..Default::default()
+        });
+    }
+
+    fn range(&mut self, tid: u32, name: u32, range: &Range) {
+        let Some((start, end)) = self.times(range.start, range.end) else { return };
+        let (thread, name) = (self.thread(tid), self.texts.get(name));
+        let row = trace::Range { start, end, thread, kind: RangeKind::User, name, ..Default::default() };
+        self.all.trace.ranges.push(row);
+    }
+
+    fn thread_name(&mut self, name: u32, tid: u64) {
+        let Ok(tid) = u32::try_from(tid) else { return };
+        let thread = self.thread(tid);
+        self.all.trace.threads.name[thread.index()] = self.texts.get(name);
+    }
+
+    fn device(&mut self, name: u32, device: &Device) {
+        let all = &mut *self.all;
+        let row = all.ids.device(&mut all.trace, device.ordinal.into()).index();
+        let devices = &mut all.trace.devices;
+        devices.name[row] = self.texts.get(name);
+        (devices.compute_major[row], devices.compute_minor[row]) =
+            (device.compute_major, device.compute_minor);
+        (devices.multiprocessors[row], devices.copy_engines[row]) =
+            (device.multiprocessors, device.copy_engines);
+        devices.memory_bytes[row] = i64::try_from(device.memory).unwrap_or(0);
+    }
+
+    fn remark(&mut self, text: u32) {
+        let text = self.all.trace.text(self.texts.get(text)).to_owned();
+        self.note(text);
+    }
+
+    fn driver(&mut self, version: u32, cupti: u64) {
+        let meta = &mut self.all.trace.meta;
+        meta.driver = format!("CUDA {}.{}", version / 1000, version % 1000 / 10);
+        if cupti > 0 {
+            meta.source_version = format!("CUPTI API {cupti}");
+        }
+    }
+
+    fn program(&mut self, path: u32, command: u64) {
+        let trace = &mut self.all.trace;
+        let path = trace.text(self.texts.get(path)).to_owned();
+        let name = trace.strings.intern(path.rsplit('/').next().unwrap_or(&path));
+        trace.processes.name[self.row.index()] = name;
+        if trace.meta.command.is_empty() {
+            let command = self.texts.get(u32::try_from(command).unwrap_or(0));
+            trace.meta.command = trace.text(command).to_owned();
+        }
+    }
+}

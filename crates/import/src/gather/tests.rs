@@ -1,0 +1,277 @@
+//! What is made of spool files, and of what is left of them.
+
+use super::{NoSymbols, Symbol, Symbolizer, gather};
+use proptest::prelude::*;
+use spool::*;
+use std::mem::offset_of;
+use trace::{Api, CopyKind, LockKind, LockMode, MemoryKind, Trace};
+
+const MAIN: u32 = 100;
+const OTHER: u32 = 101;
+
+fn read(files: &[Vec<u8>]) -> Trace {
+    read_with(files, &mut NoSymbols)
+}
+
+fn read_with(files: &[Vec<u8>], symbolizer: &mut dyn Symbolizer) -> Trace {
+    let named: Vec<_> =
+        files.iter().enumerate().map(|(at, file)| (format!("7-{at}.spool"), &file[..])).collect();
+    gather(&named, symbolizer, &mut |_| {})
+}
+
+fn api(build: &mut Build, runtime: bool, name: &str, tid: u32, start: i64, end: i64, correlation: u32) {
+    let name = build.text(MAIN, name);
+    let call = ApiCall { start, end, correlation, tid, result: 0, runtime: runtime.into() };
+    build.record(MAIN, ApiCall::KIND, name, &[call.bytes()]);
+}
+
+fn wrapped(build: &mut Build, name: &str, tid: u32, start: i64, end: i64) {
+    let name = build.text(MAIN, name);
+    let kinds = 3 << call::SOURCE_SHIFT | 1 << call::TARGET_SHIFT;
+    let flags = 2 | kinds | call::HAS_STREAM;
+    let record = Call { start, end, result: 0, flags, bytes: 64, stream: 0xabc0, context: 0 };
+    build.record(tid, Call::KIND, name, &[record.bytes()]);
+}
+
+/// `MAIN` waits from 300 to 900 in `cuLaunchKernel`, entered at 250, for `OTHER`, in the copy that it
+/// entered at 100.
+fn wait(build: &mut Build) {
+    let (library, launch) = (build.text(MAIN, "libcuda.so.1"), build.text(MAIN, "cuLaunchKernel"));
+    let copy = build.text(MAIN, "cuMemcpyDtoHAsync");
+    let wait = Wait {
+        start: 300,
+        end: 900,
+        lock: 0x1000,
+        kind: Lock::Rwlock as u32,
+        mode: Mode::Shared as u32,
+        holders: 1,
+        holder: OTHER,
+        holder_function: copy,
+        holder_since: 100,
+        releaser: OTHER,
+        releaser_function: copy,
+        releaser_since: 100,
+        function: launch,
+        since: 250,
+    };
+    build.record(MAIN, Wait::KIND, library, &[wait.bytes()]);
+}
+
+fn stack(build: &mut Build, tid: u32, start: i64, end: i64, native: &[u64], python: &[PythonFrame]) {
+    let fixed = Stack { start, end, python: python.len() as u64 };
+    let native: Vec<u8> = native.iter().flat_map(|address| address.to_ne_bytes()).collect();
+    let numbers = python.iter().flat_map(|frame| [frame.file, frame.function, frame.line, frame.zero]);
+    let python: Vec<u8> = numbers.flat_map(u32::to_ne_bytes).collect();
+    build.record(tid, Stack::KIND, native.len() as u32 / 8, &[fixed.bytes(), &native, &python]);
+}
+
+fn module(build: &mut Build, path: &str, start: u64) {
+    let name = build.text(MAIN, path);
+    let module = Module { base: start, start, end: start + 0x1000, seen: 1 };
+    build.record(MAIN, Module::KIND, name, &[module.bytes()]);
+}
+
+fn full() -> Build {
+    let mut build = Build::new(7, Level::Full);
+    // In the order in which CUPTI hands them out: inner calls first.
+    api(&mut build, false, "cuLaunchKernel", MAIN, 260, 950, 5);
+    api(&mut build, true, "cudaLaunchKernel_v7000", MAIN, 200, 1000, 5);
+    api(&mut build, false, "cuMemcpyDtoHAsync_v2", OTHER, 110, 890, 6);
+    api(&mut build, true, "cudaMemcpyAsync_v3020", OTHER, 90, 920, 6);
+    let kernel =
+        Kernel { start: 1000, end: 1100, correlation: 5, stream: 7, context: 1, ..Kernel::default() };
+    let name = build.text(MAIN, "_Z3addPf");
+    build.record(MAIN, Kernel::KIND, name, &[kernel.bytes()]);
+    let copy = Copy {
+        start: 500,
+        end: 880,
+        bytes: 1 << 20,
+        correlation: 6,
+        stream: 7,
+        context: 1,
+        direction: 2,
+        kinds: 3 | 1 << 16,
+        ..Copy::default()
+    };
+    build.record(MAIN, Copy::KIND, 0, &[copy.bytes()]);
+    let sync = Sync { start: 910, end: 915, correlation: 0, context: 1, stream: 7, event: u32::MAX };
+    build.record(MAIN, Sync::KIND, 3, &[sync.bytes()]);
+    wait(&mut build);
+    build
+}
+
+fn name(trace: &Trace, call: trace::CallId) -> &str {
+    trace.text(trace.calls.row(call).name)
+}
+
+#[test]
+fn waits_find_the_calls_of_both_sides() {
+    let trace = read(&[full().finish()]);
+    let wait = trace.waits.row(trace.waits.ids().next().unwrap());
+    assert_eq!(name(&trace, wait.call), "cuLaunchKernel");
+    assert_eq!(name(&trace, wait.holder_call), "cuMemcpyDtoHAsync_v2");
+    assert_eq!(wait.releaser_call, wait.holder_call);
+    assert_eq!((wait.kind, wait.mode, wait.holders), (LockKind::RwLock, LockMode::Shared, 1));
+    assert_eq!(trace.text(wait.library), "libcuda.so.1");
+    assert_eq!(trace.threads.row(wait.holder).tid, i64::from(OTHER));
+    assert_eq!(wait.end - wait.start, 600);
+    assert!(trace.meta.locks_watched);
+    assert_eq!(trace.meta.notes, [""; 0]);
+}
+
+#[test]
+fn operations_join_the_runtime_call_though_the_driver_call_was_written_first() {
+    let trace = read(&[full().finish()]);
+    let of_ops: Vec<_> = trace.ops.call.iter().map(|call| name(&trace, *call)).collect();
+    assert_eq!(of_ops, ["cudaLaunchKernel", "cudaMemcpyAsync"]);
+    assert_eq!((trace.ops.copy[1], trace.ops.dst[1]), (CopyKind::DtoH, MemoryKind::Pageable));
+    assert_eq!(trace.syncs.stream[0], trace.ops.stream[0]);
+    assert_eq!(trace.meta.lost.records, 0);
+}
+
+#[test]
+fn images_of_one_process_are_told_apart() {
+    let trace = read(&[full().finish(), full().finish()]);
+    assert_eq!(trace.processes.pid, [7, 7]);
+    let calls: Vec<_> = trace.ops.call.iter().map(|call| call.index()).collect();
+    assert!(calls[0] < 4 && calls[2] >= 4, "{calls:?}");
+}
+
+#[test]
+fn without_cupti_the_wrappers_say_what_their_arguments_said() {
+    let mut build = Build::new(7, Level::Light);
+    wrapped(&mut build, "cuMemcpyDtoHAsync", OTHER, 100, 900);
+    wrapped(&mut build, "cuLaunchKernel", MAIN, 250, 950);
+    wait(&mut build);
+    let trace = read(&[build.finish()]);
+    let wait = trace.waits.row(trace.waits.ids().next().unwrap());
+    assert_eq!(name(&trace, wait.call), "cuLaunchKernel");
+    let of_holder = |row: &trace::ArgumentId| trace.arguments.row(*row).call == wait.holder_call;
+    let argument = trace.arguments.row(trace.arguments.ids().find(of_holder).unwrap());
+    assert_eq!((argument.bytes, argument.copy), (64, CopyKind::DtoH));
+    assert_eq!((argument.src, argument.dst), (MemoryKind::Device, MemoryKind::Pageable));
+    assert_eq!(trace.streams.row(argument.stream).number, 1);
+    assert_eq!(trace.arguments.stream[0], trace.arguments.stream[1]);
+    assert!(trace.meta.notes[0].contains("light"), "{:?}", trace.meta.notes);
+}
+
+#[test]
+fn a_call_that_cupti_recorded_too_counts_once() {
+    let mut build = Build::new(7, Level::Light);
+    api(&mut build, false, "cuLaunchKernel", MAIN, 260, 950, 5);
+    wrapped(&mut build, "cuLaunchKernel", MAIN, 250, 960);
+    wrapped(&mut build, "cuLaunchKernel", MAIN, 970, 980);
+    let trace = read(&[build.finish()]);
+    assert_eq!(trace.calls.len(), 2);
+    assert_eq!(trace.calls.end[1] - trace.calls.start[0], 980 - 260);
+}
+
+/// Names every address after itself.
+struct Named;
+
+impl Symbolizer for Named {
+    fn symbolize(&mut self, module: &str, address: u64, found: &mut dyn FnMut(Symbol<'_>)) {
+        let function = format!("{module}+{address:x}");
+        found(Symbol { function: &function, file: "a.cu", line: 3 });
+    }
+}
+
+/// The functions of a call's stack, innermost first.
+fn functions(trace: &Trace, call: trace::CallId) -> Vec<&str> {
+    let stack = trace.calls.row(call).stack.some();
+    let stacks = std::iter::successors(stack, |stack| trace.stacks.row(*stack).caller.some());
+    stacks.map(|stack| trace.text(trace.frames.row(trace.stacks.row(stack).frame).function)).collect()
+}
+
+#[test]
+fn python_stands_for_its_interpreter_and_holdup_for_nothing() {
+    let mut build = full();
+    module(&mut build, "/x/libholdup_capture.so", 0x1000);
+    module(&mut build, "/x/libtorch.so", 0x3000);
+    module(&mut build, "/x/libpython3.12.so.1", 0x5000);
+    let line =
+        PythonFrame { file: build.text(MAIN, "a.py"), function: build.text(MAIN, "f"), line: 9, zero: 0 };
+    stack(&mut build, MAIN, 250, 955, &[0x1001, 0x3011, 0x5001, 0x3021], &[line]);
+    let trace = read_with(&[build.finish()], &mut Named);
+    for call in trace.calls.ids().filter(|call| name(&trace, *call).ends_with("LaunchKernel")) {
+        assert_eq!(functions(&trace, call), ["/x/libtorch.so+10", "f"]);
+    }
+    let other = trace.calls.ids().find(|call| name(&trace, *call) == "cudaMemcpyAsync").unwrap();
+    assert_eq!(functions(&trace, other), [""; 0]);
+}
+
+#[test]
+fn without_symbols_a_place_is_a_library_and_an_address() {
+    let mut build = full();
+    module(&mut build, "/x/libtorch.so", 0x3000);
+    module(&mut build, "/x/python3", 0x5000);
+    stack(&mut build, OTHER, 100, 900, &[0x3011, 0x5001, 0x9999], &[]);
+    let trace = read(&[build.finish()]);
+    let call = trace.calls.ids().find(|call| name(&trace, *call) == "cudaMemcpyAsync").unwrap();
+    assert_eq!(functions(&trace, call), ["0x10", "0x0", "0x9998"]);
+}
+
+#[test]
+fn what_a_killed_process_could_not_say_is_counted() {
+    let mut build = full();
+    build.set(offset_of!(FileHeader, finished), &0u32.to_ne_bytes());
+    build.set(offset_of!(FileHeader, dropped), &3u64.to_ne_bytes());
+    let mut bytes = build.finish();
+    let chunk = ALIGN as usize;
+    let mut put = |at: usize, value: &[u8]| bytes[chunk + at..][..value.len()].copy_from_slice(value);
+    put(offset_of!(ChunkHeader, dropped), &4u64.to_ne_bytes());
+    put(offset_of!(ChunkHeader, calls), &9u64.to_ne_bytes());
+    put(offset_of!(ChunkHeader, function), &1u32.to_ne_bytes());
+    put(offset_of!(ChunkHeader, since), &900i64.to_ne_bytes());
+    let trace = read(&[bytes]);
+    let reasons: Vec<u64> = trace.meta.lost.reasons.values().copied().collect();
+    // Of nine calls begun, two are recorded and one is still going on.
+    assert_eq!((reasons, trace.meta.lost.records), (vec![6, 7], 13));
+    assert!(trace.meta.notes.iter().any(|note| note.contains("never returned from cuLaunchKernel")));
+    assert!(!trace.meta.locks_watched);
+}
+
+#[test]
+fn what_is_no_spool_file_is_counted() {
+    let trace = read(&[vec![0; 70_000], full().finish()]);
+    assert_eq!((trace.meta.lost.records, trace.calls.len()), (1, 4));
+}
+
+#[test]
+fn a_directory_or_a_file_of_a_spool_is_a_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = crate::open(directory.path(), &mut |_| {}).err().unwrap().to_string();
+    assert!(refused.contains("a directory"), "{refused}");
+    std::fs::write(directory.path().join("7-0.spool"), full().finish()).unwrap();
+    let trace = crate::open(directory.path(), &mut |_| {}).unwrap();
+    let runtime = trace.calls.api.iter().filter(|api| **api == Api::Runtime);
+    assert_eq!(runtime.count(), 2);
+    let one = crate::open(&directory.path().join("7-0.spool"), &mut |_| {}).unwrap();
+    assert_eq!(one.calls, trace.calls);
+}
+
+proptest! {
+    /// Whatever is left of a file becomes a trace that can be written and read again.
+    #[test]
+    fn any_bytes_become_a_sound_trace(
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..60),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut build = full();
+        wrapped(&mut build, "cuMemcpyDtoHAsync", OTHER, 100, 900);
+        module(&mut build, "/x/libtorch.so", 0x3000);
+        stack(&mut build, OTHER, 100, 900, &[0x3011], &[PythonFrame::default()]);
+        let mut bytes = build.finish();
+        for (at, value) in changes {
+            // Not the zeros behind the records.
+            let region = at.index(3) * ALIGN as usize;
+            let at = region + at.index(1500);
+            bytes[at] = value;
+        }
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        let trace = read(&[bytes]);
+        let mut file = std::io::Cursor::new(Vec::new());
+        trace::write(&trace, &mut file).unwrap();
+        prop_assert!(trace::read(file.get_ref()).is_ok());
+    }
+}

@@ -1,0 +1,41 @@
+//! Texts by the numbers that a process gave them.
+
+use super::Process;
+use crate::suffix;
+use rustc_hash::FxHashMap;
+use spool::{Record, Text};
+use trace::{Api, Strings, Sym};
+
+#[derive(Default)]
+pub(super) struct Texts {
+    by_id: FxHashMap<u32, Sym>,
+    /// Names of functions without what tools append.
+    functions: FxHashMap<(u32, Api), Sym>,
+}
+
+impl Texts {
+    /// The text with that number; empty for 0 and for one that was lost.
+    pub fn get(&self, id: u32) -> Sym {
+        self.by_id.get(&id).copied().unwrap_or_default()
+    }
+
+    /// The function whose name has that number.
+    pub fn function(&mut self, strings: &mut Strings, api: Api, id: u32) -> Sym {
+        let Texts { by_id, functions } = self;
+        *functions.entry((id, api)).or_insert_with(|| {
+            let name = by_id.get(&id).copied().unwrap_or_default();
+            let name = strings.text(name).to_owned();
+            strings.intern(suffix::strip(api, &name))
+        })
+    }
+}
+
+impl Process<'_, '_> {
+    /// Reads what other records refer to.
+    pub(super) fn text(&mut self, _: u32, record: &Record<'_>) {
+        if record.head.kind == Text::KIND {
+            let text = self.all.trace.strings.intern_bytes(record.text().unwrap_or_default());
+            self.texts.by_id.insert(record.head.tag, text);
+        }
+    }
+}
