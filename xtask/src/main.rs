@@ -3,6 +3,7 @@
 mod kineto;
 mod random;
 mod size;
+mod spools;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
@@ -35,11 +36,33 @@ enum Format {
         #[arg(long)]
         stacks: bool,
     },
+    /// A directory as a recorded program leaves it.
+    Spool {
+        /// About how many events.
+        #[arg(long)]
+        events: u64,
+        /// The directory to make.
+        #[arg(short, long)]
+        output: PathBuf,
+        /// Two spools of one seed and size are the same to the byte.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
 }
 
 fn main() -> ExitCode {
-    let Chore::Generate(Format::Kineto { size, output, seed, stacks }) = Chore::parse();
-    match kineto::generate(&output, &kineto::Options { size, seed, stacks }) {
+    let Chore::Generate(format) = Chore::parse();
+    let (output, made) = match format {
+        Format::Kineto { size, output, seed, stacks } => {
+            let made = kineto::generate(&output, &kineto::Options { size, seed, stacks });
+            (output, made.map(|summary| summary.to_string()))
+        }
+        Format::Spool { events, output, seed } => {
+            let made = spools::generate(&output, &spools::Options { events, seed });
+            (output, made)
+        }
+    };
+    match made {
         Ok(summary) => {
             print!("{summary}");
             ExitCode::SUCCESS

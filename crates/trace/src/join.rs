@@ -59,19 +59,25 @@ impl Trace {
             self.syncs.call[at] = index.call(self.syncs.process[at], self.syncs.correlation[at]);
         }
         self.meta.lost.unmatched_ops = unmatched_ops;
-        self.meta.lost.unmatched_calls = self.unmatched_calls(&has_op);
+        self.meta.lost.unmatched_calls = self.unmatched_calls(&index, &has_op);
     }
 
-    /// Successful launches and copies without a GPU operation, in a trace that has operations.
-    fn unmatched_calls(&self, has_op: &[bool]) -> u64 {
+    /// Successful launches without a GPU operation, in a trace that has operations. A driver call
+    /// that carries the correlation id of the runtime's call around it has that call's operation.
+    fn unmatched_calls(&self, index: &CorrelationIndex, has_op: &[bool]) -> u64 {
         if self.ops.is_empty() {
             return 0;
         }
         let asks_for_work: Vec<bool> = self.strings.iter().map(|(_, name)| asks_for_work(name)).collect();
-        let asks = |name: Sym| asks_for_work[name.index()];
         let calls = &self.calls;
-        let lonely =
-            (0..calls.len()).filter(|&at| !has_op[at] && calls.result[at] == 0 && asks(calls.name[at]));
+        let shares = |at: usize| {
+            let process = self.process_of_thread(calls.thread[at]);
+            let first = index.call(process, calls.correlation[at]).some();
+            first.is_some_and(|first| has_op[first.index()])
+        };
+        let lonely = (0..calls.len()).filter(|&at| {
+            !has_op[at] && calls.result[at] == 0 && asks_for_work[calls.name[at].index()] && !shares(at)
+        });
         lonely.count() as u64
     }
 }

@@ -126,7 +126,7 @@ fn operations_join_the_runtime_call_though_the_driver_call_was_written_first() {
     assert_eq!(of_ops, ["cudaLaunchKernel", "cudaMemcpyAsync"]);
     assert_eq!((trace.ops.copy[1], trace.ops.dst[1]), (CopyKind::DtoH, MemoryKind::Pageable));
     assert_eq!(trace.syncs.stream[0], trace.ops.stream[0]);
-    assert_eq!(trace.meta.lost.records, 0);
+    assert_eq!((trace.meta.lost.records, trace.meta.lost.unmatched_calls), (0, 0));
 }
 
 #[test]

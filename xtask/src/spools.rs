@@ -1,0 +1,131 @@
+//! A made-up spool: what the processes of a recorded program leave behind.
+
+use crate::random::Random;
+use spool::{ApiCall, Build, Copy, Kernel, Level, Lock, Mode, Wait};
+use std::path::Path;
+
+/// Kernel's ids of the host threads.
+const THREADS: [u32; 4] = [4711, 4712, 4713, 4714];
+/// The thread of CUPTI that writes its records.
+const CUPTI: u32 = 4720;
+/// One step in this many is a stall.
+const STALL: i64 = 1000;
+/// How long a stall's copy takes, ns.
+const COPY: i64 = 5_000_000;
+
+/// What to make.
+pub struct Options {
+    /// About how many events: calls, GPU operations and waits.
+    pub events: u64,
+    /// Two spools of one seed and size are the same to the byte.
+    pub seed: u64,
+}
+
+struct Spool {
+    build: Build,
+    random: Random,
+    clock: i64,
+    correlation: u32,
+    events: u64,
+    stalls: u64,
+}
+
+/// Makes the directory and one process's file in it; says what is in it.
+pub fn generate(directory: &Path, options: &Options) -> std::io::Result<String> {
+    let random = Random::new(options.seed);
+    let build = Build::new(THREADS[0], Level::Full);
+    let mut spool = Spool { build, random, clock: 1_000, correlation: 0, events: 0, stalls: 0 };
+    while spool.events < options.events {
+        match spool.random.within(0, STALL) {
+            0 => spool.stall(),
+            _ => spool.launch(),
+        }
+    }
+    std::fs::create_dir_all(directory)?;
+    std::fs::write(directory.join(format!("{}-0{}", THREADS[0], spool::SUFFIX)), spool.build.finish())?;
+    Ok(format!("{} events, {} stalls\n", spool.events, spool.stalls))
+}
+
+impl Spool {
+    /// A runtime call around a driver call; its correlation id.
+    fn call(&mut self, tid: u32, names: [&str; 2], start: i64, end: i64) -> u32 {
+        self.correlation += 1;
+        for (runtime, name, start, end) in [(0, names[1], start + 300, end - 200), (1, names[0], start, end)]
+        {
+            let name = self.build.text(CUPTI, name);
+            let call = ApiCall { start, end, correlation: self.correlation, tid, result: 0, runtime };
+            self.build.record(CUPTI, ApiCall::KIND, name, &[call.bytes()]);
+        }
+        self.events += 2;
+        self.correlation
+    }
+
+    /// A launch of about 4 µs and its kernel.
+    fn launch(&mut self) {
+        let tid = THREADS[self.random.within(0, THREADS.len() as i64) as usize];
+        let (start, length) = (self.clock, self.random.within(3_000, 5_000));
+        self.clock += length + 500;
+        let names = ["cudaLaunchKernel_v7000", "cuLaunchKernel"];
+        let correlation = self.call(tid, names, start, start + length);
+        let kernel = format!("kernel_{}", self.random.skewed(300));
+        let name = self.build.text(CUPTI, &kernel);
+        let (start, stream) = (start + length + 2_000, 7 + tid - THREADS[0]);
+        let kernel = Kernel {
+            start,
+            end: start + 2_500,
+            correlation,
+            context: 1,
+            stream,
+            grid_x: 5,
+            grid_y: 1,
+            grid_z: 1,
+            block_x: 64,
+            block_y: 1,
+            block_z: 1,
+            ..Kernel::default()
+        };
+        self.build.record(CUPTI, Kernel::KIND, name, &[kernel.bytes()]);
+        self.events += 1;
+    }
+
+    /// A pageable copy of one thread, and another's launch that waits for the lock it holds.
+    fn stall(&mut self) {
+        let [holder, waiter] = [THREADS[0], THREADS[1]];
+        let (start, end) = (self.clock, self.clock + COPY);
+        let correlation = self.call(holder, ["cudaMemcpyAsync_v3020", "cuMemcpyDtoHAsync_v2"], start, end);
+        let copy = Copy {
+            start: start + 9_000,
+            end: end - 9_000,
+            bytes: 8 << 20,
+            correlation,
+            context: 1,
+            stream: 7,
+            direction: 2,
+            kinds: 3 | 1 << 16,
+            ..Copy::default()
+        };
+        self.build.record(CUPTI, Copy::KIND, 0, &[copy.bytes()]);
+        self.call(waiter, ["cudaLaunchKernel_v7000", "cuLaunchKernel"], start + 50_000, end + 2_000);
+        let library = self.build.text(waiter, "libcuda.so.1");
+        let wait = Wait {
+            start: start + 51_000,
+            end: end - 300,
+            lock: 0x7f00_1000,
+            kind: Lock::Rwlock as u32,
+            mode: Mode::Exclusive as u32,
+            holders: 1,
+            holder,
+            holder_function: self.build.text(holder, "cuMemcpyDtoHAsync"),
+            holder_since: start + 200,
+            releaser: holder,
+            releaser_function: self.build.text(holder, "cuMemcpyDtoHAsync"),
+            releaser_since: start + 200,
+            function: self.build.text(waiter, "cuLaunchKernel"),
+            since: start + 50_200,
+        };
+        self.build.record(waiter, Wait::KIND, library, &[wait.bytes()]);
+        self.clock = end + 10_000;
+        self.events += 2;
+        self.stalls += 1;
+    }
+}
