@@ -1,0 +1,54 @@
+//! The spool's directory.
+
+use crate::Error;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Longest path of a spool, bytes: the capture library has 1024 for a file's path in it.
+const LONGEST: usize = 990;
+
+/// The directory that a program's recording is in. Removed when dropped, unless it is kept.
+#[derive(Debug)]
+pub struct Spool(TempDir);
+
+impl Spool {
+    /// Makes an empty directory that only this user can enter.
+    pub(crate) fn make(parent: &Path) -> Result<Spool, Error> {
+        let made = std::path::absolute(parent).and_then(|parent| {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix("holdup-").suffix(".spool").permissions(Permissions::from_mode(0o700));
+            builder.tempdir_in(parent)
+        });
+        let spool = made.map(Spool).map_err(|source| failed(parent, source))?;
+        if spool.path().as_os_str().len() > LONGEST {
+            return Err(failed(parent, io::ErrorKind::InvalidFilename.into()));
+        }
+        Ok(spool)
+    }
+
+    /// The directory's absolute path.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Leaves the directory where it is, and says where.
+    pub fn keep(self) -> PathBuf {
+        self.0.keep()
+    }
+
+    /// Removes the directory and what is in it.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says when it cannot be removed.
+    pub fn remove(self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
+fn failed(parent: &Path, source: io::Error) -> Error {
+    Error::Spool { path: parent.to_owned(), source }
+}

@@ -1,0 +1,240 @@
+//! Running a program with the capture library inside.
+
+use crate::signals::{Meaning, Signal, Signals};
+use crate::witness::Witness;
+use crate::{Error, Spool, Status, capture, descendants, environment};
+use libc::{c_int, pid_t};
+use spool::Level;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long processes that outlive the program may go on writing.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// How often those processes are looked at.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// How long to sleep while the program runs: signals wake.
+const SLEEP: Duration = Duration::from_secs(60);
+
+/// A program to record.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// The program and its arguments. A program without a slash is looked for in `PATH`.
+    pub argv: Vec<OsString>,
+    /// How it is recorded.
+    pub options: Options,
+}
+
+/// How a program is recorded.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How much is recorded.
+    pub level: Level,
+    /// Calls at least this long get their stack recorded, ns; `None` for no stacks.
+    pub stacks_ns: Option<u64>,
+    /// Libraries besides the driver whose locks are watched, as beginnings of file names; empty for
+    /// those that the capture library knows.
+    pub locks: Vec<String>,
+    /// Most bytes that all processes of the program may write together.
+    pub max_size: u64,
+    /// The directory to make the spool in.
+    pub spool_parent: PathBuf,
+}
+
+/// A moment on both clocks, ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Moment {
+    /// `CLOCK_MONOTONIC`, the clock of everything in a spool.
+    pub monotonic_ns: i64,
+    /// `CLOCK_REALTIME`, since 1970.
+    pub unix_ns: i64,
+}
+
+/// What came of recording a program.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was recorded; removed when dropped.
+    pub spool: Spool,
+    /// How the program ended.
+    pub status: Status,
+    /// What the reader of the recording should know, a line each.
+    pub notes: Vec<String>,
+    /// Just before the program was started.
+    pub started: Moment,
+    /// When the program had ended; processes that it left may have written later.
+    pub ended: Moment,
+}
+
+impl Command {
+    /// Runs the program to its end, with this process's standard input, output and error, and
+    /// passes on signals sent to this process alone. Processes of the program that outlive it and
+    /// still write are waited for, at most [`GRACE`]; a signal ends that wait.
+    ///
+    /// For the main thread of a process with no other threads and no children: it holds the
+    /// thread's signals, waits for all children, and makes this process adopt orphans.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`]: the program cannot be started, there is no capture library, or no place for a
+    /// spool. Nothing is left behind then.
+    pub fn run(&self) -> Result<Outcome, Error> {
+        let library = capture::find()?;
+        let spool = Spool::make(&self.options.spool_parent)?;
+        descendants::adopt();
+        let signals = Signals::hold();
+        let witness = signals.witness();
+        let started = Moment::now();
+        let (child, mut notes) = self.start(&library, spool.path(), &signals)?;
+        let status = attend(child, &signals, witness)
+            .map_err(|source| Error::Lost { program: self.program().display().to_string(), source })?;
+        let ended = Moment::now();
+        notes.extend(linger(spool.path(), &signals));
+        Ok(Outcome { spool, status, notes, started, ended })
+    }
+
+    fn program(&self) -> &Path {
+        Path::new(self.argv.first().map_or("".as_ref(), OsString::as_os_str))
+    }
+
+    /// Starts the program; its process and what is to be said about its environment.
+    #[expect(clippy::zombie_processes, reason = "attend waits for it, and for others")]
+    fn start(&self, library: &Path, spool: &Path, signals: &Signals) -> Result<(pid_t, Vec<String>), Error> {
+        let (program, arguments) = self.argv.split_first().ok_or(Error::NoCommand)?;
+        let mut command = std::process::Command::new(program);
+        command.args(arguments);
+        let notes = environment::prepare(&mut command, &self.options, library, spool);
+        let original = signals.original();
+        // SAFETY: `restore` makes system calls only.
+        unsafe { command.pre_exec(move || original.restore()) };
+        let child = command.spawn().map_err(|source| Error::refused(self.program(), source))?;
+        Ok((child.id() as pid_t, notes))
+    }
+}
+
+impl Moment {
+    fn now() -> Moment {
+        Moment { monotonic_ns: clock(libc::CLOCK_MONOTONIC), unix_ns: clock(libc::CLOCK_REALTIME) }
+    }
+}
+
+fn clock(which: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes the struct it is given.
+    unsafe { libc::clock_gettime(which, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// Waits for the program to end; meanwhile passes signals on, and stops and goes on with it.
+fn attend(child: pid_t, signals: &Signals, mut witness: Witness) -> io::Result<Status> {
+    loop {
+        match next_change(child)? {
+            Some(Change::Ended(status)) => return Ok(status),
+            Some(Change::Stopped(signal)) => stop_along(signal, signals),
+            None => {}
+        }
+        if let Some(signal) = signals.next(SLEEP) {
+            pass_on(child, signal, &mut witness);
+        }
+    }
+}
+
+/// What happened to the program.
+enum Change {
+    Ended(Status),
+    Stopped(c_int),
+}
+
+/// Takes note of all children that ended; orphans of the program too.
+fn next_change(child: pid_t) -> io::Result<Option<Change>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: writes to `status`.
+        let pid = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | libc::WUNTRACED) };
+        match pid {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => return Ok(None),
+            pid if pid == child => return Ok(change(status)),
+            _ => {}
+        }
+    }
+}
+
+fn change(status: c_int) -> Option<Change> {
+    if libc::WIFEXITED(status) {
+        Some(Change::Ended(Status::Exited(libc::WEXITSTATUS(status))))
+    } else if libc::WIFSIGNALED(status) {
+        Some(Change::Ended(Status::Signaled(libc::WTERMSIG(status))))
+    } else {
+        Some(Change::Stopped(libc::WSTOPSIG(status))).filter(|_| libc::WIFSTOPPED(status))
+    }
+}
+
+/// Stops with the program, so that the shell sees its job stopped.
+fn stop_along(signal: c_int, signals: &Signals) {
+    // Whoever stops the program alone by SIGSTOP will also go on with the program alone.
+    if signal != libc::SIGSTOP {
+        signals.stop(signal);
+    }
+}
+
+fn pass_on(child: pid_t, signal: Signal, witness: &mut Witness) {
+    let told = match signal.meaning() {
+        Meaning::Child => return,
+        Meaning::Continue => return go_on(child),
+        // The program decides whether it stops; if it does, this process does. Twice is harmless.
+        Meaning::Stop => false,
+        Meaning::Message => witness.heard(signal.number),
+    };
+    if !told && signal.is_for_program() {
+        send(child, signal.number);
+    }
+}
+
+/// Lets the program go on unless whoever let this process go on did that.
+fn go_on(child: pid_t) {
+    if descendants::is_stopped(child) {
+        send(child, libc::SIGCONT);
+    }
+}
+
+/// Sends a signal to the program, which has not been waited for and so still has its number.
+fn send(child: pid_t, signal: c_int) {
+    // SAFETY: a plain system call.
+    unsafe { libc::kill(child, signal) };
+}
+
+/// Waits a while for processes that the program left; says so if some are still there.
+fn linger(spool: &Path, signals: &Signals) -> Option<String> {
+    let began = Instant::now();
+    loop {
+        // No children left is as good as no news.
+        let _ = next_change(0);
+        let writers = descendants::writers(spool);
+        if writers.is_empty() {
+            return None;
+        }
+        let signal = signals.next(GLANCE);
+        match signal.map(Signal::meaning) {
+            Some(Meaning::Stop) => signals.stop(libc::SIGTSTP),
+            Some(Meaning::Message) => return Some(left(&writers)),
+            _ if began.elapsed() >= GRACE => return Some(left(&writers)),
+            _ => {}
+        }
+    }
+}
+
+fn left(writers: &[pid_t]) -> String {
+    let (what, pids) = (if writers.len() == 1 { "process" } else { "processes" }, shown(writers));
+    format!("the program left {what} {pids} running; what they did after it ended may be missing")
+}
+
+fn shown(pids: &[pid_t]) -> String {
+    const MOST: usize = 5;
+    let first: Vec<String> = pids.iter().take(MOST).map(pid_t::to_string).collect();
+    let more = pids.len().saturating_sub(MOST);
+    if more == 0 { first.join(", ") } else { format!("{} and {more} more", first.join(", ")) }
+}
