@@ -23,7 +23,6 @@ mod stacks;
 mod suffix;
 
 pub use error::{ImportError, Problem};
-pub use gather::{NoSymbols, Symbol, Symbolizer};
 
 use detect::Format;
 use flate2::read::MultiGzDecoder;
@@ -53,16 +52,6 @@ pub fn open(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Im
     read.map_err(|problem| ImportError { path: path.to_owned(), problem })
 }
 
-/// Reads a spool, the directory that a recorded program left, and finds the functions on its stacks.
-pub fn gather(
-    directory: &Path,
-    symbolizer: &mut dyn Symbolizer,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Trace, ImportError> {
-    let read = gather::import(directory, symbolizer, progress);
-    read.map_err(|problem| ImportError { path: directory.to_owned(), problem })
-}
-
 /// Reads a trace that lies in memory; `name` stands for it in errors. SQLite needs a file.
 pub fn read_bytes(bytes: &[u8], name: &str) -> Result<Trace, ImportError> {
     let read = read_memory(bytes, &mut |_| {});
@@ -74,7 +63,7 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         if gather::is_spool(path) {
-            return gather::import(path, &mut NoSymbols, progress);
+            return gather::import(path, progress);
         }
         return Err(Problem::NotAFile("a directory"));
     }
@@ -107,7 +96,7 @@ fn read_memory(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace
             read_gzip(bytes, &mut |done| progress(Progress { done, total }))
         }
         Format::Holdup => Ok(trace::read(bytes)?),
-        Format::Spool => Ok(gather::gather(&[(String::new(), bytes)], &mut NoSymbols, progress)),
+        Format::Spool => Ok(gather::read_bytes(bytes, progress)),
         Format::Sqlite => Err(needs_a_file()),
     }
 }

@@ -1,6 +1,6 @@
 //! Joining calls with the GPU operations and synchronizations they asked for.
 
-use crate::{CallId, ProcessId, Sym, Trace};
+use crate::{CallId, ProcessId, Trace};
 
 /// Finds the call with a correlation id within a process.
 ///

@@ -8,21 +8,21 @@ mod links;
 mod losses;
 mod places;
 mod records;
+mod symbols;
 #[cfg(test)]
 mod tests;
 mod texts;
-
-pub use places::{NoSymbols, Symbol, Symbolizer};
 
 use crate::identities::Identities;
 use crate::{Problem, Progress, finish};
 use later::Later;
 use memmap2::Mmap;
-use places::Places;
+use places::{NoSymbols, Places, Symbolizer};
 use rustc_hash::FxHashMap;
 use spool::{Chunk, Record};
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use symbols::Symbols;
 use texts::Texts;
 use trace::{Ns, ProcessId, Source, ThreadId, Trace};
 
@@ -35,11 +35,7 @@ pub(crate) fn is_spool(directory: &Path) -> bool {
 }
 
 /// Reads all files of a spool.
-pub(crate) fn import(
-    directory: &Path,
-    symbolizer: &mut dyn Symbolizer,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Trace, Problem> {
+pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     let mut maps = Vec::new();
     for path in files(directory)? {
         maps.push((path.clone(), map(&path)?));
@@ -51,7 +47,12 @@ pub(crate) fn import(
         });
     }
     let contents: Vec<_> = maps.iter().map(|(path, map)| (name(path), &map[..])).collect();
-    Ok(gather(&contents, symbolizer, progress))
+    Ok(gather(&contents, &mut Symbols::default(), progress))
+}
+
+/// Reads one file of a spool, without looking at any other file.
+pub(crate) fn read_bytes(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Trace {
+    gather(&[("the spool file".to_owned(), bytes)], &mut NoSymbols, progress)
 }
 
 fn files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -78,7 +79,7 @@ fn map(path: &Path) -> Result<Mmap, Problem> {
 }
 
 /// Makes a trace of the contents of spool files, each with its name.
-pub(crate) fn gather(
+fn gather(
     files: &[(String, &[u8])],
     symbolizer: &mut dyn Symbolizer,
     progress: &mut dyn FnMut(Progress),

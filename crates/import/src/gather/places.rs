@@ -7,7 +7,7 @@ use trace::{Frame, FrameId, StackId, Sym, Trace};
 
 /// A function in a library or program.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Symbol<'a> {
+pub(super) struct Symbol<'a> {
     /// Its name; empty for unknown.
     pub function: &'a str,
     /// Its source file; empty for unknown.
@@ -17,14 +17,14 @@ pub struct Symbol<'a> {
 }
 
 /// Finds functions by address.
-pub trait Symbolizer {
+pub(super) trait Symbolizer {
     /// Shows the functions at `address`, a virtual address of the ELF file at `module`: the innermost
     /// first, then those it is inlined into. Shows nothing when nothing is known.
     fn symbolize(&mut self, module: &str, address: u64, found: &mut dyn FnMut(Symbol<'_>));
 }
 
 /// Knows no symbols: places are a library and an address in it.
-pub struct NoSymbols;
+pub(super) struct NoSymbols;
 
 impl Symbolizer for NoSymbols {
     fn symbolize(&mut self, _: &str, _: u64, _: &mut dyn FnMut(Symbol<'_>)) {}

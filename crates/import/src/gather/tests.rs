@@ -1,6 +1,7 @@
 //! What is made of spool files, and of what is left of them.
 
-use super::{NoSymbols, Symbol, Symbolizer, gather};
+use super::gather;
+use super::places::{NoSymbols, Symbol, Symbolizer};
 use proptest::prelude::*;
 use spool::*;
 use std::mem::offset_of;
