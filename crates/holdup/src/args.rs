@@ -3,17 +3,19 @@
 use crate::output::Color;
 use crate::time;
 use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use trace::{Ns, Selection};
 
 /// Tells what holds up a CUDA program's threads, who did it, where, and how to fix it.
 ///
-/// Reads traces of PyTorch's profiler and other users of Kineto (.json, .json.gz), Nsight Systems
+/// Records a program (record), and reads traces of PyTorch's profiler and other users of Kineto (.json, .json.gz), Nsight Systems
 /// (SQLite export), nvprof (SQLite) and holdup itself; the format is recognised by content. "-" is
 /// standard input.
 #[derive(Parser)]
 #[command(name = "holdup", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
+  holdup record python train.py          run a program and watch it
   holdup explain trace.json.gz           what held the program up, and how to fix it
   holdup stats report.sqlite             where host and GPU time went
   holdup where cudaMemcpyAsync t.json    which lines of the program call it
@@ -30,12 +32,90 @@ pub struct CommandLine {
 
 #[derive(Subcommand)]
 pub enum Verb {
+    #[cfg(target_os = "linux")]
+    Record(Record),
     Explain(Explain),
     Stats(Stats),
     Calls(Listing),
     Ops(OpListing),
     Where(Where),
     Import(Import),
+}
+
+/// Runs a program and watches it: calls, GPU operations, and who waits for which of the driver's locks.
+///
+/// The program runs as it would without holdup: same output, same exit status, signals passed on.
+#[cfg(target_os = "linux")]
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup record python train.py                          writes train.holdup, prints the first findings
+  holdup record -o night.holdup --level light ./server   driver calls and lock waits only: cheaper
+  holdup record --max-size 2GB -- torchrun --nproc-per-node 8 train.py
+
+Level full needs CUPTI, which comes with PyTorch, the CUDA toolkit or the package nvidia-cuda-cupti;
+without it, or while the program uses CUPTI itself (a profiler), light is recorded and said so.
+`holdup doctor` says what is there. Exit status: the program's; 126 or 127 if it cannot be started.")]
+pub struct Record {
+    /// The file to write; if not named, NAME.holdup after the program, and never over another.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// How much to record.
+    #[arg(long, value_enum, default_value_t)]
+    pub level: Level,
+    /// Record where calls of at least this duration come from; "off" for none.
+    #[arg(long, value_name = "DURATION", default_value = "100us", value_parser = stacks)]
+    pub stacks: Stacks,
+    /// Watch these libraries' locks besides the driver's: beginnings of file names, commas between.
+    /// If not named: PyTorch's, JAX's, CuPy's and CUDA's own libraries.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub locks: Vec<String>,
+    /// Record at most this much, all processes together; what does not fit is counted.
+    #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = crate::size::parse)]
+    pub max_size: u64,
+    /// Where to collect what is recorded until the program ends; if not named, where temporary files go.
+    #[arg(long, value_name = "DIR")]
+    pub spool_dir: Option<PathBuf>,
+    /// Print no findings.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// How much to record.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Level {
+    /// Calls of runtime and driver, GPU operations, synchronizations, lock waits, NVTX ranges.
+    #[default]
+    Full,
+    /// Driver calls and lock waits: at most a few percent of a launch.
+    Light,
+}
+
+#[cfg(target_os = "linux")]
+impl From<Level> for spool::Level {
+    fn from(level: Level) -> spool::Level {
+        match level {
+            Level::Full => spool::Level::Full,
+            Level::Light => spool::Level::Light,
+        }
+    }
+}
+
+/// From which duration on a call's stack is recorded, ns; none for `off`.
+#[derive(Clone, Copy)]
+pub struct Stacks(pub Option<u64>);
+
+fn stacks(text: &str) -> Result<Stacks, String> {
+    if text == "off" {
+        return Ok(Stacks(None));
+    }
+    let shortest = time::parse(text).map_err(|problem| format!("{problem}, or \"off\""))?;
+    Ok(Stacks(u64::try_from(shortest).ok()))
 }
 
 /// Which events to look at.

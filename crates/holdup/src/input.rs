@@ -13,7 +13,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads a trace of any format.
 pub fn read(path: &Path) -> Result<Trace, Failure> {
-    let mut bar = Bar::new(name(path));
+    read_as(path, &name(path))
+}
+
+/// Reads a trace that a person knows by that name.
+pub fn read_as(path: &Path, name: &str) -> Result<Trace, Failure> {
+    let mut bar = Bar::new(name.to_owned());
     Ok(import::open(path, &mut |progress| bar.update(&progress))?)
 }
 

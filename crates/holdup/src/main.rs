@@ -8,6 +8,11 @@ mod input;
 mod listing;
 mod output;
 mod places;
+#[cfg(target_os = "linux")]
+mod record;
+mod save;
+#[cfg(target_os = "linux")]
+mod size;
 mod stats;
 mod time;
 
@@ -17,6 +22,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let command = args::CommandLine::parse();
     let outcome = match command.verb {
+        #[cfg(target_os = "linux")]
+        args::Verb::Record(arguments) => record::run(&arguments, command.color),
         args::Verb::Explain(arguments) => explain::run(&arguments, command.color),
         args::Verb::Stats(arguments) => stats::run(&arguments, command.color),
         args::Verb::Calls(arguments) => listing::calls(&arguments),

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use report::{Page, Style};
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 
 /// When to colour.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -15,7 +15,15 @@ pub enum Color {
 
 /// The page that standard output is.
 pub fn page(color: Color) -> Page {
-    let terminal = stdout().is_terminal();
+    page_on(stdout().is_terminal(), color)
+}
+
+/// The page that standard error is.
+pub fn error_page(color: Color) -> Page {
+    page_on(stderr().is_terminal(), color)
+}
+
+fn page_on(terminal: bool, color: Color) -> Page {
     let coloured = match color {
         Color::Always => true,
         Color::Never => false,

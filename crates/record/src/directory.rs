@@ -34,6 +34,12 @@ impl Spool {
         self.0.path()
     }
 
+    /// Whether no process has begun to record.
+    pub fn is_empty(&self) -> bool {
+        let files = std::fs::read_dir(self.path()).into_iter().flatten().flatten();
+        !files.into_iter().any(|file| file.file_name().as_encoded_bytes().ends_with(spool::SUFFIX.as_bytes()))
+    }
+
     /// Leaves the directory where it is, and says where.
     pub fn keep(self) -> PathBuf {
         self.0.keep()

@@ -1,10 +1,12 @@
 //! What holds the program up, as text, JSON and Markdown.
 
+mod digest;
 mod json;
 mod markdown;
 mod phrases;
 mod text;
 
+pub use digest::digest;
 pub use json::{json, json_array};
 pub use markdown::markdown;
 pub use text::text;

@@ -18,12 +18,11 @@ const PLACES: usize = 3;
 
 /// An explanation as paragraphs that fit the page; `all` also spells out the small findings.
 pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
-    let many_processes = explanation.trace.processes > 1;
     let (large, small) = by_size(explanation, all);
     let mut text = header::text(&explanation.trace, page.columns);
     text.push('\n');
     for finding in large {
-        Paragraph { finding, page, many_processes, text: &mut text }.write();
+        paragraph(explanation, finding, page, &mut text);
         text.push('\n');
     }
     if let Some(folded) = phrases::folded(&small) {
@@ -34,6 +33,12 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Writes one finding of an explanation.
+pub(super) fn paragraph(explanation: &Explanation, finding: &Finding, page: Page, text: &mut String) {
+    let many_processes = explanation.trace.processes > 1;
+    Paragraph { finding, page, many_processes, text }.write();
 }
 
 /// One finding on its way to the page.

@@ -1,0 +1,129 @@
+//! `holdup record`
+
+use crate::args::Record;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::{self, Color};
+use crate::save::Target;
+use explain::Options;
+use record::{Command, Outcome, Status};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use trace::Trace;
+
+/// Findings that are printed when the program is done.
+const FINDINGS: usize = 3;
+
+/// Runs a program and watches it; ends as the program ends.
+pub fn run(arguments: &Record, color: Color) -> Result<ExitCode, Failure> {
+    let target = target(arguments)?;
+    let command = Command { argv: arguments.command.clone(), options: options(arguments) };
+    let outcome = match command.run() {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let status = ExitCode::from(error.exit_status());
+            Failure::Message(error.to_string()).report();
+            return Ok(status);
+        }
+    };
+    let status = outcome.status;
+    keep(outcome, target, arguments, color);
+    record::die_like(status)
+}
+
+fn options(arguments: &Record) -> record::Options {
+    record::Options {
+        level: arguments.level.into(),
+        stacks_ns: arguments.stacks.0,
+        locks: arguments.locks.clone(),
+        max_size: arguments.max_size,
+        spool_parent: arguments.spool_dir.clone().unwrap_or_else(std::env::temp_dir),
+    }
+}
+
+/// Makes a file of what was recorded, and says what is in it. Whatever fails here, the program's own
+/// exit status stands.
+fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
+    for note in &outcome.notes {
+        eprintln!("holdup: {note}");
+    }
+    if outcome.spool.is_empty() {
+        eprintln!("holdup: nothing was recorded: no process of the program used CUDA");
+        return;
+    }
+    match save(&outcome, target, arguments) {
+        Ok((trace, path)) if !arguments.quiet => say(&trace, &path, color),
+        Ok(_) => {}
+        Err(failure) => {
+            failure.report();
+            let kept = outcome.spool.keep();
+            let (from, to) = (kept.display(), "FILE.holdup");
+            eprintln!("holdup: the recording is kept; to try again: holdup import {from} -o {to}");
+        }
+    }
+}
+
+fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<(Trace, PathBuf), Failure> {
+    let mut trace = input::read_as(outcome.spool.path(), "the recording")?;
+    trace.meta.command = line(&arguments.command);
+    trace.meta.host = host();
+    trace.meta.notes.extend(outcome.notes.iter().cloned());
+    if let Status::Signaled(signal) = outcome.status {
+        trace.meta.notes.push(format!("the program was ended by signal {signal}"));
+    }
+    let path = target.path().to_owned();
+    target.write(&trace)?;
+    Ok((trace, path))
+}
+
+/// The first findings, on standard error: standard output is the program's.
+fn say(trace: &Trace, path: &Path, color: Color) {
+    let mut explanation = explain::explain(trace, &Options::default());
+    explanation.trace.path = path.display().to_string();
+    eprint!("\n{}", report::explanation::digest(&explanation, output::error_page(color), FINDINGS));
+}
+
+/// Where to write: the file that was named, or the first that is free of `NAME.holdup`,
+/// `NAME-2.holdup` and so on.
+fn target(arguments: &Record) -> Result<Target, Failure> {
+    if let Some(file) = &arguments.output {
+        return Target::new(file, arguments.force);
+    }
+    let name = name(&arguments.command);
+    let numbered = (2..).map(|number| format!("{name}-{number}.holdup"));
+    let mut names = std::iter::once(format!("{name}.holdup")).chain(numbered);
+    let free = names.find(|name| Path::new(name).symlink_metadata().is_err());
+    Target::new(Path::new(&free.unwrap_or_default()), false)
+}
+
+/// What a recording of a command is called: after the script where an interpreter runs one.
+fn name(command: &[OsString]) -> String {
+    let stem = |word: &OsStr| Path::new(word).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let program = command.first().and_then(|program| Path::new(program).file_name()).unwrap_or_default();
+    let interprets = program.to_string_lossy().starts_with("python");
+    let is_script = |word: &&OsString| Path::new(word).extension() == Some(OsStr::new("py"));
+    let script = command.iter().skip(1).find(is_script).filter(|_| interprets);
+    script.and_then(|script| stem(script)).unwrap_or_else(|| program.to_string_lossy().into_owned())
+}
+
+fn line(command: &[OsString]) -> String {
+    command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recordings_are_named_after_scripts_and_programs() {
+        let named = |line: &str| name(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(named("python3 -u train.py --epochs 3"), "train");
+        assert_eq!(named("/usr/bin/python -m pytest"), "python");
+        assert_eq!(named("./a.out x.py"), "a.out");
+    }
+}
