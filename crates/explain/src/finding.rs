@@ -50,7 +50,7 @@ pub enum Cause {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
-    /// The wait and the holder of the lock were seen.
+    /// The wait for the lock was recorded, and who held it where that is known.
     Lock,
     /// The GPU's own or the tracer's own records prove it.
     Record,

@@ -3,7 +3,7 @@
 
 use crate::facts::Facts;
 use crate::fixes::{fixes, why};
-use crate::parts::{Fact, Part, Reason};
+use crate::parts::{Fact, Holder, Part, Reason};
 use crate::words::{because, describe};
 use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place, places};
 use rustc_hash::FxHashMap;
@@ -60,8 +60,7 @@ impl Groups {
     pub fn add(&mut self, facts: &Facts<'_>, call: CallId, parts: Vec<Part>) {
         for part in parts {
             let Reason { cause, evidence, confidence, holder, or, fact } = part.reason;
-            let holder_side = holder.some().map(|holder| side(facts, holder));
-            let key = Key { cause, waiter: side(facts, call), holder: holder_side };
+            let key = Key { cause, waiter: side(facts, call), holder: holding_side(facts, holder) };
             let group = self.0.entry(key).or_default();
             group.lost = group.lost.saturating_add(part.lost);
             match group.parts.last_mut() {
@@ -72,7 +71,9 @@ impl Groups {
                     group.count += 1;
                 }
             }
-            if holder.is_some() && group.holders.last() != Some(&holder) {
+            if let Holder::Call(holder) = holder
+                && group.holders.last() != Some(&holder)
+            {
                 group.holders.push(holder);
             }
             group.or.extend(or);
@@ -95,6 +96,14 @@ impl Groups {
 
 fn side(facts: &Facts<'_>, call: CallId) -> Side {
     Side { thread: facts.thread(call), name: facts.trace.calls.name[call.index()], work: work(facts, call) }
+}
+
+fn holding_side(facts: &Facts<'_>, holder: Holder) -> Option<Side> {
+    match holder {
+        Holder::Nobody => None,
+        Holder::Call(call) => Some(side(facts, call)),
+        Holder::Thread(thread) => Some(Side { thread, name: Sym::EMPTY, work: Work::default() }),
+    }
 }
 
 fn work(facts: &Facts<'_>, call: CallId) -> Work {

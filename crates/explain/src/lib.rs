@@ -9,6 +9,7 @@ mod facts;
 mod finding;
 mod fixes;
 mod group;
+mod index;
 mod parts;
 mod places;
 mod rules;

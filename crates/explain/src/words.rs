@@ -5,7 +5,8 @@ use crate::group::Group;
 use crate::parts::Fact;
 use crate::{Cause, Class};
 use rustc_hash::FxHashMap;
-use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
+use std::collections::BTreeSet;
+use trace::{CallId, CopyKind, LockKind, Ns, OpKind, StreamId};
 
 /// What some calls of one name did: `DtoH pageable 67108864 B, stream 7`, or the kernel they
 /// launched; empty when there is nothing to tell.
@@ -62,7 +63,7 @@ fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
 /// The evidence for a cause with its figures.
 pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String {
     match cause {
-        Cause::DriverLock => lock(facts, group),
+        Cause::DriverLock | Cause::ApplicationLock => lock(facts, group),
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
         Cause::ExplicitSync => "the call exists to wait".to_owned(),
         Cause::ImplicitDeviceSync => {
@@ -93,6 +94,9 @@ pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String 
 }
 
 fn lock(facts: &Facts<'_>, group: &Group) -> String {
+    if let Some(recorded) = recorded_waits(facts, group) {
+        return recorded;
+    }
     if group.holders.is_empty() {
         return "the thread waited in a lock function of the operating system within the call; the trace \
                 does not show who held it"
@@ -113,6 +117,35 @@ fn lock(facts: &Facts<'_>, group: &Group) -> String {
         "each wait lies within the holder's calls and ends with one, at most {} µs apart{seen}",
         (farthest + 999) / 1000
     )
+}
+
+/// `3 recorded waits for a rwlock of libcuda.so.1, 98 % of their time within the holder's calls`
+fn recorded_waits(facts: &Facts<'_>, group: &Group) -> Option<String> {
+    let waits = &facts.trace.waits;
+    let (mut count, mut time, mut covered) = (0u64, 0i128, 0i128);
+    let (mut locks, mut libraries) = (BTreeSet::new(), BTreeSet::new());
+    for fact in &group.facts {
+        if let Fact::Waited { wait, covered: part } = fact {
+            let row = waits.row(*wait);
+            count += 1;
+            time += i128::from(row.end - row.start);
+            covered += i128::from(*part);
+            locks.insert((row.kind, row.lock));
+            libraries.insert(facts.trace.text(row.library));
+        }
+    }
+    let (kind, _) = *locks.first()?;
+    let kind = if kind == LockKind::Unknown { "lock" } else { kind.name() };
+    let locks = if locks.len() == 1 { format!("a {kind}") } else { format!("{} locks", locks.len()) };
+    let library = libraries.first().filter(|name| !name.is_empty()).map_or("an unnamed library", |name| name);
+    let counted = if count == 1 { "a recorded wait".to_owned() } else { format!("{count} recorded waits") };
+    let known = match group.holders.is_empty() {
+        true => "; in which call it was held is not known".to_owned(),
+        false => {
+            format!(", {} % of their time within the holder's calls", covered * 100 / time.max(1))
+        }
+    };
+    Some(format!("{counted} for {locks} of {library}{known}"))
 }
 
 /// `general`, and which operation was waited for most.

@@ -5,7 +5,7 @@
 
 mod timeline;
 
-use explain::{Explanation, Options, explain};
+use explain::{Evidence, Explanation, Options, explain};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -53,6 +53,9 @@ fn listing(explanation: &Explanation) -> String {
         .unwrap();
         for holder in finding.holder.iter().chain(&finding.or) {
             write!(out, " | {} {} {}", holder.thread, holder.call, holder.detail).unwrap();
+        }
+        if finding.evidence == Evidence::Lock {
+            write!(out, " ({})", finding.because).unwrap();
         }
         for place in &finding.places {
             write!(out, " @ {}:{} {}", place.file, place.line, place.function).unwrap();

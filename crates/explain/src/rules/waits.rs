@@ -1,0 +1,58 @@
+//! `driver-lock` and `application-lock` as recorded: a call found a lock taken, and who held it.
+
+use crate::facts::Facts;
+use crate::parts::{Fact, Holder, Parts, Reason};
+use crate::{Cause, Confidence, Evidence};
+use trace::{CallId, Ns, Sym, ThreadId, Wait, WaitId};
+
+/// The waits recorded within a slow call.
+pub(super) fn recorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    for id in facts.waits(call) {
+        let wait = facts.trace.waits.row(id);
+        parts.claim(wait.start, wait.end, reason(facts, id));
+    }
+}
+
+/// Why a wait took long.
+fn reason(facts: &Facts<'_>, id: WaitId) -> Reason {
+    let wait = facts.trace.waits.row(id);
+    let Blamed { holder, covered } = blamed(facts, &wait);
+    let confidence = if holder == Holder::Nobody { Confidence::Possible } else { Confidence::Certain };
+    let fact = Fact::Waited { wait: id, covered };
+    Reason { holder, ..Reason::new(cause(facts, wait.library), Evidence::Lock, confidence, fact) }
+}
+
+/// Whose lock it was: the driver's, or that of a library above it.
+fn cause(facts: &Facts<'_>, library: Sym) -> Cause {
+    let path = facts.trace.text(library);
+    let file = path.rsplit('/').next().unwrap_or(path);
+    if file.starts_with("libcuda.so") { Cause::DriverLock } else { Cause::ApplicationLock }
+}
+
+/// Who may have kept a lock, and how much of the wait their call covers.
+struct Blamed {
+    holder: Holder,
+    covered: Ns,
+}
+
+/// Who held the lock when the wait began; but who let go of it before the waiter got it, if that
+/// one's call lasted through more of the wait and the first one's through less than half.
+fn blamed(facts: &Facts<'_>, wait: &Wait) -> Blamed {
+    let holder = suspect(facts, wait, wait.holder, wait.holder_call);
+    let releaser = suspect(facts, wait, wait.releaser, wait.releaser_call);
+    // A call that was over before the wait began let go of the lock for an earlier waiter.
+    let stale = matches!(releaser.holder, Holder::Call(_)) && releaser.covered == 0;
+    let brief = holder.covered < (wait.end - wait.start) / 2 && releaser.covered > holder.covered;
+    if !stale && (holder.holder == Holder::Nobody || brief) { releaser } else { holder }
+}
+
+fn suspect(facts: &Facts<'_>, wait: &Wait, thread: ThreadId, call: CallId) -> Blamed {
+    if thread.is_none() || thread == wait.thread {
+        return Blamed { holder: Holder::Nobody, covered: 0 };
+    }
+    let Some(call) = facts.outermost(call).some() else {
+        return Blamed { holder: Holder::Thread(thread), covered: 0 };
+    };
+    let covered = facts.end(call).min(wait.end) - facts.start(call).max(wait.start);
+    Blamed { holder: Holder::Call(call), covered: covered.max(0) }
+}
