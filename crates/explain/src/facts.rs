@@ -70,16 +70,12 @@ impl<'a> Facts<'a> {
         let classes = Classes::new(trace);
         let order = index::calls_by_start(trace);
         let outer = index::outer_calls(trace, &order);
-        let is_slow = |call: &&CallId| {
-            let at = call.index();
-            outer[at] == **call && trace.calls.end[at] - trace.calls.start[at] > min_wait
-        };
         let (first_op, call_ops) = index::ops_by_call(trace, &outer);
-        Facts {
+        let mut facts = Facts {
             trace,
             classes,
             min_wait,
-            slow: order.iter().filter(is_slow).copied().collect(),
+            slow: Vec::new(),
             first_op,
             call_ops,
             stream_ops: index::ops_by_stream(trace),
@@ -95,7 +91,9 @@ impl<'a> Facts<'a> {
             arguments: index::arguments_by_call(trace, &outer),
             order,
             outer,
-        }
+        };
+        facts.slow = facts.calls_where(|call| facts.is_slow(call));
+        facts
     }
 
     pub fn class(&self, call: CallId) -> Class {
@@ -258,6 +256,16 @@ impl<'a> Facts<'a> {
     /// The outermost call that `call` lies in: what the program called. `NONE` for none.
     pub fn outermost(&self, call: CallId) -> CallId {
         call.some().map_or(CallId::NONE, |call| self.outer[call.index()])
+    }
+
+    /// Whether this is a call of the program's own that takes longer than the threshold.
+    pub fn is_slow(&self, call: CallId) -> bool {
+        self.outermost(call) == call && self.duration(call) > self.min_wait
+    }
+
+    /// The outermost calls that recorded waits for locks lie in, in the table's order.
+    pub fn waiting_calls(&self) -> impl Iterator<Item = CallId> {
+        self.waits.calls()
     }
 
     /// The recorded waits for locks within an outermost call.

@@ -1,12 +1,12 @@
 //! The evidence of a finding in words.
 
 use crate::facts::Facts;
-use crate::group::Group;
+use crate::group::{Group, Key};
 use crate::parts::Fact;
+use crate::recorded::Recorded;
 use crate::{Cause, Class};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
-use trace::{CallId, CopyKind, LockKind, Ns, OpKind, StreamId};
+use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
 
 /// What some calls of one name did: `DtoH pageable 67108864 B, stream 7`, or the kernel they
 /// launched; empty when there is nothing to tell.
@@ -61,9 +61,9 @@ fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
 }
 
 /// The evidence for a cause with its figures.
-pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String {
-    match cause {
-        Cause::DriverLock | Cause::ApplicationLock => lock(facts, group),
+pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
+    match key.cause {
+        Cause::DriverLock | Cause::ApplicationLock => lock(facts, key, group),
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
         Cause::ExplicitSync => "the call exists to wait".to_owned(),
         Cause::ImplicitDeviceSync => {
@@ -93,9 +93,9 @@ pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String 
     }
 }
 
-fn lock(facts: &Facts<'_>, group: &Group) -> String {
-    if let Some(recorded) = recorded_waits(facts, group) {
-        return recorded;
+fn lock(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
+    if let Some(recorded) = Recorded::of(facts, group) {
+        return recorded.words(facts, key, group);
     }
     if group.holders.is_empty() {
         return "the thread waited in a lock function of the operating system within the call; the trace \
@@ -117,35 +117,6 @@ fn lock(facts: &Facts<'_>, group: &Group) -> String {
         "each wait lies within the holder's calls and ends with one, at most {} µs apart{seen}",
         (farthest + 999) / 1000
     )
-}
-
-/// `3 recorded waits for a rwlock of libcuda.so.1, 98 % of their time within the holder's calls`
-fn recorded_waits(facts: &Facts<'_>, group: &Group) -> Option<String> {
-    let waits = &facts.trace.waits;
-    let (mut count, mut time, mut covered) = (0u64, 0i128, 0i128);
-    let (mut locks, mut libraries) = (BTreeSet::new(), BTreeSet::new());
-    for fact in &group.facts {
-        if let Fact::Waited { wait, covered: part } = fact {
-            let row = waits.row(*wait);
-            count += 1;
-            time += i128::from(row.end - row.start);
-            covered += i128::from(*part);
-            locks.insert((row.kind, row.lock));
-            libraries.insert(facts.trace.text(row.library));
-        }
-    }
-    let (kind, _) = *locks.first()?;
-    let kind = if kind == LockKind::Unknown { "lock" } else { kind.name() };
-    let locks = if locks.len() == 1 { format!("a {kind}") } else { format!("{} locks", locks.len()) };
-    let library = libraries.first().filter(|name| !name.is_empty()).map_or("an unnamed library", |name| name);
-    let counted = if count == 1 { "a recorded wait".to_owned() } else { format!("{count} recorded waits") };
-    let known = match group.holders.is_empty() {
-        true => "; in which call it was held is not known".to_owned(),
-        false => {
-            format!(", {} % of their time within the holder's calls", covered * 100 / time.max(1))
-        }
-    };
-    Some(format!("{counted} for {locks} of {library}{known}"))
 }
 
 /// `general`, and which operation was waited for most.
@@ -178,7 +149,7 @@ fn rate(group: &Group) -> String {
         copied.fold((0i64, 0i64), |sum, copy| (sum.0.saturating_add(copy.0), sum.1.saturating_add(copy.1)));
     let each = size(bytes / group.facts.len().max(1) as i64);
     let rate = bytes as f64 / time.max(1) as f64;
-    match group.count {
+    match group.count() {
         1 => format!("a copy of {each} at {rate:.1} GB/s"),
         copies => format!("{copies} copies of {each} on average at {rate:.1} GB/s"),
     }

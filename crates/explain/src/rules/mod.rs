@@ -12,6 +12,7 @@ mod sync;
 mod waits;
 
 pub(crate) use lock::Holders;
+pub(crate) use waits::convoys;
 
 use crate::facts::Facts;
 use crate::parts::Parts;
