@@ -1,11 +1,12 @@
 //! What rules ask of a trace, indexed once.
 
 use crate::class::{Class, Classes};
+use crate::index::{self, ByCall, IssueOrder};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{
-    Api, CallId, Clock, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind,
-    StreamId, Sym, ThreadId, Trace,
+    ArgumentId, CallId, Clock, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, ProcessId, RangeId,
+    StreamId, Sym, ThreadId, Trace, WaitId,
 };
 
 /// Cost of a call that no fast call of its name tells: an ordinary launch under a tracer takes
@@ -16,6 +17,10 @@ const DEFAULT_COST: Ns = 10_000;
 pub(crate) struct Facts<'a> {
     pub trace: &'a Trace,
     classes: Classes,
+    /// Calls that take longer than this are slow, ns.
+    min_wait: Ns,
+    /// The outermost CUDA call that each call lies in; see [`index::outer_calls`].
+    outer: Vec<CallId>,
     /// Slow, outermost CUDA calls, by start.
     pub slow: Vec<CallId>,
     /// Operations by the call that asked for them: `call_ops[first[c]..first[c + 1]]`.
@@ -36,19 +41,10 @@ pub(crate) struct Facts<'a> {
     pub overheads: Vec<RangeId>,
     issue_order: OnceCell<IssueOrder>,
     lock_calls: Vec<Vec<(Ns, Ns)>>,
+    waits: ByCall<WaitId>,
+    arguments: ByCall<ArgumentId>,
     /// All calls, by start.
     order: Vec<CallId>,
-}
-
-/// All operations that have a call, in the order they were asked for, by process and device.
-type IssueOrder = FxHashMap<(ProcessId, DeviceId), Vec<Issued>>;
-
-/// An operation in issue order.
-struct Issued {
-    /// When its call began.
-    called: Ns,
-    /// The latest end of this and all operations before it.
-    idle: Ns,
 }
 
 /// A copy in figures.
@@ -72,36 +68,32 @@ impl CopyFacts {
 impl<'a> Facts<'a> {
     pub fn new(trace: &'a Trace, min_wait: Ns) -> Facts<'a> {
         let classes = Classes::new(trace);
-        let order = calls_by_start(trace);
-        let outer = outer_calls(trace, &order);
-        let is_slow = |call: &&CallId| {
-            let at = call.index();
-            outer[at] == **call && trace.calls.end[at] - trace.calls.start[at] > min_wait
-        };
-        let slow = order.iter().filter(is_slow).copied().collect();
-        let (first_op, call_ops) = ops_by_call(trace, &outer);
-        let mut first_call = FxHashMap::default();
-        for call in &order {
-            let process = trace.process_of_thread(trace.calls.thread[call.index()]);
-            first_call.entry((process, trace.calls.name[call.index()])).or_insert(*call);
-        }
-        Facts {
+        let order = index::calls_by_start(trace);
+        let outer = index::outer_calls(trace, &order);
+        let (first_op, call_ops) = index::ops_by_call(trace, &outer);
+        let mut facts = Facts {
             trace,
             classes,
-            slow,
+            min_wait,
+            slow: Vec::new(),
             first_op,
             call_ops,
-            stream_ops: ops_by_stream(trace),
-            usual: usual_costs(trace, min_wait),
-            first_call,
-            first_kernel: first_kernels(trace),
-            thread_span: thread_spans(trace),
-            thread_device: thread_devices(trace),
-            overheads: overheads(trace),
+            stream_ops: index::ops_by_stream(trace),
+            usual: index::usual_costs(trace, min_wait),
+            first_call: index::first_calls(trace, &order),
+            first_kernel: index::first_kernels(trace),
+            thread_span: index::thread_spans(trace),
+            thread_device: index::thread_devices(trace),
+            overheads: index::overheads(trace),
             issue_order: OnceCell::new(),
-            lock_calls: lock_calls(trace, &order),
+            lock_calls: index::lock_calls(trace, &order),
+            waits: index::waits_by_call(trace, &order, &outer),
+            arguments: index::arguments_by_call(trace, &outer),
             order,
-        }
+            outer,
+        };
+        facts.slow = facts.calls_where(|call| facts.is_slow(call));
+        facts
     }
 
     pub fn class(&self, call: CallId) -> Class {
@@ -235,7 +227,7 @@ impl<'a> Facts<'a> {
 
     /// When the device became idle of all that the process asked for before `time`.
     pub fn idle_after(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<Ns> {
-        let order = self.issue_order.get_or_init(|| issue_order(self.trace));
+        let order = self.issue_order.get_or_init(|| index::issue_order(self.trace));
         let issued = order.get(&(process, device))?;
         let before = issued.partition_point(|op| op.called < time);
         issued[..before].last().map(|op| op.idle)
@@ -261,6 +253,26 @@ impl<'a> Facts<'a> {
         waits[from..].iter().copied().take_while(move |wait| wait.1 <= end)
     }
 
+    /// The outermost call that `call` lies in: what the program called. `NONE` for none.
+    pub fn outermost(&self, call: CallId) -> CallId {
+        call.some().map_or(CallId::NONE, |call| self.outer[call.index()])
+    }
+
+    /// Whether this is a call of the program's own that takes longer than the threshold.
+    pub fn is_slow(&self, call: CallId) -> bool {
+        self.outermost(call) == call && self.duration(call) > self.min_wait
+    }
+
+    /// The outermost calls that recorded waits for locks lie in, in the table's order.
+    pub fn waiting_calls(&self) -> impl Iterator<Item = CallId> {
+        self.waits.calls()
+    }
+
+    /// The recorded waits for locks within an outermost call.
+    pub fn waits(&self, call: CallId) -> impl Iterator<Item = WaitId> {
+        self.waits.of(call)
+    }
+
     /// Whether this is the first call of its name in its process.
     pub fn is_first_call(&self, call: CallId) -> bool {
         self.first_call.get(&(self.process(call), self.trace.calls.name[call.index()])) == Some(&call)
@@ -282,210 +294,4 @@ impl<'a> Facts<'a> {
         let (first, last) = self.thread_span[thread.index()];
         last - first
     }
-}
-
-fn calls_by_start(trace: &Trace) -> Vec<CallId> {
-    let calls = &trace.calls;
-    let mut order: Vec<_> = calls.ids().filter(|call| calls.thread[call.index()].is_some()).collect();
-    // An outer call comes before the ones within it.
-    let key = |call: &CallId| (calls.start[call.index()], -calls.end[call.index()]);
-    if !order.is_sorted_by_key(key) {
-        order.sort_by_key(key);
-    }
-    order
-}
-
-/// For each call the outermost CUDA call of its thread that it lies in, itself when it lies in
-/// none: a runtime call and the driver call it makes are one wait. `NONE` for other calls.
-fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
-    let calls = &trace.calls;
-    let mut outer = vec![CallId::NONE; calls.len()];
-    let mut current = vec![CallId::NONE; trace.threads.len()];
-    for call in order {
-        let at = call.index();
-        if calls.api[at] == Api::Os {
-            continue;
-        }
-        let current = &mut current[calls.thread[at].index()];
-        let inside = current.some().is_some_and(|outer| calls.end[at] <= calls.end[outer.index()]);
-        if !inside {
-            *current = *call;
-        }
-        outer[at] = *current;
-    }
-    outer
-}
-
-/// Operations by the outermost call that led to them.
-fn ops_by_call(trace: &Trace, outer: &[CallId]) -> (Vec<u32>, Vec<OpId>) {
-    let caller = |op: OpId| {
-        let call = trace.ops.call[op.index()].some()?;
-        outer[call.index()].some()
-    };
-    let mut first = vec![0u32; trace.calls.len() + 2];
-    for call in trace.ops.ids().filter_map(caller) {
-        first[call.index() + 2] += 1;
-    }
-    for at in 1..first.len() {
-        first[at] += first[at - 1];
-    }
-    let mut ops = vec![OpId::NONE; first.last().map_or(0, |count| *count as usize)];
-    for op in trace.ops.ids() {
-        if let Some(call) = caller(op) {
-            let next = &mut first[call.index() + 1];
-            ops[*next as usize] = op;
-            *next += 1;
-        }
-    }
-    (first, ops)
-}
-
-fn ops_by_stream(trace: &Trace) -> Vec<Vec<OpId>> {
-    let mut streams = vec![Vec::new(); trace.streams.len()];
-    for op in trace.ops.ids() {
-        if let Some(stream) = trace.ops.stream[op.index()].some() {
-            streams[stream.index()].push(op);
-        }
-    }
-    let start = |op: &OpId| trace.ops.start[op.index()];
-    for ops in &mut streams {
-        if !ops.is_sorted_by_key(start) {
-            ops.sort_by_key(start);
-        }
-    }
-    streams
-}
-
-/// Median duration of the fast calls of each name, to an eighth of its size: counted in buckets
-/// of three bits behind the leading one.
-fn usual_costs(trace: &Trace, min_wait: Ns) -> FxHashMap<Sym, Ns> {
-    let calls = &trace.calls;
-    let mut counts = FxHashMap::<Sym, [u32; 512]>::default();
-    for at in 0..calls.len() {
-        let duration = calls.end[at] - calls.start[at];
-        if duration <= min_wait {
-            counts.entry(calls.name[at]).or_insert([0; 512])[bucket(duration)] += 1;
-        }
-    }
-    let median = |counts: &[u32; 512]| {
-        let half = counts.iter().map(|count| *count as u64).sum::<u64>().div_ceil(2);
-        let mut seen = 0;
-        let reaches = |count: &u32| {
-            seen += *count as u64;
-            seen >= half
-        };
-        counts.iter().position(reaches).map_or(0, bucket_middle)
-    };
-    counts.iter().map(|(name, counts)| (*name, median(counts))).collect()
-}
-
-fn bucket(duration: Ns) -> usize {
-    let duration = duration.max(8) as u64;
-    let exponent = duration.ilog2();
-    let fraction = (duration >> (exponent - 3)) & 7;
-    (exponent as usize) * 8 + fraction as usize
-}
-
-fn bucket_middle(bucket: usize) -> Ns {
-    let (exponent, fraction) = (bucket / 8, bucket % 8);
-    if exponent < 3 {
-        return 0;
-    }
-    (2 * (8 + fraction as Ns) + 1) << (exponent - 3) >> 1
-}
-
-fn first_kernels(trace: &Trace) -> FxHashMap<(ProcessId, Sym), OpId> {
-    let ops = &trace.ops;
-    let mut first = FxHashMap::<(ProcessId, Sym), OpId>::default();
-    for op in ops.ids().filter(|op| ops.kind[op.index()] == OpKind::Kernel) {
-        let process = trace.process_of_stream(ops.stream[op.index()]);
-        let known = first.entry((process, ops.name[op.index()])).or_insert(op);
-        if ops.start[op.index()] < ops.start[known.index()] {
-            *known = op;
-        }
-    }
-    first
-}
-
-fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
-    let mut spans = vec![(Ns::MAX, Ns::MIN); trace.threads.len()];
-    let calls = &trace.calls;
-    for at in 0..calls.len() {
-        if let Some(thread) = calls.thread[at].some() {
-            let span = &mut spans[thread.index()];
-            *span = (span.0.min(calls.start[at]), span.1.max(calls.end[at]));
-        }
-    }
-    spans
-}
-
-fn thread_devices(trace: &Trace) -> Vec<DeviceId> {
-    let mut counts = FxHashMap::<(ThreadId, DeviceId), u64>::default();
-    for at in 0..trace.ops.len() {
-        if let Some(call) = trace.ops.call[at].some() {
-            let thread = trace.calls.thread[call.index()];
-            let device = trace.device_of_stream(trace.ops.stream[at]);
-            *counts.entry((thread, device)).or_default() += 1;
-        }
-    }
-    let mut most = vec![(0, DeviceId::NONE); trace.threads.len()];
-    for ((thread, device), count) in counts {
-        if let Some(thread) = thread.some() {
-            // Ties go to the lower device, so that the result never depends on hashing.
-            let better = (count, std::cmp::Reverse(device));
-            let known = &mut most[thread.index()];
-            if better > (known.0, std::cmp::Reverse(known.1)) {
-                *known = (count, device);
-            }
-        }
-    }
-    most.into_iter().map(|(_, device)| device).collect()
-}
-
-fn overheads(trace: &Trace) -> Vec<RangeId> {
-    let ranges = &trace.ranges;
-    let mut found: Vec<_> =
-        ranges.ids().filter(|range| ranges.kind[range.index()] == RangeKind::Overhead).collect();
-    found.sort_by_key(|range| ranges.start[range.index()]);
-    found
-}
-
-fn issue_order(trace: &Trace) -> IssueOrder {
-    let mut order = IssueOrder::default();
-    for at in 0..trace.ops.len() {
-        let Some(call) = trace.ops.call[at].some() else { continue };
-        let stream = trace.ops.stream[at];
-        let place = (trace.process_of_stream(stream), trace.device_of_stream(stream));
-        let issued = Issued { called: trace.calls.start[call.index()], idle: trace.ops.end[at] };
-        order.entry(place).or_default().push(issued);
-    }
-    for issued in order.values_mut() {
-        issued.sort_by_key(|op| op.called);
-        let mut idle = Ns::MIN;
-        for op in issued {
-            idle = idle.max(op.idle);
-            op.idle = idle;
-        }
-    }
-    order
-}
-
-/// Of each thread, the times it spent in the operating system's lock functions, by start.
-fn lock_calls(trace: &Trace, order: &[CallId]) -> Vec<Vec<(Ns, Ns)>> {
-    let calls = &trace.calls;
-    let mut waits = vec![Vec::new(); trace.threads.len()];
-    if calls.api.contains(&Api::Os) {
-        let is_lock: Vec<bool> = trace.strings.iter().map(|(_, name)| is_lock_call(name)).collect();
-        for at in order.iter().map(|call| call.index()) {
-            if calls.api[at] == Api::Os && is_lock[calls.name[at].index()] {
-                waits[calls.thread[at].index()].push((calls.start[at], calls.end[at]));
-            }
-        }
-    }
-    waits
-}
-
-fn is_lock_call(name: &str) -> bool {
-    let locks = ["pthread_mutex_lock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_spin_lock"];
-    locks.iter().any(|lock| name.starts_with(lock))
 }

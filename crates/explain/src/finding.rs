@@ -50,7 +50,7 @@ pub enum Cause {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
-    /// The wait and the holder of the lock were seen.
+    /// The wait for the lock was recorded, and who held it where that is known.
     Lock,
     /// The GPU's own or the tracer's own records prove it.
     Record,
@@ -81,6 +81,9 @@ pub struct Explanation {
     pub slow_calls: u64,
     /// The part of `slow_call_ns` with a cause other than unexplained, ns.
     pub explained_ns: Ns,
+    /// Host time in recorded waits for locks that calls up to the threshold lost, where they add up
+    /// to findings, ns; not part of `slow_call_ns`.
+    pub short_wait_ns: Ns,
     /// The threshold, ns.
     pub min_wait_ns: Ns,
     /// Findings, most time lost first; `unexplained` ones last.
@@ -133,7 +136,8 @@ pub struct Finding {
     pub cause: Cause,
     /// Host time lost by the waiter, ns.
     pub lost_ns: Ns,
-    /// `lost_ns` as a part of the waiter thread's span (first call to last), 0 to 1.
+    /// `lost_ns` as a part of the waiter thread's span (first call to last), 0 to 1; of several
+    /// threads' spans together.
     pub share: f64,
     /// Number of calls that lost time.
     pub count: u64,
@@ -162,7 +166,7 @@ pub struct Finding {
     pub fixes: Vec<Fix>,
 }
 
-/// A thread in a call.
+/// A thread, or several alike, in calls of one name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Party {
     /// Process id.
@@ -171,7 +175,10 @@ pub struct Party {
     pub tid: i64,
     /// The thread's name; its id where it has none.
     pub thread: String,
-    /// The call (`cudaMemcpyAsync`).
+    /// How many threads this stands for; if several, `pid`, `tid` and `thread` are those of the one
+    /// that lost or held most.
+    pub threads: u64,
+    /// The call (`cudaMemcpyAsync`); empty where a lock was held in no call of the trace.
     pub call: String,
     /// What the call did: `DtoH pageable 67108864 B, stream 7`.
     pub detail: String,

@@ -42,18 +42,46 @@ const GRAPH: Fix = Fix {
     text: "submit fewer, larger pieces: a CUDA graph, fused kernels, or a wait before the queue fills",
     safety: "safe when the work and its addresses repeat from one round to the next",
 };
+const LAUNCH_GRAPH: Fix = Fix {
+    id: "graph",
+    text: "submit many launches as one CUDA graph: it takes the lock once for all of them",
+    safety: "safe when the work and its addresses repeat from one round to the next",
+};
+const MPS: Fix = Fix {
+    id: "mps",
+    text: "spread the threads over processes under MPS: each process has a context, and its lock, of its own",
+    safety: "safe where the threads share no GPU memory; each context takes memory of its own",
+};
 const ISSUE_ORDER: Fix = Fix {
     id: "issue-order",
     text: "issue copies of one direction so that none waits behind another stream's larger one",
     safety: "safe across streams that do not depend on each other",
 };
 
+/// What the holder of a lock does meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holding {
+    /// It copies from or to pageable memory.
+    PageableCopy,
+    /// It allocates or frees.
+    Allocation,
+    /// It submits work as the waiter does, each for a moment only. On an H200 32 threads of 220
+    /// launches an iteration made 2,352 to 2,988 iterations a second, 3,833 as processes under MPS
+    /// and 9,223 with one graph launch an iteration.
+    Submission,
+    /// Anything else.
+    Other,
+}
+
 /// Remedies for a cause, the best first.
-pub(crate) fn fixes(cause: Cause, by_pageable_copy: bool, by_allocation: bool) -> Vec<Fix> {
+pub(crate) fn fixes(cause: Cause, holding: Holding) -> Vec<Fix> {
     match cause {
-        Cause::DriverLock if by_pageable_copy => vec![OWN_STREAM, PINNED_REUSED],
-        Cause::DriverLock if by_allocation => vec![POOL_ALLOCATOR],
-        Cause::DriverLock => vec![EAGER_LOADING, OWN_STREAM, GRAPH],
+        Cause::DriverLock => match holding {
+            Holding::PageableCopy => vec![OWN_STREAM, PINNED_REUSED],
+            Holding::Allocation => vec![POOL_ALLOCATOR],
+            Holding::Submission => vec![LAUNCH_GRAPH, MPS],
+            Holding::Other => vec![EAGER_LOADING, OWN_STREAM, GRAPH],
+        },
         Cause::PageableStaging => vec![PINNED_REUSED],
         Cause::PageFaults => vec![REUSED_BUFFER],
         Cause::PageableOrder => vec![PINNED_REUSED, SYNC_BEFORE_COPY],
@@ -67,10 +95,13 @@ pub(crate) fn fixes(cause: Cause, by_pageable_copy: bool, by_allocation: bool) -
 }
 
 /// The mechanism behind a cause, in one sentence.
-pub(crate) fn why(cause: Cause, by_pageable_copy: bool) -> &'static str {
+pub(crate) fn why(cause: Cause, holding: Holding) -> &'static str {
     match cause {
-        Cause::DriverLock if by_pageable_copy => {
+        Cause::DriverLock if holding == Holding::PageableCopy => {
             "a pageable copy keeps the context locked for its stream until it is done"
+        }
+        Cause::DriverLock if holding == Holding::Submission => {
+            "whoever submits work takes a lock of the context for a moment, and the threads queue up for it"
         }
         Cause::DriverLock => "one lock of the context serves both calls; while one holds it the other waits",
         Cause::ApplicationLock => "the framework's own lock, not the driver's",

@@ -2,8 +2,9 @@
 //! and call.
 
 use crate::facts::Facts;
-use crate::fixes::{fixes, why};
-use crate::parts::{Fact, Part, Reason};
+use crate::fixes::{Holding, fixes, why};
+use crate::fold::{Folded, fold};
+use crate::parts::{Fact, Holder, Part, Reason};
 use crate::words::{because, describe};
 use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place, places};
 use rustc_hash::FxHashMap;
@@ -24,24 +25,25 @@ pub(crate) struct Work {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Side {
-    thread: ThreadId,
-    name: Sym,
-    work: Work,
+pub(crate) struct Side {
+    pub thread: ThreadId,
+    pub name: Sym,
+    pub work: Work,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Key {
-    cause: Cause,
-    waiter: Side,
-    holder: Option<Side>,
+pub(crate) struct Key {
+    pub cause: Cause,
+    pub waiter: Side,
+    pub holder: Option<Side>,
 }
 
 /// All parts that belong to one finding.
 #[derive(Default)]
 pub(crate) struct Group {
     pub lost: Ns,
-    pub count: u64,
+    /// The part of it that was lost in calls that are not slow themselves.
+    pub in_short: Ns,
     /// Each call's part: time lost and the call, in order of the calls.
     pub parts: Vec<(Ns, CallId)>,
     pub holders: Vec<CallId>,
@@ -60,19 +62,20 @@ impl Groups {
     pub fn add(&mut self, facts: &Facts<'_>, call: CallId, parts: Vec<Part>) {
         for part in parts {
             let Reason { cause, evidence, confidence, holder, or, fact } = part.reason;
-            let holder_side = holder.some().map(|holder| side(facts, holder));
-            let key = Key { cause, waiter: side(facts, call), holder: holder_side };
+            let key = Key { cause, waiter: side(facts, call), holder: holding_side(facts, holder) };
             let group = self.0.entry(key).or_default();
-            group.lost = group.lost.saturating_add(part.lost);
+            add(&mut group.lost, part.lost);
+            if !facts.is_slow(call) {
+                add(&mut group.in_short, part.lost);
+            }
             match group.parts.last_mut() {
                 // Two parts of one call are one wait.
                 Some((lost, last)) if *last == call => *lost += part.lost,
-                _ => {
-                    group.parts.push((part.lost, call));
-                    group.count += 1;
-                }
+                _ => group.parts.push((part.lost, call)),
             }
-            if holder.is_some() && group.holders.last() != Some(&holder) {
+            if let Holder::Call(holder) = holder
+                && group.holders.last() != Some(&holder)
+            {
                 group.holders.push(holder);
             }
             group.or.extend(or);
@@ -84,17 +87,65 @@ impl Groups {
 
     /// The findings: most time lost first, unexplained ones last.
     pub fn findings(self, facts: &Facts<'_>) -> Vec<Finding> {
-        let mut groups: Vec<_> = self.0.into_iter().collect();
-        groups.sort_by_key(|(key, group)| {
+        let mut folded = fold(facts, self.0.into_iter().collect());
+        folded.sort_by_key(|Folded { key, group, .. }| {
             (key.cause == Cause::Unexplained, std::cmp::Reverse(group.lost), *key)
         });
-        let finding = |(at, (key, group)): (usize, (Key, Group))| finding(facts, at, &key, &group);
-        groups.into_iter().enumerate().map(finding).collect()
+        let finding = |(at, folded): (usize, &Folded)| finding(facts, at, folded);
+        folded.iter().enumerate().map(finding).collect()
+    }
+}
+
+impl Group {
+    /// Number of calls that lost time.
+    pub fn count(&self) -> u64 {
+        self.parts.len() as u64
+    }
+
+    /// What most of the lost time rests on.
+    pub fn evidence(&self) -> Evidence {
+        most(&self.evidence).unwrap_or(Evidence::Timing)
+    }
+
+    /// Takes in another group's parts.
+    pub fn absorb(&mut self, other: Group) {
+        add(&mut self.lost, other.lost);
+        add(&mut self.in_short, other.in_short);
+        self.parts.extend(other.parts);
+        self.holders.extend(other.holders);
+        self.or.extend(other.or);
+        self.facts.extend(other.facts);
+        for (kind, weight) in other.evidence {
+            add(self.evidence.entry(kind).or_default(), weight);
+        }
+        for (kind, weight) in other.confidence {
+            add(self.confidence.entry(kind).or_default(), weight);
+        }
+    }
+
+    /// Makes the parts of each call one again, after others were taken in.
+    pub fn unite(&mut self) {
+        self.parts.sort_by_key(|(_, call)| *call);
+        self.parts.dedup_by(|later, first| {
+            let same = later.1 == first.1;
+            if same {
+                add(&mut first.0, later.0);
+            }
+            same
+        });
     }
 }
 
 fn side(facts: &Facts<'_>, call: CallId) -> Side {
     Side { thread: facts.thread(call), name: facts.trace.calls.name[call.index()], work: work(facts, call) }
+}
+
+fn holding_side(facts: &Facts<'_>, holder: Holder) -> Option<Side> {
+    match holder {
+        Holder::Nobody => None,
+        Holder::Call(call) => Some(side(facts, call)),
+        Holder::Thread(thread) => Some(Side { thread, name: Sym::EMPTY, work: Work::default() }),
+    }
 }
 
 fn work(facts: &Facts<'_>, call: CallId) -> Work {
@@ -108,37 +159,49 @@ fn work(facts: &Facts<'_>, call: CallId) -> Work {
     }
 }
 
-fn finding(facts: &Facts<'_>, at: usize, key: &Key, group: &Group) -> Finding {
+fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
+    let Folded { key, group, waiters, holders } = folded;
     let longest = longest(group);
-    let waiters: Vec<CallId> = group.parts.iter().map(|(_, call)| *call).collect();
-    let holder = key.holder.map(|side| party(facts, side, &group.holders));
-    let by_pageable_copy =
-        key.holder.is_some_and(|side| [side.work.src, side.work.dst].contains(&MemoryKind::Pageable));
-    let by_allocation = group
-        .holders
-        .first()
-        .is_some_and(|holder| matches!(facts.class(*holder), Class::Allocate | Class::Release));
-    let span = facts.span(key.waiter.thread).max(1);
+    let waiting: Vec<CallId> = group.parts.iter().map(|(_, call)| *call).collect();
+    let span: Ns = waiters.iter().map(|thread| facts.span(*thread)).fold(0, Ns::saturating_add);
+    let holding = holding(facts, key, group);
     Finding {
         id: format!("H{}", at + 1),
         cause: key.cause,
         lost_ns: group.lost,
-        share: group.lost as f64 / span as f64,
-        count: group.count,
+        share: group.lost as f64 / span.max(1) as f64,
+        count: group.count(),
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
-        waiter: party(facts, key.waiter, &waiters),
-        holder,
+        waiter: party(facts, key.waiter, waiters.len(), &waiting),
+        holder: key.holder.map(|side| party(facts, side, holders.len(), &group.holders)),
         or: others(facts, key, &group.or),
-        evidence: most(&group.evidence).unwrap_or(Evidence::Timing),
+        evidence: group.evidence(),
         confidence: confidence(group),
-        because: because(facts, key.cause, group),
-        why: why(key.cause, by_pageable_copy).to_owned(),
+        because: because(facts, key, group),
+        why: why(key.cause, holding).to_owned(),
         places: ranked_places(facts, &group.parts),
         examples: longest
             .iter()
             .map(|(lost, call)| Example { start_ns: facts.start(*call), duration_ns: *lost })
             .collect(),
-        fixes: fixes(key.cause, by_pageable_copy, by_allocation),
+        fixes: fixes(key.cause, holding),
+    }
+}
+
+/// What kept the waiter waiting, as far as it makes a difference to what helps.
+fn holding(facts: &Facts<'_>, key: &Key, group: &Group) -> Holding {
+    let Some(side) = key.holder else { return Holding::Other };
+    if [side.work.src, side.work.dst].contains(&MemoryKind::Pageable) {
+        return Holding::PageableCopy;
+    }
+    let class = |call: Option<&CallId>| call.map_or(Class::Other, |call| facts.class(*call));
+    let waiter = class(group.parts.first().map(|(_, call)| call));
+    let holder = class(group.holders.first());
+    let mostly_short = group.in_short >= group.lost / 2;
+    match holder {
+        Class::Allocate | Class::Release => Holding::Allocation,
+        _ if mostly_short && holder.enqueues() && waiter.enqueues() => Holding::Submission,
+        _ => Holding::Other,
     }
 }
 
@@ -150,7 +213,7 @@ fn longest(group: &Group) -> Vec<(Ns, CallId)> {
     parts
 }
 
-fn party(facts: &Facts<'_>, side: Side, calls: &[CallId]) -> Party {
+fn party(facts: &Facts<'_>, side: Side, threads: usize, calls: &[CallId]) -> Party {
     let trace = facts.trace;
     let thread = trace.threads.row(side.thread);
     let process = thread.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
@@ -162,6 +225,7 @@ fn party(facts: &Facts<'_>, side: Side, calls: &[CallId]) -> Party {
             "" => thread.tid.to_string(),
             name => name.to_owned(),
         },
+        threads: threads as u64,
         call: trace.text(side.name).to_owned(),
         detail: describe(facts, calls),
         places: ranked_places(facts, &parts),
@@ -176,7 +240,7 @@ fn others(facts: &Facts<'_>, key: &Key, or: &[CallId]) -> Vec<Party> {
     sides.retain(|side| Some(*side) != key.holder);
     let of = |other: &Side| {
         let calls: Vec<_> = or.iter().copied().filter(|call| side(facts, *call) == *other).collect();
-        party(facts, *other, &calls)
+        party(facts, *other, 1, &calls)
     };
     sides.iter().take(EXAMPLES).map(of).collect()
 }
@@ -210,7 +274,7 @@ fn most<K: Copy + Ord>(weights: &FxHashMap<K, Ns>) -> Option<K> {
 fn confidence(group: &Group) -> Confidence {
     let weight = |confidence| group.confidence.get(&confidence).copied().unwrap_or(0);
     let (possible, likely) = (weight(Confidence::Possible), weight(Confidence::Likely));
-    let coincidence = group.count < 3 && most(&group.evidence) == Some(Evidence::Timing);
+    let coincidence = group.count() < 3 && group.evidence() == Evidence::Timing;
     let tenth = group.lost / 10;
     if possible > 0 && possible >= tenth || (coincidence && !group.holders.is_empty()) {
         Confidence::Possible

@@ -2,15 +2,19 @@
 //!
 //! A pure function: no files, no clocks, no printing. Every slow call's time is split among the
 //! [`Cause`]s by the rules in `rules`; what no rule claims stays [`Cause::Unexplained`], so that
-//! the parts of a call always add up to its duration.
+//! the parts of a call always add up to its duration. Shorter calls count where their recorded waits
+//! for locks add up.
 
 mod class;
 mod facts;
 mod finding;
 mod fixes;
+mod fold;
 mod group;
+mod index;
 mod parts;
 mod places;
+mod recorded;
 mod rules;
 mod summary;
 mod words;
@@ -24,7 +28,7 @@ use facts::Facts;
 use group::Groups;
 use parts::{Fact, Part, Reason};
 use rules::Holders;
-use trace::{Ns, Trace};
+use trace::{CallId, Ns, Trace};
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -45,18 +49,16 @@ impl Default for Options {
 pub fn explain(trace: &Trace, options: &Options) -> Explanation {
     let facts = Facts::new(trace, options.min_wait_ns);
     let selected = options.selection.of(trace);
+    let chosen = |call: CallId| {
+        selected.time(facts.start(call), facts.end(call))
+            && selected.thread(facts.thread(call))
+            && selected.name(trace.calls.name[call.index()])
+    };
     // Half as long as a slow call: what is shorter cannot cover enough of one.
     let holders = Holders::new(&facts, options.min_wait_ns / 2);
     let mut groups = Groups::default();
-    let (mut slow_call_ns, mut slow_calls, mut unexplained_ns) = (0, 0, 0);
-    for call in facts.slow.iter().copied() {
-        let (start, end) = (facts.start(call), facts.end(call));
-        let chosen = selected.time(start, end)
-            && selected.thread(facts.thread(call))
-            && selected.name(trace.calls.name[call.index()]);
-        if !chosen {
-            continue;
-        }
+    let (mut slow_call_ns, mut slow_calls, mut unexplained_ns, mut short_wait_ns) = (0, 0, 0, 0);
+    for call in facts.slow.iter().copied().filter(|call| chosen(*call)) {
         let parts = rules::split(&facts, &holders, call);
         // What the call costs anyway is not lost.
         let unexplained = (parts.rest() - facts.usual(call)).max(0);
@@ -64,9 +66,14 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         if unexplained > 0 {
             lost.push(Part { reason: unexplained_reason(), lost: unexplained });
         }
-        slow_call_ns = Ns::saturating_add(slow_call_ns, end - start);
+        slow_call_ns = Ns::saturating_add(slow_call_ns, facts.duration(call));
         slow_calls += 1;
         unexplained_ns = Ns::saturating_add(unexplained_ns, unexplained);
+        groups.add(&facts, call, lost);
+    }
+    for (call, lost) in rules::convoys(&facts, chosen) {
+        let waited = lost.iter().map(|part| part.lost).sum();
+        short_wait_ns = Ns::saturating_add(short_wait_ns, waited);
         groups.add(&facts, call, lost);
     }
     Explanation {
@@ -74,6 +81,7 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         slow_call_ns,
         slow_calls,
         explained_ns: slow_call_ns - unexplained_ns,
+        short_wait_ns,
         min_wait_ns: options.min_wait_ns,
         findings: groups.findings(&facts),
     }

@@ -1,7 +1,7 @@
 //! A slow call's time, split among causes.
 
 use crate::{Cause, Confidence, Evidence};
-use trace::{CallId, Ns, OpId, Sym};
+use trace::{CallId, Ns, OpId, Sym, ThreadId, WaitId};
 
 /// Why a part of a call's time was lost.
 #[derive(Clone, Debug)]
@@ -9,8 +9,7 @@ pub(crate) struct Reason {
     pub cause: Cause,
     pub evidence: Evidence,
     pub confidence: Confidence,
-    /// The call waited for.
-    pub holder: CallId,
+    pub holder: Holder,
     /// Others that fit as well.
     pub or: Vec<CallId>,
     pub fact: Fact,
@@ -18,12 +17,23 @@ pub(crate) struct Reason {
 
 impl Reason {
     pub fn new(cause: Cause, evidence: Evidence, confidence: Confidence, fact: Fact) -> Reason {
-        Reason { cause, evidence, confidence, holder: CallId::NONE, or: Vec::new(), fact }
+        Reason { cause, evidence, confidence, holder: Holder::Nobody, or: Vec::new(), fact }
     }
 
-    pub fn held_by(self, holder: CallId) -> Reason {
-        Reason { holder, ..self }
+    pub fn held_by(self, call: CallId) -> Reason {
+        Reason { holder: call.some().map_or(Holder::Nobody, Holder::Call), ..self }
     }
+}
+
+/// Who was waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holder {
+    /// Nobody, or nobody knows whom.
+    Nobody,
+    /// A thread in a call.
+    Call(CallId),
+    /// A thread of which no call is in the trace.
+    Thread(ThreadId),
 }
 
 /// What a reason rests on, in figures.
@@ -41,8 +51,10 @@ pub(crate) enum Fact {
     Tracer(Sym),
     /// First use of this kernel or function.
     First(Sym),
-    /// The lock wait itself was traced.
+    /// The operating system's calls show the lock wait.
     LockCall,
+    /// The lock wait was recorded; the holder's call covers so much of it, ns.
+    Waited { wait: WaitId, covered: Ns },
 }
 
 /// A part of a call's time with a reason.

@@ -1,8 +1,9 @@
 //! The evidence of a finding in words.
 
 use crate::facts::Facts;
-use crate::group::Group;
+use crate::group::{Group, Key};
 use crate::parts::Fact;
+use crate::recorded::Recorded;
 use crate::{Cause, Class};
 use rustc_hash::FxHashMap;
 use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
@@ -60,9 +61,9 @@ fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
 }
 
 /// The evidence for a cause with its figures.
-pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String {
-    match cause {
-        Cause::DriverLock => lock(facts, group),
+pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
+    match key.cause {
+        Cause::DriverLock | Cause::ApplicationLock => lock(facts, key, group),
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
         Cause::ExplicitSync => "the call exists to wait".to_owned(),
         Cause::ImplicitDeviceSync => {
@@ -92,7 +93,10 @@ pub(crate) fn because(facts: &Facts<'_>, cause: Cause, group: &Group) -> String 
     }
 }
 
-fn lock(facts: &Facts<'_>, group: &Group) -> String {
+fn lock(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
+    if let Some(recorded) = Recorded::of(facts, group) {
+        return recorded.words(facts, key, group);
+    }
     if group.holders.is_empty() {
         return "the thread waited in a lock function of the operating system within the call; the trace \
                 does not show who held it"
@@ -145,7 +149,7 @@ fn rate(group: &Group) -> String {
         copied.fold((0i64, 0i64), |sum, copy| (sum.0.saturating_add(copy.0), sum.1.saturating_add(copy.1)));
     let each = size(bytes / group.facts.len().max(1) as i64);
     let rate = bytes as f64 / time.max(1) as f64;
-    match group.count {
+    match group.count() {
         1 => format!("a copy of {each} at {rate:.1} GB/s"),
         copies => format!("{copies} copies of {each} on average at {rate:.1} GB/s"),
     }

@@ -5,7 +5,7 @@
 
 mod timeline;
 
-use explain::{Explanation, Options, explain};
+use explain::{Evidence, Explanation, Options, Party, explain};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn listing(explanation: &Explanation) -> String {
             out,
             "{} {} {} lost {} in {}, {} {}",
             word(cause),
-            waiter.thread,
+            threads(waiter),
             waiter.call,
             finding.lost_ns / 1000,
             finding.count,
@@ -52,16 +52,23 @@ fn listing(explanation: &Explanation) -> String {
         )
         .unwrap();
         for holder in finding.holder.iter().chain(&finding.or) {
-            write!(out, " | {} {} {}", holder.thread, holder.call, holder.detail).unwrap();
+            write!(out, " | {} {} {}", threads(holder), holder.call, holder.detail).unwrap();
+        }
+        if finding.evidence == Evidence::Lock {
+            let fixes: Vec<_> = finding.fixes.iter().map(|fix| fix.id).collect();
+            write!(out, " ({}; fix: {})", finding.because, fixes.join(", ")).unwrap();
         }
         for place in &finding.places {
             write!(out, " @ {}:{} {}", place.file, place.line, place.function).unwrap();
         }
         out.push('\n');
     }
+    if explanation.short_wait_ns > 0 {
+        writeln!(out, "waited {} in short calls", explanation.short_wait_ns / 1000).unwrap();
+    }
     // The parts of all calls add up to their time, give or take what a call costs anyway.
     let lost: i64 = explanation.findings.iter().map(|finding| finding.lost_ns).sum();
-    assert!(lost <= explanation.slow_call_ns, "more lost than spent");
+    assert!(lost <= explanation.slow_call_ns + explanation.short_wait_ns, "more lost than spent");
     assert!(explanation.explained_ns <= explanation.slow_call_ns);
     writeln!(
         out,
@@ -72,4 +79,11 @@ fn listing(explanation: &Explanation) -> String {
     )
     .unwrap();
     out
+}
+
+fn threads(party: &Party) -> String {
+    match party.threads {
+        1 => party.thread.clone(),
+        several => format!("{several} threads"),
+    }
 }

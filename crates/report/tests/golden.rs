@@ -25,6 +25,7 @@ fn explanations() {
     let cases = [
         ("explain-stall", fixture::stall()),
         ("explain-two-processes", fixture::two_processes()),
+        ("explain-convoy", fixture::convoy()),
         ("explain-nothing", fixture::nothing()),
         ("explain-hostile", fixture::hostile()),
     ];

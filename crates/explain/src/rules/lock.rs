@@ -2,7 +2,8 @@
 //!
 //! Without lock records this is inferred: the wait lies within the other thread's calls and ends
 //! with one of them. Which calls hold locks that which others need was measured on an H200; a
-//! coincidence in time of any other pair of calls accuses nobody, or says `possible`.
+//! coincidence in time of any other pair of calls accuses nobody, or says `possible`. Where every
+//! wait was recorded (`waits.rs`), nothing is inferred at all.
 
 use super::overhead;
 use crate::class::Class;
@@ -40,10 +41,13 @@ pub(crate) struct Holders {
 
 impl Holders {
     /// Collects calls that hold locks by kind, and slow ones that submit work; none shorter than
-    /// `least`, which could not make another call slow.
+    /// `least`, which could not make another call slow. None at all where every wait was recorded:
+    /// a call without a record waited for nobody's lock.
     pub fn new(facts: &Facts<'_>, least: Ns) -> Holders {
+        let watched = facts.trace.meta.locks_watched;
         let may_hold = |call: CallId| {
-            facts.duration(call) >= least
+            !watched
+                && facts.duration(call) >= least
                 && !matches!(facts.class(call), Class::Sync | Class::Query | Class::Os | Class::Other)
         };
         let mut by_end = facts.calls_where(may_hold);
@@ -110,6 +114,9 @@ pub(super) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &m
 /// that the operating system's calls show, whoever held it.
 pub(super) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Contends, parts);
+    if facts.trace.meta.locks_watched {
+        return;
+    }
     for (start, end) in facts.lock_waits(call) {
         let reason = Reason::new(Cause::DriverLock, Evidence::Record, Confidence::Possible, Fact::LockCall);
         parts.claim(start, end, reason);

@@ -9,17 +9,20 @@ mod lock;
 mod overhead;
 mod queue;
 mod sync;
+mod waits;
 
 pub(crate) use lock::Holders;
+pub(crate) use waits::convoys;
 
 use crate::facts::Facts;
 use crate::parts::Parts;
 use trace::CallId;
 
-/// Splits a slow call's time: what the GPU's and the tracer's records prove comes first, what is
-/// inferred from timing after it.
+/// Splits a slow call's time: recorded waits for locks come first, then what the GPU's and the
+/// tracer's records prove, and what is inferred from timing last.
 pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts {
     let mut parts = Parts::new(facts.start(call), facts.end(call));
+    waits::recorded(facts, call, &mut parts);
     first_use::loading(facts, call, &mut parts);
     overhead::of_this_thread(facts, call, &mut parts);
     sync::explicit(facts, call, &mut parts);

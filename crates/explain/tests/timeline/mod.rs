@@ -7,6 +7,9 @@
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
 //! range A operator aten::copy_ 0 900
+//! wait B 12 880 A                                      B waits for the driver's lock that A holds
+//! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown
+//! locks watched
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
 //! clock separate
 //! source kineto
@@ -22,6 +25,13 @@ struct Builder {
     threads: HashMap<String, ThreadId>,
     streams: HashMap<(i64, i64, i64), StreamId>,
     correlation: i64,
+    waits: Vec<Waiting>,
+}
+
+/// A wait whose calls are looked up when all calls are known.
+struct Waiting {
+    wait: Wait,
+    in_call: bool,
 }
 
 /// The trace that `text` describes.
@@ -32,6 +42,7 @@ pub fn parse(text: &str) -> Trace {
         match words.as_slice() {
             [] => {}
             ["clock", "separate"] => builder.trace.meta.clock = Clock::Separate,
+            ["locks", "watched"] => builder.trace.meta.locks_watched = true,
             ["source", "kineto"] => builder.trace.meta.source = Source::Kineto,
             ["overhead", thread, name, start, end] => {
                 builder.range(thread, RangeKind::Overhead, name, start, end)
@@ -50,6 +61,7 @@ pub fn parse(text: &str) -> Trace {
             line => builder.line(line, 0, 0),
         }
     }
+    builder.look_up_waits();
     builder.trace.join();
     builder.trace
 }
@@ -69,11 +81,19 @@ fn us(word: &str) -> Ns {
     (word.parse::<f64>().unwrap_or_else(|_| panic!("not a time: {word}")) * 1000.0) as Ns
 }
 
+/// The library a function of that name belongs to.
+fn api(name: &str) -> Api {
+    if name.starts_with("cu") && !name.starts_with("cuda") { Api::Driver } else { Api::Runtime }
+}
+
 impl Builder {
     fn line(&mut self, words: &[&str], call_shift: Ns, op_shift: Ns) {
+        if let ["wait", waiter, start, end, holder, rest @ ..] = words {
+            return self.wait(waiter, us(start) + call_shift, us(end) + call_shift, holder, rest);
+        }
         let mut parts = words.split(|word| *word == "|");
         let [thread, name, start, end] = parts.next().unwrap() else { panic!("not an event: {words:?}") };
-        self.call(thread, name, us(start) + call_shift, us(end) + call_shift, Api::Runtime);
+        self.call(thread, name, us(start) + call_shift, us(end) + call_shift, api(name));
         for op in parts {
             self.op(thread, op, op_shift);
         }
@@ -105,8 +125,53 @@ impl Builder {
         self.trace.calls.push(Call { start, end, thread, api, name, correlation, ..Call::default() })
     }
 
+    fn wait(&mut self, waiter: &str, start: Ns, end: Ns, holder: &str, rest: &[&str]) {
+        let thread = self.thread(waiter).0;
+        let library = self.trace.strings.intern("libcuda.so.1");
+        let mut wait =
+            Wait { start, end, thread, library, lock: 64, kind: LockKind::RwLock, ..Wait::default() };
+        wait.holder = self.party(holder);
+        let mut in_call = true;
+        for option in rest.chunks(2) {
+            match option {
+                ["releaser", thread] => wait.releaser = self.party(thread),
+                ["library", name] => wait.library = self.trace.strings.intern(name),
+                ["lock", number] => wait.lock = number.parse().unwrap(),
+                ["in", "-"] => in_call = false,
+                _ => panic!("not of a wait: {option:?}"),
+            }
+        }
+        self.waits.push(Waiting { wait, in_call });
+    }
+
+    fn party(&mut self, word: &str) -> ThreadId {
+        if word == "-" { ThreadId::NONE } else { self.thread(word).0 }
+    }
+
+    fn look_up_waits(&mut self) {
+        for Waiting { mut wait, in_call } in std::mem::take(&mut self.waits) {
+            if in_call {
+                wait.call = self.innermost(wait.thread, wait.start);
+            }
+            wait.holder_call = self.innermost(wait.holder, wait.start);
+            wait.releaser_call = self.innermost(wait.releaser, wait.end - 1);
+            self.trace.waits.push(wait);
+        }
+    }
+
+    /// The innermost call that a thread is in at a time.
+    fn innermost(&self, thread: ThreadId, time: Ns) -> CallId {
+        let calls = &self.trace.calls;
+        let holds = |call: &CallId| {
+            let row = calls.row(*call);
+            row.thread == thread && row.start <= time && time < row.end
+        };
+        let inside = calls.ids().filter(holds).max_by_key(|call| calls.start[call.index()]);
+        inside.unwrap_or(CallId::NONE)
+    }
+
     fn range(&mut self, thread: &str, kind: RangeKind, name: &str, start: &str, end: &str) {
-        let thread = if thread == "-" { ThreadId::NONE } else { self.thread(thread).0 };
+        let thread = self.party(thread);
         let name = self.trace.strings.intern(name);
         self.trace.ranges.push(Range {
             start: us(start),

@@ -17,8 +17,8 @@ use explain::{Explanation, Finding};
 
 /// Findings worth a paragraph, and those too small for one.
 ///
-/// Small is less than a thousandth of the slow time: nobody fixes those first.
+/// Small is less than a thousandth of the time looked at: nobody fixes those first.
 fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
-    let threshold = explanation.slow_call_ns / 1_000;
+    let threshold = (explanation.slow_call_ns / 1_000).saturating_add(explanation.short_wait_ns / 1_000);
     explanation.findings.iter().partition(|finding| all || finding.lost_ns >= threshold)
 }

@@ -66,9 +66,13 @@ pub(super) fn party(party: &Party, many_processes: bool, columns: usize) -> Stri
     text
 }
 
+/// `thread pt_autograd_0 (7)`, or `16 threads`.
 fn thread(party: &Party, many_processes: bool) -> String {
-    let mut text = format!("thread {}", visible(&party.thread));
-    if party.thread != party.tid.to_string() {
+    let mut text = match party.threads {
+        0 | 1 => format!("thread {}", visible(&party.thread)),
+        several => format!("{} threads", units::count(several)),
+    };
+    if party.threads <= 1 && party.thread != party.tid.to_string() {
         text.push_str(&format!(" ({})", party.tid));
     }
     if many_processes {
@@ -136,8 +140,13 @@ pub(super) fn examples(finding: &Finding) -> String {
 /// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then the honest rest.
 pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     let threshold = units::duration(explanation.min_wait_ns);
+    let short = match explanation.short_wait_ns {
+        0 => None,
+        short => Some(format!("waits for locks in shorter calls add up to {}", units::duration(short))),
+    };
     if explanation.slow_call_ns <= 0 {
-        return vec![format!("no call took longer than {threshold}; nothing held up a host thread")];
+        let rest = short.unwrap_or_else(|| "nothing held up a host thread".to_owned());
+        return vec![format!("no call took longer than {threshold}; {rest}")];
     }
     let share = |part: i64| units::percent(part as f64 / explanation.slow_call_ns as f64);
     let slow = units::duration(explanation.slow_call_ns);
@@ -147,6 +156,7 @@ pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     if rest > 0 {
         lines.push(format!("unexplained {} of it, {}", share(rest), units::duration(rest)));
     }
+    lines.extend(short);
     lines
 }
 

@@ -1,0 +1,80 @@
+//! Findings that differ in nothing but their threads, told as one: sixteen threads that all launch
+//! wait for each other in 240 pairs.
+
+use crate::facts::Facts;
+use crate::group::{Group, Key, Side, Work};
+use crate::{Cause, Evidence};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use trace::{ProcessId, Sym, ThreadId};
+
+/// From so many findings on. A choice: three still read well one by one, as do the two of a pair
+/// of threads that wait for each other.
+const MANY: usize = 4;
+
+/// A group with the threads it is about. The key names those that lost and held most.
+pub(crate) struct Folded {
+    pub key: Key,
+    pub group: Group,
+    /// Each once.
+    pub waiters: Vec<ThreadId>,
+    /// Each once.
+    pub holders: Vec<ThreadId>,
+}
+
+/// What groups must have in common, threads aside.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    cause: Cause,
+    waiter: Calls,
+    holder: Option<Calls>,
+}
+
+/// Calls of one name and kind of work in a process.
+type Calls = (ProcessId, Sym, Work);
+
+/// Folds groups of recorded waits; others are left as they are, since an inferred statement about
+/// one pair of threads says nothing of the next.
+pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> {
+    let (recorded, mut rest): (Vec<_>, Vec<_>) =
+        groups.into_iter().partition(|(_, group)| group.evidence() == Evidence::Lock);
+    let mut kinds = BTreeMap::<Kind, Vec<(Key, Group)>>::new();
+    for (key, group) in recorded {
+        kinds.entry(kind(facts, &key)).or_default().push((key, group));
+    }
+    let mut folded = Vec::new();
+    for alike in kinds.into_values() {
+        match alike.len() {
+            MANY.. => folded.extend(one(alike)),
+            _ => rest.extend(alike),
+        }
+    }
+    folded.extend(rest.into_iter().flat_map(|alone| one(vec![alone])));
+    folded
+}
+
+fn kind(facts: &Facts<'_>, key: &Key) -> Kind {
+    let calls = |side: Side| (facts.trace.process_of_thread(side.thread), side.name, side.work);
+    Kind { cause: key.cause, waiter: calls(key.waiter), holder: key.holder.map(calls) }
+}
+
+/// Some groups as one.
+fn one(mut groups: Vec<(Key, Group)>) -> Option<Folded> {
+    groups.sort_by_key(|(key, group)| (Reverse(group.lost), *key));
+    let each_once = |threads: &mut Vec<ThreadId>| {
+        threads.sort();
+        threads.dedup();
+    };
+    let mut waiters: Vec<_> = groups.iter().map(|(key, _)| key.waiter.thread).collect();
+    let mut holders: Vec<_> =
+        groups.iter().filter_map(|(key, _)| key.holder).map(|side| side.thread).collect();
+    each_once(&mut waiters);
+    each_once(&mut holders);
+    let mut groups = groups.into_iter();
+    let (key, mut group) = groups.next()?;
+    if groups.len() > 0 {
+        groups.for_each(|(_, other)| group.absorb(other));
+        group.unite();
+    }
+    Some(Folded { key, group, waiters, holders })
+}

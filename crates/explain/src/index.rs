@@ -1,0 +1,299 @@
+//! The indexes behind [`Facts`](crate::facts::Facts), each made in one go through a table.
+
+use rustc_hash::FxHashMap;
+use trace::{
+    Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, Sym, ThreadId, Trace,
+    WaitId,
+};
+
+/// Rows of a table by the outermost call they belong to, in the table's order.
+pub(crate) struct ByCall<T>(Vec<(CallId, T)>);
+
+impl<T: Copy + Ord> ByCall<T> {
+    fn new(rows: impl Iterator<Item = (CallId, T)>) -> ByCall<T> {
+        let mut rows: Vec<_> = rows.filter(|(call, _)| call.is_some()).collect();
+        if !rows.is_sorted() {
+            rows.sort_unstable();
+        }
+        ByCall(rows)
+    }
+
+    pub(crate) fn of(&self, call: CallId) -> impl Iterator<Item = T> + Clone + '_ {
+        let from = self.0.partition_point(|(other, _)| *other < call);
+        self.0[from..].iter().take_while(move |(other, _)| *other == call).map(|(_, row)| *row)
+    }
+
+    /// The calls that have rows.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = CallId> + '_ {
+        self.0.chunk_by(|a, b| a.0 == b.0).map(|rows| rows[0].0)
+    }
+}
+
+/// All operations that have a call, in the order they were asked for, by process and device.
+pub(crate) type IssueOrder = FxHashMap<(ProcessId, DeviceId), Vec<Issued>>;
+
+/// An operation in issue order.
+pub(crate) struct Issued {
+    /// When its call began.
+    pub called: Ns,
+    /// The latest end of this and all operations before it.
+    pub idle: Ns,
+}
+
+pub(crate) fn calls_by_start(trace: &Trace) -> Vec<CallId> {
+    let calls = &trace.calls;
+    let mut order: Vec<_> = calls.ids().filter(|call| calls.thread[call.index()].is_some()).collect();
+    // An outer call comes before the ones within it.
+    let key = |call: &CallId| (calls.start[call.index()], -calls.end[call.index()]);
+    if !order.is_sorted_by_key(key) {
+        order.sort_by_key(key);
+    }
+    order
+}
+
+/// For each call the outermost CUDA call of its thread that it lies in, itself when it lies in
+/// none: a runtime call and the driver call it makes are one wait. `NONE` for other calls.
+pub(crate) fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
+    let calls = &trace.calls;
+    let mut outer = vec![CallId::NONE; calls.len()];
+    let mut current = vec![CallId::NONE; trace.threads.len()];
+    for call in order {
+        let at = call.index();
+        if calls.api[at] == Api::Os {
+            continue;
+        }
+        let current = &mut current[calls.thread[at].index()];
+        let inside = current.some().is_some_and(|outer| calls.end[at] <= calls.end[outer.index()]);
+        if !inside {
+            *current = *call;
+        }
+        outer[at] = *current;
+    }
+    outer
+}
+
+/// The arguments of each call, of the calls within it too.
+pub(crate) fn arguments_by_call(trace: &Trace, outer: &[CallId]) -> ByCall<ArgumentId> {
+    let arguments = &trace.arguments;
+    let caller = |row: ArgumentId| arguments.call[row.index()].some().map(|call| (outer[call.index()], row));
+    ByCall::new(arguments.ids().filter_map(caller))
+}
+
+/// Lock waits by the outermost call they lie in: as recorded, else as the times tell.
+pub(crate) fn waits_by_call(trace: &Trace, order: &[CallId], outer: &[CallId]) -> ByCall<WaitId> {
+    let waits = &trace.waits;
+    let mut by_thread = Vec::new();
+    if waits.call.contains(&CallId::NONE) {
+        by_thread = outermost_by_thread(trace, order, outer);
+    }
+    let caller = |wait: WaitId| {
+        let row = waits.row(wait);
+        match row.call.some() {
+            Some(call) => (outer[call.index()], wait),
+            None => {
+                let calls = row.thread.some().map_or(&[][..], |thread| &by_thread[thread.index()]);
+                (around(trace, calls, row.start, row.end), wait)
+            }
+        }
+    };
+    ByCall::new(waits.ids().map(caller))
+}
+
+fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec<Vec<CallId>> {
+    let mut by_thread = vec![Vec::new(); trace.threads.len()];
+    for call in order.iter().filter(|call| outer[call.index()] == **call) {
+        by_thread[trace.calls.thread[call.index()].index()].push(*call);
+    }
+    by_thread
+}
+
+/// The call that holds all of `[start, end)`, of a thread's outermost calls by start.
+fn around(trace: &Trace, calls: &[CallId], start: Ns, end: Ns) -> CallId {
+    let began = calls.partition_point(|call| trace.calls.start[call.index()] <= start);
+    let last = calls[..began].last().copied();
+    last.filter(|call| trace.calls.end[call.index()] >= end).unwrap_or(CallId::NONE)
+}
+
+/// Operations by the outermost call that led to them.
+pub(crate) fn ops_by_call(trace: &Trace, outer: &[CallId]) -> (Vec<u32>, Vec<OpId>) {
+    let caller = |op: OpId| {
+        let call = trace.ops.call[op.index()].some()?;
+        outer[call.index()].some()
+    };
+    let mut first = vec![0u32; trace.calls.len() + 2];
+    for call in trace.ops.ids().filter_map(caller) {
+        first[call.index() + 2] += 1;
+    }
+    for at in 1..first.len() {
+        first[at] += first[at - 1];
+    }
+    let mut ops = vec![OpId::NONE; first.last().map_or(0, |count| *count as usize)];
+    for op in trace.ops.ids() {
+        if let Some(call) = caller(op) {
+            let next = &mut first[call.index() + 1];
+            ops[*next as usize] = op;
+            *next += 1;
+        }
+    }
+    (first, ops)
+}
+
+pub(crate) fn ops_by_stream(trace: &Trace) -> Vec<Vec<OpId>> {
+    let mut streams = vec![Vec::new(); trace.streams.len()];
+    for op in trace.ops.ids() {
+        if let Some(stream) = trace.ops.stream[op.index()].some() {
+            streams[stream.index()].push(op);
+        }
+    }
+    let start = |op: &OpId| trace.ops.start[op.index()];
+    for ops in &mut streams {
+        if !ops.is_sorted_by_key(start) {
+            ops.sort_by_key(start);
+        }
+    }
+    streams
+}
+
+/// Median duration of the fast calls of each name, to an eighth of its size: counted in buckets
+/// of three bits behind the leading one.
+pub(crate) fn usual_costs(trace: &Trace, min_wait: Ns) -> FxHashMap<Sym, Ns> {
+    let calls = &trace.calls;
+    let mut counts = FxHashMap::<Sym, [u32; 512]>::default();
+    for at in 0..calls.len() {
+        let duration = calls.end[at] - calls.start[at];
+        if duration <= min_wait {
+            counts.entry(calls.name[at]).or_insert([0; 512])[bucket(duration)] += 1;
+        }
+    }
+    let median = |counts: &[u32; 512]| {
+        let half = counts.iter().map(|count| *count as u64).sum::<u64>().div_ceil(2);
+        let mut seen = 0;
+        let reaches = |count: &u32| {
+            seen += *count as u64;
+            seen >= half
+        };
+        counts.iter().position(reaches).map_or(0, bucket_middle)
+    };
+    counts.iter().map(|(name, counts)| (*name, median(counts))).collect()
+}
+
+fn bucket(duration: Ns) -> usize {
+    let duration = duration.max(8) as u64;
+    let exponent = duration.ilog2();
+    let fraction = (duration >> (exponent - 3)) & 7;
+    (exponent as usize) * 8 + fraction as usize
+}
+
+fn bucket_middle(bucket: usize) -> Ns {
+    let (exponent, fraction) = (bucket / 8, bucket % 8);
+    if exponent < 3 {
+        return 0;
+    }
+    (2 * (8 + fraction as Ns) + 1) << (exponent - 3) >> 1
+}
+
+/// The first call of each process and name.
+pub(crate) fn first_calls(trace: &Trace, order: &[CallId]) -> FxHashMap<(ProcessId, Sym), CallId> {
+    let mut first = FxHashMap::default();
+    for call in order {
+        let process = trace.process_of_thread(trace.calls.thread[call.index()]);
+        first.entry((process, trace.calls.name[call.index()])).or_insert(*call);
+    }
+    first
+}
+
+pub(crate) fn first_kernels(trace: &Trace) -> FxHashMap<(ProcessId, Sym), OpId> {
+    let ops = &trace.ops;
+    let mut first = FxHashMap::<(ProcessId, Sym), OpId>::default();
+    for op in ops.ids().filter(|op| ops.kind[op.index()] == OpKind::Kernel) {
+        let process = trace.process_of_stream(ops.stream[op.index()]);
+        let known = first.entry((process, ops.name[op.index()])).or_insert(op);
+        if ops.start[op.index()] < ops.start[known.index()] {
+            *known = op;
+        }
+    }
+    first
+}
+
+pub(crate) fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
+    let mut spans = vec![(Ns::MAX, Ns::MIN); trace.threads.len()];
+    let calls = &trace.calls;
+    for at in 0..calls.len() {
+        if let Some(thread) = calls.thread[at].some() {
+            let span = &mut spans[thread.index()];
+            *span = (span.0.min(calls.start[at]), span.1.max(calls.end[at]));
+        }
+    }
+    spans
+}
+
+pub(crate) fn thread_devices(trace: &Trace) -> Vec<DeviceId> {
+    let mut counts = FxHashMap::<(ThreadId, DeviceId), u64>::default();
+    for at in 0..trace.ops.len() {
+        if let Some(call) = trace.ops.call[at].some() {
+            let thread = trace.calls.thread[call.index()];
+            let device = trace.device_of_stream(trace.ops.stream[at]);
+            *counts.entry((thread, device)).or_default() += 1;
+        }
+    }
+    let mut most = vec![(0, DeviceId::NONE); trace.threads.len()];
+    for ((thread, device), count) in counts {
+        if let Some(thread) = thread.some() {
+            // Ties go to the lower device, so that the result never depends on hashing.
+            let better = (count, std::cmp::Reverse(device));
+            let known = &mut most[thread.index()];
+            if better > (known.0, std::cmp::Reverse(known.1)) {
+                *known = (count, device);
+            }
+        }
+    }
+    most.into_iter().map(|(_, device)| device).collect()
+}
+
+pub(crate) fn overheads(trace: &Trace) -> Vec<RangeId> {
+    let ranges = &trace.ranges;
+    let mut found: Vec<_> =
+        ranges.ids().filter(|range| ranges.kind[range.index()] == RangeKind::Overhead).collect();
+    found.sort_by_key(|range| ranges.start[range.index()]);
+    found
+}
+
+pub(crate) fn issue_order(trace: &Trace) -> IssueOrder {
+    let mut order = IssueOrder::default();
+    for at in 0..trace.ops.len() {
+        let Some(call) = trace.ops.call[at].some() else { continue };
+        let stream = trace.ops.stream[at];
+        let place = (trace.process_of_stream(stream), trace.device_of_stream(stream));
+        let issued = Issued { called: trace.calls.start[call.index()], idle: trace.ops.end[at] };
+        order.entry(place).or_default().push(issued);
+    }
+    for issued in order.values_mut() {
+        issued.sort_by_key(|op| op.called);
+        let mut idle = Ns::MIN;
+        for op in issued {
+            idle = idle.max(op.idle);
+            op.idle = idle;
+        }
+    }
+    order
+}
+
+/// Of each thread, the times it spent in the operating system's lock functions, by start.
+pub(crate) fn lock_calls(trace: &Trace, order: &[CallId]) -> Vec<Vec<(Ns, Ns)>> {
+    let calls = &trace.calls;
+    let mut waits = vec![Vec::new(); trace.threads.len()];
+    if calls.api.contains(&Api::Os) {
+        let is_lock: Vec<bool> = trace.strings.iter().map(|(_, name)| is_lock_call(name)).collect();
+        for at in order.iter().map(|call| call.index()) {
+            if calls.api[at] == Api::Os && is_lock[calls.name[at].index()] {
+                waits[calls.thread[at].index()].push((calls.start[at], calls.end[at]));
+            }
+        }
+    }
+    waits
+}
+
+fn is_lock_call(name: &str) -> bool {
+    let locks = ["pthread_mutex_lock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_spin_lock"];
+    locks.iter().any(|lock| name.starts_with(lock))
+}

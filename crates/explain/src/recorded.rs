@@ -1,0 +1,83 @@
+//! The evidence of recorded waits for locks in words.
+
+use crate::facts::Facts;
+use crate::group::{Group, Key};
+use crate::parts::Fact;
+use std::collections::BTreeSet;
+use trace::{LockKind, Sym};
+
+/// The recorded waits of a finding, summed up.
+pub(crate) struct Recorded {
+    waits: u64,
+    time: i128,
+    /// Time of the waits that the named calls cover.
+    covered: i128,
+    locks: BTreeSet<(LockKind, i64)>,
+    libraries: BTreeSet<Sym>,
+    /// Most threads that held a lock at once.
+    holders: u32,
+}
+
+impl Recorded {
+    /// `None` where no wait was recorded.
+    pub(crate) fn of(facts: &Facts<'_>, group: &Group) -> Option<Recorded> {
+        let (locks, libraries) = (BTreeSet::new(), BTreeSet::new());
+        let mut sum = Recorded { waits: 0, time: 0, covered: 0, locks, libraries, holders: 0 };
+        for fact in &group.facts {
+            if let Fact::Waited { wait, covered } = fact {
+                let row = facts.trace.waits.row(*wait);
+                sum.waits += 1;
+                sum.time += i128::from(row.end - row.start);
+                sum.covered += i128::from(*covered);
+                sum.locks.insert((row.kind, row.lock));
+                sum.libraries.insert(row.library);
+                sum.holders = sum.holders.max(row.holders);
+            }
+        }
+        (sum.waits > 0).then_some(sum)
+    }
+
+    /// `3 recorded waits for a rwlock of libcuda.so.1; the holder's calls cover 98 % of that time`
+    pub(crate) fn words(&self, facts: &Facts<'_>, key: &Key, group: &Group) -> String {
+        let waits = match self.waits {
+            1 => "a recorded wait".to_owned(),
+            count => format!("{count} recorded waits"),
+        };
+        let mut words = format!("{waits} for {} of {}", self.lock(), self.library(facts));
+        match (key.holder, group.holders.is_empty()) {
+            (None, _) => words.push_str("; who held it is not known"),
+            (_, true) => words.push_str("; its holder was in no call of the trace"),
+            (_, false) => {
+                let percent = self.covered * 100 / self.time.max(1);
+                words.push_str(&format!("; the holder's calls cover {percent} % of that time"));
+            }
+        }
+        if self.holders > 1 {
+            words.push_str(&format!("; up to {} threads held it at once", self.holders));
+        }
+        let percent = i128::from(group.in_short) * 100 / i128::from(group.lost.max(1));
+        if percent > 0 {
+            words.push_str(&format!("; {percent} % of it in calls too short to be slow"));
+        }
+        words
+    }
+
+    fn lock(&self) -> String {
+        let kind = self.locks.first().map_or(LockKind::Unknown, |(kind, _)| *kind);
+        let alike = self.locks.iter().all(|(other, _)| *other == kind);
+        let kind = if alike && kind != LockKind::Unknown { kind.name() } else { "lock" };
+        match self.locks.len() {
+            1 => format!("one {kind}"),
+            count => format!("{count} {kind}s"),
+        }
+    }
+
+    fn library<'a>(&self, facts: &Facts<'a>) -> &'a str {
+        let name = self.libraries.first().map_or("", |library| facts.trace.text(*library));
+        match (name, self.libraries.len()) {
+            ("", _) => "an unnamed library",
+            (name, 1) => name,
+            _ => "several libraries",
+        }
+    }
+}
