@@ -1,0 +1,130 @@
+//! Builds the library under test, and with the machine's C compiler the stand-in driver and the
+//! programs, once a test run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::{fs, thread};
+
+/// How the stand-in driver and the programs that are linked with it are built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Binding {
+    /// Functions of other libraries are looked up when they are first called.
+    Lazy,
+    /// All are looked up at the start, and their slots are read-only from then on.
+    Now,
+}
+
+impl Binding {
+    fn folder(self) -> &'static str {
+        match self {
+            Binding::Lazy => "lazy",
+            Binding::Now => "now",
+        }
+    }
+
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Binding::Lazy => &["-Wl,-z,lazy", "-Wl,-z,norelro"],
+            // As many distributions build: slots that calls go through directly.
+            Binding::Now => &["-Wl,-z,now", "-Wl,-z,relro", "-fno-plt"],
+        }
+    }
+}
+
+/// Where everything was put.
+pub struct Built {
+    root: PathBuf,
+}
+
+impl Built {
+    /// The folder of one way of building: the libraries, and the programs linked with them.
+    pub fn folder(&self, binding: Binding) -> PathBuf {
+        self.root.join(binding.folder())
+    }
+
+    /// A program that is linked with the driver.
+    pub fn linked(&self, binding: Binding, program: &str) -> PathBuf {
+        self.folder(binding).join(program)
+    }
+
+    /// A program that looks the driver's functions up.
+    pub fn looking_up(&self, program: &str) -> PathBuf {
+        self.root.join("lazy").join(format!("{program}-look-up"))
+    }
+}
+
+/// What there is to build: libraries by file, name and what they are linked with; then programs.
+const LIBRARIES: [(&str, &str); 2] = [("cuda.c", "libcuda.so.1"), ("other.c", "libother.so")];
+const PROGRAMS: [&str; 1] = ["waits"];
+
+/// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
+/// is nothing left to do.
+pub fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let test = std::env::current_exe().expect("the test has a path");
+        let folder = test.ancestors().nth(2).and_then(Path::file_name).expect("tests lie in <profile>/deps");
+        // The profile `dev` is the only one whose folder is called otherwise.
+        let profile = folder.to_str().map_or("dev", |name| if name == "debug" { "dev" } else { name });
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["build", "--lib", "--message-format=json-render-diagnostics", "--profile", profile]);
+        let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cargo cannot build the library:\n{said}");
+        let messages = String::from_utf8_lossy(&output.stdout);
+        let path = messages.split('"').find(|text| text.ends_with("/libholdup_capture.so"));
+        PathBuf::from(path.expect("cargo says where it put the library"))
+    })
+}
+
+/// Everything in C, built.
+pub fn built() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("standin");
+        let build = |binding: Binding| {
+            let folder = root.join(binding.folder());
+            fs::create_dir_all(&folder).expect("a folder for C programs");
+            LIBRARIES.iter().for_each(|library| build_library(&folder, binding, library));
+            PROGRAMS.iter().for_each(|program| build_programs(&folder, binding, program));
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| build(Binding::Lazy));
+            scope.spawn(|| build(Binding::Now));
+        });
+        Built { root }
+    })
+}
+
+fn build_library(folder: &Path, binding: Binding, (source, name): &(&str, &str)) {
+    let soname = format!("-Wl,-soname,{name}");
+    cc(folder, binding, source, name, &["-shared", "-fPIC", &soname]);
+}
+
+/// A program in both forms; the one that looks functions up is the same for every driver.
+fn build_programs(folder: &Path, binding: Binding, program: &str) {
+    let source = format!("{program}.c");
+    let paths = [format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display())];
+    let [search, rpath] = paths.each_ref().map(String::as_str);
+    cc(folder, binding, &source, program, &[search, rpath, "-l:libcuda.so.1", "-l:libother.so"]);
+    if binding == Binding::Lazy {
+        let name = format!("{program}-look-up");
+        cc(folder, binding, &source, &name, &["-DLOOK_UP", search, rpath, "-l:libother.so"]);
+    }
+}
+
+/// Compiles one file. Programs that run already keep what they have: the new one replaces the name.
+fn cc(folder: &Path, binding: Binding, source: &str, name: &str, how: &[&str]) {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin");
+    let fresh = folder.join(format!("{name}.{}", std::process::id()));
+    let mut command = Command::new("cc");
+    command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]);
+    command.arg(sources.join(source)).args(how).args(binding.flags()).arg("-o").arg(&fresh);
+    let output = command.output().unwrap_or_else(|error| {
+        panic!("these tests need a C compiler, and `cc` does not start: {error} (Debian: apt install gcc)")
+    });
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`cc` cannot build {source}:\n{said}");
+    fs::rename(&fresh, folder.join(name)).expect("the program gets its name");
+}

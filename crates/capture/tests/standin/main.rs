@@ -1,0 +1,12 @@
+//! The capture library at work, without a GPU: C programs on a stand-in for the driver, each run
+//! bare and recorded. Both runs must look the same from outside; what the recorded one left in its
+//! spool is compared with what the program did.
+//!
+//! The programs synchronize by semaphores and by looking at how many threads want a lock, not by
+//! sleeping. What differs from run to run (thread ids, addresses) they write into a file.
+
+mod compile;
+mod recording;
+mod run;
+
+mod waits;

@@ -1,0 +1,16 @@
+/* A library with locks of its own. */
+#ifndef OTHER_H
+#define OTHER_H
+#include <semaphore.h>
+
+/* Takes the mutex, posts, holds it until somebody waits and 2 ms more. */
+void other_hold(sem_t *taken);
+/* Takes the mutex and lets go of it. */
+void other_take(void);
+/* As `other_take`, waiting so many ms at most; whether it got it. */
+int other_take_in(long ms);
+/* Takes the spin lock, posts if there is something to post, and holds it so long. */
+void other_spin(sem_t *taken, long ms);
+void *other_lock(void);
+
+#endif

@@ -1,0 +1,170 @@
+//! A spool as a test wants to see it. Damage is a failure whatever the program did.
+
+use spool::{Call, Chunk, File, Level, Stack, Wait};
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+/// What lies in a spool.
+pub struct Recording {
+    /// Its files, by name: in the order that images of a process were started.
+    pub processes: Vec<Process>,
+}
+
+/// One file of it.
+#[derive(Default)]
+pub struct Process {
+    pub pid: u32,
+    pub parent: u32,
+    pub finished: bool,
+    pub level: Option<Level>,
+    /// Records dropped, with and without a chunk.
+    pub dropped: u64,
+    pub untracked_threads: u64,
+    /// Driver calls begun, as the chunks count them.
+    pub begun: u64,
+    /// The threads that have a chunk, each once.
+    pub threads: Vec<u32>,
+    /// Calls that threads are still in: thread, function.
+    pub within: Vec<(u32, String)>,
+    pub calls: Vec<Row<Call>>,
+    pub waits: Vec<Row<Wait>>,
+    pub stacks: Vec<StackRow>,
+    pub modules: Vec<Row<spool::Module>>,
+    pub notes: Vec<String>,
+    pub programs: Vec<(String, String)>,
+    pub devices: Vec<Row<spool::Device>>,
+    pub drivers: Vec<u32>,
+    texts: HashMap<u32, String>,
+}
+
+/// A record, the thread that wrote it, and the text that its tag stands for.
+#[derive(Clone, Debug)]
+pub struct Row<T> {
+    pub tid: u32,
+    pub name: String,
+    pub record: T,
+}
+
+/// A slow call's stack.
+pub struct StackRow {
+    pub tid: u32,
+    pub record: Stack,
+    pub native: Vec<u64>,
+    /// File, function and line, innermost first.
+    pub python: Vec<(String, String, u32)>,
+}
+
+impl Recording {
+    /// Reads all files of a spool's folder; none if it is not there.
+    pub fn read(folder: &Path) -> Recording {
+        let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
+        let is_spool = |path: &std::path::PathBuf| path.to_string_lossy().ends_with(spool::SUFFIX);
+        let mut paths: Vec<_> = entries.filter(is_spool).collect();
+        paths.sort();
+        Recording { processes: paths.iter().map(|path| Process::read(path)).collect() }
+    }
+
+    /// The file of a process that has one.
+    pub fn of(&self, pid: u64) -> &Process {
+        let mut found = self.processes.iter().filter(|process| u64::from(process.pid) == pid);
+        let (first, second) = (found.next(), found.next());
+        assert!(second.is_none(), "{pid} has several files");
+        first.unwrap_or_else(|| panic!("{pid} has no file"))
+    }
+}
+
+impl Process {
+    fn read(path: &Path) -> Process {
+        let bytes = fs::read(path).expect("a spool file can be read");
+        let file = File::new(&bytes).unwrap_or_else(|| panic!("{} is no spool file", path.display()));
+        let (chunks, damage) = file.chunks();
+        assert_eq!(damage.bytes, 0, "{} is damaged", path.display());
+        let mut process = Process {
+            pid: file.pid(),
+            parent: file.parent(),
+            finished: file.finished(),
+            level: file.level(),
+            dropped: file.dropped(),
+            untracked_threads: file.untracked_threads(),
+            ..Process::default()
+        };
+        // A text is known by its id in all chunks, whichever thread wrote it.
+        chunks.iter().for_each(|chunk| process.texts(chunk));
+        chunks.iter().for_each(|chunk| process.chunk(chunk));
+        process.threads.sort_unstable();
+        process.threads.dedup();
+        process.calls.sort_by_key(|call| call.record.start);
+        process.waits.sort_by_key(|wait| wait.record.start);
+        process.stacks.sort_by_key(|stack| stack.record.start);
+        process
+    }
+
+    fn texts(&mut self, chunk: &Chunk<'_>) {
+        for record in chunk.records() {
+            let record = record.expect("no damage");
+            if record.head.kind == spool::Text::KIND {
+                let text = String::from_utf8(record.text().expect("a whole text").to_vec());
+                let before = self.texts.insert(record.head.tag, text.expect("texts here are UTF-8"));
+                assert_eq!(before, None, "two texts have id {}", record.head.tag);
+            }
+        }
+    }
+
+    fn chunk(&mut self, chunk: &Chunk<'_>) {
+        let tid = chunk.tid();
+        self.dropped += chunk.dropped();
+        self.begun += chunk.calls();
+        self.threads.push(tid);
+        self.within.extend(chunk.within().map(|(function, _)| (tid, self.text(function))));
+        for record in chunk.records() {
+            let record = record.expect("no damage");
+            let (name, body) = (record.head.tag, record.body);
+            match record.head.kind {
+                Call::KIND => self.calls.extend(self.row(tid, name, Call::read(body))),
+                Wait::KIND => self.waits.extend(self.row(tid, name, Wait::read(body))),
+                spool::Module::KIND => self.modules.extend(self.row(tid, name, spool::Module::read(body))),
+                spool::Device::KIND => self.devices.extend(self.row(tid, name, spool::Device::read(body))),
+                spool::Driver::KIND => self.drivers.push(name),
+                spool::Note::KIND => self.notes.push(self.text(name)),
+                spool::Program::KIND => {
+                    let command = spool::Program::read(body).expect("a whole record").command;
+                    self.programs.push((self.text(name), self.text(command as u32)));
+                }
+                Stack::KIND => self.stacks.push(self.stack(tid, &record)),
+                _ => {}
+            }
+        }
+    }
+
+    fn row<T>(&self, tid: u32, name: u32, record: Option<T>) -> Option<Row<T>> {
+        Some(Row { tid, name: self.text(name), record: record.expect("a whole record") })
+    }
+
+    fn stack(&self, tid: u32, record: &spool::Record<'_>) -> StackRow {
+        let (native, python) = record.frames().expect("a whole stack");
+        let frame =
+            |frame: &spool::PythonFrame| (self.text(frame.file), self.text(frame.function), frame.line);
+        let python = python.iter().map(frame).collect();
+        StackRow { tid, record: Stack::read(record.body).expect("a whole stack"), native, python }
+    }
+
+    /// A text by its id; empty for 0 and for one that there was no room for.
+    pub fn text(&self, id: u32) -> String {
+        self.texts.get(&id).cloned().unwrap_or_default()
+    }
+
+    /// The calls of a function, in order.
+    pub fn calls_of(&self, function: &str) -> Vec<&Row<Call>> {
+        self.calls.iter().filter(|call| call.name == function).collect()
+    }
+
+    /// How many calls a thread made of each function that it called, by name.
+    pub fn counts(&self, tid: u32) -> Vec<(&str, usize)> {
+        let mut counts = std::collections::BTreeMap::new();
+        for call in self.calls.iter().filter(|call| call.tid == tid) {
+            *counts.entry(call.name.as_str()).or_insert(0) += 1;
+        }
+        counts.into_iter().collect()
+    }
+}

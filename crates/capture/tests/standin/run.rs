@@ -1,0 +1,166 @@
+//! Runs a program bare and under the capture library, and compares what can be seen from outside.
+
+use crate::compile::{Binding, built, library};
+use crate::recording::Recording;
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Longer than any program here takes on a machine with much else to do.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program to run, and how.
+pub struct Program {
+    path: PathBuf,
+    words: Vec<String>,
+    folder: PathBuf,
+    environment: Vec<(String, String)>,
+    spool: Option<PathBuf>,
+}
+
+/// What a run looked like from outside.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Outcome {
+    pub stdout: String,
+    pub stderr: String,
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+}
+
+/// A recorded run: what the program said of itself, and what was recorded.
+pub struct Recorded {
+    pub outcome: Outcome,
+    pub facts: HashMap<String, Vec<u64>>,
+    pub recording: Recording,
+}
+
+impl Recorded {
+    /// The one number that the program gave under a name.
+    pub fn fact(&self, name: &str) -> u64 {
+        match self.facts.get(name).map(Vec::as_slice) {
+            Some([only]) => *only,
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    /// All numbers under a name, in the order they were given.
+    pub fn facts(&self, name: &str) -> &[u64] {
+        self.facts.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The process of a program that has one.
+    pub fn process(&self) -> &crate::recording::Process {
+        match self.recording.processes.as_slice() {
+            [only] => only,
+            several => panic!("{} files in the spool", several.len()),
+        }
+    }
+}
+
+impl Program {
+    /// One that is linked with the driver.
+    pub fn linked(binding: Binding, program: &str, scenario: &str) -> Program {
+        Program::new(built().linked(binding, program), built().folder(binding), &[scenario])
+    }
+
+    /// One that looks the driver's functions up: by `dlsym`, or by the driver's own look-up.
+    pub fn looking_up(program: &str, scenario: &str) -> Program {
+        Program::new(built().looking_up(program), built().folder(Binding::Lazy), &[scenario])
+    }
+
+    /// Any program, which finds the libraries of `folder`.
+    pub fn new(path: PathBuf, folder: PathBuf, words: &[&str]) -> Program {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        Program { path, words, folder, environment: Vec::new(), spool: None }
+    }
+
+    /// With an environment variable.
+    pub fn with(mut self, name: &str, value: &str) -> Program {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With a spool elsewhere than in a fresh folder.
+    pub fn into_spool(mut self, spool: &Path) -> Program {
+        self.spool = Some(spool.to_owned());
+        self
+    }
+
+    /// Runs it bare, then recorded, and compares the outcomes.
+    pub fn both(&self) -> Recorded {
+        let bare = self.bare();
+        let recorded = self.recorded();
+        assert_eq!(recorded.outcome, bare, "recording shows: {} {:?}", self.path.display(), self.words);
+        recorded
+    }
+
+    /// Runs it without the library.
+    pub fn bare(&self) -> Outcome {
+        let folder = TempDir::new().expect("a temporary folder");
+        self.run(&folder.path().join("facts"), &[])
+    }
+
+    /// Runs it with the library, as `holdup record` does.
+    pub fn recorded(&self) -> Recorded {
+        let folder = TempDir::new().expect("a temporary folder");
+        let spool = self.spool.clone().unwrap_or_else(|| folder.path().join("spool"));
+        if self.spool.is_none() {
+            fs::create_dir(&spool).expect("a folder for the spool");
+        }
+        let [library, directory] =
+            [library(), spool.as_path()].map(|path| path.to_str().expect("paths are UTF-8"));
+        let environment = [
+            ("LD_PRELOAD", library),
+            ("CUDA_INJECTION64_PATH", library),
+            (spool::VAR_DIRECTORY, directory),
+            (spool::VAR_LEVEL, "light"),
+        ];
+        let facts = folder.path().join("facts");
+        let outcome = self.run(&facts, &environment);
+        Recorded { outcome, facts: read_facts(&facts), recording: Recording::read(&spool) }
+    }
+
+    fn run(&self, facts: &Path, environment: &[(&str, &str)]) -> Outcome {
+        let folder = facts.parent().expect("facts lie in a folder");
+        let [stdout, stderr] = ["stdout", "stderr"].map(|name| folder.join(name));
+        let file = |path: &Path| Stdio::from(fs::File::create(path).expect("a file for what it says"));
+        let mut command = Command::new(&self.path);
+        command.args(&self.words).stdin(Stdio::null()).stdout(file(&stdout)).stderr(file(&stderr));
+        command.env("LD_LIBRARY_PATH", &self.folder).env("STANDIN_FACTS", facts);
+        command.envs(environment.iter().copied());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
+        let status = self.wait(&mut child, &stderr);
+        let read = |path: &Path| String::from_utf8_lossy(&fs::read(path).expect("it was made")).into_owned();
+        let (stdout, stderr) = (read(&stdout), read(&stderr));
+        Outcome { stdout, stderr, code: status.code(), signal: status.signal() }
+    }
+
+    /// Waits for it to end, but not for ever.
+    fn wait(&self, child: &mut Child, stderr: &Path) -> ExitStatus {
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            if let Some(status) = child.try_wait().expect("it is our child") {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().expect("it is our child");
+        child.wait().expect("it is our child");
+        let said = fs::read_to_string(stderr).unwrap_or_default();
+        panic!("{} {:?} did not end; it said: {said}", self.path.display(), self.words);
+    }
+}
+
+fn read_facts(path: &Path) -> HashMap<String, Vec<u64>> {
+    let mut facts = HashMap::<String, Vec<u64>>::new();
+    for line in fs::read_to_string(path).unwrap_or_default().lines() {
+        let (name, value) = line.split_once(' ').expect("a name and a number");
+        facts.entry(name.to_owned()).or_default().push(value.parse().expect("a number"));
+    }
+    facts
+}
