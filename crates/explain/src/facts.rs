@@ -5,8 +5,8 @@ use crate::index::{self, ByCall, IssueOrder};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{
-    ArgumentId, CallId, Clock, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, ProcessId, RangeId,
-    StreamId, Sym, ThreadId, Trace, WaitId,
+    Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, ProcessId,
+    RangeId, StreamId, Sym, ThreadId, Trace, WaitId,
 };
 
 /// Cost of a call that no fast call of its name tells: an ordinary launch under a tracer takes
@@ -47,19 +47,25 @@ pub(crate) struct Facts<'a> {
     order: Vec<CallId>,
 }
 
-/// A copy in figures.
+/// A copying call's copies on the GPU.
 #[derive(Clone, Copy)]
 pub(crate) struct CopyFacts {
     pub first: OpId,
     pub start: Ns,
     pub end: Ns,
+    pub what: Copied,
+}
+
+/// What is copied from where to where.
+#[derive(Clone, Copy)]
+pub(crate) struct Copied {
     pub bytes: i64,
     pub kind: CopyKind,
     pub src: MemoryKind,
     pub dst: MemoryKind,
 }
 
-impl CopyFacts {
+impl Copied {
     pub fn pageable(&self) -> bool {
         self.src == MemoryKind::Pageable || self.dst == MemoryKind::Pageable
     }
@@ -147,9 +153,13 @@ impl<'a> Facts<'a> {
         &self.call_ops[self.first_op[at] as usize..self.first_op[at + 1] as usize]
     }
 
-    /// The stream of the call's first operation.
+    /// The stream of the call's first operation, else the one its arguments name.
     pub fn stream(&self, call: CallId) -> StreamId {
-        self.ops(call).first().map_or(StreamId::NONE, |op| self.trace.ops.stream[op.index()])
+        let of_arguments = |row: ArgumentId| self.trace.arguments.stream[row.index()].some();
+        match self.ops(call).first() {
+            Some(op) => self.trace.ops.stream[op.index()],
+            None => self.arguments.of(call).find_map(of_arguments).unwrap_or(StreamId::NONE),
+        }
     }
 
     /// The device a call works on: that of its operations, else that of its thread.
@@ -165,21 +175,23 @@ impl<'a> Facts<'a> {
         let mut copies = self.ops(call).iter().filter(is_copy);
         let first = *copies.next()?;
         let row = ops.row(first);
-        let start = CopyFacts {
-            first,
-            start: row.start,
-            end: row.end,
-            bytes: row.bytes,
-            kind: row.copy,
-            src: row.src,
-            dst: row.dst,
-        };
+        let what = Copied { bytes: row.bytes, kind: row.copy, src: row.src, dst: row.dst };
+        let start = CopyFacts { first, start: row.start, end: row.end, what };
         Some(copies.fold(start, |all, op| CopyFacts {
             start: all.start.min(ops.start[op.index()]),
             end: all.end.max(ops.end[op.index()]),
-            bytes: all.bytes.saturating_add(ops.bytes[op.index()]),
+            what: Copied { bytes: all.what.bytes.saturating_add(ops.bytes[op.index()]), ..all.what },
             ..all
         }))
+    }
+
+    /// What a call copies: as its copies on the GPU tell, else its arguments.
+    pub fn copied(&self, call: CallId) -> Option<Copied> {
+        let arguments = || self.arguments.of(call).map(|row| self.trace.arguments.row(row));
+        let asked = || arguments().find(|row| row.copy != CopyKind::Unknown);
+        let of_arguments =
+            |row: Argument| Copied { bytes: row.bytes, kind: row.copy, src: row.src, dst: row.dst };
+        self.copy(call).map(|copy| copy.what).or_else(|| asked().map(of_arguments))
     }
 
     /// Operations of a stream, by start.

@@ -150,10 +150,10 @@ fn holding_side(facts: &Facts<'_>, holder: Holder) -> Option<Side> {
 
 fn work(facts: &Facts<'_>, call: CallId) -> Work {
     match facts.class(call) {
-        Class::Copy { .. } => facts.copy(call).map_or(Work::default(), |copy| Work {
-            copy: copy.kind,
-            src: copy.src,
-            dst: copy.dst,
+        Class::Copy { .. } => facts.copied(call).map_or(Work::default(), |copied| Work {
+            copy: copied.kind,
+            src: copied.src,
+            dst: copied.dst,
         }),
         _ => Work::default(),
     }

@@ -45,6 +45,8 @@ pub(crate) enum Fact {
     Awaited(OpId),
     /// So many bytes were copied in so many ns.
     Copied { bytes: i64, time: Ns },
+    /// So many bytes were to be copied by a call that took so many ns, waiting included.
+    Asked { bytes: i64, time: Ns },
     /// So many operations were pending in the stream.
     Pending(usize),
     /// The tracer did this meanwhile.

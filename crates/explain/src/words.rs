@@ -6,7 +6,7 @@ use crate::parts::Fact;
 use crate::recorded::Recorded;
 use crate::{Cause, Class};
 use rustc_hash::FxHashMap;
-use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
+use trace::{CallId, CopyKind, MemoryKind, Ns, OpKind, StreamId};
 
 /// What some calls of one name did: `DtoH pageable 67108864 B, stream 7`, or the kernel they
 /// launched; empty when there is nothing to tell.
@@ -20,13 +20,14 @@ pub(crate) fn describe(facts: &Facts<'_>, calls: &[CallId]) -> String {
 }
 
 fn describe_copies(facts: &Facts<'_>, calls: &[CallId]) -> String {
-    let copies: Vec<_> = calls.iter().filter_map(|call| facts.copy(*call)).collect();
+    let copies: Vec<_> = calls.iter().filter_map(|call| facts.copied(*call)).collect();
     let Some(first) = copies.first() else { return String::new() };
     let host = match first.kind {
-        CopyKind::DtoH | CopyKind::AtoH => format!(" {}", first.dst),
-        CopyKind::HtoD | CopyKind::HtoA => format!(" {}", first.src),
-        _ => String::new(),
+        CopyKind::DtoH | CopyKind::AtoH => first.dst,
+        CopyKind::HtoD | CopyKind::HtoA => first.src,
+        _ => MemoryKind::Unknown,
     };
+    let host = if host == MemoryKind::Unknown { String::new() } else { format!(" {host}") };
     let least = copies.iter().map(|copy| copy.bytes).min().unwrap_or(0);
     let most = copies.iter().map(|copy| copy.bytes).max().unwrap_or(0);
     let bytes = if least == most { most.to_string() } else { format!("{least}\u{2013}{most}") };
@@ -50,7 +51,8 @@ fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
         }
     }
     let kernel = match counts.len() {
-        0 => return String::new(),
+        // A recording without kernels still knows the stream.
+        0 => return same_stream(facts, calls).map_or(String::new(), |number| format!("stream {number}")),
         1 => counts.keys().next().map_or("", |name| facts.trace.text(*name)).to_owned(),
         count => format!("{count} kernels"),
     };
@@ -62,6 +64,9 @@ fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
 
 /// The evidence for a cause with its figures.
 pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
+    if group.facts.iter().any(|fact| matches!(fact, Fact::Asked { .. })) {
+        return asked_only(key.cause, group);
+    }
     match key.cause {
         Cause::DriverLock | Cause::ApplicationLock => lock(facts, key, group),
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
@@ -139,9 +144,24 @@ fn awaited(facts: &Facts<'_>, group: &Group, general: &str) -> String {
     format!("{general}; {count} of {} times that was {what}", group.facts.len())
 }
 
+/// What is said of copies that only arguments tell of: everything that may have taken the time.
+fn asked_only(cause: Cause, group: &Group) -> String {
+    let or = match cause {
+        Cause::PageableStaging => {
+            "; without the GPU's records, waiting for earlier work (hidden-sync) fits as well"
+        }
+        Cause::HiddenSync => {
+            ", far below what staging reaches (8 to 17 GB/s on an H200); without the GPU's records, a slow \
+             copy (pageable-staging, page-faults) fits as well"
+        }
+        _ => "; without the GPU's records, waiting and copying cannot be told apart",
+    };
+    format!("{} by the calls' arguments{or}", rate(group))
+}
+
 fn rate(group: &Group) -> String {
     let copied = group.facts.iter().filter_map(|fact| match fact {
-        Fact::Copied { bytes, time } => Some((*bytes, *time)),
+        Fact::Copied { bytes, time } | Fact::Asked { bytes, time } => Some((*bytes, *time)),
         _ => None,
     });
     // A call split in two parts states its copy twice.

@@ -54,7 +54,8 @@ fn listing(explanation: &Explanation) -> String {
         for holder in finding.holder.iter().chain(&finding.or) {
             write!(out, " | {} {} {}", threads(holder), holder.call, holder.detail).unwrap();
         }
-        if finding.evidence == Evidence::Lock {
+        // What rests on recordings of holdup's own: waits, and arguments instead of operations.
+        if finding.evidence == Evidence::Lock || explanation.trace.ops == 0 {
             let fixes: Vec<_> = finding.fixes.iter().map(|fix| fix.id).collect();
             write!(out, " ({}; fix: {})", finding.because, fixes.join(", ")).unwrap();
         }

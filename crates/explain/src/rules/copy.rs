@@ -1,6 +1,6 @@
 //! Copies that keep the calling thread until they are done: `hidden-sync` before the copy starts,
 //! `pageable-order` and `copy-engine-busy` where it starts late, `pageable-staging` and
-//! `page-faults` while it runs.
+//! `page-faults` while it runs. Of a copy that only the call's arguments tell of, either.
 
 use crate::class::Class;
 use crate::facts::{CopyFacts, Facts};
@@ -24,14 +24,39 @@ const FAULTING_RATE: f64 = 2.5e9;
 
 pub(super) fn blocking(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let Class::Copy { blocking } = facts.class(call) else { return };
-    let Some(copy) = facts.copy(call) else { return };
-    let waits_for_it = blocking || copy.pageable();
+    let Some(copy) = facts.copy(call) else {
+        return asked_only(facts, call, blocking, parts);
+    };
+    let waits_for_it = blocking || copy.what.pageable();
     if !facts.one_clock() || !waits_for_it || copy.start < facts.start(call) || copy.start > facts.end(call) {
         return;
     }
     before(facts, call, &copy, blocking, parts);
     during(&copy, parts);
     after(facts, call, &copy, parts);
+}
+
+/// The GPU's records lack the copy: how long it waited and how long it ran cannot be told apart.
+fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
+    let Some(copied) = facts.copied(call) else { return };
+    let (bytes, time) = (copied.bytes, parts.rest());
+    let waiting = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
+    let (cause, confidence) = match copied.pageable() {
+        true if rate(bytes, time) >= FAULTING_RATE => (Cause::PageableStaging, Confidence::Possible),
+        true => (waiting, Confidence::Possible),
+        // The program waits for a copy of pinned memory, and for what is before it, by its own wish.
+        false if blocking && [copied.src, copied.dst].contains(&MemoryKind::Pinned) => {
+            (waiting, Confidence::Likely)
+        }
+        false => return,
+    };
+    let reason = Reason::new(cause, Evidence::Record, confidence, Fact::Asked { bytes, time });
+    parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+}
+
+/// Bytes per second.
+fn rate(bytes: i64, time: Ns) -> f64 {
+    bytes as f64 / (time.max(1) as f64 * 1e-9)
 }
 
 /// From the call to the start of the copy.
@@ -50,7 +75,7 @@ fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, par
     if copy.start - waited > GAP {
         started_late(facts, call, copy, waited, cause, parts);
     }
-    if copy.pageable() && copy.kind.to_device() {
+    if copy.what.pageable() && copy.what.kind.to_device() {
         // The driver fills its staging buffer before the first part of the copy starts.
         let setup = (copy.start - waited).min(one_piece(copy));
         parts.claim(copy.start - setup, copy.start, staging(copy));
@@ -72,7 +97,7 @@ fn started_late(
     let others = facts.ending_elsewhere(copy.first, copy.start - slack, copy.start + slack);
     let same_engine = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy && shares_engine(facts, copy, **op);
     if let Some(other) = others.iter().find(same_engine) {
-        let pageable = copy.pageable()
+        let pageable = copy.what.pageable()
             && [ops.src[other.index()], ops.dst[other.index()]].contains(&MemoryKind::Pageable);
         let cause = if pageable { Cause::PageableOrder } else { Cause::CopyEngineBusy };
         let reason = Reason::new(cause, Evidence::Record, Confidence::Likely, Fact::Awaited(*other));
@@ -92,7 +117,7 @@ fn shares_engine(facts: &Facts<'_>, copy: &CopyFacts, other: OpId) -> bool {
     let trace = facts.trace;
     let device = trace.device_of_stream(trace.ops.stream[other.index()]);
     let engines = device.some().map_or(0, |device| trace.devices.copy_engines[device.index()]);
-    engines == 1 || trace.ops.copy[other.index()] == copy.kind
+    engines == 1 || trace.ops.copy[other.index()] == copy.what.kind
 }
 
 /// The call behind an operation, if it is another thread's of the same process.
@@ -112,14 +137,14 @@ fn earlier_pageable_copy(facts: &Facts<'_>, call: CallId, time: Ns, slack: Ns) -
             && facts.start(*other) <= facts.start(call)
             && (facts.end(*other) - time).abs() <= slack
             && matches!(facts.class(*other), Class::Copy { .. })
-            && facts.copy(*other).is_some_and(|copy| copy.pageable())
+            && facts.copied(*other).is_some_and(|copied| copied.pageable())
     };
     facts.slow.iter().copied().find(earlier)
 }
 
 /// While the copy runs.
 fn during(copy: &CopyFacts, parts: &mut Parts) {
-    let reason = if copy.pageable() {
+    let reason = if copy.what.pageable() {
         staging(copy)
     } else {
         Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::Awaited(copy.first))
@@ -137,7 +162,7 @@ fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
         let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
         parts.claim(copy.end, end, reason.held_by(earlier));
     }
-    if copy.pageable() && copy.kind.to_host() {
+    if copy.what.pageable() && copy.what.kind.to_host() {
         // The driver empties its staging buffer after the last part of the copy.
         parts.claim(copy.end, copy.end + tail.min(one_piece(copy)), staging(copy));
     }
@@ -148,16 +173,17 @@ fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
 fn one_piece(copy: &CopyFacts) -> Ns {
     const PIECE: f64 = (4 << 20) as f64;
     let time = copy.end - copy.start;
-    let piece = time as f64 * PIECE / copy.bytes.max(1) as f64;
+    let piece = time as f64 * PIECE / copy.what.bytes.max(1) as f64;
     (piece as Ns).max(4 * GAP).min(time)
 }
 
 /// The copy's own time: staging, or, where that is far too slow for staging, page faults.
 fn staging(copy: &CopyFacts) -> Reason {
     let time = (copy.end - copy.start).max(1);
-    let rate = copy.bytes as f64 / (time as f64 * 1e-9);
-    let faulting = copy.dst == MemoryKind::Pageable && copy.bytes >= RATED_BYTES && rate < FAULTING_RATE;
-    let fact = Fact::Copied { bytes: copy.bytes, time };
+    let rate = rate(copy.what.bytes, time);
+    let faulting =
+        copy.what.dst == MemoryKind::Pageable && copy.what.bytes >= RATED_BYTES && rate < FAULTING_RATE;
+    let fact = Fact::Copied { bytes: copy.what.bytes, time };
     match faulting {
         true => Reason::new(Cause::PageFaults, Evidence::Timing, Confidence::Likely, fact),
         false => Reason::new(Cause::PageableStaging, Evidence::Record, Confidence::Certain, fact),

@@ -178,7 +178,8 @@ fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspic
     }
     let (stream, holder_stream) = (facts.stream(waiter), facts.stream(holder));
     let same_stream = stream.is_some() && stream == holder_stream;
-    let waits_for_gpu = |blocking: bool| blocking || facts.copy(holder).is_some_and(|copy| copy.pageable());
+    let waits_for_gpu =
+        |blocking: bool| blocking || facts.copied(holder).is_some_and(|copied| copied.pageable());
     match facts.class(holder) {
         Class::Copy { blocking } if waits_for_gpu(blocking) => {
             // Whatever the stream, an allocation waits: cudaMalloc took 49.3 ms beside another

@@ -25,8 +25,12 @@ pub(super) fn explicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
 fn reads_back_a_scalar(facts: &Facts<'_>, call: CallId) -> bool {
     let Some(previous) = facts.previous(call) else { return false };
     let ops = &facts.trace.ops;
-    facts.ops(previous).iter().any(|op| {
-        let at = op.index();
-        ops.kind[at] == OpKind::Copy && ops.copy[at] == CopyKind::DtoH && ops.bytes[at] <= SCALAR_BYTES
-    })
+    let is_scalar = |kind, bytes| kind == CopyKind::DtoH && bytes <= SCALAR_BYTES;
+    match facts.ops(previous) {
+        [] => facts.copied(previous).is_some_and(|copied| is_scalar(copied.kind, copied.bytes)),
+        asked => asked
+            .iter()
+            .map(|op| op.index())
+            .any(|at| ops.kind[at] == OpKind::Copy && is_scalar(ops.copy[at], ops.bytes[at])),
+    }
 }

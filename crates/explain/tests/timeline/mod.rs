@@ -4,11 +4,13 @@
 //! A cudaMemcpyAsync 0 900 | copy DtoH device>pageable 67108864 7 50 880
 //! B@2 cudaLaunchKernel 10 20 | kernel sin 7 12 14      thread B of process 2
 //! C/1 cudaFree 0 50                                    thread C on device 1
+//! A cuMemcpyDtoH 0 900 | arguments DtoH device>pageable 4 7   what a call without operations asked for
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
 //! range A operator aten::copy_ 0 900
 //! wait B 12 880 A                                      B waits for the driver's lock that A holds
-//! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown
+//! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown,
+//!                                                      `released 5`: the releaser's call is the one at 5
 //! locks watched
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
 //! clock separate
@@ -32,6 +34,8 @@ struct Builder {
 struct Waiting {
     wait: Wait,
     in_call: bool,
+    /// When the releaser let go.
+    released: Ns,
 }
 
 /// The trace that `text` describes.
@@ -131,17 +135,18 @@ impl Builder {
         let mut wait =
             Wait { start, end, thread, library, lock: 64, kind: LockKind::RwLock, ..Wait::default() };
         wait.holder = self.party(holder);
-        let mut in_call = true;
+        let (mut in_call, mut released) = (true, end - 1);
         for option in rest.chunks(2) {
             match option {
                 ["releaser", thread] => wait.releaser = self.party(thread),
                 ["library", name] => wait.library = self.trace.strings.intern(name),
                 ["lock", number] => wait.lock = number.parse().unwrap(),
+                ["released", time] => released = us(time),
                 ["in", "-"] => in_call = false,
                 _ => panic!("not of a wait: {option:?}"),
             }
         }
-        self.waits.push(Waiting { wait, in_call });
+        self.waits.push(Waiting { wait, in_call, released });
     }
 
     fn party(&mut self, word: &str) -> ThreadId {
@@ -149,12 +154,12 @@ impl Builder {
     }
 
     fn look_up_waits(&mut self) {
-        for Waiting { mut wait, in_call } in std::mem::take(&mut self.waits) {
+        for Waiting { mut wait, in_call, released } in std::mem::take(&mut self.waits) {
             if in_call {
                 wait.call = self.innermost(wait.thread, wait.start);
             }
             wait.holder_call = self.innermost(wait.holder, wait.start);
-            wait.releaser_call = self.innermost(wait.releaser, wait.end - 1);
+            wait.releaser_call = self.innermost(wait.releaser, released);
             self.trace.waits.push(wait);
         }
     }
@@ -185,6 +190,10 @@ impl Builder {
 
     fn op(&mut self, thread: &str, words: &[&str], shift: Ns) {
         let (_, pid, device) = self.thread(thread);
+        if let ["arguments", direction, kinds, bytes, stream] = words {
+            let stream = self.stream(pid, device, stream.parse().unwrap());
+            return self.arguments(direction, kinds, bytes, stream);
+        }
         let [.., stream, start, end] = words else { panic!("not an operation: {words:?}") };
         let stream = self.stream(pid, device, stream.parse().unwrap());
         let (start, end, correlation) = (us(start) + shift, us(end) + shift, self.correlation);
@@ -201,6 +210,18 @@ impl Builder {
             _ => panic!("not an operation: {words:?}"),
         }
         self.trace.ops.push(op);
+    }
+
+    fn arguments(&mut self, direction: &str, kinds: &str, bytes: &str, stream: StreamId) {
+        let (src, dst) = kinds.split_once('>').unwrap();
+        self.trace.arguments.push(Argument {
+            call: CallId::new(self.trace.calls.len() - 1),
+            bytes: bytes.parse().unwrap(),
+            copy: CopyKind::from_name(direction),
+            src: MemoryKind::from_name(src),
+            dst: MemoryKind::from_name(dst),
+            stream,
+        });
     }
 
     fn stream(&mut self, pid: i64, device: i64, number: i64) -> StreamId {
