@@ -39,7 +39,7 @@ def main() -> None:
     program = [f"{directory}/launch", "THREADS", seconds]
 
     def recorded(level: str, command: list[str]) -> list[str]:
-        return [holdup, "record", "--quiet", "--level", level, "-o", f"{directory}/{level}.holdup", "--", *command]
+        return [holdup, "record", "--quiet", "--force", "--level", level, "-o", f"{directory}/{level}.holdup", "--", *command]
 
     ways = {
         "bare": (program, {}),

@@ -86,7 +86,8 @@ pub struct Explanation {
     pub short_wait_ns: Ns,
     /// The threshold, ns.
     pub min_wait_ns: Ns,
-    /// Findings, most time lost first; `unexplained` ones last.
+    /// Findings, most time lost first; `unexplained` ones last, and who waited for a call before what
+    /// the call itself lost in about the same time.
     pub findings: Vec<Finding>,
 }
 

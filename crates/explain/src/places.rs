@@ -18,8 +18,8 @@ fn place(trace: &Trace, call: CallId, around: &[RangeId]) -> Option<Place> {
     let ranges = || linked.into_iter().chain(around.iter().copied());
     let stacks = std::iter::once(row.stack).chain(ranges().map(|range| trace.ranges.stack[range.index()]));
     let frames: Vec<Frame> = stacks.flat_map(|stack| frames(trace, stack)).collect();
-    let text = |frame: &&Frame| trace.text(frame.file);
-    let own = frames.iter().find(|frame| frame.line > 0 && is_own_code(text(frame)));
+    let is_own = |frame: &Frame| is_own_code(trace.text(frame.file)) && is_own_code(trace.text(frame.module));
+    let own = frames.iter().find(|frame| frame.line > 0 && is_own(frame));
     let lined = || frames.iter().find(|frame| frame.line > 0);
     let native = || frames.iter().find(|frame| is_own_module(trace, frame));
     own.or_else(lined).or_else(native).map(|frame| of_frame(trace, frame)).or_else(|| named(trace, ranges()))
@@ -40,7 +40,7 @@ fn of_frame(trace: &Trace, frame: &Frame) -> Place {
     }
 }
 
-/// Whether a Python file is the user's rather than a library's.
+/// Whether a source file or a module is the user's rather than a library's.
 fn is_own_code(file: &str) -> bool {
     let library = ["site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>"];
     let package = ["torch/", "threading.py", "contextlib.py"];
@@ -53,10 +53,16 @@ fn is_own_module(trace: &Trace, frame: &Frame) -> bool {
     let file = module.rsplit('/').next().unwrap_or(module);
     let theirs = ["libcuda", "libcupti", "libc.so", "libc-", "libpthread", "libToolsInjection", "libnvidia"];
     let function = trace.text(frame.function);
-    // Inline wrappers of the runtime's headers are compiled into the program.
-    let theirs_inlined = function.starts_with("cuda") && function.contains('(');
+    // The runtime may be linked into the program, and wrappers in its headers always are.
+    let theirs_inlined = function.starts_with("libcudart_static") || is_runtime_function(function);
     let named = !function.is_empty() && !function.starts_with("0x") && !function.starts_with('[');
     named && !theirs_inlined && !module.is_empty() && !theirs.iter().any(|start| file.starts_with(start))
+}
+
+/// `cudaMemcpyAsync`, `cudaError cudaMalloc<float>(float**, unsigned long)`
+fn is_runtime_function(name: &str) -> bool {
+    let name = name.rsplit(' ').find(|word| word.starts_with("cuda")).unwrap_or(name);
+    name.strip_prefix("cuda").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 /// `aten::item in ## data_dist ##`: the operator, and the range the user named around it.

@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::group::{Group, Key};
 use crate::parts::Fact;
 use crate::recorded::Recorded;
-use crate::{Cause, Class};
+use crate::{Cause, Class, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, CopyKind, MemoryKind, Ns, OpKind, StreamId};
 
@@ -67,8 +67,11 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
     if group.facts.iter().any(|fact| matches!(fact, Fact::Asked { .. })) {
         return asked_only(key.cause, group);
     }
+    if let (Evidence::Lock, Some(recorded)) = (group.evidence(), Recorded::of(facts, group)) {
+        return recorded.words(facts, key, group);
+    }
     match key.cause {
-        Cause::DriverLock | Cause::ApplicationLock => lock(facts, key, group),
+        Cause::DriverLock | Cause::ApplicationLock => lock(facts, group),
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
         Cause::ExplicitSync => "the call exists to wait".to_owned(),
         Cause::ImplicitDeviceSync => {
@@ -98,10 +101,7 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
     }
 }
 
-fn lock(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
-    if let Some(recorded) = Recorded::of(facts, group) {
-        return recorded.words(facts, key, group);
-    }
+fn lock(facts: &Facts<'_>, group: &Group) -> String {
     if group.holders.is_empty() {
         return "the thread waited in a lock function of the operating system within the call; the trace \
                 does not show who held it"

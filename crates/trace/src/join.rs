@@ -63,7 +63,8 @@ impl Trace {
     }
 
     /// Successful launches without a GPU operation, in a trace that has operations. A driver call
-    /// that carries the correlation id of the runtime's call around it has that call's operation.
+    /// that carries the correlation id of the runtime's call around it has that call's operation; a call
+    /// without an id cannot have one.
     fn unmatched_calls(&self, index: &CorrelationIndex, has_op: &[bool]) -> u64 {
         if self.ops.is_empty() {
             return 0;
@@ -76,7 +77,8 @@ impl Trace {
             first.is_some_and(|first| has_op[first.index()])
         };
         let lonely = (0..calls.len()).filter(|&at| {
-            !has_op[at] && calls.result[at] == 0 && asks_for_work[calls.name[at].index()] && !shares(at)
+            let counts = calls.correlation[at] != 0 && calls.result[at] == 0;
+            counts && !has_op[at] && asks_for_work[calls.name[at].index()] && !shares(at)
         });
         lonely.count() as u64
     }

@@ -4,13 +4,13 @@ use crate::facts::Facts;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
-use trace::{CallId, Ns, Sym, ThreadId, Wait, WaitId};
+use trace::{CallId, Ns, ThreadId, Wait, WaitId};
 
 /// The waits recorded within a slow call.
 pub(super) fn recorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     for id in facts.waits(call) {
         let wait = facts.trace.waits.row(id);
-        parts.claim(wait.start, wait.end, reason(facts, id));
+        parts.claim(wait.start, wait.end, reason(facts, call, id));
     }
 }
 
@@ -50,20 +50,38 @@ fn waits_of(facts: &Facts<'_>, call: CallId) -> Vec<Part> {
     parts.claimed
 }
 
-/// Why a wait took long.
-fn reason(facts: &Facts<'_>, id: WaitId) -> Reason {
+/// Why a wait within `call` took long. A holder whose call lasts through less than half of it may have
+/// handed the lock on to others whom nobody saw.
+fn reason(facts: &Facts<'_>, call: CallId, id: WaitId) -> Reason {
     let wait = facts.trace.waits.row(id);
     let Blamed { holder, covered } = blamed(facts, &wait);
-    let confidence = if holder == Holder::Nobody { Confidence::Possible } else { Confidence::Certain };
+    let confidence = match holder {
+        Holder::Nobody => Confidence::Possible,
+        Holder::Call(_) if covered < (wait.end - wait.start) / 2 => Confidence::Possible,
+        _ => Confidence::Certain,
+    };
     let fact = Fact::Waited { wait: id, covered };
-    Reason { holder, ..Reason::new(cause(facts, wait.library), Evidence::Lock, confidence, fact) }
+    Reason { holder, ..Reason::new(cause(facts, &wait, call, holder), Evidence::Lock, confidence, fact) }
 }
 
-/// Whose lock it was: the driver's, or that of a library above it.
-fn cause(facts: &Facts<'_>, library: Sym) -> Cause {
-    let path = facts.trace.text(library);
+/// Whose lock it was: the driver's, or that of a library above it. By one lock of the driver's,
+/// pageable copies of different streams go one after another (a mutex held for the 4.03 s
+/// of another stream's kernel and copy, H200).
+fn cause(facts: &Facts<'_>, wait: &Wait, call: CallId, holder: Holder) -> Cause {
+    let path = facts.trace.text(wait.library);
     let file = path.rsplit('/').next().unwrap_or(path);
-    if file.starts_with("libcuda.so") { Cause::DriverLock } else { Cause::ApplicationLock }
+    if !file.starts_with("libcuda.so") {
+        return Cause::ApplicationLock;
+    }
+    let pageable = |call: CallId| facts.copied(call).is_some_and(|copied| copied.pageable());
+    match holder {
+        Holder::Call(other) if pageable(call) && pageable(other) => {
+            let (stream, others) = (facts.stream(call), facts.stream(other));
+            let apart = stream.is_some() && others.is_some() && stream != others;
+            if apart { Cause::PageableOrder } else { Cause::DriverLock }
+        }
+        _ => Cause::DriverLock,
+    }
 }
 
 /// Who may have kept a lock, and how much of the wait their call covers.

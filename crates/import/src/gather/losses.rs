@@ -35,7 +35,8 @@ impl Process<'_, '_> {
     }
 
     fn level(&mut self, file: &File<'_>) {
-        if file.level() == Some(Level::Light) {
+        // Where CUPTI was given up in the middle, the program's file says so itself.
+        if file.level() == Some(Level::Light) && self.device_of.is_empty() {
             let note = "driver calls and lock waits only (level light): no GPU operations";
             self.note(note.to_owned());
         }
