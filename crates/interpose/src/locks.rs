@@ -17,9 +17,25 @@ pub use crate::sites::watch;
 /// `pthread_spinlock_t`
 pub type Spin = c_int;
 
-/// Functions of the C library that the `libc` crate does not declare.
+/// Functions of the C library that the `libc` crate does not declare, or not as functions that
+/// unwind: a thread that is cancelled while it waits for a condition leaves through the wait.
 mod real {
     use super::*;
+
+    unsafe extern "C-unwind" {
+        pub fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int;
+        pub fn pthread_cond_timedwait(
+            condition: *mut pthread_cond_t,
+            mutex: *mut pthread_mutex_t,
+            until: *const timespec,
+        ) -> c_int;
+        pub fn pthread_cond_clockwait(
+            condition: *mut pthread_cond_t,
+            mutex: *mut pthread_mutex_t,
+            clock: clockid_t,
+            until: *const timespec,
+        ) -> c_int;
+    }
 
     unsafe extern "C" {
         pub fn pthread_spin_lock(lock: *mut Spin) -> c_int;
@@ -42,12 +58,6 @@ mod real {
         ) -> c_int;
         pub fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
         pub fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
-        pub fn pthread_cond_clockwait(
-            condition: *mut pthread_cond_t,
-            mutex: *mut pthread_mutex_t,
-            clock: clockid_t,
-            until: *const timespec,
-        ) -> c_int;
     }
 }
 
@@ -183,7 +193,7 @@ macro_rules! replacements {
     ($($name:ident ($($argument:ident: $type:ty),*) = |$site:ident| $body:expr;)*) => {
         /// The functions that one library gets.
         pub struct Replacements {
-            $(pub $name: unsafe extern "C" fn($($type),*) -> c_int,)*
+            $(pub $name: unsafe extern "C-unwind" fn($($type),*) -> c_int,)*
         }
 
         impl Replacements {
@@ -205,7 +215,7 @@ macro_rules! replacements {
             /// # Safety
             ///
             /// As the C library's function of that name.
-            unsafe extern "C" fn $name<const SITE: usize>($($argument: $type),*) -> c_int {
+            unsafe extern "C-unwind" fn $name<const SITE: usize>($($argument: $type),*) -> c_int {
                 let $site = SITE;
                 // SAFETY: passes on what the caller gave, to the C library's functions for it.
                 unsafe { $body }
@@ -283,9 +293,9 @@ replacements! {
         give(lock as usize, || real::pthread_spin_unlock(lock));
 
     pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) = |_site|
-        wait_for_condition(mutex as usize, || libc::pthread_cond_wait(condition, mutex));
+        wait_for_condition(mutex as usize, || real::pthread_cond_wait(condition, mutex));
     pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, until: *const timespec) = |_site|
-        wait_for_condition(mutex as usize, || libc::pthread_cond_timedwait(condition, mutex, until));
+        wait_for_condition(mutex as usize, || real::pthread_cond_timedwait(condition, mutex, until));
     pthread_cond_clockwait(
         condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec
     ) = |_site| wait_for_condition(mutex as usize, || real::pthread_cond_clockwait(condition, mutex, clock, until));
