@@ -9,4 +9,6 @@ mod compile;
 mod recording;
 mod run;
 
+mod locks;
+mod restore;
 mod waits;
