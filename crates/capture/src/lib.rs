@@ -263,7 +263,12 @@ fn waited(thread: &'static Thread, wait: &Wait) {
     });
 }
 
-fn thread_ended(_: &'static Thread) {}
+/// A thread ends. One that was cancelled in a call did not leave it.
+fn thread_ended(thread: &'static Thread) {
+    if !thread.user().is_null() {
+        writer::with(thread, |writer| writer.leave(0, 0));
+    }
+}
 
 /// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC` as they were when the file was made, ns.
 fn unix_offset() -> i64 {
