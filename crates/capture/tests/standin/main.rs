@@ -9,6 +9,7 @@ mod compile;
 mod recording;
 mod run;
 
+mod calls;
 mod locks;
 mod restore;
 mod waits;
