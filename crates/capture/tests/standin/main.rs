@@ -10,6 +10,7 @@ mod recording;
 mod run;
 
 mod calls;
+mod endings;
 mod locks;
 mod restore;
 mod waits;
