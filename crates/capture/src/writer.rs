@@ -149,12 +149,13 @@ impl Writer {
 
     fn drop_one(&mut self) {
         // SAFETY: a chunk is mapped as long as the process lives.
-        let counter = match unsafe { self.chunk.as_ref() } {
-            Some(chunk) => Some(&chunk.dropped),
-            None => process::header().map(|header| &header.dropped),
-        };
-        if let Some(counter) = counter {
-            counter.store(counter.load(Relaxed) + 1, Relaxed);
+        match (unsafe { self.chunk.as_ref() }, process::header()) {
+            (Some(chunk), _) => chunk.dropped.store(chunk.dropped.load(Relaxed) + 1, Relaxed),
+            // This one threads share.
+            (None, Some(header)) => {
+                header.dropped.fetch_add(1, Relaxed);
+            }
+            (None, None) => {}
         }
     }
 
