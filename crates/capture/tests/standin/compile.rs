@@ -57,7 +57,7 @@ impl Built {
 /// What there is to build: libraries by file, name and what they are linked with; then programs.
 const LIBRARIES: [(&str, &str); 3] =
     [("cuda.c", "libcuda.so.1"), ("other.c", "libother.so"), ("checks.c", "libchecks.so")];
-const PROGRAMS: [&str; 4] = ["waits", "locks", "calls", "endings"];
+const PROGRAMS: [&str; 5] = ["waits", "locks", "calls", "endings", "threads"];
 
 /// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
 /// is nothing left to do.

@@ -13,4 +13,5 @@ mod calls;
 mod endings;
 mod locks;
 mod restore;
+mod threads;
 mod waits;
