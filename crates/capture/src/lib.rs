@@ -50,7 +50,7 @@ static LOADED: extern "C" fn() = loaded;
 
 extern "C" fn loaded() {
     preload::prepare();
-    let hooks = Hooks { waited, calling, called, name: functions::number, thread_ended };
+    let hooks = Hooks { waited, calling, called, name: functions::number, thread_ended, thread_unknown };
     if interpose::install(hooks) {
         // First of all handlers to be registered, so first to run in a child.
         // SAFETY: `forked` is a function of this library, which is never unloaded.
@@ -274,7 +274,19 @@ fn waited(thread: &'static Thread, wait: &Wait) {
     });
 }
 
-fn thread_ended(_: &'static Thread) {}
+/// A thread ends. One that was cancelled in a call did not leave it.
+fn thread_ended(thread: &'static Thread) {
+    if !thread.user().is_null() {
+        writer::with(thread, |writer| writer.leave(0, 0));
+    }
+}
+
+/// There are too many threads to know another.
+fn thread_unknown() {
+    if let Some(header) = process::header() {
+        header.untracked_threads.fetch_add(1, Relaxed);
+    }
+}
 
 /// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC` as they were when the file was made, ns.
 fn unix_offset() -> i64 {

@@ -96,9 +96,10 @@ fn map_budget(directory: &[u8]) {
 /// Reserves and maps a part of a file, and closes it; null when there is no room. The disk blocks
 /// are taken first: writing to a mapped hole of a full disk would end the program.
 fn map(file: i32, offset: u64, size: u64) -> *mut u8 {
+    let allowed = offset + size <= file_size_limit();
     // SAFETY: plain system calls on a descriptor that this function owns; the result is checked.
     unsafe {
-        let reserved = libc::posix_fallocate(file, offset as i64, size as i64) == 0;
+        let reserved = allowed && libc::posix_fallocate(file, offset as i64, size as i64) == 0;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let address = match reserved {
             true => libc::mmap(null_mut(), size as usize, access, libc::MAP_SHARED, file, offset as i64),
@@ -106,6 +107,17 @@ fn map(file: i32, offset: u64, size: u64) -> *mut u8 {
         };
         libc::close(file);
         if address == libc::MAP_FAILED { null_mut() } else { address.cast() }
+    }
+}
+
+/// Most bytes a file of this process may have: beyond, growing it sends a signal that ends the
+/// program.
+fn file_size_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes the struct it is given.
+    match unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } {
+        0 => limit.rlim_cur,
+        _ => u64::MAX,
     }
 }
 

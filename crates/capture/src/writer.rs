@@ -6,8 +6,8 @@ use interpose::Thread;
 use spool::{ALIGN, CHUNK_HEADER, ChunkHeader, Head};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, compiler_fence};
 
 /// Most threads that write at once.
 const MOST: usize = 4096;
@@ -28,55 +28,52 @@ pub struct Writer {
     /// Size of the last chunk, 0 before the first.
     last: u64,
     tid: u32,
-    /// In use: a signal handler that gets here must not write into the middle of a record.
-    busy: bool,
     /// The ranges the thread is in: text and start.
     pub ranges: [(u32, i64); MOST_RANGES],
     /// How many; may exceed what is kept.
     pub depth: usize,
 }
 
-struct Slot(UnsafeCell<Writer>);
+struct Slot {
+    /// In use: a signal handler that gets here must not write into the middle of a record.
+    busy: AtomicBool,
+    writer: UnsafeCell<Writer>,
+}
 // SAFETY: a slot belongs to one thread, whose `Thread::user` points to it.
 unsafe impl Sync for Slot {}
 
 const fn empty() -> Writer {
-    Writer {
-        chunk: null_mut(),
-        used: 0,
-        room: 0,
-        last: 0,
-        tid: 0,
-        busy: false,
-        ranges: [(0, 0); MOST_RANGES],
-        depth: 0,
-    }
+    Writer { chunk: null_mut(), used: 0, room: 0, last: 0, tid: 0, ranges: [(0, 0); MOST_RANGES], depth: 0 }
 }
 
-static WRITERS: [Slot; MOST] = [const { Slot(UnsafeCell::new(empty())) }; MOST];
+static WRITERS: [Slot; MOST] =
+    [const { Slot { busy: AtomicBool::new(false), writer: UnsafeCell::new(empty()) } }; MOST];
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs `write` with the thread's writer, unless recording has not begun, there is no writer left,
 /// or it is in use further up this thread's stack.
 pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
     process::header()?;
-    let mut writer = thread.user().cast::<Writer>();
-    if writer.is_null() {
-        writer = claim()?;
-        thread.set_user(writer.cast());
-    }
-    // SAFETY: only this thread uses the slot, and `busy` keeps it from using it twice.
-    let writer = unsafe { &mut *writer };
-    if writer.busy {
+    // SAFETY: what `set_user` left: null or a slot of WRITERS.
+    let slot = match unsafe { thread.user().cast::<Slot>().as_ref() } {
+        Some(slot) => slot,
+        None => claim(thread)?,
+    };
+    if slot.busy.load(Relaxed) {
         return None;
     }
-    writer.busy = true;
+    slot.busy.store(true, Relaxed);
+    // A signal handler on this thread must see it before anything of the writer changes.
+    compiler_fence(SeqCst);
+    // SAFETY: only this thread uses the slot, and `busy` keeps it from using it twice.
+    let writer = unsafe { &mut *slot.writer.get() };
     if writer.tid != thread.tid() {
         // The slot's last thread ended: its chunk says whose records it holds.
-        *writer = Writer { tid: thread.tid(), busy: true, ..empty() };
+        *writer = Writer { tid: thread.tid(), ..empty() };
     }
     let result = write(writer);
-    writer.busy = false;
+    compiler_fence(SeqCst);
+    slot.busy.store(false, Relaxed);
     Some(result)
 }
 
@@ -85,19 +82,25 @@ pub fn here<R>(write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
     with(Thread::current()?, write)
 }
 
-fn claim() -> Option<*mut Writer> {
+/// A slot for a thread, and for those that have its place later.
+#[cold]
+fn claim(thread: &Thread) -> Option<&'static Slot> {
     let slot = WRITERS.get(TAKEN.fetch_add(1, Relaxed));
-    if slot.is_none() {
-        process::header()?.untracked_threads.fetch_add(1, Relaxed);
+    match slot {
+        Some(slot) => thread.set_user((slot as *const Slot).cast_mut().cast()),
+        None => {
+            process::header()?.untracked_threads.fetch_add(1, Relaxed);
+        }
     }
-    slot.map(|slot| slot.0.get())
+    slot
 }
 
 /// In a fork's child: no thread has a chunk.
 pub fn forget() {
     for slot in &WRITERS[..TAKEN.swap(0, Relaxed).min(MOST)] {
         // SAFETY: the child has one thread, and it is here.
-        unsafe { *slot.0.get() = empty() };
+        unsafe { *slot.writer.get() = empty() };
+        slot.busy.store(false, Relaxed);
     }
 }
 
@@ -149,12 +152,13 @@ impl Writer {
 
     fn drop_one(&mut self) {
         // SAFETY: a chunk is mapped as long as the process lives.
-        let counter = match unsafe { self.chunk.as_ref() } {
-            Some(chunk) => Some(&chunk.dropped),
-            None => process::header().map(|header| &header.dropped),
-        };
-        if let Some(counter) = counter {
-            counter.store(counter.load(Relaxed) + 1, Relaxed);
+        match (unsafe { self.chunk.as_ref() }, process::header()) {
+            (Some(chunk), _) => chunk.dropped.store(chunk.dropped.load(Relaxed) + 1, Relaxed),
+            // This one threads share.
+            (None, Some(header)) => {
+                header.dropped.fetch_add(1, Relaxed);
+            }
+            (None, None) => {}
         }
     }
 

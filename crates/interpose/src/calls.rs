@@ -18,7 +18,8 @@ pub const ARGUMENTS: usize = 14;
 /// Most functions that can be wrapped.
 const MOST: usize = 768;
 
-type Function = unsafe extern "C" fn(
+/// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits.
+type Function = unsafe extern "C-unwind" fn(
     usize,
     usize,
     usize,
@@ -86,7 +87,7 @@ fn add(name: &CStr, real: *mut c_void) -> Option<usize> {
 ///
 /// As the driver's function that it stands for.
 #[allow(clippy::too_many_arguments)]
-unsafe extern "C" fn thunk<const AT: usize>(
+unsafe extern "C-unwind" fn thunk<const AT: usize>(
     a: usize,
     b: usize,
     c: usize,

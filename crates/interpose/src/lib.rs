@@ -51,6 +51,8 @@ pub struct Hooks {
     pub name: fn(&CStr) -> u32,
     /// A thread ends; its [`Thread`] serves another from now on.
     pub thread_ended: fn(&'static Thread),
+    /// There is no [`Thread`] left for a thread: nothing is told of it. Called once for each.
+    pub thread_unknown: fn(),
 }
 
 /// A wait for a lock.

@@ -8,18 +8,36 @@ use crate::contended;
 use crate::thread::{self, Party, Thread};
 use crate::{LockKind, LockMode, Wait, hooks, now};
 use libc::{
-    EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t,
-    timespec,
+    EBUSY, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK, c_int, clockid_t, pthread_cond_t,
+    pthread_mutex_t, pthread_rwlock_t, timespec,
 };
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 pub use crate::sites::watch;
 
 /// `pthread_spinlock_t`
 pub type Spin = c_int;
 
-/// Functions of the C library that the `libc` crate does not declare.
+/// Functions of the C library that the `libc` crate does not declare, or not as functions that
+/// unwind: a thread that is cancelled while it waits for a condition leaves through the wait.
 mod real {
     use super::*;
+
+    unsafe extern "C-unwind" {
+        pub fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int;
+        pub fn pthread_cond_timedwait(
+            condition: *mut pthread_cond_t,
+            mutex: *mut pthread_mutex_t,
+            until: *const timespec,
+        ) -> c_int;
+        pub fn pthread_cond_clockwait(
+            condition: *mut pthread_cond_t,
+            mutex: *mut pthread_mutex_t,
+            clock: clockid_t,
+            until: *const timespec,
+        ) -> c_int;
+    }
 
     unsafe extern "C" {
         pub fn pthread_spin_lock(lock: *mut Spin) -> c_int;
@@ -42,12 +60,6 @@ mod real {
         ) -> c_int;
         pub fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
         pub fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
-        pub fn pthread_cond_clockwait(
-            condition: *mut pthread_cond_t,
-            mutex: *mut pthread_mutex_t,
-            clock: clockid_t,
-            until: *const timespec,
-        ) -> c_int;
     }
 }
 
@@ -120,11 +132,36 @@ fn unseen_holder(lock: usize, kind: LockKind) -> Party {
     };
     // SAFETY: within the lock, which the caller of the lock function keeps alive; aligned, since
     // locks are aligned to eight bytes.
-    let owner = unsafe { std::sync::atomic::AtomicU32::from_ptr((lock + offset) as *mut u32) };
-    match owner.load(std::sync::atomic::Ordering::Relaxed) {
+    let owner = unsafe { AtomicU32::from_ptr((lock + offset) as *mut u32) };
+    match owner.load(Relaxed) {
         0 => Party::default(),
         tid => thread::party(tid),
     }
+}
+
+/// Tries to take a mutex, as [`take`] does first. A robust one is only looked at: glibc's
+/// `pthread_mutex_trylock` of one that is not recoverable takes it and keeps it, so that whoever
+/// comes next waits for ever instead of getting ENOTRECOVERABLE.
+///
+/// # Safety
+///
+/// As `pthread_mutex_trylock`.
+#[inline]
+unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
+    // `pthread_mutex_t.__data.__kind` of glibc, and its bit of robust mutexes.
+    const KIND: usize = 16;
+    const ROBUST: u32 = 16;
+    // SAFETY: within the mutex, which the caller keeps alive; the kind changes only when it is made.
+    let kind = unsafe { AtomicU32::from_ptr(mutex.cast::<u8>().add(KIND).cast()) }.load(Relaxed);
+    if kind & ROBUST == 0 {
+        // SAFETY: the caller's own argument.
+        return unsafe { libc::pthread_mutex_trylock(mutex) };
+    }
+    // SAFETY: the first word of a mutex; in robust ones it holds its owner's id.
+    let owner = unsafe { AtomicU32::from_ptr(mutex.cast()) }.load(Relaxed) & FUTEX_TID_MASK;
+    let own = Thread::current().map_or(0, Thread::tid);
+    // Whatever is not EBUSY has the C library asked.
+    if owner != 0 && owner != own { EBUSY } else { ENOTRECOVERABLE }
 }
 
 /// Notes a lock that was got without waiting.
@@ -183,7 +220,7 @@ macro_rules! replacements {
     ($($name:ident ($($argument:ident: $type:ty),*) = |$site:ident| $body:expr;)*) => {
         /// The functions that one library gets.
         pub struct Replacements {
-            $(pub $name: unsafe extern "C" fn($($type),*) -> c_int,)*
+            $(pub $name: unsafe extern "C-unwind" fn($($type),*) -> c_int,)*
         }
 
         impl Replacements {
@@ -205,7 +242,7 @@ macro_rules! replacements {
             /// # Safety
             ///
             /// As the C library's function of that name.
-            unsafe extern "C" fn $name<const SITE: usize>($($argument: $type),*) -> c_int {
+            unsafe extern "C-unwind" fn $name<const SITE: usize>($($argument: $type),*) -> c_int {
                 let $site = SITE;
                 // SAFETY: passes on what the caller gave, to the C library's functions for it.
                 unsafe { $body }
@@ -217,17 +254,17 @@ macro_rules! replacements {
 replacements! {
     pthread_mutex_lock(mutex: *mut pthread_mutex_t) = |site| take(
         site, mutex as usize, MUTEX,
-        || libc::pthread_mutex_trylock(mutex),
+        || attempt(mutex),
         || libc::pthread_mutex_lock(mutex),
     );
     pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, until: *const timespec) = |site| take(
         site, mutex as usize, MUTEX,
-        || libc::pthread_mutex_trylock(mutex),
+        || attempt(mutex),
         || libc::pthread_mutex_timedlock(mutex, until),
     );
     pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |site| take(
         site, mutex as usize, MUTEX,
-        || libc::pthread_mutex_trylock(mutex),
+        || attempt(mutex),
         || real::pthread_mutex_clocklock(mutex, clock, until),
     );
     pthread_mutex_trylock(mutex: *mut pthread_mutex_t) = |_site|
@@ -283,9 +320,9 @@ replacements! {
         give(lock as usize, || real::pthread_spin_unlock(lock));
 
     pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) = |_site|
-        wait_for_condition(mutex as usize, || libc::pthread_cond_wait(condition, mutex));
+        wait_for_condition(mutex as usize, || real::pthread_cond_wait(condition, mutex));
     pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, until: *const timespec) = |_site|
-        wait_for_condition(mutex as usize, || libc::pthread_cond_timedwait(condition, mutex, until));
+        wait_for_condition(mutex as usize, || real::pthread_cond_timedwait(condition, mutex, until));
     pthread_cond_clockwait(
         condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec
     ) = |_site| wait_for_condition(mutex as usize, || real::pthread_cond_clockwait(condition, mutex, clock, until));

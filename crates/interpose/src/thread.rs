@@ -62,6 +62,8 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static CURRENT: Cell<*const Thread> = const { Cell::new(null()) };
+    /// It was told that there is no place for this thread.
+    static UNKNOWN: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The key whose destructor runs when a thread ends; plus one, 0 for none.
@@ -189,7 +191,10 @@ fn claim() -> Option<&'static Thread> {
         None => {
             USED.store(MOST, Relaxed);
             let free = |thread: &&Thread| thread.tid.compare_exchange(0, tid, Acquire, Relaxed).is_ok();
-            THREADS.iter().find(free)?
+            match THREADS.iter().find(free) {
+                Some(free) => free,
+                None => return unknown(),
+            }
         }
     };
     CURRENT.set(thread);
@@ -198,6 +203,16 @@ fn claim() -> Option<&'static Thread> {
         unsafe { libc::pthread_setspecific(key, (&raw const *thread).cast()) };
     }
     Some(thread)
+}
+
+/// There is no place left; said once a thread.
+fn unknown() -> Option<&'static Thread> {
+    if !UNKNOWN.replace(true)
+        && let Some(hooks) = crate::hooks()
+    {
+        (hooks.thread_unknown)();
+    }
+    None
 }
 
 /// Who holds a lock: one of them, one that holds it alone if there is one, and how many.

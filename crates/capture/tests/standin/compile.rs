@@ -55,8 +55,9 @@ impl Built {
 }
 
 /// What there is to build: libraries by file, name and what they are linked with; then programs.
-const LIBRARIES: [(&str, &str); 2] = [("cuda.c", "libcuda.so.1"), ("other.c", "libother.so")];
-const PROGRAMS: [&str; 1] = ["waits"];
+const LIBRARIES: [(&str, &str); 3] =
+    [("cuda.c", "libcuda.so.1"), ("other.c", "libother.so"), ("checks.c", "libchecks.so")];
+const PROGRAMS: [&str; 5] = ["waits", "locks", "calls", "endings", "threads"];
 
 /// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
 /// is nothing left to do.
@@ -107,10 +108,11 @@ fn build_programs(folder: &Path, binding: Binding, program: &str) {
     let source = format!("{program}.c");
     let paths = [format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display())];
     let [search, rpath] = paths.each_ref().map(String::as_str);
-    cc(folder, binding, &source, program, &[search, rpath, "-l:libcuda.so.1", "-l:libother.so"]);
+    let others = ["-Wl,--as-needed", "-l:libother.so", "-l:libchecks.so"];
+    cc(folder, binding, &source, program, &[&[search, rpath, "-l:libcuda.so.1"], &others[..]].concat());
     if binding == Binding::Lazy {
         let name = format!("{program}-look-up");
-        cc(folder, binding, &source, &name, &["-DLOOK_UP", search, rpath, "-l:libother.so"]);
+        cc(folder, binding, &source, &name, &[&["-DLOOK_UP", search, rpath], &others[..]].concat());
     }
 }
 

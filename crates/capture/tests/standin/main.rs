@@ -9,4 +9,9 @@ mod compile;
 mod recording;
 mod run;
 
+mod calls;
+mod endings;
+mod locks;
+mod restore;
+mod threads;
 mod waits;

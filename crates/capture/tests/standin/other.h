@@ -7,6 +7,8 @@
 void other_hold(sem_t *taken);
 /* Takes the mutex and lets go of it. */
 void other_take(void);
+/* Takes the mutex and keeps it. */
+void other_take_for_good(void);
 /* As `other_take`, waiting so many ms at most; whether it got it. */
 int other_take_in(long ms);
 /* Takes the spin lock, posts if there is something to post, and holds it so long. */

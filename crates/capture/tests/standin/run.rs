@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Longer than any program here takes on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A program to run, and how.
 pub struct Program {
@@ -19,7 +19,6 @@ pub struct Program {
     words: Vec<String>,
     folder: PathBuf,
     environment: Vec<(String, String)>,
-    spool: Option<PathBuf>,
 }
 
 /// What a run looked like from outside.
@@ -75,18 +74,12 @@ impl Program {
     /// Any program, which finds the libraries of `folder`.
     pub fn new(path: PathBuf, folder: PathBuf, words: &[&str]) -> Program {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Program { path, words, folder, environment: Vec::new(), spool: None }
+        Program { path, words, folder, environment: Vec::new() }
     }
 
     /// With an environment variable.
     pub fn with(mut self, name: &str, value: &str) -> Program {
         self.environment.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    /// With a spool elsewhere than in a fresh folder.
-    pub fn into_spool(mut self, spool: &Path) -> Program {
-        self.spool = Some(spool.to_owned());
         self
     }
 
@@ -107,10 +100,8 @@ impl Program {
     /// Runs it with the library, as `holdup record` does.
     pub fn recorded(&self) -> Recorded {
         let folder = TempDir::new().expect("a temporary folder");
-        let spool = self.spool.clone().unwrap_or_else(|| folder.path().join("spool"));
-        if self.spool.is_none() {
-            fs::create_dir(&spool).expect("a folder for the spool");
-        }
+        let spool = folder.path().join("spool");
+        fs::create_dir(&spool).expect("a folder for the spool");
         let [library, directory] =
             [library(), spool.as_path()].map(|path| path.to_str().expect("paths are UTF-8"));
         let environment = [

@@ -1,0 +1,185 @@
+/* Calls of the driver, whose arguments, results and errno must be as without the recorder. */
+#include "program.h"
+
+#include <errno.h>
+#include <signal.h>
+
+/* All eleven arguments arrive, and results come back. */
+static void arguments(void) {
+    unsigned long sum = 0;
+    void *places[] = {&sum};
+    CUresult result = CU(cuLaunchKernel)((CUfunction)0x5, 1, 2, 3, 4, 5, 6, 7, (CUstream)0x20, places, (void **)0x9);
+    CUstream stream = NULL;
+    CUdevice device = 5;
+    size_t bytes = 0;
+    printf("launch %d, sum %lu\n", result, sum);
+    printf("bad flags %d, bad device %d, bad stream %d\n", CU(cuInit)(3), CU(cuDeviceGet)(&device, 1),
+           CU(cuStreamDestroy_v2)(stream));
+    printf("stream %d, memory %d", CU(cuStreamCreate)(&stream, 1), CU(cuDeviceTotalMem_v2)(&bytes, 0));
+    printf(" %p %zu\n", (void *)stream, bytes);
+}
+
+/* There and back again, on a stream and without one. */
+static void copies(void) {
+    char there[5000], back[5000];
+    CUdeviceptr memory;
+    CUstream stream;
+    for (size_t at = 0; at < sizeof there; at++) {
+        there[at] = (char)at;
+    }
+    CHECK(CU(cuMemAlloc_v2)(&memory, sizeof there) == 0 && CU(cuStreamCreate)(&stream, 0) == 0);
+    CHECK(CU(cuMemcpyHtoDAsync_v2)(memory, there, sizeof there, stream) == 0);
+    CHECK(CU(cuMemcpyDtoHAsync_v2)(back, memory, sizeof back, stream) == 0);
+    CHECK(memcmp(there, back, sizeof there) == 0);
+    CHECK(CU(cuMemsetD32Async)(memory, 0x01010101, 1000, stream) == 0);
+    CHECK(CU(cuMemcpyDtoH_v2)(back, memory, 4001) == 0);
+    CHECK(back[3999] == 1 && back[4000] == (char)4000);
+    CHECK(CU(cuStreamSynchronize)(stream) == 0 && launch() == 0);
+    CHECK(CU(cuStreamDestroy_v2)(stream) == 0 && CU(cuMemFree_v2)(memory) == 0);
+    fact("stream", (unsigned long)(uintptr_t)stream);
+}
+
+static void *some_launches(void *data) {
+    for (long at = 0; at < (long)data; at++) {
+        CHECK(launch() == 0);
+    }
+    fact("thread", (unsigned long)gettid());
+    fact("launches", (unsigned long)data);
+    return NULL;
+}
+
+/* Threads that call at once. */
+static void counted(void) {
+    pthread_t threads[4];
+    for (long at = 0; at < 4; at++) {
+        threads[at] = started(some_launches, (void *)(1000 * (at + 1)));
+    }
+    for (int at = 0; at < 4; at++) {
+        joined(threads[at]);
+    }
+}
+
+/* Slow by 2 ms, so that its stack is worth a record. */
+__attribute__((noinline)) static void slow_copy(void) {
+    STANDIN(standin_plan)((struct standin_plan){.ms = 2});
+    CHECK(copy() == 0);
+    __asm__ volatile("");
+}
+
+static void stack(void) {
+    fact("function", (unsigned long)(uintptr_t)slow_copy);
+    CHECK(launch() == 0);
+    slow_copy();
+}
+
+/* Nothing of the driver's touches errno here, so nobody else may. */
+static void *keeps_errno(void *data) {
+    CUdeviceptr memory;
+    CUstream stream;
+    (void)data;
+#define KEEPS(call)                                                                                              \
+    do {                                                                                                         \
+        errno = 77;                                                                                              \
+        CHECK((call) == 0);                                                                                      \
+        CHECK(errno == 77);                                                                                      \
+    } while (0)
+    for (int at = 0; at < 3000; at++) {
+        KEEPS(CU(cuStreamCreate)(&stream, 0));
+        KEEPS(launch());
+        KEEPS(CU(cuMemAlloc_v2)(&memory, 8));
+        KEEPS(CU(cuMemFree_v2)(memory));
+        KEEPS(copy());
+    }
+    STANDIN(standin_plan)((struct standin_plan){.ms = 1});
+    KEEPS(copy());
+    errno = 77;
+    CHECK(dlsym(RTLD_DEFAULT, "cuNoSuchFunction") == NULL && dlsym(RTLD_DEFAULT, "cuptiNoSuchFunction") == NULL);
+    CHECK(errno == 77);
+    return NULL;
+}
+
+static void errno_kept(void) {
+    keeps_errno(NULL);
+    joined(started(keeps_errno, NULL));
+}
+
+/* What a thread does that is cancelled in a call: nothing more. */
+static sem_t taken, never;
+
+static void *wait_for_ever(void *data) {
+    (void)data;
+    STANDIN(standin_plan)((struct standin_plan){.taken = &taken, .let_go = &never});
+    CU(cuStreamSynchronize)(NULL);
+    return NULL;
+}
+
+static void cancelled(void) {
+    void *end = NULL;
+    pthread_t thread = started(wait_for_ever, NULL);
+    wait_for(&taken);
+    CHECK(pthread_cancel(thread) == 0);
+    CHECK(pthread_join(thread, &end) == 0 && end == PTHREAD_CANCELED);
+    CHECK(launch() == 0);
+}
+
+/* Calls inside of signal handlers, which interrupt calls anywhere. */
+static volatile sig_atomic_t signals;
+
+static void on_signal(int number) {
+    (void)number;
+    /* Of the two locks, the mutex must not be taken here: the interrupted call may have it. */
+    CHECK(launch() == 0);
+    signals++;
+}
+
+static void in_handlers(void) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    struct itimerspec every = {{0, 10000}, {0, 10000}};
+    timer_t timer;
+    long calls = 0;
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    CHECK(timer_settime(timer, 0, &every, NULL) == 0);
+    while (signals < 3000) {
+        CHECK(CU(cuStreamSynchronize)(NULL) == 0);
+        calls++;
+    }
+    CHECK(timer_delete(timer) == 0);
+    fact("calls", (unsigned long)calls);
+    fact("signals", (unsigned long)signals);
+}
+
+static void cost(void) {
+    enum { COUNT = 1000000 };
+    launch();
+    unsigned long begin = now_ns();
+    for (int at = 0; at < COUNT; at++) {
+        CU(cuCtxSynchronize)();
+    }
+    fact("picoseconds", (now_ns() - begin) * 1000 / COUNT);
+}
+
+int main(int count, char **words) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {
+        {"arguments", arguments}, {"copies", copies},       {"counted", counted},         {"stack", stack},
+        {"errno", errno_kept},    {"cancelled", cancelled}, {"in-handlers", in_handlers}, {"cost", cost},
+    };
+    sem_init(&taken, 0, 0);
+    sem_init(&never, 0, 0);
+    bind_driver();
+    errno = 77;
+    CHECK(CU(cuInit)(0) == 0);
+    fact("errno", (unsigned long)errno);
+    fact("main", (unsigned long)gettid());
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
+        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
+            all[at].run();
+            printf("done\n");
+            return 0;
+        }
+    }
+    return 98;
+}

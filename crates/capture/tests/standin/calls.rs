@@ -1,0 +1,161 @@
+//! Driver calls: they do what they did, and what is recorded is what was called.
+
+use crate::compile::Binding;
+use crate::recording::{Process, Row};
+use crate::run::{Program, Recorded};
+use spool::{Call, Level, call};
+
+const TO_DEVICE: u32 = 1;
+const TO_HOST: u32 = 2;
+const DEVICE_MEMORY: u32 = 3;
+
+/// The ways in which a program gets at the driver's functions.
+fn ways(scenario: &str) -> [Program; 4] {
+    [
+        Program::linked(Binding::Lazy, "calls", scenario),
+        Program::linked(Binding::Now, "calls", scenario),
+        Program::looking_up("calls", scenario),
+        Program::looking_up("calls", scenario).with("STANDIN_BIND", "address"),
+    ]
+}
+
+fn every_way(scenario: &str, check: &dyn Fn(&Recorded)) {
+    for program in ways(scenario) {
+        let recorded = program.both();
+        assert_eq!(recorded.outcome.code, Some(0), "{:?}", recorded.outcome);
+        let process = recorded.process();
+        assert_eq!((process.level, process.finished), (Some(Level::Light), true));
+        assert_eq!((process.dropped, process.untracked_threads, process.within.len()), (0, 0, 0));
+        check(&recorded);
+    }
+}
+
+/// The only call of a function, whatever version of it was asked for.
+fn only<'a>(process: &'a Process, function: &str) -> &'a Row<Call> {
+    let is_it = |call: &&Row<Call>| call.name.trim_end_matches("_v2") == function;
+    let calls: Vec<_> = process.calls.iter().filter(is_it).collect();
+    match calls.as_slice() {
+        [only] => only,
+        several => panic!("{} calls of {function}", several.len()),
+    }
+}
+
+#[test]
+fn arguments_and_results_pass_through() {
+    every_way("arguments", &|recorded| {
+        let process = recorded.process();
+        assert_eq!(only(process, "cuStreamDestroy").record.result, 1);
+        let launch = &only(process, "cuLaunchKernel").record;
+        assert_eq!((launch.result, launch.stream, launch.flags), (0, 0x20, call::HAS_STREAM));
+        // Questions are not recorded.
+        assert!(process.calls.iter().all(|call| !call.name.starts_with("cuDevice")));
+    });
+}
+
+#[test]
+fn copies_say_how_much_went_where() {
+    every_way("copies", &|recorded| {
+        let process = recorded.process();
+        let stream = recorded.fact("stream");
+        // Memory of the host that the driver does not know is pageable; it is asked for slow calls only.
+        let is = |function: &str, bytes: u64, flags: u32, stream: Option<u64>| {
+            let call = &only(process, function).record;
+            let has_stream = if stream.is_some() { call::HAS_STREAM } else { 0 };
+            let asked = 0xff << call::SOURCE_SHIFT | 0xff << call::TARGET_SHIFT;
+            let (known, fixed) = (call.flags & asked, call.flags & !asked);
+            assert_eq!((call.bytes, call.stream), (bytes, stream.unwrap_or(0)), "{function}");
+            assert_eq!(fixed | known & flags, has_stream | flags, "{function}: {:#x}", call.flags);
+            assert!(call.start <= call.end && call.result == 0);
+        };
+        let (source, target) = (DEVICE_MEMORY << call::SOURCE_SHIFT, DEVICE_MEMORY << call::TARGET_SHIFT);
+        is("cuMemcpyHtoDAsync", 5000, TO_DEVICE | target, Some(stream));
+        is("cuMemcpyDtoHAsync", 5000, TO_HOST | source, Some(stream));
+        is("cuMemcpyDtoH", 4001, TO_HOST | source, None);
+        is("cuMemsetD32Async", 4000, target, Some(stream));
+        is("cuStreamSynchronize", 0, 0, Some(stream));
+        is("cuLaunchKernel", 0, 0, Some(0));
+    });
+}
+
+#[test]
+fn calls_of_threads_at_once_are_counted() {
+    every_way("counted", &|recorded| {
+        let process = recorded.process();
+        for (tid, launches) in recorded.facts("thread").iter().zip(recorded.facts("launches")) {
+            let counts = process.counts(u32::try_from(*tid).expect("an id"));
+            assert_eq!(counts, [("cuLaunchKernel", *launches as usize)]);
+        }
+        assert_eq!(process.begun, 10_000);
+        let in_order = |calls: &[&Row<Call>]| calls.is_sorted_by(|a, b| a.record.end <= b.record.start);
+        for tid in recorded.facts("thread") {
+            let own: Vec<_> = process.calls.iter().filter(|call| u64::from(call.tid) == *tid).collect();
+            assert!(in_order(&own));
+        }
+    });
+}
+
+#[test]
+fn a_slow_call_has_a_stack() {
+    every_way("stack", &|recorded| {
+        let process = recorded.process();
+        let copy = only(process, "cuMemcpyDtoHAsync");
+        let slow = process.stacks.iter().find(|stack| stack.record.start == copy.record.start);
+        let slow = slow.expect("a stack of the copy");
+        assert_eq!((slow.tid, slow.record.end, slow.python.len()), (copy.tid, copy.record.end, 0));
+        let function = recorded.fact("function");
+        let caller = (function..function + 512).contains(&0);
+        assert!(!caller && slow.native.iter().any(|at| (function..function + 512).contains(at)));
+        // The module that the frame lies in is known, with its path.
+        let holds =
+            |module: &&Row<spool::Module>| (module.record.start..module.record.end).contains(&function);
+        let module = process.modules.iter().find(holds).expect("the program among the modules");
+        assert!(module.name.contains("/calls"), "{}", module.name);
+        assert_eq!(process.drivers, [13000]);
+        let device = process.devices.first().expect("the stand-in's device");
+        assert_eq!(device.name, "Stand-in 0");
+        let record = &device.record;
+        assert_eq!((record.compute_major, record.multiprocessors, record.copy_engines), (9, 132, 3));
+        assert_eq!(record.memory, 80 << 30);
+    });
+}
+
+#[test]
+fn stacks_can_be_turned_off() {
+    let recorded = Program::looking_up("calls", "stack").with(spool::VAR_STACKS, "off").both();
+    assert_eq!(recorded.process().stacks.len(), 0);
+    assert_eq!(recorded.process().calls_of("cuMemcpyDtoHAsync_v2").len(), 1);
+}
+
+#[test]
+fn a_call_as_long_as_asked_for_has_a_stack() {
+    let recorded = Program::looking_up("calls", "stack").with(spool::VAR_STACKS, "0").both();
+    let process = recorded.process();
+    assert_eq!(process.stacks.len(), process.calls.len());
+}
+
+#[test]
+fn errno_is_left_alone() {
+    every_way("errno", &|recorded| assert_eq!(recorded.fact("errno"), 77, "after cuInit"));
+}
+
+#[test]
+fn a_thread_can_be_cancelled_in_a_call() {
+    every_way("cancelled", &|recorded| {
+        assert_eq!(only(recorded.process(), "cuLaunchKernel").record.result, 0);
+    });
+}
+
+#[test]
+fn calls_in_signal_handlers_are_recorded_whole() {
+    every_way("in-handlers", &|recorded| {
+        let process = recorded.process();
+        let [calls, signals] = ["calls", "signals"].map(|name| recorded.fact(name) as usize);
+        let synchronized = process.calls_of("cuStreamSynchronize");
+        let launched = process.calls_of("cuLaunchKernel");
+        // A handler that comes while its thread writes a record is not recorded: few are.
+        assert_eq!(synchronized.len(), calls);
+        assert!(launched.len() <= signals && launched.len() > signals / 10, "{}", launched.len());
+        assert!(process.calls.iter().all(|call| call.record.result == 0));
+        assert!(process.calls.iter().all(|call| call.record.start <= call.record.end));
+    });
+}

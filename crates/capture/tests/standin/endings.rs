@@ -1,0 +1,156 @@
+//! However a program ends, starts again or splits: it looks as it did, and what it did until then
+//! is in the spool.
+
+use crate::compile::Binding;
+use crate::recording::Process;
+use crate::run::{Program, Recorded};
+
+fn both_bindings(scenario: &str) -> [Program; 2] {
+    [Program::linked(Binding::Now, "endings", scenario), Program::looking_up("endings", scenario)]
+}
+
+fn every_way(scenario: &str, check: &dyn Fn(&Recorded)) {
+    both_bindings(scenario).into_iter().for_each(|program| check(&program.both()));
+}
+
+fn launches(process: &Process) -> usize {
+    process.calls_of("cuLaunchKernel").len()
+}
+
+/// The outcome's exit status and signal.
+fn ended(recorded: &Recorded) -> (Option<i32>, Option<i32>) {
+    (recorded.outcome.code, recorded.outcome.signal)
+}
+
+#[test]
+fn a_return_from_main_finishes_the_file() {
+    every_way("returns", &|recorded| {
+        let process = recorded.process();
+        assert_eq!(ended(recorded), (Some(0), None));
+        assert_eq!((launches(process), process.finished), (100, true));
+        assert_eq!(u64::from(process.pid), recorded.fact("pid"));
+        let [(path, line)] = process.programs.as_slice() else { panic!("{:?}", process.programs) };
+        assert!(path.contains("/endings") && line.ends_with(" returns"), "{path} {line}");
+        assert_eq!(process.parent, std::process::id());
+    });
+}
+
+#[test]
+fn ends_without_a_farewell_lose_no_call() {
+    for (scenario, code, signal) in [
+        ("exits-at-once", Some(7), None),
+        ("aborts", None, Some(libc::SIGABRT)),
+        ("is-killed", None, Some(libc::SIGKILL)),
+    ] {
+        every_way(scenario, &|recorded| {
+            let process = recorded.process();
+            assert_eq!(ended(recorded), (code, signal), "{scenario}");
+            assert_eq!((launches(process), process.finished), (100, false), "{scenario}");
+        });
+    }
+}
+
+#[test]
+fn the_call_that_a_killed_thread_was_in_is_known() {
+    every_way("is-killed-in-call", &|recorded| {
+        let process = recorded.process();
+        let tid = u32::try_from(recorded.fact("stays")).expect("an id");
+        assert_eq!(process.within, [(tid, "cuLaunchKernel".to_owned())]);
+        assert_eq!((launches(process), process.begun), (100, 101));
+    });
+}
+
+#[test]
+fn a_kill_in_the_middle_of_records_leaves_no_damage() {
+    every_way("is-killed-anywhere", &|recorded| {
+        let process = recorded.process();
+        assert_eq!(ended(recorded), (None, Some(libc::SIGKILL)));
+        // Each thread was in at most one call that is not there.
+        let missing = process.begun - launches(process) as u64;
+        assert!(launches(process) >= 20_000 - 4 && missing <= 4, "{missing}");
+    });
+}
+
+#[test]
+fn a_main_thread_may_end_first() {
+    every_way("main-thread-ends-first", &|recorded| {
+        let process = recorded.process();
+        assert_eq!(ended(recorded), (Some(0), None));
+        assert_eq!((launches(process), process.finished, process.threads.len()), (150, true, 2));
+    });
+}
+
+#[test]
+fn each_image_of_a_process_has_its_file() {
+    every_way("becomes-itself", &|recorded| {
+        assert_eq!(ended(recorded), (Some(0), None));
+        let [first, second] = recorded.recording.processes.as_slice() else { panic!("not two files") };
+        assert_eq!(first.pid, second.pid);
+        assert_eq!((launches(first), first.finished), (100, false));
+        assert_eq!((launches(second), second.finished), (100, true));
+    });
+}
+
+#[test]
+fn processes_that_split_early_are_both_recorded() {
+    every_way("forks-early", &|recorded| {
+        let [parent, child] = ["pid", "child"].map(|name| recorded.recording.of(recorded.fact(name)));
+        assert_eq!(recorded.recording.processes.len(), 2);
+        assert_eq!(child.parent, parent.pid);
+        assert_eq!((launches(parent), parent.finished), (100, true));
+        assert_eq!((launches(child), child.finished), (30, true));
+    });
+}
+
+#[test]
+fn a_child_that_cannot_use_the_driver_is_left_alone() {
+    every_way("forks-late", &|recorded| {
+        let process = recorded.process();
+        assert_eq!(u64::from(process.pid), recorded.fact("pid"));
+        assert_eq!((launches(process), process.finished), (110, true));
+    });
+}
+
+#[test]
+fn a_child_forgets_the_parents_other_threads() {
+    every_way("forks-with-threads", &|recorded| {
+        let process = recorded.process();
+        assert_eq!((launches(process), process.finished), (10, true));
+        assert_eq!(process.within.len(), 1);
+    });
+}
+
+#[test]
+fn children_that_run_other_programs_leave_no_file() {
+    every_way("runs-others", &|recorded| {
+        assert_eq!(launches(recorded.process()), 20);
+    });
+}
+
+#[test]
+fn a_driver_that_is_let_go_of_and_opened_again_is_recorded_still() {
+    every_way("closes-driver", &|recorded| {
+        assert_eq!(launches(recorded.process()), 20);
+    });
+}
+
+#[test]
+fn a_limit_of_file_sizes_does_not_end_the_program() {
+    every_way("limits-file-size", &|recorded| {
+        let process = recorded.process();
+        assert_eq!(ended(recorded), (Some(0), None));
+        assert!(process.dropped > 0 && process.calls.len() as u64 + process.dropped >= 10_000);
+    });
+}
+
+#[test]
+fn a_program_without_descriptors_goes_on() {
+    for program in both_bindings("uses-up-descriptors") {
+        // The stack of a call that was slow by chance would be dropped, too.
+        let recorded = program.with(spool::VAR_STACKS, "off").both();
+        let process = recorded.process();
+        assert_eq!(ended(&recorded), (Some(0), None));
+        assert!(process.dropped > 0 && launches(process) > 10);
+        assert_eq!(launches(process) as u64 + process.dropped, 10_010);
+    }
+}

@@ -1,0 +1,77 @@
+//! Watching in this process, and putting everything back.
+
+use crate::compile::{Binding, built};
+use interpose::{Hooks, Thread, Wait};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+
+static WAITS: AtomicUsize = AtomicUsize::new(0);
+
+fn waited(thread: &'static Thread, wait: &Wait) {
+    assert_eq!(wait.site, 7);
+    assert_ne!(thread.tid(), 0);
+    WAITS.fetch_add(1, SeqCst);
+}
+
+/// The library with the checks, loaded into this process.
+struct Checks(*mut c_void);
+
+impl Checks {
+    fn load(binding: Binding) -> Checks {
+        let path = built().folder(binding).join("libchecks.so");
+        let path = CString::new(path.as_os_str().as_bytes()).expect("no zero byte");
+        // SAFETY: a library of these tests, without constructors; it is never unloaded.
+        let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+        assert!(!library.is_null(), "{path:?} does not load");
+        Checks(library)
+    }
+
+    fn function(&self, name: &CStr) -> *mut c_void {
+        // SAFETY: a handle of `load`.
+        let found = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        assert!(!found.is_null(), "{name:?} is missing");
+        found
+    }
+
+    /// All checks; says what is wrong on standard error.
+    fn run(&self) -> (c_int, c_int) {
+        // SAFETY: the functions have these types (checks.h) and start no thread that stays.
+        unsafe {
+            let locks: extern "C" fn() -> c_int = std::mem::transmute(self.function(c"check_locks"));
+            let stress: extern "C" fn(c_int, c_int) -> c_int =
+                std::mem::transmute(self.function(c"check_stress"));
+            (locks(), stress(4, 500))
+        }
+    }
+}
+
+#[test]
+fn what_was_watched_is_as_before_once_it_is_restored() {
+    let name = |_: &CStr| 0;
+    let hooks = Hooks {
+        waited,
+        calling: |_, _, _| {},
+        called: |_, _| {},
+        name,
+        thread_ended: |_| {},
+        thread_unknown: || {},
+    };
+    assert!(interpose::install(hooks));
+    for binding in [Binding::Lazy, Binding::Now] {
+        let checks = Checks::load(binding);
+        let folder = built().folder(binding);
+        let mut matches = |path: &[u8]| path.starts_with(folder.as_os_str().as_bytes()).then_some(7);
+        let changed = interpose::watch(&mut matches);
+        assert!(changed > 15, "{changed} slots");
+        assert_eq!(interpose::watch(&mut matches), 0, "watched already");
+        assert_eq!(checks.run(), (0, 0));
+        let waits = WAITS.swap(0, SeqCst);
+        assert!(waits > 0);
+        assert_eq!(interpose::restore(), changed);
+        assert_eq!(interpose::restore(), 0);
+        assert_eq!(checks.run(), (0, 0));
+        assert_eq!(WAITS.load(SeqCst), 0);
+    }
+}

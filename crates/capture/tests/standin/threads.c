@@ -1,0 +1,175 @@
+/* Many threads, at once and one after the other. */
+#include "program.h"
+#include "other.h"
+
+static pthread_barrier_t all_there;
+
+static void *calls_among_others(void *data) {
+    pthread_barrier_wait(&all_there);
+    for (int at = 0; at < 50; at++) {
+        CHECK(launch() == 0);
+    }
+    *(unsigned long *)data = (unsigned long)gettid();
+    /* Nobody ends before everybody has called. */
+    pthread_barrier_wait(&all_there);
+    return NULL;
+}
+
+/* Starts so many threads that are all there at once. */
+static void at_once(int count, void *(*run)(void *)) {
+    pthread_t *threads = calloc((size_t)count, sizeof *threads);
+    unsigned long *tids = calloc((size_t)count, sizeof *tids);
+    pthread_attr_t small;
+    CHECK(threads && tids && pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 128 << 10) == 0);
+    CHECK(pthread_barrier_init(&all_there, NULL, (unsigned)count) == 0);
+    for (int at = 0; at < count; at++) {
+        CHECK(pthread_create(&threads[at], &small, run, &tids[at]) == 0);
+    }
+    for (int at = 0; at < count; at++) {
+        joined(threads[at]);
+        fact("thread", tids[at]);
+    }
+}
+
+static void two_hundred(void) { at_once(200, calls_among_others); }
+
+static void *one_call(void *data) {
+    (void)data;
+    CHECK(launch() == 0);
+    pthread_barrier_wait(&all_there);
+    return NULL;
+}
+
+/* More than are known at once: the last ones are not recorded. */
+static void too_many(void) { at_once(4200, one_call); }
+
+static void *calls(void *data) {
+    *(unsigned long *)data = (unsigned long)gettid();
+    for (int at = 0; at < 3; at++) {
+        CHECK(launch() == 0);
+    }
+    return NULL;
+}
+
+static void *locks(void *data) {
+    (void)data;
+    other_take();
+    return NULL;
+}
+
+static void one_by_one(int count) {
+    for (int at = 0; at < count; at++) {
+        unsigned long tid = 0;
+        joined(started(calls, &tid));
+        fact("thread", tid);
+    }
+}
+
+/* More threads than are known at once come and go; later ones take the places of those that ended. */
+static void come_and_go(void) {
+    one_by_one(100);
+    for (int at = 0; at < 4500; at++) {
+        joined(started(locks, NULL));
+    }
+    one_by_one(150);
+}
+
+static void *many_calls(void *data) {
+    (void)data;
+    for (int at = 0; at < 4000; at++) {
+        CHECK(launch() == 0);
+    }
+    return NULL;
+}
+
+/* More records than there is room for. */
+static void full(void) {
+    pthread_t threads[8];
+    for (int at = 0; at < 8; at++) {
+        threads[at] = started(many_calls, NULL);
+    }
+    for (int at = 0; at < 8; at++) {
+        joined(threads[at]);
+    }
+}
+
+static void *takes_and_ends(void *data) {
+    (void)data;
+    fact("ended", (unsigned long)gettid());
+    CHECK(launch() == 0);
+    other_take_for_good();
+    return NULL;
+}
+
+/* A thread ended without letting go. */
+static void ended_holding(void) {
+    joined(started(takes_and_ends, NULL));
+    CHECK(other_take_in(2) == 0);
+}
+
+static sem_t taken;
+
+static void *holds(void *data) {
+    (void)data;
+    fact("holder", (unsigned long)gettid());
+    other_hold(&taken);
+    return NULL;
+}
+
+/* Threads that took the lock and ended are not blamed; the one that has it is. */
+static void ended_holding_nothing(void) {
+    for (int at = 0; at < 20; at++) {
+        joined(started(locks, NULL));
+    }
+    pthread_t holder = started(holds, NULL);
+    wait_for(&taken);
+    other_take();
+    joined(holder);
+}
+
+static pthread_key_t key;
+
+static void call_once_more(void *data) {
+    (void)data;
+    CHECK(launch() == 0);
+}
+
+static void *calls_when_it_ends(void *data) {
+    CHECK(pthread_setspecific(key, data) == 0);
+    CHECK(launch() == 0);
+    return NULL;
+}
+
+/* Calls by what a thread runs when it ends. */
+static void last_words(void) {
+    CHECK(pthread_key_create(&key, call_once_more) == 0);
+    for (int at = 0; at < 10; at++) {
+        joined(started(calls_when_it_ends, &key));
+    }
+}
+
+int main(int count, char **words) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } all[] = {
+        {"two-hundred", two_hundred},
+        {"too-many", too_many},
+        {"come-and-go", come_and_go},
+        {"full", full},
+        {"ended-holding", ended_holding},
+        {"ended-holding-nothing", ended_holding_nothing},
+        {"last-words", last_words},
+    };
+    sem_init(&taken, 0, 0);
+    bind_driver();
+    CHECK(CU(cuInit)(0) == 0 && launch() == 0);
+    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
+        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
+            all[at].run();
+            printf("done\n");
+            return 0;
+        }
+    }
+    return 98;
+}
