@@ -6,7 +6,7 @@ use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};
 use spool::Device;
 use std::ffi::CStr;
-use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicPtr};
 
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` and `_IS_MANAGED` (cuda.h).
@@ -55,12 +55,18 @@ pub fn memory_kind(address: usize) -> Option<u32> {
     }
 }
 
-/// Writes what GPUs there are, and the driver's version, once a process. Only after `cuInit`.
+/// The driver was described.
+static DESCRIBED: AtomicBool = AtomicBool::new(false);
+
+/// Whether [`describe`] has done its work.
+#[inline]
+pub fn is_described() -> bool {
+    DESCRIBED.load(Relaxed)
+}
+
+/// Writes what GPUs there are, and the driver's version, once a process and as soon as the driver is
+/// initialized.
 pub fn describe(writer: &mut Writer, cupti: u64) {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    if DONE.swap(true, Release) {
-        return;
-    }
     type Version = unsafe extern "C" fn(*mut c_int) -> c_int;
     type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
     let (version, count) = (entry(c"cuDriverGetVersion"), entry(c"cuDeviceGetCount"));
@@ -69,9 +75,12 @@ pub fn describe(writer: &mut Writer, cupti: u64) {
     }
     let (mut number, mut devices) = (0, 0);
     // SAFETY: the driver's functions of those names have these types (cuda.h).
-    unsafe {
+    let initialized = unsafe {
         std::mem::transmute::<*mut c_void, Version>(version)(&mut number);
-        std::mem::transmute::<*mut c_void, Count>(count)(&mut devices);
+        std::mem::transmute::<*mut c_void, Count>(count)(&mut devices) == 0
+    };
+    if !initialized || DESCRIBED.swap(true, AcqRel) {
+        return;
     }
     writer.append(spool::Driver::KIND, number as u32, &[spool::Driver { cupti }.bytes()]);
     for ordinal in 0..devices.clamp(0, 64) {

@@ -15,6 +15,7 @@ mod functions;
 mod nvtx;
 mod preload;
 mod process;
+mod python;
 mod stacks;
 mod texts;
 mod writer;
@@ -191,6 +192,7 @@ extern "C" fn forked() {
     texts::forget();
     functions::forget();
     stacks::forget();
+    python::forget();
     cupti::forget();
     SITES.iter().for_each(|site| site.store(0, Relaxed));
     LEVEL.store(0, Relaxed);
@@ -222,23 +224,25 @@ fn called(thread: &'static Thread, called: &Called) {
             writer.append(spool::Call::KIND, text, &[functions::record(called).bytes()]);
         }
         if called.end - called.start >= STACKS.load(Relaxed) {
-            slow(writer, called);
+            unseen(|| stacks::record(writer, called.start, called.end));
+        }
+        if WATCHED.load(Relaxed) != preload::opened() {
+            unseen(|| watch_locks(writer));
+        }
+        if !driver::is_described() {
+            unseen(|| driver::describe(writer, cupti::version()));
         }
     });
 }
 
-/// What a slow call is worth: its stack, and a look at what was loaded meanwhile.
+/// Does seldom work with the thread's errno as it was afterwards.
 #[cold]
-fn slow(writer: &mut Writer, called: &Called) {
-    // SAFETY: errno is the thread's own; what happens here must not show in it.
+fn unseen(work: impl FnOnce()) {
+    // SAFETY: errno is the thread's own.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { *errno };
-    driver::describe(writer, cupti::version());
-    stacks::record(writer, called.start, called.end);
-    if WATCHED.load(Relaxed) != preload::opened() {
-        watch_locks(writer);
-    }
+    work();
     // SAFETY: as above.
     unsafe { *errno = before };
 }

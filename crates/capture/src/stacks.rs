@@ -1,42 +1,31 @@
 //! Where slow calls come from: native return addresses and Python frames, to be resolved later.
 
-use crate::texts;
 use crate::writer::Writer;
+use crate::{python, texts};
 use libc::{c_int, c_void};
-use pystack::Interpreter;
 use spool::{Module, PythonFrame, Stack};
-use std::sync::OnceLock;
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Deepest native stack kept: the innermost frames.
 const MOST_NATIVE: usize = 128;
 
-/// Deepest Python stack kept.
-const MOST_PYTHON: usize = 64;
-
 /// Libraries that were loaded when modules were last written.
 static SEEN: AtomicU64 = AtomicU64::new(0);
-
-static PYTHON: OnceLock<Option<Interpreter>> = OnceLock::new();
 
 /// Writes the stack of the calling thread, which just left a driver call.
 pub fn record(writer: &mut Writer, start: i64, end: i64) {
     modules(writer);
-    let mut native = Native { addresses: [0; MOST_NATIVE], count: 0 };
+    let mut python = [PythonFrame::default(); python::MOST];
+    let count = python::frames(writer, &mut python);
+    let mut native = Native { addresses: [0; MOST_NATIVE], count: 0, until: 0..0 };
+    if count > 0 {
+        // Python's frames stand for the interpreter's own and for all outside of them.
+        native.until = python::code();
+    }
     // SAFETY: the callback only writes into `native`, which outlives the walk.
     unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
-    let mut python = [PythonFrame::default(); MOST_PYTHON];
-    let mut count = 0;
-    if let Some(interpreter) = PYTHON.get_or_init(Interpreter::find) {
-        interpreter.walk(MOST_PYTHON, &mut |frame| {
-            let (file, function) = (texts::intern(writer, frame.file), texts::intern(writer, frame.function));
-            if let Some(kept) = python.get_mut(count) {
-                *kept = PythonFrame { file, function, line: frame.line, zero: 0 };
-                count += 1;
-            }
-        });
-    }
     let fixed = Stack { start, end, python: count as u64 };
     let native = &native.addresses[..native.count];
     // SAFETY: numbers without gaps, borrowed for the call.
@@ -52,6 +41,8 @@ pub fn record(writer: &mut Writer, start: i64, end: i64) {
 struct Native {
     addresses: [u64; MOST_NATIVE],
     count: usize,
+    /// The walk ends with the first frame in here.
+    until: Range<usize>,
 }
 
 #[link(name = "gcc_s")]
@@ -70,7 +61,7 @@ extern "C" fn keep(context: *mut c_void, data: *mut c_void) -> c_int {
         None => return STOP,
     }
     native.count += 1;
-    GO_ON
+    if native.until.contains(&address) { STOP } else { GO_ON }
 }
 
 /// Writes which libraries lie where, if any was loaded since the last time.

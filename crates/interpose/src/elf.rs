@@ -2,7 +2,7 @@
 
 use libc::{c_int, c_void, dl_phdr_info};
 use std::ffi::CStr;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// Relocations that put a function's address into a slot.
 #[cfg(target_arch = "x86_64")]
@@ -105,6 +105,15 @@ impl<'a> Object<'a> {
             (start..start.wrapping_add(header.p_memsz)).contains(&(address as u64))
         };
         self.headers().iter().any(|header| header.p_type == libc::PT_LOAD && within(header))
+    }
+
+    /// From its first to behind its last address.
+    pub fn span(&self) -> Range<usize> {
+        let loaded = || self.headers().iter().filter(|header| header.p_type == libc::PT_LOAD);
+        let at = |address: u64| self.base().wrapping_add(address) as usize;
+        let start = loaded().map(|header| at(header.p_vaddr)).min().unwrap_or(0);
+        let end = loaded().map(|header| at(header.p_vaddr.wrapping_add(header.p_memsz))).max().unwrap_or(0);
+        start..end
     }
 
     /// An address as the dynamic section gives it: glibc relocates most, but not all of them.

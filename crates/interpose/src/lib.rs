@@ -22,7 +22,7 @@ pub use patch::restore;
 pub use thread::{CallRef, Party, Thread};
 
 use std::ffi::CStr;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 
 /// Nanoseconds of `CLOCK_MONOTONIC`.
@@ -137,6 +137,20 @@ pub fn forked() {
 /// How many libraries were loaded and unloaded since the process began.
 pub fn loaded() -> (u64, u64) {
     elf::counts()
+}
+
+/// From the first to behind the last address of the library or program that an address lies in; empty
+/// when it lies in none.
+pub fn object_around(address: usize) -> Range<usize> {
+    let mut found = 0..0;
+    elf::each_object(&mut |object| {
+        if !object.contains(address) {
+            return ControlFlow::Continue(());
+        }
+        found = object.span();
+        ControlFlow::Break(())
+    });
+    found
 }
 
 /// Calls `visit` with the path of each loaded library.

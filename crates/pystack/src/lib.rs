@@ -55,6 +55,16 @@ pub struct Place {
     complete: bool,
 }
 
+impl Place {
+    /// A number, never 0, that different places hardly ever share.
+    pub fn key(&self) -> u64 {
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        let within = (self.offset as u32 as u64) << 1 | u64::from(self.complete);
+        let product = u128::from(self.code as u64 ^ FACTOR) * u128::from(within.wrapping_mul(FACTOR) | 1);
+        (product as u64 ^ (product >> 64) as u64) | 1 << 63
+    }
+}
+
 /// Something in memory is not what it should be.
 #[derive(Debug)]
 pub(crate) struct Wrong;
@@ -116,6 +126,11 @@ impl Interpreter {
     /// Major and minor version.
     pub fn version(&self) -> (u8, u8) {
         (3, self.minor)
+    }
+
+    /// An address within the library or program that the interpreter is part of.
+    pub fn address(&self) -> usize {
+        self.is_initialized as usize
     }
 
     /// Calls `frame` for each Python frame of the current thread, innermost first, at most `most` times.

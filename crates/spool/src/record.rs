@@ -390,16 +390,6 @@ record! {
 }
 
 record! {
-    /// The context with CUPTI's number `tag`.
-    Context = 15 {
-        /// Its handle.
-        handle: u64,
-        /// Its device.
-        device: u64,
-    }
-}
-
-record! {
     /// Records that CUPTI dropped.
     Dropped = 16 {
         /// How many.

@@ -16,6 +16,16 @@ pub type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize
 /// `CUpti_TimestampCallbackFunc`
 pub type Timestamp = unsafe extern "C" fn() -> u64;
 
+/// Switches the records of one function on (1) or off (0).
+pub type Switch = unsafe extern "C" fn(u32, u8) -> Code;
+
+fn switch(library: *mut c_void, name: &CStr) -> Option<Switch> {
+    // SAFETY: the library stays loaded.
+    let function = unsafe { real_dlsym(library, name) };
+    // SAFETY: CUPTI's functions of those names have this type in all versions that have them.
+    (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Switch>(function) })
+}
+
 /// Declares CUPTI's functions that are used, looked up by name.
 macro_rules! functions {
     ($($field:ident = $name:literal: fn($($argument:ty),*);)*) => {
@@ -23,6 +33,10 @@ macro_rules! functions {
         #[derive(Clone, Copy)]
         pub struct Cupti {
             $(#[doc = $name] pub $field: unsafe extern "C" fn($($argument),*) -> Code,)*
+            /// `cuptiActivityEnableDriverApi`, where there is one.
+            pub enable_driver: Option<Switch>,
+            /// `cuptiActivityEnableRuntimeApi`, where there is one.
+            pub enable_runtime: Option<Switch>,
         }
 
         impl Cupti {
@@ -46,6 +60,8 @@ macro_rules! functions {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> Code>(function)
                         }
                     },)*
+                    enable_driver: switch(library, c"cuptiActivityEnableDriverApi"),
+                    enable_runtime: switch(library, c"cuptiActivityEnableRuntimeApi"),
                 })
             }
         }

@@ -66,9 +66,9 @@ fn what_there_is_no_room_for_is_counted() {
         let kept: usize = launches(process).values().sum();
         assert!(process.dropped > 0, "{size}");
         // Besides the launches: that of the main thread, cuInit, and, without any room, their names,
-        // the program's and the libraries'.
+        // the program's, the libraries' and the driver's.
         let all = (kept as u64 + process.dropped) - (8 * 4000 + 1);
-        assert!(all <= 8 && (size == "0" || all == 0), "{size}: {kept} + {}", process.dropped);
+        assert!(all <= 12 && (size == "0" || all == 0), "{size}: {kept} + {}", process.dropped);
     }
 }
 
