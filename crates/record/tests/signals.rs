@@ -141,6 +141,7 @@ fn stops_and_goes_on_with_the_program() {
     for sign in [-1, 1] {
         // Not a shell that starts others: stopped within vfork, it cannot stop itself.
         let mut try_ = with_ready(Try::shell(": > $READY; exec sleep 0.4"));
+        #[expect(clippy::zombie_processes, reason = "next_state waits")]
         let child = try_.start();
         kill(sign * pid(&child), libc::SIGTSTP);
         assert_eq!(next_state(&child).stopped_signal(), Some(libc::SIGTSTP));
@@ -152,6 +153,7 @@ fn stops_and_goes_on_with_the_program() {
 #[test]
 fn a_program_that_does_not_stop_is_not_stopped_for() {
     let mut try_ = with_ready(Try::shell("trap '' TSTP; : > $READY; sleep 0.4; exit 5"));
+    #[expect(clippy::zombie_processes, reason = "next_state waits")]
     let child = try_.start();
     kill(-pid(&child), libc::SIGTSTP);
     assert_eq!(next_state(&child).code(), Some(5));

@@ -17,7 +17,7 @@ pub fn harmless() -> PathBuf {
         .expect("Rust's unwinder")
 }
 
-fn record_try() -> PathBuf {
+pub fn record_try() -> PathBuf {
     let test = std::env::current_exe().expect("the test has a path");
     let target = test.ancestors().nth(2).expect("tests lie in <profile>/deps");
     let program = target.join("examples/record_try");
