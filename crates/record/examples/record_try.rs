@@ -1,12 +1,16 @@
-//! What the tests start: `record_try run PROGRAM...` records a program and ends like it.
+//! What the tests start.
 //!
-//! `RECORD_TRY_PARENT` is where the spool goes, `RECORD_TRY_OUTCOME` a file for what came of it.
+//! `record_try run PROGRAM...` records a program and ends like it; `RECORD_TRY_PARENT` is where the
+//! spool goes, `RECORD_TRY_OUTCOME` a file for what came of it. `record_try doctor [PROBE...]`
+//! examines the machine, with another probe if one is named, and prints JSON.
 
 #[cfg(target_os = "linux")]
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next().as_deref().and_then(std::ffi::OsStr::to_str) {
         Some("run") => run(arguments.collect()),
+        Some("doctor") => doctor(arguments.collect()),
+        Some("probe") => record::doctor::probe(),
         _ => std::process::exit(2),
     }
 }
@@ -41,4 +45,17 @@ fn run(argv: Vec<std::ffi::OsString>) {
             std::process::exit(error.exit_status().into())
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+fn doctor(mut probe: Vec<std::ffi::OsString>) {
+    let mut patience = record::doctor::PATIENCE;
+    if probe.is_empty() {
+        probe = vec![std::env::current_exe().unwrap_or_default().into(), "probe".into()];
+    } else {
+        patience = std::time::Duration::from_secs(2);
+    }
+    let examination = record::doctor::examine(&record::doctor::Options { probe, patience });
+    println!("{}", serde_json::to_string_pretty(&examination).unwrap_or_default());
+    std::process::exit(i32::from(!examination.is_fit()))
 }

@@ -7,6 +7,7 @@
 mod capture;
 mod descendants;
 mod directory;
+pub mod doctor;
 mod environment;
 mod error;
 mod run;

@@ -101,7 +101,6 @@ impl Command {
     }
 
     /// Starts the program; its process and what is to be said about its environment.
-    #[expect(clippy::zombie_processes, reason = "attend waits for it, and for others")]
     fn start(&self, library: &Path, spool: &Path, signals: &Signals) -> Result<(pid_t, Vec<String>), Error> {
         let (program, arguments) = self.argv.split_first().ok_or(Error::NoCommand)?;
         let mut command = std::process::Command::new(program);

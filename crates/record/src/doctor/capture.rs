@@ -1,0 +1,45 @@
+//! The capture library: is it there, and does a program start with it?
+
+use super::{Check, State, bounded};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const NAME: &str = "capture library";
+
+pub fn check(patience: Duration) -> Check {
+    match crate::capture::find() {
+        Err(error) => {
+            // The error says what is wrong, and behind a semicolon what to do.
+            let text = error.to_string();
+            let (found, remedy) = text.rsplit_once("; ").unwrap_or((&text, "install holdup again"));
+            Check::bad(NAME, State::Missing, found, remedy)
+        }
+        Ok(path) => match preload(&path, patience) {
+            Ok(()) => Check::ok(NAME, path.display().to_string()),
+            Err(reason) => {
+                let found = format!("{} cannot be preloaded: {reason}", path.display());
+                Check::bad(
+                    NAME,
+                    State::Missing,
+                    found,
+                    "use the build of holdup for this machine's C library",
+                )
+            }
+        },
+    }
+}
+
+/// Starts a trivial program with the library in it; the loader complains on standard error.
+fn preload(library: &Path, patience: Duration) -> Result<(), String> {
+    let mut command = Command::new("true");
+    command.env("LD_PRELOAD", library).env_remove(spool::VAR_DIRECTORY);
+    let answer = bounded::run(&mut command, patience).map_err(|error| error.to_string())?;
+    let complaint = answer.error.lines().next().map(str::to_owned);
+    match (answer.status, complaint) {
+        (Some(status), None) if status.success() => Ok(()),
+        (_, Some(complaint)) => Err(complaint),
+        (Some(status), None) => Err(format!("a program with it ends with {status}")),
+        (None, None) => Err("a program with it does not end".to_owned()),
+    }
+}

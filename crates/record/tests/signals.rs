@@ -1,0 +1,221 @@
+//! Signals reach a recorded program once, whoever sends them to whom.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use libc::{c_int, pid_t};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
+use support::{Try, text};
+
+/// A program that lives a second and ends with the number of times that it got a signal.
+fn counting(signal: &str) -> Try {
+    let script = format!(
+        "n=0; trap 'n=$((n+1))' {signal}; : > $READY; \
+         i=0; while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; exit $n"
+    );
+    with_ready(Try::shell(&script))
+}
+
+fn with_ready(try_: Try) -> Try {
+    let ready = try_.ready();
+    try_.env("READY", ready)
+}
+
+fn kill(pid: pid_t, signal: c_int) {
+    // SAFETY: a plain system call.
+    assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+}
+
+fn pid(child: &Child) -> pid_t {
+    child.id() as pid_t
+}
+
+fn pause() {
+    std::thread::sleep(Duration::from_millis(150));
+}
+
+#[test]
+fn a_signal_to_the_recorder_alone_is_passed_on() {
+    for (name, number) in [
+        ("TERM", libc::SIGTERM),
+        ("HUP", libc::SIGHUP),
+        ("USR1", libc::SIGUSR1),
+        ("INT", libc::SIGINT),
+        ("QUIT", libc::SIGQUIT),
+    ] {
+        let mut try_ = counting(name);
+        let mut child = try_.start();
+        kill(pid(&child), number);
+        assert_eq!(child.wait().expect("it ends").code(), Some(1), "{name}");
+    }
+}
+
+#[test]
+fn a_signal_to_the_whole_group_comes_once() {
+    for (name, number) in [("INT", libc::SIGINT), ("TERM", libc::SIGTERM)] {
+        let mut try_ = counting(name);
+        let mut child = try_.start();
+        for _ in 0..2 {
+            kill(-pid(&child), number);
+            pause();
+        }
+        // Told from one for the recorder alone, every time.
+        kill(pid(&child), number);
+        assert_eq!(child.wait().expect("it ends").code(), Some(3), "{name}");
+    }
+}
+
+#[test]
+fn the_programs_own_signal_does_not_come_back() {
+    let script = "n=0; trap 'n=$((n+1))' TERM; kill -TERM $PPID; sleep 0.2; exit $n";
+    assert_eq!(Try::shell(script).run().status.code(), Some(0));
+}
+
+/// Starts a program that leads a session on a terminal; the other end of the terminal.
+fn on_terminal(try_: &mut Try) -> (Child, File) {
+    let (mut ours, mut theirs) = (0, 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: writes two descriptors, which are owned here from then on.
+    let (ours, theirs) = unsafe {
+        assert_eq!(libc::openpty(&mut ours, &mut theirs, none, none.cast(), none.cast()), 0);
+        libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC);
+        (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
+    };
+    let command = &mut try_.command;
+    command.stdin(theirs.try_clone().expect("a descriptor"));
+    command.stdout(theirs.try_clone().expect("a descriptor")).stderr(theirs);
+    let lead = || {
+        // SAFETY: system calls on this process, which is about to execute the program.
+        match unsafe { libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 } {
+            true => Err(std::io::Error::last_os_error()),
+            false => Ok(()),
+        }
+    };
+    // SAFETY: `lead` makes system calls only.
+    unsafe { command.pre_exec(lead) };
+    let child = command.spawn().expect("record_try starts");
+    // The command still holds its end of the terminal.
+    let nothing = std::process::Stdio::null;
+    command.stdin(nothing()).stdout(nothing()).stderr(nothing());
+    try_.await_ready();
+    (child, ours)
+}
+
+#[test]
+fn an_interrupt_from_the_terminal_comes_once() {
+    for (name, key) in [("INT", b"\x03"), ("QUIT", b"\x1c")] {
+        let mut try_ = counting(name);
+        let (mut child, mut terminal) = on_terminal(&mut try_);
+        for _ in 0..2 {
+            terminal.write_all(key).expect("a terminal");
+            pause();
+        }
+        assert_eq!(child.wait().expect("it ends").code(), Some(2), "{name}");
+    }
+}
+
+#[test]
+fn the_program_learns_that_the_terminal_is_gone() {
+    let mut try_ = counting("HUP");
+    let (mut child, terminal) = on_terminal(&mut try_);
+    drop(terminal);
+    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+}
+
+/// Waits until a child stops or ends.
+fn next_state(child: &Child) -> ExitStatus {
+    let mut status = 0;
+    // SAFETY: writes to `status`.
+    assert_eq!(unsafe { libc::waitpid(pid(child), &mut status, libc::WUNTRACED) }, pid(child));
+    ExitStatus::from_raw(status)
+}
+
+#[test]
+fn stops_and_goes_on_with_the_program() {
+    // To all as a terminal does it, and to the recorder alone.
+    for sign in [-1, 1] {
+        // Not a shell that starts others: stopped within vfork, it cannot stop itself.
+        let mut try_ = with_ready(Try::shell(": > $READY; exec sleep 0.4"));
+        #[expect(clippy::zombie_processes, reason = "next_state waits")]
+        let child = try_.start();
+        kill(sign * pid(&child), libc::SIGTSTP);
+        assert_eq!(next_state(&child).stopped_signal(), Some(libc::SIGTSTP));
+        kill(sign * pid(&child), libc::SIGCONT);
+        assert_eq!(next_state(&child).code(), Some(0));
+    }
+}
+
+#[test]
+fn a_program_that_does_not_stop_is_not_stopped_for() {
+    let mut try_ = with_ready(Try::shell("trap '' TSTP; : > $READY; sleep 0.4; exit 5"));
+    #[expect(clippy::zombie_processes, reason = "next_state waits")]
+    let child = try_.start();
+    kill(-pid(&child), libc::SIGTSTP);
+    assert_eq!(next_state(&child).code(), Some(5));
+}
+
+#[test]
+fn an_ignored_sigchld_changes_nothing() {
+    // A shell would handle it its own way; grep does not care, and ends with 2 for the second file.
+    let mut try_ = Try::new(&["grep", "-h", "SigIgn", "/proc/self/status", "/no/such/file"]);
+    // SAFETY: a system call on a process that is about to execute the program.
+    unsafe { try_.command.pre_exec(|| Ok(_ = libc::signal(libc::SIGCHLD, libc::SIG_IGN))) };
+    let output = try_.run();
+    assert_eq!(output.status.code(), Some(2));
+    let ignored = text(&output.stdout);
+    let mask = ignored.split_whitespace().last().and_then(|mask| u64::from_str_radix(mask, 16).ok());
+    assert_eq!(mask.map(|mask| mask >> (libc::SIGCHLD - 1) & 1), Some(1), "{ignored}");
+}
+
+/// A program that ends at once and leaves a process with a spool file.
+fn leaving(seconds: &str) -> Try {
+    let script = format!(
+        "sleep {seconds} >/dev/null 2>&1 & : > $HOLDUP_SPOOL/$!-0.spool; \
+         : > $HOLDUP_SPOOL/$!-1.spool; : > $READY; exit 4"
+    );
+    with_ready(Try::shell(&script))
+}
+
+#[test]
+fn processes_that_outlive_the_program_are_waited_for() {
+    let mut try_ = leaving("0.7");
+    let began = Instant::now();
+    assert_eq!(try_.run().status.code(), Some(4));
+    assert!(began.elapsed() >= Duration::from_millis(700));
+    let (status, took, notes) = try_.outcome();
+    assert_eq!((status.as_str(), notes.as_str()), ("Exited(4)", ""));
+    assert!(took < 700, "the program itself took {took} ms");
+}
+
+#[test]
+fn nobody_is_waited_for_longer_than_the_grace() {
+    let mut try_ = leaving("60");
+    let began = Instant::now();
+    assert_eq!(try_.run().status.code(), Some(4));
+    assert!(began.elapsed() >= record::GRACE && began.elapsed() < 3 * record::GRACE);
+    end_left(&try_);
+}
+
+#[test]
+fn a_signal_ends_the_wait() {
+    let mut try_ = leaving("60");
+    let mut child = try_.start();
+    pause();
+    let began = Instant::now();
+    kill(pid(&child), libc::SIGINT);
+    assert_eq!(child.wait().expect("it ends").code(), Some(4));
+    assert!(began.elapsed() < record::GRACE / 2);
+    end_left(&try_);
+}
+
+/// Reads which process was left from the note, and ends it.
+fn end_left(try_: &Try) {
+    let notes = try_.outcome().2;
+    let rest = notes.strip_prefix("the program left process ").expect("a note");
+    kill(rest.split(' ').next().and_then(|pid| pid.parse().ok()).expect("a process"), libc::SIGTERM);
+}
