@@ -92,6 +92,7 @@ impl Command {
         let status = attend(child, &signals, witness)
             .map_err(|source| Error::Lost { program: self.program().display().to_string(), source })?;
         let ended = Moment::now();
+        signals.forget();
         notes.extend(linger(spool.path(), &signals));
         Ok(Outcome { spool, status, notes, started, ended })
     }
@@ -228,7 +229,7 @@ fn linger(spool: &Path, signals: &Signals) -> Option<String> {
 
 fn left(writers: &[pid_t]) -> String {
     let (what, pids) = (if writers.len() == 1 { "process" } else { "processes" }, shown(writers));
-    format!("the program left {what} {pids} running; what they did after it ended may be missing")
+    format!("the program left {what} {pids} running: what happened there after it ended may be missing")
 }
 
 fn shown(pids: &[pid_t]) -> String {

@@ -7,6 +7,8 @@ use libc::{c_int, pid_t, sigset_t};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Signals by which people and job schedulers end or inform a program.
@@ -70,6 +72,24 @@ impl Signal {
     }
 }
 
+/// Runs before `main`: Rust's start-up code ignores SIGPIPE whatever it was before.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static REMEMBER: extern "C" fn() = remember;
+
+/// Whoever started this process had it ignore SIGPIPE, as systemd does.
+static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn remember() {
+    // SAFETY: an all-zero action is valid, and is written to.
+    let ignored = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action);
+        action.sa_sigaction == libc::SIG_IGN
+    };
+    PIPE_IGNORED.store(ignored, Relaxed);
+}
+
 /// What a program started by this process gets back before it runs.
 #[derive(Clone, Copy)]
 pub struct Original {
@@ -82,6 +102,9 @@ impl Original {
     pub fn restore(&self) -> io::Result<()> {
         // SAFETY: both values were filled by the same functions.
         let failed = unsafe {
+            if PIPE_IGNORED.load(Relaxed) {
+                libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+            }
             libc::sigaction(libc::SIGCHLD, &self.child, null_mut()) != 0
                 || libc::sigprocmask(libc::SIG_SETMASK, &self.mask, null_mut()) != 0
         };
@@ -135,6 +158,12 @@ impl Signals {
         // SAFETY: signals that a process sends say which, and others are not asked.
         let sender = (info.si_code <= 0).then(|| unsafe { info.si_pid() });
         (number > 0).then_some(Signal { number, sender })
+    }
+
+    /// Drops the signals that have come: they were meant for a program that has ended, like the
+    /// interrupt that ended it.
+    pub fn forget(&self) {
+        while self.next(Duration::ZERO).is_some() {}
     }
 
     /// Stops this process as that signal would have, and returns when it goes on.

@@ -8,10 +8,11 @@ use libc::{c_int, c_long, pid_t, sigset_t};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// How long the witness may take to hear what this process heard: 10 looks, 1 ms apart. To a
-/// process group the kernel sends in one go, service managers to one process after another.
-const LOOKS: u32 = 10;
-const LOOK: Duration = Duration::from_millis(1);
+/// How long the witness may take to hear what this process heard: 25 looks, 2 ms apart. To a
+/// process group the kernel sends in one go, but a busy machine wakes the witness late; service
+/// managers send to one process after another. Signals to this process alone are late by so much.
+const LOOKS: u32 = 25;
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A process that ends with the number of the first signal it hears.
 pub struct Witness {
