@@ -25,6 +25,14 @@ pub fn entry(name: &CStr) -> *mut c_void {
     }
 }
 
+/// The function that a program gets that is linked with the driver: its own, or that of a library
+/// that stands before it.
+pub fn linked(name: &CStr) -> *mut c_void {
+    // SAFETY: a plain look-up.
+    let first = unsafe { real_dlsym(libc::RTLD_DEFAULT, name) };
+    if first.is_null() { entry(name) } else { first }
+}
+
 /// CUPTI's number of the kind of memory at an address. The driver does not know pageable memory.
 pub fn memory_kind(address: usize) -> Option<u32> {
     type Get = unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int;

@@ -89,7 +89,7 @@ fn start() {
         program(writer);
         watch_locks(writer);
     });
-    interpose::wrap_imports(&driver::entry);
+    interpose::wrap_imports(&driver::linked);
     interpose::set_recording(true);
     // SAFETY: `ended` is a function of this library, which is never unloaded.
     unsafe { libc::atexit(ended) };
@@ -227,6 +227,7 @@ fn slow(writer: &mut Writer, called: &Called) {
     stacks::record(writer, called.start, called.end);
     if WATCHED.load(Relaxed) != preload::opened() {
         watch_locks(writer);
+        interpose::wrap_late_imports();
     }
     // SAFETY: as above.
     unsafe { *errno = before };

@@ -7,6 +7,7 @@
 use crate::thread::{CallRef, Thread};
 use crate::{Called, elf, hooks, names, now, patch};
 use libc::{c_char, c_int, c_void};
+use std::cell::UnsafeCell;
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -197,29 +198,137 @@ unsafe extern "C" fn look_up_hook<const AT: usize>(
     result
 }
 
+/// Most different functions of the driver that libraries are linked with.
+const MOST_IMPORTS: usize = 512;
+
+/// Longest name of one, with its zero byte; the driver's longest has 43 bytes.
+const MOST_NAME: usize = 64;
+
+/// A function of the driver that is looked up when it is first called.
+struct Import {
+    name: UnsafeCell<[u8; MOST_NAME]>,
+    /// What goes into the slots; null to leave them alone.
+    function: AtomicPtr<c_void>,
+}
+// SAFETY: names are written while IMPORTING is held, before IMPORTED counts them, and never again.
+unsafe impl Sync for Import {}
+
+static IMPORTS: [Import; MOST_IMPORTS] = [const {
+    Import { name: UnsafeCell::new([0; MOST_NAME]), function: AtomicPtr::new(std::ptr::null_mut()) }
+}; MOST_IMPORTS];
+static IMPORTED: AtomicUsize = AtomicUsize::new(0);
+/// Somebody is at it.
+static IMPORTING: AtomicBool = AtomicBool::new(false);
+
 /// Puts the wrapped functions into the slots of libraries and programs that are linked with the
-/// driver instead of looking its functions up. `resolve` gives the driver's own function of a
-/// name, null for none: a slot may still hold what looks it up. Returns how many slots were changed.
+/// driver instead of looking its functions up. `resolve` gives the function that a name stands for,
+/// null for none: a slot may still hold what looks it up. Returns how many slots were changed.
+///
+/// `resolve` runs while no library is looked at: it may wait for a thread that loads one, and that
+/// thread for whoever looks.
 pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) -> usize {
-    let own = look_up as *const c_void as usize;
+    if IMPORTING.swap(true, AcqRel) {
+        return 0;
+    }
+    let before = IMPORTED.load(Acquire);
+    each_import(&mut |slot, bound| {
+        if bound.is_none() {
+            remember(slot.name);
+        }
+    });
+    for import in &IMPORTS[before..IMPORTED.load(Acquire)] {
+        let real = resolve(import.name());
+        let function = wrap(import.name(), real);
+        if function != real {
+            import.function.store(function, Release);
+        }
+    }
+    let changed = fill_imports();
+    IMPORTING.store(false, Release);
+    changed
+}
+
+/// As [`wrap_imports`], for libraries that were loaded since, without looking anything up.
+pub fn wrap_late_imports() -> usize {
+    if IMPORTING.swap(true, AcqRel) {
+        return 0;
+    }
+    let changed = fill_imports();
+    IMPORTING.store(false, Release);
+    changed
+}
+
+/// In a fork's child: whoever was at it is not here.
+pub fn forget_all() {
+    IMPORTING.store(false, Release);
+}
+
+impl Import {
+    fn name(&self) -> &CStr {
+        // SAFETY: written before it was counted, and ends in a zero byte.
+        unsafe { CStr::from_ptr(self.name.get().cast()) }
+    }
+}
+
+/// The import of that name.
+fn import(name: &CStr) -> Option<&'static Import> {
+    let known = &IMPORTS[..IMPORTED.load(Acquire)];
+    known.iter().find(|import| import.name() == name)
+}
+
+/// Makes a name known. One that is too long, or too many, is left alone.
+fn remember(name: &CStr) {
+    let (bytes, at) = (name.to_bytes_with_nul(), IMPORTED.load(Relaxed));
+    if bytes.len() > MOST_NAME || import(name).is_some() {
+        return;
+    }
+    if let Some(import) = IMPORTS.get(at) {
+        // SAFETY: IMPORTING is held, and nobody reads what is not counted.
+        unsafe { (&mut *import.name.get())[..bytes.len()].copy_from_slice(bytes) };
+        IMPORTED.store(at + 1, Release);
+    }
+}
+
+/// Changes all slots for which there is a function.
+fn fill_imports() -> usize {
     let mut changed = 0;
+    each_import(&mut |slot, bound| {
+        let function = match bound {
+            // Whatever it is: the driver's function, or that of a library that stands before it.
+            Some(real) => wrap(slot.name, real),
+            None => match import(slot.name) {
+                Some(import) => import.function.load(Acquire),
+                None => return,
+            },
+        };
+        changed += usize::from(!function.is_null() && bound != Some(function) && patch::put(&slot, function));
+    });
+    changed
+}
+
+/// Calls `visit` with each slot for a function of the driver that is worth wrapping, and the
+/// function that is in it unless that is still to be looked up. Slots that are wrapped, and those
+/// for what was not there, are passed over.
+fn each_import(visit: &mut dyn FnMut(elf::Slot<'_>, Option<*mut c_void>)) {
+    let own = elf::range_around(look_up as *const c_void as usize);
     elf::each_object(&mut |object| {
         let path = object.path();
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if object.contains(own) || name.starts_with(b"libcuda.so") {
+        if object.contains(own.start) || name.starts_with(b"libcuda.so") {
             return ControlFlow::Continue(());
         }
         object.each_slot(&mut |slot| {
             let bytes = slot.name.to_bytes();
-            if bytes.starts_with(b"cu")
-                && (names::is_interesting(bytes) || bytes.starts_with(b"cuGetProcAddress"))
-            {
-                let real = resolve(slot.name);
-                let function = wrap(slot.name, real);
-                changed += usize::from(function != real && patch::put(&slot, function));
+            let wanted = names::is_interesting(bytes) || bytes.starts_with(b"cuGetProcAddress");
+            if bytes.starts_with(b"cu") && wanted {
+                // SAFETY: a slot is an aligned pointer in a loaded object that the loader wrote.
+                let function = unsafe { AtomicPtr::from_ptr(slot.place) }.load(Acquire);
+                let address = function as usize;
+                if address != 0 && !own.contains(&address) {
+                    visit(slot, (!object.contains(address)).then_some(function));
+                }
             }
         });
         ControlFlow::Continue(())
     });
-    changed
 }

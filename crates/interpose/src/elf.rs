@@ -2,7 +2,7 @@
 
 use libc::{c_int, c_void, dl_phdr_info};
 use std::ffi::CStr;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// Relocations that put a function's address into a slot.
 #[cfg(target_arch = "x86_64")]
@@ -78,7 +78,28 @@ pub fn counts() -> (u64, u64) {
     counts
 }
 
+/// The addresses of the object that contains an address; none if there is no such object.
+pub fn range_around(address: usize) -> Range<usize> {
+    let mut found = 0..0;
+    each_object(&mut |object| {
+        if !object.contains(address) {
+            return ControlFlow::Continue(());
+        }
+        found = object.range();
+        ControlFlow::Break(())
+    });
+    found
+}
+
 impl<'a> Object<'a> {
+    /// From its first address to behind its last.
+    fn range(&self) -> Range<usize> {
+        let loads = || self.headers().iter().filter(|header| header.p_type == libc::PT_LOAD);
+        let start = loads().map(|header| header.p_vaddr).min().unwrap_or(0);
+        let end = loads().map(|header| header.p_vaddr.wrapping_add(header.p_memsz)).max().unwrap_or(0);
+        self.base().wrapping_add(start) as usize..self.base().wrapping_add(end) as usize
+    }
+
     /// Where it is loaded.
     pub fn base(&self) -> u64 {
         self.info.dlpi_addr

@@ -16,7 +16,7 @@ mod patch;
 mod sites;
 mod thread;
 
-pub use calls::{set_recording, wrap, wrap_imports};
+pub use calls::{set_recording, wrap, wrap_imports, wrap_late_imports};
 pub use locks::watch;
 pub use patch::restore;
 pub use thread::{CallRef, Party, Thread};
@@ -132,6 +132,7 @@ fn hooks() -> Option<&'static Hooks> {
 pub fn forked() {
     thread::forget_all();
     contended::forget_all();
+    calls::forget_all();
 }
 
 /// How many libraries were loaded and unloaded since the process began.
