@@ -75,9 +75,21 @@ fn driver_seen() {
 
 /// Starts recording in this process, once.
 fn start() {
-    if STARTED.swap(true, AcqRel) || !process::open() {
-        return;
+    // SAFETY: errno is the thread's own; what happens here must not show in it.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    if !STARTED.swap(true, AcqRel) && process::open() {
+        begin();
     }
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// Starts recording into the file that was just made.
+fn begin() {
+    driver::prepare();
+    stacks::prepare();
     match env::text(spool::VAR_STACKS) {
         Some(b"off") => STACKS.store(i64::MAX, Relaxed),
         _ => STACKS.store(env::number(spool::VAR_STACKS).unwrap_or(100_000) as i64, Relaxed),

@@ -18,7 +18,17 @@ const MOST_PYTHON: usize = 64;
 /// Libraries that were loaded when modules were last written.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
-static PYTHON: OnceLock<Option<Interpreter>> = OnceLock::new();
+static PYTHON: OnceLock<Interpreter> = OnceLock::new();
+
+/// Looks for Python, which mostly is there before CUDA is used. Not in the middle of a call: it would
+/// wait for a thread that is loading a library, and that thread may wait for the call.
+pub fn prepare() {
+    if PYTHON.get().is_none()
+        && let Some(found) = Interpreter::find()
+    {
+        PYTHON.get_or_init(|| found);
+    }
+}
 
 /// Writes the stack of the calling thread, which just left a driver call.
 pub fn record(writer: &mut Writer, start: i64, end: i64) {
@@ -28,7 +38,7 @@ pub fn record(writer: &mut Writer, start: i64, end: i64) {
     unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
     let mut python = [PythonFrame::default(); MOST_PYTHON];
     let mut count = 0;
-    if let Some(interpreter) = PYTHON.get_or_init(Interpreter::find) {
+    if let Some(interpreter) = PYTHON.get() {
         interpreter.walk(MOST_PYTHON, &mut |frame| {
             let (file, function) = (texts::intern(writer, frame.file), texts::intern(writer, frame.function));
             if let Some(kept) = python.get_mut(count) {
@@ -79,13 +89,24 @@ fn modules(writer: &mut Writer) {
     if SEEN.swap(loaded, Relaxed) == loaded {
         return;
     }
-    // SAFETY: the callback gets the writer, which outlives the walk and is used by this thread.
-    unsafe { libc::dl_iterate_phdr(Some(module), (writer as *mut Writer).cast()) };
+    let mut walk = Walk { writer, python: false };
+    // SAFETY: the callback gets the walk, which outlives it and is used by this thread.
+    unsafe { libc::dl_iterate_phdr(Some(module), (&raw mut walk).cast()) };
+    if walk.python {
+        // A program that takes Python in late.
+        prepare();
+    }
+}
+
+struct Walk<'a> {
+    writer: &'a mut Writer,
+    /// A library of Python's is there.
+    python: bool,
 }
 
 unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: the loader's own description, valid during the walk; `modules` passes its writer.
-    let (info, writer) = unsafe { (&*info, &mut *data.cast::<Writer>()) };
+    // SAFETY: the loader's own description, valid during the walk; `modules` passes its walk.
+    let (info, walk) = unsafe { (&*info, &mut *data.cast::<Walk<'_>>()) };
     // SAFETY: so many program headers are there.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let loads = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
@@ -103,8 +124,9 @@ unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, data: *mut 
         end: info.dlpi_addr.wrapping_add(end),
         seen: interpose::now(),
     };
-    let name = texts::intern(writer, path);
-    writer.append(Module::KIND, name, &[record.bytes()]);
+    walk.python |= path.windows(9).any(|part| part == b"libpython");
+    let name = texts::intern(walk.writer, path);
+    walk.writer.append(Module::KIND, name, &[record.bytes()]);
     0
 }
 
