@@ -23,7 +23,7 @@ use interpose::{Called, Hooks, LockKind, LockMode, Thread, Wait};
 use spool::{Level, Lock, Mode, Program};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use writer::Writer;
 
 /// Calls at least this long get their stack written, ns.
@@ -31,8 +31,11 @@ static STACKS: AtomicI64 = AtomicI64::new(100_000);
 /// A [`Level`], 0 before recording starts.
 static LEVEL: AtomicU32 = AtomicU32::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
-/// Calls of `dlopen` when locks were last watched.
-static WATCHED: AtomicU32 = AtomicU32::new(0);
+/// Libraries that had been loaded when they were last looked through.
+static WATCHED: AtomicU64 = AtomicU64::new(0);
+/// How often a library may be found half loaded until it is taken as it is.
+const PATIENCE: u32 = 16;
+static UNFINISHED: AtomicU32 = AtomicU32::new(0);
 /// Most different libraries whose locks are watched.
 const MOST_SITES: usize = 32;
 /// The names of watched libraries as texts, by site.
@@ -99,7 +102,7 @@ fn begin() {
     set_level(if full { Level::Full } else { Level::Light });
     writer::here(|writer| {
         program(writer);
-        watch_locks(writer);
+        watch_locks(writer, true);
     });
     interpose::wrap_imports(&driver::linked);
     interpose::set_recording(true);
@@ -157,22 +160,44 @@ fn command_line(room: &mut [u8; 4096]) -> &[u8] {
     &line[..end]
 }
 
-/// Watches the locks of the driver and the listed libraries, as far as they are loaded.
-fn watch_locks(writer: &mut Writer) {
-    WATCHED.store(preload::opened(), Relaxed);
+/// Looks through libraries that were loaded since the last time.
+fn look_through(writer: &mut Writer) {
+    let (loaded, _) = interpose::loaded();
+    if WATCHED.load(Relaxed) == loaded {
+        return;
+    }
+    let patient = UNFINISHED.load(Relaxed) < PATIENCE;
+    let (watched, wrapped) = (watch_locks(writer, patient), interpose::wrap_late_imports(patient));
+    if !patient || watched && wrapped {
+        UNFINISHED.store(0, Relaxed);
+        WATCHED.store(loaded, Relaxed);
+    } else {
+        UNFINISHED.fetch_add(1, Relaxed);
+    }
+}
+
+/// Watches the locks of the driver and the listed libraries, as far as they are loaded; false when
+/// one is only half so.
+fn watch_locks(writer: &mut Writer, patient: bool) -> bool {
     let listed = env::text(spool::VAR_LOCKS).unwrap_or(LIBRARIES.as_bytes());
-    interpose::watch(&mut |path: &[u8]| {
+    let watched = interpose::watch(patient, &mut |path: &[u8]| {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let mut beginnings = listed.split(|byte| *byte == b':').filter(|start| !start.is_empty());
         let wanted = name.starts_with(b"libcuda.so") || beginnings.any(|start| name.starts_with(start));
-        wanted.then(|| {
-            let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
-            if let Some(known) = SITES.get(site as usize) {
-                known.store(texts::intern(writer, name), Relaxed);
-            }
-            site
-        })
+        wanted.then(|| site(texts::intern(writer, name)))
     });
+    !watched.unfinished
+}
+
+/// The number of the library with that name: the same when it is loaded again.
+fn site(name: u32) -> u32 {
+    let count = SITE_COUNT.load(Relaxed).min(MOST_SITES as u32);
+    if let Some(known) = SITES[..count as usize].iter().position(|site| site.load(Relaxed) == name) {
+        return known as u32;
+    }
+    let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
+    SITES[site as usize].store(name, Relaxed);
+    site
 }
 
 /// The program ends in an orderly way.
@@ -192,8 +217,11 @@ extern "C" fn forked() {
     texts::forget();
     functions::forget();
     stacks::forget();
+    driver::forget();
     cupti::forget();
     SITES.iter().for_each(|site| site.store(0, Relaxed));
+    SITE_COUNT.store(0, Relaxed);
+    WATCHED.store(0, Relaxed);
     LEVEL.store(0, Relaxed);
     if !had_started {
         interpose::set_recording(true);
@@ -237,10 +265,7 @@ fn slow(writer: &mut Writer, called: &Called) {
     let before = unsafe { *errno };
     driver::describe(writer, cupti::version());
     stacks::record(writer, called.start, called.end);
-    if WATCHED.load(Relaxed) != preload::opened() {
-        watch_locks(writer);
-        interpose::wrap_late_imports();
-    }
+    look_through(writer);
     // SAFETY: as above.
     unsafe { *errno = before };
 }

@@ -5,20 +5,11 @@ use crate::cupti;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
 use std::ffi::CStr;
+use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32};
 
-/// The C library's `dlsym` and `dlopen`.
+/// The C library's `dlsym`.
 static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Calls of `dlopen` so far: libraries loaded since want their locks watched too.
-static OPENED: AtomicU32 = AtomicU32::new(0);
-
-/// How many times the program called `dlopen`.
-pub fn opened() -> u32 {
-    OPENED.load(Acquire)
-}
 
 /// The C library's function of that name: by version, for looking it up must not need `dlsym`.
 fn of_libc(name: &CStr) -> *mut c_void {
@@ -30,10 +21,9 @@ fn of_libc(name: &CStr) -> *mut c_void {
     versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
 }
 
-/// Finds the real functions; before anything else runs.
+/// Finds the real function; before anything else runs.
 pub fn prepare() {
     DLSYM.store(of_libc(c"dlsym"), Release);
-    DLOPEN.store(of_libc(c"dlopen"), Release);
 }
 
 /// The C library's `dlsym`.
@@ -56,14 +46,6 @@ extern "C" fn real_dlsym_address() -> *mut c_void {
         prepare();
     }
     DLSYM.load(Acquire)
-}
-
-extern "C" fn real_dlopen_address() -> *mut c_void {
-    OPENED.fetch_add(1, Release);
-    if DLOPEN.load(Acquire).is_null() {
-        prepare();
-    }
-    DLOPEN.load(Acquire)
 }
 
 /// Whether a look-up is for a symbol that the driver or CUPTI may have. Whoever asks for the next
@@ -150,58 +132,6 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
         is_ours = sym is_ours,
         real = sym real_dlsym_address,
         ours = sym of_cuda,
-    )
-}
-
-/// `dlopen`: counted, then a jump into the C library, which looks at who called for its search
-/// path.
-///
-/// # Safety
-///
-/// As `dlopen`.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
-    naked_asm!(
-        "push rdi",
-        "push rsi",
-        "sub rsp, 8",
-        "call {real}",
-        "add rsp, 8",
-        "pop rsi",
-        "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "jmp rax",
-        "2:",
-        "ret",
-        real = sym real_dlopen_address,
-    )
-}
-
-/// As on x86-64.
-///
-/// # Safety
-///
-/// As `dlopen`.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
-    naked_asm!(
-        "stp x0, x1, [sp, #-32]!",
-        "str x30, [sp, #16]",
-        "bl {real}",
-        "mov x9, x0",
-        "ldr x30, [sp, #16]",
-        "ldp x0, x1, [sp], #32",
-        "cbz x9, 2f",
-        "br x9",
-        "2:",
-        "mov x0, #0",
-        "ret",
-        real = sym real_dlopen_address,
     )
 }
 

@@ -4,8 +4,9 @@
 //! before all of them: it passes on as many words as the longest takes. Words that a shorter
 //! function does not take are whatever lies in the registers and on the caller's stack.
 
+use crate::elf::{self, Object};
 use crate::thread::{CallRef, Thread};
-use crate::{Called, elf, hooks, names, now, patch};
+use crate::{Called, hooks, names, now, patch};
 use libc::{c_char, c_int, c_void};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -222,16 +223,16 @@ static IMPORTING: AtomicBool = AtomicBool::new(false);
 
 /// Puts the wrapped functions into the slots of libraries and programs that are linked with the
 /// driver instead of looking its functions up. `resolve` gives the function that a name stands for,
-/// null for none: a slot may still hold what looks it up. Returns how many slots were changed.
+/// null for none: a slot may still hold what looks it up.
 ///
 /// `resolve` runs while no library is looked at: it may wait for a thread that loads one, and that
 /// thread for whoever looks.
-pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) -> usize {
+pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
     if IMPORTING.swap(true, AcqRel) {
-        return 0;
+        return;
     }
     let before = IMPORTED.load(Acquire);
-    each_import(&mut |slot, bound| {
+    each_import(true, &|_| true, &mut |slot, bound| {
         if bound.is_none() {
             remember(slot.name);
         }
@@ -243,19 +244,21 @@ pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) -> usize {
             import.function.store(function, Release);
         }
     }
-    let changed = fill_imports();
+    fill_imports(true, &|_| true);
     IMPORTING.store(false, Release);
-    changed
 }
 
-/// As [`wrap_imports`], for libraries that were loaded since, without looking anything up.
-pub fn wrap_late_imports() -> usize {
+/// As [`wrap_imports`], for libraries that were loaded since and that say that they need the driver.
+/// Nothing is looked up. False when a library was being loaded: try again. Unless `patient`, one that
+/// looks so is taken as it is.
+pub fn wrap_late_imports(patient: bool) -> bool {
     if IMPORTING.swap(true, AcqRel) {
-        return 0;
+        return false;
     }
-    let changed = fill_imports();
+    // Where relocations are many, reading them all takes longer than most calls.
+    let finished = fill_imports(patient, &|object| object.needs(b"libcuda.so"));
     IMPORTING.store(false, Release);
-    changed
+    finished
 }
 
 /// In a fork's child: whoever was at it is not here.
@@ -289,46 +292,51 @@ fn remember(name: &CStr) {
     }
 }
 
-/// Changes all slots for which there is a function.
-fn fill_imports() -> usize {
-    let mut changed = 0;
-    each_import(&mut |slot, bound| {
+/// Changes all slots for which there is a function, in libraries that are `wanted`.
+fn fill_imports(patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
+    each_import(patient, wanted, &mut |slot, bound| {
         let function = match bound {
             // Whatever it is: the driver's function, or that of a library that stands before it.
             Some(real) => wrap(slot.name, real),
-            None => match import(slot.name) {
-                Some(import) => import.function.load(Acquire),
-                None => return,
-            },
+            None => import(slot.name).map_or(std::ptr::null_mut(), |import| import.function.load(Acquire)),
         };
-        changed += usize::from(!function.is_null() && bound != Some(function) && patch::put(&slot, function));
-    });
-    changed
+        if !function.is_null() && bound != Some(function) {
+            patch::put(&slot, function);
+        }
+    })
 }
 
 /// Calls `visit` with each slot for a function of the driver that is worth wrapping, and the
-/// function that is in it unless that is still to be looked up. Slots that are wrapped, and those
-/// for what was not there, are passed over.
-fn each_import(visit: &mut dyn FnMut(elf::Slot<'_>, Option<*mut c_void>)) {
+/// function that is in it unless that is still to be looked up. Slots that are wrapped are passed
+/// over, and those that the loader is not done with: then it returns false.
+fn each_import(
+    patient: bool,
+    wanted: &dyn Fn(&Object<'_>) -> bool,
+    visit: &mut dyn FnMut(elf::Slot<'_>, Option<*mut c_void>),
+) -> bool {
     let own = elf::range_around(look_up as *const c_void as usize);
+    let mut finished = true;
     elf::each_object(&mut |object| {
         let path = object.path();
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if object.contains(own.start) || name.starts_with(b"libcuda.so") {
+        if object.contains(own.start) || name.starts_with(b"libcuda.so") || !wanted(&object) {
             return ControlFlow::Continue(());
         }
         object.each_slot(&mut |slot| {
             let bytes = slot.name.to_bytes();
             let wanted = names::is_interesting(bytes) || bytes.starts_with(b"cuGetProcAddress");
-            if bytes.starts_with(b"cu") && wanted {
-                // SAFETY: a slot is an aligned pointer in a loaded object that the loader wrote.
-                let function = unsafe { AtomicPtr::from_ptr(slot.place) }.load(Acquire);
-                let address = function as usize;
-                if address != 0 && !own.contains(&address) {
-                    visit(slot, (!object.contains(address)).then_some(function));
-                }
+            if !bytes.starts_with(b"cu") || !wanted || own.contains(&(slot.value() as usize)) {
+                return;
+            }
+            if object.is_finished(&slot) || !patient && object.is_filled(&slot) {
+                let bound = !object.contains(slot.value() as usize);
+                let function = slot.value();
+                visit(slot, bound.then_some(function));
+            } else {
+                finished = false;
             }
         });
         ControlFlow::Continue(())
     });
+    finished
 }
