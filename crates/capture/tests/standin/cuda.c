@@ -69,7 +69,7 @@ static void follow_plan(int (*wanting)(int), int alone) {
 
 static void inject(void) {
     const char *path = getenv("CUDA_INJECTION64_PATH");
-    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
     int (*start)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
     if (start) {
         start();

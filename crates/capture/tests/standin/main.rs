@@ -11,6 +11,7 @@ mod run;
 
 mod calls;
 mod endings;
+mod loader;
 mod locks;
 mod restore;
 mod threads;
