@@ -13,6 +13,7 @@ mod calls;
 mod endings;
 mod loader;
 mod locks;
+mod python;
 mod restore;
 mod threads;
 mod waits;

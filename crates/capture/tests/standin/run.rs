@@ -92,16 +92,17 @@ impl Program {
 
     /// Runs it bare, then recorded, and compares the outcomes.
     pub fn both(&self) -> Recorded {
-        let bare = self.bare();
+        let (bare, _) = self.bare();
         let recorded = self.recorded();
         assert_eq!(recorded.outcome, bare, "recording shows: {} {:?}", self.path.display(), self.words);
         recorded
     }
 
-    /// Runs it without the library.
-    pub fn bare(&self) -> Outcome {
+    /// Runs it without the library: what it looked like, and what it said of itself.
+    pub fn bare(&self) -> (Outcome, HashMap<String, Vec<u64>>) {
         let folder = TempDir::new().expect("a temporary folder");
-        self.run(&folder.path().join("facts"), self.preloaded.as_deref().unwrap_or(""), &[])
+        let facts = folder.path().join("facts");
+        (self.run(&facts, self.preloaded.as_deref().unwrap_or(""), &[]), read_facts(&facts))
     }
 
     /// Runs it with the library, as `holdup record` does.
