@@ -6,14 +6,65 @@ use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};
 use spool::Device;
 use std::ffi::CStr;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicPtr};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` and `_IS_MANAGED` (cuda.h).
 const MEMORY_TYPE: c_int = 2;
 const IS_MANAGED: c_int = 8;
 
-static POINTER_ATTRIBUTE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+/// Declares the driver's functions that are called, with their types (cuda.h).
+macro_rules! functions {
+    ($($field:ident = $name:literal: fn($($argument:ty),*);)*) => {
+        struct Driver {
+            $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Driver {
+            /// The functions of the loaded driver; none if one is missing.
+            fn find() -> Option<Driver> {
+                Some(Driver {
+                    $($field: {
+                        let function = entry($name);
+                        if function.is_null() {
+                            return None;
+                        }
+                        // SAFETY: the driver's function of that name has this type.
+                        unsafe {
+                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(function)
+                        }
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    pointer_attribute = c"cuPointerGetAttribute": fn(*mut c_void, c_int, u64);
+    version = c"cuDriverGetVersion": fn(*mut c_int);
+    count = c"cuDeviceGetCount": fn(*mut c_int);
+    device = c"cuDeviceGet": fn(*mut c_int, c_int);
+    name = c"cuDeviceGetName": fn(*mut c_char, c_int, c_int);
+    attribute = c"cuDeviceGetAttribute": fn(*mut c_int, c_int, c_int);
+    memory = c"cuDeviceTotalMem_v2": fn(*mut usize, c_int);
+}
+
+static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
+
+/// GPUs were written down.
+static DESCRIBED: AtomicBool = AtomicBool::new(false);
+
+/// Looks the functions up, early: a look-up in the middle of a call would wait for a thread that is
+/// loading a library, and that thread may wait for the call.
+pub fn prepare() {
+    DRIVER.get_or_init(Driver::find);
+}
+
+fn driver() -> Option<&'static Driver> {
+    DRIVER.get()?.as_ref()
+}
 
 /// An entry point of the loaded driver; null when there is none.
 pub fn entry(name: &CStr) -> *mut c_void {
@@ -25,23 +76,21 @@ pub fn entry(name: &CStr) -> *mut c_void {
     }
 }
 
+/// The function that a program gets that is linked with the driver: its own, or that of a library
+/// that stands before it.
+pub fn linked(name: &CStr) -> *mut c_void {
+    // SAFETY: a plain look-up.
+    let first = unsafe { real_dlsym(libc::RTLD_DEFAULT, name) };
+    if first.is_null() { entry(name) } else { first }
+}
+
 /// CUPTI's number of the kind of memory at an address. The driver does not know pageable memory.
 pub fn memory_kind(address: usize) -> Option<u32> {
-    type Get = unsafe extern "C" fn(*mut c_void, c_int, u64) -> c_int;
-    let mut get = POINTER_ATTRIBUTE.load(Acquire);
-    if get.is_null() {
-        get = entry(c"cuPointerGetAttribute");
-        POINTER_ATTRIBUTE.store(get, Release);
-    }
-    if get.is_null() {
-        return None;
-    }
-    // SAFETY: the driver's function of that name has this type (cuda.h).
-    let get = unsafe { std::mem::transmute::<*mut c_void, Get>(get) };
+    let driver = driver()?;
     let ask = |what: c_int| {
         let mut answer = 0u32;
         // SAFETY: both attributes are 32 bits wide or less; the address is only looked up.
-        let code = unsafe { get((&raw mut answer).cast(), what, address as u64) };
+        let code = unsafe { (driver.pointer_attribute)((&raw mut answer).cast(), what, address as u64) };
         (code, answer)
     };
     const INVALID_VALUE: c_int = 1;
@@ -55,9 +104,6 @@ pub fn memory_kind(address: usize) -> Option<u32> {
     }
 }
 
-/// The driver was described.
-static DESCRIBED: AtomicBool = AtomicBool::new(false);
-
 /// Whether [`describe`] has done its work.
 #[inline]
 pub fn is_described() -> bool {
@@ -67,50 +113,36 @@ pub fn is_described() -> bool {
 /// Writes what GPUs there are, and the driver's version, once a process and as soon as the driver is
 /// initialized.
 pub fn describe(writer: &mut Writer, cupti: u64) {
-    type Version = unsafe extern "C" fn(*mut c_int) -> c_int;
-    type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
-    let (version, count) = (entry(c"cuDriverGetVersion"), entry(c"cuDeviceGetCount"));
-    if version.is_null() || count.is_null() {
-        return;
-    }
+    let Some(driver) = driver() else { return };
     let (mut number, mut devices) = (0, 0);
-    // SAFETY: the driver's functions of those names have these types (cuda.h).
+    // SAFETY: the driver's functions write what they are given.
     let initialized = unsafe {
-        std::mem::transmute::<*mut c_void, Version>(version)(&mut number);
-        std::mem::transmute::<*mut c_void, Count>(count)(&mut devices) == 0
+        (driver.version)(&mut number);
+        (driver.count)(&mut devices) == 0
     };
     if !initialized || DESCRIBED.swap(true, AcqRel) {
         return;
     }
     writer.append(spool::Driver::KIND, number as u32, &[spool::Driver { cupti }.bytes()]);
     for ordinal in 0..devices.clamp(0, 64) {
-        device(writer, ordinal);
+        device(writer, driver, ordinal);
     }
 }
 
-fn device(writer: &mut Writer, ordinal: c_int) {
-    type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
-    type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
-    type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
-    type Memory = unsafe extern "C" fn(*mut usize, c_int) -> c_int;
-    let [get, name, attribute, memory] =
-        [c"cuDeviceGet", c"cuDeviceGetName", c"cuDeviceGetAttribute", c"cuDeviceTotalMem_v2"].map(entry);
-    if [get, name, attribute, memory].iter().any(|entry| entry.is_null()) {
-        return;
-    }
+fn device(writer: &mut Writer, driver: &Driver, ordinal: c_int) {
     let (mut handle, mut text, mut bytes) = (0, [0 as c_char; 128], 0);
-    // SAFETY: the driver's functions of those names have these types (cuda.h), and each writes no
-    // more than it is given; the last byte of `text` stays zero.
-    let (name, attribute) = unsafe {
-        std::mem::transmute::<*mut c_void, Get>(get)(&mut handle, ordinal);
-        std::mem::transmute::<*mut c_void, Name>(name)(text.as_mut_ptr(), 127, handle);
-        std::mem::transmute::<*mut c_void, Memory>(memory)(&mut bytes, handle);
-        (CStr::from_ptr(text.as_ptr()), std::mem::transmute::<*mut c_void, Attribute>(attribute))
+    // SAFETY: the driver's functions write no more than they are given; the last byte of `text`
+    // stays zero.
+    let name = unsafe {
+        (driver.device)(&mut handle, ordinal);
+        (driver.name)(text.as_mut_ptr(), 127, handle);
+        (driver.memory)(&mut bytes, handle);
+        CStr::from_ptr(text.as_ptr())
     };
     let ask = |what: c_int| {
         let mut answer = 0;
         // SAFETY: as above.
-        unsafe { attribute(&mut answer, what, handle) };
+        unsafe { (driver.attribute)(&mut answer, what, handle) };
         answer as u32
     };
     let record = Device {
@@ -124,4 +156,9 @@ fn device(writer: &mut Writer, ordinal: c_int) {
     };
     let name = texts::intern(writer, name.to_bytes());
     writer.append(Device::KIND, name, &[record.bytes()]);
+}
+
+/// In a fork's child: its file says nothing of GPUs yet.
+pub fn forget() {
+    DESCRIBED.store(false, Release);
 }

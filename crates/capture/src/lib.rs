@@ -24,16 +24,21 @@ use interpose::{Called, Hooks, LockKind, LockMode, Thread, Wait};
 use spool::{Level, Lock, Mode, Program};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use writer::Writer;
 
 /// Calls at least this long get their stack written, ns.
 static STACKS: AtomicI64 = AtomicI64::new(100_000);
+/// A library that was loaded meanwhile brings modules, whose loading takes longer than this, ns.
+const LOADING: i64 = 100_000;
 /// A [`Level`], 0 before recording starts.
 static LEVEL: AtomicU32 = AtomicU32::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
-/// Calls of `dlopen` when locks were last watched.
-static WATCHED: AtomicU32 = AtomicU32::new(0);
+/// Libraries that had been loaded when they were last looked through.
+static WATCHED: AtomicU64 = AtomicU64::new(0);
+/// How often a library may be found half loaded until it is taken as it is.
+const PATIENCE: u32 = 16;
+static UNFINISHED: AtomicU32 = AtomicU32::new(0);
 /// Most different libraries whose locks are watched.
 const MOST_SITES: usize = 32;
 /// The names of watched libraries as texts, by site.
@@ -76,9 +81,21 @@ fn driver_seen() {
 
 /// Starts recording in this process, once.
 fn start() {
-    if STARTED.swap(true, AcqRel) || !process::open() {
-        return;
+    // SAFETY: errno is the thread's own; what happens here must not show in it.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    if !STARTED.swap(true, AcqRel) && process::open() {
+        begin();
     }
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+/// Starts recording into the file that was just made.
+fn begin() {
+    driver::prepare();
+    python::prepare();
     match env::text(spool::VAR_STACKS) {
         Some(b"off") => STACKS.store(i64::MAX, Relaxed),
         _ => STACKS.store(env::number(spool::VAR_STACKS).unwrap_or(100_000) as i64, Relaxed),
@@ -88,9 +105,9 @@ fn start() {
     set_level(if full { Level::Full } else { Level::Light });
     writer::here(|writer| {
         program(writer);
-        watch_locks(writer);
+        watch_locks(writer, true);
     });
-    interpose::wrap_imports(&driver::entry);
+    interpose::wrap_imports(&driver::linked);
     interpose::set_recording(true);
     // SAFETY: `ended` is a function of this library, which is never unloaded.
     unsafe { libc::atexit(ended) };
@@ -146,32 +163,51 @@ fn command_line(room: &mut [u8; 4096]) -> &[u8] {
     &line[..end]
 }
 
-/// Watches the locks of the driver and the listed libraries, as far as they are loaded.
-fn watch_locks(writer: &mut Writer) {
-    WATCHED.store(preload::opened(), Relaxed);
-    let slots = interpose::watch(&mut |path: &[u8]| {
+/// Looks through libraries that were loaded since the last time.
+fn look_through(writer: &mut Writer) {
+    let (loaded, _) = interpose::loaded();
+    if WATCHED.load(Relaxed) == loaded {
+        return;
+    }
+    let patient = UNFINISHED.load(Relaxed) < PATIENCE;
+    let (watched, wrapped) = (watch_locks(writer, patient), interpose::wrap_late_imports(patient));
+    if !patient || watched && wrapped {
+        UNFINISHED.store(0, Relaxed);
+        WATCHED.store(loaded, Relaxed);
+    } else {
+        UNFINISHED.fetch_add(1, Relaxed);
+    }
+}
+
+/// Watches the locks of the driver and the listed libraries, as far as they are loaded; false when
+/// one is only half so.
+fn watch_locks(writer: &mut Writer, patient: bool) -> bool {
+    let driver = interpose::watch(patient, &mut |path: &[u8]| {
         let name = file_name(path);
-        name.starts_with(b"libcuda.so").then(|| site(writer, name))
+        name.starts_with(b"libcuda.so").then(|| site(texts::intern(writer, name)))
     });
-    process::driver_watched(slots as u64);
+    process::driver_watched(driver.changed as u64);
     let listed = env::text(spool::VAR_LOCKS).unwrap_or(LIBRARIES.as_bytes());
-    interpose::watch(&mut |path: &[u8]| {
+    let others = interpose::watch(patient, &mut |path: &[u8]| {
         let name = file_name(path);
         let mut beginnings = listed.split(|byte| *byte == b':').filter(|start| !start.is_empty());
-        beginnings.any(|start| name.starts_with(start)).then(|| site(writer, name))
+        beginnings.any(|start| name.starts_with(start)).then(|| site(texts::intern(writer, name)))
     });
+    !driver.unfinished && !others.unfinished
 }
 
 fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
-/// A number for a library, by which its waits are told from others'.
-fn site(writer: &mut Writer, name: &[u8]) -> u32 {
-    let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
-    if let Some(known) = SITES.get(site as usize) {
-        known.store(texts::intern(writer, name), Relaxed);
+/// The number of the library with that name: the same when it is loaded again.
+fn site(name: u32) -> u32 {
+    let count = SITE_COUNT.load(Relaxed).min(MOST_SITES as u32);
+    if let Some(known) = SITES[..count as usize].iter().position(|site| site.load(Relaxed) == name) {
+        return known as u32;
     }
+    let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
+    SITES[site as usize].store(name, Relaxed);
     site
 }
 
@@ -193,8 +229,11 @@ extern "C" fn forked() {
     functions::forget();
     stacks::forget();
     python::forget();
+    driver::forget();
     cupti::forget();
     SITES.iter().for_each(|site| site.store(0, Relaxed));
+    SITE_COUNT.store(0, Relaxed);
+    WATCHED.store(0, Relaxed);
     LEVEL.store(0, Relaxed);
     if !had_started {
         interpose::set_recording(true);
@@ -223,11 +262,12 @@ fn called(thread: &'static Thread, called: &Called) {
         if LEVEL.load(Relaxed) == Level::Light as u32 {
             writer.append(spool::Call::KIND, text, &[functions::record(called).bytes()]);
         }
-        if called.end - called.start >= STACKS.load(Relaxed) {
+        let duration = called.end - called.start;
+        if duration >= STACKS.load(Relaxed) {
             unseen(|| stacks::record(writer, called.start, called.end));
         }
-        if WATCHED.load(Relaxed) != preload::opened() {
-            unseen(|| watch_locks(writer));
+        if duration >= LOADING {
+            unseen(|| look_through(writer));
         }
         if !driver::is_described() {
             unseen(|| driver::describe(writer, cupti::version()));

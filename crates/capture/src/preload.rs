@@ -5,20 +5,11 @@ use crate::cupti;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
 use std::ffi::CStr;
+use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32};
 
-/// The C library's `dlsym` and `dlopen`.
+/// The C library's `dlsym`.
 static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-static DLOPEN: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Calls of `dlopen` so far: libraries loaded since want their locks watched too.
-static OPENED: AtomicU32 = AtomicU32::new(0);
-
-/// How many times the program called `dlopen`.
-pub fn opened() -> u32 {
-    OPENED.load(Acquire)
-}
 
 /// The C library's function of that name: by version, for looking it up must not need `dlsym`.
 fn of_libc(name: &CStr) -> *mut c_void {
@@ -30,10 +21,9 @@ fn of_libc(name: &CStr) -> *mut c_void {
     versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
 }
 
-/// Finds the real functions; before anything else runs.
+/// Finds the real function; before anything else runs.
 pub fn prepare() {
     DLSYM.store(of_libc(c"dlsym"), Release);
-    DLOPEN.store(of_libc(c"dlopen"), Release);
 }
 
 /// The C library's `dlsym`.
@@ -58,23 +48,18 @@ extern "C" fn real_dlsym_address() -> *mut c_void {
     DLSYM.load(Acquire)
 }
 
-extern "C" fn real_dlopen_address() -> *mut c_void {
-    OPENED.fetch_add(1, Release);
-    if DLOPEN.load(Acquire).is_null() {
-        prepare();
-    }
-    DLOPEN.load(Acquire)
-}
-
-/// Whether a symbol's name is one that the driver or CUPTI may have.
-unsafe extern "C" fn is_ours(name: *const c_char) -> bool {
+/// Whether a look-up is for a symbol that the driver or CUPTI may have. Whoever asks for the next
+/// library's wraps the driver itself, and must get what comes next from where it stands.
+unsafe extern "C" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
     // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
     // the first is not it.
-    unsafe { !name.is_null() && *name == b'c' as c_char && *name.add(1) == b'u' as c_char }
+    let is_cu = unsafe { !name.is_null() && *name == b'c' as c_char && *name.add(1) == b'u' as c_char };
+    is_cu && handle != libc::RTLD_NEXT
 }
 
-/// `dlsym`: for the driver's functions, what records them; for everything else a jump into the C
-/// library, which looks at who called when the handle is `RTLD_NEXT`.
+/// `dlsym`: for the driver's functions, what records them; for everything else, and for what is not
+/// found so, a jump into the C library. It looks at who called: for where to search, and for what it
+/// says when it finds nothing.
 ///
 /// # Safety
 ///
@@ -87,10 +72,17 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
         "push rdi",
         "push rsi",
         "sub rsp, 8",
-        "mov rdi, rsi",
         "call {is_ours}",
         "test al, al",
-        "jnz 2f",
+        "jz 2f",
+        "mov rdi, [rsp + 16]",
+        "mov rsi, [rsp + 8]",
+        "call {ours}",
+        "test rax, rax",
+        "jz 2f",
+        "add rsp, 24",
+        "ret",
+        "2:",
         "call {real}",
         "add rsp, 8",
         "pop rsi",
@@ -98,11 +90,6 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
         "test rax, rax",
         "jz 3f",
         "jmp rax",
-        "2:",
-        "add rsp, 8",
-        "pop rsi",
-        "pop rdi",
-        "jmp {ours}",
         "3:",
         "ret",
         is_ours = sym is_ours,
@@ -123,20 +110,22 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
     naked_asm!(
         "stp x0, x1, [sp, #-32]!",
         "str x30, [sp, #16]",
-        "mov x0, x1",
         "bl {is_ours}",
         "and w9, w0, #0xff",
-        "cbnz w9, 2f",
+        "cbz w9, 2f",
+        "ldp x0, x1, [sp]",
+        "bl {ours}",
+        "cbz x0, 2f",
+        "ldr x30, [sp, #16]",
+        "add sp, sp, #32",
+        "ret",
+        "2:",
         "bl {real}",
         "mov x9, x0",
         "ldr x30, [sp, #16]",
         "ldp x0, x1, [sp], #32",
         "cbz x9, 3f",
         "br x9",
-        "2:",
-        "ldr x30, [sp, #16]",
-        "ldp x0, x1, [sp], #32",
-        "b {ours}",
         "3:",
         "mov x0, #0",
         "ret",
@@ -146,66 +135,12 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
     )
 }
 
-/// `dlopen`: counted, then a jump into the C library, which looks at who called for its search
-/// path.
-///
-/// # Safety
-///
-/// As `dlopen`.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
-    naked_asm!(
-        "push rdi",
-        "push rsi",
-        "sub rsp, 8",
-        "call {real}",
-        "add rsp, 8",
-        "pop rsi",
-        "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "jmp rax",
-        "2:",
-        "ret",
-        real = sym real_dlopen_address,
-    )
-}
-
-/// As on x86-64.
-///
-/// # Safety
-///
-/// As `dlopen`.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C" fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void {
-    naked_asm!(
-        "stp x0, x1, [sp, #-32]!",
-        "str x30, [sp, #16]",
-        "bl {real}",
-        "mov x9, x0",
-        "ldr x30, [sp, #16]",
-        "ldp x0, x1, [sp], #32",
-        "cbz x9, 2f",
-        "br x9",
-        "2:",
-        "mov x0, #0",
-        "ret",
-        real = sym real_dlopen_address,
-    )
-}
-
 /// `dlsym` of a name that starts with `cu`: wraps the driver's functions and notes when the program
-/// starts to use CUPTI.
+/// starts to use CUPTI. Null when it is not found from here.
 unsafe extern "C" fn of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     // SAFETY: `is_ours` saw that the name is a string.
     let name = unsafe { CStr::from_ptr(name) };
-    // SAFETY: the caller's own arguments. With RTLD_NEXT the search starts behind this library
-    // rather than behind the caller's: another preloaded library that wraps the driver is skipped
-    // only if it stands between the two.
+    // SAFETY: the caller's own arguments.
     let found = unsafe { real_dlsym(handle, name) };
     if found.is_null() {
         return found;

@@ -48,24 +48,27 @@ struct Python {
     code: Range<usize>,
 }
 
-static PYTHON: OnceLock<Option<Python>> = OnceLock::new();
+static PYTHON: OnceLock<Python> = OnceLock::new();
 
-fn python() -> Option<&'static Python> {
-    let find = || {
-        let interpreter = Interpreter::find()?;
-        Some(Python { interpreter, code: interpose::object_around(interpreter.address()) })
-    };
-    PYTHON.get_or_init(find).as_ref()
+/// Looks for Python, which mostly is there before CUDA is used. Not in the middle of a call: it would
+/// wait for a thread that is loading a library, and that thread may wait for the call.
+pub fn prepare() {
+    if PYTHON.get().is_none()
+        && let Some(interpreter) = Interpreter::find()
+    {
+        let code = interpose::object_around(interpreter.address());
+        PYTHON.get_or_init(|| Python { interpreter, code });
+    }
 }
 
 /// The interpreter's own code; empty without one.
 pub fn code() -> Range<usize> {
-    python().map_or(0..0, |python| python.code.clone())
+    PYTHON.get().map_or(0..0, |python| python.code.clone())
 }
 
 /// Fills `frames` with the calling thread's Python frames, innermost first; how many there are.
 pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
-    let Some(python) = python() else { return 0 };
+    let Some(python) = PYTHON.get() else { return 0 };
     let (now, mut count) = (interpose::now(), 0);
     python.interpreter.places(MOST, &mut |place| {
         if let (Some(frame), Some(kept)) = (meaning(python, writer, place, now), frames.get_mut(count)) {

@@ -70,13 +70,24 @@ fn modules(writer: &mut Writer) {
     if SEEN.swap(loaded, Relaxed) == loaded {
         return;
     }
-    // SAFETY: the callback gets the writer, which outlives the walk and is used by this thread.
-    unsafe { libc::dl_iterate_phdr(Some(module), (writer as *mut Writer).cast()) };
+    let mut walk = Walk { writer, python: false };
+    // SAFETY: the callback gets the walk, which outlives it and is used by this thread.
+    unsafe { libc::dl_iterate_phdr(Some(module), (&raw mut walk).cast()) };
+    if walk.python {
+        // A program that takes Python in late.
+        python::prepare();
+    }
+}
+
+struct Walk<'a> {
+    writer: &'a mut Writer,
+    /// A library of Python's is there.
+    python: bool,
 }
 
 unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: the loader's own description, valid during the walk; `modules` passes its writer.
-    let (info, writer) = unsafe { (&*info, &mut *data.cast::<Writer>()) };
+    // SAFETY: the loader's own description, valid during the walk; `modules` passes its walk.
+    let (info, walk) = unsafe { (&*info, &mut *data.cast::<Walk<'_>>()) };
     // SAFETY: so many program headers are there.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let loads = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
@@ -94,8 +105,9 @@ unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, data: *mut 
         end: info.dlpi_addr.wrapping_add(end),
         seen: interpose::now(),
     };
-    let name = texts::intern(writer, path);
-    writer.append(Module::KIND, name, &[record.bytes()]);
+    walk.python |= path.windows(9).any(|part| part == b"libpython");
+    let name = texts::intern(walk.writer, path);
+    walk.writer.append(Module::KIND, name, &[record.bytes()]);
     0
 }
 

@@ -3,6 +3,8 @@
 use libc::{c_int, c_void, dl_phdr_info};
 use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::Acquire;
 
 /// Relocations that put a function's address into a slot.
 #[cfg(target_arch = "x86_64")]
@@ -50,8 +52,36 @@ pub struct Slot<'a> {
     pub name: &'a CStr,
     /// The place.
     pub place: *mut *mut c_void,
-    /// Whether the place must be made writable first, and read-only again afterwards.
-    pub read_only: bool,
+    /// Whether the loader makes it read-only once the object is loaded.
+    guarded: bool,
+}
+
+impl Slot<'_> {
+    /// What is in it.
+    pub fn value(&self) -> *mut c_void {
+        self.cell().load(Acquire)
+    }
+
+    /// The place as others may change it at the same time.
+    pub fn cell(&self) -> &AtomicPtr<c_void> {
+        // SAFETY: a slot is an aligned pointer in a loaded object.
+        unsafe { AtomicPtr::from_ptr(self.place) }
+    }
+}
+
+/// Whether a place can be written to, as the kernel says. It adds nothing to what is there.
+pub fn is_writable(place: *mut *mut c_void) -> bool {
+    const OR: u32 = 1 << 28;
+    // SAFETY: errno is the thread's own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    let operation = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: sets no bit of the first half of the place, and wakes nobody: nobody waits there.
+    let code = unsafe { libc::syscall(libc::SYS_futex, place, operation, 0, 0usize, place, OR) };
+    // SAFETY: as above.
+    let failure = unsafe { std::mem::replace(&mut *errno, before) };
+    code >= 0 || failure != libc::EFAULT
 }
 
 /// Calls `visit` with each loaded object until it breaks.
@@ -78,7 +108,28 @@ pub fn counts() -> (u64, u64) {
     counts
 }
 
+/// The addresses of the object that contains an address; none if there is no such object.
+pub fn range_around(address: usize) -> Range<usize> {
+    let mut found = 0..0;
+    each_object(&mut |object| {
+        if !object.contains(address) {
+            return ControlFlow::Continue(());
+        }
+        found = object.range();
+        ControlFlow::Break(())
+    });
+    found
+}
+
 impl<'a> Object<'a> {
+    /// From its first address to behind its last.
+    fn range(&self) -> Range<usize> {
+        let loads = || self.headers().iter().filter(|header| header.p_type == libc::PT_LOAD);
+        let start = loads().map(|header| header.p_vaddr).min().unwrap_or(0);
+        let end = loads().map(|header| header.p_vaddr.wrapping_add(header.p_memsz)).max().unwrap_or(0);
+        self.base().wrapping_add(start) as usize..self.base().wrapping_add(end) as usize
+    }
+
     /// Where it is loaded.
     pub fn base(&self) -> u64 {
         self.info.dlpi_addr
@@ -121,19 +172,34 @@ impl<'a> Object<'a> {
         if value < self.base() { self.base().wrapping_add(value) } else { value }
     }
 
+    /// Whether it says that it needs a library whose name starts so.
+    pub fn needs(&self, start: &[u8]) -> bool {
+        const NEEDED: i64 = 1;
+        const STRTAB: i64 = 5;
+        let strings = self.dynamic().iter().find(|entry| entry.tag == STRTAB);
+        let Some(strings) = strings.map(|entry| self.address(entry.value)) else { return false };
+        self.dynamic().iter().filter(|entry| entry.tag == NEEDED).any(|entry| {
+            // SAFETY: the entry gives a place in the string table, whose strings end in zero bytes.
+            let name = unsafe { CStr::from_ptr((strings + entry.value) as *const libc::c_char) };
+            name.to_bytes().starts_with(start)
+        })
+    }
+
+    /// The dynamic section, as far as it is used.
+    fn dynamic(&self) -> &'a [Dynamic] {
+        let Some(dynamic) = self.headers().iter().find(|header| header.p_type == libc::PT_DYNAMIC) else {
+            return &[];
+        };
+        let first = self.base().wrapping_add(dynamic.p_vaddr) as *const Dynamic;
+        let count = dynamic.p_memsz as usize / size_of::<Dynamic>();
+        // SAFETY: the dynamic section lies in a loaded segment and has this size.
+        let entries = unsafe { std::slice::from_raw_parts(first, count) };
+        &entries[..entries.iter().position(|entry| entry.tag == 0).unwrap_or(count)]
+    }
+
     /// Calls `visit` with each slot for a function of another object.
     pub fn each_slot(&self, visit: &mut dyn FnMut(Slot<'a>)) {
-        let Some(dynamic) = self.headers().iter().find(|header| header.p_type == libc::PT_DYNAMIC) else {
-            return;
-        };
-        let find = |tag: i64| {
-            let first = self.base().wrapping_add(dynamic.p_vaddr) as *const Dynamic;
-            let count = dynamic.p_memsz as usize / size_of::<Dynamic>();
-            // SAFETY: the dynamic section lies in a loaded segment and has this size.
-            let entries = unsafe { std::slice::from_raw_parts(first, count) };
-            let entry = entries.iter().take_while(|entry| entry.tag != 0).find(|entry| entry.tag == tag);
-            entry.map(|entry| entry.value)
-        };
+        let find = |tag: i64| self.dynamic().iter().find(|entry| entry.tag == tag).map(|entry| entry.value);
         const STRTAB: i64 = 5;
         const SYMTAB: i64 = 6;
         const RELA: i64 = 7;
@@ -159,8 +225,10 @@ impl<'a> Object<'a> {
                 let name = self.name(&entry, self.address(strings), self.address(symbols), string_bytes);
                 if let Some(name) = name {
                     let place = self.base().wrapping_add(entry.offset);
-                    let read_only = self.is_read_only(place);
-                    visit(Slot { name, place: place as *mut *mut c_void, read_only });
+                    if self.is_data(place) {
+                        let guarded = self.is_guarded(place);
+                        visit(Slot { name, place: place as *mut *mut c_void, guarded });
+                    }
                 }
             }
         }
@@ -185,14 +253,37 @@ impl<'a> Object<'a> {
         Some(unsafe { CStr::from_ptr((strings + u64::from(symbol.name)) as *const libc::c_char) })
     }
 
-    /// Whether the loader made the place read-only after it filled it in.
-    fn is_read_only(&self, place: u64) -> bool {
-        let within = |header: &libc::Elf64_Phdr| {
+    /// Whether a place may be written to while the object is loaded.
+    fn is_data(&self, place: u64) -> bool {
+        let within = |header: &&libc::Elf64_Phdr| {
             let start = self.base().wrapping_add(header.p_vaddr);
-            (start..start.wrapping_add(header.p_memsz)).contains(&place)
+            header.p_type == libc::PT_LOAD && (start..start.wrapping_add(header.p_memsz)).contains(&place)
         };
-        let of = |kind: u32| self.headers().iter().find(|header| header.p_type == kind && within(header));
-        of(libc::PT_GNU_RELRO).is_some()
-            || of(libc::PT_LOAD).is_none_or(|load| load.p_flags & libc::PF_W == 0)
+        self.headers().iter().find(within).is_some_and(|load| load.p_flags & libc::PF_W != 0)
+    }
+
+    /// Whether the loader makes the place read-only in the end: it does so for whole pages.
+    fn is_guarded(&self, place: u64) -> bool {
+        let Some(relro) = self.headers().iter().find(|header| header.p_type == libc::PT_GNU_RELRO) else {
+            return false;
+        };
+        // SAFETY: asks for a number.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as u64;
+        let start = self.base().wrapping_add(relro.p_vaddr);
+        let end = start.wrapping_add(relro.p_memsz);
+        (start & !(page - 1)..end & !(page - 1)).contains(&place)
+    }
+
+    /// Whether the loader is done with a slot. Until then it holds nothing, or an address as the
+    /// object's file has it, to which the loader will add where the object lies.
+    pub fn is_filled(&self, slot: &Slot<'_>) -> bool {
+        let value = slot.value() as usize;
+        let unmoved = self.base() != 0 && self.contains((self.base() as usize).wrapping_add(value));
+        value != 0 && (self.contains(value) || !unmoved)
+    }
+
+    /// Whether the loader is done with a slot and the page it lies in.
+    pub fn is_finished(&self, slot: &Slot<'_>) -> bool {
+        self.is_filled(slot) && !(slot.guarded && is_writable(slot.place))
     }
 }

@@ -16,9 +16,9 @@ mod patch;
 mod sites;
 mod thread;
 
-pub use calls::{set_recording, wrap, wrap_imports};
-pub use locks::watch;
+pub use calls::{set_recording, wrap, wrap_imports, wrap_late_imports};
 pub use patch::restore;
+pub use sites::{Watched, watch};
 pub use thread::{CallRef, Party, Thread};
 
 use std::ffi::CStr;
@@ -132,6 +132,8 @@ fn hooks() -> Option<&'static Hooks> {
 pub fn forked() {
     thread::forget_all();
     contended::forget_all();
+    calls::forget_all();
+    sites::forget_all();
 }
 
 /// How many libraries were loaded and unloaded since the process began.

@@ -14,8 +14,6 @@ use libc::{
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-pub use crate::sites::watch;
-
 /// `pthread_spinlock_t`
 pub type Spin = c_int;
 

@@ -1,6 +1,6 @@
 //! Putting other functions into slots, and the old ones back.
 
-use crate::elf::Slot;
+use crate::elf::{self, Slot};
 use libc::c_void;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
@@ -12,7 +12,6 @@ struct Changed {
     place: AtomicPtr<*mut c_void>,
     before: AtomicPtr<c_void>,
     after: AtomicPtr<c_void>,
-    read_only: AtomicUsize,
 }
 
 static CHANGED: [Changed; MOST] = [const {
@@ -20,27 +19,23 @@ static CHANGED: [Changed; MOST] = [const {
         place: AtomicPtr::new(std::ptr::null_mut()),
         before: AtomicPtr::new(std::ptr::null_mut()),
         after: AtomicPtr::new(std::ptr::null_mut()),
-        read_only: AtomicUsize::new(0),
     }
 }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts `function` into a slot; false when it could not, or is there already.
 pub fn put(slot: &Slot<'_>, function: *mut c_void) -> bool {
-    // SAFETY: a slot is an aligned pointer in a loaded object that the loader wrote.
-    let place = unsafe { AtomicPtr::from_ptr(slot.place) };
-    let before = place.load(Acquire);
+    let before = slot.value();
     if before == function {
         return false;
     }
     let at = COUNT.fetch_add(1, Relaxed);
     let Some(entry) = CHANGED.get(at) else { return false };
-    if !store(place, function, slot.read_only) {
+    if !store(slot.cell(), function) {
         return false;
     }
     entry.before.store(before, Relaxed);
     entry.after.store(function, Relaxed);
-    entry.read_only.store(slot.read_only.into(), Relaxed);
     entry.place.store(slot.place, Release);
     true
 }
@@ -57,15 +52,16 @@ pub fn restore() -> usize {
         // SAFETY: as in `put`; whoever restores knows that the library is still loaded.
         let slot = unsafe { AtomicPtr::from_ptr(place) };
         if slot.load(Acquire) == entry.after.load(Relaxed) {
-            let read_only = entry.read_only.load(Relaxed) != 0;
-            count += usize::from(store(slot, entry.before.load(Relaxed), read_only));
+            count += usize::from(store(slot, entry.before.load(Relaxed)));
         }
     }
     COUNT.store(0, Release);
     count
 }
 
-fn store(place: &AtomicPtr<c_void>, function: *mut c_void, read_only: bool) -> bool {
+/// A page that can be written to stays so: whoever put it so may not be done with it.
+fn store(place: &AtomicPtr<c_void>, function: *mut c_void) -> bool {
+    let read_only = !elf::is_writable(place.as_ptr());
     // SAFETY: asks for a number.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as usize;
     let start = (place.as_ptr() as usize) & !(page - 1);

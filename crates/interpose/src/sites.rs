@@ -26,25 +26,53 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Somebody is at it.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
+/// Libraries that had been unloaded when the watched ones were last looked through.
+static UNLOADED: AtomicU64 = AtomicU64::new(0);
+
+/// What came of watching.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Watched {
+    /// How many slots were changed.
+    pub changed: usize,
+    /// Another thread was loading a library that is wanted, or watching: try again.
+    pub unfinished: bool,
+}
+
 /// Watches the locks that libraries take: those loaded now for whose path `matches` gives a number
-/// below 32, which later tells who waited. Those that are watched already are left as they are, so
-/// this can be called again when others were loaded. Returns how many slots were changed.
-pub fn watch(matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> usize {
+/// below 32, which later tells who waited; the same each time it is asked. Those that are watched
+/// already are left as they are, so this can be called again when others were loaded. Unless
+/// `patient`, a library that looks half loaded is taken as it is: others change slots, too.
+pub fn watch(patient: bool, matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> Watched {
     if BUSY.swap(true, AcqRel) {
-        return 0;
+        return Watched { changed: 0, unfinished: true };
     }
-    let mut changed = 0;
+    let (_, unloaded) = elf::counts();
+    if UNLOADED.swap(unloaded, Relaxed) != unloaded {
+        // Another library may lie where a watched one was.
+        COUNT.store(0, Release);
+    }
+    let mut watched = Watched::default();
     elf::each_object(&mut |object| {
         if is_new(&object)
             && let Some(site) = matches(object.path())
         {
-            remember(&object);
-            changed += replace(&object, site as usize);
+            if !patient || is_finished(&object) {
+                remember(&object);
+                watched.changed += replace(&object, site as usize);
+            } else {
+                watched.unfinished = true;
+            }
         }
         ControlFlow::Continue(())
     });
     BUSY.store(false, Release);
-    changed
+    watched
+}
+
+/// In a fork's child: whoever was at it is not here, and all is to be looked through again.
+pub fn forget_all() {
+    COUNT.store(0, Release);
+    BUSY.store(false, Release);
 }
 
 fn is_new(object: &Object<'_>) -> bool {
@@ -59,12 +87,24 @@ fn remember(object: &Object<'_>) {
     }
 }
 
+/// Whether the loader is done with all slots of an object that are to be changed: to change one
+/// before would have it point anywhere.
+fn is_finished(object: &Object<'_>) -> bool {
+    let mut finished = true;
+    object.each_slot(&mut |slot| {
+        if finished && REPLACEMENTS[0].find(slot.name.to_bytes()).is_some() {
+            finished = object.is_finished(&slot);
+        }
+    });
+    finished
+}
+
 fn replace(object: &Object<'_>, site: usize) -> usize {
     let replacements = &REPLACEMENTS[site.min(SITES - 1)];
     let mut changed = 0;
     object.each_slot(&mut |slot| {
         if let Some(function) = replacements.find(slot.name.to_bytes()) {
-            changed += usize::from(patch::put(&slot, function));
+            changed += usize::from(object.is_filled(&slot) && patch::put(&slot, function));
         }
     });
     changed

@@ -54,10 +54,20 @@ impl Built {
     }
 }
 
-/// What there is to build: libraries by file, name and what they are linked with; then programs.
-const LIBRARIES: [(&str, &str); 3] =
-    [("cuda.c", "libcuda.so.1"), ("other.c", "libother.so"), ("checks.c", "libchecks.so")];
-const PROGRAMS: [&str; 5] = ["waits", "locks", "calls", "endings", "threads"];
+/// The libraries: source, name, and what they need to be linked.
+const LIBRARIES: [(&str, &str, &[&str]); 10] = [
+    ("cuda.c", "libcuda.so.1", &[]),
+    ("other.c", "libother.so", &[]),
+    ("checks.c", "libchecks.so", &[]),
+    ("user.c", "libuser.so", &["-l:libcuda.so.1"]),
+    ("shim.c", "libshim.so", &[]),
+    ("scoped.c", "libscoped.so", &[]),
+    ("finder.c", "libfinder.so", &["-Wl,--no-as-needed", "-l:libscoped.so", "-Wl,-rpath,$ORIGIN/inner"]),
+    ("inner.c", "inner/libinner.so", &[]),
+    ("halfway.c", "libhalfway.so", &[]),
+    ("constructed.c", "libconstructed.so", &[]),
+];
+const PROGRAMS: [&str; 6] = ["waits", "locks", "calls", "endings", "threads", "loader"];
 
 /// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
 /// is nothing left to do.
@@ -86,7 +96,7 @@ pub fn built() -> &'static Built {
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("standin");
         let build = |binding: Binding| {
             let folder = root.join(binding.folder());
-            fs::create_dir_all(&folder).expect("a folder for C programs");
+            fs::create_dir_all(folder.join("inner")).expect("a folder for C programs");
             LIBRARIES.iter().for_each(|library| build_library(&folder, binding, library));
             PROGRAMS.iter().for_each(|program| build_programs(&folder, binding, program));
         };
@@ -98,9 +108,10 @@ pub fn built() -> &'static Built {
     })
 }
 
-fn build_library(folder: &Path, binding: Binding, (source, name): &(&str, &str)) {
-    let soname = format!("-Wl,-soname,{name}");
-    cc(folder, binding, source, name, &["-shared", "-fPIC", &soname]);
+fn build_library(folder: &Path, binding: Binding, (source, name, needs): &(&str, &str, &[&str])) {
+    let soname = format!("-Wl,-soname,{}", name.trim_start_matches("inner/"));
+    let search = format!("-L{}", folder.display());
+    cc(folder, binding, source, name, &[&["-shared", "-fPIC", &soname, &search], *needs].concat());
 }
 
 /// A program in both forms; the one that looks functions up is the same for every driver.
@@ -108,7 +119,7 @@ fn build_programs(folder: &Path, binding: Binding, program: &str) {
     let source = format!("{program}.c");
     let paths = [format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display())];
     let [search, rpath] = paths.each_ref().map(String::as_str);
-    let others = ["-Wl,--as-needed", "-l:libother.so", "-l:libchecks.so"];
+    let others = ["-rdynamic", "-Wl,--as-needed", "-l:libother.so", "-l:libchecks.so"];
     cc(folder, binding, &source, program, &[&[search, rpath, "-l:libcuda.so.1"], &others[..]].concat());
     if binding == Binding::Lazy {
         let name = format!("{program}-look-up");

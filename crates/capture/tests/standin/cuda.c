@@ -69,7 +69,7 @@ static void follow_plan(int (*wanting)(int), int alone) {
 
 static void inject(void) {
     const char *path = getenv("CUDA_INJECTION64_PATH");
-    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
     int (*start)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
     if (start) {
         start();
@@ -195,7 +195,7 @@ PUBLIC CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, C
     return CUDA_SUCCESS;
 }
 
-/* Memory kinds only: even streams' numbers never come here, so all that was not allocated is unknown. */
+/* It knows no memory: that is what the driver says of what a program has from elsewhere. */
 PUBLIC CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr pointer) {
     (void)value, (void)attribute, (void)pointer;
     return CUDA_ERROR_INVALID_VALUE;

@@ -11,7 +11,9 @@ mod run;
 
 mod calls;
 mod endings;
+mod loader;
 mod locks;
+mod python;
 mod restore;
 mod threads;
 mod waits;

@@ -1,7 +1,7 @@
 //! Watching in this process, and putting everything back.
 
 use crate::compile::{Binding, built};
-use interpose::{Hooks, Thread, Wait};
+use interpose::{Hooks, Thread, Wait, Watched};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicUsize;
@@ -63,9 +63,9 @@ fn what_was_watched_is_as_before_once_it_is_restored() {
         let checks = Checks::load(binding);
         let folder = built().folder(binding);
         let mut matches = |path: &[u8]| path.starts_with(folder.as_os_str().as_bytes()).then_some(7);
-        let changed = interpose::watch(&mut matches);
-        assert!(changed > 15, "{changed} slots");
-        assert_eq!(interpose::watch(&mut matches), 0, "watched already");
+        let Watched { changed, unfinished } = interpose::watch(true, &mut matches);
+        assert!(changed > 15 && !unfinished, "{changed} slots");
+        assert_eq!(interpose::watch(true, &mut matches), Watched::default(), "watched already");
         assert_eq!(checks.run(), (0, 0));
         let waits = WAITS.swap(0, SeqCst);
         assert!(waits > 0);

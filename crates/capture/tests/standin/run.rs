@@ -19,6 +19,7 @@ pub struct Program {
     words: Vec<String>,
     folder: PathBuf,
     environment: Vec<(String, String)>,
+    preloaded: Option<String>,
 }
 
 /// What a run looked like from outside.
@@ -74,7 +75,7 @@ impl Program {
     /// Any program, which finds the libraries of `folder`.
     pub fn new(path: PathBuf, folder: PathBuf, words: &[&str]) -> Program {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Program { path, words, folder, environment: Vec::new() }
+        Program { path, words, folder, environment: Vec::new(), preloaded: None }
     }
 
     /// With an environment variable.
@@ -83,18 +84,25 @@ impl Program {
         self
     }
 
+    /// With a library that is preloaded, too.
+    pub fn preloading(mut self, library: &str) -> Program {
+        self.preloaded = Some(library.to_owned());
+        self
+    }
+
     /// Runs it bare, then recorded, and compares the outcomes.
     pub fn both(&self) -> Recorded {
-        let bare = self.bare();
+        let (bare, _) = self.bare();
         let recorded = self.recorded();
         assert_eq!(recorded.outcome, bare, "recording shows: {} {:?}", self.path.display(), self.words);
         recorded
     }
 
-    /// Runs it without the library.
-    pub fn bare(&self) -> Outcome {
+    /// Runs it without the library: what it looked like, and what it said of itself.
+    pub fn bare(&self) -> (Outcome, HashMap<String, Vec<u64>>) {
         let folder = TempDir::new().expect("a temporary folder");
-        self.run(&folder.path().join("facts"), &[])
+        let facts = folder.path().join("facts");
+        (self.run(&facts, self.preloaded.as_deref().unwrap_or(""), &[]), read_facts(&facts))
     }
 
     /// Runs it with the library, as `holdup record` does.
@@ -105,23 +113,23 @@ impl Program {
         let [library, directory] =
             [library(), spool.as_path()].map(|path| path.to_str().expect("paths are UTF-8"));
         let environment = [
-            ("LD_PRELOAD", library),
             ("CUDA_INJECTION64_PATH", library),
             (spool::VAR_DIRECTORY, directory),
             (spool::VAR_LEVEL, "light"),
         ];
         let facts = folder.path().join("facts");
-        let outcome = self.run(&facts, &environment);
+        let preloaded = [library, self.preloaded.as_deref().unwrap_or("")].join(":");
+        let outcome = self.run(&facts, &preloaded, &environment);
         Recorded { outcome, facts: read_facts(&facts), recording: Recording::read(&spool) }
     }
 
-    fn run(&self, facts: &Path, environment: &[(&str, &str)]) -> Outcome {
+    fn run(&self, facts: &Path, preloaded: &str, environment: &[(&str, &str)]) -> Outcome {
         let folder = facts.parent().expect("facts lie in a folder");
         let [stdout, stderr] = ["stdout", "stderr"].map(|name| folder.join(name));
         let file = |path: &Path| Stdio::from(fs::File::create(path).expect("a file for what it says"));
         let mut command = Command::new(&self.path);
         command.args(&self.words).stdin(Stdio::null()).stdout(file(&stdout)).stderr(file(&stderr));
-        command.env("LD_LIBRARY_PATH", &self.folder).env("STANDIN_FACTS", facts);
+        command.env("LD_LIBRARY_PATH", &self.folder).env("STANDIN_FACTS", facts).env("LD_PRELOAD", preloaded);
         command.envs(environment.iter().copied());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));

@@ -132,6 +132,19 @@ static void other_timeout(void) {
     joined(holder);
 }
 
+static pthread_t early_holder;
+
+/* A lock that was taken before recording began. */
+static void take_early(void) {
+    early_holder = started(hold_other, NULL);
+    wait_for(&taken);
+}
+
+static void taken_early(void) {
+    other_take();
+    joined(early_holder);
+}
+
 static void *hold_spin(void *data) {
     (void)data;
     fact("holder", (unsigned long)gettid());
@@ -164,6 +177,7 @@ int main(int count, char **words) {
         {"uncontended", uncontended},
         {"other-library", other_library},
         {"other-timeout", other_timeout},
+        {"taken-early", taken_early},
         {"spin", spin},
         {"both-libraries", both_libraries},
     };
@@ -171,6 +185,9 @@ int main(int count, char **words) {
     sem_init(&let_go, 0, 0);
     sem_init(&let_go_too, 0, 0);
     bind_driver();
+    if (count == 2 && strcmp(words[1], "taken-early") == 0) {
+        take_early();
+    }
     CHECK(CU(cuInit)(0) == 0);
     fact("waiter", (unsigned long)gettid());
     fact("api", (unsigned long)(uintptr_t)STANDIN(standin_api_lock)());

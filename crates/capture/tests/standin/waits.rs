@@ -160,6 +160,15 @@ fn a_wait_that_is_given_up_has_no_releaser() {
 }
 
 #[test]
+fn the_holder_of_a_lock_that_was_taken_early_is_known() {
+    every_way("taken-early", &|recorded| {
+        let wait = only(recorded.process());
+        is_others(recorded, wait, Lock::Mutex);
+        assert_eq!(u64::from(wait.record.releaser), recorded.fact("holder"));
+    });
+}
+
+#[test]
 fn a_spin_lock_is_a_lock_too() {
     every_way("spin", &|recorded| {
         let wait = only(recorded.process());

@@ -1,0 +1,48 @@
+//! The lines of a Python program that its slow calls come from.
+
+use crate::compile::{Binding, built};
+use crate::run::Program;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// `sys.executable` of the `python3` on PATH, if it is of a release whose stacks are known, and
+/// whether its functions have qualified names.
+fn python() -> Option<(PathBuf, bool)> {
+    let ask = "import sys; print(sys.executable); print(*sys.version_info[:2])";
+    let output = Command::new("python3").args(["-c", ask]).output().ok()?;
+    let said = String::from_utf8(output.stdout).ok()?;
+    let (path, version) = said.trim().split_once('\n')?;
+    let minor: u32 = version.strip_prefix("3 ")?.parse().ok()?;
+    (10..15).contains(&minor).then(|| (PathBuf::from(path), minor > 10))
+}
+
+#[test]
+fn a_slow_call_says_which_line_of_python_made_it() {
+    let Some((python, qualified)) = python() else {
+        println!("skipped: there is no python3 of 3.10 to 3.14");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin/program.py");
+    let script = script.to_str().expect("paths are UTF-8");
+    let folder = built().folder(Binding::Lazy);
+    let recorded = Program::new(python, folder, &[script]).with("STANDIN_COPY_MS", "2").both();
+    assert_eq!(recorded.outcome.stdout, "done\n", "{:?}", recorded.outcome);
+    let process = recorded.process();
+    let lines = recorded.facts("line").iter().zip(recorded.facts("caller"));
+    for (who, (line, caller)) in ["main", "thread"].into_iter().zip(lines) {
+        let copies = process.calls_of("cuMemcpyDtoHAsync_v2");
+        let copy = copies.into_iter().find(|call| u64::from(call.tid) == recorded.fact(who));
+        let copy = copy.unwrap_or_else(|| panic!("no copy of {who}"));
+        assert_eq!(copy.record.bytes, 64);
+        let is_its = |stack: &&crate::recording::StackRow| {
+            stack.tid == copy.tid && stack.record.start == copy.record.start
+        };
+        let stack = process.stacks.iter().find(is_its).expect("a stack of the copy");
+        let [copying, running, ..] = stack.python.as_slice() else { panic!("{:?}", stack.python) };
+        let class = if qualified { "Worker." } else { "" };
+        let frame =
+            |function: &str, line: &u64| (script.to_owned(), format!("{class}{function}"), *line as u32);
+        assert_eq!(*copying, frame("copy", line));
+        assert_eq!(*running, frame("run", caller));
+    }
+}
