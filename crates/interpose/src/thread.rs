@@ -246,4 +246,9 @@ pub fn forget_all() {
         thread.user.store(null_mut(), Relaxed);
     }
     CURRENT.set(null());
+    if let Some(key) = KEY.load(Acquire).checked_sub(1) {
+        // Its place may be another thread's by the time it ends.
+        // SAFETY: a key that was made.
+        unsafe { libc::pthread_setspecific(key, null()) };
+    }
 }

@@ -154,3 +154,18 @@ fn a_program_without_descriptors_goes_on() {
         assert_eq!(launches(process) as u64 + process.dropped, 10_010);
     }
 }
+
+#[test]
+fn the_drivers_injection_alone_records_a_linked_program() {
+    let program = Program::linked(Binding::Now, "endings", "returns").with("LD_PRELOAD", "");
+    let recorded = program.both();
+    assert_eq!((launches(recorded.process()), recorded.process().finished), (100, true));
+}
+
+#[test]
+fn a_program_without_cuda_leaves_no_file() {
+    let words = ["-c", "echo out; echo err >&2; (exit 4); exit $((3 + $?))"];
+    let recorded = Program::new("/bin/sh".into(), "/".into(), &words).both();
+    assert_eq!((ended(&recorded), recorded.recording.processes.len()), ((Some(7), None), 0));
+    assert_eq!((recorded.outcome.stdout.as_str(), recorded.outcome.stderr.as_str()), ("out\n", "err\n"));
+}

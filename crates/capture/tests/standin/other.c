@@ -54,12 +54,32 @@ int other_take_in(long ms) {
     return result == 0;
 }
 
-void other_spin(sem_t *taken, long ms) {
+/* Processor time that the thread which wants the spin lock had used by then, ns; 0 for none yet. */
+static long wanted_since;
+
+static long used_by(pthread_t thread) {
+    clockid_t clock;
+    struct timespec time = {0, 0};
+    pthread_getcpuclockid(thread, &clock);
+    clock_gettime(clock, &time);
+    return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+void other_spin_hold(sem_t *taken, pthread_t other) {
     pthread_spin_lock(&spin);
-    if (taken) {
-        sem_post(taken);
-        sleep_ms(ms);
+    sem_post(taken);
+    long since = 0;
+    /* Nobody sees whether somebody spins, but what it costs. */
+    while (since == 0 || used_by(other) < since + 2000000) {
+        since = __atomic_load_n(&wanted_since, __ATOMIC_ACQUIRE);
+        sched_yield();
     }
+    pthread_spin_unlock(&spin);
+}
+
+void other_spin_take(void) {
+    __atomic_store_n(&wanted_since, used_by(pthread_self()), __ATOMIC_RELEASE);
+    pthread_spin_lock(&spin);
     pthread_spin_unlock(&spin);
 }
 

@@ -1,6 +1,7 @@
 /* A library with locks of its own. */
 #ifndef OTHER_H
 #define OTHER_H
+#include <pthread.h>
 #include <semaphore.h>
 
 /* Takes the mutex, posts, holds it until somebody waits and 2 ms more. */
@@ -11,8 +12,9 @@ void other_take(void);
 void other_take_for_good(void);
 /* As `other_take`, waiting so many ms at most; whether it got it. */
 int other_take_in(long ms);
-/* Takes the spin lock, posts if there is something to post, and holds it so long. */
-void other_spin(sem_t *taken, long ms);
+/* Takes the spin lock, posts, and holds it until the other thread has spun for 2 ms. */
+void other_spin_hold(sem_t *taken, pthread_t other);
+void other_spin_take(void);
 void *other_lock(void);
 
 #endif

@@ -146,16 +146,16 @@ static void taken_early(void) {
 }
 
 static void *hold_spin(void *data) {
-    (void)data;
     fact("holder", (unsigned long)gettid());
-    other_spin(&taken, 3);
+    other_spin_hold(&taken, *(pthread_t *)data);
     return NULL;
 }
 
 static void spin(void) {
-    pthread_t holder = started(hold_spin, NULL);
+    pthread_t self = pthread_self();
+    pthread_t holder = started(hold_spin, &self);
     wait_for(&taken);
-    other_spin(NULL, 0);
+    other_spin_take();
     joined(holder);
 }
 
