@@ -10,7 +10,8 @@ const MOST: usize = 4096;
 /// Places looked at for a lock.
 const PROBES: usize = 16;
 
-/// A lock that was waited for.
+/// A lock that was waited for. In a cache line of its own, which only those who wait for it share.
+#[repr(align(64))]
 pub struct Contended {
     lock: AtomicUsize,
     waiters: AtomicU32,

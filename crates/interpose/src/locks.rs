@@ -103,11 +103,7 @@ fn waited(
     if let Some(place) = place {
         place.enter();
     }
-    let (mut holder, mut holders) = thread::holders(lock, thread);
-    if holders == 0 {
-        holder = unseen_holder(lock, kind);
-        holders = u32::from(holder.tid != 0);
-    }
+    let (holder, holders) = holders(thread, lock, kind);
     let result = wait();
     let releaser = place.map_or(Party::default(), |place| place.leave());
     // Any other error came at once: nothing was waited for.
@@ -119,21 +115,23 @@ fn waited(
     result
 }
 
-/// The holder of a lock that nobody was seen taking: it was taken before the library was watched,
-/// or by a library that is not. The C library keeps the thread's id in the lock itself.
-fn unseen_holder(lock: usize, kind: LockKind) -> Party {
+/// Who holds a lock, and how many do. The C library keeps the id of a thread that holds one alone in
+/// the lock itself; who shares one is looked for among all threads, which disturbs them.
+fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
     // `pthread_mutex_t.__data.__owner` and `pthread_rwlock_t.__data.__cur_writer` of glibc.
     let offset = match kind {
         LockKind::Mutex => 8,
         LockKind::Rwlock => 24,
-        LockKind::Spin => return Party::default(),
+        LockKind::Spin => return thread::holders(lock, thread),
     };
     // SAFETY: within the lock, which the caller of the lock function keeps alive; aligned, since
     // locks are aligned to eight bytes.
     let owner = unsafe { AtomicU32::from_ptr((lock + offset) as *mut u32) };
-    match owner.load(Relaxed) {
-        0 => Party::default(),
-        tid => thread::party(tid),
+    match (owner.load(Relaxed), kind) {
+        (0, LockKind::Rwlock) => thread::holders(lock, thread),
+        // Taken or let go of in this very moment.
+        (0, _) => (Party::default(), 0),
+        (tid, _) => (thread::party(tid), 1),
     }
 }
 

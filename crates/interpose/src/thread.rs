@@ -17,8 +17,6 @@ const MOST_HELD: usize = 8;
 /// it holds.
 #[repr(align(128))]
 pub struct Thread {
-    /// The kernel's id of it; 0 for a place that is free.
-    tid: AtomicU32,
     function: AtomicU32,
     since: AtomicI64,
     user: AtomicPtr<c_void>,
@@ -47,7 +45,6 @@ pub struct Party {
 
 static THREADS: [Thread; MOST] = [const {
     Thread {
-        tid: AtomicU32::new(0),
         function: AtomicU32::new(0),
         since: AtomicI64::new(0),
         user: AtomicPtr::new(null_mut()),
@@ -56,6 +53,10 @@ static THREADS: [Thread; MOST] = [const {
         modes: [const { AtomicU32::new(0) }; MOST_HELD],
     }
 }; MOST];
+
+/// The kernel's id of the thread in each place; 0 for one that is free. Apart from the threads: who
+/// looks one up does not disturb them.
+static TIDS: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 
 /// Places used so far; those behind were never touched.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -101,7 +102,12 @@ impl Thread {
 
     /// The kernel's id of it.
     pub fn tid(&self) -> u32 {
-        self.tid.load(Relaxed)
+        self.id().load(Relaxed)
+    }
+
+    /// Where its id is: at the same place of TIDS as it is of THREADS.
+    fn id(&self) -> &'static AtomicU32 {
+        &TIDS[(std::ptr::from_ref(self).addr() - THREADS.as_ptr().addr()) / size_of::<Thread>()]
     }
 
     /// What [`Thread::set_user`] left.
@@ -173,7 +179,7 @@ impl Thread {
     fn clear(&self) {
         self.held.store(0, Relaxed);
         self.set_call(CallRef::default());
-        self.tid.store(0, Release);
+        self.id().store(0, Release);
     }
 }
 
@@ -185,14 +191,14 @@ fn claim() -> Option<&'static Thread> {
     let new = THREADS.get(USED.fetch_add(1, Relaxed));
     let thread = match new {
         Some(new) => {
-            new.tid.store(tid, Release);
+            new.id().store(tid, Release);
             new
         }
         None => {
             USED.store(MOST, Relaxed);
-            let free = |thread: &&Thread| thread.tid.compare_exchange(0, tid, Acquire, Relaxed).is_ok();
-            match THREADS.iter().find(free) {
-                Some(free) => free,
+            let free = |id: &AtomicU32| id.compare_exchange(0, tid, Acquire, Relaxed).is_ok();
+            match TIDS.iter().position(free) {
+                Some(free) => &THREADS[free],
                 None => return unknown(),
             }
         }
@@ -234,9 +240,8 @@ pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
 
 /// What the thread with that id does, if it is known.
 pub fn party(tid: u32) -> Party {
-    let known = &THREADS[..USED.load(Relaxed).min(MOST)];
-    let thread = known.iter().find(|thread| thread.tid() == tid);
-    thread.map_or(Party { tid, call: CallRef::default() }, Thread::party)
+    let known = TIDS[..USED.load(Relaxed).min(MOST)].iter().position(|known| known.load(Relaxed) == tid);
+    known.map_or(Party { tid, call: CallRef::default() }, |at| Party { tid, call: THREADS[at].call() })
 }
 
 /// In a fork's child: no thread is known.
