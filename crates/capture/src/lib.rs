@@ -260,7 +260,7 @@ fn called(thread: &'static Thread, called: &Called) {
         writer.leave(outer_text, outer.since);
         let text = functions::text(writer, called.function);
         if LEVEL.load(Relaxed) == Level::Light as u32 {
-            writer.append(spool::Call::KIND, text, &[functions::record(called).bytes()]);
+            writer.call(text, &functions::record(called));
         }
         let duration = called.end - called.start;
         if duration >= STACKS.load(Relaxed) {

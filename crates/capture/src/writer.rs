@@ -3,7 +3,7 @@
 
 use crate::process;
 use interpose::Thread;
-use spool::{ALIGN, CHUNK_HEADER, ChunkHeader, Head};
+use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Head, call};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
@@ -28,6 +28,8 @@ pub struct Writer {
     /// Size of the last chunk, 0 before the first.
     last: u64,
     tid: u32,
+    /// The stream of the chunk's last [`Call`] with one.
+    stream: Option<u64>,
     /// The ranges the thread is in: text and start.
     pub ranges: [(u32, i64); MOST_RANGES],
     /// How many; may exceed what is kept.
@@ -43,7 +45,16 @@ struct Slot {
 unsafe impl Sync for Slot {}
 
 const fn empty() -> Writer {
-    Writer { chunk: null_mut(), used: 0, room: 0, last: 0, tid: 0, ranges: [(0, 0); MOST_RANGES], depth: 0 }
+    Writer {
+        chunk: null_mut(),
+        used: 0,
+        room: 0,
+        last: 0,
+        tid: 0,
+        stream: None,
+        ranges: [(0, 0); MOST_RANGES],
+        depth: 0,
+    }
 }
 
 static WRITERS: [Slot; MOST] =
@@ -52,6 +63,7 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs `write` with the thread's writer, unless recording has not begun, there is no writer left,
 /// or it is in use further up this thread's stack.
+#[inline]
 pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
     process::header()?;
     // SAFETY: what `set_user` left: null or a slot of WRITERS.
@@ -130,6 +142,31 @@ impl Writer {
         unsafe { (*self.chunk).used.store(self.used as u64, Release) };
     }
 
+    /// Appends a driver call, as briefly as it can be said.
+    #[inline]
+    pub fn call(&mut self, function: u32, record: &Call) {
+        let says_no_more = record.result == 0 && record.flags & !call::HAS_STREAM == 0 && record.bytes == 0;
+        let known_stream = record.flags == 0 || self.stream == Some(record.stream);
+        match u32::try_from(record.end - record.start) {
+            // The stream is the chunk's: with another chunk it is to be said again.
+            Ok(duration) if says_no_more && known_stream && self.fits::<BriefCall>() => {
+                let brief = BriefCall { start: record.start, duration, flags: record.flags };
+                self.append(BriefCall::KIND, function, &[brief.bytes()]);
+            }
+            _ => {
+                self.append(Call::KIND, function, &[record.bytes()]);
+                if record.flags & call::HAS_STREAM != 0 {
+                    self.stream = Some(record.stream);
+                }
+            }
+        }
+    }
+
+    /// Whether a record fits into the chunk.
+    fn fits<R>(&self) -> bool {
+        self.used + size_of::<Head>() + size_of::<R>() <= self.room
+    }
+
     /// Takes a chunk that holds at least `size` bytes of records.
     fn make_room(&mut self, size: usize) -> bool {
         let least = (size + CHUNK_HEADER) as u64;
@@ -146,7 +183,7 @@ impl Writer {
         }
         self.leave(0, 0);
         (self.chunk, self.used, self.room) = (chunk, 0, wanted as usize - CHUNK_HEADER);
-        self.last = wanted;
+        (self.last, self.stream) = (wanted, None);
         true
     }
 

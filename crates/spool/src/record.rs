@@ -99,6 +99,15 @@ record! {
     }
 }
 
+impl BriefCall {
+    /// The same call at length; `stream` is that of the last [`Call`] before it that has one.
+    pub fn unfold(&self, stream: u64) -> Call {
+        let end = self.start.saturating_add(self.duration.into());
+        let stream = if self.flags & call::HAS_STREAM == 0 { 0 } else { stream };
+        Call { start: self.start, end, flags: self.flags, stream, ..Call::default() }
+    }
+}
+
 /// Facts in [`Call::flags`].
 pub mod call {
     /// Which way a copy goes: CUPTI's number of the direction.
@@ -109,6 +118,20 @@ pub mod call {
     pub const TARGET_SHIFT: u32 = 16;
     /// [`super::Call::stream`] holds a stream.
     pub const HAS_STREAM: u32 = 1 << 24;
+}
+
+record! {
+    /// A short driver call that succeeded and says no more than its stream, which is that of the last
+    /// [`Call`] before it in its chunk that has one. Most calls are launches like this, and what they
+    /// take is most of what recording them costs. `tag`: id of the function's name.
+    BriefCall = 15 {
+        /// Entry.
+        start: i64,
+        /// Time until the return, ns.
+        duration: u32,
+        /// [`call::HAS_STREAM`] or 0.
+        flags: u32,
+    }
 }
 
 record! {

@@ -1,6 +1,6 @@
 //! A spool as a test wants to see it. Damage is a failure whatever the program did.
 
-use spool::{Call, Chunk, File, Level, Stack, Wait};
+use spool::{BriefCall, Call, Chunk, File, Level, Stack, Wait};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -117,11 +117,20 @@ impl Process {
         self.begun += chunk.calls();
         self.threads.push(tid);
         self.within.extend(chunk.within().map(|(function, _)| (tid, self.text(function))));
+        let mut stream = 0;
         for record in chunk.records() {
             let record = record.expect("no damage");
             let (name, body) = (record.head.tag, record.body);
             match record.head.kind {
-                Call::KIND => self.calls.extend(self.row(tid, name, Call::read(body))),
+                Call::KIND => {
+                    let call = self.row(tid, name, Call::read(body));
+                    stream = call.as_ref().map_or(stream, |call| call.record.stream);
+                    self.calls.extend(call);
+                }
+                BriefCall::KIND => {
+                    let brief = BriefCall::read(body).map(|brief| brief.unfold(stream));
+                    self.calls.extend(self.row(tid, name, brief));
+                }
                 Wait::KIND => self.waits.extend(self.row(tid, name, Wait::read(body))),
                 spool::Module::KIND => self.modules.extend(self.row(tid, name, spool::Module::read(body))),
                 spool::Device::KIND => self.devices.extend(self.row(tid, name, spool::Device::read(body))),

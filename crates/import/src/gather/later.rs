@@ -4,7 +4,7 @@
 use super::Process;
 use crate::cupti;
 use rustc_hash::FxHashMap;
-use spool::{ApiCall, Module, PythonFrame, Record, Stack, Sync, Wait, call};
+use spool::{ApiCall, BriefCall, Module, PythonFrame, Record, Stack, Sync, Wait, call};
 use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId};
 
 /// What waits for the rest of its process.
@@ -18,6 +18,8 @@ pub(super) struct Later {
     recorded_until: FxHashMap<u32, Ns>,
     /// Streams by handle, numbered as they appear; the default stream is 0.
     streams: FxHashMap<u64, i64>,
+    /// The stream of the last call that said one.
+    stream: u64,
     /// Driver calls in the table of calls.
     pub driver_calls: u64,
 }
@@ -69,10 +71,15 @@ impl Process<'_, '_> {
     /// Takes a driver call as its wrapper saw it, unless CUPTI has recorded it as well: when CUPTI
     /// is given up in the middle, the calls in progress have both.
     pub(super) fn wrapped_call(&mut self, tid: u32, record: &Record<'_>) {
-        let Some(call) = spool::Call::read(record.body).filter(|_| record.head.kind == spool::Call::KIND)
-        else {
-            return;
+        let call = match record.head.kind {
+            spool::Call::KIND => spool::Call::read(record.body),
+            BriefCall::KIND => BriefCall::read(record.body).map(|brief| brief.unfold(self.later.stream)),
+            _ => return,
         };
+        let Some(call) = call else { return };
+        if call.flags & call::HAS_STREAM != 0 {
+            self.later.stream = call.stream;
+        }
         let covered = self.later.recorded_until.get(&tid).is_some_and(|until| call.start < *until);
         let Some((start, end)) = self.times(call.start, call.end).filter(|_| !covered) else { return };
         self.later.driver_calls += 1;

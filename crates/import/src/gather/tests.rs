@@ -143,8 +143,13 @@ fn without_cupti_the_wrappers_say_what_their_arguments_said() {
     let mut build = Build::new(7, Level::Light);
     wrapped(&mut build, "cuMemcpyDtoHAsync", OTHER, 100, 900);
     wrapped(&mut build, "cuLaunchKernel", MAIN, 250, 950);
+    let launch = build.text(MAIN, "cuLaunchKernel");
+    let brief = BriefCall { start: 960, duration: 7, flags: call::HAS_STREAM };
+    build.record(MAIN, BriefCall::KIND, launch, &[brief.bytes()]);
     wait(&mut build);
     let trace = read(&[build.finish()]);
+    let brief = trace.calls.row(trace.arguments.call[1]);
+    assert_eq!((brief.end - brief.start, trace.text(brief.name)), (7, "cuLaunchKernel"));
     let wait = trace.waits.row(trace.waits.ids().next().unwrap());
     assert_eq!(name(&trace, wait.call), "cuLaunchKernel");
     let of_holder = |row: &trace::ArgumentId| trace.arguments.row(*row).call == wait.holder_call;
@@ -152,7 +157,7 @@ fn without_cupti_the_wrappers_say_what_their_arguments_said() {
     assert_eq!((argument.bytes, argument.copy), (64, CopyKind::DtoH));
     assert_eq!((argument.src, argument.dst), (MemoryKind::Device, MemoryKind::Pageable));
     assert_eq!(trace.streams.row(argument.stream).number, 1);
-    assert_eq!(trace.arguments.stream[0], trace.arguments.stream[1]);
+    assert_eq!(trace.arguments.stream, [argument.stream; 3]);
     assert!(trace.meta.notes[0].contains("light"), "{:?}", trace.meta.notes);
 }
 
