@@ -84,6 +84,9 @@ pub struct Explanation {
     /// Host time in recorded waits for locks that calls up to the threshold lost, where they add up
     /// to findings, ns; not part of `slow_call_ns`.
     pub short_wait_ns: Ns,
+    /// Host time in recorded waits for locks in no call of the trace that findings tell of, ns; not part
+    /// of the sums above.
+    pub outside_wait_ns: Ns,
     /// The threshold, ns.
     pub min_wait_ns: Ns,
     /// Findings, most time lost first; `unexplained` ones last, and who waited for a call before what
@@ -128,7 +131,7 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
-/// Time lost by one kind of call of one thread to one cause.
+/// Time lost by one kind of call of one thread, or by its waits outside calls, to one cause.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// `H1`, `H2` … in order.
@@ -137,14 +140,14 @@ pub struct Finding {
     pub cause: Cause,
     /// Host time lost by the waiter, ns.
     pub lost_ns: Ns,
-    /// `lost_ns` as a part of the waiter thread's span (first call to last), 0 to 1; of several
-    /// threads' spans together.
+    /// `lost_ns` as a part of the waiter thread's span (first call or wait to last; of a thread without
+    /// calls all that was recorded), 0 to 1; of several threads' spans together.
     pub share: f64,
-    /// Number of calls that lost time.
+    /// Number of calls that lost time, or of waits outside calls.
     pub count: u64,
-    /// Most time lost in one call, ns.
+    /// Most time lost in one of them, ns.
     pub max_ns: Ns,
-    /// The thread and call that waited.
+    /// The thread that waited, and in which call.
     pub waiter: Party,
     /// The thread and call it waited for, where there is one.
     pub holder: Option<Party>,
@@ -179,9 +182,10 @@ pub struct Party {
     /// How many threads this stands for; if several, `pid`, `tid` and `thread` are those of the one
     /// that lost or held most.
     pub threads: u64,
-    /// The call (`cudaMemcpyAsync`); empty where a lock was held in no call of the trace.
+    /// The call (`cudaMemcpyAsync`); empty where a lock was held or awaited in no call of the trace.
     pub call: String,
-    /// What the call did: `DtoH pageable 67108864 B, stream 7`.
+    /// What the call did: `DtoH pageable 67108864 B, stream 7`; of a waiter in no call,
+    /// `waiting for a lock of libc10.so`.
     pub detail: String,
     /// Where the calls were made, most time first.
     #[serde(rename = "where")]
@@ -202,7 +206,7 @@ pub struct Place {
 /// One wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Example {
-    /// When the waiting call began, ns from the trace's start.
+    /// When the waiting call, or the wait outside calls, began, ns from the trace's start.
     pub start_ns: Ns,
     /// Time it lost to this cause, ns.
     pub duration_ns: Ns,

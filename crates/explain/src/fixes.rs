@@ -69,6 +69,8 @@ pub(crate) enum Holding {
     /// launches an iteration made 2,352 to 2,988 iterations a second, 3,833 as processes under MPS
     /// and 9,223 with one graph launch an iteration.
     Submission,
+    /// Anything else, while the waiter was in no call of the trace.
+    Unseen,
     /// Anything else.
     Other,
 }
@@ -80,8 +82,11 @@ pub(crate) fn fixes(cause: Cause, holding: Holding) -> Vec<Fix> {
             Holding::PageableCopy => vec![OWN_STREAM, PINNED_REUSED],
             Holding::Allocation => vec![POOL_ALLOCATOR],
             Holding::Submission => vec![LAUNCH_GRAPH, MPS],
+            Holding::Unseen => Vec::new(),
             Holding::Other => vec![EAGER_LOADING, OWN_STREAM, GRAPH],
         },
+        // Whatever lock it is, it is not held for long where nothing is allocated or freed.
+        Cause::ApplicationLock if holding == Holding::Allocation => vec![POOL_ALLOCATOR],
         Cause::PageableStaging => vec![PINNED_REUSED],
         Cause::PageFaults => vec![REUSED_BUFFER],
         Cause::PageableOrder => vec![PINNED_REUSED, SYNC_BEFORE_COPY],
@@ -102,6 +107,9 @@ pub(crate) fn why(cause: Cause, holding: Holding) -> &'static str {
         }
         Cause::DriverLock if holding == Holding::Submission => {
             "whoever submits work takes a lock of the context for a moment, and the threads queue up for it"
+        }
+        Cause::DriverLock if holding == Holding::Unseen => {
+            "a lock of the driver; while one thread holds it others wait"
         }
         Cause::DriverLock => "one lock of the context serves both calls; while one holds it the other waits",
         Cause::ApplicationLock => "the framework's own lock, not the driver's",

@@ -2,11 +2,12 @@
 //! wait for each other in 240 pairs.
 
 use crate::facts::Facts;
-use crate::group::{Group, Key, Side, Work};
+use crate::group::{Group, Key};
+use crate::side::{Doing, Side};
 use crate::{Cause, Evidence};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use trace::{ProcessId, Sym, ThreadId};
+use trace::{ProcessId, ThreadId};
 
 /// From so many findings on. A choice: three still read well one by one, as do the two of a pair
 /// of threads that wait for each other.
@@ -26,12 +27,12 @@ pub(crate) struct Folded {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     cause: Cause,
-    waiter: Calls,
-    holder: Option<Calls>,
+    waiter: Threads,
+    holder: Option<Threads>,
 }
 
-/// Calls of one name and kind of work in a process.
-type Calls = (ProcessId, Sym, Work);
+/// Threads of a process that are in the same.
+type Threads = (ProcessId, Doing);
 
 /// Folds groups of recorded waits; others are left as they are, since an inferred statement about
 /// one pair of threads says nothing of the next.
@@ -54,8 +55,8 @@ pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> 
 }
 
 fn kind(facts: &Facts<'_>, key: &Key) -> Kind {
-    let calls = |side: Side| (facts.trace.process_of_thread(side.thread), side.name, side.work);
-    Kind { cause: key.cause, waiter: calls(key.waiter), holder: key.holder.map(calls) }
+    let threads = |side: Side| (facts.trace.process_of_thread(side.thread), side.doing);
+    Kind { cause: key.cause, waiter: threads(key.waiter), holder: key.holder.map(threads) }
 }
 
 /// Some groups as one.

@@ -1,35 +1,23 @@
-//! Parts of calls into findings: one for each waiter thread, call and cause, and holder thread
-//! and call.
+//! Parts of calls, and waits outside them, into findings: one for each waiter thread, call and cause,
+//! and holder thread and call.
 
 use crate::facts::Facts;
 use crate::fixes::{Holding, fixes, why};
 use crate::fold::{Folded, fold};
 use crate::parts::{Fact, Holder, Part, Reason};
+use crate::places;
+use crate::side::{Doing, Side};
+use crate::stretch::Stretch;
 use crate::words::{because, describe};
-use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place, places};
+use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place};
 use rustc_hash::FxHashMap;
-use trace::{CallId, CopyKind, MemoryKind, Ns, Sym, ThreadId};
+use trace::{CallId, Ns};
 
 /// Examples that a finding shows.
 const EXAMPLES: usize = 3;
 
 /// Source places that a finding shows for each side.
 const PLACES: usize = 3;
-
-/// What kind of work a call asked for: calls of one name that copy different ways are apart.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub(crate) struct Work {
-    pub copy: CopyKind,
-    pub src: MemoryKind,
-    pub dst: MemoryKind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Side {
-    pub thread: ThreadId,
-    pub name: Sym,
-    pub work: Work,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
@@ -44,8 +32,8 @@ pub(crate) struct Group {
     pub lost: Ns,
     /// The part of it that was lost in calls that are not slow themselves.
     pub in_short: Ns,
-    /// Each call's part: time lost and the call, in order of the calls.
-    pub parts: Vec<(Ns, CallId)>,
+    /// Time lost and in which call, or wait outside calls; in order of these.
+    pub parts: Vec<(Ns, Stretch)>,
     pub holders: Vec<CallId>,
     pub or: Vec<CallId>,
     pub facts: Vec<Fact>,
@@ -58,20 +46,22 @@ pub(crate) struct Group {
 pub(crate) struct Groups(FxHashMap<Key, Group>);
 
 impl Groups {
-    /// Adds the parts that a call lost.
-    pub fn add(&mut self, facts: &Facts<'_>, call: CallId, parts: Vec<Part>) {
+    /// Adds the parts that a call, or a wait outside calls, lost.
+    pub fn add(&mut self, facts: &Facts<'_>, stretch: Stretch, parts: Vec<Part>) {
+        let is_short = stretch.call().is_some_and(|call| !facts.is_slow(call));
         for part in parts {
             let Reason { cause, evidence, confidence, holder, or, fact } = part.reason;
-            let key = Key { cause, waiter: side(facts, call), holder: holding_side(facts, holder) };
+            let (waiter, holding) = (Side::of(facts, stretch), Side::holding(facts, holder));
+            let key = Key { cause, waiter, holder: holding };
             let group = self.0.entry(key).or_default();
             add(&mut group.lost, part.lost);
-            if !facts.is_slow(call) {
+            if is_short {
                 add(&mut group.in_short, part.lost);
             }
             match group.parts.last_mut() {
                 // Two parts of one call are one wait.
-                Some((lost, last)) if *last == call => *lost += part.lost,
-                _ => group.parts.push((part.lost, call)),
+                Some((lost, last)) if *last == stretch => *lost += part.lost,
+                _ => group.parts.push((part.lost, stretch)),
             }
             if let Holder::Call(holder) = holder
                 && group.holders.last() != Some(&holder)
@@ -112,7 +102,7 @@ fn victims_first(folded: &mut [Folded]) {
 }
 
 impl Group {
-    /// Number of calls that lost time.
+    /// Number of calls, or of waits outside calls, that lost time.
     pub fn count(&self) -> u64 {
         self.parts.len() as u64
     }
@@ -140,7 +130,7 @@ impl Group {
 
     /// Makes the parts of each call one again, after others were taken in.
     pub fn unite(&mut self) {
-        self.parts.sort_by_key(|(_, call)| *call);
+        self.parts.sort_by_key(|(_, stretch)| *stretch);
         self.parts.dedup_by(|later, first| {
             let same = later.1 == first.1;
             if same {
@@ -151,33 +141,10 @@ impl Group {
     }
 }
 
-fn side(facts: &Facts<'_>, call: CallId) -> Side {
-    Side { thread: facts.thread(call), name: facts.trace.calls.name[call.index()], work: work(facts, call) }
-}
-
-fn holding_side(facts: &Facts<'_>, holder: Holder) -> Option<Side> {
-    match holder {
-        Holder::Nobody => None,
-        Holder::Call(call) => Some(side(facts, call)),
-        Holder::Thread(thread) => Some(Side { thread, name: Sym::EMPTY, work: Work::default() }),
-    }
-}
-
-fn work(facts: &Facts<'_>, call: CallId) -> Work {
-    match facts.class(call) {
-        Class::Copy { .. } => facts.copied(call).map_or(Work::default(), |copied| Work {
-            copy: copied.kind,
-            src: copied.src,
-            dst: copied.dst,
-        }),
-        _ => Work::default(),
-    }
-}
-
 fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
     let Folded { key, group, waiters, holders } = folded;
     let longest = longest(group);
-    let waiting: Vec<CallId> = group.parts.iter().map(|(_, call)| *call).collect();
+    let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
     let span: Ns = waiters.iter().map(|thread| facts.span(*thread)).fold(0, Ns::saturating_add);
     let holding = holding(facts, key, group);
     Finding {
@@ -188,7 +155,7 @@ fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
         count: group.count(),
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
         waiter: party(facts, key.waiter, waiters.len(), &waiting),
-        holder: key.holder.map(|side| party(facts, side, holders.len(), &group.holders)),
+        holder: key.holder.map(|side| party(facts, side, holders.len(), &in_calls(&group.holders))),
         or: others(facts, key, &group.or),
         evidence: group.evidence(),
         confidence: confidence(group),
@@ -197,7 +164,7 @@ fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
         places: ranked_places(facts, &group.parts),
         examples: longest
             .iter()
-            .map(|(lost, call)| Example { start_ns: facts.start(*call), duration_ns: *lost })
+            .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
             .collect(),
         fixes: fixes(key.cause, holding),
     }
@@ -205,34 +172,38 @@ fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
 
 /// What kept the waiter waiting, as far as it makes a difference to what helps.
 fn holding(facts: &Facts<'_>, key: &Key, group: &Group) -> Holding {
-    let Some(side) = key.holder else { return Holding::Other };
-    if [side.work.src, side.work.dst].contains(&MemoryKind::Pageable) {
+    if key.holder.is_some_and(|side| side.copies_pageable()) {
         return Holding::PageableCopy;
     }
-    let class = |call: Option<&CallId>| call.map_or(Class::Other, |call| facts.class(*call));
-    let waiter = class(group.parts.first().map(|(_, call)| call));
-    let holder = class(group.holders.first());
+    let class = |call: Option<CallId>| call.map_or(Class::Other, |call| facts.class(call));
+    let waiter = class(group.parts.first().and_then(|(_, stretch)| stretch.call()));
+    let holder = class(group.holders.first().copied());
     let mostly_short = group.in_short >= group.lost / 2;
     match holder {
         Class::Allocate | Class::Release => Holding::Allocation,
         _ if mostly_short && holder.enqueues() && waiter.enqueues() => Holding::Submission,
+        _ if matches!(key.waiter.doing, Doing::Lock(_)) => Holding::Unseen,
         _ => Holding::Other,
     }
 }
 
 /// The parts that lost most, longest first.
-fn longest(group: &Group) -> Vec<(Ns, CallId)> {
+fn longest(group: &Group) -> Vec<(Ns, Stretch)> {
     let mut parts = group.parts.clone();
-    parts.sort_by_key(|(lost, call)| (std::cmp::Reverse(*lost), *call));
+    parts.sort_by_key(|(lost, stretch)| (std::cmp::Reverse(*lost), *stretch));
     parts.truncate(EXAMPLES);
     parts
 }
 
-fn party(facts: &Facts<'_>, side: Side, threads: usize, calls: &[CallId]) -> Party {
+fn in_calls(calls: &[CallId]) -> Vec<Stretch> {
+    calls.iter().copied().map(Stretch::Call).collect()
+}
+
+fn party(facts: &Facts<'_>, side: Side, threads: usize, stretches: &[Stretch]) -> Party {
     let trace = facts.trace;
     let thread = trace.threads.row(side.thread);
     let process = thread.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-    let parts: Vec<_> = calls.iter().map(|call| (facts.duration(*call), *call)).collect();
+    let parts: Vec<_> = stretches.iter().map(|stretch| (stretch.duration(trace), *stretch)).collect();
     Party {
         pid: process,
         tid: thread.tid,
@@ -241,30 +212,34 @@ fn party(facts: &Facts<'_>, side: Side, threads: usize, calls: &[CallId]) -> Par
             name => name.to_owned(),
         },
         threads: threads as u64,
-        call: trace.text(side.name).to_owned(),
-        detail: describe(facts, calls),
+        call: match side.doing {
+            Doing::Call(name, _) => trace.text(name).to_owned(),
+            Doing::Lock(_) | Doing::Unseen => String::new(),
+        },
+        detail: describe(facts, stretches),
         places: ranked_places(facts, &parts),
     }
 }
 
 /// Other parties that fit as well, each thread and call once.
 fn others(facts: &Facts<'_>, key: &Key, or: &[CallId]) -> Vec<Party> {
-    let mut sides: Vec<Side> = or.iter().map(|call| side(facts, *call)).collect();
+    let side = |call: CallId| Side::of(facts, Stretch::Call(call));
+    let mut sides: Vec<Side> = or.iter().map(|call| side(*call)).collect();
     sides.sort();
     sides.dedup();
     sides.retain(|side| Some(*side) != key.holder);
     let of = |other: &Side| {
-        let calls: Vec<_> = or.iter().copied().filter(|call| side(facts, *call) == *other).collect();
-        party(facts, *other, 1, &calls)
+        let calls: Vec<_> = or.iter().copied().filter(|call| side(*call) == *other).collect();
+        party(facts, *other, 1, &in_calls(&calls))
     };
     sides.iter().take(EXAMPLES).map(of).collect()
 }
 
-/// The source places of some calls, most time first.
-fn ranked_places(facts: &Facts<'_>, parts: &[(Ns, CallId)]) -> Vec<Place> {
-    let calls: Vec<CallId> = parts.iter().map(|(_, call)| *call).collect();
+/// The source places of some calls, or waits outside calls, most time first.
+fn ranked_places(facts: &Facts<'_>, parts: &[(Ns, Stretch)]) -> Vec<Place> {
+    let stretches: Vec<Stretch> = parts.iter().map(|(_, stretch)| *stretch).collect();
     let mut time = FxHashMap::<Place, Ns>::default();
-    for ((lost, _), place) in parts.iter().zip(places(facts.trace, &calls)) {
+    for ((lost, _), place) in parts.iter().zip(places::of(facts.trace, &stretches)) {
         if let Some(place) = place {
             add(time.entry(place).or_default(), *lost);
         }

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 use trace::{
-    Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, Sym, ThreadId, Trace,
-    WaitId,
+    Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, Sym, SyncId,
+    ThreadId, Trace, WaitId,
 };
 
 /// Rows of a table by the outermost call they belong to, in the table's order.
@@ -79,24 +79,46 @@ pub(crate) fn arguments_by_call(trace: &Trace, outer: &[CallId]) -> ByCall<Argum
     ByCall::new(arguments.ids().filter_map(caller))
 }
 
-/// Lock waits by the outermost call they lie in: as recorded, else as the times tell.
-pub(crate) fn waits_by_call(trace: &Trace, order: &[CallId], outer: &[CallId]) -> ByCall<WaitId> {
-    let waits = &trace.waits;
+/// Synchronizations by the outermost call that waited.
+pub(crate) fn syncs_by_call(trace: &Trace, outer: &[CallId]) -> ByCall<SyncId> {
+    let syncs = &trace.syncs;
+    let caller = |sync: SyncId| syncs.call[sync.index()].some().map(|call| (outer[call.index()], sync));
+    ByCall::new(syncs.ids().filter_map(caller))
+}
+
+/// Lock waits by the outermost call they lie in, as recorded, else as the times tell; and those that
+/// touch no call of their thread.
+pub(crate) fn waits_by_call(
+    trace: &Trace,
+    order: &[CallId],
+    outer: &[CallId],
+) -> (ByCall<WaitId>, Vec<WaitId>) {
+    let (calls, waits) = (&trace.calls, &trace.waits);
     let mut by_thread = Vec::new();
     if waits.call.contains(&CallId::NONE) {
         by_thread = outermost_by_thread(trace, order, outer);
     }
-    let caller = |wait: WaitId| {
+    let (mut inside, mut outside) = (Vec::new(), Vec::new());
+    for wait in waits.ids() {
         let row = waits.row(wait);
-        match row.call.some() {
-            Some(call) => (outer[call.index()], wait),
-            None => {
-                let calls = row.thread.some().map_or(&[][..], |thread| &by_thread[thread.index()]);
-                (around(trace, calls, row.start, row.end), wait)
+        if let Some(call) = row.call.some() {
+            inside.push((outer[call.index()], wait));
+        } else if let Some(thread) = row.thread.some() {
+            let own: &[CallId] = &by_thread[thread.index()];
+            let begun = own.partition_point(|call| calls.start[call.index()] < row.end);
+            let last = own[..begun].last().copied();
+            let over = last.map_or(Ns::MIN, |call| calls.end[call.index()]);
+            match last {
+                _ if over <= row.start => outside.push(wait),
+                Some(call) if calls.start[call.index()] <= row.start && row.end <= over => {
+                    inside.push((call, wait));
+                }
+                // Across the start or the end of a call, which cannot be: it counts as neither.
+                _ => {}
             }
         }
-    };
-    ByCall::new(waits.ids().map(caller))
+    }
+    (ByCall::new(inside.into_iter()), outside)
 }
 
 fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec<Vec<CallId>> {
@@ -105,13 +127,6 @@ fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec
         by_thread[trace.calls.thread[call.index()].index()].push(*call);
     }
     by_thread
-}
-
-/// The call that holds all of `[start, end)`, of a thread's outermost calls by start.
-fn around(trace: &Trace, calls: &[CallId], start: Ns, end: Ns) -> CallId {
-    let began = calls.partition_point(|call| trace.calls.start[call.index()] <= start);
-    let last = calls[..began].last().copied();
-    last.filter(|call| trace.calls.end[call.index()] >= end).unwrap_or(CallId::NONE)
 }
 
 /// Operations by the outermost call that led to them.
@@ -215,14 +230,25 @@ pub(crate) fn first_kernels(trace: &Trace) -> FxHashMap<(ProcessId, Sym), OpId> 
     first
 }
 
+/// From the first call or wait of each thread to the last. One without calls may have been there all
+/// along: it gets the whole trace.
 pub(crate) fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
-    let mut spans = vec![(Ns::MAX, Ns::MIN); trace.threads.len()];
-    let calls = &trace.calls;
-    for at in 0..calls.len() {
-        if let Some(thread) = calls.thread[at].some() {
+    const NEVER: (Ns, Ns) = (Ns::MAX, Ns::MIN);
+    let mut spans = vec![NEVER; trace.threads.len()];
+    let widen = |spans: &mut Vec<(Ns, Ns)>, thread: ThreadId, start: Ns, end: Ns| {
+        if let Some(thread) = thread.some() {
             let span = &mut spans[thread.index()];
-            *span = (span.0.min(calls.start[at]), span.1.max(calls.end[at]));
+            *span = (span.0.min(start), span.1.max(end));
         }
+    };
+    let (calls, waits) = (&trace.calls, &trace.waits);
+    for at in 0..calls.len() {
+        widen(&mut spans, calls.thread[at], calls.start[at], calls.end[at]);
+    }
+    let whole = trace.span().unwrap_or(NEVER);
+    spans.iter_mut().filter(|span| **span == NEVER).for_each(|span| *span = whole);
+    for at in 0..waits.len() {
+        widen(&mut spans, waits.thread[at], waits.start[at], waits.end[at]);
     }
     spans
 }

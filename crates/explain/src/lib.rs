@@ -3,7 +3,7 @@
 //! A pure function: no files, no clocks, no printing. Every slow call's time is split among the
 //! [`Cause`]s by the rules in `rules`; what no rule claims stays [`Cause::Unexplained`], so that
 //! the parts of a call always add up to its duration. Shorter calls count where their recorded waits
-//! for locks add up.
+//! for locks add up, and so do recorded waits outside calls.
 
 mod class;
 mod facts;
@@ -16,6 +16,8 @@ mod parts;
 mod places;
 mod recorded;
 mod rules;
+mod side;
+mod stretch;
 mod summary;
 mod words;
 
@@ -28,14 +30,16 @@ use facts::Facts;
 use group::Groups;
 use parts::{Fact, Part, Reason};
 use rules::Holders;
-use trace::{CallId, Ns, Trace};
+use stretch::Stretch;
+use trace::{Ns, Trace};
 
 /// What to look at.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Calls that take longer than this are slow and get explained, ns.
+    /// Calls that take longer than this are slow and get explained, as do longer waits outside calls, ns.
     pub min_wait_ns: Ns,
-    /// Which calls may appear as waiters; the rest of the trace still serves as evidence.
+    /// Which calls, and waits outside them, may appear as waiters; the rest of the trace still serves
+    /// as evidence. Such a wait goes by the name of its library.
     pub selection: trace::Selection,
 }
 
@@ -47,18 +51,12 @@ impl Default for Options {
 
 /// Explains what held up the calls of `trace`.
 pub fn explain(trace: &Trace, options: &Options) -> Explanation {
-    let facts = Facts::new(trace, options.min_wait_ns);
-    let selected = options.selection.of(trace);
-    let chosen = |call: CallId| {
-        selected.time(facts.start(call), facts.end(call))
-            && selected.thread(facts.thread(call))
-            && selected.name(trace.calls.name[call.index()])
-    };
+    let facts = Facts::new(trace, options);
     // Half as long as a slow call: what is shorter cannot cover enough of one.
     let holders = Holders::new(&facts, options.min_wait_ns / 2);
     let mut groups = Groups::default();
-    let (mut slow_call_ns, mut slow_calls, mut unexplained_ns, mut short_wait_ns) = (0, 0, 0, 0);
-    for call in facts.slow.iter().copied().filter(|call| chosen(*call)) {
+    let (mut slow_call_ns, mut slow_calls, mut unexplained_ns) = (0, 0, 0);
+    for call in facts.slow.iter().copied().filter(|call| facts.is_chosen(Stretch::Call(*call))) {
         let parts = rules::split(&facts, &holders, call);
         // What the call costs anyway is not lost.
         let unexplained = (parts.rest() - facts.usual(call)).max(0);
@@ -69,12 +67,16 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         slow_call_ns = Ns::saturating_add(slow_call_ns, facts.duration(call));
         slow_calls += 1;
         unexplained_ns = Ns::saturating_add(unexplained_ns, unexplained);
-        groups.add(&facts, call, lost);
+        groups.add(&facts, Stretch::Call(call), lost);
     }
-    for (call, lost) in rules::convoys(&facts, chosen) {
-        let waited = lost.iter().map(|part| part.lost).sum();
-        short_wait_ns = Ns::saturating_add(short_wait_ns, waited);
-        groups.add(&facts, call, lost);
+    let (mut short_wait_ns, mut outside_wait_ns) = (0, 0);
+    for (stretch, lost) in rules::waits_elsewhere(&facts) {
+        let sum = match stretch {
+            Stretch::Call(_) => &mut short_wait_ns,
+            Stretch::Wait(_) => &mut outside_wait_ns,
+        };
+        *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
+        groups.add(&facts, stretch, lost);
     }
     Explanation {
         trace: summary(trace),
@@ -82,6 +84,7 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         slow_calls,
         explained_ns: slow_call_ns - unexplained_ns,
         short_wait_ns,
+        outside_wait_ns,
         min_wait_ns: options.min_wait_ns,
         findings: groups.findings(&facts),
     }

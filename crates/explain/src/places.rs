@@ -1,22 +1,31 @@
-//! Where in the source a call was made: its own stack, else the marked ranges around it.
+//! Where in the source a call was made: its own stack, else the marked ranges around it. A wait outside
+//! calls has the ranges alone.
 
 use crate::Place;
+use crate::stretch::Stretch;
 use trace::{CallId, Frame, RangeId, RangeKind, StackId, ThreadId, Trace};
 
 /// The most useful place for each call: the innermost frame of the user's own code, else the
 /// innermost frame with a line, else the framework operator or named range that made the call.
 /// `None` where the trace has neither stacks nor ranges.
 pub fn places(trace: &Trace, calls: &[CallId]) -> Vec<Option<Place>> {
-    let around = Around::new(trace, calls);
-    let place = |at: usize| place(trace, calls[at], &around.ranges[at]);
-    (0..calls.len()).map(place).collect()
+    of(trace, &calls.iter().copied().map(Stretch::Call).collect::<Vec<_>>())
 }
 
-fn place(trace: &Trace, call: CallId, around: &[RangeId]) -> Option<Place> {
-    let row = trace.calls.row(call);
-    let linked = row.range.some();
+/// As [`places`].
+pub(crate) fn of(trace: &Trace, stretches: &[Stretch]) -> Vec<Option<Place>> {
+    let around = Around::new(trace, stretches);
+    let place = |at: usize| place(trace, stretches[at], &around.ranges[at]);
+    (0..stretches.len()).map(place).collect()
+}
+
+fn place(trace: &Trace, stretch: Stretch, around: &[RangeId]) -> Option<Place> {
+    let (stack, linked) = match stretch {
+        Stretch::Call(call) => (trace.calls.stack[call.index()], trace.calls.range[call.index()].some()),
+        Stretch::Wait(_) => (StackId::NONE, None),
+    };
     let ranges = || linked.into_iter().chain(around.iter().copied());
-    let stacks = std::iter::once(row.stack).chain(ranges().map(|range| trace.ranges.stack[range.index()]));
+    let stacks = std::iter::once(stack).chain(ranges().map(|range| trace.ranges.stack[range.index()]));
     let frames: Vec<Frame> = stacks.flat_map(|stack| frames(trace, stack)).collect();
     let is_own = |frame: &Frame| is_own_code(trace.text(frame.file)) && is_own_code(trace.text(frame.module));
     let own = frames.iter().find(|frame| frame.line > 0 && is_own(frame));
@@ -82,24 +91,24 @@ fn named(trace: &Trace, ranges: impl Iterator<Item = RangeId> + Clone) -> Option
     Some(Place { file: String::new(), line: 0, function })
 }
 
-/// The ranges around each of some calls, innermost first.
+/// The ranges around each of some stretches, innermost first.
 struct Around {
     ranges: Vec<Vec<RangeId>>,
 }
 
 impl Around {
-    fn new(trace: &Trace, calls: &[CallId]) -> Around {
-        let mut ranges = vec![Vec::new(); calls.len()];
+    fn new(trace: &Trace, stretches: &[Stretch]) -> Around {
+        let mut ranges = vec![Vec::new(); stretches.len()];
         let mut by_thread = vec![Vec::new(); trace.threads.len()];
-        for (at, call) in calls.iter().enumerate() {
-            if let Some(thread) = trace.calls.thread[call.index()].some() {
+        for (at, stretch) in stretches.iter().enumerate() {
+            if let Some(thread) = stretch.thread(trace).some() {
                 by_thread[thread.index()].push(at);
             }
         }
         let marked = ranges_by_thread(trace, &by_thread);
         for (mut wanted, marked) in by_thread.into_iter().zip(marked) {
-            wanted.sort_by_key(|at| trace.calls.start[calls[*at].index()]);
-            sweep(trace, calls, &wanted, &marked, &mut ranges);
+            wanted.sort_by_key(|at| stretches[*at].start(trace));
+            sweep(trace, stretches, &wanted, &marked, &mut ranges);
         }
         Around { ranges }
     }
@@ -125,16 +134,21 @@ fn ranges_by_thread(trace: &Trace, wanted: &[Vec<usize>]) -> Vec<Vec<RangeId>> {
     marked
 }
 
-/// Walks a thread's ranges and the wanted calls together in time.
-fn sweep(trace: &Trace, calls: &[CallId], wanted: &[usize], marked: &[RangeId], out: &mut [Vec<RangeId>]) {
+/// Walks a thread's ranges and the wanted stretches together in time.
+fn sweep(
+    trace: &Trace,
+    stretches: &[Stretch],
+    wanted: &[usize],
+    marked: &[RangeId],
+    out: &mut [Vec<RangeId>],
+) {
     let ranges = &trace.ranges;
     let mut open: Vec<RangeId> = Vec::new();
     let mut next = 0;
     for at in wanted {
-        let call = calls[*at].index();
-        let (start, end) = (trace.calls.start[call], trace.calls.end[call]);
+        let (start, end) = (stretches[*at].start(trace), stretches[*at].end(trace));
         while let Some(range) = marked.get(next).filter(|range| ranges.start[range.index()] <= start) {
-            // What ended before this range began cannot hold a later call.
+            // What ended before this range began cannot hold a later stretch.
             let begins = ranges.start[range.index()];
             while open.last().is_some_and(|last| ranges.end[last.index()] <= begins) {
                 open.pop();

@@ -73,10 +73,8 @@ impl Recorded {
     }
 
     fn library<'a>(&self, facts: &Facts<'a>) -> &'a str {
-        let name = self.libraries.first().map_or("", |library| facts.trace.text(*library));
-        match (name, self.libraries.len()) {
-            ("", _) => "an unnamed library",
-            (name, 1) => name,
+        match self.libraries.len() {
+            1 => self.libraries.first().map_or("", |library| facts.library(*library)),
             _ => "several libraries",
         }
     }

@@ -4,18 +4,26 @@ use crate::facts::Facts;
 use crate::group::{Group, Key};
 use crate::parts::Fact;
 use crate::recorded::Recorded;
+use crate::stretch::Stretch;
 use crate::{Cause, Class, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, CopyKind, MemoryKind, Ns, OpKind, StreamId};
 
 /// What some calls of one name did: `DtoH pageable 67108864 B, stream 7`, or the kernel they
-/// launched; empty when there is nothing to tell.
-pub(crate) fn describe(facts: &Facts<'_>, calls: &[CallId]) -> String {
-    let Some(first) = calls.first() else { return String::new() };
-    match facts.class(*first) {
-        Class::Copy { .. } => describe_copies(facts, calls),
-        Class::Launch => describe_launches(facts, calls),
-        _ => String::new(),
+/// launched; empty when there is nothing to tell. Of waits outside calls, for what.
+pub(crate) fn describe(facts: &Facts<'_>, stretches: &[Stretch]) -> String {
+    let calls: Vec<CallId> = stretches.iter().filter_map(|stretch| stretch.call()).collect();
+    match stretches.first() {
+        None => String::new(),
+        Some(Stretch::Wait(wait)) => {
+            let library = facts.trace.waits.library[wait.index()];
+            format!("waiting for a lock of {}", facts.library(library))
+        }
+        Some(Stretch::Call(first)) => match facts.class(*first) {
+            Class::Copy { .. } => describe_copies(facts, &calls),
+            Class::Launch => describe_launches(facts, &calls),
+            _ => String::new(),
+        },
     }
 }
 
@@ -110,8 +118,8 @@ fn lock(facts: &Facts<'_>, group: &Group) -> String {
     let ends: Vec<Ns> = group
         .parts
         .iter()
-        .filter_map(|(_, call)| {
-            let nearest = |holder: &CallId| (facts.end(*holder) - facts.end(*call)).abs();
+        .filter_map(|(_, stretch)| {
+            let nearest = |holder: &CallId| (facts.end(*holder) - stretch.end(facts.trace)).abs();
             group.holders.iter().map(nearest).min()
         })
         .collect();

@@ -19,8 +19,8 @@ fn findings_of_every_timeline_are_as_expected() {
     assert!(cases.len() > 20, "cases are missing from {}", data.display());
     for case in cases {
         let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
-        let trace = timeline::parse(&text);
-        let found = listing(&explain(&trace, &Options::default()));
+        let (trace, selection) = timeline::parse(&text);
+        let found = listing(&explain(&trace, &Options { selection, ..Options::default() }));
         let expected = case.join("expected.txt");
         if update {
             std::fs::write(&expected, &found).unwrap();
@@ -44,7 +44,7 @@ fn listing(explanation: &Explanation) -> String {
             "{} {} {} lost {} in {}, {} {}",
             word(cause),
             threads(waiter),
-            waiter.call,
+            if waiter.call.is_empty() { &waiter.detail } else { &waiter.call },
             finding.lost_ns / 1000,
             finding.count,
             word(evidence),
@@ -67,9 +67,13 @@ fn listing(explanation: &Explanation) -> String {
     if explanation.short_wait_ns > 0 {
         writeln!(out, "waited {} in short calls", explanation.short_wait_ns / 1000).unwrap();
     }
+    if explanation.outside_wait_ns > 0 {
+        writeln!(out, "waited {} outside calls", explanation.outside_wait_ns / 1000).unwrap();
+    }
     // The parts of all calls add up to their time, give or take what a call costs anyway.
     let lost: i64 = explanation.findings.iter().map(|finding| finding.lost_ns).sum();
-    assert!(lost <= explanation.slow_call_ns + explanation.short_wait_ns, "more lost than spent");
+    let spent = explanation.slow_call_ns + explanation.short_wait_ns + explanation.outside_wait_ns;
+    assert!(lost <= spent, "more lost than spent");
     assert!(explanation.explained_ns <= explanation.slow_call_ns);
     writeln!(
         out,

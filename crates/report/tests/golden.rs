@@ -26,6 +26,7 @@ fn explanations() {
         ("explain-stall", fixture::stall()),
         ("explain-two-processes", fixture::two_processes()),
         ("explain-convoy", fixture::convoy()),
+        ("explain-outside", fixture::outside()),
         ("explain-nothing", fixture::nothing()),
         ("explain-hostile", fixture::hostile()),
     ];
@@ -111,7 +112,7 @@ fn places_of_calls() {
 
 #[test]
 fn no_line_is_longer_than_the_page() {
-    let explained = [fixture::stall(), fixture::two_processes(), fixture::hostile()];
+    let explained = [fixture::stall(), fixture::two_processes(), fixture::outside(), fixture::hostile()];
     let trace = fixture::two_threads();
     let summary = stats::build(&trace, "a.json", &stats::Options::default());
     for page in [narrow(), Page::default()] {

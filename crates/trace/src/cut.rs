@@ -1,11 +1,11 @@
 //! Taking a part of a trace.
 
-use crate::{CallId, RangeId, Selection, Trace};
+use crate::{CallId, Ns, RangeId, Selection, ThreadId, Trace, WaitId};
 
 impl Trace {
     /// Only the calls, operations, synchronizations, waits and ranges that `selection` chooses,
-    /// with their times as they were. An operation stays with the call that asked for it; the
-    /// ranges around a call stay whatever their name.
+    /// with their times as they were. An operation stays with the call that asked for it, a wait with a
+    /// call around it, or by the name of its library; the ranges around a call stay whatever their name.
     pub fn cut(mut self, selection: &Selection) -> Trace {
         let selected = selection.of(&self);
         let calls: Vec<bool> = (0..self.calls.len())
@@ -19,7 +19,7 @@ impl Trace {
             .map(|at| {
                 let call = self.ops.call[at].some();
                 let asked = call.is_some_and(|call| calls[call.index()]);
-                let thread = call.map_or(crate::ThreadId::NONE, |call| self.calls.thread[call.index()]);
+                let thread = call.map_or(ThreadId::NONE, |call| self.calls.thread[call.index()]);
                 let chosen = selected.thread(thread) && selected.name(self.ops.name[at]);
                 selected.time(self.ops.start[at], self.ops.end[at]) && (asked || chosen)
             })
@@ -30,10 +30,16 @@ impl Trace {
                 None => selected.time(self.syncs.start[at], self.syncs.end[at]),
             })
             .collect();
+        let around = selection.name.is_some().then(|| Around::new(&self, &calls));
         let waits: Vec<bool> = (0..self.waits.len())
             .map(|at| {
-                let time = selected.time(self.waits.start[at], self.waits.end[at]);
-                time && selected.thread(self.waits.thread[at])
+                let wait = self.waits.row(WaitId::new(at));
+                let named = around.as_ref().is_none_or(|around| {
+                    let stays = wait.call.some().map(|call| calls[call.index()]);
+                    let by_library = stays.is_none() && selected.name(wait.library);
+                    by_library || stays == Some(true) || around.holds(wait.thread, wait.start, wait.end)
+                });
+                named && selected.time(wait.start, wait.end) && selected.thread(wait.thread)
             })
             .collect();
         let ranges: Vec<bool> = (0..self.ranges.len())
@@ -72,6 +78,29 @@ impl Trace {
     }
 }
 
+/// The calls that stay, by thread and start, each with the latest end so far.
+struct Around(Vec<(ThreadId, Ns, Ns)>);
+
+impl Around {
+    fn new(trace: &Trace, stays: &[bool]) -> Around {
+        let calls = &trace.calls;
+        let staying = (0..calls.len()).filter(|at| stays[*at]);
+        let mut rows: Vec<_> = staying.map(|at| (calls.thread[at], calls.start[at], calls.end[at])).collect();
+        rows.sort_unstable();
+        for at in 1..rows.len() {
+            if rows[at].0 == rows[at - 1].0 {
+                rows[at].2 = rows[at].2.max(rows[at - 1].2);
+            }
+        }
+        Around(rows)
+    }
+
+    fn holds(&self, thread: ThreadId, start: Ns, end: Ns) -> bool {
+        let begun = self.0.partition_point(|(other, begin, _)| (*other, *begin) <= (thread, start));
+        self.0[..begun].last().is_some_and(|(other, _, latest)| *other == thread && *latest >= end)
+    }
+}
+
 /// The new number of each row that stays.
 fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
     let mut next = 0;
@@ -87,7 +116,7 @@ fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Op, OpId, Process, Range, Thread};
+    use crate::{Call, Op, OpId, Process, Range, Thread, Wait};
 
     /// Four calls of two threads, 100 ns apart, each with an operation and in a range.
     fn trace() -> Trace {
@@ -139,5 +168,25 @@ mod tests {
         assert_eq!(bytes_of_calls(&cut), [(1, 100)]);
         assert_eq!(cut.ranges.len(), cut.calls.len());
         assert!(cut.calls.range.iter().all(|range| range.index() < cut.ranges.len()));
+    }
+
+    #[test]
+    fn waits_stay_with_a_call_around_them_or_by_their_library() {
+        let mut trace = trace();
+        let thread = trace.calls.thread[0];
+        let [inner, library] = ["cuCopy", "libcopy.so"].map(|name| trace.strings.intern(name));
+        let within = Call { start: 10, end: 40, thread, name: inner, ..Call::default() };
+        let call = trace.calls.push(within);
+        let wait = |start, call| Wait { start, end: start + 10, thread, call, library, ..Wait::default() };
+        for (start, call) in [(20, call), (20, CallId::NONE), (200, CallId::new(2)), (500, CallId::NONE)] {
+            trace.waits.push(wait(start, call));
+        }
+        let starts = |name: &str| {
+            let selection = Selection { name: Some(name.to_owned()), ..Selection::default() };
+            trace.clone().cut(&selection).waits.start
+        };
+        assert_eq!(starts("launch"), [200]);
+        assert_eq!(starts("copy"), [20, 20, 500]);
+        assert_eq!(starts("cuCopy"), [20, 20]);
     }
 }

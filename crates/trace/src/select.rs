@@ -50,6 +50,11 @@ impl Selected {
         end > self.from && start < self.to || start == end && start == self.from
     }
 
+    /// How much of `[start, end)` lies in the chosen time, ns.
+    pub fn part(&self, start: Ns, end: Ns) -> Ns {
+        end.min(self.to).saturating_sub(start.max(self.from)).max(0)
+    }
+
     /// Whether the thread is chosen; events without a thread are only chosen by "every thread".
     pub fn thread(&self, thread: ThreadId) -> bool {
         match &self.threads {

@@ -12,7 +12,7 @@ mod sync;
 mod waits;
 
 pub(crate) use lock::Holders;
-pub(crate) use waits::convoys;
+pub(crate) use waits::elsewhere as waits_elsewhere;
 
 use crate::facts::Facts;
 use crate::parts::Parts;

@@ -1,58 +1,74 @@
-//! `driver-lock` and `application-lock` as recorded: a call found a lock taken, and who held it.
+//! `driver-lock` and `application-lock` as recorded: a thread found a lock taken, in a call or outside,
+//! and who held it.
 
+use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
+use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, ThreadId, Wait, WaitId};
 
-/// The waits recorded within a slow call.
+/// The waits recorded within a call. What a synchronizing call waits for anyway no lock adds to.
 pub(super) fn recorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
-    for id in facts.waits(call) {
+    let mut waits = facts.waits(call).peekable();
+    let done = waits.peek().and_then(|_| done(facts, call)).unwrap_or(Ns::MIN);
+    for id in waits {
         let wait = facts.trace.waits.row(id);
-        parts.claim(wait.start, wait.end, reason(facts, call, id));
+        parts.claim(wait.start.max(done), wait.end, reason(facts, Stretch::Call(call), id));
     }
 }
 
-/// Part of a thread's span that its waits in short calls of one name must take for a finding: one
-/// in this many. Launch rates of one program differ by more than a hundredth from run to run (H200).
+/// When the GPU was done with what a synchronizing call waits for, as far as operations prove it.
+fn done(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
+    if facts.class(call) != Class::Sync || !facts.one_clock() {
+        return None;
+    }
+    facts.synced(call).into_iter().filter_map(|stream| facts.done(stream, facts.start(call))).max()
+}
+
+/// Part of a thread's span that its short waits in calls of one name, or for one library's locks outside
+/// calls, must take for a finding: one in this many. Launch rates of one program differ by more than a
+/// hundredth from run to run (H200).
 const LEAST_PART: Ns = 100;
 
-/// Waits within calls that are not slow themselves, where they add up: with 16 launching threads
-/// 347,288 waits took 4.3 s together on an H200, none of them long.
-pub(crate) fn convoys<'a>(
-    facts: &'a Facts<'_>,
-    chosen: impl Fn(CallId) -> bool + Copy + 'a,
-) -> impl Iterator<Item = (CallId, Vec<Part>)> + 'a {
-    let short = move || facts.waiting_calls().filter(move |call| !facts.is_slow(*call) && chosen(*call));
-    let kind = |call: CallId, part: &Part| {
-        (facts.thread(call), facts.trace.calls.name[call.index()], part.reason.cause)
+/// Waits in no slow call: long ones outside calls, and where they add up short ones, in calls and outside.
+/// With 16 launching threads 347,288 waits took 4.3 s together on an H200, none of them long.
+pub(crate) fn elsewhere(facts: &Facts<'_>) -> impl Iterator<Item = (Stretch, Vec<Part>)> {
+    let is_slow = |stretch: Stretch| stretch.call().is_some_and(|call| facts.is_slow(call));
+    let waiting = move || facts.waiting().filter(move |at| !is_slow(*at) && facts.is_chosen(*at));
+    let kind = |stretch: Stretch, part: &Part| {
+        (stretch.thread(facts.trace), stretch.name(facts.trace), part.reason.cause)
     };
     let mut sums = FxHashMap::<_, Ns>::default();
-    for call in short() {
-        for part in waits_of(facts, call) {
-            let sum = sums.entry(kind(call, &part)).or_default();
+    for stretch in waiting().filter(|stretch| !facts.is_long(*stretch)) {
+        for part in waits_of(facts, stretch) {
+            let sum = sums.entry(kind(stretch, &part)).or_default();
             *sum = sum.saturating_add(part.lost);
         }
     }
     // Millions of waits: made again rather than kept.
-    short().filter_map(move |call| {
-        let least = facts.span(facts.thread(call)) / LEAST_PART;
-        let mut parts = waits_of(facts, call);
-        parts.retain(|part| sums[&kind(call, part)] >= least);
-        (!parts.is_empty()).then_some((call, parts))
+    waiting().filter_map(move |stretch| {
+        let least = facts.chosen_span(stretch.thread(facts.trace)) / LEAST_PART;
+        let mut parts = waits_of(facts, stretch);
+        parts.retain(|part| facts.is_long(stretch) || sums[&kind(stretch, part)] >= least);
+        (!parts.is_empty()).then_some((stretch, parts))
     })
 }
 
-fn waits_of(facts: &Facts<'_>, call: CallId) -> Vec<Part> {
-    let mut parts = Parts::new(facts.start(call), facts.end(call));
-    recorded(facts, call, &mut parts);
+fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {
+    let (start, end) = (stretch.start(facts.trace), stretch.end(facts.trace));
+    let mut parts = Parts::new(start, end);
+    match stretch {
+        Stretch::Call(call) => recorded(facts, call, &mut parts),
+        Stretch::Wait(id) => parts.claim(start, end, reason(facts, stretch, id)),
+    }
     parts.claimed
 }
 
-/// Why a wait within `call` took long. A holder whose call lasts through less than half of it may have
-/// handed the lock on to others whom nobody saw.
-fn reason(facts: &Facts<'_>, call: CallId, id: WaitId) -> Reason {
+/// Why a wait took long. A holder whose call lasts through less than half of it may have handed the
+/// lock on to others whom nobody saw.
+fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     let wait = facts.trace.waits.row(id);
     let Blamed { holder, covered } = blamed(facts, &wait);
     let confidence = match holder {
@@ -61,21 +77,19 @@ fn reason(facts: &Facts<'_>, call: CallId, id: WaitId) -> Reason {
         _ => Confidence::Certain,
     };
     let fact = Fact::Waited { wait: id, covered };
-    Reason { holder, ..Reason::new(cause(facts, &wait, call, holder), Evidence::Lock, confidence, fact) }
+    Reason { holder, ..Reason::new(cause(facts, &wait, waiter, holder), Evidence::Lock, confidence, fact) }
 }
 
 /// Whose lock it was: the driver's, or that of a library above it. By one lock of the driver's,
 /// pageable copies of different streams go one after another (a mutex held for the 4.03 s
 /// of another stream's kernel and copy, H200).
-fn cause(facts: &Facts<'_>, wait: &Wait, call: CallId, holder: Holder) -> Cause {
-    let path = facts.trace.text(wait.library);
-    let file = path.rsplit('/').next().unwrap_or(path);
-    if !file.starts_with("libcuda.so") {
+fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cause {
+    if !facts.library(wait.library).starts_with("libcuda.so") {
         return Cause::ApplicationLock;
     }
     let pageable = |call: CallId| facts.copied(call).is_some_and(|copied| copied.pageable());
-    match holder {
-        Holder::Call(other) if pageable(call) && pageable(other) => {
+    match (waiter, holder) {
+        (Stretch::Call(call), Holder::Call(other)) if pageable(call) && pageable(other) => {
             let (stream, others) = (facts.stream(call), facts.stream(other));
             let apart = stream.is_some() && others.is_some() && stream != others;
             if apart { Cause::PageableOrder } else { Cause::DriverLock }

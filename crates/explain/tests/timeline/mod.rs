@@ -5,6 +5,7 @@
 //! B@2 cudaLaunchKernel 10 20 | kernel sin 7 12 14      thread B of process 2
 //! C/1 cudaFree 0 50                                    thread C on device 1
 //! A cuMemcpyDtoH 0 900 | arguments DtoH device>pageable 4 7   what a call without operations asked for
+//! B cudaStreamSynchronize 0 900 | sync stream 7        the tracer's record of it; also `context`, `event`
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
 //! range A operator aten::copy_ 0 900
@@ -13,6 +14,7 @@
 //!                                                      `released 5`: the releaser's call is the one at 5
 //! locks watched
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
+//! only 20 40                                           what to look at, ahead of events
 //! clock separate
 //! source kineto
 //! ```
@@ -28,6 +30,7 @@ struct Builder {
     streams: HashMap<(i64, i64, i64), StreamId>,
     correlation: i64,
     waits: Vec<Waiting>,
+    selection: Selection,
 }
 
 /// A wait whose calls are looked up when all calls are known.
@@ -38,14 +41,17 @@ struct Waiting {
     released: Ns,
 }
 
-/// The trace that `text` describes.
-pub fn parse(text: &str) -> Trace {
+/// The trace that `text` describes, and what to look at.
+pub fn parse(text: &str) -> (Trace, Selection) {
     let mut builder = Builder::default();
     for line in text.lines().map(|line| line.split('#').next().unwrap().trim()) {
         let words: Vec<&str> = words(line);
         match words.as_slice() {
             [] => {}
             ["clock", "separate"] => builder.trace.meta.clock = Clock::Separate,
+            ["only", from, to] => {
+                (builder.selection.from, builder.selection.to) = (Some(us(from)), Some(us(to)))
+            }
             ["locks", "watched"] => builder.trace.meta.locks_watched = true,
             ["source", "kineto"] => builder.trace.meta.source = Source::Kineto,
             ["overhead", thread, name, start, end] => {
@@ -67,7 +73,7 @@ pub fn parse(text: &str) -> Trace {
     }
     builder.look_up_waits();
     builder.trace.join();
-    builder.trace
+    (builder.trace, builder.selection)
 }
 
 /// Words of a line; quotes hold one together.
@@ -193,6 +199,14 @@ impl Builder {
         if let ["arguments", direction, kinds, bytes, stream] = words {
             let stream = self.stream(pid, device, stream.parse().unwrap());
             return self.arguments(direction, kinds, bytes, stream);
+        }
+        if let ["sync", kind, of @ ..] = words {
+            let kind = SyncKind::from_name(kind);
+            let stream = of.first().map(|number| self.stream(pid, device, number.parse().unwrap()));
+            let (process, correlation) = (self.process(pid), self.correlation);
+            let sync = Sync { kind, process, correlation, ..Sync::default() };
+            self.trace.syncs.push(Sync { stream: stream.unwrap_or_default(), ..sync });
+            return;
         }
         let [.., stream, start, end] = words else { panic!("not an operation: {words:?}") };
         let stream = self.stream(pid, device, stream.parse().unwrap());

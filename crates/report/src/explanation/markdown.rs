@@ -53,7 +53,7 @@ fn overview(findings: &[&Finding]) -> String {
             units::percent(finding.share),
             units::count(finding.count),
             units::duration(finding.max_ns),
-            finding.waiter.call.clone(),
+            phrases::activity(&finding.waiter).to_owned(),
             phrases::cause(finding.cause),
             phrases::evidence(finding.evidence),
             match finding.cause {

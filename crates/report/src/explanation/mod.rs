@@ -19,6 +19,7 @@ use explain::{Explanation, Finding};
 ///
 /// Small is less than a thousandth of the time looked at: nobody fixes those first.
 fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
-    let threshold = (explanation.slow_call_ns / 1_000).saturating_add(explanation.short_wait_ns / 1_000);
+    let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];
+    let threshold = spent.iter().map(|time| time / 1_000).sum();
     explanation.findings.iter().partition(|finding| all || finding.lost_ns >= threshold)
 }

@@ -39,6 +39,11 @@ pub(super) fn amount(finding: &Finding) -> String {
     format!("{} ({})", units::duration(finding.lost_ns), units::percent(finding.share))
 }
 
+/// `cudaLaunchKernel`; of a waiter in no call `waiting for a lock of libc10.so`.
+pub(super) fn activity(waiter: &Party) -> &str {
+    if waiter.call.is_empty() { &waiter.detail } else { &waiter.call }
+}
+
 /// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`
 pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     let thread = thread(&finding.waiter, many_processes);
@@ -48,7 +53,7 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
         _ => ("lost", ""),
     };
     let calls = units::count(finding.count);
-    format!("{thread} {verb} {} in {calls} × {}{end}", amount(finding), visible(&finding.waiter.call))
+    format!("{thread} {verb} {} in {calls} × {}{end}", amount(finding), visible(activity(&finding.waiter)))
 }
 
 /// `thread 8 in cudaMemcpyAsync: device to pageable host, 64 MiB, stream 7`; a longer detail,
@@ -140,12 +145,15 @@ pub(super) fn examples(finding: &Finding) -> String {
 /// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then the honest rest.
 pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     let threshold = units::duration(explanation.min_wait_ns);
-    let short = match explanation.short_wait_ns {
-        0 => None,
-        short => Some(format!("waits for locks in shorter calls add up to {}", units::duration(short))),
-    };
+    let waits =
+        [("in shorter calls", explanation.short_wait_ns), ("outside calls", explanation.outside_wait_ns)];
+    let waits = waits.into_iter().filter(|(_, time)| *time > 0);
+    let waits: Vec<String> = waits
+        .map(|(place, time)| format!("waits for locks {place} add up to {}", units::duration(time)))
+        .collect();
     if explanation.slow_call_ns <= 0 {
-        let rest = short.unwrap_or_else(|| "nothing held up a host thread".to_owned());
+        let rest =
+            if waits.is_empty() { "nothing held up a host thread".to_owned() } else { waits.join("; ") };
         return vec![format!("no call took longer than {threshold}; {rest}")];
     }
     let share = |part: i64| units::percent(part as f64 / explanation.slow_call_ns as f64);
@@ -156,7 +164,7 @@ pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     if rest > 0 {
         lines.push(format!("unexplained {} of it, {}", share(rest), units::duration(rest)));
     }
-    lines.extend(short);
+    lines.extend(waits);
     lines
 }
 

@@ -1,12 +1,16 @@
 //! What rules ask of a trace, indexed once.
 
+mod gpu;
+
+use crate::Options;
 use crate::class::{Class, Classes};
 use crate::index::{self, ByCall, IssueOrder};
+use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{
     Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, ProcessId,
-    RangeId, StreamId, Sym, ThreadId, Trace, WaitId,
+    RangeId, Selected, StreamId, Sym, SyncId, ThreadId, Trace, WaitId,
 };
 
 /// Cost of a call that no fast call of its name tells: an ordinary launch under a tracer takes
@@ -19,6 +23,7 @@ pub(crate) struct Facts<'a> {
     classes: Classes,
     /// Calls that take longer than this are slow, ns.
     min_wait: Ns,
+    selected: Selected,
     /// The outermost CUDA call that each call lies in; see [`index::outer_calls`].
     outer: Vec<CallId>,
     /// Slow, outermost CUDA calls, by start.
@@ -33,7 +38,7 @@ pub(crate) struct Facts<'a> {
     first_call: FxHashMap<(ProcessId, Sym), CallId>,
     /// First operation of each process and kernel name.
     first_kernel: FxHashMap<(ProcessId, Sym), OpId>,
-    /// First call and last return of each thread.
+    /// From the first call or wait of each thread to the last.
     thread_span: Vec<(Ns, Ns)>,
     /// The device most of a thread's operations run on.
     thread_device: Vec<DeviceId>,
@@ -42,6 +47,8 @@ pub(crate) struct Facts<'a> {
     issue_order: OnceCell<IssueOrder>,
     lock_calls: Vec<Vec<(Ns, Ns)>>,
     waits: ByCall<WaitId>,
+    outside_waits: Vec<WaitId>,
+    syncs: OnceCell<ByCall<SyncId>>,
     arguments: ByCall<ArgumentId>,
     /// All calls, by start.
     order: Vec<CallId>,
@@ -72,15 +79,18 @@ impl Copied {
 }
 
 impl<'a> Facts<'a> {
-    pub fn new(trace: &'a Trace, min_wait: Ns) -> Facts<'a> {
+    pub fn new(trace: &'a Trace, options: &Options) -> Facts<'a> {
+        let min_wait = options.min_wait_ns;
         let classes = Classes::new(trace);
         let order = index::calls_by_start(trace);
         let outer = index::outer_calls(trace, &order);
         let (first_op, call_ops) = index::ops_by_call(trace, &outer);
+        let (waits, outside_waits) = index::waits_by_call(trace, &order, &outer);
         let mut facts = Facts {
             trace,
             classes,
             min_wait,
+            selected: options.selection.of(trace),
             slow: Vec::new(),
             first_op,
             call_ops,
@@ -93,7 +103,9 @@ impl<'a> Facts<'a> {
             overheads: index::overheads(trace),
             issue_order: OnceCell::new(),
             lock_calls: index::lock_calls(trace, &order),
-            waits: index::waits_by_call(trace, &order, &outer),
+            waits,
+            outside_waits,
+            syncs: OnceCell::new(),
             arguments: index::arguments_by_call(trace, &outer),
             order,
             outer,
@@ -194,57 +206,6 @@ impl<'a> Facts<'a> {
         self.copy(call).map(|copy| copy.what).or_else(|| asked().map(of_arguments))
     }
 
-    /// Operations of a stream, by start.
-    pub fn in_stream(&self, stream: StreamId) -> &[OpId] {
-        stream.some().map_or(&[], |stream| &self.stream_ops[stream.index()])
-    }
-
-    /// The operation before `op` in its stream.
-    pub fn before_in_stream(&self, op: OpId) -> Option<OpId> {
-        let all = self.in_stream(self.trace.ops.stream[op.index()]);
-        let start = self.trace.ops.start[op.index()];
-        let at = all.partition_point(|other| self.trace.ops.start[other.index()] < start);
-        all[..at].last().copied()
-    }
-
-    /// Operations of other streams of the same device that end within `[from, to]`.
-    pub fn ending_elsewhere(&self, op: OpId, from: Ns, to: Ns) -> Vec<OpId> {
-        let ops = &self.trace.ops;
-        let own = ops.stream[op.index()];
-        let device = self.trace.device_of_stream(own);
-        let streams = self.trace.streams.ids();
-        let others =
-            streams.filter(|stream| *stream != own && self.trace.device_of_stream(*stream) == device);
-        others
-            .filter_map(|stream| {
-                let all = self.in_stream(stream);
-                let at = all.partition_point(|other| ops.end[other.index()] < from);
-                all.get(at).copied().filter(|other| ops.end[other.index()] <= to)
-            })
-            .collect()
-    }
-
-    /// Operations asked for before `time` in the stream and not done by then.
-    pub fn pending(&self, stream: StreamId, time: Ns) -> usize {
-        let ops = &self.trace.ops;
-        let all = self.in_stream(stream);
-        let called = |op: &OpId| match ops.call[op.index()].some() {
-            Some(call) => self.start(call) < time,
-            None => ops.start[op.index()] < time,
-        };
-        let done = all.partition_point(|op| ops.end[op.index()] <= time);
-        let asked = all.partition_point(called);
-        asked.saturating_sub(done)
-    }
-
-    /// When the device became idle of all that the process asked for before `time`.
-    pub fn idle_after(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<Ns> {
-        let order = self.issue_order.get_or_init(|| index::issue_order(self.trace));
-        let issued = order.get(&(process, device))?;
-        let before = issued.partition_point(|op| op.called < time);
-        issued[..before].last().map(|op| op.idle)
-    }
-
     /// The call before `call` on its thread, if it is one of the last few of the process.
     pub fn previous(&self, call: CallId) -> Option<CallId> {
         let at = self.order.partition_point(|other| self.start(*other) < self.start(call));
@@ -275,9 +236,24 @@ impl<'a> Facts<'a> {
         self.outermost(call) == call && self.duration(call) > self.min_wait
     }
 
-    /// The outermost calls that recorded waits for locks lie in, in the table's order.
-    pub fn waiting_calls(&self) -> impl Iterator<Item = CallId> {
-        self.waits.calls()
+    /// Whether this takes longer than the threshold.
+    pub fn is_long(&self, stretch: Stretch) -> bool {
+        stretch.duration(self.trace) > self.min_wait
+    }
+
+    /// Whether this may appear as a waiter.
+    pub fn is_chosen(&self, stretch: Stretch) -> bool {
+        let trace = self.trace;
+        self.selected.time(stretch.start(trace), stretch.end(trace))
+            && self.selected.thread(stretch.thread(trace))
+            && self.selected.name(stretch.name(trace))
+    }
+
+    /// The outermost calls that recorded waits for locks lie in, then the waits that lie in none, both
+    /// in the tables' order.
+    pub fn waiting(&self) -> impl Iterator<Item = Stretch> {
+        let outside = self.outside_waits.iter().copied().map(Stretch::Wait);
+        self.waits.calls().map(Stretch::Call).chain(outside)
     }
 
     /// The recorded waits for locks within an outermost call.
@@ -301,9 +277,24 @@ impl<'a> Facts<'a> {
         self.ops(call).iter().find(is_new).copied()
     }
 
-    /// First call to last return of a thread, ns.
+    /// From a thread's first call or wait to its last, ns; see [`index::thread_spans`].
     pub fn span(&self, thread: ThreadId) -> Ns {
         let (first, last) = self.thread_span[thread.index()];
         last - first
+    }
+
+    /// The part of [`Facts::span`] in the time that is looked at, ns.
+    pub fn chosen_span(&self, thread: ThreadId) -> Ns {
+        let (first, last) = self.thread_span[thread.index()];
+        self.selected.part(first, last)
+    }
+
+    /// A library without its path.
+    pub fn library(&self, name: Sym) -> &'a str {
+        let path = self.trace.text(name);
+        match path.rsplit('/').next() {
+            None | Some("") => "an unnamed library",
+            Some(file) => file,
+        }
     }
 }

@@ -1,0 +1,88 @@
+//! What rules ask of the GPU's work.
+
+use super::Facts;
+use crate::index;
+use trace::{CallId, DeviceId, Ns, OpId, ProcessId, StreamId, SyncKind};
+
+impl Facts<'_> {
+    /// Operations of a stream, by start.
+    pub fn in_stream(&self, stream: StreamId) -> &[OpId] {
+        stream.some().map_or(&[], |stream| &self.stream_ops[stream.index()])
+    }
+
+    /// The operation before `op` in its stream.
+    pub fn before_in_stream(&self, op: OpId) -> Option<OpId> {
+        let all = self.in_stream(self.trace.ops.stream[op.index()]);
+        let start = self.trace.ops.start[op.index()];
+        let at = all.partition_point(|other| self.trace.ops.start[other.index()] < start);
+        all[..at].last().copied()
+    }
+
+    /// Operations of other streams of the same device that end within `[from, to]`.
+    pub fn ending_elsewhere(&self, op: OpId, from: Ns, to: Ns) -> Vec<OpId> {
+        let ops = &self.trace.ops;
+        let own = ops.stream[op.index()];
+        let device = self.trace.device_of_stream(own);
+        let streams = self.trace.streams.ids();
+        let others =
+            streams.filter(|stream| *stream != own && self.trace.device_of_stream(*stream) == device);
+        others
+            .filter_map(|stream| {
+                let all = self.in_stream(stream);
+                let at = all.partition_point(|other| ops.end[other.index()] < from);
+                all.get(at).copied().filter(|other| ops.end[other.index()] <= to)
+            })
+            .collect()
+    }
+
+    /// Operations asked for before `time` in the stream and not done by then.
+    pub fn pending(&self, stream: StreamId, time: Ns) -> usize {
+        let ops = &self.trace.ops;
+        let all = self.in_stream(stream);
+        let called = |op: &OpId| match ops.call[op.index()].some() {
+            Some(call) => self.start(call) < time,
+            None => ops.start[op.index()] < time,
+        };
+        let done = all.partition_point(|op| ops.end[op.index()] <= time);
+        let asked = all.partition_point(called);
+        asked.saturating_sub(done)
+    }
+
+    /// The streams that a call waited for, as the tracer's records of synchronizations tell. Which work an
+    /// event stands for they do not.
+    pub fn synced(&self, call: CallId) -> Vec<StreamId> {
+        let index = || index::syncs_by_call(self.trace, &self.outer);
+        let mut streams = Vec::new();
+        for sync in self.syncs.get_or_init(index).of(call).map(|sync| self.trace.syncs.row(sync)) {
+            match sync.kind {
+                SyncKind::Stream => streams.extend(sync.stream.some()),
+                SyncKind::Context => streams.extend(self.streams_of(self.process(call), self.device(call))),
+                _ => {}
+            }
+        }
+        streams
+    }
+
+    fn streams_of(&self, process: ProcessId, device: DeviceId) -> impl Iterator<Item = StreamId> {
+        let trace = self.trace;
+        let place = move |stream: StreamId| (trace.process_of_stream(stream), trace.device_of_stream(stream));
+        trace.streams.ids().filter(move |stream| place(*stream) == (process, device))
+    }
+
+    /// When a stream was done with all that surely was in it at `time`: it ran, or its call had returned.
+    pub fn done(&self, stream: StreamId, time: Ns) -> Option<Ns> {
+        let ops = &self.trace.ops;
+        let returned = |op: &OpId| ops.call[op.index()].some().is_some_and(|call| self.end(call) <= time);
+        let all = self.in_stream(stream);
+        let known = all.partition_point(|op| ops.start[op.index()] < time || returned(op));
+        all[..known].last().map(|op| ops.end[op.index()])
+    }
+
+    /// When the device became idle of all that the process asked for before `time`.
+    pub fn idle_after(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<Ns> {
+        let order = self.issue_order.get_or_init(|| index::issue_order(self.trace));
+        let issued = order.get(&(process, device))?;
+        let before = issued.partition_point(|op| op.called < time);
+        issued[..before].last().map(|op| op.idle)
+    }
+}
