@@ -48,7 +48,8 @@ def main() -> None:
         "CUPTI only": (program, {"CUDA_INJECTION64_PATH": f"{directory}/cupti_only.so"}),
     }
     table("CUDA C++", ways, int(rounds), threads)
-    if subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0:
+    wanted = os.environ.get("HOLDUP_BENCH_PYTORCH", "yes") == "yes"
+    if wanted and subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0:
         python = ["python3", launch_py, "THREADS", seconds]
         ways = {
             "bare": (python, {}),

@@ -1,6 +1,6 @@
 //! A spool as a test wants to see it. Damage is a failure whatever the program did.
 
-use spool::{BriefCall, Call, Chunk, File, Level, Stack, Wait};
+use spool::{BriefCall, Call, Chunk, File, Level, Stack, Wait, call};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -124,7 +124,8 @@ impl Process {
             match record.head.kind {
                 Call::KIND => {
                     let call = self.row(tid, name, Call::read(body));
-                    stream = call.as_ref().map_or(stream, |call| call.record.stream);
+                    let said = call.as_ref().filter(|call| call.record.flags & call::HAS_STREAM != 0);
+                    stream = said.map_or(stream, |call| call.record.stream);
                     self.calls.extend(call);
                 }
                 BriefCall::KIND => {
