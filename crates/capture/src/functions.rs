@@ -58,8 +58,14 @@ enum Shape {
     StreamFirst,
 }
 
-/// The number of the function called `name`, from 1; 0 when there are too many.
-pub fn number(name: &CStr) -> u32 {
+/// The number of the function called `name`, from 1, and whether it launches kernels; 0 when there are
+/// too many.
+pub fn number(name: &CStr) -> (u32, bool) {
+    let number = find_or_add(name);
+    (number, matches!(shape_of(number), Shape::Launch | Shape::LaunchConfig))
+}
+
+fn find_or_add(name: &CStr) -> u32 {
     let count = COUNT.load(Acquire).min(MOST);
     for (at, function) in FUNCTIONS[..count].iter().enumerate() {
         let known = function.name.load(Acquire);

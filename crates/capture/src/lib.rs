@@ -31,6 +31,8 @@ use writer::Writer;
 static STACKS: AtomicI64 = AtomicI64::new(100_000);
 /// A library that was loaded meanwhile brings modules, whose loading takes longer than this, ns.
 const LOADING: i64 = 100_000;
+/// Calls at least this long get a closer look; at first all do.
+static SELDOM: AtomicI64 = AtomicI64::new(0);
 /// A [`Level`], 0 before recording starts.
 static LEVEL: AtomicU32 = AtomicU32::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -56,7 +58,8 @@ static LOADED: extern "C" fn() = loaded;
 
 extern "C" fn loaded() {
     preload::prepare();
-    let hooks = Hooks { waited, calling, called, name: functions::number, thread_ended, thread_unknown };
+    let number = functions::number;
+    let hooks = Hooks { waited, called, name, number, thread_unknown };
     if interpose::install(hooks) {
         // First of all handlers to be registered, so first to run in a child.
         // SAFETY: `forked` is a function of this library, which is never unloaded.
@@ -235,17 +238,19 @@ extern "C" fn forked() {
     SITE_COUNT.store(0, Relaxed);
     WATCHED.store(0, Relaxed);
     LEVEL.store(0, Relaxed);
+    SELDOM.store(0, Relaxed);
     if !had_started {
         interpose::set_recording(true);
     }
 }
 
-/// A driver call begins.
-fn calling(thread: &'static Thread, function: u32, since: i64) {
-    writer::with(thread, |writer| {
-        let text = functions::text(writer, function);
-        writer.enter(text, since);
-    });
+/// The name of a driver function, as the id of its text; 0 while there is no place to write it.
+fn name(thread: &'static Thread, function: u32) -> u32 {
+    let text = |writer: &mut Writer| {
+        writer.prepare();
+        functions::text(writer, function)
+    };
+    writer::with(thread, text).unwrap_or(0)
 }
 
 /// A driver call is over.
@@ -254,25 +259,31 @@ fn called(thread: &'static Thread, called: &Called) {
         // Another tool has the driver's injection.
         return start();
     }
-    let outer = thread.call();
     writer::with(thread, |writer| {
-        let outer_text = functions::text(writer, outer.function);
-        writer.leave(outer_text, outer.since);
-        let text = functions::text(writer, called.function);
         if LEVEL.load(Relaxed) == Level::Light as u32 {
-            writer.call(text, &functions::record(called));
+            // The call that recording began in had no name yet.
+            let name = if called.name == 0 { functions::text(writer, called.function) } else { called.name };
+            writer.call(name, &functions::record(called));
         }
-        let duration = called.end - called.start;
-        if duration >= STACKS.load(Relaxed) {
-            unseen(|| stacks::record(writer, called.start, called.end));
-        }
-        if duration >= LOADING {
-            unseen(|| look_through(writer));
-        }
-        if !driver::is_described() {
-            unseen(|| driver::describe(writer, cupti::version()));
+        if called.end - called.start >= SELDOM.load(Relaxed) {
+            unseen(|| seldom(writer, called));
         }
     });
+}
+
+/// What a long call is worth, and the first one after the driver was initialized.
+fn seldom(writer: &mut Writer, called: &Called) {
+    let duration = called.end - called.start;
+    if duration >= STACKS.load(Relaxed) {
+        stacks::record(writer, called.start, called.end);
+    }
+    if duration >= LOADING {
+        look_through(writer);
+    }
+    driver::describe(writer, cupti::version());
+    if driver::is_described() {
+        SELDOM.store(LOADING.min(STACKS.load(Relaxed)), Relaxed);
+    }
 }
 
 /// Does seldom work with the thread's errno as it was afterwards.
@@ -306,23 +317,16 @@ fn waited(thread: &'static Thread, wait: &Wait) {
             },
             holders: wait.holders,
             holder: wait.holder.tid,
-            holder_function: functions::text(writer, wait.holder.call.function),
+            holder_function: wait.holder.call.function,
             releaser: wait.releaser.tid,
             holder_since: wait.holder.call.since,
-            releaser_function: functions::text(writer, wait.releaser.call.function),
-            function: functions::text(writer, wait.call.function),
+            releaser_function: wait.releaser.call.function,
+            function: wait.call.function,
             releaser_since: wait.releaser.call.since,
             since: wait.call.since,
         };
         writer.append(spool::Wait::KIND, site, &[record.bytes()]);
     });
-}
-
-/// A thread ends. One that was cancelled in a call did not leave it.
-fn thread_ended(thread: &'static Thread) {
-    if !thread.user().is_null() {
-        writer::with(thread, |writer| writer.leave(0, 0));
-    }
 }
 
 /// There are too many threads to know another.

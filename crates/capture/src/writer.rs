@@ -5,6 +5,7 @@ use crate::process;
 use interpose::Thread;
 use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Head, call};
 use std::cell::UnsafeCell;
+use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize, compiler_fence};
@@ -14,6 +15,16 @@ const MOST: usize = 4096;
 
 /// Largest chunk, bytes. A thread's first is [`ALIGN`], each further one four times the last.
 const LARGEST: u64 = 4 << 20;
+
+/// Both say what a thread is doing; the one in a chunk's header is written by `interpose`.
+const _: () = {
+    use interpose::Progress as Ours;
+    use spool::Progress as Kept;
+    assert!(size_of::<Ours>() == size_of::<Kept>() && offset_of!(Ours, calls) == offset_of!(Kept, calls));
+    assert!(offset_of!(Ours, function) == offset_of!(Kept, function));
+    assert!(offset_of!(Ours, launches) == offset_of!(Kept, launches));
+    assert!(offset_of!(Ours, since) == offset_of!(Kept, since));
+};
 
 /// Deepest nesting of a thread's marked ranges.
 pub const MOST_RANGES: usize = 64;
@@ -27,6 +38,7 @@ pub struct Writer {
     room: usize,
     /// Size of the last chunk, 0 before the first.
     last: u64,
+    thread: Option<&'static Thread>,
     tid: u32,
     /// The stream of the chunk's last [`Call`] with one.
     stream: Option<u64>,
@@ -50,6 +62,7 @@ const fn empty() -> Writer {
         used: 0,
         room: 0,
         last: 0,
+        thread: None,
         tid: 0,
         stream: None,
         ranges: [(0, 0); MOST_RANGES],
@@ -81,7 +94,7 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
     let writer = unsafe { &mut *slot.writer.get() };
     if writer.tid != thread.tid() {
         // The slot's last thread ended: its chunk says whose records it holds.
-        *writer = Writer { tid: thread.tid(), ..empty() };
+        *writer = Writer { thread: Some(thread), tid: thread.tid(), ..empty() };
     }
     let result = write(writer);
     compiler_fence(SeqCst);
@@ -142,6 +155,13 @@ impl Writer {
         unsafe { (*self.chunk).used.store(self.used as u64, Release) };
     }
 
+    /// Sees to it that the thread notes its calls in a chunk.
+    pub fn prepare(&mut self) {
+        if self.chunk.is_null() {
+            self.make_room(0);
+        }
+    }
+
     /// Appends a driver call, as briefly as it can be said.
     #[inline]
     pub fn call(&mut self, function: u32, record: &Call) {
@@ -181,8 +201,11 @@ impl Writer {
         if chunk.is_null() {
             return false;
         }
-        self.leave(0, 0);
         (self.chunk, self.used, self.room) = (chunk, 0, wanted as usize - CHUNK_HEADER);
+        if let Some(thread) = self.thread {
+            // SAFETY: mapped as long as the process lives, and laid out alike (asserted above).
+            thread.note_in(unsafe { &*(&raw const (*chunk).progress).cast::<interpose::Progress>() });
+        }
         (self.last, self.stream) = (wanted, None);
         true
     }
@@ -196,29 +219,6 @@ impl Writer {
                 header.dropped.fetch_add(1, Relaxed);
             }
             (None, None) => {}
-        }
-    }
-
-    /// Notes that the thread is inside `function` (a text's id) since `since`.
-    #[inline]
-    pub fn enter(&mut self, function: u32, since: i64) {
-        if self.chunk.is_null() && !self.make_room(0) {
-            return;
-        }
-        // SAFETY: a chunk is mapped as long as the process lives.
-        let chunk = unsafe { &*self.chunk };
-        chunk.calls.store(chunk.calls.load(Relaxed) + 1, Relaxed);
-        chunk.since.store(since, Relaxed);
-        chunk.function.store(function, Relaxed);
-    }
-
-    /// Notes that the thread is inside `function` again, or in none.
-    #[inline]
-    pub fn leave(&mut self, function: u32, since: i64) {
-        // SAFETY: a chunk is mapped as long as the process lives.
-        if let Some(chunk) = unsafe { self.chunk.as_ref() } {
-            chunk.since.store(since, Relaxed);
-            chunk.function.store(function, Relaxed);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::elf::{self, Object};
 use crate::thread::{CallRef, Thread};
-use crate::{Called, hooks, names, now, patch};
+use crate::{Called, hooks, names, now, patch, pending};
 use libc::{c_char, c_int, c_void};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -41,12 +41,22 @@ type Function = unsafe extern "C-unwind" fn(
 struct Wrapped {
     /// The driver's function.
     real: AtomicPtr<c_void>,
-    /// The number of its name.
+    /// Its number.
     function: AtomicU32,
+    /// 1 when it launches a kernel.
+    launches: AtomicU32,
+    /// Its name for this process, once [`Hooks::name`](crate::Hooks::name) gave one.
+    name: AtomicU32,
 }
 
-static WRAPPED: [Wrapped; MOST] =
-    [const { Wrapped { real: AtomicPtr::new(std::ptr::null_mut()), function: AtomicU32::new(0) } }; MOST];
+static WRAPPED: [Wrapped; MOST] = [const {
+    Wrapped {
+        real: AtomicPtr::new(std::ptr::null_mut()),
+        function: AtomicU32::new(0),
+        launches: AtomicU32::new(0),
+        name: AtomicU32::new(0),
+    }
+}; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static RECORDING: AtomicBool = AtomicBool::new(false);
 
@@ -74,10 +84,11 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
 }
 
 fn add(name: &CStr, real: *mut c_void) -> Option<usize> {
-    let number = (hooks()?.name)(name);
+    let (number, launches) = (hooks()?.number)(name);
     let at = COUNT.fetch_add(1, AcqRel);
     let wrapped = WRAPPED.get(at)?;
     wrapped.function.store(number, Relaxed);
+    wrapped.launches.store(launches.into(), Relaxed);
     wrapped.real.store(real, Release);
     // A thunk is handed out as it is: no one wraps it again by mistake.
     Some(at)
@@ -127,15 +138,25 @@ unsafe fn run(wrapped: &Wrapped, args: [usize; ARGUMENTS]) -> c_int {
     }
     let (Some(thread), Some(hooks)) = (Thread::current(), hooks()) else { return call() };
     let function = wrapped.function.load(Relaxed);
-    let outer = thread.call();
+    let name = match wrapped.name.load(Relaxed) {
+        name if name != 0 && !thread.is_unplaced() => name,
+        _ => first(thread, hooks, wrapped, function),
+    };
     let start = now();
-    thread.set_call(CallRef { function, since: start });
-    (hooks.calling)(thread, function, start);
+    let outer = thread.enter(CallRef { function: name, since: start }, wrapped.launches.load(Relaxed));
     let result = call();
     let end = now();
     thread.set_call(outer);
-    (hooks.called)(thread, &Called { function, start, end, result, args });
+    pending::tell(thread);
+    (hooks.called)(thread, &Called { function, name, start, end, result, args });
     result
+}
+
+#[cold]
+fn first(thread: &'static Thread, hooks: &crate::Hooks, wrapped: &Wrapped, function: u32) -> u32 {
+    let name = (hooks.name)(thread, function);
+    wrapped.name.store(name, Relaxed);
+    name
 }
 
 macro_rules! thunks {
@@ -261,9 +282,12 @@ pub fn wrap_late_imports(patient: bool) -> bool {
     finished
 }
 
-/// In a fork's child: whoever was at it is not here.
+/// In a fork's child: whoever was at it is not here, and functions have no names.
 pub fn forget_all() {
     IMPORTING.store(false, Release);
+    for wrapped in &WRAPPED[..COUNT.load(Acquire).min(MOST)] {
+        wrapped.name.store(0, Relaxed);
+    }
 }
 
 impl Import {

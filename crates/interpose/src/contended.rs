@@ -1,7 +1,7 @@
-//! Locks that somebody waited for: whoever lets go of one says so while others wait.
+//! Locks that somebody waited for: whoever lets go of one says so.
 
 use crate::thread::{CallRef, Party};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize};
 
 /// Most different locks, a power of two; the releasers of further ones stay unknown.
@@ -10,23 +10,28 @@ const MOST: usize = 4096;
 /// Places looked at for a lock.
 const PROBES: usize = 16;
 
-/// A lock that was waited for. In a cache line of its own, which only those who wait for it share.
+/// A lock that was waited for.
 #[repr(align(64))]
 pub struct Contended {
     lock: AtomicUsize,
-    waiters: AtomicU32,
     tid: AtomicU32,
     function: AtomicU32,
     since: AtomicI64,
+    waiters: Waiters,
 }
+
+/// How many threads wait for a lock that can be shared. In a cache line of its own: the first one
+/// goes from holder to holder with the lock.
+#[repr(align(64))]
+struct Waiters(AtomicU32);
 
 static TABLE: [Contended; MOST] = [const {
     Contended {
         lock: AtomicUsize::new(0),
-        waiters: AtomicU32::new(0),
         tid: AtomicU32::new(0),
         function: AtomicU32::new(0),
         since: AtomicI64::new(0),
+        waiters: Waiters(AtomicU32::new(0)),
     }
 }; MOST];
 
@@ -65,26 +70,37 @@ pub fn find_or_add(lock: usize) -> Option<&'static Contended> {
 }
 
 impl Contended {
-    /// A thread starts to wait.
+    /// A thread starts to wait for a lock that can be shared.
     pub fn enter(&self) {
-        self.waiters.fetch_add(1, AcqRel);
+        self.waiters.0.fetch_add(1, AcqRel);
     }
 
-    /// A thread waits no longer; who let go last.
-    pub fn leave(&self) -> Party {
-        self.waiters.fetch_sub(1, AcqRel);
-        let call = CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) };
-        Party { tid: self.tid.load(Acquire), call }
+    /// A thread waits no longer for a lock that can be shared.
+    pub fn leave(&self) {
+        self.waiters.0.fetch_sub(1, AcqRel);
     }
 
-    /// The lock is about to be let go of.
+    /// Who let go of the lock last. For who has just got it.
     #[inline]
-    pub fn release(&self, by: impl FnOnce() -> Party) {
-        if self.waiters.load(Acquire) > 0 {
-            let Party { tid, call } = by();
-            self.function.store(call.function, Relaxed);
-            self.since.store(call.since, Relaxed);
-            self.tid.store(tid, Release);
+    pub fn releaser(&self) -> Party {
+        let call = CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) };
+        Party { tid: self.tid.load(Relaxed), call }
+    }
+
+    /// A thread that had the lock alone is about to let go of it.
+    #[inline]
+    pub fn release(&self, Party { tid, call }: Party) {
+        self.function.store(call.function, Relaxed);
+        self.since.store(call.since, Relaxed);
+        self.tid.store(tid, Relaxed);
+    }
+
+    /// A thread that shared the lock is about to let go of it: threads that share it must not wait for
+    /// each other's cache lines, so this is noted only while somebody waits for the lock.
+    #[inline]
+    pub fn release_share(&self, by: impl FnOnce() -> Party) {
+        if self.waiters.0.load(Relaxed) > 0 {
+            self.release(by());
         }
     }
 }
@@ -93,7 +109,7 @@ impl Contended {
 pub fn forget_all() {
     for place in &TABLE {
         if place.lock.load(Relaxed) != 0 {
-            place.waiters.store(0, Relaxed);
+            place.waiters.0.store(0, Relaxed);
             place.tid.store(0, Relaxed);
         }
     }

@@ -13,13 +13,14 @@ mod elf;
 mod locks;
 mod names;
 mod patch;
+mod pending;
 mod sites;
 mod thread;
 
 pub use calls::{set_recording, wrap, wrap_imports, wrap_late_imports};
 pub use patch::restore;
 pub use sites::{Watched, watch};
-pub use thread::{CallRef, Party, Thread};
+pub use thread::{CallRef, Party, Progress, Thread};
 
 use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
@@ -43,14 +44,13 @@ pub fn now() -> Ns {
 pub struct Hooks {
     /// A thread got, or gave up on, a lock that it had found taken.
     pub waited: fn(&'static Thread, &Wait),
-    /// A wrapped call begins: the function's number and the time.
-    pub calling: fn(&'static Thread, u32, Ns),
+    /// The name that calls of a function (its number) are noted with. Asked until it is not 0, and by
+    /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
+    pub name: fn(&'static Thread, u32) -> u32,
     /// A wrapped call is over.
     pub called: fn(&'static Thread, &Called),
-    /// Numbers functions by name, from 1.
-    pub name: fn(&CStr) -> u32,
-    /// A thread ends; its [`Thread`] serves another from now on.
-    pub thread_ended: fn(&'static Thread),
+    /// Numbers functions by name, from 1, and says whether they launch kernels.
+    pub number: fn(&CStr) -> (u32, bool),
     /// There is no [`Thread`] left for a thread: nothing is told of it. Called once for each.
     pub thread_unknown: fn(),
 }
@@ -105,6 +105,8 @@ pub enum LockMode {
 pub struct Called {
     /// The function's number.
     pub function: u32,
+    /// Its name, as [`Hooks::name`] gave it.
+    pub name: u32,
     /// Entry.
     pub start: Ns,
     /// Return.
@@ -132,6 +134,7 @@ fn hooks() -> Option<&'static Hooks> {
 pub fn forked() {
     thread::forget_all();
     contended::forget_all();
+    pending::forget();
     calls::forget_all();
     sites::forget_all();
 }

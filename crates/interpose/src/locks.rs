@@ -4,9 +4,10 @@
 //! taken is waited for as before, between two looks at the clock. Whatever the C library answers
 //! is answered.
 
-use crate::contended;
+use crate::contended::{self, Contended};
+use crate::pending;
 use crate::thread::{self, Party, Thread};
-use crate::{LockKind, LockMode, Wait, hooks, now};
+use crate::{LockKind, LockMode, Wait, now};
 use libc::{
     EBUSY, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK, c_int, clockid_t, pthread_cond_t,
     pthread_mutex_t, pthread_rwlock_t, timespec,
@@ -71,46 +72,63 @@ fn got(result: c_int) -> bool {
 fn take(
     site: usize,
     lock: usize,
-    (kind, mode): (LockKind, LockMode),
+    how: (LockKind, LockMode),
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    let Some(thread) = Thread::current() else { return wait() };
     let result = match attempt() {
-        EBUSY => waited(thread, site, lock, (kind, mode), wait),
+        EBUSY => waited(site, lock, how, wait),
         result if got(result) => result,
         // An error of the attempt may be another's of the wait: EDEADLK, EAGAIN, EINVAL.
         _ => wait(),
     };
     if got(result) {
-        thread.hold(lock, mode);
+        hold(lock, how);
     }
     result
 }
 
-/// Waits for a lock that was found taken, and tells of it.
+/// Notes who has a lock, unless the lock itself says so (see [`holders`]).
+#[inline]
+fn hold(lock: usize, (kind, mode): (LockKind, LockMode)) {
+    if (kind == LockKind::Spin || mode == LockMode::Shared)
+        && let Some(thread) = Thread::current()
+    {
+        thread.hold(lock, mode);
+    }
+}
+
+/// Waits for a lock that was found taken. What happens once the thread has it keeps others waiting:
+/// the wait is told of when it has let go of the lock.
 #[cold]
 #[inline(never)]
 fn waited(
-    thread: &'static Thread,
     site: usize,
     lock: usize,
     (kind, mode): (LockKind, LockMode),
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
+    let Some(thread) = Thread::current() else { return wait() };
     let start = now();
     let place = contended::find_or_add(lock);
-    if let Some(place) = place {
+    let counted = place.filter(|_| kind == LockKind::Rwlock);
+    if let Some(place) = counted {
         place.enter();
     }
     let (holder, holders) = holders(thread, lock, kind);
     let result = wait();
-    let releaser = place.map_or(Party::default(), |place| place.leave());
     // Any other error came at once: nothing was waited for.
-    if let (Some(hooks), true) = (hooks(), got(result) || result == ETIMEDOUT) {
-        let (end, call) = (now(), thread.call());
-        let wait = Wait { start, end, lock, kind, mode, site: site as u32, call, holders, holder, releaser };
-        (hooks.waited)(thread, &wait);
+    if got(result) || result == ETIMEDOUT {
+        let end = now();
+        let releaser = place.filter(|_| got(result)).map_or(Party::default(), Contended::releaser);
+        let (call, site) = (thread.call(), site as u32);
+        pending::add(thread, Wait { start, end, lock, kind, mode, site, call, holders, holder, releaser });
+    }
+    if let Some(place) = counted {
+        place.leave();
+    }
+    if !got(result) || mode == LockMode::Shared {
+        pending::tell(thread);
     }
     result
 }
@@ -162,47 +180,63 @@ unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
 
 /// Notes a lock that was got without waiting.
 #[inline]
-fn tried(result: c_int, lock: usize, mode: LockMode) -> c_int {
-    if got(result)
-        && let Some(thread) = Thread::current()
-    {
-        thread.hold(lock, mode);
+fn tried(result: c_int, lock: usize, how: (LockKind, LockMode)) -> c_int {
+    if got(result) {
+        hold(lock, how);
     }
     result
 }
 
-/// Lets go of a lock by `release`.
+/// Lets go of a mutex by `release`.
+#[inline]
+fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
+    match contended::find(mutex) {
+        None => release(),
+        Some(place) => give_contended(place, release),
+    }
+}
+
+/// Lets go of a lock that was waited for and that the thread has alone.
+fn give_contended(place: &Contended, release: impl FnOnce() -> c_int) -> c_int {
+    let Some(thread) = Thread::current() else { return release() };
+    place.release(thread.party());
+    let result = release();
+    pending::tell(thread);
+    result
+}
+
+/// Lets go of a lock by `release` that the thread may share with others.
 #[inline]
 fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
-    if let Some(thread) = Thread::current() {
-        let mode = thread.release(lock);
-        if let Some(place) = contended::find(lock) {
-            place.release(|| thread.party());
-        }
-        let result = release();
-        if let (false, Some(mode)) = (result == 0, mode) {
-            // It could not be let go of: it is held still.
-            thread.hold(lock, mode);
-        }
-        return result;
+    let Some(thread) = Thread::current() else { return release() };
+    // What was not noted is held alone.
+    let mode = thread.release(lock);
+    let place = contended::find(lock);
+    match (place, mode) {
+        (Some(place), Some(LockMode::Shared)) => place.release_share(|| thread.party()),
+        (Some(place), _) => place.release(thread.party()),
+        (None, _) => {}
     }
-    release()
+    let result = release();
+    if let (false, Some(mode)) = (result == 0, mode) {
+        // It could not be let go of: it is held still.
+        thread.hold(lock, mode);
+    }
+    if place.is_some() {
+        pending::tell(thread);
+    }
+    result
 }
 
 /// Waits for a condition by `wait`: the mutex is let go of meanwhile. Getting it back is part of
 /// the C library's wait, so a wait for that is not told of.
 #[inline]
 fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
-    let Some(thread) = Thread::current() else { return wait() };
-    let mode = thread.release(mutex);
-    if let Some(place) = contended::find(mutex) {
-        place.release(|| thread.party());
+    if let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) {
+        place.release(thread.party());
+        pending::tell(thread);
     }
-    let result = wait();
-    if let Some(mode) = mode {
-        thread.hold(mutex, mode);
-    }
-    result
+    wait()
 }
 
 const MUTEX: (LockKind, LockMode) = (LockKind::Mutex, LockMode::Exclusive);
@@ -264,9 +298,9 @@ replacements! {
         || real::pthread_mutex_clocklock(mutex, clock, until),
     );
     pthread_mutex_trylock(mutex: *mut pthread_mutex_t) = |_site|
-        tried(libc::pthread_mutex_trylock(mutex), mutex as usize, LockMode::Exclusive);
+        tried(libc::pthread_mutex_trylock(mutex), mutex as usize, MUTEX);
     pthread_mutex_unlock(mutex: *mut pthread_mutex_t) = |_site|
-        give(mutex as usize, || libc::pthread_mutex_unlock(mutex));
+        give_mutex(mutex as usize, || libc::pthread_mutex_unlock(mutex));
 
     pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) = |site| take(
         site, lock as usize, READ,
@@ -284,7 +318,7 @@ replacements! {
         || real::pthread_rwlock_clockrdlock(lock, clock, until),
     );
     pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) = |_site|
-        tried(libc::pthread_rwlock_tryrdlock(lock), lock as usize, LockMode::Shared);
+        tried(libc::pthread_rwlock_tryrdlock(lock), lock as usize, READ);
     pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) = |site| take(
         site, lock as usize, WRITE,
         || libc::pthread_rwlock_trywrlock(lock),
@@ -301,7 +335,7 @@ replacements! {
         || real::pthread_rwlock_clockwrlock(lock, clock, until),
     );
     pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) = |_site|
-        tried(libc::pthread_rwlock_trywrlock(lock), lock as usize, LockMode::Exclusive);
+        tried(libc::pthread_rwlock_trywrlock(lock), lock as usize, WRITE);
     pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) = |_site|
         give(lock as usize, || libc::pthread_rwlock_unlock(lock));
 
@@ -311,7 +345,7 @@ replacements! {
         || real::pthread_spin_lock(lock),
     );
     pthread_spin_trylock(lock: *mut Spin) = |_site|
-        tried(real::pthread_spin_trylock(lock), lock as usize, LockMode::Exclusive);
+        tried(real::pthread_spin_trylock(lock), lock as usize, SPIN);
     pthread_spin_unlock(lock: *mut Spin) = |_site|
         give(lock as usize, || real::pthread_spin_unlock(lock));
 

@@ -5,7 +5,7 @@ use libc::c_void;
 use std::cell::Cell;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Most threads that are known at once.
 const MOST: usize = 4096;
@@ -17,18 +17,32 @@ const MOST_HELD: usize = 8;
 /// it holds.
 #[repr(align(128))]
 pub struct Thread {
-    function: AtomicU32,
-    since: AtomicI64,
+    /// Where its calls are noted: `own`, or a place that was given.
+    progress: AtomicPtr<Progress>,
+    own: Progress,
     user: AtomicPtr<c_void>,
     held: AtomicUsize,
     locks: [AtomicUsize; MOST_HELD],
     modes: [AtomicU32; MOST_HELD],
 }
 
+/// What a thread is doing, and what it did since this place is used. Zeros are valid.
+#[repr(C)]
+pub struct Progress {
+    /// Wrapped calls begun.
+    pub calls: AtomicU64,
+    /// The name of the function it is in, as [`crate::Hooks::name`] gave it; 0 for none.
+    pub function: AtomicU32,
+    /// Of the calls begun, those that launch a kernel.
+    pub launches: AtomicU32,
+    /// When that call began.
+    pub since: AtomicI64,
+}
+
 /// A call in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CallRef {
-    /// The function's number; 0 for none.
+    /// The function's name, as [`crate::Hooks::name`] gave it; 0 for none.
     pub function: u32,
     /// When it began.
     pub since: Ns,
@@ -45,8 +59,13 @@ pub struct Party {
 
 static THREADS: [Thread; MOST] = [const {
     Thread {
-        function: AtomicU32::new(0),
-        since: AtomicI64::new(0),
+        progress: AtomicPtr::new(null_mut()),
+        own: Progress {
+            calls: AtomicU64::new(0),
+            function: AtomicU32::new(0),
+            launches: AtomicU32::new(0),
+            since: AtomicI64::new(0),
+        },
         user: AtomicPtr::new(null_mut()),
         held: AtomicUsize::new(0),
         locks: [const { AtomicUsize::new(0) }; MOST_HELD],
@@ -82,9 +101,7 @@ pub fn prepare() {
 unsafe extern "C" fn ended(thread: *mut c_void) {
     // SAFETY: the key holds a place of THREADS or nothing.
     let Some(thread) = (unsafe { thread.cast::<Thread>().as_ref() }) else { return };
-    if let Some(hooks) = crate::hooks() {
-        (hooks.thread_ended)(thread);
-    }
+    crate::pending::tell(thread);
     CURRENT.set(null());
     thread.clear();
 }
@@ -121,16 +138,54 @@ impl Thread {
         self.user.store(user, Relaxed);
     }
 
+    /// Where its calls are noted.
+    #[inline]
+    fn progress(&self) -> &Progress {
+        // SAFETY: null or what `note_in` was given, which stays.
+        unsafe { self.progress.load(Acquire).as_ref() }.unwrap_or(&self.own)
+    }
+
+    /// Notes its calls there from now on; what it is in goes along.
+    pub fn note_in(&self, place: &'static Progress) {
+        let call = self.call();
+        place.since.store(call.since, Relaxed);
+        place.function.store(call.function, Relaxed);
+        self.set_call(CallRef::default());
+        self.progress.store(std::ptr::from_ref(place).cast_mut(), Release);
+    }
+
     /// The wrapped call it is in.
     #[inline]
     pub fn call(&self) -> CallRef {
-        CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) }
+        let progress = self.progress();
+        CallRef { function: progress.function.load(Relaxed), since: progress.since.load(Relaxed) }
     }
 
+    /// Whether its calls are noted in no place that was given.
+    #[inline]
+    pub(crate) fn is_unplaced(&self) -> bool {
+        self.progress.load(Relaxed).is_null()
+    }
+
+    /// A wrapped call begins, with so many `launches` (0 or 1); the call it is made in.
+    #[inline]
+    pub(crate) fn enter(&self, call: CallRef, launches: u32) -> CallRef {
+        let progress = self.progress();
+        let outer =
+            CallRef { function: progress.function.load(Relaxed), since: progress.since.load(Relaxed) };
+        progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
+        progress.launches.store(progress.launches.load(Relaxed).wrapping_add(launches), Relaxed);
+        progress.since.store(call.since, Relaxed);
+        progress.function.store(call.function, Relaxed);
+        outer
+    }
+
+    /// It is in that call now.
     #[inline]
     pub(crate) fn set_call(&self, call: CallRef) {
-        self.since.store(call.since, Relaxed);
-        self.function.store(call.function, Relaxed);
+        let progress = self.progress();
+        progress.since.store(call.since, Relaxed);
+        progress.function.store(call.function, Relaxed);
     }
 
     /// The thread and its call.
@@ -179,6 +234,7 @@ impl Thread {
     fn clear(&self) {
         self.held.store(0, Relaxed);
         self.set_call(CallRef::default());
+        self.progress.store(null_mut(), Release);
         self.id().store(0, Release);
     }
 }
@@ -247,6 +303,8 @@ pub fn party(tid: u32) -> Party {
 /// In a fork's child: no thread is known.
 pub fn forget_all() {
     for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
+        // The place it noted its calls in may be the parent's.
+        thread.progress.store(null_mut(), Release);
         thread.clear();
         thread.user.store(null_mut(), Relaxed);
     }

@@ -84,13 +84,20 @@ pub struct ChunkHeader {
     pub reserved: AtomicU32,
     /// Records its thread dropped for want of room since this chunk began.
     pub dropped: AtomicU64,
-    /// Driver calls its thread began since this chunk began.
+    /// What its thread is doing, and did since this chunk began.
+    pub progress: Progress,
+}
+
+/// What a thread is doing.
+#[repr(C)]
+pub struct Progress {
+    /// Driver calls begun.
     pub calls: AtomicU64,
     /// The driver function the thread is in: the id of its name, 0 for none.
     pub function: AtomicU32,
-    /// Zero.
-    pub reserved2: AtomicU32,
-    /// When that call began.
+    /// Of the calls begun, those that launch a kernel.
+    pub launches: AtomicU32,
+    /// When the call it is in began.
     pub since: AtomicI64,
 }
 

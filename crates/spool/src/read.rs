@@ -1,7 +1,8 @@
 //! A reader for files that a dying process may have left in any state.
 
 use crate::{
-    ALIGN, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Head, Level, MAGIC, PythonFrame, Stack, Text,
+    ALIGN, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Head, Level, MAGIC, Progress, PythonFrame,
+    Stack, Text,
 };
 use std::mem::offset_of;
 
@@ -35,6 +36,9 @@ pub struct Record<'a> {
     /// The rest of it.
     pub body: &'a [u8],
 }
+
+/// Where a chunk's header has its [`Progress`].
+const PROGRESS: usize = offset_of!(ChunkHeader, progress);
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_ne_bytes)
@@ -140,13 +144,18 @@ impl<'a> Chunk<'a> {
 
     /// Driver calls begun.
     pub fn calls(&self) -> u64 {
-        u64_at(self.header, offset_of!(ChunkHeader, calls))
+        u64_at(self.header, PROGRESS + offset_of!(Progress, calls))
+    }
+
+    /// Of those, the ones that launch a kernel.
+    pub fn launches(&self) -> u64 {
+        u32_at(self.header, PROGRESS + offset_of!(Progress, launches)).into()
     }
 
     /// The call the thread was in: id of the function's name, and when it began.
     pub fn within(&self) -> Option<(u32, i64)> {
-        let function = u32_at(self.header, offset_of!(ChunkHeader, function));
-        let since = u64_at(self.header, offset_of!(ChunkHeader, since)) as i64;
+        let function = u32_at(self.header, PROGRESS + offset_of!(Progress, function));
+        let since = u64_at(self.header, PROGRESS + offset_of!(Progress, since)) as i64;
         (function != 0).then_some((function, since))
     }
 

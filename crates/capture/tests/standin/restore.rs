@@ -49,15 +49,8 @@ impl Checks {
 
 #[test]
 fn what_was_watched_is_as_before_once_it_is_restored() {
-    let name = |_: &CStr| 0;
-    let hooks = Hooks {
-        waited,
-        calling: |_, _, _| {},
-        called: |_, _| {},
-        name,
-        thread_ended: |_| {},
-        thread_unknown: || {},
-    };
+    let number = |_: &CStr| (0, false);
+    let hooks = Hooks { waited, called: |_, _| {}, name: |_, _| 0, number, thread_unknown: || {} };
     assert!(interpose::install(hooks));
     for binding in [Binding::Lazy, Binding::Now] {
         let checks = Checks::load(binding);

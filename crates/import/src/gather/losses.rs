@@ -2,11 +2,12 @@
 
 use super::Process;
 use spool::{Chunk, Damage, File, Level};
+use trace::Sym;
 
 impl Process<'_, '_> {
     /// Counts what was lost and remarks on how the process ended.
     pub(super) fn losses(&mut self, name: &str, file: &File<'_>, chunks: &[Chunk<'_>], between: Damage) {
-        let dropped = chunks.iter().map(Chunk::dropped).fold(file.dropped(), u64::saturating_add);
+        let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
         let lost = &mut self.all.trace.meta.lost;
         lost.records("no room left in the spool", dropped);
         let damaged: Vec<u64> = chunks
@@ -28,7 +29,7 @@ impl Process<'_, '_> {
         }
         self.level(file);
         if !file.finished() {
-            self.unfinished(chunks);
+            self.unfinished(file, chunks);
         }
         let unwatched = dropped > 0 || untracked > 0 || !damaged.is_empty() || file.driver_slots() == 0;
         self.all.complete &= !unwatched;
@@ -47,15 +48,35 @@ impl Process<'_, '_> {
     }
 
     /// The process was killed, crashed or left without a word.
-    fn unfinished(&mut self, chunks: &[Chunk<'_>]) {
+    fn unfinished(&mut self, file: &File<'_>, chunks: &[Chunk<'_>]) {
         let who = self.who();
         self.note(format!("{who} did not end in an orderly way: what it had not written out is missing"));
-        let begun = chunks.iter().map(Chunk::calls).fold(0, u64::saturating_add);
         let inside = self.inside(chunks);
-        // CUPTI records driver calls that are not wrapped as well, so that this is the least.
-        let missing = begun.saturating_sub(self.later.driver_calls).saturating_sub(inside);
-        let reason = "driver calls that a process did not live to write out (at least)";
-        self.all.trace.meta.lost.records(reason, missing);
+        if file.level() == Some(Level::Light) && self.device_of.is_empty() {
+            let missing =
+                total(chunks, |chunk| chunk.calls()).saturating_sub(self.later.driver_calls + inside);
+            let lost = &mut self.all.trace.meta.lost;
+            lost.records("driver calls that a process did not live to write out", missing);
+        } else {
+            // CUPTI leaves out driver calls within runtime calls, but each launch has one record.
+            let missing = total(chunks, |chunk| chunk.launches()).saturating_sub(self.launches());
+            let lost = &mut self.all.trace.meta.lost;
+            lost.records(
+                "kernel launches that a process did not live to write out (with their kernels)",
+                missing,
+            );
+        }
+    }
+
+    /// Launches of this process in the table of calls.
+    fn launches(&self) -> u64 {
+        let trace = &self.all.trace;
+        let names = &trace.calls.name[self.first_call..];
+        let launches =
+            |name: &str| name.starts_with("cudaLaunchKernel") || name.starts_with("cuLaunchKernel");
+        let mut known = rustc_hash::FxHashMap::default();
+        let mut is_launch = |name: Sym| *known.entry(name).or_insert_with(|| launches(trace.text(name)));
+        names.iter().filter(|name| is_launch(**name)).count() as u64
     }
 
     /// Remarks on calls that never returned; their number.
@@ -65,13 +86,15 @@ impl Process<'_, '_> {
             last.insert(chunk.tid(), chunk.within());
         }
         let mut stuck: Vec<_> = last.into_iter().filter_map(|(tid, within)| Some((tid, within?))).collect();
-        stuck.sort_unstable();
-        let who = self.who();
-        for (tid, (function, since)) in &stuck {
+        stuck.sort_by_key(|(tid, (_, since))| (*since, *tid));
+        if let Some((tid, (function, since))) = stuck.first() {
             let function = self.all.trace.text(self.texts.get(*function)).to_owned();
-            let ms = (self.last.saturating_sub(*since)).max(0) / 1_000_000;
+            let ms = self.last.saturating_sub(*since).max(0) / 1_000_000;
+            let (who, more) = (self.who(), stuck.len() - 1);
+            let more =
+                if more > 0 { format!(", nor did {more} other threads from theirs") } else { String::new() };
             self.note(format!(
-                "{who}: thread {tid} never returned from {function}, begun {ms} ms before the end"
+                "{who}: thread {tid} never returned from {function}, begun {ms} ms before the end{more}"
             ));
         }
         stuck.len() as u64
@@ -87,4 +110,8 @@ impl Process<'_, '_> {
             notes.push(note);
         }
     }
+}
+
+fn total(chunks: &[Chunk<'_>], count: impl Fn(&Chunk<'_>) -> u64) -> u64 {
+    chunks.iter().map(count).fold(0, u64::saturating_add)
 }
