@@ -113,7 +113,10 @@ pub fn is_described() -> bool {
 /// Writes what GPUs there are, and the driver's version, once a process and as soon as the driver is
 /// initialized.
 pub fn describe(writer: &mut Writer, cupti: u64) {
-    let Some(driver) = driver() else { return };
+    let Some(driver) = driver() else {
+        // There will be no better moment.
+        return DESCRIBED.store(true, Release);
+    };
     let (mut number, mut devices) = (0, 0);
     // SAFETY: the driver's functions write what they are given.
     let initialized = unsafe {

@@ -2,7 +2,7 @@
 
 use crate::writer::Writer;
 use crate::{driver, texts};
-use interpose::Called;
+use interpose::{Called, Function};
 use spool::{Call, call};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -21,16 +21,14 @@ const DEVICE: u32 = 3;
 const WORTH_ASKING: i64 = 20_000;
 
 /// What is known of a function: its name, which lives as long as the process.
-struct Function {
+struct Known {
     name: AtomicPtr<libc::c_char>,
-    shape: AtomicU32,
     /// The name's text, once it was written.
     text: AtomicU32,
 }
 
-static FUNCTIONS: [Function; MOST] = [const {
-    Function { name: AtomicPtr::new(std::ptr::null_mut()), shape: AtomicU32::new(0), text: AtomicU32::new(0) }
-}; MOST];
+static FUNCTIONS: [Known; MOST] =
+    [const { Known { name: AtomicPtr::new(std::ptr::null_mut()), text: AtomicU32::new(0) } }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Which arguments of a function say what.
@@ -58,11 +56,12 @@ enum Shape {
     StreamFirst,
 }
 
-/// The number of the function called `name`, from 1, and whether it launches kernels; 0 when there are
-/// too many.
-pub fn number(name: &CStr) -> (u32, bool) {
+/// The function called `name`; its number is 0 when there are too many.
+pub fn number(name: &CStr) -> Function {
     let number = find_or_add(name);
-    (number, matches!(shape_of(number), Shape::Launch | Shape::LaunchConfig))
+    let shape = shape(name.to_bytes());
+    let launches = matches!(shape, Shape::Launch | Shape::LaunchConfig);
+    Function { number, shape: shape as u32, launches }
 }
 
 fn find_or_add(name: &CStr) -> u32 {
@@ -76,7 +75,6 @@ fn find_or_add(name: &CStr) -> u32 {
     }
     let at = COUNT.fetch_add(1, Relaxed);
     let Some(function) = FUNCTIONS.get(at) else { return 0 };
-    function.shape.store(shape(name.to_bytes()) as u32, Relaxed);
     // SAFETY: copies a string that ends in zero. Once a function and process, at look-up.
     function.name.store(unsafe { libc::strdup(name.as_ptr()) }, Release);
     at as u32 + 1
@@ -132,6 +130,7 @@ fn shape(name: &[u8]) -> Shape {
     if plain { Shape::Copy } else { found.map_or(Shape::Other, |(_, shape)| *shape) }
 }
 
+/// The shape of that number.
 fn shape_of(number: u32) -> Shape {
     const ALL: [Shape; 12] = [
         Shape::Other,
@@ -147,17 +146,26 @@ fn shape_of(number: u32) -> Shape {
         Shape::StreamSecond,
         Shape::StreamFirst,
     ];
-    let function = (number as usize).checked_sub(1).and_then(|at| FUNCTIONS.get(at));
-    let shape = function.map_or(0, |function| function.shape.load(Relaxed));
-    ALL.get(shape as usize).copied().unwrap_or(Shape::Other)
+    ALL.get(number as usize).copied().unwrap_or(Shape::Other)
 }
 
 /// A call as a record, with what its arguments tell.
-pub fn record(called: &Called) -> Call {
+#[inline]
+pub fn record(called: &Called<'_>) -> Call {
     let mut record = Call { start: called.start, end: called.end, result: called.result, ..Call::default() };
-    let [first, second, third, fourth, ..] = called.args;
+    if called.shape == Shape::Launch as u32 {
+        // Most calls.
+        (record.stream, record.flags) = (called.args[8] as u64, call::HAS_STREAM);
+        return record;
+    }
+    describe(called, record)
+}
+
+/// Adds what the arguments of other calls than plain launches tell.
+fn describe(called: &Called<'_>, mut record: Call) -> Call {
+    let [first, second, third, fourth, ..] = *called.args;
     let stream = |at: usize| called.args.get(at).copied().unwrap_or(0) as u64;
-    let shape = shape_of(called.function);
+    let shape = shape_of(called.shape);
     // Blocking copies have no stream argument: what lies there means nothing.
     let name_has_stream = |record: &mut Call| {
         if is_async(called.function) {
@@ -165,7 +173,7 @@ pub fn record(called: &Called) -> Call {
         }
     };
     match shape {
-        Shape::Other => {}
+        Shape::Other | Shape::Launch => {}
         Shape::HostToDevice | Shape::DeviceToHost | Shape::DeviceToDevice | Shape::Copy => {
             record.bytes = third as u64;
             record.flags = directions(shape, first, second, called.end - called.start);
@@ -177,7 +185,6 @@ pub fn record(called: &Called) -> Call {
             record.flags = DEVICE << call::TARGET_SHIFT;
             name_has_stream(&mut record);
         }
-        Shape::Launch => (record.stream, record.flags) = (stream(8), call::HAS_STREAM),
         Shape::LaunchConfig => {
             // SAFETY: the driver took the same pointer to a launch configuration, in which the
             // stream lies at byte 32 (cuda.h), and the call succeeded.

@@ -254,7 +254,7 @@ fn name(thread: &'static Thread, function: u32) -> u32 {
 }
 
 /// A driver call is over.
-fn called(thread: &'static Thread, called: &Called) {
+fn called(thread: &'static Thread, called: &Called<'_>) {
     if LEVEL.load(Acquire) == 0 {
         // Another tool has the driver's injection.
         return start();
@@ -272,7 +272,7 @@ fn called(thread: &'static Thread, called: &Called) {
 }
 
 /// What a long call is worth, and the first one after the driver was initialized.
-fn seldom(writer: &mut Writer, called: &Called) {
+fn seldom(writer: &mut Writer, called: &Called<'_>) {
     let duration = called.end - called.start;
     if duration >= STACKS.load(Relaxed) {
         stacks::record(writer, called.start, called.end);

@@ -29,7 +29,8 @@ const _: () = {
 /// Deepest nesting of a thread's marked ranges.
 pub const MOST_RANGES: usize = 64;
 
-/// Where a thread writes.
+/// Where a thread writes. What each record needs comes first.
+#[repr(C)]
 pub struct Writer {
     chunk: *mut ChunkHeader,
     /// Bytes of records in the chunk.
@@ -48,6 +49,7 @@ pub struct Writer {
     pub depth: usize,
 }
 
+#[repr(C, align(64))]
 struct Slot {
     /// In use: a signal handler that gets here must not write into the middle of a record.
     busy: AtomicBool,

@@ -6,7 +6,7 @@
 
 use crate::elf::{self, Object};
 use crate::thread::{CallRef, Thread};
-use crate::{Called, hooks, names, now, patch, pending};
+use crate::{Called, Function, hooks, is_recording, names, now, patch};
 use libc::{c_char, c_int, c_void};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -21,7 +21,7 @@ pub const ARGUMENTS: usize = 14;
 const MOST: usize = 768;
 
 /// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits.
-type Function = unsafe extern "C-unwind" fn(
+type Entry = unsafe extern "C-unwind" fn(
     usize,
     usize,
     usize,
@@ -38,11 +38,14 @@ type Function = unsafe extern "C-unwind" fn(
     usize,
 ) -> c_int;
 
+#[repr(align(32))]
 struct Wrapped {
     /// The driver's function.
     real: AtomicPtr<c_void>,
     /// Its number.
     function: AtomicU32,
+    /// Its shape.
+    shape: AtomicU32,
     /// 1 when it launches a kernel.
     launches: AtomicU32,
     /// Its name for this process, once [`Hooks::name`](crate::Hooks::name) gave one.
@@ -54,16 +57,11 @@ static WRAPPED: [Wrapped; MOST] = [const {
         real: AtomicPtr::new(std::ptr::null_mut()),
         function: AtomicU32::new(0),
         launches: AtomicU32::new(0),
+        shape: AtomicU32::new(0),
         name: AtomicU32::new(0),
     }
 }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-static RECORDING: AtomicBool = AtomicBool::new(false);
-
-/// Whether wrapped calls are told of.
-pub fn set_recording(on: bool) {
-    RECORDING.store(on, Release);
-}
 
 /// What to hand out for a function of the driver: one that tells of its calls if they are worth it,
 /// else the function itself. One of `cuGetProcAddress` wraps what it gives.
@@ -84,10 +82,11 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
 }
 
 fn add(name: &CStr, real: *mut c_void) -> Option<usize> {
-    let (number, launches) = (hooks()?.number)(name);
+    let Function { number, shape, launches } = (hooks()?.number)(name);
     let at = COUNT.fetch_add(1, AcqRel);
     let wrapped = WRAPPED.get(at)?;
     wrapped.function.store(number, Relaxed);
+    wrapped.shape.store(shape, Relaxed);
     wrapped.launches.store(launches.into(), Relaxed);
     wrapped.real.store(real, Release);
     // A thunk is handed out as it is: no one wraps it again by mistake.
@@ -117,23 +116,23 @@ unsafe extern "C-unwind" fn thunk<const AT: usize>(
     n: usize,
 ) -> c_int {
     // SAFETY: the caller's own words.
-    unsafe { run(&WRAPPED[AT], [a, b, c, d, e, f, g, h, i, j, k, l, m, n]) }
+    unsafe { run(&WRAPPED[AT], &[a, b, c, d, e, f, g, h, i, j, k, l, m, n]) }
 }
 
 /// # Safety
 ///
 /// `args` are what the caller of `wrapped` gave.
-unsafe fn run(wrapped: &Wrapped, args: [usize; ARGUMENTS]) -> c_int {
+unsafe fn run(wrapped: &Wrapped, args: &[usize; ARGUMENTS]) -> c_int {
     let real = wrapped.real.load(Acquire);
     let call = || {
         // SAFETY: a function of the driver with integer and pointer arguments, of which it takes
         // the first ones; a thunk is handed out only after `real` was stored.
-        let real = unsafe { std::mem::transmute::<*mut c_void, Function>(real) };
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = args;
+        let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(real) };
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
         // SAFETY: as above.
         unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) }
     };
-    if !RECORDING.load(Relaxed) {
+    if !is_recording() {
         return call();
     }
     let (Some(thread), Some(hooks)) = (Thread::current(), hooks()) else { return call() };
@@ -147,8 +146,8 @@ unsafe fn run(wrapped: &Wrapped, args: [usize; ARGUMENTS]) -> c_int {
     let result = call();
     let end = now();
     thread.set_call(outer);
-    pending::tell(thread);
-    (hooks.called)(thread, &Called { function, name, start, end, result, args });
+    let shape = wrapped.shape.load(Relaxed);
+    (hooks.called)(thread, &Called { function, name, shape, start, end, result, args });
     result
 }
 
@@ -172,7 +171,7 @@ macro_rules! thunks {
     };
 }
 
-static THUNKS: [Function; MOST] = thunks!(
+static THUNKS: [Entry; MOST] = thunks!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23
     24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
 );

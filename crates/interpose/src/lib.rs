@@ -9,6 +9,7 @@
 
 mod calls;
 mod contended;
+mod current;
 mod elf;
 mod locks;
 mod names;
@@ -17,7 +18,7 @@ mod pending;
 mod sites;
 mod thread;
 
-pub use calls::{set_recording, wrap, wrap_imports, wrap_late_imports};
+pub use calls::{wrap, wrap_imports, wrap_late_imports};
 pub use patch::restore;
 pub use sites::{Watched, watch};
 pub use thread::{CallRef, Party, Progress, Thread};
@@ -25,6 +26,8 @@ pub use thread::{CallRef, Party, Progress, Thread};
 use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// Nanoseconds of `CLOCK_MONOTONIC`.
 pub type Ns = i64;
@@ -48,11 +51,22 @@ pub struct Hooks {
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
     /// A wrapped call is over.
-    pub called: fn(&'static Thread, &Called),
-    /// Numbers functions by name, from 1, and says whether they launch kernels.
-    pub number: fn(&CStr) -> (u32, bool),
+    pub called: fn(&'static Thread, &Called<'_>),
+    /// Numbers functions by name, from 1.
+    pub number: fn(&CStr) -> Function,
     /// There is no [`Thread`] left for a thread: nothing is told of it. Called once for each.
     pub thread_unknown: fn(),
+}
+
+/// A function as [`Hooks::number`] gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Function {
+    /// Its number.
+    pub number: u32,
+    /// Any fact about it, which its calls come with.
+    pub shape: u32,
+    /// It launches a kernel.
+    pub launches: bool,
 }
 
 /// A wait for a lock.
@@ -102,11 +116,13 @@ pub enum LockMode {
 
 /// A wrapped call that is over.
 #[derive(Clone, Copy, Debug)]
-pub struct Called {
+pub struct Called<'a> {
     /// The function's number.
     pub function: u32,
     /// Its name, as [`Hooks::name`] gave it.
     pub name: u32,
+    /// Its [`Function::shape`].
+    pub shape: u32,
     /// Entry.
     pub start: Ns,
     /// Return.
@@ -114,27 +130,44 @@ pub struct Called {
     /// What it returned.
     pub result: i32,
     /// Its arguments; those beyond what the function takes mean nothing.
-    pub args: [usize; calls::ARGUMENTS],
+    pub args: &'a [usize; calls::ARGUMENTS],
 }
 
-static HOOKS: OnceLock<Hooks> = OnceLock::new();
+/// What every wrapped call looks at first, in one cache line.
+#[repr(align(64))]
+struct First {
+    recording: AtomicBool,
+    hooks: OnceLock<Hooks>,
+}
+
+static FIRST: First = First { recording: AtomicBool::new(false), hooks: OnceLock::new() };
 
 /// Says who is told; once a process. False when that was said before.
 pub fn install(hooks: Hooks) -> bool {
     thread::prepare();
-    HOOKS.set(hooks).is_ok()
+    FIRST.hooks.set(hooks).is_ok()
+}
+
+/// Whether wrapped calls are told of.
+pub fn set_recording(on: bool) {
+    FIRST.recording.store(on, Release);
+}
+
+#[inline]
+fn is_recording() -> bool {
+    FIRST.recording.load(Relaxed)
 }
 
 #[inline]
 fn hooks() -> Option<&'static Hooks> {
-    HOOKS.get()
+    FIRST.hooks.get()
 }
 
 /// In a fork's child, before anything else: its only thread starts afresh.
 pub fn forked() {
     thread::forget_all();
     contended::forget_all();
-    pending::forget();
+    pending::forget_all();
     calls::forget_all();
     sites::forget_all();
 }

@@ -1,62 +1,55 @@
-//! Waits of the calling thread that are over and not told of yet: it may have the lock still.
+//! Waits of a thread that are over and not told of yet: it may have the lock still.
 
-use crate::thread::Thread;
+use crate::thread::{self, Thread};
 use crate::{Wait, hooks};
 use std::cell::UnsafeCell;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::compiler_fence;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicUsize, compiler_fence};
 
 /// Most waits kept: locks that are waited for one within the other.
-const MOST: usize = 8;
+const MOST: usize = 4;
 
 /// The waits of one thread. A signal handler may come anywhere: `count` grows before a place is
 /// filled, and what is told is taken out first.
 struct Pending {
-    count: usize,
-    waits: [Option<Wait>; MOST],
+    count: AtomicUsize,
+    waits: UnsafeCell<[Option<Wait>; MOST]>,
 }
+// SAFETY: only the thread at the same place of the known ones uses it.
+unsafe impl Sync for Pending {}
 
-thread_local! {
-    static PENDING: UnsafeCell<Pending> = const { UnsafeCell::new(Pending { count: 0, waits: [None; MOST] }) };
-}
+static PENDING: [Pending; thread::MOST] =
+    [const { Pending { count: AtomicUsize::new(0), waits: UnsafeCell::new([None; MOST]) } }; thread::MOST];
 
 /// Keeps a wait until [`tell`]; tells of it at once when there are too many.
-#[inline]
 pub fn add(thread: &'static Thread, wait: Wait) {
-    // SAFETY: the thread's own, and no reference to it is held while anything else runs; a handler
-    // that interrupts this leaves `count` as it was or 0.
-    let kept = PENDING.with(|pending| unsafe {
-        let pending = &mut *pending.get();
-        let at = pending.count;
-        let Some(place) = pending.waits.get_mut(at) else { return false };
-        pending.count = at + 1;
-        compiler_fence(SeqCst);
-        *place = Some(wait);
-        true
-    });
-    if !kept {
-        say(thread, &wait);
+    let pending = &PENDING[thread.place()];
+    let at = pending.count.load(Relaxed);
+    if at >= MOST {
+        return say(thread, &wait);
     }
+    pending.count.store(at + 1, Relaxed);
+    compiler_fence(SeqCst);
+    // SAFETY: the thread's own, and no reference to it is held while anything else runs.
+    unsafe { (*pending.waits.get())[at] = Some(wait) };
 }
 
 /// Tells of all waits that are kept.
 #[inline]
 pub fn tell(thread: &'static Thread) {
-    // SAFETY: as above.
-    if PENDING.with(|pending| unsafe { (*pending.get()).count }) > 0 {
+    if PENDING[thread.place()].count.load(Relaxed) > 0 {
         tell_all(thread);
     }
 }
 
 #[cold]
 fn tell_all(thread: &'static Thread) {
-    // SAFETY: as above: each is taken out before a hook runs.
-    while let Some(wait) = PENDING.with(|pending| unsafe {
-        let pending = &mut *pending.get();
-        pending.count = pending.count.checked_sub(1)?;
+    let pending = &PENDING[thread.place()];
+    while let Some(last) = pending.count.load(Relaxed).checked_sub(1) {
+        // SAFETY: as in `add`: it is taken out before a hook runs.
+        let wait = unsafe { (*pending.waits.get())[last].take() };
         compiler_fence(SeqCst);
-        Some(pending.waits[pending.count].take())
-    }) {
+        pending.count.store(last, Relaxed);
         if let Some(wait) = wait {
             say(thread, &wait);
         }
@@ -64,9 +57,11 @@ fn tell_all(thread: &'static Thread) {
 }
 
 /// In a fork's child: the waits are the parent's to tell.
-pub fn forget() {
-    // SAFETY: as above.
-    PENDING.with(|pending| unsafe { (*pending.get()).count = 0 });
+pub fn forget_all() {
+    PENDING
+        .iter()
+        .filter(|pending| pending.count.load(Relaxed) > 0)
+        .for_each(|pending| pending.count.store(0, Relaxed));
 }
 
 fn say(thread: &'static Thread, wait: &Wait) {

@@ -1,6 +1,6 @@
 //! The threads of the process, as far as they took a watched lock or made a wrapped call.
 
-use crate::{LockMode, Ns};
+use crate::{LockMode, Ns, current};
 use libc::c_void;
 use std::cell::Cell;
 use std::ptr::{null, null_mut};
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Most threads that are known at once.
-const MOST: usize = 4096;
+pub(crate) const MOST: usize = 4096;
 
 /// Most locks of a thread that are known at once. The driver holds two or three.
 const MOST_HELD: usize = 8;
@@ -81,7 +81,6 @@ static TIDS: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    static CURRENT: Cell<*const Thread> = const { Cell::new(null()) };
     /// It was told that there is no place for this thread.
     static UNKNOWN: Cell<bool> = const { Cell::new(false) };
 }
@@ -102,7 +101,7 @@ unsafe extern "C" fn ended(thread: *mut c_void) {
     // SAFETY: the key holds a place of THREADS or nothing.
     let Some(thread) = (unsafe { thread.cast::<Thread>().as_ref() }) else { return };
     crate::pending::tell(thread);
-    CURRENT.set(null());
+    current::set(null());
     thread.clear();
 }
 
@@ -111,7 +110,7 @@ impl Thread {
     #[inline]
     pub fn current() -> Option<&'static Thread> {
         // SAFETY: null or a place of THREADS.
-        match unsafe { CURRENT.get().as_ref() } {
+        match unsafe { current::get().as_ref() } {
             None => claim(),
             known => known,
         }
@@ -122,9 +121,15 @@ impl Thread {
         self.id().load(Relaxed)
     }
 
+    /// Its place among all.
+    #[inline]
+    pub(crate) fn place(&self) -> usize {
+        (std::ptr::from_ref(self).addr() - THREADS.as_ptr().addr()) / size_of::<Thread>()
+    }
+
     /// Where its id is: at the same place of TIDS as it is of THREADS.
     fn id(&self) -> &'static AtomicU32 {
-        &TIDS[(std::ptr::from_ref(self).addr() - THREADS.as_ptr().addr()) / size_of::<Thread>()]
+        &TIDS[self.place()]
     }
 
     /// What [`Thread::set_user`] left.
@@ -259,7 +264,7 @@ fn claim() -> Option<&'static Thread> {
             }
         }
     };
-    CURRENT.set(thread);
+    current::set(thread);
     if let Some(key) = KEY.load(Acquire).checked_sub(1) {
         // SAFETY: a key that was made; the value is only compared and passed to `ended`.
         unsafe { libc::pthread_setspecific(key, (&raw const *thread).cast()) };
@@ -308,7 +313,7 @@ pub fn forget_all() {
         thread.clear();
         thread.user.store(null_mut(), Relaxed);
     }
-    CURRENT.set(null());
+    current::set(null());
     if let Some(key) = KEY.load(Acquire).checked_sub(1) {
         // Its place may be another thread's by the time it ends.
         // SAFETY: a key that was made.

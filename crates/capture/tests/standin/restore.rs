@@ -49,7 +49,7 @@ impl Checks {
 
 #[test]
 fn what_was_watched_is_as_before_once_it_is_restored() {
-    let number = |_: &CStr| (0, false);
+    let number = |_: &CStr| interpose::Function::default();
     let hooks = Hooks { waited, called: |_, _| {}, name: |_, _| 0, number, thread_unknown: || {} };
     assert!(interpose::install(hooks));
     for binding in [Binding::Lazy, Binding::Now] {
