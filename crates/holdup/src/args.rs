@@ -16,6 +16,7 @@ use trace::{Ns, Selection};
 #[command(name = "holdup", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   holdup record python train.py          run a program and watch it
+  holdup doctor                          what recording needs, and whether it is here
   holdup explain trace.json.gz           what held the program up, and how to fix it
   holdup stats report.sqlite             where host and GPU time went
   holdup where cudaMemcpyAsync t.json    which lines of the program call it
@@ -40,6 +41,8 @@ pub enum Verb {
     Ops(OpListing),
     Where(Where),
     Import(Import),
+    #[cfg(target_os = "linux")]
+    Doctor(Doctor),
 }
 
 /// Runs a program and watches it: calls, GPU operations, and who waits for which of the driver's locks.
@@ -286,6 +289,21 @@ pub struct Import {
     pub force: bool,
     #[command(flatten)]
     pub filter: Filter,
+}
+
+/// What this machine has of what recording needs, and how to get what it lacks.
+#[cfg(target_os = "linux")]
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup doctor
+  holdup doctor --format json | jq '.checks[] | select(.state != \"ok\")'
+
+Looks at holdup's own library, the driver and its devices, CUPTI, MPS, and other tools' variables;
+changes nothing. Exit status: 0 programs can be recorded, 1 they cannot.")]
+pub struct Doctor {
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Table,
 }
 
 /// Forms of a document.

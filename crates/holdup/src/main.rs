@@ -1,6 +1,8 @@
 //! The command line: parses, calls, prints.
 
 mod args;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod explain;
 mod failure;
 mod import;
@@ -20,10 +22,17 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|verb| verb == doctor::PROBE) {
+        ::record::doctor::probe();
+        return ExitCode::SUCCESS;
+    }
     let command = args::CommandLine::parse();
     let outcome = match command.verb {
         #[cfg(target_os = "linux")]
         args::Verb::Record(arguments) => record::run(&arguments, command.color),
+        #[cfg(target_os = "linux")]
+        args::Verb::Doctor(arguments) => doctor::run(&arguments, command.color),
         args::Verb::Explain(arguments) => explain::run(&arguments, command.color),
         args::Verb::Stats(arguments) => stats::run(&arguments, command.color),
         args::Verb::Calls(arguments) => listing::calls(&arguments),

@@ -3,6 +3,7 @@
 //! Nothing here decides what held a program up; it only sums up, lays out and words. Text from
 //! traces is made harmless before it reaches a terminal or a Markdown page.
 
+mod checklist;
 mod escape;
 pub mod explanation;
 mod header;
@@ -16,6 +17,7 @@ mod style;
 mod table;
 pub mod units;
 
+pub use checklist::{Item, Mark, checklist};
 pub use page::Page;
 pub use style::Style;
 
