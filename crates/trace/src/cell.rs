@@ -1,6 +1,6 @@
 //! How one value of a column travels to and from Arrow.
 
-use crate::kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind};
+use crate::kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
 use crate::model::*;
 use crate::{Strings, Sym};
 use arrow_array::cast::AsArray;
@@ -169,7 +169,7 @@ macro_rules! kind_cell {
         }
     )+};
 }
-kind_cell!(Api CopyKind LockKind LockMode MemoryKind OpKind RangeKind SyncKind);
+kind_cell!(Api CopyKind LockKind LockMode MemoryKind OpKind RangeKind SyncKind ThreadRole);
 
 /// Appends the cell of every text of a string column, plain or dictionary-encoded, null as "". Of a
 /// dictionary each text is looked at once, however many rows have it.

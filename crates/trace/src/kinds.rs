@@ -163,6 +163,14 @@ kinds! {
 }
 
 kinds! {
+    /// Whose a thread is; of most, nobody says: the program's.
+    ThreadRole {
+        /// The tracer's own. What others wait for it is the tracer's doing.
+        Tracer = "tracer",
+    }
+}
+
+kinds! {
     /// Kind of a lock.
     LockKind {
         /// `pthread_mutex_t`.

@@ -22,7 +22,7 @@ mod table;
 pub use cell::CellError;
 pub use file::{FileError, read, write};
 pub use join::CorrelationIndex;
-pub use kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind};
+pub use kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
 pub use meta::{Clock, Lost, Meta, Source};
 pub use model::*;
 pub use select::{Selected, Selection};

@@ -4,6 +4,7 @@
 use crate::table::{row_id, table};
 use crate::{
     Api, CopyKind, LockKind, LockMode, MemoryKind, Meta, Ns, OpKind, RangeKind, Strings, Sym, SyncKind,
+    ThreadRole,
 };
 
 row_id!(
@@ -78,6 +79,8 @@ table! {
         tid: i64,
         /// Name the program gave it.
         name: Sym,
+        /// Whose it is.
+        role: ThreadRole,
     }
 }
 

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{
     Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, ProcessId,
-    RangeId, Selected, StreamId, Sym, SyncId, ThreadId, Trace, WaitId,
+    RangeId, Selected, StreamId, Sym, SyncId, ThreadId, ThreadRole, Trace, WaitId,
 };
 
 /// Cost of a call that no fast call of its name tells: an ordinary launch under a tracer takes
@@ -253,7 +253,14 @@ impl<'a> Facts<'a> {
     /// in the tables' order.
     pub fn waiting(&self) -> impl Iterator<Item = Stretch> {
         let outside = self.outside_waits.iter().copied().map(Stretch::Wait);
-        self.waits.calls().map(Stretch::Call).chain(outside)
+        let all = self.waits.calls().map(Stretch::Call).chain(outside);
+        // What the tracer's own threads wait for holds up no one.
+        all.filter(|stretch| !self.is_tracer(stretch.thread(self.trace)))
+    }
+
+    /// Whether a thread is the tracer's own.
+    pub fn is_tracer(&self, thread: ThreadId) -> bool {
+        thread.some().is_some_and(|thread| self.trace.threads.role[thread.index()] == ThreadRole::Tracer)
     }
 
     /// The recorded waits for locks within an outermost call.

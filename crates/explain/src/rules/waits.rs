@@ -80,10 +80,19 @@ fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     Reason { holder, ..Reason::new(cause(facts, &wait, waiter, holder), Evidence::Lock, confidence, fact) }
 }
 
-/// Whose lock it was: the driver's, or that of a library above it. By one lock of the driver's,
+/// What is to blame for a wait: the tracer where it held the lock, else whose lock it was, the
+/// driver's or that of a library above it. By one lock of the driver's,
 /// pageable copies of different streams go one after another (a mutex held for the 4.03 s
 /// of another stream's kernel and copy, H200).
 fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cause {
+    let thread = match holder {
+        Holder::Call(call) => facts.thread(call),
+        Holder::Thread(thread) => thread,
+        Holder::Nobody => ThreadId::NONE,
+    };
+    if facts.is_tracer(thread) {
+        return Cause::ProfilerOverhead;
+    }
     if !facts.library(wait.library).starts_with("libcuda.so") {
         return Cause::ApplicationLock;
     }

@@ -13,6 +13,7 @@
 //! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown,
 //!                                                      `released 5`: the releaser's call is the one at 5
 //! locks watched
+//! tracer T                                             a thread of the tracer's own
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
 //! only 20 40                                           what to look at, ahead of events
 //! clock separate
@@ -53,6 +54,10 @@ pub fn parse(text: &str) -> (Trace, Selection) {
                 (builder.selection.from, builder.selection.to) = (Some(us(from)), Some(us(to)))
             }
             ["locks", "watched"] => builder.trace.meta.locks_watched = true,
+            ["tracer", thread] => {
+                let (thread, ..) = builder.thread(thread);
+                builder.trace.threads.role[thread.index()] = ThreadRole::Tracer;
+            }
             ["source", "kineto"] => builder.trace.meta.source = Source::Kineto,
             ["overhead", thread, name, start, end] => {
                 builder.range(thread, RangeKind::Overhead, name, start, end)
@@ -123,7 +128,7 @@ impl Builder {
         let name = self.trace.strings.intern(name);
         let threads = &mut self.trace.threads;
         let tid = threads.len() as i64 + 100;
-        let add = || threads.push(Thread { process, tid, name });
+        let add = || threads.push(Thread { process, tid, name, ..Thread::default() });
         (*self.threads.entry(rest.to_owned()).or_insert_with(add), pid, device)
     }
 

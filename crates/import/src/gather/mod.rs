@@ -18,7 +18,7 @@ use crate::{Problem, Progress, finish};
 use later::Later;
 use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spool::{Chunk, Record};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -123,6 +123,8 @@ struct Process<'g, 'a> {
     texts: Texts,
     threads: FxHashMap<u32, ThreadId>,
     device_of: FxHashMap<u32, u32>,
+    /// Threads that wrote CUPTI's records: its own, mostly.
+    cupti: FxHashSet<u32>,
     /// First row of this process in the table of calls.
     first_call: usize,
     /// Latest time in the file.
@@ -154,6 +156,7 @@ impl<'a> Gather<'a> {
             texts: Texts::default(),
             threads: FxHashMap::default(),
             device_of: FxHashMap::default(),
+            cupti: FxHashSet::default(),
             first_call,
             last: 0,
             later: Later::default(),
@@ -178,6 +181,7 @@ impl Process<'_, '_> {
         self.each(chunks, Process::driver_call);
         self.each(chunks, Process::wrapped_call);
         self.syncs();
+        self.tracers();
         self.link();
     }
 

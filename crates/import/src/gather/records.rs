@@ -5,7 +5,7 @@ use crate::{cupti, overhead};
 use spool::{
     ApiCall, Copy, Device, Driver, Dropped, Fill, Kernel, Note, Overhead, Program, Range, Record, ThreadName,
 };
-use trace::{Api, Call, Ns, Op, OpKind, RangeKind, StreamId, ThreadId};
+use trace::{Api, Call, Ns, Op, OpKind, RangeKind, StreamId, ThreadId, ThreadRole};
 
 /// What all operations have in common.
 struct Work {
@@ -36,6 +36,9 @@ impl Process<'_, '_> {
     /// Takes a record of the thread `tid`.
     pub(super) fn record(&mut self, tid: u32, record: &Record<'_>) {
         let (body, tag) = (record.body, record.head.tag);
+        if record.head.kind == ApiCall::KIND {
+            self.cupti.insert(tid);
+        }
         let read = match record.head.kind {
             ApiCall::KIND => ApiCall::read(body).map(|call| self.runtime_call(tag, &call)),
             Kernel::KIND => Kernel::read(body).map(|kernel| self.kernel(tag, &kernel)),
@@ -85,6 +88,18 @@ impl Process<'_, '_> {
             result,
             ..Call::default()
         });
+    }
+
+    /// Marks threads that only ever wrote CUPTI's records as the tracer's.
+    pub(super) fn tracers(&mut self) {
+        for tid in std::mem::take(&mut self.cupti) {
+            let thread = self.thread(tid);
+            let trace = &mut self.all.trace;
+            if !trace.calls.thread[self.first_call..].contains(&thread) {
+                trace.threads.role[thread.index()] = ThreadRole::Tracer;
+                trace.threads.name[thread.index()] = trace.strings.intern("CUPTI's own");
+            }
+        }
     }
 
     fn kernel(&mut self, name: u32, kernel: &Kernel) {

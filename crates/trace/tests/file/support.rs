@@ -180,7 +180,12 @@ fn place(trace: &mut Trace, dice: &mut Dice) {
 fn hardware(trace: &mut Trace, dice: &mut Dice) {
     trace.processes.push(Process { pid: dice.number(), name: dice.text() });
     let process = dice.row(trace.processes.len(), ProcessId::NONE, ProcessId::new);
-    trace.threads.push(Thread { process, tid: dice.number(), name: dice.text() });
+    trace.threads.push(Thread {
+        process,
+        tid: dice.number(),
+        name: dice.text(),
+        role: dice.of(ThreadRole::ALL),
+    });
     trace.devices.push(Device {
         ordinal: dice.number(),
         name: dice.text(),
@@ -294,7 +299,7 @@ pub fn one_of_each() -> Trace {
     let mut trace = Trace::default();
     let name = trace.strings.intern("name");
     let process = trace.processes.push(Process { pid: 1, name });
-    let thread = trace.threads.push(Thread { process, tid: 2, name });
+    let thread = trace.threads.push(Thread { process, tid: 2, name, ..Thread::default() });
     let device = trace.devices.push(Device { name, ..Device::default() });
     let context = trace.contexts.push(Context { process, device, number: 1 });
     let stream = trace.streams.push(Stream { context, number: 7 });
