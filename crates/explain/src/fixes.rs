@@ -112,7 +112,7 @@ pub(crate) fn why(cause: Cause, holding: Holding) -> &'static str {
             "a lock of the driver; while one thread holds it others wait"
         }
         Cause::DriverLock => "one lock of the context serves both calls; while one holds it the other waits",
-        Cause::ApplicationLock => "the framework's own lock, not the driver's",
+        Cause::ApplicationLock => "the lock is the library's own, not the driver's",
         Cause::PageableStaging => {
             "a copy of pageable memory goes piece by piece through the driver's own pinned buffers"
         }

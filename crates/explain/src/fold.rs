@@ -13,6 +13,10 @@ use trace::{ProcessId, ThreadId};
 /// of threads that wait for each other.
 const MANY: usize = 4;
 
+/// As [`MANY`], of findings that name no holder: which of a few threads waits for the GPU is worth
+/// knowing, of forty-eight it is not.
+const MANY_ALONE: usize = 8;
+
 /// A group with the threads it is about. The key names those that lost and held most.
 pub(crate) struct Folded {
     pub key: Key,
@@ -34,20 +38,22 @@ struct Kind {
 /// Threads of a process that are in the same.
 type Threads = (ProcessId, Doing);
 
-/// Folds groups of recorded waits; others are left as they are, since an inferred statement about
-/// one pair of threads says nothing of the next.
+/// Folds groups of recorded waits, and those that name no holder; others are left as they are, since an
+/// inferred statement about one pair of threads says nothing of the next.
 pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> {
-    let (recorded, mut rest): (Vec<_>, Vec<_>) =
-        groups.into_iter().partition(|(_, group)| group.evidence() == Evidence::Lock);
+    let (alike, mut rest): (Vec<_>, Vec<_>) = groups
+        .into_iter()
+        .partition(|(key, group)| key.holder.is_none() || group.evidence() == Evidence::Lock);
     let mut kinds = BTreeMap::<Kind, Vec<(Key, Group)>>::new();
-    for (key, group) in recorded {
+    for (key, group) in alike {
         kinds.entry(kind(facts, &key)).or_default().push((key, group));
     }
     let mut folded = Vec::new();
-    for alike in kinds.into_values() {
-        match alike.len() {
-            MANY.. => folded.extend(one(alike)),
-            _ => rest.extend(alike),
+    for (kind, alike) in kinds {
+        let many = if kind.holder.is_some() { MANY } else { MANY_ALONE };
+        match alike.len() >= many {
+            true => folded.extend(one(alike)),
+            false => rest.extend(alike),
         }
     }
     folded.extend(rest.into_iter().flat_map(|alone| one(vec![alone])));

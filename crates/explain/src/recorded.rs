@@ -68,6 +68,7 @@ impl Recorded {
         let kind = if alike && kind != LockKind::Unknown { kind.name() } else { "lock" };
         match self.locks.len() {
             1 => format!("one {kind}"),
+            count if kind == "mutex" => format!("{count} mutexes"),
             count => format!("{count} {kind}s"),
         }
     }

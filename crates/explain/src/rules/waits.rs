@@ -66,18 +66,27 @@ fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {
     parts.claimed
 }
 
-/// Why a wait took long. A holder whose call lasts through less than half of it may have handed the
-/// lock on to others whom nobody saw.
+/// Why a wait took long. A holder whose call lasts through less than half of it handed the lock on: to
+/// its like, where the one that let go of it last was in the same call, else to nobody knows whom.
 fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     let wait = facts.trace.waits.row(id);
     let Blamed { holder, covered } = blamed(facts, &wait);
     let confidence = match holder {
         Holder::Nobody => Confidence::Possible,
-        Holder::Call(_) if covered < (wait.end - wait.start) / 2 => Confidence::Possible,
-        _ => Confidence::Certain,
+        Holder::Call(_) if covered >= (wait.end - wait.start) / 2 => Confidence::Certain,
+        Holder::Call(_) if handed_on(facts, &wait) => Confidence::Likely,
+        Holder::Call(_) => Confidence::Possible,
+        Holder::Thread(_) => Confidence::Certain,
     };
     let fact = Fact::Waited { wait: id, covered };
     Reason { holder, ..Reason::new(cause(facts, &wait, waiter, holder), Evidence::Lock, confidence, fact) }
+}
+
+/// Whether the first and the last to hold the lock did the same, as in a convoy of launches.
+fn handed_on(facts: &Facts<'_>, wait: &Wait) -> bool {
+    let name = |call: CallId| facts.outermost(call).some().map(|call| facts.trace.calls.name[call.index()]);
+    let (first, last) = (name(wait.holder_call), name(wait.releaser_call));
+    first.is_some() && first == last
 }
 
 /// What is to blame for a wait: the tracer where it held the lock, else whose lock it was, the
