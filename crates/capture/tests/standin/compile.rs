@@ -6,6 +6,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::{fs, thread};
 
+/// The crate of the library under test; the tests of other crates use this file too.
+const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../capture");
+
 /// How the stand-in driver and the programs that are linked with it are built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Binding {
@@ -80,7 +83,7 @@ pub fn library() -> &'static Path {
         let profile = folder.to_str().map_or("dev", |name| if name == "debug" { "dev" } else { name });
         let mut command = Command::new(env!("CARGO"));
         command.args(["build", "--lib", "--message-format=json-render-diagnostics", "--profile", profile]);
-        let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
+        let output = command.current_dir(HOME).output().expect("cargo starts");
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "cargo cannot build the library:\n{said}");
         let messages = String::from_utf8_lossy(&output.stdout);
@@ -129,7 +132,7 @@ fn build_programs(folder: &Path, binding: Binding, program: &str) {
 
 /// Compiles one file. Programs that run already keep what they have: the new one replaces the name.
 fn cc(folder: &Path, binding: Binding, source: &str, name: &str, how: &[&str]) {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin");
+    let sources = Path::new(HOME).join("tests/standin");
     let fresh = folder.join(format!("{name}.{}", std::process::id()));
     let mut command = Command::new("cc");
     command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]);

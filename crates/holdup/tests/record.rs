@@ -1,0 +1,120 @@
+//! `holdup record` from end to end, on the stand-in for the driver that the capture library is
+//! tested with: no GPU is needed.
+#![cfg(target_os = "linux")]
+
+#[allow(dead_code, reason = "the capture library's own tests use the rest")]
+#[path = "../../capture/tests/standin/compile.rs"]
+mod compile;
+
+use compile::{Binding, built, library};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// `holdup record` in a directory, with what comes after it.
+fn record(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    command.arg("record").args(arguments).current_dir(directory).stdin(Stdio::null());
+    command.env("HOLDUP_CAPTURE_LIB", library()).env("STANDIN_FACTS", directory.join("facts"));
+    command.env("LD_LIBRARY_PATH", built().folder(Binding::Lazy)).env_remove("LD_PRELOAD");
+    command.output().expect("the program starts")
+}
+
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("can create")
+}
+
+fn waits() -> String {
+    built().looking_up("waits").display().to_string()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("output is UTF-8")
+}
+
+fn explained(file: &Path) -> serde_json::Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_holdup"))
+        .args(["explain", "--format", "json"])
+        .arg(file)
+        .output()
+        .expect("the program starts");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn a_recording_names_who_held_the_lock() {
+    let directory = directory();
+    let output = record(directory.path(), &[&waits(), "reader-behind-writer"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("driver-lock · certain") && said.contains("waits-look-up.holdup"), "{said}");
+    let explanation = explained(&directory.path().join("waits-look-up.holdup"));
+    let first = &explanation["findings"][0];
+    assert_eq!((&first["cause"], &first["evidence"]), (&"driver-lock".into(), &"lock".into()));
+    assert_eq!(first["waiter"]["call"], "cuLaunchKernel");
+    assert_eq!(first["holder"]["call"], "cuMemcpyDtoHAsync_v2");
+    // Without a GPU there is no CUPTI.
+    let notes = explanation["trace"]["notes"].to_string();
+    assert!(notes.contains("level light") && notes.contains("libcupti"), "{notes}");
+}
+
+#[test]
+fn no_recording_takes_the_place_of_another() {
+    let directory = directory();
+    for _ in 0..2 {
+        record(directory.path(), &["--quiet", "--", &waits(), "uncontended"]);
+    }
+    for name in ["waits-look-up.holdup", "waits-look-up-2.holdup"] {
+        assert!(directory.path().join(name).is_file(), "{name}");
+    }
+    let output = record(directory.path(), &["-o", "waits-look-up.holdup", &waits(), "uncontended"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn a_program_keeps_its_output_and_its_exit_status() {
+    let directory = directory();
+    let output = record(directory.path(), &["sh", "-c", "echo said; echo warned >&2; exit 7"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(7), "said\n"));
+    let said = text(&output.stderr);
+    assert!(said.starts_with("warned\n") && said.contains("no process of the program used CUDA"), "{said}");
+    assert_eq!(std::fs::read_dir(directory.path()).expect("is there").count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_said_in_one_line() {
+    let directory = directory();
+    for (program, status) in [("no-such-program", 127), ("/etc/passwd", 126)] {
+        let output = record(directory.path(), &[program]);
+        assert_eq!(output.status.code(), Some(status), "{program}");
+        assert_eq!(text(&output.stderr).lines().count(), 1, "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_killed_program_leaves_what_it_did() {
+    let directory = directory();
+    let program = built().looking_up("endings").display().to_string();
+    let output = record(directory.path(), &["-o", "killed.holdup", "--", &program, "aborts"]);
+    assert_eq!(output.status.code(), None, "{}", text(&output.stderr));
+    let notes = explained(&directory.path().join("killed.holdup"))["trace"]["notes"].to_string();
+    assert!(notes.contains("did not end in an orderly way") && notes.contains("signal 6"), "{notes}");
+}
+
+#[test]
+fn doctor_says_what_is_missing() {
+    let output = Command::new(env!("CARGO_BIN_EXE_holdup"))
+        .args(["doctor", "--format", "json"])
+        .env("HOLDUP_CAPTURE_LIB", library())
+        .output()
+        .expect("the program starts");
+    let checks: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let checks = checks["checks"].as_array().expect("a list");
+    assert_eq!(checks[0]["state"], "ok", "{}", checks[0]);
+    let missing = checks.iter().any(|check| check["state"] == "missing");
+    assert_eq!(output.status.code(), Some(missing.into()));
+    for check in checks.iter().filter(|check| check["state"] != "ok") {
+        assert!(check["remedy"].is_string(), "{check}");
+    }
+}
