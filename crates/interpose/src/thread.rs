@@ -1,6 +1,6 @@
 //! The threads of the process, as far as they took a watched lock or made a wrapped call.
 
-use crate::{LockMode, Ns, current};
+use crate::{LockMode, Ticks, current};
 use libc::c_void;
 use std::cell::Cell;
 use std::ptr::{null, null_mut};
@@ -45,7 +45,7 @@ pub struct CallRef {
     /// The function's name, as [`crate::Hooks::name`] gave it; 0 for none.
     pub function: u32,
     /// When it began.
-    pub since: Ns,
+    pub since: Ticks,
 }
 
 /// A thread in a call.
