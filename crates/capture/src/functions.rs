@@ -1,12 +1,13 @@
 //! The driver functions that are wrapped: their names, and what their arguments say.
 
+use crate::clock::Scale;
 use crate::writer::Writer;
 use crate::{driver, texts};
-use interpose::{Called, Function};
+use interpose::{Called, Function, Ns, Ticks};
 use spool::{Call, call};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicUsize};
 
 /// Most different functions.
 const MOST: usize = 1024;
@@ -18,7 +19,9 @@ const DEVICE: u32 = 3;
 
 /// Copies and fills at least this long are asked what memory they touch, ns: it takes a
 /// microsecond.
-const WORTH_ASKING: i64 = 20_000;
+const WORTH_ASKING: Ns = 20_000;
+/// [`WORTH_ASKING`] in ticks.
+static ASKED: AtomicI64 = AtomicI64::new(WORTH_ASKING);
 
 /// What is known of a function: its name, which lives as long as the process.
 struct Known {
@@ -96,6 +99,11 @@ pub fn text(writer: &mut Writer, number: u32) -> u32 {
         }
         id => id,
     }
+}
+
+/// How long a call must take to be asked about.
+pub fn set_threshold(scale: &Scale) {
+    ASKED.store(scale.ticks(WORTH_ASKING), Relaxed);
 }
 
 /// In a fork's child: its file holds no text yet.
@@ -206,8 +214,8 @@ fn is_async(number: u32) -> bool {
 
 /// Direction and memory kinds as flags. Only the driver can say what kind of memory an address
 /// is; slow calls are worth the question.
-fn directions(shape: Shape, target: usize, source: usize, duration: i64) -> u32 {
-    let ask = duration >= WORTH_ASKING || shape == Shape::Copy;
+fn directions(shape: Shape, target: usize, source: usize, duration: Ticks) -> u32 {
+    let ask = duration >= ASKED.load(Relaxed) || shape == Shape::Copy;
     let host = |address: usize| match ask {
         true => driver::memory_kind(address).unwrap_or(0),
         false => 0,

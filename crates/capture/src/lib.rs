@@ -8,6 +8,7 @@
 //! Everything here runs in a stranger's process: no panic, no allocation and no lock where calls
 //! pass, and nothing that the program could see.
 
+mod clock;
 mod cupti;
 mod driver;
 mod env;
@@ -20,18 +21,23 @@ mod stacks;
 mod texts;
 mod writer;
 
-use interpose::{Called, Hooks, LockKind, LockMode, Thread, Wait};
+use clock::Scale;
+use interpose::{Called, Hooks, LockKind, LockMode, Ns, Thread, Wait};
 use spool::{Level, Lock, Mode, Program};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 use writer::Writer;
 
-/// Calls at least this long get their stack written, ns.
-static STACKS: AtomicI64 = AtomicI64::new(100_000);
+/// Calls at least this long get their stack written unless `HOLDUP_STACKS` says otherwise, ns.
+const SLOW: Ns = 100_000;
+/// Calls at least this long get their stack written, ticks.
+static STACKS: AtomicI64 = AtomicI64::new(i64::MAX);
 /// A library that was loaded meanwhile brings modules, whose loading takes longer than this, ns.
-const LOADING: i64 = 100_000;
-/// Calls at least this long get a closer look; at first all do.
+const LOADING: Ns = 100_000;
+/// [`LOADING`] in ticks.
+static LOADED_LATE: AtomicI64 = AtomicI64::new(i64::MAX);
+/// Calls at least this long get a closer look, ticks; at first all do.
 static SELDOM: AtomicI64 = AtomicI64::new(0);
 /// A [`Level`], 0 before recording starts.
 static LEVEL: AtomicU32 = AtomicU32::new(0);
@@ -61,6 +67,7 @@ extern "C" fn loaded() {
     let number = functions::number;
     let hooks = Hooks { waited, called, name, number, thread_unknown };
     if interpose::install(hooks) {
+        clock::loaded();
         // First of all handlers to be registered, so first to run in a child.
         // SAFETY: `forked` is a function of this library, which is never unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
@@ -99,10 +106,9 @@ fn start() {
 fn begin() {
     driver::prepare();
     python::prepare();
-    match env::text(spool::VAR_STACKS) {
-        Some(b"off") => STACKS.store(i64::MAX, Relaxed),
-        _ => STACKS.store(env::number(spool::VAR_STACKS).unwrap_or(100_000) as i64, Relaxed),
-    }
+    let scale = Scale::measured();
+    set_thresholds(&scale);
+    writer::here(|writer| clock::begin(writer, &scale));
     let light = env::text(spool::VAR_LEVEL) == Some(b"light");
     let full = !light && writer::here(start_cupti).unwrap_or(false);
     set_level(if full { Level::Full } else { Level::Light });
@@ -114,6 +120,17 @@ fn begin() {
     interpose::set_recording(true);
     // SAFETY: `ended` is a function of this library, which is never unloaded.
     unsafe { libc::atexit(ended) };
+}
+
+/// How long a call must take to be worth what.
+fn set_thresholds(scale: &Scale) {
+    let stacks = match env::text(spool::VAR_STACKS) {
+        Some(b"off") => Ns::MAX,
+        _ => env::number(spool::VAR_STACKS).map_or(SLOW, |ns| ns.try_into().unwrap_or(Ns::MAX)),
+    };
+    STACKS.store(scale.ticks(stacks), Relaxed);
+    LOADED_LATE.store(scale.ticks(LOADING), Relaxed);
+    functions::set_threshold(scale);
 }
 
 fn start_cupti(writer: &mut Writer) -> bool {
@@ -217,6 +234,7 @@ fn site(name: u32) -> u32 {
 /// The program ends in an orderly way.
 extern "C" fn ended() {
     cupti::flush();
+    writer::here(|writer| writer.clock(interpose::moment()));
     process::finish();
 }
 
@@ -277,12 +295,15 @@ fn seldom(writer: &mut Writer, called: &Called<'_>) {
     if duration >= STACKS.load(Relaxed) {
         stacks::record(writer, called.start, called.end);
     }
-    if duration >= LOADING {
+    if clock::is_due(called.end) {
+        writer.clock(interpose::moment());
+    }
+    if duration >= LOADED_LATE.load(Relaxed) {
         look_through(writer);
     }
     driver::describe(writer, cupti::version());
     if driver::is_described() {
-        SELDOM.store(LOADING.min(STACKS.load(Relaxed)), Relaxed);
+        SELDOM.store(LOADED_LATE.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
     }
 }
 

@@ -168,10 +168,13 @@ unsafe extern "C" fn domain_pop(domain: *mut c_void) -> c_int {
 }
 
 /// Ranges that start on one thread and end on another are kept by their number: the upper half is
-/// the text, the lower the start in units of 1,024 ns, which wraps after an hour.
+/// the text, the lower the start in units of 4,096 ticks, which wraps after an hour even at 4.8 GHz.
 fn started(name: u32) -> u64 {
-    u64::from(name) << 32 | (interpose::now() as u64 >> 10) & 0xffff_ffff
+    u64::from(name) << 32 | (interpose::now() as u64 >> UNIT) & 0xffff_ffff
 }
+
+/// Shift of that unit.
+const UNIT: u32 = 12;
 
 unsafe extern "C" fn range_start(name: *const c_char) -> u64 {
     writer::here(|writer| started(text(writer, name))).unwrap_or(0)
@@ -196,8 +199,8 @@ unsafe extern "C" fn domain_range_end(domain: *mut c_void, id: u64) {
 
 fn end(id: u64, domain: u64) {
     let now = interpose::now();
-    let passed = ((now as u64 >> 10) as u32).wrapping_sub(id as u32);
-    let start = now - (i64::from(passed) << 10);
+    let passed = ((now as u64 >> UNIT) as u32).wrapping_sub(id as u32);
+    let start = now - (i64::from(passed) << UNIT);
     if id != 0 {
         writer::here(|writer| {
             writer.append(Range::KIND, (id >> 32) as u32, &[Range { start, end: now, domain }.bytes()]);

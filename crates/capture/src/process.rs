@@ -61,7 +61,7 @@ pub fn open() -> bool {
 fn fill(header: &FileHeader) {
     header.pid.store(std::process::id(), Relaxed);
     header.parent.store(std::os::unix::process::parent_id(), Relaxed);
-    header.monotonic_ns.store(interpose::now(), Relaxed);
+    header.monotonic_ns.store(interpose::monotonic(), Relaxed);
     header.unix_ns.store(clock(libc::CLOCK_REALTIME), Relaxed);
     header.next.store(ALIGN, Relaxed);
     header.magic.store(MAGIC, Release);

@@ -69,7 +69,7 @@ pub fn code() -> Range<usize> {
 /// Fills `frames` with the calling thread's Python frames, innermost first; how many there are.
 pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
     let Some(python) = PYTHON.get() else { return 0 };
-    let (now, mut count) = (interpose::now(), 0);
+    let (now, mut count) = (interpose::monotonic(), 0);
     python.interpreter.places(MOST, &mut |place| {
         if let (Some(frame), Some(kept)) = (meaning(python, writer, place, now), frames.get_mut(count)) {
             *kept = frame;

@@ -2,6 +2,7 @@
 
 use crate::writer::Writer;
 use crate::{python, texts};
+use interpose::Ticks;
 use libc::{c_int, c_void};
 use spool::{Module, PythonFrame, Stack};
 use std::ops::Range;
@@ -15,7 +16,7 @@ const MOST_NATIVE: usize = 128;
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
 /// Writes the stack of the calling thread, which just left a driver call.
-pub fn record(writer: &mut Writer, start: i64, end: i64) {
+pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
     modules(writer);
     let mut python = [PythonFrame::default(); python::MOST];
     let count = python::frames(writer, &mut python);
@@ -103,7 +104,7 @@ unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, data: *mut 
         base: info.dlpi_addr,
         start: info.dlpi_addr.wrapping_add(start),
         end: info.dlpi_addr.wrapping_add(end),
-        seen: interpose::now(),
+        seen: interpose::monotonic(),
     };
     walk.python |= path.windows(9).any(|part| part == b"libpython");
     let name = texts::intern(walk.writer, path);

@@ -2,8 +2,8 @@
 //! full. No lock, no allocation; a system call only for a new chunk.
 
 use crate::process;
-use interpose::Thread;
-use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Head, call};
+use interpose::{Moment, Thread, Ticks};
+use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, Head, call};
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ptr::null_mut;
@@ -44,7 +44,7 @@ pub struct Writer {
     /// The stream of the chunk's last [`Call`] with one.
     stream: Option<u64>,
     /// The ranges the thread is in: text and start.
-    pub ranges: [(u32, i64); MOST_RANGES],
+    pub ranges: [(u32, Ticks); MOST_RANGES],
     /// How many; may exceed what is kept.
     pub depth: usize,
 }
@@ -189,9 +189,16 @@ impl Writer {
         self.used + size_of::<Head>() + size_of::<R>() <= self.room
     }
 
-    /// Takes a chunk that holds at least `size` bytes of records.
+    /// Says what the clocks showed at a moment. Where there is no room, others have said it.
+    pub fn clock(&mut self, moment: Moment) {
+        if self.fits::<Clock>() || self.make_room(0) {
+            self.append(Clock::KIND, 0, &[Clock { ticks: moment.ticks, ns: moment.ns }.bytes()]);
+        }
+    }
+
+    /// Takes a chunk that holds at least `size` bytes of records besides what the clocks show.
     fn make_room(&mut self, size: usize) -> bool {
-        let least = (size + CHUNK_HEADER) as u64;
+        let least = (size + size_of::<Head>() + size_of::<Clock>() + CHUNK_HEADER) as u64;
         let wanted = (self.last * 4).clamp(ALIGN, LARGEST).max(least.next_multiple_of(ALIGN));
         // SAFETY: errno is the thread's own.
         let errno = unsafe { libc::__errno_location() };
@@ -209,6 +216,7 @@ impl Writer {
             thread.note_in(unsafe { &*(&raw const (*chunk).progress).cast::<interpose::Progress>() });
         }
         (self.last, self.stream) = (wanted, None);
+        self.clock(interpose::moment());
         true
     }
 

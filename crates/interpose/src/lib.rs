@@ -8,6 +8,7 @@
 //! Everything that runs where calls pass neither allocates nor locks nor panics.
 
 mod calls;
+mod clock;
 mod contended;
 mod current;
 mod elf;
@@ -19,6 +20,7 @@ mod sites;
 mod thread;
 
 pub use calls::{wrap, wrap_imports, wrap_late_imports};
+pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use patch::restore;
 pub use sites::{Watched, watch};
 pub use thread::{CallRef, Party, Progress, Thread};
@@ -28,18 +30,6 @@ use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-
-/// Nanoseconds of `CLOCK_MONOTONIC`.
-pub type Ns = i64;
-
-/// The time.
-#[inline]
-pub fn now() -> Ns {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes the struct it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
-}
 
 /// What is told of what happens, as it happens. A hook runs in the middle of the program's own
 /// call: it must not panic, and may take locks only through functions that are not watched.
@@ -73,9 +63,9 @@ pub struct Function {
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     /// When the lock was found taken.
-    pub start: Ns,
+    pub start: Ticks,
     /// When it was got or given up.
-    pub end: Ns,
+    pub end: Ticks,
     /// Its address.
     pub lock: usize,
     /// What it is.
@@ -124,9 +114,9 @@ pub struct Called<'a> {
     /// Its [`Function::shape`].
     pub shape: u32,
     /// Entry.
-    pub start: Ns,
+    pub start: Ticks,
     /// Return.
-    pub end: Ns,
+    pub end: Ticks,
     /// What it returned.
     pub result: i32,
     /// Its arguments; those beyond what the function takes mean nothing.
@@ -137,13 +127,19 @@ pub struct Called<'a> {
 #[repr(align(64))]
 struct First {
     recording: AtomicBool,
+    /// Time is taken from the time-stamp counter.
+    counter: AtomicBool,
     hooks: OnceLock<Hooks>,
 }
 
-static FIRST: First = First { recording: AtomicBool::new(false), hooks: OnceLock::new() };
+const _: () = assert!(size_of::<First>() == 64);
+
+static FIRST: First =
+    First { recording: AtomicBool::new(false), counter: AtomicBool::new(false), hooks: OnceLock::new() };
 
 /// Says who is told; once a process. False when that was said before.
 pub fn install(hooks: Hooks) -> bool {
+    clock::choose();
     thread::prepare();
     FIRST.hooks.set(hooks).is_ok()
 }

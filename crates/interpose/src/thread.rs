@@ -1,11 +1,11 @@
 //! The threads of the process, as far as they took a watched lock or made a wrapped call.
 
-use crate::{LockMode, Ns, current};
+use crate::{LockMode, Ticks, current};
 use libc::c_void;
 use std::cell::Cell;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
 
 /// Most threads that are known at once.
 pub(crate) const MOST: usize = 4096;
@@ -45,7 +45,7 @@ pub struct CallRef {
     /// The function's name, as [`crate::Hooks::name`] gave it; 0 for none.
     pub function: u32,
     /// When it began.
-    pub since: Ns,
+    pub since: Ticks,
 }
 
 /// A thread in a call.
@@ -180,17 +180,26 @@ impl Thread {
             CallRef { function: progress.function.load(Relaxed), since: progress.since.load(Relaxed) };
         progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
         progress.launches.store(progress.launches.load(Relaxed).wrapping_add(launches), Relaxed);
-        progress.since.store(call.since, Relaxed);
-        progress.function.store(call.function, Relaxed);
+        self.set_call_in(progress, call);
         outer
     }
 
     /// It is in that call now.
     #[inline]
     pub(crate) fn set_call(&self, call: CallRef) {
-        let progress = self.progress();
+        self.set_call_in(self.progress(), call);
+    }
+
+    #[inline]
+    fn set_call_in(&self, progress: &Progress, call: CallRef) {
         progress.since.store(call.since, Relaxed);
         progress.function.store(call.function, Relaxed);
+        compiler_fence(SeqCst);
+        if !std::ptr::eq(progress, self.progress()) {
+            // A signal handler had the thread's calls noted elsewhere from now on.
+            progress.function.store(0, Relaxed);
+            self.set_call(call);
+        }
     }
 
     /// The thread and its call.

@@ -6,14 +6,21 @@
 //! [`ALIGN`]. A chunk belongs to one thread, which appends records to it and publishes them by
 //! storing [`ChunkHeader::used`] behind each.
 //!
-//! Numbers are in the machine's byte order: a spool is read where it was written. All times are
-//! `CLOCK_MONOTONIC`, ns.
+//! Numbers are in the machine's byte order: a spool is read where it was written.
+//!
+//! Times are of two clocks. Those of the file's header, of what CUPTI says ([`ApiCall`], [`Kernel`],
+//! [`Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
+//! `CLOCK_MONOTONIC`. Those of [`Call`], [`BriefCall`], [`Wait`], [`Stack`], [`Range`] and [`Progress`]
+//! are ticks of whatever is quickest to read; a file's [`Clock`] records say which ticks are which
+//! nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.
 
 mod build;
+mod clocks;
 mod read;
 mod record;
 
 pub use build::Build;
+pub use clocks::Clocks;
 pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
 
@@ -97,7 +104,7 @@ pub struct Progress {
     pub function: AtomicU32,
     /// Of the calls begun, those that launch a kernel.
     pub launches: AtomicU32,
-    /// When the call it is in began.
+    /// When the call it is in began, ticks.
     pub since: AtomicI64,
 }
 

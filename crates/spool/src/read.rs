@@ -152,7 +152,7 @@ impl<'a> Chunk<'a> {
         u32_at(self.header, PROGRESS + offset_of!(Progress, launches)).into()
     }
 
-    /// The call the thread was in: id of the function's name, and when it began.
+    /// The call the thread was in: id of the function's name, and when it began, ticks.
     pub fn within(&self) -> Option<(u32, i64)> {
         let function = u32_at(self.header, PROGRESS + offset_of!(Progress, function));
         let since = u64_at(self.header, PROGRESS + offset_of!(Progress, since)) as i64;

@@ -82,9 +82,9 @@ record! {
 record! {
     /// A driver call, as the wrapped entry point saw it. `tag`: id of the function's name.
     Call = 2 {
-        /// Entry.
+        /// Entry, ticks.
         start: i64,
-        /// Return.
+        /// Return, ticks.
         end: i64,
         /// What it returned.
         result: i32,
@@ -125,9 +125,9 @@ record! {
     /// [`Call`] before it in its chunk that has one. Most calls are launches like this, and what they
     /// take is most of what recording them costs. `tag`: id of the function's name.
     BriefCall = 15 {
-        /// Entry.
+        /// Entry, ticks.
         start: i64,
-        /// Time until the return, ns.
+        /// Ticks until the return.
         duration: u32,
         /// [`call::HAS_STREAM`] or 0.
         flags: u32,
@@ -137,9 +137,9 @@ record! {
 record! {
     /// A wait for a lock that was taken. `tag`: id of the name of the library that waited.
     Wait = 3 {
-        /// When the lock was found taken.
+        /// When the lock was found taken, ticks.
         start: i64,
-        /// When it was got, or given up.
+        /// When it was got, or given up, ticks.
         end: i64,
         /// Address of the lock.
         lock: u64,
@@ -155,15 +155,15 @@ record! {
         holder_function: u32,
         /// Kernel's id of the thread that let go of it last before the waiter got it; 0 for unknown.
         releaser: u32,
-        /// When the holder's call began.
+        /// When the holder's call began, ticks.
         holder_since: i64,
         /// Function the releaser was in (id of its name), 0 for none.
         releaser_function: u32,
         /// Function the waiter was in (id of its name), 0 for none.
         function: u32,
-        /// When the releaser's call began.
+        /// When the releaser's call began, ticks.
         releaser_since: i64,
-        /// When the waiter's call began.
+        /// When the waiter's call began, ticks.
         since: i64,
     }
 }
@@ -194,9 +194,9 @@ record! {
     /// Where a slow call was made from. `tag`: native frames that follow, an address (u64) each,
     /// innermost first; then Python frames, a [`PythonFrame`] each, innermost first.
     Stack = 4 {
-        /// Entry of the driver call.
+        /// Entry of the driver call, ticks.
         start: i64,
-        /// Its return.
+        /// Its return, ticks.
         end: i64,
         /// Python frames.
         python: u64,
@@ -227,7 +227,7 @@ record! {
         start: u64,
         /// Behind its last address.
         end: u64,
-        /// When it was seen.
+        /// When it was seen, ns.
         seen: i64,
     }
 }
@@ -243,9 +243,9 @@ record! {
 record! {
     /// A range the program marked (NVTX). `tag`: id of its text.
     Range = 7 {
-        /// Where it begins.
+        /// Where it begins, ticks.
         start: i64,
-        /// Where it ends.
+        /// Where it ends, ticks.
         end: i64,
         /// Id of the text of its domain, 0 for none.
         domain: u64,
@@ -255,9 +255,9 @@ record! {
 record! {
     /// A runtime or driver call as CUPTI saw it. `tag`: id of its name.
     ApiCall = 8 {
-        /// Entry.
+        /// Entry, ns.
         start: i64,
-        /// Return.
+        /// Return, ns.
         end: i64,
         /// Correlation id.
         correlation: u32,
@@ -273,9 +273,9 @@ record! {
 record! {
     /// A kernel on the GPU. `tag`: id of its name.
     Kernel = 9 {
-        /// Start.
+        /// Start, ns.
         start: i64,
-        /// End.
+        /// End, ns.
         end: i64,
         /// Correlation id.
         correlation: u32,
@@ -313,9 +313,9 @@ record! {
 record! {
     /// A copy on the GPU.
     Copy = 10 {
-        /// Start.
+        /// Start, ns.
         start: i64,
-        /// End.
+        /// End, ns.
         end: i64,
         /// Bytes.
         bytes: u64,
@@ -339,9 +339,9 @@ record! {
 record! {
     /// A fill on the GPU.
     Fill = 11 {
-        /// Start.
+        /// Start, ns.
         start: i64,
-        /// End.
+        /// End, ns.
         end: i64,
         /// Bytes.
         bytes: u64,
@@ -365,9 +365,9 @@ record! {
 record! {
     /// A synchronization. `tag`: CUPTI's number of what is waited for.
     Sync = 12 {
-        /// Start.
+        /// Start, ns.
         start: i64,
-        /// End.
+        /// End, ns.
         end: i64,
         /// Correlation id.
         correlation: u32,
@@ -383,9 +383,9 @@ record! {
 record! {
     /// The tracer's own work. `tag`: CUPTI's number of what it is.
     Overhead = 13 {
-        /// Start.
+        /// Start, ns.
         start: i64,
-        /// End.
+        /// End, ns.
         end: i64,
         /// Kernel's id of the thread, 0 for unknown.
         tid: u64,
@@ -423,7 +423,7 @@ record! {
 record! {
     /// Something a reader must know, a sentence. `tag`: id of the text.
     Note = 17 {
-        /// When.
+        /// When, ns.
         at: i64,
     }
 }
@@ -441,5 +441,15 @@ record! {
     Program = 19 {
         /// Id of the text of its command line.
         command: u64,
+    }
+}
+
+record! {
+    /// Both clocks at one moment.
+    Clock = 20 {
+        /// What the records' clock showed.
+        ticks: i64,
+        /// `CLOCK_MONOTONIC`, ns.
+        ns: i64,
     }
 }

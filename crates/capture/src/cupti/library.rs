@@ -168,7 +168,7 @@ fn note_path(writer: &mut Writer, function: *const c_void) {
         let left = room.len();
         if fits {
             let text = texts::intern(writer, &line[..4200 - left]);
-            writer.append(spool::Note::KIND, text, &[spool::Note { at: interpose::now() }.bytes()]);
+            writer.append(spool::Note::KIND, text, &[spool::Note { at: interpose::monotonic() }.bytes()]);
         }
     }
 }

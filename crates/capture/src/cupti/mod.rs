@@ -111,8 +111,9 @@ pub fn forget() {
     records::forget();
 }
 
+/// In nanoseconds, which CUPTI reckons with itself.
 unsafe extern "C" fn timestamp() -> u64 {
-    (interpose::now() + CLOCK_OFFSET.load(Relaxed)) as u64
+    (interpose::monotonic() + CLOCK_OFFSET.load(Relaxed)) as u64
 }
 
 unsafe extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
@@ -139,7 +140,11 @@ fn fresh() -> *mut u8 {
 
 unsafe extern "C" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, valid: usize) {
     if let (Some(cupti), false) = (CUPTI.get(), buffer.is_null()) {
-        writer::here(|writer| read(writer, cupti, buffer, valid));
+        writer::here(|writer| {
+            // So that its times and the wrapped calls' stay comparable.
+            writer.clock(interpose::moment());
+            read(writer, cupti, buffer, valid);
+        });
     }
     for spare in &BUFFERS {
         if spare.compare_exchange(null_mut(), buffer, AcqRel, Relaxed).is_ok() {
@@ -191,5 +196,5 @@ pub fn explain(writer: &mut Writer, failure: Failure) {
 /// Writes a sentence for the reader of the trace.
 pub fn note(writer: &mut Writer, text: &[u8]) {
     let text = texts::intern(writer, text);
-    writer.append(spool::Note::KIND, text, &[spool::Note { at: interpose::now() }.bytes()]);
+    writer.append(spool::Note::KIND, text, &[spool::Note { at: interpose::monotonic() }.bytes()]);
 }

@@ -136,6 +136,40 @@ fn a_call_as_long_as_asked_for_has_a_stack() {
     assert_eq!(process.stacks.len(), process.calls.len());
 }
 
+/// Calls have a stack if they are as long as asked for, whatever clock they are timed with.
+fn is_timed_well(program: impl Fn() -> Program) {
+    for threshold in [1_000_000, 4_000_000] {
+        let recorded = program().with(spool::VAR_STACKS, &threshold.to_string()).both();
+        let process = recorded.process();
+        let long = |call: &&Row<Call>| call.record.end - call.record.start >= threshold;
+        assert_eq!(process.stacks.len(), process.calls.iter().filter(long).count());
+        let copy = &only(process, "cuMemcpyDtoHAsync").record;
+        assert!(copy.end - copy.start >= 2_000_000, "{copy:?}");
+        // When the library was loaded, when its first chunk was made, and at the end.
+        let [loaded, .., ended] = &process.readings[..] else { panic!("{:?}", process.readings) };
+        assert!(process.readings.len() >= 3 && loaded.ns < copy.start && copy.end < ended.ns);
+        assert!(process.readings.is_sorted_by_key(|clock| clock.ns));
+    }
+}
+
+#[test]
+fn time_is_the_kernels_whatever_it_is_taken_from() {
+    is_timed_well(|| Program::looking_up("calls", "stack"));
+    is_timed_well(|| Program::looking_up("calls", "stack").preloading("libcounterless.so"));
+}
+
+#[test]
+fn ticks_are_the_counters_where_the_kernel_trusts_it() {
+    let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let trusted = cfg!(target_arch = "x86_64") && source.is_ok_and(|source| source == "tsc\n");
+    let program = || Program::looking_up("calls", "stack");
+    for (program, counted) in [(program(), trusted), (program().preloading("libcounterless.so"), false)] {
+        let recorded = program.both();
+        let mut readings = recorded.process().readings.iter();
+        assert_eq!(readings.any(|clock| clock.ticks != clock.ns), counted);
+    }
+}
+
 #[test]
 fn errno_is_left_alone() {
     every_way("errno", &|recorded| assert_eq!(recorded.fact("errno"), 77, "after cuInit"));

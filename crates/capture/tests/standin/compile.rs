@@ -58,12 +58,13 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 10] = [
+const LIBRARIES: [(&str, &str, &[&str]); 11] = [
     ("cuda.c", "libcuda.so.1", &[]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
     ("user.c", "libuser.so", &["-l:libcuda.so.1"]),
     ("shim.c", "libshim.so", &[]),
+    ("counterless.c", "libcounterless.so", &[]),
     ("scoped.c", "libscoped.so", &[]),
     ("finder.c", "libfinder.so", &["-Wl,--no-as-needed", "-l:libscoped.so", "-Wl,-rpath,$ORIGIN/inner"]),
     ("inner.c", "inner/libinner.so", &[]),

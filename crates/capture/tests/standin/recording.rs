@@ -1,6 +1,6 @@
-//! A spool as a test wants to see it. Damage is a failure whatever the program did.
+//! A spool as a test wants to see it: all times are nanoseconds. Damage is a failure whatever the program did.
 
-use spool::{BriefCall, Call, Chunk, File, Level, Stack, Wait, call};
+use spool::{BriefCall, Call, Chunk, Clock, Clocks, File, Level, Stack, Wait, call};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -35,6 +35,9 @@ pub struct Process {
     pub programs: Vec<(String, String)>,
     pub devices: Vec<Row<spool::Device>>,
     pub drivers: Vec<u32>,
+    /// What both clocks showed, in order.
+    pub readings: Vec<Clock>,
+    clocks: Clocks,
     texts: HashMap<u32, String>,
 }
 
@@ -90,7 +93,9 @@ impl Process {
             ..Process::default()
         };
         // A text is known by its id in all chunks, whichever thread wrote it.
-        chunks.iter().for_each(|chunk| process.texts(chunk));
+        chunks.iter().for_each(|chunk| process.references(chunk));
+        process.readings.sort_by_key(|clock| clock.ticks);
+        process.clocks = process.readings.iter().copied().collect();
         chunks.iter().for_each(|chunk| process.chunk(chunk));
         process.threads.sort_unstable();
         process.threads.dedup();
@@ -100,13 +105,17 @@ impl Process {
         process
     }
 
-    fn texts(&mut self, chunk: &Chunk<'_>) {
+    /// What other records need to be understood.
+    fn references(&mut self, chunk: &Chunk<'_>) {
         for record in chunk.records() {
             let record = record.expect("no damage");
             if record.head.kind == spool::Text::KIND {
                 let text = String::from_utf8(record.text().expect("a whole text").to_vec());
                 let before = self.texts.insert(record.head.tag, text.expect("texts here are UTF-8"));
                 assert_eq!(before, None, "two texts have id {}", record.head.tag);
+            }
+            if record.head.kind == Clock::KIND {
+                self.readings.push(Clock::read(record.body).expect("a whole record"));
             }
         }
     }
@@ -123,16 +132,19 @@ impl Process {
             let (name, body) = (record.head.tag, record.body);
             match record.head.kind {
                 Call::KIND => {
-                    let call = self.row(tid, name, Call::read(body));
+                    let call = self.row(tid, name, Call::read(body).map(|call| self.call_in_ns(call)));
                     let said = call.as_ref().filter(|call| call.record.flags & call::HAS_STREAM != 0);
                     stream = said.map_or(stream, |call| call.record.stream);
                     self.calls.extend(call);
                 }
                 BriefCall::KIND => {
-                    let brief = BriefCall::read(body).map(|brief| brief.unfold(stream));
+                    let brief = BriefCall::read(body).map(|brief| self.call_in_ns(brief.unfold(stream)));
                     self.calls.extend(self.row(tid, name, brief));
                 }
-                Wait::KIND => self.waits.extend(self.row(tid, name, Wait::read(body))),
+                Wait::KIND => {
+                    let wait = Wait::read(body).map(|wait| self.wait_in_ns(wait));
+                    self.waits.extend(self.row(tid, name, wait));
+                }
                 spool::Module::KIND => self.modules.extend(self.row(tid, name, spool::Module::read(body))),
                 spool::Device::KIND => self.devices.extend(self.row(tid, name, spool::Device::read(body))),
                 spool::Driver::KIND => self.drivers.push(name),
@@ -147,6 +159,22 @@ impl Process {
         }
     }
 
+    fn call_in_ns(&self, call: Call) -> Call {
+        Call { start: self.clocks.ns(call.start), end: self.clocks.ns(call.end), ..call }
+    }
+
+    fn wait_in_ns(&self, wait: Wait) -> Wait {
+        let ns = |ticks| self.clocks.ns(ticks);
+        Wait {
+            start: ns(wait.start),
+            end: ns(wait.end),
+            since: ns(wait.since),
+            holder_since: ns(wait.holder_since),
+            releaser_since: ns(wait.releaser_since),
+            ..wait
+        }
+    }
+
     fn row<T>(&self, tid: u32, name: u32, record: Option<T>) -> Option<Row<T>> {
         Some(Row { tid, name: self.text(name), record: record.expect("a whole record") })
     }
@@ -156,7 +184,9 @@ impl Process {
         let frame =
             |frame: &spool::PythonFrame| (self.text(frame.file), self.text(frame.function), frame.line);
         let python = python.iter().map(frame).collect();
-        StackRow { tid, record: Stack::read(record.body).expect("a whole stack"), native, python }
+        let record = Stack::read(record.body).expect("a whole stack");
+        let record = Stack { start: self.clocks.ns(record.start), end: self.clocks.ns(record.end), ..record };
+        StackRow { tid, record, native, python }
     }
 
     /// A text by its id; empty for 0 and for one that there was no room for.

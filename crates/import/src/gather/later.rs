@@ -38,7 +38,10 @@ impl Process<'_, '_> {
     pub(super) fn later(&mut self, tid: u32, record: &Record<'_>) -> Option<()> {
         let (body, tag) = (record.body, record.head.tag);
         match record.head.kind {
-            Wait::KIND => self.later.waits.push((tid, tag, Wait::read(body)?)),
+            Wait::KIND => {
+                let wait = self.in_ns(&Wait::read(body)?);
+                self.later.waits.push((tid, tag, wait));
+            }
             Sync::KIND => self.later.syncs.push((tag, Sync::read(body)?)),
             Module::KIND => {
                 let module = Module::read(body)?;
@@ -46,13 +49,27 @@ impl Process<'_, '_> {
             }
             Stack::KIND => {
                 let Stack { start, end, .. } = Stack::read(body)?;
+                let (start, end) = (self.clocks.ns(start), self.clocks.ns(end));
                 let (native, python) = record.frames()?;
                 self.later.stacks.push(Stacked { tid, start, end, native, python });
             }
-            // Texts were read before; driver calls come after; others are of a later version.
+            // Texts and clocks were read before; driver calls come after; others are of a later version.
             _ => {}
         }
         Some(())
+    }
+
+    /// A wait whose times are nanoseconds.
+    fn in_ns(&self, wait: &Wait) -> Wait {
+        let ns = |ticks| self.clocks.ns(ticks);
+        Wait {
+            start: ns(wait.start),
+            end: ns(wait.end),
+            since: ns(wait.since),
+            holder_since: ns(wait.holder_since),
+            releaser_since: ns(wait.releaser_since),
+            ..*wait
+        }
     }
 
     /// Takes a driver call as CUPTI saw it.
@@ -77,11 +94,12 @@ impl Process<'_, '_> {
             _ => return,
         };
         let Some(call) = call else { return };
+        let (begun, ended) = (self.clocks.ns(call.start), self.clocks.ns(call.end));
         if call.flags & call::HAS_STREAM != 0 {
             self.later.stream = call.stream;
         }
-        let covered = self.later.recorded_until.get(&tid).is_some_and(|until| call.start < *until);
-        let Some((start, end)) = self.times(call.start, call.end).filter(|_| !covered) else { return };
+        let covered = self.later.recorded_until.get(&tid).is_some_and(|until| begun < *until);
+        let Some((start, end)) = self.times(begun, ended).filter(|_| !covered) else { return };
         self.later.driver_calls += 1;
         let thread = self.thread(tid);
         let name = self.texts.function(&mut self.all.trace.strings, Api::Driver, record.head.tag);

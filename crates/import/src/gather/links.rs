@@ -2,7 +2,7 @@
 //!
 //! Waits and stacks name the driver function as its wrapper saw it, and when it was entered. At
 //! level light that is a row of its own; at full, CUPTI's record of the same call begins within it,
-//! and not every function has one.
+//! and not every function has one. CUPTI and the wrapper take their times from different clocks.
 
 use super::Process;
 use super::later::Stacked;
@@ -13,6 +13,10 @@ use trace::{Api, CallId, LockKind, LockMode, Ns, StackId, Sym, ThreadId, Trace};
 /// CUPTI's record of a call is among the first that begin after its wrapper was entered: a few
 /// driver functions call others.
 const NEARBY: usize = 8;
+
+/// By so much the clocks of CUPTI and of the wrapper may disagree, ns: both are read some 50 ns apart,
+/// ten times a second or less, and the kernel meanwhile changes the rate of its own.
+const SLACK: Ns = 1_000;
 
 /// Calls nest a few deep; one that began this many calls ago is no longer around.
 const DEEPEST: usize = 64;
@@ -51,6 +55,15 @@ impl Index {
         same.find(|call| trace.calls.end[call.index()] > time).copied().unwrap_or_default()
     }
 
+    /// The calls of a thread that may be the one entered at `since`, and some that are not.
+    fn nearby(&self, trace: &Trace, thread: ThreadId, since: Ns) -> &[CallId] {
+        let first = self.from(trace, thread, since.saturating_sub(SLACK));
+        let behind = self.from(trace, thread, since).saturating_add(NEARBY);
+        let nearby = &self.calls[first..behind.min(self.calls.len())];
+        let own = nearby.partition_point(|call| trace.calls.thread[call.index()] == thread);
+        &nearby[..own]
+    }
+
     /// The call of `function` that a thread entered at `since` and was in at `at`, or else the
     /// innermost around it.
     fn entered(
@@ -61,12 +74,14 @@ impl Index {
         since: Ns,
         at: Ns,
     ) -> CallId {
-        let start = self.from(trace, thread, since);
-        let candidates = self.calls[start..].iter().take(NEARBY);
         let calls = &trace.calls;
-        let mut candidates = candidates
-            .take_while(|call| calls.thread[call.index()] == thread && calls.start[call.index()] <= at);
-        let own = candidates.find(|call| is_function(calls.name[call.index()])).copied();
+        let begins = |call: &CallId| calls.start[call.index()];
+        let is_it = |call: &&CallId| {
+            begins(call) <= at.saturating_add(SLACK) && is_function(calls.name[call.index()])
+        };
+        // One call of a function after the other may be shorter than the clocks disagree.
+        let candidates = self.nearby(trace, thread, since).iter().filter(is_it);
+        let own = candidates.min_by_key(|call| begins(call).abs_diff(since)).copied();
         own.unwrap_or_else(|| self.around(trace, thread, since))
     }
 }
@@ -152,12 +167,15 @@ impl Process<'_, '_> {
             return;
         }
         let trace = &mut self.all.trace;
-        let first = index.from(trace, thread, start);
-        let mut within = index.calls[first..].iter().take(NEARBY);
         let calls = &trace.calls;
-        let within = within
-            .find(|call| calls.thread[call.index()] == thread && calls.end[call.index()] <= end)
-            .copied();
+        // The middle of it lies within, though the clocks may disagree about its ends.
+        let is_within = |call: &&CallId| {
+            let (begun, ended) = (calls.start[call.index()], calls.end[call.index()]);
+            let middle = begun + (ended - begun) / 2;
+            let fits = (start..=end).contains(&middle) && ended <= end.saturating_add(SLACK);
+            fits && calls.api[call.index()] == Api::Driver
+        };
+        let within = index.nearby(trace, thread, start).iter().find(is_within).copied();
         let around = index.around(trace, thread, start);
         // A call of another driver function may contain this one: its own stack comes later.
         let around = (calls.api.get(around.index()) == Some(&Api::Runtime)).then_some(around);

@@ -89,7 +89,7 @@ impl Process<'_, '_> {
         stuck.sort_by_key(|(tid, (_, since))| (*since, *tid));
         if let Some((tid, (function, since))) = stuck.first() {
             let function = self.all.trace.text(self.texts.get(*function)).to_owned();
-            let ms = self.last.saturating_sub(*since).max(0) / 1_000_000;
+            let ms = self.last.saturating_sub(self.clocks.ns(*since)).max(0) / 1_000_000;
             let (who, more) = (self.who(), stuck.len() - 1);
             let more =
                 if more > 0 { format!(", nor did {more} other threads from theirs") } else { String::new() };

@@ -1,7 +1,7 @@
 //! A spool: the directory in which a program's processes left what they recorded of themselves.
 //!
-//! Each file is read several times: texts first, since any record may refer to them; then what stands
-//! for itself (`records.rs`); then what is only understood beside the rest (`later.rs`, `links.rs`).
+//! Each file is read several times: texts and what its clocks showed first, since any record may refer
+//! to them; then what stands for itself (`records.rs`); then what is only understood beside the rest (`later.rs`, `links.rs`).
 
 mod later;
 mod links;
@@ -19,7 +19,7 @@ use later::Later;
 use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
 use rustc_hash::{FxHashMap, FxHashSet};
-use spool::{Chunk, Record};
+use spool::{Chunk, Clock, Clocks, Record};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use symbols::Symbols;
@@ -121,6 +121,9 @@ struct Process<'g, 'a> {
     pid: u32,
     row: ProcessId,
     texts: Texts,
+    /// What was read of its clocks, until all of it was.
+    readings: Vec<Clock>,
+    clocks: Clocks,
     threads: FxHashMap<u32, ThreadId>,
     device_of: FxHashMap<u32, u32>,
     /// Threads that wrote CUPTI's records: its own, mostly.
@@ -154,6 +157,8 @@ impl<'a> Gather<'a> {
             pid: file.pid(),
             row,
             texts: Texts::default(),
+            readings: Vec::new(),
+            clocks: Clocks::default(),
             threads: FxHashMap::default(),
             device_of: FxHashMap::default(),
             cupti: FxHashSet::default(),
@@ -176,7 +181,8 @@ impl<'a> Gather<'a> {
 
 impl Process<'_, '_> {
     fn read(&mut self, chunks: &[Chunk<'_>]) {
-        self.each(chunks, Process::text);
+        self.each(chunks, Process::reference);
+        self.clocks = std::mem::take(&mut self.readings).into_iter().collect();
         self.each(chunks, Process::record);
         self.each(chunks, Process::driver_call);
         self.each(chunks, Process::wrapped_call);
@@ -198,6 +204,11 @@ impl Process<'_, '_> {
     fn thread(&mut self, tid: u32) -> ThreadId {
         let (all, number) = (&mut *self.all, self.number);
         *self.threads.entry(tid).or_insert_with(|| all.ids.thread(&mut all.trace, number, tid.into()))
+    }
+
+    /// The times of a record that has them in ticks, if they make sense.
+    fn ticks(&mut self, start: i64, end: i64) -> Option<(Ns, Ns)> {
+        self.times(self.clocks.ns(start), self.clocks.ns(end))
     }
 
     /// A record's times, if they make sense.

@@ -166,7 +166,7 @@ impl Process<'_, '_> {
     }
 
     fn range(&mut self, tid: u32, name: u32, range: &Range) {
-        let Some((start, end)) = self.times(range.start, range.end) else { return };
+        let Some((start, end)) = self.ticks(range.start, range.end) else { return };
         let (thread, name) = (self.thread(tid), self.texts.get(name));
         let row = trace::Range { start, end, thread, kind: RangeKind::User, name, ..Default::default() };
         self.all.trace.ranges.push(row);

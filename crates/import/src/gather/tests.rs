@@ -101,6 +101,87 @@ fn full() -> Build {
     build
 }
 
+/// What a counter of 2.5 GHz shows, some ns after it showed 10¹⁵.
+fn ticks(ns: i64) -> i64 {
+    1_000_000_000_000_000 + ns * 5 / 2
+}
+
+fn clock(build: &mut Build, ns: i64) {
+    build.record(OTHER, Clock::KIND, 0, &[Clock { ticks: ticks(ns), ns }.bytes()]);
+}
+
+/// Two launches of one thread, one right after the other, as CUPTI and as the counter times them;
+/// by the counter, CUPTI's record begins 200 ns before the call was entered. The second waits for a
+/// lock, which another thread in such a launch lets go of.
+fn counted() -> Build {
+    const AT: i64 = 7_000_000;
+    let mut build = Build::new(7, Level::Full);
+    for (tid, start) in [(MAIN, AT), (MAIN, AT + 700), (OTHER, AT - 9_000)] {
+        api(&mut build, false, "cuLaunchKernel", tid, start, start + 600, 0);
+    }
+    let (library, launch) = (build.text(MAIN, "libcuda.so.1"), build.text(MAIN, "cuLaunchKernel"));
+    let wait = Wait {
+        start: ticks(AT + 920),
+        end: ticks(AT + 940),
+        holder: OTHER,
+        holder_function: launch,
+        holder_since: ticks(AT - 8_800),
+        releaser: OTHER,
+        releaser_function: launch,
+        releaser_since: ticks(AT - 8_800),
+        function: launch,
+        since: ticks(AT + 900),
+        ..Wait::default()
+    };
+    build.record(MAIN, Wait::KIND, library, &[wait.bytes()]);
+    stack(&mut build, MAIN, ticks(AT + 200), ticks(AT + 850), &[0x9], &[]);
+    let range = Range { start: ticks(AT + 10), end: ticks(AT + 20), domain: 0 };
+    build.record(MAIN, Range::KIND, launch, &[range.bytes()]);
+    // The readings come last, and not in order: they are the other thread's.
+    [9_000_000, 0, 5_000_000].into_iter().for_each(|ns| clock(&mut build, ns));
+    build
+}
+
+#[test]
+fn ticks_and_nanoseconds_meet() {
+    let trace = read(&[counted().finish()]);
+    let at = trace.calls.start.iter().copied().min().unwrap() + 9_000;
+    let wait = trace.waits.row(trace.waits.ids().next().unwrap());
+    assert_eq!((wait.start - at, wait.end - at), (920, 940));
+    assert_eq!((trace.ranges.start[0] - at, trace.ranges.end[0] - at), (10, 20));
+    let start = |call: trace::CallId| trace.calls.row(call).start - at;
+    assert_eq!((start(wait.call), start(wait.holder_call), start(wait.releaser_call)), (700, -9_000, -9_000));
+    let with_stack: Vec<_> =
+        trace.calls.ids().filter(|call| trace.calls.row(*call).stack.some().is_some()).collect();
+    assert_eq!(with_stack.iter().map(|call| start(*call)).collect::<Vec<_>>(), [0]);
+    assert_eq!(trace.meta.lost.records, 0);
+}
+
+#[test]
+fn wrapped_calls_are_timed_in_ticks() {
+    let mut build = Build::new(7, Level::Light);
+    wrapped(&mut build, "cuMemcpyDtoHAsync", MAIN, ticks(3_000_000), ticks(3_400_000));
+    let launch = build.text(MAIN, "cuLaunchKernel");
+    // 2.5 ticks a nanosecond.
+    let brief = BriefCall { start: ticks(5_000_000), duration: 2_500, flags: 0 };
+    build.record(MAIN, BriefCall::KIND, launch, &[brief.bytes()]);
+    [2_000_000, 4_000_000].into_iter().for_each(|ns| clock(&mut build, ns));
+    build.set(offset_of!(FileHeader, finished), &0u32.to_ne_bytes());
+    let mut bytes = build.finish();
+    let progress = ALIGN as usize + offset_of!(ChunkHeader, progress);
+    let mut put = |at: usize, value: &[u8]| bytes[progress + at..][..value.len()].copy_from_slice(value);
+    put(offset_of!(Progress, function), &launch.to_ne_bytes());
+    put(offset_of!(Progress, since), &ticks(4_000_900).to_ne_bytes());
+    let trace = read(&[bytes]);
+    let durations: Vec<_> =
+        trace.calls.start.iter().zip(&trace.calls.end).map(|(start, end)| end - start).collect();
+    assert_eq!(durations, [400_000, 1_000]);
+    assert_eq!(trace.calls.start[1] - trace.calls.start[0], 2_000_000);
+    // Of 1.0001 ms.
+    let never = trace.meta.notes.iter().find(|note| note.contains("never returned")).unwrap();
+    assert!(never.contains("begun 1 ms before the end"), "{never}");
+}
+
 fn name(trace: &Trace, call: trace::CallId) -> &str {
     trace.text(trace.calls.row(call).name)
 }
@@ -265,6 +346,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
     ) {
         let mut build = full();
+        [5, 0, 700].into_iter().for_each(|ns| clock(&mut build, ns));
         wrapped(&mut build, "cuMemcpyDtoHAsync", OTHER, 100, 900);
         module(&mut build, "/x/libtorch.so", 0x3000);
         stack(&mut build, OTHER, 100, 900, &[0x3011], &[PythonFrame::default()]);

@@ -3,7 +3,7 @@
 use super::Process;
 use crate::suffix;
 use rustc_hash::FxHashMap;
-use spool::{Record, Text};
+use spool::{Clock, Record, Text};
 use trace::{Api, Strings, Sym};
 
 #[derive(Default)]
@@ -32,10 +32,14 @@ impl Texts {
 
 impl Process<'_, '_> {
     /// Reads what other records refer to.
-    pub(super) fn text(&mut self, _: u32, record: &Record<'_>) {
-        if record.head.kind == Text::KIND {
-            let text = self.all.trace.strings.intern_bytes(record.text().unwrap_or_default());
-            self.texts.by_id.insert(record.head.tag, text);
+    pub(super) fn reference(&mut self, _: u32, record: &Record<'_>) {
+        match record.head.kind {
+            Text::KIND => {
+                let text = self.all.trace.strings.intern_bytes(record.text().unwrap_or_default());
+                self.texts.by_id.insert(record.head.tag, text);
+            }
+            Clock::KIND => self.readings.extend(Clock::read(record.body)),
+            _ => {}
         }
     }
 }
