@@ -23,6 +23,7 @@ mod writer;
 
 use clock::Scale;
 use interpose::{Called, Hooks, LockKind, LockMode, Ns, Thread, Wait};
+use process::STATE;
 use spool::{Level, Lock, Mode, Program};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -37,10 +38,6 @@ static STACKS: AtomicI64 = AtomicI64::new(i64::MAX);
 const LOADING: Ns = 100_000;
 /// [`LOADING`] in ticks.
 static LOADED_LATE: AtomicI64 = AtomicI64::new(i64::MAX);
-/// Calls at least this long get a closer look, ticks; at first all do.
-static SELDOM: AtomicI64 = AtomicI64::new(0);
-/// A [`Level`], 0 before recording starts.
-static LEVEL: AtomicU32 = AtomicU32::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
 /// Libraries that had been loaded when they were last looked through.
 static WATCHED: AtomicU64 = AtomicU64::new(0);
@@ -144,7 +141,7 @@ fn start_cupti(writer: &mut Writer) -> bool {
 }
 
 fn set_level(level: Level) {
-    LEVEL.store(level as u32, Release);
+    STATE.level.store(level as u32, Release);
     process::set_level(level);
 }
 
@@ -255,8 +252,8 @@ extern "C" fn forked() {
     SITES.iter().for_each(|site| site.store(0, Relaxed));
     SITE_COUNT.store(0, Relaxed);
     WATCHED.store(0, Relaxed);
-    LEVEL.store(0, Relaxed);
-    SELDOM.store(0, Relaxed);
+    STATE.level.store(0, Relaxed);
+    STATE.seldom.store(0, Relaxed);
     if !had_started {
         interpose::set_recording(true);
     }
@@ -273,17 +270,17 @@ fn name(thread: &'static Thread, function: u32) -> u32 {
 
 /// A driver call is over.
 fn called(thread: &'static Thread, called: &Called<'_>) {
-    if LEVEL.load(Acquire) == 0 {
+    if STATE.level.load(Acquire) == 0 {
         // Another tool has the driver's injection.
         return start();
     }
     writer::with(thread, |writer| {
-        if LEVEL.load(Relaxed) == Level::Light as u32 {
+        if STATE.level.load(Relaxed) == Level::Light as u32 {
             // The call that recording began in had no name yet.
             let name = if called.name == 0 { functions::text(writer, called.function) } else { called.name };
             writer.call(name, &functions::record(called));
         }
-        if called.end - called.start >= SELDOM.load(Relaxed) {
+        if called.end - called.start >= STATE.seldom.load(Relaxed) {
             unseen(|| seldom(writer, called));
         }
     });
@@ -303,7 +300,7 @@ fn seldom(writer: &mut Writer, called: &Called<'_>) {
     }
     driver::describe(writer, cupti::version());
     if driver::is_described() {
-        SELDOM.store(LOADED_LATE.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
+        STATE.seldom.store(LOADED_LATE.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
     }
 }
 

@@ -7,10 +7,23 @@ use std::cell::UnsafeCell;
 use std::io::Write;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
 
-/// The mapped file header; null before recording starts.
-static HEADER: AtomicPtr<FileHeader> = AtomicPtr::new(null_mut());
+/// What every recorded call looks at, in one cache line.
+#[repr(align(64))]
+pub struct State {
+    /// The mapped file header; null before recording starts.
+    header: AtomicPtr<FileHeader>,
+    /// A [`Level`], 0 before recording starts.
+    pub level: AtomicU32,
+    /// Calls at least this long, ticks, get a closer look; at first all do.
+    pub seldom: AtomicI64,
+}
+
+/// This process's.
+pub static STATE: State =
+    State { header: AtomicPtr::new(null_mut()), level: AtomicU32::new(0), seldom: AtomicI64::new(0) };
+
 /// Bytes that all processes of the program have taken, mapped from the spool's `budget` file.
 static TAKEN: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 /// Most bytes that they may take.
@@ -20,8 +33,8 @@ static FULL: AtomicBool = AtomicBool::new(false);
 
 /// A path as the C library wants it.
 struct Path(UnsafeCell<[u8; 1024]>);
-// SAFETY: written only by `open`, which runs once a process before HEADER is published; read only
-// after HEADER was seen.
+// SAFETY: written only by `open`, which runs once a process before the header is published; read
+// only after it was seen.
 unsafe impl Sync for Path {}
 static PATH: Path = Path(UnsafeCell::new([0; 1024]));
 
@@ -47,7 +60,7 @@ pub fn open() -> bool {
             }
             // SAFETY: the mapping is large enough, zeroed and never unmapped.
             fill(unsafe { &*header });
-            HEADER.store(header, Release);
+            STATE.header.store(header, Release);
             return true;
         }
         // SAFETY: errno is the thread's own.
@@ -124,7 +137,7 @@ fn file_size_limit() -> u64 {
 /// The file's header, once there is one.
 pub fn header() -> Option<&'static FileHeader> {
     // SAFETY: published mappings are never unmapped.
-    unsafe { HEADER.load(Acquire).as_ref() }
+    unsafe { STATE.header.load(Acquire).as_ref() }
 }
 
 /// Takes a chunk for a thread; null when there is no room for one.
@@ -133,7 +146,7 @@ pub fn chunk(size: u64, tid: u32) -> *mut ChunkHeader {
     if FULL.load(Relaxed) || !take(size) {
         return null_mut();
     }
-    // SAFETY: HEADER was seen, so the path is complete; it ends in a zero byte.
+    // SAFETY: the header was seen, so the path is complete; it ends in a zero byte.
     let file = unsafe { libc::open(PATH.0.get().cast::<c_char>(), libc::O_RDWR | libc::O_CLOEXEC) };
     let offset = header.next.fetch_add(size, Relaxed);
     let chunk = if file < 0 { null_mut() } else { map(file, offset, size).cast::<ChunkHeader>() };
@@ -183,6 +196,6 @@ pub fn finish() {
 
 /// In a fork's child: the file is the parent's.
 pub fn forget() {
-    HEADER.store(null_mut(), Release);
+    STATE.header.store(null_mut(), Release);
     FULL.store(false, Relaxed);
 }

@@ -94,7 +94,7 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
     compiler_fence(SeqCst);
     // SAFETY: only this thread uses the slot, and `busy` keeps it from using it twice.
     let writer = unsafe { &mut *slot.writer.get() };
-    if writer.tid != thread.tid() {
+    if thread.is_unplaced() && writer.tid != thread.tid() {
         // The slot's last thread ended: its chunk says whose records it holds.
         *writer = Writer { thread: Some(thread), tid: thread.tid(), ..empty() };
     }

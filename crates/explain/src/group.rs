@@ -16,6 +16,9 @@ use trace::{CallId, Ns};
 /// Examples that a finding shows.
 const EXAMPLES: usize = 3;
 
+/// So many waits of one kind are no first uses: a program of PyTorch's loads a few hundred kernels.
+const OFTEN: u64 = 1000;
+
 /// Source places that a finding shows for each side.
 const PLACES: usize = 3;
 
@@ -178,10 +181,11 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group) -> Holding {
     let class = |call: Option<CallId>| call.map_or(Class::Other, |call| facts.class(call));
     let waiter = class(group.parts.first().and_then(|(_, stretch)| stretch.call()));
     let holder = class(group.holders.first().copied());
-    let mostly_short = group.in_short >= group.lost / 2;
+    // What sets something up happens a few times, and then in slow calls.
+    let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;
     match holder {
         Class::Allocate | Class::Release => Holding::Allocation,
-        _ if mostly_short && holder.enqueues() && waiter.enqueues() => Holding::Submission,
+        _ if often && holder.enqueues() && waiter.enqueues() => Holding::Submission,
         _ if matches!(key.waiter.doing, Doing::Lock(_)) => Holding::Unseen,
         _ => Holding::Other,
     }

@@ -16,8 +16,17 @@ fn holdup(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("output is UTF-8")
 }
 
+/// The suffixes of traces.
+const SUFFIXES: [&str; 2] = [".json.gz", ".holdup"];
+
+/// The file of an example.
+fn file(name: &str) -> String {
+    let mut files = SUFFIXES.iter().map(|suffix| format!("{name}{suffix}"));
+    files.find(|file| examples().join(file).is_file()).unwrap_or_else(|| panic!("no example {name}"))
+}
+
 fn explained(name: &str) -> Value {
-    let json = holdup(&["explain", "--format", "json", &format!("{name}.json.gz")]);
+    let json = holdup(&["explain", "--format", "json", &file(name)]);
     serde_json::from_str(&json).expect("one JSON object")
 }
 
@@ -29,17 +38,18 @@ fn the_text_of_every_example_is_as_expected() {
     let mut names: Vec<_> = std::fs::read_dir(examples())
         .expect("examples/ is there")
         .filter_map(|entry| {
-            entry.ok()?.file_name().into_string().ok()?.strip_suffix(".json.gz").map(str::to_owned)
+            let file = entry.ok()?.file_name().into_string().ok()?;
+            SUFFIXES.iter().find_map(|suffix| file.strip_suffix(suffix)).map(str::to_owned)
         })
         .collect();
     names.sort();
-    assert!(names.len() >= 11, "examples are missing: {names:?}");
+    assert!(names.len() >= 18, "examples are missing: {names:?}");
     for name in names {
-        let said = holdup(&["explain", &format!("{name}.json.gz")]);
-        let file = expected.join(format!("{name}.txt"));
+        let said = holdup(&["explain", &file(&name)]);
+        let text = expected.join(format!("{name}.txt"));
         if update {
-            std::fs::write(&file, &said).expect("can write");
-        } else if std::fs::read_to_string(&file).unwrap_or_default() != said {
+            std::fs::write(&text, &said).expect("can write");
+        } else if std::fs::read_to_string(&text).unwrap_or_default() != said {
             wrong.push(said);
         }
     }
@@ -79,11 +89,32 @@ fn nobody_is_accused_where_nobody_waits_for_another() {
     }
 }
 
+/// Recorded by `holdup record`: the lock itself is the evidence, and both threads have their lines.
+#[test]
+fn a_recorded_stall_names_the_lock_and_both_lines() {
+    let explanation = explained("recorded-d2h-stall");
+    let first = &explanation["findings"][0];
+    assert_eq!((&first["cause"], &first["evidence"]), (&"driver-lock".into(), &"lock".into()));
+    assert_eq!(first["confidence"], "certain");
+    assert!(first["share"].as_f64().expect("a number") >= 0.9, "{}", first["share"]);
+    let line = |party: &Value| (party["where"][0]["line"].clone(), party["where"][0]["function"].clone());
+    assert_eq!(line(first), (34.into(), "launch_worker".into()));
+    assert_eq!(line(&first["holder"]), (21.into(), "d2h_worker".into()));
+    assert!(first["holder"]["detail"].as_str().expect("text").starts_with("DtoH pageable 268435456 B"));
+    for control in ["recorded-d2h-own-streams", "recorded-d2h-pinned"] {
+        for finding in explained(control)["findings"].as_array().expect("a list") {
+            let accused =
+                finding["cause"] == "driver-lock" && finding["waiter"]["call"] == "cudaLaunchKernel";
+            assert!(!accused || finding["share"].as_f64() < Some(0.02), "{control}: {finding}");
+        }
+    }
+}
+
 #[test]
 fn most_slow_time_of_every_example_has_a_cause() {
     for entry in std::fs::read_dir(examples()).expect("examples/ is there") {
         let file = entry.expect("readable").file_name().into_string().expect("UTF-8");
-        let Some(name) = file.strip_suffix(".json.gz") else { continue };
+        let Some(name) = SUFFIXES.iter().find_map(|suffix| file.strip_suffix(suffix)) else { continue };
         let explanation = explained(name);
         let number = |key: &str| explanation[key].as_f64().expect("a number");
         assert!(number("explained_ns") >= 0.9 * number("slow_call_ns"), "{name}");
@@ -100,6 +131,7 @@ fn situations_made_for_a_cause_show_it_first() {
         ("pytorch-queue-full", "queue-full"),
         ("pytorch-pinning-stall", "driver-lock"),
         ("pytorch-staggered-copies", "hidden-sync"),
+        ("recorded-staggered-copies", "pageable-order"),
     ] {
         assert_eq!(explained(name)["findings"][0]["cause"], cause, "{name}");
     }

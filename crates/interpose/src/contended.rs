@@ -2,7 +2,7 @@
 
 use crate::thread::{CallRef, Party};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Most different locks, a power of two; the releasers of further ones stay unknown.
 const MOST: usize = 4096;
@@ -35,6 +35,34 @@ static TABLE: [Contended; MOST] = [const {
     }
 }; MOST];
 
+/// A bit for every eighth place of the table, set once a lock belongs there: mostly the answer of
+/// [`find`], in one cache line that everybody reads.
+#[repr(align(64))]
+struct Filter([AtomicU64; FILTER]);
+
+const FILTER: usize = MOST / 8 / 64;
+
+static FILTERED: Filter = Filter([const { AtomicU64::new(0) }; FILTER]);
+
+impl Filter {
+    #[inline]
+    fn bit(lock: usize) -> (usize, u64) {
+        let bit = first(lock) / 8;
+        (bit / 64, 1 << (bit % 64))
+    }
+
+    #[inline]
+    fn may_have(&self, lock: usize) -> bool {
+        let (word, bit) = Self::bit(lock);
+        self.0[word].load(Relaxed) & bit != 0
+    }
+
+    fn add(&self, lock: usize) {
+        let (word, bit) = Self::bit(lock);
+        self.0[word].fetch_or(bit, Relaxed);
+    }
+}
+
 /// Where the search for a lock starts.
 fn first(lock: usize) -> usize {
     (lock >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - MOST.trailing_zeros())
@@ -43,6 +71,10 @@ fn first(lock: usize) -> usize {
 /// The lock's place, if anybody ever waited for it.
 #[inline]
 pub fn find(lock: usize) -> Option<&'static Contended> {
+    if FILTERED.may_have(lock) { look_up(lock) } else { None }
+}
+
+fn look_up(lock: usize) -> Option<&'static Contended> {
     for step in 0..PROBES {
         let place = &TABLE[(first(lock) + step) % MOST];
         match place.lock.load(Acquire) {
@@ -63,6 +95,7 @@ pub fn find_or_add(lock: usize) -> Option<&'static Contended> {
             Err(known) => known,
         };
         if known == lock {
+            FILTERED.add(lock);
             return Some(place);
         }
     }

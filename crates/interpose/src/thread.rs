@@ -168,7 +168,7 @@ impl Thread {
 
     /// Whether its calls are noted in no place that was given.
     #[inline]
-    pub(crate) fn is_unplaced(&self) -> bool {
+    pub fn is_unplaced(&self) -> bool {
         self.progress.load(Relaxed).is_null()
     }
 
