@@ -1,0 +1,467 @@
+//! The nouns of a Workload.
+
+/// What a set of processes asks of its GPUs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// A short name, as in `launch-stall`.
+    pub name: String,
+    /// Whether the processes share the GPU through an MPS server of their own.
+    pub mps: bool,
+    /// `CUDA_DEVICE_MAX_CONNECTIONS` of every process; `None` leaves it unset.
+    pub connections: Option<u32>,
+    /// The processes, all started before any thread is released.
+    pub processes: Vec<Process>,
+    /// Meeting points of threads, of whatever process.
+    pub barriers: Vec<Barrier>,
+}
+
+/// A meeting point: threads that come to it go on when `parties` of them are there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Barrier {
+    /// Its name in the text form.
+    pub name: String,
+    /// How many threads must come.
+    pub parties: u32,
+}
+
+/// One process: what its threads share, and the threads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// Its name in the text form and in the Trace.
+    pub name: String,
+    /// The contexts its threads use, created in this order before the threads start.
+    pub contexts: Vec<Context>,
+    /// Streams, created by the first thread that uses them, before its `before` calls; but see [`Call::CreateStream`].
+    pub streams: Vec<Stream>,
+    /// Events, created like streams.
+    pub events: Vec<Event>,
+    /// Buffers: names for what [`Call::Allocate`] will give.
+    pub buffers: Vec<Buffer>,
+    /// Graphs: names for what [`Step::Capture`] will give.
+    pub graphs: Vec<Graph>,
+    /// The host threads.
+    pub threads: Vec<Thread>,
+}
+
+/// A CUDA context.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    /// The device's ordinal, as the process sees it.
+    pub device: u32,
+    /// The device's primary context, as the runtime API uses; else one of its own (`cuCtxCreate`).
+    pub primary: bool,
+}
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// Its name in the text form.
+    pub name: String,
+    /// The context it belongs to.
+    pub context: ContextId,
+    /// Its kind.
+    pub kind: StreamKind,
+}
+
+/// What a stream waits for besides its own work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamKind {
+    /// The context's legacy default stream: waits for, and holds up, every blocking stream of its context.
+    Default,
+    /// Waits for work of the default stream (`CU_STREAM_DEFAULT`).
+    Blocking,
+    /// Waits for nothing but its own work (`CU_STREAM_NON_BLOCKING`).
+    NonBlocking,
+}
+
+/// An event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its name in the text form.
+    pub name: String,
+    /// The context it belongs to.
+    pub context: ContextId,
+    /// Whether it keeps the time of its record (`cuEventElapsedTime` needs it).
+    pub timing: bool,
+}
+
+/// A buffer: memory that a thread allocates, uses and frees, possibly many times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Buffer {
+    /// Its name in the text form.
+    pub name: String,
+    /// The context it belongs to.
+    pub context: ContextId,
+    /// Where it lies.
+    pub memory: Memory,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Where a buffer lies and how it is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Device memory (`cuMemAlloc`).
+    Device,
+    /// Device memory from the device's default pool, in stream order (`cuMemAllocAsync`).
+    Pool,
+    /// Managed memory (`cuMemAllocManaged`).
+    Managed,
+    /// Page-locked host memory (`cuMemHostAlloc`).
+    Pinned,
+    /// Host memory from the system, touched when it is allocated.
+    Pageable,
+    /// Host memory from the system, never touched: the first copy into it takes its page faults.
+    Fresh,
+}
+
+impl Memory {
+    /// Whether the memory is the host's.
+    pub fn is_host(self) -> bool {
+        matches!(self, Memory::Pinned | Memory::Pageable | Memory::Fresh)
+    }
+}
+
+/// A graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Its name in the text form.
+    pub name: String,
+}
+
+/// A host thread. It makes the calls of `before`, waits until every thread of the workload has, makes those of `body`
+/// again and again, and then those of `after`. What is timed is the body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    /// Its name in the text form and in the Trace.
+    pub name: String,
+    /// The context that is current in it.
+    pub context: ContextId,
+    /// How long after the others it is released into its body.
+    pub delay_ns: u64,
+    /// Preparation: allocations, first uses, warm-up. Not timed.
+    pub before: Vec<Step>,
+    /// What is timed.
+    pub body: Vec<Step>,
+    /// How often the body is done.
+    pub repeat: Repeat,
+    /// Checks and frees. Not timed.
+    pub after: Vec<Step>,
+}
+
+/// How often a thread does its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// This many times.
+    Times(u64),
+    /// Until this long after the thread's release; a body that has begun is finished.
+    For(u64),
+    /// Until every thread that does not have this repeat has finished its bodies.
+    WhileOthers,
+}
+
+/// A step of a thread.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// One call.
+    Call(Call),
+    /// Steps done `times` times over; inside, [`Number::Index`] counts from 0.
+    Loop {
+        /// How often.
+        times: u64,
+        /// What.
+        steps: Vec<Step>,
+    },
+    /// Steps recorded into a graph instead of run (`cuStreamBeginCapture` in thread-local mode, instantiated at once).
+    Capture {
+        /// The graph this gives.
+        graph: GraphId,
+        /// The stream whose calls are captured.
+        stream: StreamId,
+        /// What is captured: copies, fills, launches, event records and stream waits, and loops of them.
+        steps: Vec<Step>,
+    },
+}
+
+/// A call a thread makes, or something it does on the host.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Allocates the buffer: `cuMemAlloc`, `cuMemHostAlloc`, … by its [`Memory`]; `stream` for [`Memory::Pool`].
+    Allocate {
+        /// The buffer.
+        buffer: BufferId,
+        /// The stream in whose order the memory is had; needed for pool memory, none otherwise.
+        stream: Option<StreamId>,
+    },
+    /// Frees the buffer, as it was allocated.
+    Free {
+        /// The buffer.
+        buffer: BufferId,
+        /// As for [`Call::Allocate`].
+        stream: Option<StreamId>,
+    },
+    /// Page-locks a pageable buffer where it lies (`cuMemHostRegister`).
+    Register {
+        /// The buffer.
+        buffer: BufferId,
+    },
+    /// Undoes [`Call::Register`].
+    Unregister {
+        /// The buffer.
+        buffer: BufferId,
+    },
+    /// Copies `bytes` from the start of one buffer, plus an offset, to another. The direction is the buffers' own.
+    Copy {
+        /// Source.
+        from: BufferId,
+        /// Destination.
+        to: BufferId,
+        /// Where in both buffers.
+        offset: Number,
+        /// How much.
+        bytes: u64,
+        /// The stream of an asynchronous copy; `None` for `cuMemcpyDtoH` and its like, which wait.
+        stream: Option<StreamId>,
+    },
+    /// Fills the buffer with one value: on the host for host memory, `cuMemsetD32Async` for a device's.
+    Fill {
+        /// The buffer.
+        buffer: BufferId,
+        /// The value of each 32-bit element.
+        value: Value,
+        /// The stream, for device memory.
+        stream: Option<StreamId>,
+    },
+    /// Compares every element of a host buffer's first `bytes` with a value; the largest difference is the thread's error.
+    Check {
+        /// The buffer.
+        buffer: BufferId,
+        /// How much of it.
+        bytes: u64,
+        /// What each 32-bit element must be.
+        value: Value,
+    },
+    /// Launches a kernel (`cuLaunchKernel`).
+    Launch {
+        /// Which, with its arguments.
+        kernel: Kernel,
+        /// Blocks, in x.
+        grid: u32,
+        /// Threads a block, in x.
+        block: u32,
+        /// The stream.
+        stream: StreamId,
+    },
+    /// Launches a captured graph (`cuGraphLaunch`).
+    LaunchGraph {
+        /// The graph.
+        graph: GraphId,
+        /// The stream.
+        stream: StreamId,
+    },
+    /// `cuEventRecord`.
+    RecordEvent {
+        /// The event.
+        event: EventId,
+        /// The stream.
+        stream: StreamId,
+    },
+    /// `cuStreamWaitEvent`: what the stream gets after this waits for the event.
+    WaitEvent {
+        /// The event.
+        event: EventId,
+        /// The stream.
+        stream: StreamId,
+    },
+    /// `cuEventQuery`.
+    QueryEvent {
+        /// The event.
+        event: EventId,
+    },
+    /// `cuEventSynchronize`.
+    SynchronizeEvent {
+        /// The event.
+        event: EventId,
+    },
+    /// `cuStreamQuery`.
+    QueryStream {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// `cuStreamSynchronize`.
+    SynchronizeStream {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// `cuCtxSynchronize`.
+    SynchronizeContext,
+    /// Creates the stream anew (`cuStreamCreate`); a stream that is ever created this way does not exist before.
+    CreateStream {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// `cuStreamDestroy`.
+    DestroyStream {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// Creates the event anew (`cuEventCreate`); an event that is ever created this way does not exist before.
+    CreateEvent {
+        /// The event.
+        event: EventId,
+    },
+    /// `cuEventDestroy`.
+    DestroyEvent {
+        /// The event.
+        event: EventId,
+    },
+    /// Loads a module of the built-in kernels once more, and unloads it (`cuModuleLoadData`, `cuModuleUnload`).
+    LoadModule,
+    /// The thread sleeps.
+    Sleep {
+        /// How long.
+        ns: u64,
+    },
+    /// The thread computes, on its processor.
+    Work {
+        /// How long.
+        ns: u64,
+    },
+    /// The thread waits for others.
+    Meet {
+        /// Where.
+        barrier: BarrierId,
+    },
+}
+
+/// A built-in kernel with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kernel {
+    /// Does nothing.
+    Empty,
+    /// Keeps a multiprocessor busy for a number of its clock's cycles (seed 000's staggered test).
+    Delay {
+        /// How many.
+        cycles: u64,
+    },
+    /// `to[i] = from[i] + value` over 32-bit integers, `sad` rounds of `__sad` on the first element of each thread
+    /// (seed 000).
+    AddConstant {
+        /// Source.
+        from: BufferId,
+        /// Destination.
+        to: BufferId,
+        /// What is added.
+        value: Number,
+        /// Elements.
+        length: u32,
+        /// Rounds.
+        rounds: u32,
+    },
+    /// `a[i] += sqrt(sin²(x) + cos²(x))`, `rounds` times, one float a thread (seed 002).
+    Increment {
+        /// The floats.
+        buffer: BufferId,
+        /// The first element.
+        offset: Number,
+        /// Elements.
+        length: u32,
+        /// Rounds.
+        rounds: u32,
+    },
+    /// `c = a × b` in 32 × 32 tiles through shared memory; the grid is the matrix's tiles (seed 004).
+    MatrixProduct {
+        /// `rows × inner` floats.
+        a: BufferId,
+        /// `inner × columns` floats.
+        b: BufferId,
+        /// `rows × columns` floats.
+        c: BufferId,
+        /// Rows of `a`; a multiple of 32.
+        rows: u32,
+        /// Columns of `a`; a multiple of 32.
+        inner: u32,
+        /// Columns of `b`; a multiple of 32.
+        columns: u32,
+    },
+    /// The first stage of a 2-norm: each block leaves the sum of its elements' squares in `partial[block]` (seed 003).
+    NormPartial {
+        /// The floats.
+        from: BufferId,
+        /// A float a block.
+        partial: BufferId,
+        /// Elements.
+        length: u32,
+    },
+    /// Its second stage, one block: the root of the sum of `partial`, left in `to[0]`.
+    NormFinal {
+        /// What the first stage left.
+        partial: BufferId,
+        /// One float.
+        to: BufferId,
+        /// Blocks of the first stage.
+        length: u32,
+    },
+    /// `a[i] /= by`, where `by` is in device memory, or was on the host when the kernel was launched.
+    Scale {
+        /// The floats.
+        buffer: BufferId,
+        /// Elements.
+        length: u32,
+        /// One float: device memory is read by the kernel, host memory by the thread as it launches.
+        by: BufferId,
+    },
+}
+
+/// A number that may change from round to round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// Always this.
+    Is(u64),
+    /// The round of the innermost loop, from 0, times `each`, plus `first`.
+    Index {
+        /// In round 0.
+        first: u64,
+        /// More each round.
+        each: u64,
+    },
+}
+
+/// What a 32-bit element holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A signed integer.
+    Int(i32),
+    /// A float.
+    Float(f32),
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// The row.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A row of [`Process::contexts`].
+    ContextId
+    /// A row of [`Process::streams`].
+    StreamId
+    /// A row of [`Process::events`].
+    EventId
+    /// A row of [`Process::buffers`].
+    BufferId
+    /// A row of [`Process::graphs`].
+    GraphId
+    /// A row of [`Workload::barriers`].
+    BarrierId
+}
