@@ -3,7 +3,7 @@
 use crate::clock::Scale;
 use crate::writer::Writer;
 use crate::{driver, texts};
-use interpose::{Called, Function, Ns, Ticks};
+use interpose::{Arguments, Function, Ns, Span, Ticks, Wrapped};
 use spool::{Call, call};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -157,34 +157,29 @@ fn shape_of(number: u32) -> Shape {
     ALL.get(number as usize).copied().unwrap_or(Shape::Other)
 }
 
-/// A call as a record, with what its arguments tell.
+/// The stream of a plain launch, which is what most calls are.
 #[inline]
-pub fn record(called: &Called<'_>) -> Call {
-    let mut record = Call { start: called.start, end: called.end, result: called.result, ..Call::default() };
-    if called.shape == Shape::Launch as u32 {
-        // Most calls.
-        (record.stream, record.flags) = (called.args[8] as u64, call::HAS_STREAM);
-        return record;
-    }
-    describe(called, record)
+pub fn launched_in(wrapped: &Wrapped, args: &Arguments) -> Option<u64> {
+    (wrapped.shape() == Shape::Launch as u32).then_some(args[8] as u64)
 }
 
-/// Adds what the arguments of other calls than plain launches tell.
-fn describe(called: &Called<'_>, mut record: Call) -> Call {
-    let [first, second, third, fourth, ..] = *called.args;
-    let stream = |at: usize| called.args.get(at).copied().unwrap_or(0) as u64;
-    let shape = shape_of(called.shape);
+/// A call as a record, with what its arguments tell.
+pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
+    let mut record = Call { start, end, result, ..Call::default() };
+    let [first, second, third, fourth, ..] = *args;
+    let shape = shape_of(wrapped.shape());
     // Blocking copies have no stream argument: what lies there means nothing.
     let name_has_stream = |record: &mut Call| {
-        if is_async(called.function) {
+        if is_async(wrapped.number()) {
             (record.stream, record.flags) = (fourth as u64, record.flags | call::HAS_STREAM);
         }
     };
     match shape {
-        Shape::Other | Shape::Launch => {}
+        Shape::Other => {}
+        Shape::Launch => (record.stream, record.flags) = (args[8] as u64, call::HAS_STREAM),
         Shape::HostToDevice | Shape::DeviceToHost | Shape::DeviceToDevice | Shape::Copy => {
             record.bytes = third as u64;
-            record.flags = directions(shape, first, second, called.end - called.start);
+            record.flags = directions(shape, first, second, end - start);
             name_has_stream(&mut record);
         }
         Shape::Fill1 | Shape::Fill2 | Shape::Fill4 => {
@@ -196,11 +191,11 @@ fn describe(called: &Called<'_>, mut record: Call) -> Call {
         Shape::LaunchConfig => {
             // SAFETY: the driver took the same pointer to a launch configuration, in which the
             // stream lies at byte 32 (cuda.h), and the call succeeded.
-            let config = (first != 0 && called.result == 0).then(|| unsafe { *((first + 32) as *const u64) });
+            let config = (first != 0 && result == 0).then(|| unsafe { *((first + 32) as *const u64) });
             (record.stream, record.flags) = (config.unwrap_or(0), call::HAS_STREAM);
         }
-        Shape::StreamSecond => (record.stream, record.flags) = (stream(1), call::HAS_STREAM),
-        Shape::StreamFirst => (record.stream, record.flags) = (stream(0), call::HAS_STREAM),
+        Shape::StreamSecond => (record.stream, record.flags) = (second as u64, call::HAS_STREAM),
+        Shape::StreamFirst => (record.stream, record.flags) = (first as u64, call::HAS_STREAM),
     }
     record
 }

@@ -22,7 +22,7 @@ mod texts;
 mod writer;
 
 use clock::Scale;
-use interpose::{Called, Hooks, LockKind, LockMode, Ns, Thread, Wait};
+use interpose::{Arguments, Hooks, LockKind, LockMode, Ns, Span, Thread, Ticks, Wait, Wrapped};
 use process::STATE;
 use spool::{Level, Lock, Mode, Program};
 use std::ffi::c_int;
@@ -269,51 +269,60 @@ fn name(thread: &'static Thread, function: u32) -> u32 {
 }
 
 /// A driver call is over.
-fn called(thread: &'static Thread, called: &Called<'_>) {
-    if STATE.level.load(Acquire) == 0 {
+fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, span: Span, result: c_int) {
+    let level = STATE.level.load(Acquire);
+    if level == 0 {
         // Another tool has the driver's injection.
         return start();
     }
     writer::with(thread, |writer| {
-        if STATE.level.load(Relaxed) == Level::Light as u32 {
-            // The call that recording began in had no name yet.
-            let name = if called.name == 0 { functions::text(writer, called.function) } else { called.name };
-            writer.call(name, &functions::record(called));
+        if level == Level::Light as u32 {
+            match functions::launched_in(wrapped, args) {
+                Some(stream) if result == 0 && writer.launch(wrapped.name(), span, stream) => {}
+                _ => write_call(writer, wrapped, args, span, result),
+            }
         }
-        if called.end - called.start >= STATE.seldom.load(Relaxed) {
-            unseen(|| seldom(writer, called));
+        if span.end - span.start >= STATE.seldom.load(Relaxed) {
+            seldom(writer, span);
         }
     });
 }
 
-/// What a long call is worth, and the first one after the driver was initialized.
-fn seldom(writer: &mut Writer, called: &Called<'_>) {
-    let duration = called.end - called.start;
-    if duration >= STACKS.load(Relaxed) {
-        stacks::record(writer, called.start, called.end);
+/// Writes a driver call that more is to be said of than of most.
+#[inline(never)]
+fn write_call(writer: &mut Writer, wrapped: &Wrapped, args: &Arguments, span: Span, result: c_int) {
+    // The call that recording began in had no name yet.
+    let name = if wrapped.name() == 0 { functions::text(writer, wrapped.number()) } else { wrapped.name() };
+    writer.call(name, &functions::record(wrapped, args, span, result));
+}
+
+/// What a long call is worth, and the first one after the driver was initialized. The thread's errno
+/// stays as it was.
+#[cold]
+fn seldom(writer: &mut Writer, Span { start, end }: Span) {
+    // SAFETY: errno is the thread's own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    look_closer(writer, start, end);
+    // SAFETY: as above.
+    unsafe { *errno = before };
+}
+
+fn look_closer(writer: &mut Writer, start: Ticks, end: Ticks) {
+    if end - start >= STACKS.load(Relaxed) {
+        stacks::record(writer, start, end);
     }
-    if clock::is_due(called.end) {
+    if clock::is_due(end) {
         writer.clock(interpose::moment());
     }
-    if duration >= LOADED_LATE.load(Relaxed) {
+    if end - start >= LOADED_LATE.load(Relaxed) {
         look_through(writer);
     }
     driver::describe(writer, cupti::version());
     if driver::is_described() {
         STATE.seldom.store(LOADED_LATE.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
     }
-}
-
-/// Does seldom work with the thread's errno as it was afterwards.
-#[cold]
-fn unseen(work: impl FnOnce()) {
-    // SAFETY: errno is the thread's own.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { *errno };
-    work();
-    // SAFETY: as above.
-    unsafe { *errno = before };
 }
 
 /// A thread got a lock that it had to wait for.

@@ -2,7 +2,7 @@
 //! full. No lock, no allocation; a system call only for a new chunk.
 
 use crate::process;
-use interpose::{Moment, Thread, Ticks};
+use interpose::{Moment, Span, Thread, Ticks};
 use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, Head, call};
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
@@ -29,7 +29,7 @@ const _: () = {
 /// Deepest nesting of a thread's marked ranges.
 pub const MOST_RANGES: usize = 64;
 
-/// Where a thread writes. What each record needs comes first.
+/// Where a thread writes. What each record needs comes first: with [`Slot::busy`] in one cache line.
 #[repr(C)]
 pub struct Writer {
     chunk: *mut ChunkHeader,
@@ -37,12 +37,12 @@ pub struct Writer {
     used: usize,
     /// Bytes of records that fit.
     room: usize,
-    /// Size of the last chunk, 0 before the first.
-    last: u64,
-    thread: Option<&'static Thread>,
-    tid: u32,
     /// The stream of the chunk's last [`Call`] with one.
     stream: Option<u64>,
+    thread: Option<&'static Thread>,
+    /// Size of the last chunk, 0 before the first.
+    last: u64,
+    tid: u32,
     /// The ranges the thread is in: text and start.
     pub ranges: [(u32, Ticks); MOST_RANGES],
     /// How many; may exceed what is kept.
@@ -63,10 +63,10 @@ const fn empty() -> Writer {
         chunk: null_mut(),
         used: 0,
         room: 0,
-        last: 0,
-        thread: None,
-        tid: 0,
         stream: None,
+        thread: None,
+        last: 0,
+        tid: 0,
         ranges: [(0, 0); MOST_RANGES],
         depth: 0,
     }
@@ -80,8 +80,7 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 /// or it is in use further up this thread's stack.
 #[inline]
 pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
-    process::header()?;
-    // SAFETY: what `set_user` left: null or a slot of WRITERS.
+    // SAFETY: what `set_user` left: null, as before recording starts, or a slot of WRITERS.
     let slot = match unsafe { thread.user().cast::<Slot>().as_ref() } {
         Some(slot) => slot,
         None => claim(thread)?,
@@ -94,9 +93,8 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
     compiler_fence(SeqCst);
     // SAFETY: only this thread uses the slot, and `busy` keeps it from using it twice.
     let writer = unsafe { &mut *slot.writer.get() };
-    if thread.is_unplaced() && writer.tid != thread.tid() {
-        // The slot's last thread ended: its chunk says whose records it holds.
-        *writer = Writer { thread: Some(thread), tid: thread.tid(), ..empty() };
+    if thread.is_unplaced() {
+        writer.change_hands(thread);
     }
     let result = write(writer);
     compiler_fence(SeqCst);
@@ -112,11 +110,12 @@ pub fn here<R>(write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
 /// A slot for a thread, and for those that have its place later.
 #[cold]
 fn claim(thread: &Thread) -> Option<&'static Slot> {
+    let header = process::header()?;
     let slot = WRITERS.get(TAKEN.fetch_add(1, Relaxed));
     match slot {
         Some(slot) => thread.set_user((slot as *const Slot).cast_mut().cast()),
         None => {
-            process::header()?.untracked_threads.fetch_add(1, Relaxed);
+            header.untracked_threads.fetch_add(1, Relaxed);
         }
     }
     slot
@@ -132,6 +131,15 @@ pub fn forget() {
 }
 
 impl Writer {
+    /// The slot may be that of a thread that ended: its chunk says whose records it holds.
+    #[cold]
+    #[inline(never)]
+    fn change_hands(&mut self, thread: &'static Thread) {
+        if self.tid != thread.tid() {
+            *self = Writer { thread: Some(thread), tid: thread.tid(), ..empty() };
+        }
+    }
+
     /// Appends a record of several parts, filled up to whole words; without room it is counted.
     pub fn append(&mut self, kind: u16, tag: u32, parts: &[&[u8]]) {
         let length: usize = parts.iter().map(|part| part.len()).sum();
@@ -165,23 +173,45 @@ impl Writer {
     }
 
     /// Appends a driver call, as briefly as it can be said.
-    #[inline]
     pub fn call(&mut self, function: u32, record: &Call) {
         let says_no_more = record.result == 0 && record.flags & !call::HAS_STREAM == 0 && record.bytes == 0;
         let known_stream = record.flags == 0 || self.stream == Some(record.stream);
-        match u32::try_from(record.end - record.start) {
-            // The stream is the chunk's: with another chunk it is to be said again.
-            Ok(duration) if says_no_more && known_stream && self.fits::<BriefCall>() => {
-                let brief = BriefCall { start: record.start, duration, flags: record.flags };
-                self.append(BriefCall::KIND, function, &[brief.bytes()]);
-            }
-            _ => {
-                self.append(Call::KIND, function, &[record.bytes()]);
-                if record.flags & call::HAS_STREAM != 0 {
-                    self.stream = Some(record.stream);
-                }
-            }
+        let span = Span { start: record.start, end: record.end };
+        if says_no_more && known_stream && self.brief(function, span, record.flags) {
+            return;
         }
+        self.append(Call::KIND, function, &[record.bytes()]);
+        if record.flags & call::HAS_STREAM != 0 {
+            self.stream = Some(record.stream);
+        }
+    }
+
+    /// Appends a successful launch if the chunk says all else; false when there is more to be said.
+    #[inline]
+    pub fn launch(&mut self, function: u32, span: Span, stream: u64) -> bool {
+        function != 0 && self.stream == Some(stream) && self.brief(function, span, call::HAS_STREAM)
+    }
+
+    /// Appends a brief call; false when it was long or has no room: another chunk does not know its
+    /// stream.
+    #[inline]
+    fn brief(&mut self, function: u32, Span { start, end }: Span, flags: u32) -> bool {
+        const SIZE: usize = size_of::<Head>() + size_of::<BriefCall>();
+        let (Ok(duration), true) = (u32::try_from(end - start), self.used + SIZE <= self.room) else {
+            return false;
+        };
+        let head = Head { kind: BriefCall::KIND, words: (SIZE / 8) as u16, tag: function };
+        // SAFETY: `SIZE` bytes from `used` on lie in the chunk, which only this thread writes; records
+        // are whole words, so both are aligned.
+        unsafe {
+            let at = self.chunk.cast::<u8>().add(CHUNK_HEADER + self.used);
+            at.cast::<Head>().write(head);
+            at.add(size_of::<Head>()).cast::<BriefCall>().write(BriefCall { start, duration, flags });
+        }
+        self.used += SIZE;
+        // SAFETY: the chunk is mapped as long as the process lives.
+        unsafe { (*self.chunk).used.store(self.used as u64, Release) };
+        true
     }
 
     /// Whether a record fits into the chunk.

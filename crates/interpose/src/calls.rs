@@ -6,7 +6,7 @@
 
 use crate::elf::{self, Object};
 use crate::thread::{CallRef, Thread};
-use crate::{Called, Function, hooks, is_recording, names, now, patch};
+use crate::{Called, Function, Hooks, Span, Ticks, hooks, is_recording, names, now, patch};
 use libc::{c_char, c_int, c_void};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -38,24 +38,42 @@ type Entry = unsafe extern "C-unwind" fn(
     usize,
 ) -> c_int;
 
+/// A function of the driver that is wrapped.
 #[repr(align(32))]
-struct Wrapped {
+pub struct Wrapped {
     /// The driver's function.
     real: AtomicPtr<c_void>,
-    /// Its number.
-    function: AtomicU32,
-    /// Its shape.
+    number: AtomicU32,
     shape: AtomicU32,
     /// 1 when it launches a kernel.
     launches: AtomicU32,
-    /// Its name for this process, once [`Hooks::name`](crate::Hooks::name) gave one.
     name: AtomicU32,
+}
+
+impl Wrapped {
+    /// Its number, as [`Hooks::number`] gave it.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.number.load(Relaxed)
+    }
+
+    /// Its [`Function::shape`].
+    #[inline]
+    pub fn shape(&self) -> u32 {
+        self.shape.load(Relaxed)
+    }
+
+    /// Its name for this process, once [`Hooks::name`] gave one.
+    #[inline]
+    pub fn name(&self) -> u32 {
+        self.name.load(Relaxed)
+    }
 }
 
 static WRAPPED: [Wrapped; MOST] = [const {
     Wrapped {
         real: AtomicPtr::new(std::ptr::null_mut()),
-        function: AtomicU32::new(0),
+        number: AtomicU32::new(0),
         launches: AtomicU32::new(0),
         shape: AtomicU32::new(0),
         name: AtomicU32::new(0),
@@ -85,7 +103,7 @@ fn add(name: &CStr, real: *mut c_void) -> Option<usize> {
     let Function { number, shape, launches } = (hooks()?.number)(name);
     let at = COUNT.fetch_add(1, AcqRel);
     let wrapped = WRAPPED.get(at)?;
-    wrapped.function.store(number, Relaxed);
+    wrapped.number.store(number, Relaxed);
     wrapped.shape.store(shape, Relaxed);
     wrapped.launches.store(launches.into(), Relaxed);
     wrapped.real.store(real, Release);
@@ -119,41 +137,58 @@ unsafe extern "C-unwind" fn thunk<const AT: usize>(
     unsafe { run(&WRAPPED[AT], &[a, b, c, d, e, f, g, h, i, j, k, l, m, n]) }
 }
 
+/// The arguments of a wrapped call; those beyond what the function takes mean nothing.
+pub type Arguments = [usize; ARGUMENTS];
+
 /// # Safety
 ///
 /// `args` are what the caller of `wrapped` gave.
-unsafe fn run(wrapped: &Wrapped, args: &[usize; ARGUMENTS]) -> c_int {
-    let real = wrapped.real.load(Acquire);
-    let call = || {
-        // SAFETY: a function of the driver with integer and pointer arguments, of which it takes
-        // the first ones; a thunk is handed out only after `real` was stored.
-        let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(real) };
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
-        // SAFETY: as above.
-        unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) }
-    };
-    if !is_recording() {
-        return call();
+#[inline]
+unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
+    let begun = begin(wrapped);
+    // SAFETY: a function of the driver with integer and pointer arguments, of which it takes the first
+    // ones; a thunk is handed out only after `real` was stored.
+    let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(wrapped.real.load(Relaxed)) };
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
+    // SAFETY: as above.
+    let result = unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
+    if let Some(Begun { thread, called, outer, start }) = begun {
+        let end = now();
+        thread.set_call(outer);
+        called(thread, wrapped, args, Span { start, end }, result);
     }
-    let (Some(thread), Some(hooks)) = (Thread::current(), hooks()) else { return call() };
-    let function = wrapped.function.load(Relaxed);
-    let name = match wrapped.name.load(Relaxed) {
-        name if name != 0 && !thread.is_unplaced() => name,
-        _ => first(thread, hooks, wrapped, function),
-    };
-    let start = now();
-    let outer = thread.enter(CallRef { function: name, since: start }, wrapped.launches.load(Relaxed));
-    let result = call();
-    let end = now();
-    thread.set_call(outer);
-    let shape = wrapped.shape.load(Relaxed);
-    (hooks.called)(thread, &Called { function, name, shape, start, end, result, args });
     result
 }
 
+/// A call that is told of.
+struct Begun {
+    thread: &'static Thread,
+    called: Called,
+    /// The call it is made in.
+    outer: CallRef,
+    start: Ticks,
+}
+
+/// A wrapped call begins; `None` when it is not to be told of.
+#[inline]
+fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
+    if !is_recording() {
+        return None;
+    }
+    let (thread, hooks) = (Thread::current()?, hooks()?);
+    let name = match wrapped.name() {
+        name if name != 0 && !thread.is_unplaced() => name,
+        _ => first(thread, hooks, wrapped),
+    };
+    let start = now();
+    let outer = thread.enter(CallRef { function: name, since: start }, wrapped.launches.load(Relaxed));
+    Some(Begun { thread, called: hooks.called, outer, start })
+}
+
 #[cold]
-fn first(thread: &'static Thread, hooks: &crate::Hooks, wrapped: &Wrapped, function: u32) -> u32 {
-    let name = (hooks.name)(thread, function);
+#[inline(never)]
+fn first(thread: &'static Thread, hooks: &Hooks, wrapped: &Wrapped) -> u32 {
+    let name = (hooks.name)(thread, wrapped.number());
     wrapped.name.store(name, Relaxed);
     name
 }

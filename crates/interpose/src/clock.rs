@@ -32,11 +32,16 @@ pub fn now() -> Ticks {
         // SAFETY: only reads the counter, which every such processor has.
         return unsafe { std::arch::x86_64::_rdtsc() } as Ticks;
     }
+    without_counter()
+}
+
+#[cold]
+#[inline(never)]
+fn without_counter() -> Ticks {
     monotonic()
 }
 
 /// The time in nanoseconds.
-#[inline]
 pub fn monotonic() -> Ns {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes the struct it is given.

@@ -19,7 +19,7 @@ mod pending;
 mod sites;
 mod thread;
 
-pub use calls::{wrap, wrap_imports, wrap_late_imports};
+pub use calls::{Arguments, Wrapped, wrap, wrap_imports, wrap_late_imports};
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use patch::restore;
 pub use sites::{Watched, watch};
@@ -41,7 +41,7 @@ pub struct Hooks {
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
     /// A wrapped call is over.
-    pub called: fn(&'static Thread, &Called<'_>),
+    pub called: Called,
     /// Numbers functions by name, from 1.
     pub number: fn(&CStr) -> Function,
     /// There is no [`Thread`] left for a thread: nothing is told of it. Called once for each.
@@ -104,24 +104,18 @@ pub enum LockMode {
     Shared,
 }
 
-/// A wrapped call that is over.
+/// When a wrapped call entered the driver, and when it returned.
 #[derive(Clone, Copy, Debug)]
-pub struct Called<'a> {
-    /// The function's number.
-    pub function: u32,
-    /// Its name, as [`Hooks::name`] gave it.
-    pub name: u32,
-    /// Its [`Function::shape`].
-    pub shape: u32,
+pub struct Span {
     /// Entry.
     pub start: Ticks,
     /// Return.
     pub end: Ticks,
-    /// What it returned.
-    pub result: i32,
-    /// Its arguments; those beyond what the function takes mean nothing.
-    pub args: &'a [usize; calls::ARGUMENTS],
 }
+
+/// Is told of a wrapped call that is over: the function, its arguments, and what it returned. All of it
+/// in registers: most calls are short.
+pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
 
 /// What every wrapped call looks at first, in one cache line.
 #[repr(align(64))]

@@ -209,22 +209,29 @@ fn give_contended(place: &Contended, release: impl FnOnce() -> c_int) -> c_int {
 #[inline]
 fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = Thread::current() else { return release() };
-    // What was not noted is held alone.
+    // What was not noted is held alone. The C library lets go of such a lock whatever its state is:
+    // there is no failure after which it would be held still.
     let mode = thread.release(lock);
-    let place = contended::find(lock);
-    match (place, mode) {
-        (Some(place), Some(LockMode::Shared)) => place.release_share(|| thread.party()),
-        (Some(place), _) => place.release(thread.party()),
-        (None, _) => {}
+    match contended::find(lock) {
+        None => release(),
+        Some(place) => give_shared(thread, place, mode, release),
+    }
+}
+
+/// Lets go of a lock that was waited for.
+#[inline(never)]
+fn give_shared(
+    thread: &'static Thread,
+    place: &Contended,
+    mode: Option<LockMode>,
+    release: impl FnOnce() -> c_int,
+) -> c_int {
+    match mode {
+        Some(LockMode::Shared) => place.release_share(|| thread.party()),
+        _ => place.release(thread.party()),
     }
     let result = release();
-    if let (false, Some(mode)) = (result == 0, mode) {
-        // It could not be let go of: it is held still.
-        thread.hold(lock, mode);
-    }
-    if place.is_some() {
-        pending::tell(thread);
-    }
+    pending::tell(thread);
     result
 }
 

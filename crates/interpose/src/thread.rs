@@ -15,16 +15,19 @@ const MOST_HELD: usize = 8;
 
 /// A host thread. Only its own thread writes to it; others read it while they wait for a lock that
 /// it holds.
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub struct Thread {
     /// Where its calls are noted: `own`, or a place that was given.
     progress: AtomicPtr<Progress>,
-    own: Progress,
     user: AtomicPtr<c_void>,
     held: AtomicUsize,
+    /// The locks it holds, the last taken last: addresses, plus [`SHARED`] where it holds one beside others.
     locks: [AtomicUsize; MOST_HELD],
-    modes: [AtomicU32; MOST_HELD],
+    own: Progress,
 }
+
+/// Locks are aligned to four bytes or more.
+const SHARED: usize = 1;
 
 /// What a thread is doing, and what it did since this place is used. Zeros are valid.
 #[repr(C)]
@@ -60,16 +63,15 @@ pub struct Party {
 static THREADS: [Thread; MOST] = [const {
     Thread {
         progress: AtomicPtr::new(null_mut()),
+        user: AtomicPtr::new(null_mut()),
+        held: AtomicUsize::new(0),
+        locks: [const { AtomicUsize::new(0) }; MOST_HELD],
         own: Progress {
             calls: AtomicU64::new(0),
             function: AtomicU32::new(0),
             launches: AtomicU32::new(0),
             since: AtomicI64::new(0),
         },
-        user: AtomicPtr::new(null_mut()),
-        held: AtomicUsize::new(0),
-        locks: [const { AtomicUsize::new(0) }; MOST_HELD],
-        modes: [const { AtomicU32::new(0) }; MOST_HELD],
     }
 }; MOST];
 
@@ -196,10 +198,16 @@ impl Thread {
         progress.function.store(call.function, Relaxed);
         compiler_fence(SeqCst);
         if !std::ptr::eq(progress, self.progress()) {
-            // A signal handler had the thread's calls noted elsewhere from now on.
-            progress.function.store(0, Relaxed);
-            self.set_call(call);
+            self.move_call(progress, call);
         }
+    }
+
+    /// A signal handler had the thread's calls noted elsewhere from now on.
+    #[cold]
+    #[inline(never)]
+    fn move_call(&self, before: &Progress, call: CallRef) {
+        before.function.store(0, Relaxed);
+        self.set_call(call);
     }
 
     /// The thread and its call.
@@ -211,9 +219,8 @@ impl Thread {
     #[inline]
     pub(crate) fn hold(&self, lock: usize, mode: LockMode) {
         let held = self.held.load(Relaxed);
-        if let (Some(place), Some(how)) = (self.locks.get(held), self.modes.get(held)) {
-            how.store(mode as u32, Relaxed);
-            place.store(lock, Relaxed);
+        if let Some(place) = self.locks.get(held) {
+            place.store(lock | (mode == LockMode::Shared) as usize, Relaxed);
             self.held.store(held + 1, Relaxed);
         }
     }
@@ -221,28 +228,39 @@ impl Thread {
     /// Notes that it lets go of a lock; how it held it, `None` when it was not seen taking it.
     #[inline]
     pub(crate) fn release(&self, lock: usize) -> Option<LockMode> {
+        let last = self.held.load(Relaxed).wrapping_sub(1);
+        match self.locks.get(last).map(|last| last.load(Relaxed)) {
+            Some(noted) if noted & !SHARED == lock => {
+                self.held.store(last, Relaxed);
+                Some(mode(noted))
+            }
+            // Mostly it is the last one taken.
+            _ => self.release_inner(lock),
+        }
+    }
+
+    /// As [`Thread::release`], for a lock that was taken before others.
+    #[cold]
+    fn release_inner(&self, lock: usize) -> Option<LockMode> {
+        let (at, mode) = self.find(lock)?;
         let held = self.held.load(Relaxed).min(MOST_HELD);
-        let at = self.locks[..held].iter().rposition(|place| place.load(Relaxed) == lock)?;
-        let mode = self.mode(at);
-        // Mostly the last one taken: nothing to move.
         for later in at + 1..held {
-            self.modes[later - 1].store(self.modes[later].load(Relaxed), Relaxed);
             self.locks[later - 1].store(self.locks[later].load(Relaxed), Relaxed);
         }
         self.held.store(held - 1, Relaxed);
         Some(mode)
     }
 
-    fn mode(&self, at: usize) -> LockMode {
-        let exclusive = self.modes[at].load(Relaxed) == LockMode::Exclusive as u32;
-        if exclusive { LockMode::Exclusive } else { LockMode::Shared }
+    /// Where it noted a lock, and how it holds it.
+    fn find(&self, lock: usize) -> Option<(usize, LockMode)> {
+        let held = self.held.load(Relaxed).min(MOST_HELD);
+        let at = self.locks[..held].iter().rposition(|noted| noted.load(Relaxed) & !SHARED == lock)?;
+        Some((at, mode(self.locks[at].load(Relaxed))))
     }
 
     /// How it holds a lock.
     fn holds(&self, lock: usize) -> Option<LockMode> {
-        let held = self.held.load(Relaxed).min(MOST_HELD);
-        let at = self.locks[..held].iter().rposition(|place| place.load(Relaxed) == lock)?;
-        Some(self.mode(at))
+        self.find(lock).map(|(_, mode)| mode)
     }
 
     fn clear(&self) {
@@ -251,6 +269,11 @@ impl Thread {
         self.progress.store(null_mut(), Release);
         self.id().store(0, Release);
     }
+}
+
+/// How a lock is held that is noted so.
+fn mode(noted: usize) -> LockMode {
+    if noted & SHARED == 0 { LockMode::Exclusive } else { LockMode::Shared }
 }
 
 /// A place for the calling thread: a new one, else one whose thread ended.
