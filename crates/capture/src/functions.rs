@@ -3,7 +3,7 @@
 use crate::clock::Scale;
 use crate::writer::Writer;
 use crate::{driver, texts};
-use interpose::{Arguments, Function, Ns, Span, Ticks, Wrapped};
+use interpose::{Arguments, Function, Launch, Ns, Span, Ticks, Wrapped};
 use spool::{Call, call};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -63,8 +63,12 @@ enum Shape {
 pub fn number(name: &CStr) -> Function {
     let number = find_or_add(name);
     let shape = shape(name.to_bytes());
-    let launches = matches!(shape, Shape::Launch | Shape::LaunchConfig);
-    Function { number, shape: shape as u32, launches }
+    let launch = match shape {
+        Shape::Launch => Launch::Plain,
+        Shape::LaunchConfig => Launch::Other,
+        _ => Launch::No,
+    };
+    Function { number, shape: shape as u32, launch }
 }
 
 fn find_or_add(name: &CStr) -> u32 {
@@ -155,12 +159,6 @@ fn shape_of(number: u32) -> Shape {
         Shape::StreamFirst,
     ];
     ALL.get(number as usize).copied().unwrap_or(Shape::Other)
-}
-
-/// The stream of a plain launch, which is what most calls are.
-#[inline]
-pub fn launched_in(wrapped: &Wrapped, args: &Arguments) -> Option<u64> {
-    (wrapped.shape() == Shape::Launch as u32).then_some(args[8] as u64)
 }
 
 /// A call as a record, with what its arguments tell.

@@ -24,7 +24,7 @@ mod writer;
 use clock::Scale;
 use interpose::{Arguments, Hooks, LockKind, LockMode, Ns, Span, Thread, Ticks, Wait, Wrapped};
 use process::STATE;
-use spool::{Level, Lock, Mode, Program};
+use spool::{Call, Level, Lock, Mode, Program, call};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
@@ -62,7 +62,7 @@ static LOADED: extern "C" fn() = loaded;
 extern "C" fn loaded() {
     preload::prepare();
     let number = functions::number;
-    let hooks = Hooks { waited, called, name, number, thread_unknown };
+    let hooks = Hooks { waited, called, launched, name, number, thread_unknown };
     if interpose::install(hooks) {
         clock::loaded();
         // First of all handlers to be registered, so first to run in a child.
@@ -270,6 +270,46 @@ fn name(thread: &'static Thread, function: u32) -> u32 {
 
 /// A driver call is over.
 fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, span: Span, result: c_int) {
+    over(thread, span, |writer| {
+        let name = name_of(writer, wrapped);
+        writer.call(name, &functions::record(wrapped, args, span, result));
+    });
+}
+
+/// A plain launch is over.
+fn launched(thread: &'static Thread, wrapped: &'static Wrapped, stream: usize, span: Span, result: c_int) {
+    let stream = stream as u64;
+    over(thread, span, |writer| {
+        if result != 0 || !writer.launch(wrapped.name(), span, stream) {
+            write_launch(writer, wrapped, stream, span, result);
+        }
+    });
+}
+
+/// Writes a launch of which more is to be said than of most.
+#[cold]
+#[inline(never)]
+fn write_launch(
+    writer: &mut Writer,
+    wrapped: &Wrapped,
+    stream: u64,
+    Span { start, end }: Span,
+    result: c_int,
+) {
+    let flags = call::HAS_STREAM;
+    let name = name_of(writer, wrapped);
+    writer.call(name, &Call { start, end, result, flags, stream, ..Call::default() });
+}
+
+/// The call that recording began in had no name yet.
+fn name_of(writer: &mut Writer, wrapped: &Wrapped) -> u32 {
+    if wrapped.name() == 0 { functions::text(writer, wrapped.number()) } else { wrapped.name() }
+}
+
+/// Has a call written that is over, where the driver's calls are what is recorded, and looks closer at
+/// long ones.
+#[inline]
+fn over(thread: &'static Thread, span: Span, write: impl FnOnce(&mut Writer)) {
     let level = STATE.level.load(Acquire);
     if level == 0 {
         // Another tool has the driver's injection.
@@ -277,23 +317,12 @@ fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, 
     }
     writer::with(thread, |writer| {
         if level == Level::Light as u32 {
-            match functions::launched_in(wrapped, args) {
-                Some(stream) if result == 0 && writer.launch(wrapped.name(), span, stream) => {}
-                _ => write_call(writer, wrapped, args, span, result),
-            }
+            write(writer);
         }
         if span.end - span.start >= STATE.seldom.load(Relaxed) {
             seldom(writer, span);
         }
     });
-}
-
-/// Writes a driver call that more is to be said of than of most.
-#[inline(never)]
-fn write_call(writer: &mut Writer, wrapped: &Wrapped, args: &Arguments, span: Span, result: c_int) {
-    // The call that recording began in had no name yet.
-    let name = if wrapped.name() == 0 { functions::text(writer, wrapped.number()) } else { wrapped.name() };
-    writer.call(name, &functions::record(wrapped, args, span, result));
 }
 
 /// What a long call is worth, and the first one after the driver was initialized. The thread's errno
@@ -313,6 +342,7 @@ fn look_closer(writer: &mut Writer, start: Ticks, end: Ticks) {
     if end - start >= STACKS.load(Relaxed) {
         stacks::record(writer, start, end);
     }
+    writer.touch_ahead();
     if clock::is_due(end) {
         writer.clock(interpose::moment());
     }

@@ -6,7 +6,7 @@
 
 use crate::elf::{self, Object};
 use crate::thread::{CallRef, Thread};
-use crate::{Called, Function, Hooks, Span, Ticks, hooks, is_recording, names, now, patch};
+use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, names, now, patch};
 use libc::{c_char, c_int, c_void};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -20,11 +20,29 @@ pub const ARGUMENTS: usize = 14;
 /// Most functions that can be wrapped.
 const MOST: usize = 768;
 
+/// Most plain launches among them, which come first.
+const MOST_PLAIN: usize = 8;
+
 /// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits.
 type Entry = unsafe extern "C-unwind" fn(
     usize,
     usize,
     usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+) -> c_int;
+
+/// A plain launch.
+type Plain = unsafe extern "C-unwind" fn(
     usize,
     usize,
     usize,
@@ -45,7 +63,7 @@ pub struct Wrapped {
     real: AtomicPtr<c_void>,
     number: AtomicU32,
     shape: AtomicU32,
-    /// 1 when it launches a kernel.
+    /// 1 when it launches a kernel, else 0.
     launches: AtomicU32,
     name: AtomicU32,
 }
@@ -79,7 +97,8 @@ static WRAPPED: [Wrapped; MOST] = [const {
         name: AtomicU32::new(0),
     }
 }; MOST];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+static COUNT: AtomicUsize = AtomicUsize::new(MOST_PLAIN);
+static PLAIN: AtomicUsize = AtomicUsize::new(0);
 
 /// What to hand out for a function of the driver: one that tells of its calls if they are worth it,
 /// else the function itself. One of `cuGetProcAddress` wraps what it gives.
@@ -96,16 +115,28 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
     }
     let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];
     let at = known.iter().position(|wrapped| wrapped.real.load(Acquire) == real).or_else(|| add(name, real));
-    at.and_then(|at| THUNKS.get(at)).map_or(real, |thunk| *thunk as *mut c_void)
+    at.and_then(thunk_of).unwrap_or(real)
+}
+
+/// The function that stands before the one in that place.
+fn thunk_of(at: usize) -> Option<*mut c_void> {
+    match PLAIN_THUNKS.get(at) {
+        Some(plain) => Some(*plain as *mut c_void),
+        None => THUNKS.get(at).map(|thunk| *thunk as *mut c_void),
+    }
 }
 
 fn add(name: &CStr, real: *mut c_void) -> Option<usize> {
-    let Function { number, shape, launches } = (hooks()?.number)(name);
-    let at = COUNT.fetch_add(1, AcqRel);
+    let Function { number, shape, launch } = (hooks()?.number)(name);
+    let plain = match launch {
+        Launch::Plain => Some(PLAIN.fetch_add(1, AcqRel)).filter(|at| *at < MOST_PLAIN),
+        _ => None,
+    };
+    let at = plain.unwrap_or_else(|| COUNT.fetch_add(1, AcqRel));
     let wrapped = WRAPPED.get(at)?;
     wrapped.number.store(number, Relaxed);
     wrapped.shape.store(shape, Relaxed);
-    wrapped.launches.store(launches.into(), Relaxed);
+    wrapped.launches.store((launch != Launch::No).into(), Relaxed);
     wrapped.real.store(real, Release);
     // A thunk is handed out as it is: no one wraps it again by mistake.
     Some(at)
@@ -152,10 +183,42 @@ unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
     // SAFETY: as above.
     let result = unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
-    if let Some(Begun { thread, called, outer, start }) = begun {
-        let end = now();
-        thread.set_call(outer);
-        called(thread, wrapped, args, Span { start, end }, result);
+    if let Some(begun) = begun {
+        let span = begun.end();
+        (begun.hooks.called)(begun.thread, wrapped, args, span, result);
+    }
+    result
+}
+
+/// As `thunk`, for plain launches: what most calls go through has the fewest words to pass on.
+///
+/// # Safety
+///
+/// As `cuLaunchKernel`.
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C-unwind" fn plain_thunk<const AT: usize>(
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+    g: usize,
+    h: usize,
+    stream: usize,
+    j: usize,
+    k: usize,
+) -> c_int {
+    let wrapped = &WRAPPED[AT];
+    let begun = begin(wrapped);
+    // SAFETY: a function of the driver with these arguments; a thunk is handed out only after `real` was
+    // stored.
+    let real = unsafe { std::mem::transmute::<*mut c_void, Plain>(wrapped.real.load(Relaxed)) };
+    // SAFETY: the caller's own words.
+    let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
+    if let Some(begun) = begun {
+        let span = begun.end();
+        (begun.hooks.launched)(begun.thread, wrapped, stream, span, result);
     }
     result
 }
@@ -163,10 +226,20 @@ unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
 /// A call that is told of.
 struct Begun {
     thread: &'static Thread,
-    called: Called,
+    hooks: &'static Hooks,
     /// The call it is made in.
     outer: CallRef,
     start: Ticks,
+}
+
+impl Begun {
+    /// The call is over.
+    #[inline]
+    fn end(&self) -> Span {
+        let end = now();
+        self.thread.set_call(self.outer);
+        Span { start: self.start, end }
+    }
 }
 
 /// A wrapped call begins; `None` when it is not to be told of.
@@ -182,7 +255,7 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     };
     let start = now();
     let outer = thread.enter(CallRef { function: name, since: start }, wrapped.launches.load(Relaxed));
-    Some(Begun { thread, called: hooks.called, outer, start })
+    Some(Begun { thread, hooks, outer, start })
 }
 
 #[cold]
@@ -210,6 +283,17 @@ static THUNKS: [Entry; MOST] = thunks!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23
     24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
 );
+
+static PLAIN_THUNKS: [Plain; MOST_PLAIN] = [
+    plain_thunk::<0>,
+    plain_thunk::<1>,
+    plain_thunk::<2>,
+    plain_thunk::<3>,
+    plain_thunk::<4>,
+    plain_thunk::<5>,
+    plain_thunk::<6>,
+    plain_thunk::<7>,
+];
 
 /// `cuGetProcAddress` and its second version, which has one argument more.
 type LookUp = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_void) -> c_int;

@@ -42,6 +42,8 @@ pub struct Hooks {
     pub name: fn(&'static Thread, u32) -> u32,
     /// A wrapped call is over.
     pub called: Called,
+    /// A wrapped call of a plain launch is over.
+    pub launched: Launched,
     /// Numbers functions by name, from 1.
     pub number: fn(&CStr) -> Function,
     /// There is no [`Thread`] left for a thread: nothing is told of it. Called once for each.
@@ -55,8 +57,21 @@ pub struct Function {
     pub number: u32,
     /// Any fact about it, which its calls come with.
     pub shape: u32,
-    /// It launches a kernel.
-    pub launches: bool,
+    /// Whether it launches a kernel.
+    pub launch: Launch,
+}
+
+/// Whether a function launches a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Launch {
+    /// It does not.
+    #[default]
+    No,
+    /// It does, with the arguments of `cuLaunchKernel`. Most calls are of this kind: they have a way of
+    /// their own ([`Hooks::launched`]).
+    Plain,
+    /// It does, with other arguments.
+    Other,
 }
 
 /// A wait for a lock.
@@ -116,6 +131,9 @@ pub struct Span {
 /// Is told of a wrapped call that is over: the function, its arguments, and what it returned. All of it
 /// in registers: most calls are short.
 pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
+
+/// Is told of a plain launch that is over: the function, its stream, and what it returned.
+pub type Launched = fn(&'static Thread, &'static Wrapped, usize, Span, i32);
 
 /// What every wrapped call looks at first, in one cache line.
 #[repr(align(64))]

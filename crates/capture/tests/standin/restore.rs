@@ -50,7 +50,8 @@ impl Checks {
 #[test]
 fn what_was_watched_is_as_before_once_it_is_restored() {
     let number = |_: &CStr| interpose::Function::default();
-    let hooks = Hooks { waited, called: |_, _, _, _, _| {}, name: |_, _| 0, number, thread_unknown: || {} };
+    let (called, launched) = (|_: &_, _: &_, _: &_, _, _| {}, |_: &_, _: &_, _, _, _| {});
+    let hooks = Hooks { waited, called, launched, name: |_, _| 0, number, thread_unknown: || {} };
     assert!(interpose::install(hooks));
     for binding in [Binding::Lazy, Binding::Now] {
         let checks = Checks::load(binding);
