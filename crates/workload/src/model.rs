@@ -2,6 +2,7 @@
 
 /// What a set of processes asks of its GPUs.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Workload {
     /// A short name, as in `launch-stall`.
     pub name: String,
@@ -17,6 +18,7 @@ pub struct Workload {
 
 /// A meeting point: threads that come to it go on when `parties` of them are there.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Barrier {
     /// Its name in the text form.
     pub name: String,
@@ -26,6 +28,7 @@ pub struct Barrier {
 
 /// One process: what its threads share, and the threads.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Process {
     /// Its name in the text form and in the Trace.
     pub name: String,
@@ -45,6 +48,7 @@ pub struct Process {
 
 /// A CUDA context.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Context {
     /// The device's ordinal, as the process sees it.
     pub device: u32,
@@ -54,6 +58,7 @@ pub struct Context {
 
 /// A stream.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stream {
     /// Its name in the text form.
     pub name: String,
@@ -65,6 +70,7 @@ pub struct Stream {
 
 /// What a stream waits for besides its own work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum StreamKind {
     /// The context's legacy default stream: waits for, and holds up, every blocking stream of its context.
     Default,
@@ -76,6 +82,7 @@ pub enum StreamKind {
 
 /// An event.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Event {
     /// Its name in the text form.
     pub name: String,
@@ -87,6 +94,7 @@ pub struct Event {
 
 /// A buffer: memory that a thread allocates, uses and frees, possibly many times.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Buffer {
     /// Its name in the text form.
     pub name: String,
@@ -100,6 +108,7 @@ pub struct Buffer {
 
 /// Where a buffer lies and how it is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Memory {
     /// Device memory (`cuMemAlloc`).
     Device,
@@ -124,6 +133,7 @@ impl Memory {
 
 /// A graph.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Graph {
     /// Its name in the text form.
     pub name: String,
@@ -132,6 +142,7 @@ pub struct Graph {
 /// A host thread. It makes the calls of `before`, waits until every thread of the workload has, makes those of `body`
 /// again and again, and then those of `after`. What is timed is the body.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Thread {
     /// Its name in the text form and in the Trace.
     pub name: String,
@@ -151,6 +162,7 @@ pub struct Thread {
 
 /// How often a thread does its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Repeat {
     /// This many times.
     Times(u64),
@@ -162,6 +174,7 @@ pub enum Repeat {
 
 /// A step of a thread.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Step {
     /// One call.
     Call(Call),
@@ -185,6 +198,7 @@ pub enum Step {
 
 /// A call a thread makes, or something it does on the host.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Call {
     /// Allocates the buffer: `cuMemAlloc`, `cuMemHostAlloc`, … by its [`Memory`]; `stream` for [`Memory::Pool`].
     Allocate {
@@ -336,6 +350,7 @@ pub enum Call {
 
 /// A built-in kernel with its arguments.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Kernel {
     /// Does nothing.
     Empty,
@@ -353,7 +368,7 @@ pub enum Kernel {
         to: BufferId,
         /// What is added.
         value: Number,
-        /// Elements.
+        /// Elements; a multiple of 4.
         length: u32,
         /// Rounds.
         rounds: u32,
@@ -369,7 +384,7 @@ pub enum Kernel {
         /// Rounds.
         rounds: u32,
     },
-    /// `c = a × b` in 32 × 32 tiles through shared memory; the grid is the matrix's tiles (seed 004).
+    /// `c = a × b` in 32 × 32 tiles through shared memory, one a block of 1,024 threads (seed 004).
     MatrixProduct {
         /// `rows × inner` floats.
         a: BufferId,
@@ -415,10 +430,12 @@ pub enum Kernel {
 
 /// A number that may change from round to round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Number {
     /// Always this.
     Is(u64),
-    /// The round of the innermost loop, from 0, times `each`, plus `first`.
+    /// The round of the innermost loop, from 0, times `each`, plus `first`. Not to be had outside of a loop: a body's
+    /// rounds are not counted.
     Index {
         /// In round 0.
         first: u64,
@@ -429,6 +446,7 @@ pub enum Number {
 
 /// What a 32-bit element holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Value {
     /// A signed integer.
     Int(i32),
@@ -440,6 +458,7 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub struct $name(pub u32);
 
         impl $name {

@@ -1,0 +1,334 @@
+//! Each call by itself: kinds of memory, contexts, sizes.
+
+use super::Checked;
+use super::operands;
+use super::walk::At;
+use crate::model::*;
+
+/// The most blocks a grid has in x (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+const MOST_BLOCKS: u32 = i32::MAX as u32;
+
+/// The most threads a block has (the same table).
+const MOST_BLOCK: u32 = 1024;
+
+/// Checks one step, without those inside it.
+pub fn check(step: &Step, at: &At<'_>) -> Checked {
+    let here = Here { at };
+    match step {
+        Step::Call(call) => here.call(call),
+        Step::Loop { .. } => Ok(()),
+        Step::Capture { stream, .. } => {
+            here.no_default(*stream, "be captured")?;
+            here.stream(*stream)
+        }
+    }
+}
+
+/// A step's surroundings.
+pub struct Here<'a, 'w> {
+    pub at: &'a At<'w>,
+}
+
+impl<'w> Here<'_, 'w> {
+    fn call(&self, call: &Call) -> Checked {
+        match *call {
+            Call::Allocate { buffer, stream } => {
+                self.pool_stream(buffer, stream)?;
+                self.allocated_here(buffer)
+            }
+            Call::Free { buffer, stream } => self.pool_stream(buffer, stream),
+            Call::Register { buffer } | Call::Unregister { buffer } => self.registered(buffer),
+            Call::Copy { from, to, offset, bytes, stream } => self.copy(from, to, offset, bytes, stream),
+            Call::Fill { buffer, value, stream } => self.fill(buffer, value, stream),
+            Call::Check { buffer, bytes, value } => self.compare(buffer, bytes, value),
+            Call::Launch { ref kernel, grid, block, stream } => {
+                self.stream(stream)?;
+                self.shape(grid, block)?;
+                operands::check(self, kernel, grid, block)
+            }
+            Call::LaunchGraph { stream, .. } => self.stream(stream),
+            Call::RecordEvent { event, stream } => self.record(event, stream),
+            Call::CreateStream { stream } => {
+                self.no_default(stream, "be created")?;
+                self.stream(stream)
+            }
+            Call::DestroyStream { stream } => self.no_default(stream, "be destroyed"),
+            Call::CreateEvent { event } => {
+                let row = &self.at.process().events[event.index()];
+                self.context(row.context, || format!("event {:?}", row.name))
+            }
+            Call::WaitEvent { .. }
+            | Call::QueryEvent { .. }
+            | Call::SynchronizeEvent { .. }
+            | Call::QueryStream { .. }
+            | Call::SynchronizeStream { .. }
+            | Call::SynchronizeContext
+            | Call::DestroyEvent { .. }
+            | Call::LoadModule
+            | Call::Sleep { .. }
+            | Call::Work { .. }
+            | Call::Meet { .. } => Ok(()),
+        }
+    }
+
+    pub fn fail(&self, what: impl Into<String>) -> Checked {
+        Err(self.at.problem(what))
+    }
+
+    pub fn buffer(&self, id: BufferId) -> &'w Buffer {
+        &self.at.process().buffers[id.index()]
+    }
+
+    /// That something that belongs to a context belongs to the thread's.
+    pub fn context(&self, of: ContextId, name: impl Fn() -> String) -> Checked {
+        let mine = self.at.thread().context;
+        if of == mine {
+            return Ok(());
+        }
+        let words = |id: ContextId| match self.at.process().contexts[id.index()] {
+            Context { device, primary: true } => format!("device {device}'s primary context"),
+            Context { device, primary: false } => format!("context {}, on device {device}", id.0),
+        };
+        let (of, mine) = (words(of), words(mine));
+        self.fail(format!("{} belongs to {of}, the thread to {mine}: use one of the thread's", name()))
+    }
+
+    /// That work for a stream is asked for in the stream's context.
+    fn stream(&self, id: StreamId) -> Checked {
+        let stream = &self.at.process().streams[id.index()];
+        self.context(stream.context, || format!("stream {:?}", stream.name))
+    }
+
+    fn no_default(&self, id: StreamId, what: &str) -> Checked {
+        let stream = &self.at.process().streams[id.index()];
+        match stream.kind {
+            StreamKind::Default => self.fail(format!(
+                "stream {:?} is the default stream, which cannot {what}: use another",
+                stream.name
+            )),
+            StreamKind::Blocking | StreamKind::NonBlocking => Ok(()),
+        }
+    }
+
+    /// That pool memory comes and goes with a stream of the thread's context, other memory without one.
+    fn pool_stream(&self, id: BufferId, stream: Option<StreamId>) -> Checked {
+        let Buffer { name, memory, .. } = self.buffer(id);
+        match (memory, stream) {
+            (Memory::Pool, Some(stream)) => self.stream(stream),
+            (Memory::Pool, None) => self.fail(format!(
+                "buffer {name:?} is pool memory, which is had and freed in a stream's order: say which stream"
+            )),
+            (_, Some(_)) => self.fail(format!(
+                "buffer {name:?} is {}, not pool memory, which alone takes a stream: leave the stream out",
+                memory_words(*memory)
+            )),
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// That memory of a context is allocated in it.
+    fn allocated_here(&self, id: BufferId) -> Checked {
+        let buffer = self.buffer(id);
+        match buffer.memory {
+            Memory::Pageable | Memory::Fresh => Ok(()),
+            Memory::Device | Memory::Pool | Memory::Managed | Memory::Pinned => {
+                self.context(buffer.context, || format!("buffer {:?}", buffer.name))
+            }
+        }
+    }
+
+    fn registered(&self, id: BufferId) -> Checked {
+        let Buffer { name, memory, .. } = self.buffer(id);
+        match memory {
+            Memory::Pageable | Memory::Fresh => Ok(()),
+            Memory::Pinned => {
+                self.fail(format!("buffer {name:?} is pinned already: register pageable memory"))
+            }
+            Memory::Device | Memory::Pool | Memory::Managed => self.fail(format!(
+                "buffer {name:?} is {}, which cannot be registered: register pageable memory",
+                memory_words(*memory)
+            )),
+        }
+    }
+
+    fn copy(
+        &self,
+        from: BufferId,
+        to: BufferId,
+        offset: Number,
+        bytes: u64,
+        stream: Option<StreamId>,
+    ) -> Checked {
+        if from == to {
+            return self.fail(format!("copies buffer {:?} onto itself: name two", self.buffer(from).name));
+        }
+        if bytes == 0 {
+            return self.fail("copies 0 bytes: say how many");
+        }
+        stream.map_or(Ok(()), |stream| self.stream(stream))?;
+        self.reached(from, to, stream)?;
+        let end = self.last(offset)? + u128::from(bytes);
+        for id in [from, to] {
+            let buffer = self.buffer(id);
+            if end > u128::from(buffer.bytes) {
+                return self.fail(format!(
+                    "copies up to byte {end}{}, but buffer {:?} has {}: copy less or make it larger",
+                    self.in_round(offset),
+                    buffer.name,
+                    buffer.bytes
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// That the thread's context can copy between the two. What a device holds for another context is reached from
+    /// one that holds the other end; pool memory is for its own device alone.
+    fn reached(&self, from: BufferId, to: BufferId, stream: Option<StreamId>) -> Checked {
+        let ends = [self.buffer(from), self.buffer(to)];
+        if ends.iter().all(|end| end.memory.is_host()) && stream.is_some() {
+            return self.fail("both buffers are the host's, which the thread copies: leave the stream out");
+        }
+        let mine = self.at.thread().context;
+        let held = |end: &Buffer| matches!(end.memory, Memory::Device | Memory::Pool);
+        let peers = held(ends[0]) && held(ends[1]) && ends.iter().any(|end| end.context == mine);
+        for end in ends {
+            if held(end) && !(peers && end.memory == Memory::Device) {
+                self.context(end.context, || format!("buffer {:?}", end.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill(&self, id: BufferId, value: Value, stream: Option<StreamId>) -> Checked {
+        let buffer = self.buffer(id);
+        let Buffer { name, memory, bytes, .. } = buffer;
+        self.finite(value)?;
+        self.whole_elements(*bytes)?;
+        match stream {
+            Some(_) if memory.is_host() => self.fail(format!(
+                "buffer {name:?} is {}, which the thread fills: leave the stream out",
+                memory_words(*memory)
+            )),
+            None if !memory.is_host() => self.fail(format!(
+                "buffer {name:?} is {}, which is filled in a stream: say which",
+                memory_words(*memory)
+            )),
+            None => Ok(()),
+            Some(stream) => {
+                self.stream(stream)?;
+                self.on_device(id)
+            }
+        }
+    }
+
+    fn compare(&self, id: BufferId, bytes: u64, value: Value) -> Checked {
+        let buffer = self.buffer(id);
+        let Buffer { name, memory, .. } = buffer;
+        self.finite(value)?;
+        self.whole_elements(bytes)?;
+        if matches!(memory, Memory::Device | Memory::Pool) {
+            return self.fail(format!(
+                "buffer {name:?} is {}, which the thread cannot read: copy it to a host buffer and check that",
+                memory_words(*memory)
+            ));
+        }
+        if bytes > buffer.bytes {
+            return self.fail(format!(
+                "checks {bytes} bytes, but buffer {name:?} has {}: check fewer or make it larger",
+                buffer.bytes
+            ));
+        }
+        Ok(())
+    }
+
+    fn finite(&self, value: Value) -> Checked {
+        match value {
+            Value::Float(float) if !float.is_finite() => {
+                self.fail(format!("the value is {float}: use a finite number"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn whole_elements(&self, bytes: u64) -> Checked {
+        if bytes == 0 || !bytes.is_multiple_of(4) {
+            return self
+                .fail(format!("{bytes} bytes are not a number of 32-bit elements: use a multiple of 4"));
+        }
+        Ok(())
+    }
+
+    fn shape(&self, grid: u32, block: u32) -> Checked {
+        if !(1..=MOST_BLOCKS).contains(&grid) {
+            return self.fail(format!("a grid of {grid} blocks: use 1 to {MOST_BLOCKS}"));
+        }
+        if !(1..=MOST_BLOCK).contains(&block) {
+            return self.fail(format!("blocks of {block} threads: use 1 to {MOST_BLOCK}"));
+        }
+        Ok(())
+    }
+
+    /// That event and stream are of one context, as `cuEventRecord` wants them.
+    fn record(&self, event: EventId, stream: StreamId) -> Checked {
+        let event = &self.at.process().events[event.index()];
+        let stream = &self.at.process().streams[stream.index()];
+        if event.context != stream.context {
+            return self.fail(format!(
+                "event {:?} and stream {:?} belong to different contexts: use two of one",
+                event.name, stream.name
+            ));
+        }
+        Ok(())
+    }
+
+    /// That a kernel or fill of this thread reaches the buffer.
+    pub fn on_device(&self, id: BufferId) -> Checked {
+        let buffer = self.buffer(id);
+        match buffer.memory {
+            Memory::Device | Memory::Pool => {
+                self.context(buffer.context, || format!("buffer {:?}", buffer.name))
+            }
+            Memory::Managed | Memory::Pinned => Ok(()),
+            Memory::Pageable | Memory::Fresh => self.fail(format!(
+                "buffer {:?} is {}, which a kernel cannot reach: make it device, managed or pinned memory",
+                buffer.name,
+                memory_words(buffer.memory)
+            )),
+        }
+    }
+
+    /// The number in the last round.
+    pub fn last(&self, number: Number) -> Result<u128, crate::error::Problem> {
+        match (number, self.at.rounds) {
+            (Number::Is(number), _) => Ok(number.into()),
+            (Number::Index { first, each }, Some(rounds)) => {
+                let more = u128::from(each) * u128::from(rounds.saturating_sub(1));
+                Ok(more + u128::from(first))
+            }
+            (Number::Index { .. }, None) => {
+                Err(self.at.problem("counts rounds outside of any loop: put it into one or use one number"))
+            }
+        }
+    }
+
+    /// Says that a number was that of the last round.
+    pub fn in_round(&self, number: Number) -> String {
+        match (number, self.at.rounds) {
+            (Number::Index { .. }, Some(rounds)) => format!(" in round {rounds}"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// A memory's words for people.
+fn memory_words(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Device => "device memory",
+        Memory::Pool => "pool memory",
+        Memory::Managed => "managed memory",
+        Memory::Pinned => "pinned host memory",
+        Memory::Pageable => "pageable host memory",
+        Memory::Fresh => "untouched pageable host memory",
+    }
+}

@@ -1,0 +1,152 @@
+//! Workloads built in Rust that cannot be run: errors name process, thread and step.
+
+use workload::{
+    BarrierId, BufferId, Call, ContextId, Kernel, MOST_CALLS, Memory, Number, Process, Repeat, StreamId,
+    StreamKind, Workload,
+};
+
+/// A workload named `w` with one process, and what else is added to it.
+fn built(add: impl FnOnce(&mut Process)) -> Workload {
+    let mut workload = Workload::new("w");
+    add(workload.process("main"));
+    workload
+}
+
+/// What is wrong with it.
+#[track_caller]
+fn wrong(workload: &Workload) -> String {
+    workload.check().expect_err("it cannot be run").to_string()
+}
+
+#[test]
+fn a_step_is_found_by_its_numbers() {
+    let workload = built(|process| {
+        let context = process.primary(0);
+        let stream = process.stream("s", context, StreamKind::Blocking);
+        let buffer = process.buffer("dev", context, Memory::Device, 64);
+        let thread = process.thread("A", context);
+        thread.before().allocate(buffer);
+        thread.body().synchronize(stream).repeat(3, |steps| {
+            steps.query(stream).launch(
+                Kernel::Increment { buffer, offset: Number::index(8, 4), length: 4, rounds: 1 },
+                1,
+                4,
+                stream,
+            );
+        });
+    });
+    assert_eq!(
+        wrong(&workload),
+        "workload \"w\", process \"main\", thread \"A\", body step 2.2: needs 80 bytes of buffer \"dev\", \
+         which has 64: work on fewer elements or make it larger"
+    );
+}
+
+#[test]
+fn rows_that_are_not_there_are_refused() {
+    let with_call = |call: Call| {
+        built(|process| {
+            let context = process.primary(0);
+            process.thread("A", context).body().call(call);
+        })
+    };
+    let said = wrong(&with_call(Call::Free { buffer: BufferId(7), stream: None }));
+    assert!(said.ends_with("body step 1: there is no buffer 7, only 0: use one of this process"), "{said}");
+    let said = wrong(&with_call(Call::QueryStream { stream: StreamId(u32::MAX) }));
+    assert!(said.contains("there is no stream 4294967295"), "{said}");
+    let said = wrong(&with_call(Call::Meet { barrier: BarrierId(0) }));
+    assert!(said.contains("there is no barrier 0"), "{said}");
+    let said = wrong(&built(|process| {
+        process.thread("A", ContextId(1));
+    }));
+    assert_eq!(
+        said,
+        "workload \"w\", process \"main\", thread \"A\": there is no context 1, the process has 0: \
+         add it to the process"
+    );
+}
+
+#[test]
+fn names_with_line_breaks_make_no_second_line() {
+    let mut workload = Workload::new("a\nb");
+    let process = workload.process("c\nd");
+    let context = process.primary(0);
+    process.thread("e\nf", context).repeat = Repeat::Times(0);
+    assert_eq!(wrong(&workload).lines().count(), 1);
+}
+
+#[test]
+fn a_barrier_is_for_those_who_come() {
+    let mut workload = Workload::new("w");
+    let barrier = workload.barrier("b", 3);
+    for name in ["one", "two"] {
+        let process = workload.process(name);
+        let context = process.primary(0);
+        process.thread("A", context).body().meet(barrier);
+    }
+    let said = wrong(&workload);
+    assert_eq!(said, "workload \"w\", barrier \"b\": is for 3 threads, but 2 meet there: make it for those");
+    workload.barriers[0].parties = 2;
+    assert_eq!(workload.check(), Ok(()));
+}
+
+/// Meetings beyond those that are tried are counted all the same.
+#[test]
+fn a_thread_that_comes_once_too_often_after_a_billion_times_is_found() {
+    let rounds = 1 << 30;
+    let mut workload = Workload::new("w");
+    let barrier = workload.barrier("b", 2);
+    let process = workload.process("main");
+    let context = process.primary(0);
+    process.thread("A", context).body().repeat(rounds, |steps| {
+        steps.meet(barrier);
+    });
+    let other = process.thread("B", context);
+    other.body().meet(barrier);
+    other.repeat = Repeat::Times(rounds);
+    assert_eq!(workload.check(), Ok(()));
+    workload.processes[0].threads[1].after().meet(barrier);
+    assert_eq!(
+        wrong(&workload),
+        "workload \"w\", process \"main\", thread \"B\", body step 1: meets at barrier \"b\" 1073741825 times \
+         in body and after, thread \"A\" 1073741824: let all come equally often"
+    );
+}
+
+#[test]
+fn calls_are_counted_to_the_last() {
+    let calls = |times: u64| {
+        built(|process| {
+            let context = process.primary(0);
+            let stream = process.stream("s", context, StreamKind::Blocking);
+            let thread = process.thread("A", context);
+            thread.before().synchronize(stream);
+            thread.body().repeat(2, |steps| {
+                steps.query(stream);
+            });
+            thread.repeat = Repeat::Times(times);
+        })
+    };
+    assert_eq!(calls(MOST_CALLS / 2 - 1).check(), Ok(()));
+    assert!(wrong(&calls(MOST_CALLS / 2)).contains("more calls than the 2^40"));
+    assert!(wrong(&calls(u64::MAX)).contains("more calls than the 2^40"));
+}
+
+/// Each loop in a loop is gone through twice by itself, not twice as often as the one around it: 2^32 times would not
+/// end.
+#[test]
+fn loops_in_loops_are_checked_at_once() {
+    let workload = built(|process| {
+        let context = process.primary(0);
+        let buffer = process.buffer("x", context, Memory::Device, 64);
+        let thread = process.thread("A", context);
+        thread.body().allocate(buffer).free(buffer);
+        for _ in 0..31 {
+            let inside = std::mem::take(&mut thread.body);
+            thread.body().push(workload::Step::Loop { times: 2, steps: inside });
+        }
+    });
+    assert_eq!(workload.check(), Ok(()));
+    // As deep as steps may lie, they are read too.
+    assert_eq!(Workload::from_toml(workload.to_toml().as_bytes(), "deep.toml"), Ok(workload));
+}
