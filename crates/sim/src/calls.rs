@@ -1,0 +1,283 @@
+//! What each call costs and locks, by the model's rules.
+
+use crate::names::Name;
+use crate::plan::{Act, ContextPlan, Copy, KernelPlan, NONE, Plan, Way};
+use crate::program::Base;
+use crate::{Keep, Model, Rule, Use};
+use workload::{BufferId, Call, ContextId, Kernel, Memory, Process, StreamId, StreamKind};
+
+/// Bytes of a page of host memory.
+const PAGE: u64 = 4096;
+
+/// Gives calls of one thread their costs.
+#[derive(Clone, Copy)]
+pub(crate) struct Costs<'a> {
+    pub model: &'a Model,
+    pub process: &'a Process,
+    pub base: Base,
+    pub contexts: &'a [ContextPlan],
+    /// The thread's.
+    pub context: u32,
+}
+
+/// What one thing takes at most, 18 years, so that sums of a few never overflow, ns.
+pub(crate) const LONGEST: i64 = i64::MAX / 16;
+
+/// How long `bytes` take at `mb_s` (10⁶ bytes a second), ns.
+pub(crate) fn transfer_ns(bytes: u64, mb_s: u64) -> i64 {
+    let ns = u128::from(bytes) * 1000 / u128::from(mb_s);
+    i64::try_from(ns).map_or(LONGEST, |ns| ns.min(LONGEST))
+}
+
+/// A number of nanoseconds that may be too large, ns.
+pub(crate) fn whole(ns: f64) -> i64 {
+    (ns as i64).min(LONGEST)
+}
+
+/// Pages that `bytes` take.
+pub(crate) fn pages(bytes: u64) -> u64 {
+    bytes.div_ceil(PAGE)
+}
+
+impl Costs<'_> {
+    /// How long the host takes to write or read that much, ns.
+    pub(crate) fn host_ns(&self, bytes: u64) -> i64 {
+        transfer_ns(bytes, self.model.host.mb_s)
+    }
+
+    pub(crate) fn launch(&self, stream: StreamId, kernel: u32) -> Plan {
+        let (stream, context, default) = self.stream(Some(stream));
+        let rule = &self.model.calls.launch;
+        plan(Name::Launch, rule, 0, context, default, Act::Launch { stream, kernel })
+    }
+
+    /// The copy as it is if the host's memory is page-locked, and if not, where it may be either. `registered` is the
+    /// row of the former.
+    pub(crate) fn copy(
+        &self,
+        from: BufferId,
+        to: BufferId,
+        bytes: u64,
+        stream: Option<StreamId>,
+        registered: u32,
+    ) -> (Plan, Option<Plan>) {
+        let buffer = |row: BufferId| &self.process.buffers[row.index()];
+        let (source, target) = (buffer(from), buffer(to));
+        let (way, host, name) = match (source.memory.is_host(), target.memory.is_host()) {
+            (true, _) => (Way::In, from.0, [Name::CopyIn, Name::CopyInAsync]),
+            (_, true) => (Way::Out, to.0, [Name::CopyOut, Name::CopyOutAsync]),
+            _ if self.device(source.context) == self.device(target.context) => {
+                (Way::Within, NONE, [Name::CopyWithin, Name::CopyWithinAsync])
+            }
+            _ => (Way::Between, NONE, [Name::CopyBetween, Name::CopyBetweenAsync]),
+        };
+        let (name, blocking) = (name[usize::from(stream.is_some())], stream.is_none());
+        let (stream, context, default) = self.stream(stream);
+        let memory = if way == Way::In { source.memory } else { target.memory };
+        let pageable = host != NONE && memory != Memory::Pinned;
+        let host = if host == NONE { NONE } else { self.base.buffer + host };
+        let copy = Copy { stream, way, bytes, host, pinned: true, waits: blocking, registered: NONE };
+        let calls = &self.model.calls;
+        let pinned = plan(name, &calls.copy, 0, context, default, Act::Copy(copy));
+        let staged = way == Way::In && bytes <= calls.staged_at_once_bytes;
+        let copy = Copy { pinned: false, waits: blocking || !staged, registered, ..copy };
+        let staged = plan(name, &calls.pageable_copy, 0, context, default, Act::Copy(copy));
+        (pinned, pageable.then_some(staged))
+    }
+
+    /// Loading a module and unloading it.
+    pub(crate) fn module(&self) -> [Plan; 2] {
+        let calls = &self.model.calls;
+        [
+            plan(Name::ModuleLoad, &calls.module_load, 0, self.context, false, Act::Nothing),
+            plan(Name::ModuleUnload, &calls.module_unload, 0, self.context, false, Act::Unload),
+        ]
+    }
+
+    pub(crate) fn captured(&self, graph: u32, body: u32, nodes: usize) -> Plan {
+        let act = Act::Captured { graph, body };
+        plan(Name::Capture, &self.model.calls.capture, nodes as u64, self.context, false, act)
+    }
+
+    /// Any call but those above.
+    pub(crate) fn other(&self, call: &Call) -> Plan {
+        let calls = &self.model.calls;
+        match *call {
+            Call::Allocate { buffer, .. } => self.allocate(buffer),
+            Call::Free { buffer, .. } => self.free(buffer),
+            Call::Register { buffer } | Call::Unregister { buffer } => self.pin(call, buffer),
+            Call::Fill { buffer, stream, .. } => self.fill(buffer, stream),
+            Call::LaunchGraph { graph, stream } => {
+                let (stream, context, default) = self.stream(Some(stream));
+                let act = Act::Graph { graph: self.base.graph + graph.0, stream };
+                plan(Name::GraphLaunch, &calls.graph_launch, 0, context, default, act)
+            }
+            Call::RecordEvent { event, stream } => {
+                let (stream, context, default) = self.stream(Some(stream));
+                let act = Act::Record { event: self.base.event + event.0, stream };
+                plan(Name::EventRecord, &calls.order, 0, context, default, act)
+            }
+            Call::WaitEvent { event, stream } => {
+                let (stream, context, default) = self.stream(Some(stream));
+                let act = Act::Wait { event: self.base.event + event.0, stream };
+                plan(Name::StreamWait, &calls.order, 0, context, default, act)
+            }
+            Call::CreateStream { stream } => {
+                let (stream, context, _) = self.stream(Some(stream));
+                plan(Name::StreamCreate, &calls.stream, 0, context, false, Act::CreateStream { stream })
+            }
+            Call::DestroyStream { stream } => {
+                let (_, context, _) = self.stream(Some(stream));
+                plan(Name::StreamDestroy, &calls.stream, 0, context, false, Act::Nothing)
+            }
+            _ => self.plain(call),
+        }
+    }
+
+    /// Calls that lock and change nothing, on the thread's context.
+    fn plain(&self, call: &Call) -> Plan {
+        let calls = &self.model.calls;
+        let event = |event: workload::EventId| self.base.event + event.0;
+        let (name, rule, act) = match *call {
+            Call::CreateEvent { .. } => (Name::EventCreate, &calls.event, Act::Nothing),
+            Call::DestroyEvent { .. } => (Name::EventDestroy, &calls.event, Act::Nothing),
+            Call::QueryEvent { .. } => (Name::EventQuery, &calls.query, Act::Nothing),
+            Call::QueryStream { .. } => (Name::StreamQuery, &calls.query, Act::Nothing),
+            Call::SynchronizeEvent { event: row } => {
+                let act = Act::SynchronizeEvent { event: event(row) };
+                (Name::EventSynchronize, &calls.synchronize, act)
+            }
+            Call::SynchronizeStream { stream } => {
+                let act = Act::SynchronizeStream { stream: self.stream(Some(stream)).0 };
+                (Name::StreamSynchronize, &calls.synchronize, act)
+            }
+            _ => (Name::ContextSynchronize, &calls.synchronize, Act::SynchronizeContext),
+        };
+        plan(name, rule, 0, self.context, false, act)
+    }
+
+    fn allocate(&self, id: BufferId) -> Plan {
+        let calls = &self.model.calls;
+        let buffer = &self.process.buffers[id.index()];
+        let row = self.base.buffer + id.0;
+        let (name, rule, units, act) = match buffer.memory {
+            Memory::Pool => (Name::AllocatePool, &calls.pool, 0, Act::Reserve { buffer: row }),
+            Memory::Managed => (Name::AllocateManaged, &calls.allocate, 0, Act::Reserve { buffer: row }),
+            Memory::Pinned => (Name::HostAllocate, &calls.host_allocate, pages(buffer.bytes), Act::Nothing),
+            _ => (Name::Allocate, &calls.allocate, 0, Act::Reserve { buffer: row }),
+        };
+        plan(name, rule, units, self.base.context + buffer.context.0, false, act)
+    }
+
+    fn free(&self, id: BufferId) -> Plan {
+        let calls = &self.model.calls;
+        let buffer = &self.process.buffers[id.index()];
+        let row = self.base.buffer + id.0;
+        let (name, rule, units, act) = match buffer.memory {
+            Memory::Pool => (Name::FreePool, &calls.pool, 0, Act::Release { buffer: row, waits: false }),
+            Memory::Pinned => (Name::HostFree, &calls.host_free, pages(buffer.bytes), Act::Nothing),
+            _ => (Name::Free, &calls.free, 0, Act::Release { buffer: row, waits: true }),
+        };
+        plan(name, rule, units, self.base.context + buffer.context.0, false, act)
+    }
+
+    fn pin(&self, call: &Call, id: BufferId) -> Plan {
+        let calls = &self.model.calls;
+        let buffer = &self.process.buffers[id.index()];
+        let row = self.base.buffer + id.0;
+        let (name, rule, act) = match call {
+            Call::Register { .. } => (Name::Register, &calls.register, Act::Pin { buffer: row }),
+            _ => (Name::Unregister, &calls.unregister, Act::Unpin { buffer: row }),
+        };
+        plan(name, rule, pages(buffer.bytes), self.base.context + buffer.context.0, false, act)
+    }
+
+    fn fill(&self, id: BufferId, stream: Option<StreamId>) -> Plan {
+        let bytes = self.process.buffers[id.index()].bytes;
+        let (name, waits) = match stream {
+            Some(_) => (Name::FillAsync, false),
+            None => (Name::Fill, true),
+        };
+        let (stream, context, default) = self.stream(stream);
+        let ns = self.model.kernels.base_ns + self.memory_ns(bytes);
+        let act = Act::Fill { stream, bytes, ns, waits };
+        plan(name, &self.model.calls.fill, 0, context, default, act)
+    }
+
+    /// A stream's row, its context's, and whether it is the legacy default one, as that of no stream is.
+    fn stream(&self, stream: Option<StreamId>) -> (u32, u32, bool) {
+        let Some(id) = stream else {
+            return (self.contexts[self.context as usize].default_stream, self.context, true);
+        };
+        let stream = &self.process.streams[id.index()];
+        let context = self.base.context + stream.context.0;
+        match stream.kind {
+            StreamKind::Default => (self.contexts[context as usize].default_stream, context, true),
+            _ => (self.base.stream + id.0, context, false),
+        }
+    }
+
+    fn device(&self, context: ContextId) -> u32 {
+        self.process.contexts[context.index()].device
+    }
+
+    fn memory_ns(&self, bytes: u64) -> i64 {
+        transfer_ns(bytes, self.model.kernels.memory_mb_s)
+    }
+
+    /// How long a kernel takes alone, and how much room.
+    pub(crate) fn kernel(&self, kernel: &Kernel, grid: u32, block: u32) -> KernelPlan {
+        let (device, kernels) = (&self.model.device, &self.model.kernels);
+        let room = u64::from(device.multiprocessors) * u64::from(device.threads_per_multiprocessor);
+        let fewest = device.threads_per_multiprocessor.div_ceil(device.blocks_per_multiprocessor);
+        let wanted = u64::from(grid) * u64::from(block.next_multiple_of(32).max(fewest));
+        let cycles_ns = |cycles: f64| whole(cycles * 1000.0 / device.clock_mhz as f64);
+        let threads = (u64::from(grid) * u64::from(block)).max(1);
+        let (bit, name, ns) = match *kernel {
+            Kernel::Empty => (0, "empty", 0),
+            Kernel::Delay { cycles } => (1, "delay", cycles_ns(cycles as f64 * wanted.div_ceil(room) as f64)),
+            Kernel::AddConstant { length, rounds, .. } => {
+                let quads = (u64::from(length) / 4).div_ceil(threads);
+                let cycles =
+                    f64::from(rounds) * kernels.add_round_cycles + quads as f64 * kernels.add_quad_cycles;
+                (2, "add_constant", cycles_ns(cycles))
+            }
+            Kernel::Increment { length, rounds, .. } => {
+                let steps = f64::from(length) * f64::from(rounds);
+                (3, "increment", whole(steps * kernels.increment_round_ps / 1000.0))
+            }
+            Kernel::MatrixProduct { rows, inner, columns, .. } => {
+                let flops = 2.0 * f64::from(rows) * f64::from(inner) * f64::from(columns);
+                (4, "matrix_product", whole(flops / kernels.product_flops_per_ns))
+            }
+            Kernel::NormPartial { length, .. } => (5, "norm_partial", self.memory_ns(4 * u64::from(length))),
+            Kernel::NormFinal { length, .. } => (6, "norm_final", self.memory_ns(4 * u64::from(length))),
+            Kernel::Scale { length, by, .. } => {
+                let host = self.process.buffers[by.index()].memory.is_host();
+                let (bit, name) = if host { (7, "scale_by_host") } else { (8, "scale_by_device") };
+                (bit, name, self.memory_ns(8 * u64::from(length)))
+            }
+        };
+        KernelPlan { name, bit, ns: ns + kernels.base_ns, slots: wanted.min(room) as u32, grid, block }
+    }
+}
+
+/// A call on a context's legacy default stream, or not.
+fn plan(name: Name, rule: &Rule, units: u64, context: u32, default: bool, act: Act) -> Plan {
+    let lock = match rule.default_stream_lock {
+        Some(lock) if default => lock,
+        _ => rule.lock,
+    };
+    Plan {
+        name,
+        before: rule.before_ns,
+        held: rule.held_ns + whole(rule.unit_ns * units as f64),
+        after: rule.after_ns,
+        lock,
+        mutex: rule.mutex,
+        keep: lock != Use::None
+            && (rule.keeps == Keep::Always || default && rule.keeps == Keep::DefaultStream),
+        context,
+        act,
+    }
+}

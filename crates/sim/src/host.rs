@@ -1,0 +1,432 @@
+//! Host threads: they make their calls in order, take locks and wait.
+
+use crate::calls::whole;
+use crate::events::Event;
+use crate::locks::{Holder, Kind, Next, Waiter};
+use crate::machine::{Buffer, Machine};
+use crate::names::Name;
+use crate::ops::Waits;
+use crate::plan::{Act, NONE, Plan, Way};
+use crate::{Error, Use};
+use workload::{CallTimes, ThreadOutcome};
+
+/// Calls longer than this are stalls, ns ([`CallTimes::stalled_ns`]).
+const STALL: i64 = 1_000_000;
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// On its way.
+    Going,
+    /// In a call, which waits for a lock or the device.
+    Calling,
+    /// At a meeting point.
+    Meeting,
+    /// Ready to be released.
+    Prepared,
+    /// It launches into a stream that is full.
+    Blocked,
+    /// Done.
+    Finished,
+}
+
+/// A host thread.
+pub(crate) struct HostThread {
+    pub stage: Stage,
+    /// Its next step.
+    pub at: u32,
+    /// Rounds to go of the loops it is in.
+    pub loops: Vec<u64>,
+    /// What it is in: a row of plans.
+    plan: u32,
+    started: i64,
+    /// The row of its call in the trace.
+    pub call: u32,
+    /// Operations that it waits for.
+    awaited: u32,
+    /// Whether it waits before it does what it is for, as a free does.
+    waits_first: bool,
+    /// Which locks it has, by [`Kind`].
+    has: [bool; Kind::COUNT],
+    /// The lock that it waits for.
+    pub wait: Option<Wait>,
+    pub in_body: bool,
+    pub released: i64,
+    pub round_began: i64,
+    pub rounds: u64,
+    pub elapsed: i64,
+    sums: Vec<Sum>,
+}
+
+/// A wait for a lock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub lock: u32,
+    pub exclusive: bool,
+    /// How often it was woken too late.
+    pub late: u32,
+    pub since: i64,
+    /// Who had it longest then, and how many did.
+    pub holder: Holder,
+    pub holders: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    total: i64,
+    max: i64,
+    stalled: i64,
+}
+
+impl HostThread {
+    pub(crate) fn new() -> HostThread {
+        HostThread {
+            stage: Stage::Going,
+            at: 0,
+            loops: Vec::new(),
+            plan: 0,
+            started: 0,
+            call: NONE,
+            awaited: 0,
+            waits_first: false,
+            has: [false; Kind::COUNT],
+            wait: None,
+            in_body: false,
+            released: 0,
+            round_began: 0,
+            rounds: 0,
+            elapsed: 0,
+            sums: vec![Sum::default(); Name::ALL.len()],
+        }
+    }
+
+    pub(crate) fn outcome(&mut self) -> ThreadOutcome {
+        let calls = Name::ALL.iter().zip(&self.sums).filter(|(_, sum)| sum.count > 0);
+        let times = |(name, sum): (&Name, &Sum)| CallTimes {
+            name: name.text(),
+            count: sum.count,
+            total_ns: sum.total as u64,
+            max_ns: sum.max as u64,
+            stalled_ns: sum.stalled as u64,
+        };
+        ThreadOutcome {
+            elapsed_ns: self.elapsed as u64,
+            rounds: self.rounds,
+            max_error: None,
+            calls: calls.map(times).collect(),
+        }
+    }
+
+    fn add(&mut self, name: Name, took: i64) {
+        let sum = &mut self.sums[name as usize];
+        sum.count += 1;
+        sum.total += took;
+        sum.max = sum.max.max(took);
+        sum.stalled += if took > STALL { took } else { 0 };
+    }
+}
+
+impl Machine<'_> {
+    pub(crate) fn thread(&mut self, thread: u32) -> &mut HostThread {
+        &mut self.threads[thread as usize]
+    }
+
+    fn plan_of(&self, thread: u32) -> Plan {
+        self.program.plans[self.threads[thread as usize].plan as usize]
+    }
+
+    /// A call begins.
+    pub(crate) fn call(&mut self, row: u32, plan: u32, time: i64) {
+        let plan = self.as_it_is(plan);
+        let Plan { name, before, .. } = self.program.plans[plan as usize];
+        let call = self.record.call(row, name, time);
+        let thread = self.thread(row);
+        thread.plan = plan;
+        thread.call = call;
+        thread.started = time;
+        self.events.plan(time + before, Event::Want(row));
+    }
+
+    /// A copy of pageable memory that has been page-locked since is another call.
+    fn as_it_is(&self, plan: u32) -> u32 {
+        match self.program.plans[plan as usize].act {
+            Act::Copy(copy) if !copy.pinned && self.buffers[copy.host as usize].pinned => copy.registered,
+            _ => plan,
+        }
+    }
+
+    /// A call takes its locks, once its stream has room.
+    pub(crate) fn want(&mut self, row: u32) {
+        let plan = self.plan_of(row);
+        if let Act::Launch { stream, .. } = plan.act {
+            let stream = &mut self.streams[stream as usize];
+            if stream.pending >= self.model.connections.depth {
+                stream.blocked.push_back(row);
+                self.thread(row).stage = Stage::Blocked;
+                return;
+            }
+        }
+        self.thread(row).stage = Stage::Calling;
+        self.take_locks(row, &plan, 0);
+    }
+
+    /// Takes the locks of a call, those before `from` being its own already or none of its.
+    fn take_locks(&mut self, row: u32, plan: &Plan, from: usize) {
+        for kind in &Kind::ALL[from..] {
+            let Some(exclusive) = self.takes(plan, *kind) else { continue };
+            let lock = self.lock(plan, *kind);
+            if !self.take(row, lock, exclusive) {
+                return;
+            }
+            self.thread(row).has[*kind as usize] = true;
+        }
+        self.locked(row, plan);
+    }
+
+    /// Whether a call takes a lock, and if so, whether alone.
+    fn takes(&self, plan: &Plan, kind: Kind) -> Option<bool> {
+        let ordered = |way: Way| match plan.act {
+            Act::Copy(copy) => !copy.pinned && copy.way == way && self.model.copies.pageable_in_order,
+            _ => false,
+        };
+        match kind {
+            Kind::CopyIn => ordered(Way::In).then_some(true),
+            Kind::CopyOut => ordered(Way::Out).then_some(true),
+            Kind::Context => (plan.lock != Use::None).then_some(plan.lock == Use::Exclusive),
+            Kind::Launch => plan.mutex.then_some(true),
+        }
+    }
+
+    fn lock(&self, plan: &Plan, kind: Kind) -> u32 {
+        let context = match kind {
+            Kind::Launch => self.program.contexts[plan.context as usize].mutex,
+            _ => plan.context,
+        };
+        kind.row(context, self.contexts.len() as u32)
+    }
+
+    fn take(&mut self, row: u32, lock: u32, exclusive: bool) -> bool {
+        let who = Holder { thread: row, call: self.threads[row as usize].call };
+        let state = &mut self.locks[lock as usize];
+        let holder = state.holders.first().copied();
+        let holders = state.holders.len() as u32;
+        let taken = state.take(Waiter { who, exclusive, late: 0 });
+        if !taken {
+            // A lock that is not free has a holder.
+            let holder = holder.unwrap_or(who);
+            let since = self.now;
+            self.threads[row as usize].wait = Some(Wait { lock, exclusive, late: 0, since, holder, holders });
+        }
+        taken
+    }
+
+    /// A thread has the lock that it waited for.
+    pub(crate) fn granted(&mut self, row: u32) {
+        let Some(wait) = self.thread(row).wait.take() else { return };
+        let releaser = self.locks[wait.lock as usize].releaser;
+        let kind = Kind::of_row(wait.lock, self.contexts.len() as u32);
+        let call = self.threads[row as usize].call;
+        self.record.wait(row, &wait, self.now, call, releaser, kind != Kind::Context);
+        self.thread(row).has[kind as usize] = true;
+        let plan = self.plan_of(row);
+        self.take_locks(row, &plan, kind as usize + 1);
+    }
+
+    /// A thread that has been woken for a lock tries to take it.
+    pub(crate) fn woken(&mut self, row: u32) {
+        let Some(wait) = &mut self.threads[row as usize].wait else { return };
+        wait.late += 1;
+        let Wait { lock, exclusive, late, .. } = *wait;
+        let who = Holder { thread: row, call: self.threads[row as usize].call };
+        if self.locks[lock as usize].take(Waiter { who, exclusive, late }) {
+            self.granted(row);
+        }
+    }
+
+    /// A call has its locks.
+    fn locked(&mut self, row: u32, plan: &Plan) {
+        let frees = matches!(plan.act, Act::Release { waits: true, .. } | Act::Unload);
+        if frees && self.await_context(plan.context, row) {
+            self.let_go_to_wait(row, plan);
+            self.thread(row).waits_first = true;
+            return;
+        }
+        self.hold(row, plan);
+    }
+
+    fn hold(&mut self, row: u32, plan: &Plan) {
+        let more = match plan.act {
+            Act::Launch { kernel, .. } => self.first_use(plan.context, kernel),
+            Act::Graph { graph, .. } => {
+                let nodes = self.captured(graph).len() as f64;
+                whole(self.model.calls.graph_launch.unit_ns * nodes)
+            }
+            _ => 0,
+        };
+        self.events.plan(self.now + plan.held + more, Event::Held(row));
+    }
+
+    /// What launching a kernel costs more the first time in a context.
+    fn first_use(&mut self, context: u32, kernel: u32) -> i64 {
+        let bit = 1 << self.program.kernels[kernel as usize].bit;
+        let loaded = &mut self.contexts[context as usize].loaded;
+        let first = *loaded & bit == 0;
+        *loaded |= bit;
+        if first { self.model.calls.first_launch_ns } else { 0 }
+    }
+
+    pub(crate) fn captured(&self, graph: u32) -> &[u32] {
+        let captured = self.graphs[graph as usize];
+        self.program.captured.get(captured as usize).map_or(&[], |nodes| nodes)
+    }
+
+    /// A call has spent its time with its locks: it does what it is for, lets go, and waits or returns.
+    pub(crate) fn held(&mut self, row: u32) {
+        let plan = self.plan_of(row);
+        self.act(row, &plan);
+        if self.threads[row as usize].awaited > 0 {
+            return self.let_go_to_wait(row, &plan);
+        }
+        self.let_go(row, &plan);
+        self.finish(row, &plan);
+    }
+
+    fn act(&mut self, row: u32, plan: &Plan) {
+        match plan.act {
+            Act::Nothing | Act::Unload => {}
+            Act::Launch { stream, kernel } => self.launch(row, stream, kernel),
+            Act::Graph { graph, stream } => self.launch_graph(row, graph, stream),
+            Act::Copy(copy) => self.copy(row, &copy),
+            Act::Fill { stream, bytes, ns, waits } => self.fill(row, stream, bytes, ns, waits),
+            Act::Reserve { buffer } => self.reserve(row, plan.context, buffer),
+            Act::Release { buffer, .. } => self.give_back(plan.context, buffer),
+            Act::Pin { buffer } => {
+                self.buffers[buffer as usize] = Buffer { pinned: true, touched: true, reserved: 0 };
+            }
+            Act::Unpin { buffer } => self.buffers[buffer as usize].pinned = false,
+            Act::Record { event, stream } => {
+                self.marks[event as usize] = self.streams[stream as usize].last;
+            }
+            Act::Wait { event, stream } => {
+                let mark = self.marks[event as usize];
+                if self.ops.is_open(mark) {
+                    self.streams[stream as usize].awaited.push(mark);
+                }
+            }
+            Act::SynchronizeEvent { event } => self.await_op(self.marks[event as usize], row),
+            Act::SynchronizeStream { stream } => {
+                self.await_op(self.streams[stream as usize].last, row);
+            }
+            Act::SynchronizeContext => {
+                self.await_context(plan.context, row);
+            }
+            Act::CreateStream { stream } => self.create_stream(stream),
+            Act::Captured { graph, body } => self.graphs[graph as usize] = body,
+        }
+    }
+
+    /// Has a thread wait for an operation.
+    pub(crate) fn await_op(&mut self, op: crate::ops::OpRef, row: u32) {
+        let open = self.ops.await_(op, Waits::Thread(row));
+        self.thread(row).awaited += u32::from(open);
+    }
+
+    /// Has a thread wait for all work of a context; whether there is any.
+    fn await_context(&mut self, context: u32, row: u32) -> bool {
+        for at in 0..self.contexts[context as usize].streams.len() {
+            let stream = self.contexts[context as usize].streams[at];
+            self.await_op(self.streams[stream as usize].last, row);
+        }
+        self.threads[row as usize].awaited > 0
+    }
+
+    /// An operation that a thread waited for is done.
+    pub(crate) fn arrived(&mut self, row: u32) {
+        let thread = self.thread(row);
+        thread.awaited -= 1;
+        if thread.awaited == 0 {
+            self.events.plan(self.now + self.model.device.notice_ns, Event::Noticed(row));
+        }
+    }
+
+    /// A thread has noticed that all it waited for is done.
+    pub(crate) fn noticed(&mut self, row: u32) {
+        let plan = self.plan_of(row);
+        if std::mem::take(&mut self.thread(row).waits_first) {
+            return self.hold(row, &plan);
+        }
+        self.let_go(row, &plan);
+        self.finish(row, &plan);
+    }
+
+    /// A call returns.
+    fn finish(&mut self, row: u32, plan: &Plan) {
+        let end = self.now + plan.after;
+        let thread = &mut self.threads[row as usize];
+        let took = end - thread.started;
+        if thread.in_body {
+            thread.add(plan.name, took);
+        }
+        self.record.returned(thread.call, end);
+        self.record.synchronized(&plan.act, thread.started, end, thread.call, &self.program);
+        self.go_on(row, end);
+    }
+
+    /// Lets go of the locks that a call does not keep while it waits.
+    fn let_go_to_wait(&mut self, row: u32, plan: &Plan) {
+        self.let_go_of(row, plan, Kind::Launch);
+        if !plan.keep {
+            self.let_go_of(row, plan, Kind::Context);
+        }
+    }
+
+    /// Lets go of all locks.
+    fn let_go(&mut self, row: u32, plan: &Plan) {
+        Kind::ALL.iter().rev().for_each(|kind| self.let_go_of(row, plan, *kind));
+    }
+
+    fn let_go_of(&mut self, row: u32, plan: &Plan, kind: Kind) {
+        if std::mem::take(&mut self.thread(row).has[kind as usize]) {
+            self.release(row, self.lock(plan, kind));
+        }
+    }
+
+    fn release(&mut self, row: u32, lock: u32) {
+        let mut next = std::mem::take(&mut self.after_release);
+        self.locks[lock as usize].release(row, &mut next);
+        for next in next.drain(..) {
+            match next {
+                Next::Granted(thread, ns) => self.events.plan(self.now + ns, Event::Granted(thread)),
+                Next::Wakes(waiter, ns) => {
+                    self.events.plan(self.now + ns, Event::Woken(waiter.who.thread));
+                }
+            }
+        }
+        self.after_release = next;
+    }
+
+    fn reserve(&mut self, row: u32, context: u32, buffer: u32) {
+        let device = self.program.contexts[context as usize].device;
+        let bytes = self.program.buffers[buffer as usize].bytes;
+        let free = self.model.device.memory_bytes - self.devices[device as usize].used;
+        if bytes > free {
+            let (thread, process) = self.names_of(row);
+            let buffer = self.name_of_buffer(row, buffer);
+            self.error = Some(Error::OutOfMemory { process, thread, buffer, bytes, free, device });
+            return;
+        }
+        self.devices[device as usize].used += bytes;
+        self.buffers[buffer as usize].reserved += bytes;
+    }
+
+    fn name_of_buffer(&self, row: u32, buffer: u32) -> String {
+        let process = self.program.threads[row as usize].process as usize;
+        let before: usize = self.workload.processes[..process].iter().map(|of| of.buffers.len()).sum();
+        self.workload.processes[process].buffers[buffer as usize - before].name.clone()
+    }
+
+    fn give_back(&mut self, context: u32, buffer: u32) {
+        let device = self.program.contexts[context as usize].device;
+        self.devices[device as usize].used -= std::mem::take(&mut self.buffers[buffer as usize].reserved);
+    }
+}

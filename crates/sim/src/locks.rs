@@ -1,0 +1,181 @@
+//! A lock, and how it goes from thread to thread.
+
+use crate::Lock as Rule;
+use std::collections::VecDeque;
+
+/// A context's locks, in the order that a call takes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Pageable copies to the device have it until they are done.
+    CopyIn,
+    /// So have those to the host.
+    CopyOut,
+    /// The reader-writer lock.
+    Context,
+    /// The launch mutex.
+    Launch,
+}
+
+impl Kind {
+    pub(crate) const COUNT: usize = 4;
+    pub(crate) const ALL: [Kind; Kind::COUNT] = [Kind::CopyIn, Kind::CopyOut, Kind::Context, Kind::Launch];
+
+    /// Its row, given the context's and how many contexts there are.
+    pub(crate) fn row(self, context: u32, contexts: u32) -> u32 {
+        self as u32 * contexts + context
+    }
+
+    pub(crate) fn of_row(row: u32, contexts: u32) -> Kind {
+        Kind::ALL[(row / contexts) as usize]
+    }
+}
+
+/// Who has a lock, or had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    pub thread: u32,
+    /// The row of the call it is in.
+    pub call: u32,
+}
+
+/// A thread that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiter {
+    pub who: Holder,
+    pub exclusive: bool,
+    /// How often it was woken too late.
+    pub late: u32,
+}
+
+/// A lock that many may share or one has alone.
+pub(crate) struct Lock {
+    rule: Rule,
+    /// Whether its holder has it alone.
+    alone: bool,
+    /// Who has it, longest first.
+    pub holders: Vec<Holder>,
+    /// Who waits, longest first; without those that have been woken and not yet tried.
+    waiters: VecDeque<Waiter>,
+    /// Who let go of it last.
+    pub releaser: Option<Holder>,
+}
+
+/// What letting go leads to for a thread that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// It has the lock after so many ns.
+    Granted(u32, i64),
+    /// It wakes up and tries after so many ns.
+    Wakes(Waiter, i64),
+}
+
+impl Lock {
+    pub(crate) fn new(rule: &Rule) -> Lock {
+        Lock {
+            rule: rule.clone(),
+            alone: false,
+            holders: Vec::new(),
+            waiters: VecDeque::new(),
+            releaser: None,
+        }
+    }
+
+    /// Takes the lock, or waits for it.
+    pub(crate) fn take(&mut self, waiter: Waiter) -> bool {
+        let first = self.barges() || self.waiters.is_empty();
+        let taken = first && self.lets_in(waiter.exclusive);
+        match taken {
+            true => self.enter(waiter),
+            false => self.waiters.push_back(waiter),
+        }
+        taken
+    }
+
+    /// Whether a thread may take the lock while others wait for it.
+    fn barges(&self) -> bool {
+        self.rule.wake_ns > 0
+    }
+
+    fn lets_in(&self, exclusive: bool) -> bool {
+        self.holders.is_empty() || (!exclusive && !self.alone)
+    }
+
+    fn enter(&mut self, waiter: Waiter) {
+        self.alone = waiter.exclusive;
+        self.holders.push(waiter.who);
+    }
+
+    /// Lets go of it; what that leads to goes to `next`.
+    pub(crate) fn release(&mut self, thread: u32, next: &mut Vec<Next>) {
+        let Some(at) = self.holders.iter().position(|holder| holder.thread == thread) else { return };
+        self.releaser = Some(self.holders.remove(at));
+        if self.waiters.is_empty() {
+            return;
+        }
+        if self.barges() && self.waiters.front().is_some_and(|first| first.late < self.rule.patience) {
+            let first = self.waiters.pop_front();
+            next.extend(first.map(|waiter| Next::Wakes(waiter, self.rule.wake_ns)));
+            return;
+        }
+        let others = (self.waiters.len() as u32 - 1).min(self.rule.most_waiters);
+        let handover = self.rule.wake_ns + self.rule.handover_ns + self.rule.waiter_ns * i64::from(others);
+        while let Some(waiter) = self.waiters.front().copied() {
+            if !self.lets_in(waiter.exclusive) {
+                break;
+            }
+            self.waiters.pop_front();
+            self.enter(waiter);
+            next.push(Next::Granted(waiter.who.thread, handover));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock(wake_ns: i64) -> Lock {
+        Lock::new(&Rule { wake_ns, patience: 1, handover_ns: 10, waiter_ns: 1, most_waiters: 2 })
+    }
+
+    fn waiter(thread: u32, exclusive: bool) -> Waiter {
+        Waiter { who: Holder { thread, call: 0 }, exclusive, late: 0 }
+    }
+
+    fn released(lock: &mut Lock, thread: u32) -> Vec<String> {
+        let mut next = Vec::new();
+        lock.release(thread, &mut next);
+        let said = |next: &Next| match next {
+            Next::Granted(thread, ns) => format!("{thread} has it in {ns}"),
+            Next::Wakes(waiter, ns) => format!("{} wakes in {ns}", waiter.who.thread),
+        };
+        next.iter().map(said).collect()
+    }
+
+    #[test]
+    fn is_handed_to_who_waits_longest_readers_together() {
+        let mut lock = lock(0);
+        assert!(lock.take(waiter(0, false)));
+        assert!(lock.take(waiter(1, false)), "readers share");
+        assert!(!lock.take(waiter(2, true)));
+        assert!(!lock.take(waiter(3, false)), "a reader does not pass a writer that waits");
+        assert!(!lock.take(waiter(4, false)));
+        assert!(released(&mut lock, 0).is_empty());
+        assert_eq!(released(&mut lock, 1), ["2 has it in 12"]);
+        assert_eq!(released(&mut lock, 2), ["3 has it in 11", "4 has it in 11"]);
+    }
+
+    #[test]
+    fn is_taken_before_who_was_woken_comes() {
+        let mut lock = lock(50);
+        assert!(lock.take(waiter(0, true)));
+        assert!(!lock.take(waiter(1, true)));
+        assert!(!lock.take(waiter(2, true)));
+        assert_eq!(released(&mut lock, 0), ["1 wakes in 50"]);
+        assert!(lock.take(waiter(0, true)), "nobody has it");
+        assert!(!lock.take(Waiter { late: 1, ..waiter(1, true) }), "woken too late, and now the last");
+        assert_eq!(released(&mut lock, 0), ["2 wakes in 50"]);
+        assert!(lock.take(waiter(2, true)));
+        assert_eq!(released(&mut lock, 2), ["1 has it in 60"], "it has been patient");
+    }
+}

@@ -1,0 +1,273 @@
+//! The state of a run, and its loop.
+
+use crate::devices::Device;
+use crate::events::{Event, Queue};
+use crate::host::{HostThread, Stage};
+use crate::locks::{Kind, Lock};
+use crate::ops::{OpRef, Ops};
+use crate::plan::{BufferPlan, NONE, Program, Step};
+use crate::record::Recorder;
+use crate::{Error, Model, Options, Order};
+use std::collections::VecDeque;
+use trace::Trace;
+use workload::{Outcome, Repeat, Workload};
+
+/// When a run ends at the latest, 73 years, ns: what is planned then is still a time.
+const LATEST: i64 = i64::MAX / 4;
+
+/// A run.
+pub(crate) struct Machine<'a> {
+    pub workload: &'a Workload,
+    pub model: &'a Model,
+    pub program: Program,
+    pub options: Options,
+    pub now: i64,
+    pub events: Queue,
+    pub threads: Vec<HostThread>,
+    pub ops: Ops,
+    pub streams: Vec<Stream>,
+    pub contexts: Vec<Context>,
+    /// Hardware queues for kernels, those of a context together; before Hyper-Q, one for each stream.
+    pub queues: Vec<HardwareQueue>,
+    pub devices: Vec<Device>,
+    pub buffers: Vec<Buffer>,
+    /// What each event waits for.
+    pub marks: Vec<OpRef>,
+    /// What was captured last into each graph.
+    pub graphs: Vec<u32>,
+    /// Threads at each meeting point.
+    pub meeting: Vec<Vec<u32>>,
+    /// Locks, each kind by context.
+    pub locks: Vec<Lock>,
+    pub record: Recorder,
+    /// Room for what letting go of a lock leads to.
+    pub after_release: Vec<crate::locks::Next>,
+    /// Steps that threads have made, calls among them.
+    pub made: u64,
+    /// Threads that have not finished what they do before their release.
+    pub preparing: usize,
+    /// Threads that others repeat their bodies for.
+    pub leading: usize,
+    pub error: Option<Error>,
+}
+
+/// A stream.
+pub(crate) struct Stream {
+    pub queue: u32,
+    /// What it was given last.
+    pub last: OpRef,
+    /// What its next operation waits for besides.
+    pub awaited: Vec<OpRef>,
+    /// Launches that are not done.
+    pub pending: u32,
+    /// Threads whose launches find it full.
+    pub blocked: VecDeque<u32>,
+}
+
+/// A context.
+#[derive(Default)]
+pub(crate) struct Context {
+    /// Its streams.
+    pub streams: Vec<u32>,
+    /// Streams created so far: they get hardware queues by turns.
+    pub created: u32,
+    /// Kernels that it has loaded, a bit each.
+    pub loaded: u32,
+}
+
+/// A hardware queue.
+pub(crate) struct HardwareQueue {
+    /// The last kernel in it.
+    pub last: OpRef,
+    /// Launched kernels in it that are not done.
+    pub kernels: u32,
+}
+
+/// A buffer.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Buffer {
+    /// Host memory that has been touched.
+    pub touched: bool,
+    /// Host memory that has been page-locked.
+    pub pinned: bool,
+    /// Device memory that it has.
+    pub reserved: u64,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(
+        workload: &'a Workload,
+        model: &'a Model,
+        program: Program,
+        options: Options,
+    ) -> Machine<'a> {
+        let hyper_q = model.device.order == Order::Ready;
+        let queues = match hyper_q {
+            true => program.contexts.len() * program.connections as usize,
+            false => program.streams.len(),
+        };
+        let stream = |(row, plan): (usize, &crate::plan::StreamPlan)| Stream {
+            queue: if hyper_q { plan.context * program.connections } else { row as u32 },
+            last: OpRef::DONE,
+            awaited: Vec::new(),
+            pending: 0,
+            blocked: VecDeque::new(),
+        };
+        let mut contexts: Vec<Context> = program.contexts.iter().map(|_| Context::default()).collect();
+        for (row, stream) in program.streams.iter().enumerate() {
+            contexts[stream.context as usize].streams.push(row as u32);
+        }
+        let lock = |row: usize| match row / program.contexts.len() {
+            launch if launch == Kind::Launch as usize => Lock::new(&model.locks.mutex),
+            _ => Lock::new(&model.locks.context),
+        };
+        let buffer = |plan: &BufferPlan| Buffer { touched: plan.touched, ..Buffer::default() };
+        let leading = |repeat: Repeat| repeat != Repeat::WhileOthers;
+        Machine {
+            workload,
+            model,
+            options,
+            now: 0,
+            events: Queue::default(),
+            threads: program.threads.iter().map(|_| HostThread::new()).collect(),
+            ops: Ops::new(),
+            streams: program.streams.iter().enumerate().map(stream).collect(),
+            contexts,
+            queues: (0..queues).map(|_| HardwareQueue { last: OpRef::DONE, kernels: 0 }).collect(),
+            devices: program.groups.iter().map(|groups| Device::new(model, *groups)).collect(),
+            buffers: program.buffers.iter().map(buffer).collect(),
+            marks: vec![OpRef::DONE; program.events],
+            graphs: vec![NONE; program.graphs],
+            meeting: vec![Vec::new(); workload.barriers.len()],
+            locks: (0..Kind::COUNT * program.contexts.len()).map(lock).collect(),
+            record: Recorder::new(options),
+            after_release: Vec::new(),
+            made: 0,
+            preparing: program.threads.len(),
+            leading: program.threads.iter().filter(|thread| leading(thread.repeat)).count(),
+            error: None,
+            program,
+        }
+    }
+
+    /// Runs to the end.
+    pub(crate) fn run(mut self) -> Result<(Outcome, Option<Trace>), Error> {
+        self.create_contexts();
+        while let Some((time, event)) = self.events.take() {
+            self.now = time;
+            if time > LATEST {
+                return Err(Error::TooLate);
+            }
+            self.happen(event);
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+        }
+        if self.threads.iter().any(|thread| thread.stage != Stage::Finished) {
+            return Err(self.deadlock());
+        }
+        let outcome = Outcome { threads: self.threads.iter_mut().map(HostThread::outcome).collect() };
+        let trace = self.options.trace.then(|| self.record.trace(self.workload, self.model, &self.program));
+        Ok((outcome, trace))
+    }
+
+    /// Each process creates its contexts, one after the other, before its threads start.
+    fn create_contexts(&mut self) {
+        let rule = &self.model.calls.context_create;
+        let cost = rule.before_ns + rule.held_ns + rule.after_ns;
+        let mut ready = vec![0; self.workload.processes.len()];
+        for context in &self.program.contexts {
+            let ready = &mut ready[context.process as usize];
+            self.record.context(context, *ready, *ready + cost);
+            *ready += cost;
+        }
+        for (row, thread) in self.program.threads.iter().enumerate() {
+            self.events.plan(ready[thread.process as usize], Event::Resume(row as u32));
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Resume(thread) => self.resume(thread),
+            Event::Want(thread) => self.want(thread),
+            Event::Granted(thread) => self.granted(thread),
+            Event::Woken(thread) => self.woken(thread),
+            Event::Held(thread) => self.held(thread),
+            Event::Noticed(thread) => self.noticed(thread),
+            Event::Ready(op) => self.ready(op),
+            Event::Copied { device, engine } => self.copied(device, engine),
+            Event::Ran { op, slots, generation } => self.ran(op, slots, generation),
+            Event::TurnOver { device, turn } => self.turn_over(device, turn),
+            Event::Switched { device, group } => self.switched(device, group),
+        }
+    }
+
+    fn deadlock(&self) -> Error {
+        let stuck = |(row, thread): (usize, &HostThread)| {
+            (thread.stage != Stage::Finished).then(|| {
+                let plan = &self.program.threads[row];
+                let process = &self.workload.processes[plan.process as usize];
+                format!("{} of {} {}", self.name_of(row as u32), process.name, self.awaits(thread, plan))
+            })
+        };
+        let mut waiting: Vec<String> = self.threads.iter().enumerate().filter_map(stuck).collect();
+        let more = waiting.len().saturating_sub(4);
+        waiting.truncate(4);
+        if more > 0 {
+            waiting.push(format!("{more} more wait"));
+        }
+        Error::Deadlock { at_ms: self.now / 1_000_000, waiting: waiting.join("; ") }
+    }
+
+    /// What a thread that never went on was waiting for.
+    fn awaits(&self, thread: &HostThread, plan: &crate::plan::ThreadPlan) -> String {
+        match (thread.stage, plan.steps.get(thread.at as usize)) {
+            (Stage::Meeting, Some(Step::Meet { barrier })) => {
+                let came = self.meeting[*barrier as usize].len();
+                let barrier = &self.workload.barriers[*barrier as usize];
+                format!("waits at {}, where {came} of {} came", barrier.name, barrier.parties)
+            }
+            (Stage::Prepared, _) => "waits to be released".to_owned(),
+            (Stage::Calling, _) => match thread.wait {
+                Some(wait) => format!("waits for a lock that {} holds", self.name_of(wait.holder.thread)),
+                None => "waits for the device".to_owned(),
+            },
+            _ => "waits for a place in a stream".to_owned(),
+        }
+    }
+
+    fn name_of(&self, thread: u32) -> &str {
+        let plan = &self.program.threads[thread as usize];
+        let first = self.program.threads.partition_point(|thread| thread.process < plan.process);
+        &self.workload.processes[plan.process as usize].threads[thread as usize - first].name
+    }
+
+    /// A thread's name and its process's.
+    pub(crate) fn names_of(&self, thread: u32) -> (String, String) {
+        let plan = &self.program.threads[thread as usize];
+        let process = &self.workload.processes[plan.process as usize];
+        (self.name_of(thread).to_owned(), process.name.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// [`Workload::check`] refuses this one; should it miss such a thing, the run ends and says who waits.
+    #[test]
+    fn threads_that_never_meet() {
+        let mut workload = Workload::new("stuck");
+        let [one, other] = ["one", "other"].map(|name| workload.barrier(name, 2));
+        let process = workload.process("main");
+        let context = process.primary(0);
+        process.thread("A", context).body().meet(one).meet(other);
+        process.thread("B", context).body().meet(other).meet(one);
+        let model = Model::load("h200").unwrap();
+        let program = crate::program::compile(&workload, &model).unwrap();
+        let error = Machine::new(&workload, &model, program, Options::default()).run().err().unwrap();
+        let waiting =
+            "A of main waits at one, where 1 of 2 came; B of main waits at other, where 1 of 2 came";
+        assert_eq!(error, Error::Deadlock { at_ms: 107, waiting: waiting.to_owned() });
+    }
+}

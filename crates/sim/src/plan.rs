@@ -1,0 +1,199 @@
+//! What a workload and a model come to together: calls with their costs, in the order that threads make them.
+
+use crate::Use;
+use crate::names::Name;
+use trace::{CopyKind, MemoryKind};
+use workload::{Repeat, StreamKind};
+
+/// No row.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A workload, flattened: rows of all processes in one list each.
+pub(crate) struct Program {
+    pub plans: Vec<Plan>,
+    pub kernels: Vec<KernelPlan>,
+    pub contexts: Vec<ContextPlan>,
+    /// Those of the workload, then each context's legacy default stream.
+    pub streams: Vec<StreamPlan>,
+    pub buffers: Vec<BufferPlan>,
+    pub events: usize,
+    pub graphs: usize,
+    /// What graphs hold, a list of plans for each capture.
+    pub captured: Vec<Vec<u32>>,
+    pub threads: Vec<ThreadPlan>,
+    /// Hardware queues of a context.
+    pub connections: u32,
+    /// Contexts that take turns, by device.
+    pub groups: Vec<u32>,
+}
+
+/// A call with its costs, ns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub name: Name,
+    pub before: i64,
+    pub held: i64,
+    pub after: i64,
+    pub lock: Use,
+    pub mutex: bool,
+    /// Keeps its context's lock while it waits.
+    pub keep: bool,
+    /// Whose locks.
+    pub context: u32,
+    pub act: Act,
+}
+
+/// What a call does once it has its locks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Act {
+    Nothing,
+    Launch { stream: u32, kernel: u32 },
+    Graph { graph: u32, stream: u32 },
+    Copy(Copy),
+    Fill { stream: u32, bytes: u64, ns: i64, waits: bool },
+    Reserve { buffer: u32 },
+    Release { buffer: u32, waits: bool },
+    Pin { buffer: u32 },
+    Unpin { buffer: u32 },
+    Unload,
+    Record { event: u32, stream: u32 },
+    Wait { event: u32, stream: u32 },
+    SynchronizeEvent { event: u32 },
+    SynchronizeStream { stream: u32 },
+    SynchronizeContext,
+    CreateStream { stream: u32 },
+    Captured { graph: u32, body: u32 },
+}
+
+/// A copy that a device takes part in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy {
+    pub stream: u32,
+    pub way: Way,
+    pub bytes: u64,
+    /// The buffer of the host, if any.
+    pub host: u32,
+    /// Whether the host's memory is page-locked.
+    pub pinned: bool,
+    /// Whether the call waits for the copy.
+    pub waits: bool,
+    /// The same copy of a buffer that has been page-locked since.
+    pub registered: u32,
+}
+
+/// Which way a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    In,
+    Out,
+    Within,
+    Between,
+}
+
+impl Way {
+    pub(crate) fn kind(self) -> CopyKind {
+        match self {
+            Way::In => CopyKind::HtoD,
+            Way::Out => CopyKind::DtoH,
+            Way::Within => CopyKind::DtoD,
+            Way::Between => CopyKind::PtoP,
+        }
+    }
+
+    /// The memory at both ends, given the host's.
+    pub(crate) fn memory(self, pinned: bool) -> (MemoryKind, MemoryKind) {
+        let host = if pinned { MemoryKind::Pinned } else { MemoryKind::Pageable };
+        match self {
+            Way::In => (host, MemoryKind::Device),
+            Way::Out => (MemoryKind::Device, host),
+            Way::Within | Way::Between => (MemoryKind::Device, MemoryKind::Device),
+        }
+    }
+}
+
+/// A kernel with its arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KernelPlan {
+    pub name: &'static str,
+    /// Its bit among the kernels that a context has loaded.
+    pub bit: u32,
+    /// How long each of its threads runs, ns.
+    pub ns: i64,
+    /// Threads it has room for at once.
+    pub slots: u32,
+    pub grid: u32,
+    pub block: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ContextPlan {
+    pub process: u32,
+    pub device: u32,
+    pub primary: bool,
+    /// Among the contexts of its device that take turns.
+    pub group: u32,
+    /// Its legacy default stream.
+    pub default_stream: u32,
+    /// Of its process's launch mutex, or its own.
+    pub mutex: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StreamPlan {
+    pub context: u32,
+    pub kind: StreamKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BufferPlan {
+    /// Memory that is never had untouched: pinned.
+    pub touched: bool,
+    pub bytes: u64,
+}
+
+/// A thread's steps.
+pub(crate) struct ThreadPlan {
+    pub process: u32,
+    pub delay_ns: i64,
+    pub repeat: Repeat,
+    /// `before`, [`Step::EndBefore`], the body, [`Step::EndBody`], `after`, [`Step::End`].
+    pub steps: Vec<Step>,
+    /// Where the body begins.
+    pub body: u32,
+}
+
+/// A step of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    Call(u32),
+    /// Steps up to `end` so many times.
+    Loop {
+        times: u64,
+        end: u32,
+    },
+    /// The end of a loop that began at `start`.
+    Again {
+        start: u32,
+    },
+    /// The thread does something else, ns.
+    Pause(i64),
+    /// Host memory from the system, touched or not, and back to it.
+    Map {
+        buffer: u32,
+        touched: bool,
+    },
+    Unmap {
+        buffer: u32,
+    },
+    /// The thread writes host memory.
+    Write {
+        buffer: u32,
+        bytes: u64,
+    },
+    Meet {
+        barrier: u32,
+    },
+    EndBefore,
+    EndBody,
+    End,
+}

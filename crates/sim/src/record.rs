@@ -1,0 +1,334 @@
+//! Keeps what happens in a run and makes a Trace of it.
+
+use crate::host::Wait;
+use crate::locks::Holder;
+use crate::names::Name;
+use crate::ops::{Op, What};
+use crate::plan::{Act, ContextPlan, NONE, Program};
+use crate::{Model, Options};
+use trace::{
+    Api, CallId, ContextId, DeviceId, LockKind, LockMode, MemoryKind, Meta, OpKind, ProcessId, RangeKind,
+    StackId, StreamId, Sym, SyncKind, ThreadId, Trace,
+};
+use workload::{StreamKind, Workload};
+
+/// The library whose locks they are.
+const LIBRARY: &str = "libcuda.so.1";
+/// What CUPTI numbers the legacy default stream with, and, usually, the first stream that a program creates.
+const DEFAULT_STREAM: i64 = 7;
+const FIRST_STREAM: i64 = 13;
+
+/// What happened so far; nothing, where no trace is wanted.
+pub(crate) struct Recorder {
+    options: Options,
+    calls: Vec<Call>,
+    ops: Vec<DoneOp>,
+    waits: Vec<trace::Wait>,
+    syncs: Vec<trace::Sync>,
+    bodies: Vec<(u32, i64, i64)>,
+    lost: u64,
+}
+
+struct Call {
+    start: i64,
+    end: i64,
+    /// A row of the threads, or, [`Recorder::context`], of the processes.
+    thread: u32,
+    starts: bool,
+    name: Name,
+}
+
+struct DoneOp {
+    start: i64,
+    end: i64,
+    what: What,
+    stream: u32,
+    call: u32,
+}
+
+impl Recorder {
+    pub(crate) fn new(options: Options) -> Recorder {
+        Recorder {
+            options,
+            calls: Vec::new(),
+            ops: Vec::new(),
+            waits: Vec::new(),
+            syncs: Vec::new(),
+            bodies: Vec::new(),
+            lost: 0,
+        }
+    }
+
+    /// Whether one more row is kept.
+    fn keeps(&mut self) -> bool {
+        if !self.options.trace {
+            return false;
+        }
+        let kept = self.rows() < self.options.most_rows;
+        self.lost += u64::from(!kept);
+        kept
+    }
+
+    fn rows(&self) -> usize {
+        self.calls.len() + self.ops.len() + self.waits.len() + self.syncs.len()
+    }
+
+    /// A process has created a context.
+    pub(crate) fn context(&mut self, context: &ContextPlan, start: i64, end: i64) {
+        if self.keeps() {
+            let name = if context.primary { Name::PrimaryRetain } else { Name::ContextCreate };
+            self.calls.push(Call { start, end, thread: context.process, starts: true, name });
+        }
+    }
+
+    /// A call begins; gives its row.
+    pub(crate) fn call(&mut self, thread: u32, name: Name, start: i64) -> u32 {
+        if !self.keeps() {
+            return NONE;
+        }
+        self.calls.push(Call { start, end: start, thread, starts: false, name });
+        self.calls.len() as u32 - 1
+    }
+
+    pub(crate) fn returned(&mut self, call: u32, end: i64) {
+        if let Some(call) = self.calls.get_mut(call as usize) {
+            call.end = end;
+        }
+    }
+
+    pub(crate) fn op(&mut self, op: &Op, end: i64) {
+        if self.keeps() {
+            let &Op { what, stream, call, begin: start, .. } = op;
+            self.ops.push(DoneOp { start, end, what, stream, call });
+        }
+    }
+
+    /// A thread has got a lock that it waited for.
+    pub(crate) fn wait(
+        &mut self,
+        thread: u32,
+        wait: &Wait,
+        end: i64,
+        call: u32,
+        releaser: Option<Holder>,
+        mutex: bool,
+    ) {
+        if !self.keeps() {
+            return;
+        }
+        let id = |holder: Holder| (ThreadId::new(holder.thread as usize), unsorted(holder.call));
+        let (holder, holder_call) = id(wait.holder);
+        let (releaser, releaser_call) = releaser.map(id).unwrap_or((ThreadId::NONE, CallId::NONE));
+        self.waits.push(trace::Wait {
+            start: wait.since,
+            end,
+            thread: ThreadId::new(thread as usize),
+            call: unsorted(call),
+            lock: i64::from(wait.lock) + 1,
+            kind: if mutex { LockKind::Mutex } else { LockKind::RwLock },
+            mode: if wait.exclusive { LockMode::Exclusive } else { LockMode::Shared },
+            library: Sym::EMPTY,
+            holder,
+            holder_call,
+            holders: wait.holders.max(1),
+            releaser,
+            releaser_call,
+        });
+    }
+
+    /// A call has synchronized, if that is what it does.
+    pub(crate) fn synchronized(&mut self, act: &Act, start: i64, end: i64, call: u32, program: &Program) {
+        let (kind, stream, event) = match *act {
+            Act::SynchronizeEvent { event } => (SyncKind::Event, NONE, event),
+            Act::SynchronizeStream { stream } => (SyncKind::Stream, stream, NONE),
+            Act::SynchronizeContext => (SyncKind::Context, NONE, NONE),
+            Act::Wait { event, stream } => (SyncKind::StreamWaitEvent, stream, event),
+            _ => return,
+        };
+        if call == NONE || !self.keeps() {
+            return;
+        }
+        let thread = self.calls[call as usize].thread;
+        self.syncs.push(trace::Sync {
+            start,
+            end,
+            kind,
+            process: ProcessId::new(program.threads[thread as usize].process as usize),
+            stream: if stream == NONE { StreamId::NONE } else { StreamId::new(stream as usize) },
+            event: if event == NONE { 0 } else { i64::from(event) + 1 },
+            correlation: 0,
+            call: unsorted(call),
+        });
+    }
+
+    /// A thread has done its bodies.
+    pub(crate) fn body(&mut self, thread: u32, start: i64, end: i64) {
+        if self.options.trace {
+            self.bodies.push((thread, start, end));
+        }
+    }
+
+    /// Makes the trace.
+    pub(crate) fn trace(&mut self, workload: &Workload, model: &Model, program: &Program) -> Trace {
+        let mut trace = Trace { meta: self.meta(workload, model), ..Trace::default() };
+        add_places(&mut trace, workload, model, program);
+        let order = self.add_calls(&mut trace, program);
+        let row = |call: CallId| call.some().map_or(CallId::NONE, |call| order[call.index()]);
+        self.add_ops(&mut trace, program, &row);
+        let library = trace.strings.intern(LIBRARY);
+        self.waits.sort_by_key(|wait| (wait.start, wait.end, wait.thread));
+        for wait in self.waits.drain(..) {
+            trace.waits.push(trace::Wait {
+                call: row(wait.call),
+                holder_call: row(wait.holder_call),
+                releaser_call: row(wait.releaser_call),
+                library,
+                ..wait
+            });
+        }
+        self.syncs.sort_by_key(|sync| (sync.start, sync.end, sync.call));
+        for sync in self.syncs.drain(..) {
+            let call = row(sync.call);
+            trace.syncs.push(trace::Sync { call, correlation: call.index() as i64 + 1, ..sync });
+        }
+        let name = trace.strings.intern("body");
+        for (thread, start, end) in self.bodies.drain(..) {
+            let thread = ThreadId::new(thread as usize);
+            let kind = RangeKind::User;
+            trace.ranges.push(trace::Range { start, end, thread, kind, name, stack: StackId::NONE });
+        }
+        trace
+    }
+
+    fn meta(&self, workload: &Workload, model: &Model) -> Meta {
+        let mut meta = Meta {
+            command: workload.name.clone(),
+            host: format!("simulated {}", model.name),
+            driver: model.driver.clone(),
+            locks_watched: true,
+            ..Meta::default()
+        };
+        meta.notes.push(format!("Simulated, not measured. {}", model.about));
+        meta.notes.extend(model.notes.iter().cloned());
+        meta.lost.records("beyond the rows that a simulation keeps", self.lost);
+        meta.lost.truncated = self.lost > 0;
+        meta
+    }
+
+    /// Adds the calls in order of their start; gives each one's row.
+    fn add_calls(&mut self, trace: &mut Trace, program: &Program) -> Vec<CallId> {
+        let mut rows: Vec<u32> = (0..self.calls.len() as u32).collect();
+        rows.sort_by_key(|row| {
+            let call = &self.calls[*row as usize];
+            (call.start, !call.starts, call.thread, *row)
+        });
+        let names: Vec<Sym> = Name::ALL.iter().map(|name| trace.strings.intern(name.text())).collect();
+        let mut order = vec![CallId::NONE; rows.len()];
+        for row in rows {
+            let call = &self.calls[row as usize];
+            let thread = call.thread as usize + if call.starts { program.threads.len() } else { 0 };
+            order[row as usize] = trace.calls.push(trace::Call {
+                start: call.start,
+                end: call.end,
+                thread: ThreadId::new(thread),
+                api: Api::Driver,
+                name: names[call.name as usize],
+                correlation: trace.calls.len() as i64 + 1,
+                ..trace::Call::default()
+            });
+        }
+        order
+    }
+
+    fn add_ops(&mut self, trace: &mut Trace, program: &Program, row: &impl Fn(CallId) -> CallId) {
+        self.ops.sort_by_key(|op| (op.start, op.end, op.stream));
+        let names: Vec<Sym> =
+            program.kernels.iter().map(|kernel| trace.strings.intern(kernel.name)).collect();
+        for op in self.ops.drain(..) {
+            let call = row(unsorted(op.call));
+            let base = trace::Op {
+                start: op.start,
+                end: op.end,
+                stream: StreamId::new(op.stream as usize),
+                correlation: if call.is_some() { call.index() as i64 + 1 } else { 0 },
+                call,
+                ..trace::Op::default()
+            };
+            trace.ops.push(match op.what {
+                What::Kernel { plan, node } => {
+                    let kernel = &program.kernels[plan as usize];
+                    trace::Op {
+                        kind: OpKind::Kernel,
+                        name: names[plan as usize],
+                        grid_x: kernel.grid,
+                        grid_y: 1,
+                        grid_z: 1,
+                        block_x: kernel.block,
+                        block_y: 1,
+                        block_z: 1,
+                        graph_node: i64::from(node),
+                        ..base
+                    }
+                }
+                What::Copy { way, pinned, bytes } => {
+                    let (src, dst) = way.memory(pinned);
+                    let bytes = bytes as i64;
+                    trace::Op { kind: OpKind::Copy, copy: way.kind(), src, dst, bytes, ..base }
+                }
+                What::Fill { bytes } => {
+                    trace::Op { kind: OpKind::Memset, bytes: bytes as i64, dst: MemoryKind::Device, ..base }
+                }
+            });
+        }
+    }
+}
+
+/// A call by the row that it was recorded in.
+fn unsorted(call: u32) -> CallId {
+    if call == NONE { CallId::NONE } else { CallId::new(call as usize) }
+}
+
+/// Adds processes, threads, devices, contexts and streams, in the rows that the program has them in. Behind the
+/// threads comes, for each process, the one that started them.
+fn add_places(trace: &mut Trace, workload: &Workload, model: &Model, program: &Program) {
+    for (row, process) in (1..).zip(&workload.processes) {
+        let name = trace.strings.intern(&process.name);
+        trace.processes.push(trace::Process { pid: row, name });
+    }
+    let threads = workload.processes.iter().flat_map(|process| &process.threads);
+    for (row, (thread, plan)) in threads.zip(&program.threads).enumerate() {
+        let name = trace.strings.intern(&thread.name);
+        let tid = (workload.processes.len() + row + 1) as i64;
+        let process = ProcessId::new(plan.process as usize);
+        trace.threads.push(trace::Thread { process, tid, name, ..trace::Thread::default() });
+    }
+    let name = trace.strings.intern("start");
+    for process in trace.processes.ids() {
+        let tid = trace.processes.row(process).pid;
+        trace.threads.push(trace::Thread { process, tid, name, ..trace::Thread::default() });
+    }
+    let device = &model.device;
+    let name = trace.strings.intern(&device.title);
+    for ordinal in 0..i64::from(device.count) {
+        trace.devices.push(trace::Device {
+            ordinal,
+            name,
+            compute_major: device.compute.0,
+            compute_minor: device.compute.1,
+            multiprocessors: device.multiprocessors,
+            copy_engines: device.copy_engines,
+            memory_bytes: device.memory_bytes as i64,
+        });
+    }
+    for (number, context) in (1..).zip(&program.contexts) {
+        let process = ProcessId::new(context.process as usize);
+        let device = DeviceId::new(context.device as usize);
+        trace.contexts.push(trace::Context { process, device, number });
+    }
+    for (row, stream) in program.streams.iter().enumerate() {
+        let context = ContextId::new(stream.context as usize);
+        let default = stream.kind == StreamKind::Default;
+        let number = if default { DEFAULT_STREAM } else { FIRST_STREAM + row as i64 };
+        trace.streams.push(trace::Stream { context, number });
+    }
+}

@@ -1,0 +1,145 @@
+//! What host threads do between their calls.
+
+use crate::Error;
+use crate::calls::{pages, transfer_ns, whole};
+use crate::events::Event;
+use crate::host::Stage;
+use crate::machine::Machine;
+use crate::plan::Step;
+use workload::Repeat;
+
+/// What a round of a body costs at least that repeats until something happens: one that costs nothing would for ever.
+const LEAST_ROUND: i64 = 1_000;
+
+impl Machine<'_> {
+    pub(crate) fn resume(&mut self, thread: u32) {
+        self.go_on(thread, self.now);
+    }
+
+    /// Does the steps of a thread from `time` on, which may be ahead of now, up to its next call.
+    pub(crate) fn go_on(&mut self, row: u32, mut time: i64) {
+        loop {
+            let thread = &mut self.threads[row as usize];
+            thread.stage = Stage::Going;
+            let step = self.program.threads[row as usize].steps[thread.at as usize];
+            let depends_on_others =
+                matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End);
+            if depends_on_others && time > self.now {
+                return self.events.plan(time, Event::Resume(row));
+            }
+            thread.at += 1;
+            self.made += u64::from(!matches!(step, Step::Loop { .. } | Step::Again { .. }));
+            if self.made > self.options.most_calls {
+                self.error = Some(Error::TooLong { most: self.options.most_calls });
+                return;
+            }
+            let thread = &mut self.threads[row as usize];
+            match step {
+                Step::Call(plan) => return self.call(row, plan, time),
+                Step::Loop { times: 0, end } => thread.at = end,
+                Step::Loop { times, .. } => thread.loops.push(times),
+                Step::Again { start } => {
+                    if let Some(rounds) = thread.loops.last_mut() {
+                        *rounds -= 1;
+                        match *rounds {
+                            0 => drop(thread.loops.pop()),
+                            _ => thread.at = start,
+                        }
+                    }
+                }
+                Step::Pause(ns) => time = time.saturating_add(ns),
+                Step::Map { buffer, touched } => time = time.saturating_add(self.map(buffer, touched)),
+                Step::Unmap { buffer } => time = time.saturating_add(self.unmap(buffer)),
+                Step::Write { buffer, bytes } => time = time.saturating_add(self.write(buffer, bytes)),
+                Step::Meet { barrier } => return self.meet(row, barrier),
+                Step::EndBefore => return self.prepared(row),
+                Step::EndBody => match self.end_of_body(row) {
+                    Some(later) => time = later,
+                    None => return,
+                },
+                Step::End => {
+                    thread.stage = Stage::Finished;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn map(&mut self, buffer: u32, touched: bool) -> i64 {
+        self.buffers[buffer as usize].touched = touched;
+        let pages = if touched { pages(self.program.buffers[buffer as usize].bytes) } else { 0 };
+        self.model.host.map_ns + whole(self.model.host.touch_page_ns as f64 * pages as f64)
+    }
+
+    fn unmap(&mut self, buffer: u32) -> i64 {
+        let touched = std::mem::take(&mut self.buffers[buffer as usize].touched);
+        let pages = if touched { pages(self.program.buffers[buffer as usize].bytes) } else { 0 };
+        self.model.host.map_ns + whole(self.model.host.unmap_page_ns as f64 * pages as f64)
+    }
+
+    fn write(&mut self, buffer: u32, bytes: u64) -> i64 {
+        let host = &self.model.host;
+        let touched = std::mem::replace(&mut self.buffers[buffer as usize].touched, true);
+        let faults = if touched { 0 } else { pages(bytes) };
+        transfer_ns(bytes, host.mb_s) + whole(host.touch_page_ns as f64 * faults as f64)
+    }
+
+    fn meet(&mut self, row: u32, barrier: u32) {
+        // Its step is the meeting until it goes on: an error names it.
+        self.thread(row).at -= 1;
+        self.thread(row).stage = Stage::Meeting;
+        let here = &mut self.meeting[barrier as usize];
+        here.push(row);
+        if here.len() >= self.workload.barriers[barrier as usize].parties as usize {
+            for thread in std::mem::take(here) {
+                self.thread(thread).at += 1;
+                self.events.plan(self.now, Event::Resume(thread));
+            }
+        }
+    }
+
+    /// A thread is ready for its release; the last one releases all.
+    fn prepared(&mut self, row: u32) {
+        self.thread(row).stage = Stage::Prepared;
+        self.preparing -= 1;
+        if self.preparing > 0 {
+            return;
+        }
+        for row in 0..self.threads.len() {
+            let (now, plan) = (self.now, &self.program.threads[row]);
+            let thread = &mut self.threads[row];
+            thread.released = now + plan.delay_ns;
+            thread.round_began = thread.released;
+            thread.in_body = true;
+            self.events.plan(thread.released, Event::Resume(row as u32));
+        }
+    }
+
+    /// Goes back to the body's start, or on to what comes after it: when, if not later.
+    fn end_of_body(&mut self, row: u32) -> Option<i64> {
+        let plan = &self.program.threads[row as usize];
+        let thread = &mut self.threads[row as usize];
+        let now = self.now;
+        thread.rounds += 1;
+        let again = match plan.repeat {
+            Repeat::Times(times) => thread.rounds < times,
+            Repeat::For(ns) => ((now - thread.released) as u64) < ns,
+            Repeat::WhileOthers => self.leading > 0,
+        };
+        if !again {
+            thread.elapsed = now - thread.released;
+            thread.in_body = false;
+            self.record.body(row, thread.released, now);
+            self.leading -= usize::from(plan.repeat != Repeat::WhileOthers);
+            return Some(now);
+        }
+        thread.at = plan.body;
+        if now == thread.round_began && !matches!(plan.repeat, Repeat::Times(_)) {
+            thread.round_began = now + LEAST_ROUND;
+            self.events.plan(thread.round_began, Event::Resume(row));
+            return None;
+        }
+        thread.round_began = now;
+        Some(now)
+    }
+}

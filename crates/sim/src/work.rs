@@ -1,0 +1,133 @@
+//! What threads ask devices for.
+
+use crate::Order;
+use crate::calls::transfer_ns;
+use crate::devices::{COMPUTE, IN, OUT, WITHIN};
+use crate::machine::Machine;
+use crate::ops::{Op, OpRef, What};
+use crate::plan::{Act, Copy, NONE, Way};
+
+impl Machine<'_> {
+    /// An operation in a stream, not yet given to it.
+    fn op(&self, row: u32, stream: u32, engine: u32, what: What, ns: i64) -> Op {
+        let context = self.program.streams[stream as usize].context;
+        let plan = &self.program.contexts[context as usize];
+        Op {
+            what,
+            stream,
+            device: plan.device,
+            group: plan.group,
+            queue: self.streams[stream as usize].queue,
+            engine,
+            call: self.threads[row as usize].call,
+            ns,
+            begin: 0,
+            earliest: 0,
+            slots: 0,
+            parts: 0,
+            generation: 0,
+            batch: NONE,
+            follows: false,
+            ready: false,
+            started: false,
+            serial: 0,
+            awaited: 0,
+            edges: (NONE, NONE),
+        }
+    }
+
+    pub(crate) fn launch(&mut self, row: u32, stream: u32, kernel: u32) {
+        let op = self.kernel(row, stream, kernel, 0);
+        let queue = &mut self.queues[op.queue as usize];
+        queue.kernels += 1;
+        if queue.kernels == 1 {
+            self.devices[op.device as usize].groups[op.group as usize].queues += 1;
+        }
+        self.streams[stream as usize].pending += 1;
+        self.enqueue(op);
+    }
+
+    fn kernel(&self, row: u32, stream: u32, kernel: u32, node: u32) -> Op {
+        let plan = &self.program.kernels[kernel as usize];
+        let what = What::Kernel { plan: kernel, node };
+        Op { slots: plan.slots, ..self.op(row, stream, COMPUTE, what, plan.ns) }
+    }
+
+    pub(crate) fn launch_graph(&mut self, row: u32, graph: u32, stream: u32) {
+        for at in 0..self.captured(graph).len() {
+            let plan = self.captured(graph)[at];
+            match self.program.plans[plan as usize].act {
+                Act::Launch { kernel, .. } => {
+                    let op = self.kernel(row, stream, kernel, at as u32 + 1);
+                    self.enqueue(op);
+                }
+                Act::Copy(copy) => {
+                    self.enqueue_copy(row, &Copy { stream, ..copy });
+                }
+                Act::Fill { bytes, ns, .. } => self.fill(row, stream, bytes, ns, false),
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn copy(&mut self, row: u32, copy: &Copy) {
+        let op = self.enqueue_copy(row, copy);
+        if copy.waits {
+            self.await_op(op, row);
+        }
+    }
+
+    fn enqueue_copy(&mut self, row: u32, copy: &Copy) -> OpRef {
+        let ns = self.copy_ns(copy);
+        let one = self.model.device.copy_engines == 1;
+        let engine = match copy.way {
+            Way::In => IN,
+            Way::Out if one => IN,
+            Way::Out => OUT,
+            Way::Within | Way::Between => WITHIN,
+        };
+        let what = What::Copy { way: copy.way, pinned: copy.pinned, bytes: copy.bytes };
+        let op = self.op(row, copy.stream, engine, what, ns);
+        self.enqueue(op)
+    }
+
+    /// How long a copy runs; memory that was never touched is touched by it.
+    fn copy_ns(&mut self, copy: &Copy) -> i64 {
+        let copies = &self.model.copies;
+        let mut rate = |rates: &crate::Rates| {
+            if copy.pinned {
+                return rates.pinned_mb_s;
+            }
+            let buffer = &mut self.buffers[copy.host as usize];
+            let touched = buffer.touched;
+            buffer.touched |= copy.way == Way::Out;
+            if touched { rates.pageable_mb_s } else { rates.fresh_mb_s }
+        };
+        let mb_s = match copy.way {
+            Way::In => rate(&copies.to_device),
+            Way::Out => rate(&copies.to_host),
+            Way::Within => copies.within_mb_s,
+            Way::Between => copies.between_mb_s,
+        };
+        copies.latency_ns + transfer_ns(copy.bytes, mb_s)
+    }
+
+    pub(crate) fn fill(&mut self, row: u32, stream: u32, bytes: u64, ns: i64, waits: bool) {
+        let op = self.op(row, stream, WITHIN, What::Fill { bytes }, ns);
+        let op = self.enqueue(op);
+        if waits {
+            self.await_op(op, row);
+        }
+    }
+
+    /// A stream that is created gets the next hardware queue of its context.
+    pub(crate) fn create_stream(&mut self, stream: u32) {
+        if self.model.device.order == Order::Ready {
+            let context = self.program.streams[stream as usize].context;
+            let created = &mut self.contexts[context as usize].created;
+            let queue = context * self.program.connections + *created % self.program.connections;
+            *created += 1;
+            self.streams[stream as usize].queue = queue;
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The simulator against what was measured: each seed and each section of the H200 measurements.
+
+mod architectures;
+mod explained;
+mod interference;
+mod invariants;
+mod launch_stall;
+mod multi_gpu;
+mod norm;
+mod overlap;
+mod refused;
+mod stagger;
+mod support;

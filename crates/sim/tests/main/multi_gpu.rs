@@ -1,0 +1,44 @@
+//! Seed 004 and section 6: one worker for each GPU; microseconds for each product.
+
+use crate::support::{Row, check, row, run};
+use lab::Layout;
+use lab::experiments::multi_gpu::Case;
+
+fn us(model: &str, case: &Case) -> f64 {
+    let outcome = run(&case.workload(), model);
+    let elapsed: u64 = outcome.threads.iter().map(|thread| thread.elapsed_ns).sum();
+    elapsed as f64 / 1e3 / outcome.threads.len() as f64 / case.times as f64
+}
+
+#[test]
+fn ten_a4000() {
+    let with = |layout, workers| us("a4000x10", &Case { layout, workers, gpus: 10, ..Case::default() });
+    let mut rows = vec![
+        row("one thread", 91.0, with(Layout::Threads, 1), 0.05),
+        row("ten processes", 91.0, with(Layout::Processes, 10), 0.05),
+    ];
+    let simulated = with(Layout::Threads, 10);
+    rows.push(Row { what: "ten threads".to_owned(), measured: (317.0, 339.0), simulated, within: 0.02 });
+    check(&rows);
+    let times: Vec<f64> = (1..=10).map(|workers| with(Layout::Threads, workers)).collect();
+    println!("{times:.1?}");
+    assert!(times.is_sorted_by(|a, b| *a <= *b * 1.01), "more threads are never faster: {times:?}");
+}
+
+#[test]
+fn eight_h200() {
+    let table = [
+        (Layout::Processes, false, [21.37, 21.36, 21.42, 21.32, 46.95]),
+        (Layout::Threads, false, [21.29, 21.41, 21.41, 21.43, 28.29]),
+        (Layout::Processes, true, [30.45, 29.87, 30.44, 30.13, 312.7]),
+        (Layout::Threads, true, [30.88, 30.80, 31.21, 31.05, 36.38]),
+    ];
+    let mut rows = Vec::new();
+    for (layout, sync, measured) in table {
+        for (workers, time) in [1, 2, 4, 8, 16].into_iter().zip(measured) {
+            let case = Case { layout, workers, gpus: 8, sync, times: 2_000, ..Case::default() };
+            rows.push(row(format!("{layout:?} {sync} {workers}"), time, us("h200x8", &case), 0.15));
+        }
+    }
+    check(&rows);
+}

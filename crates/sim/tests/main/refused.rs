@@ -1,0 +1,162 @@
+//! What cannot be run: one line each. And what must come out the same again.
+
+use crate::support::traced;
+use lab::Layout;
+use lab::experiments::{architectures, launch_stall};
+use sim::{Error, Model, Options};
+use std::io::Cursor;
+use std::time::Duration;
+use workload::{Kernel, Memory, Repeat, StreamKind, Workload};
+
+fn refused(workload: &Workload, model: &str) -> String {
+    let error = sim::run(workload, &Model::load(model).unwrap(), Options::default()).err().unwrap();
+    error.to_string()
+}
+
+#[test]
+fn a_device_that_the_model_lacks() {
+    let mut workload = Workload::new("far");
+    let process = workload.process("main");
+    let context = process.primary(3);
+    process.thread("A", context);
+    let said = "process main uses device 3, but the model h200 has 1 device, 0; choose another model";
+    assert_eq!(refused(&workload, "h200"), said);
+    assert!(sim::run(&workload, &Model::load("h200x8").unwrap(), Options::default()).is_ok());
+}
+
+#[test]
+fn more_memory_than_there_is() {
+    let mut workload = Workload::new("large");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let half = process.buffer("half", context, Memory::Device, 3 << 30);
+    let other = process.buffer("other half", context, Memory::Device, 3 << 30);
+    process.thread("A", context).body().allocate(half).free(half).allocate(half).allocate(other);
+    let said = "thread A of process main is out of memory: 3221225472 bytes for buffer other half, 1073545216 left on device 0";
+    assert_eq!(refused(&workload, "c1060"), said);
+}
+
+#[test]
+fn a_workload_that_nobody_can_run() {
+    let mut workload = Workload::new("wrong");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let buffer = process.buffer("lost", context, Memory::Device, 64);
+    process.thread("A", context).body().free(buffer);
+    let said = refused(&workload, "h200");
+    assert!(said.starts_with("workload \"wrong\", ") && said.contains("lost"), "{said}");
+}
+
+#[test]
+fn mps_where_there_is_none() {
+    let case = architectures::Case { layout: Layout::ProcessesMps, workers: 2, ..Default::default() };
+    assert_eq!(
+        refused(&case.workload(), "c2050"),
+        "the model c2050 has no MPS; choose another model, or run without"
+    );
+}
+
+#[test]
+fn more_calls_than_allowed() {
+    let case = launch_stall::Case { time: Duration::from_secs(1), ..Default::default() };
+    let options = Options { most_calls: 1000, ..Options::default() };
+    let error = sim::run(&case.workload(), &Model::load("h200").unwrap(), options).err().unwrap();
+    assert_eq!(error, Error::TooLong { most: 1000 });
+}
+
+#[test]
+fn what_would_never_end() {
+    let sleeping = |times, ns| {
+        let mut workload = Workload::new("long");
+        let process = workload.process("main");
+        let context = process.primary(0);
+        process.thread("A", context).body().repeat(times, |steps| {
+            steps.sleep(Duration::from_nanos(ns));
+        });
+        let options = Options { most_calls: 1_000_000, ..Options::default() };
+        sim::run(&workload, &Model::load("h200").unwrap(), options).err()
+    };
+    assert_eq!(sleeping(10, 1_000_000_000), None);
+    assert_eq!(sleeping(1 << 30, 1), Some(Error::TooLong { most: 1_000_000 }));
+    assert_eq!(sleeping(1000, u64::MAX / 2000), Some(Error::TooLate));
+}
+
+#[test]
+fn models_that_are_none() {
+    let said = |text: &str| Model::parse(text, "mine.toml").unwrap_err().to_string();
+    assert_eq!(said("name = \n"), "mine.toml: line 1: string values must be quoted, expected literal string");
+    assert_eq!(
+        said("base = \"h300\"\n"),
+        "mine.toml: base must be one of c1060, c2050, k20c, p100, a4000x10, h200, h200x8"
+    );
+    assert_eq!(
+        said("base = \"h200\"\n[device]\nclock_mhz = 0\n"),
+        "mine.toml: device.clock_mhz must be more than 0"
+    );
+    let unknown = said("base = \"h200\"\n[device]\nclock = 0\n");
+    assert!(unknown.starts_with("mine.toml: unknown field `clock`"), "{unknown}");
+    let missing = Model::load("no-such-model").unwrap_err().to_string();
+    assert!(missing.starts_with("no-such-model: no such model or file; there are c1060, "), "{missing}");
+}
+
+#[test]
+fn a_model_may_be_a_file() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&file, "base = \"h200\"\nname = \"mine\"\n[device]\ncount = 2\n").unwrap();
+    let model = Model::load(file.path().to_str().unwrap()).unwrap();
+    assert_eq!((model.name.as_str(), model.device.count), ("mine", 2));
+}
+
+#[test]
+fn every_model_is_one_and_says_what_it_is_of() {
+    for name in Model::names() {
+        let model = Model::load(name).unwrap();
+        assert_eq!(model.name, name);
+        assert!(!model.about.is_empty());
+    }
+}
+
+#[test]
+fn the_same_again_to_the_byte() {
+    let stall = launch_stall::Case { time: Duration::from_millis(50), ..Default::default() };
+    let workers = architectures::Case { workers: 16, iterations: 3, ..Default::default() };
+    for workload in [stall.workload(), workers.workload()] {
+        let bytes = || {
+            let mut file = Cursor::new(Vec::new());
+            trace::write(&traced(&workload, "h200"), &mut file).unwrap();
+            file.into_inner()
+        };
+        assert!(bytes() == bytes());
+    }
+}
+
+#[test]
+fn a_trace_is_whole_and_says_what_it_lacks() {
+    let case = architectures::Case { workers: 2, iterations: 2, ..Default::default() };
+    let trace = traced(&case.workload(), "h200");
+    // Three iterations each, one of them before the body: 220 launches, 2 copies.
+    assert_eq!(trace.ops.len(), 2 * 3 * 222);
+    assert!(trace.ops.ids().all(|op| trace.calls.end[trace.ops.call[op.index()].index()] > 0));
+    let options = Options { trace: true, most_rows: 1000, ..Options::default() };
+    let model = Model::load("h200").unwrap();
+    let cut = sim::run(&case.workload(), &model, options).unwrap().1.unwrap();
+    assert_eq!(cut.calls.len() + cut.ops.len() + cut.waits.len() + cut.syncs.len(), 1000);
+    assert!(cut.meta.lost.records > 0 && cut.meta.lost.truncated);
+}
+
+#[test]
+fn a_full_queue_holds_up_launches() {
+    let mut workload = Workload::new("full");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let stream = process.stream("s", context, StreamKind::NonBlocking);
+    let thread = process.thread("A", context);
+    thread.body().repeat(1100, |steps| {
+        steps.launch(Kernel::Delay { cycles: 1_980_000 }, 1, 1, stream);
+    });
+    thread.repeat = Repeat::Times(1);
+    let trace = traced(&workload, "h200");
+    let findings = explain::explain(&trace, &explain::Options::default()).findings;
+    let full = findings.iter().find(|finding| finding.cause == explain::Cause::QueueFull).unwrap();
+    assert_eq!(full.count, 1100 - 1022 - 4, "1 ms each, while four kernels end during the first launches");
+}
