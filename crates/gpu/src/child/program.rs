@@ -1,0 +1,395 @@
+//! A thread's steps as a flat list of instructions, in which nothing is left to be looked up while they are carried out.
+
+use super::instruction::{Action, Deed, Instruction, Launch, Offset, Transfer, What};
+use super::process::Process;
+use crate::driver::{Function, Kernel as KernelHandle};
+use crate::kernels::{self, Argument};
+use crate::wire::Note;
+use std::cell::UnsafeCell;
+use trace::MemoryKind;
+use workload::{Barrier, BufferId, Call, Memory, Number, Step, StreamId, StreamKind, Value};
+
+/// What a thread does. Not `Send`: launches point into it.
+pub struct Program {
+    /// Creation of the streams and events that this thread is the first to use.
+    pub setup: Vec<Instruction>,
+    pub before: Vec<Instruction>,
+    pub body: Vec<Instruction>,
+    pub after: Vec<Instruction>,
+    /// What each instruction is, to tell of it.
+    pub notes: Vec<Note>,
+    /// How many loops there are.
+    pub counters: usize,
+}
+
+/// Makes the program of a thread. The workload was checked; what is wrong with it here is given with its place.
+pub fn compile(process: &Process, thread: usize, barriers: &[Barrier]) -> Result<Program, (String, String)> {
+    let asked = &process.asked.threads[thread];
+    let mut compiler = Compiler {
+        process,
+        barriers,
+        context: asked.context.index(),
+        notes: Vec::new(),
+        // Counter 0 stays 0: what is in no loop is in its first round.
+        counters: 1,
+        list: Vec::new(),
+        place: String::new(),
+    };
+    let part = |compiler: &mut Compiler<'_>, steps: &[Step], name: &str| {
+        let done = compiler.steps(steps, 0, &mut vec![], name);
+        done.map_err(|problem| (compiler.place.clone(), problem))?;
+        Ok::<_, (String, String)>(std::mem::take(&mut compiler.list))
+    };
+    compiler.setup(thread);
+    let setup = std::mem::take(&mut compiler.list);
+    let before = part(&mut compiler, &asked.before, "before")?;
+    let body = part(&mut compiler, &asked.body, "body")?;
+    let after = part(&mut compiler, &asked.after, "after")?;
+    let Compiler { notes, counters, .. } = compiler;
+    Ok(Program { setup, before, body, after, notes, counters })
+}
+
+struct Compiler<'a> {
+    process: &'a Process,
+    barriers: &'a [Barrier],
+    /// The thread's.
+    context: usize,
+    notes: Vec<Note>,
+    counters: usize,
+    list: Vec<Instruction>,
+    /// Where the step at hand is.
+    place: String,
+}
+
+type Done = Result<(), String>;
+
+impl Compiler<'_> {
+    /// Creates what this thread is the first to use, unless a step creates it.
+    fn setup(&mut self, thread: usize) {
+        self.place = "preparation".to_owned();
+        let asked = &self.process.asked;
+        for (stream, asked) in asked.streams.iter().enumerate() {
+            if self.process.first_user_of_stream(stream) == Some(thread) && asked.kind != StreamKind::Default
+            {
+                self.create_stream(stream);
+            }
+        }
+        for event in 0..asked.events.len() {
+            if self.process.first_user_of_event(event) == Some(thread) {
+                self.create_event(event);
+            }
+        }
+    }
+
+    /// `path` is where the steps are, from the outermost list in.
+    fn steps(&mut self, steps: &[Step], counter: usize, path: &mut Vec<usize>, part: &str) -> Done {
+        for (at, step) in steps.iter().enumerate() {
+            path.push(at + 1);
+            let numbers = path.iter().map(usize::to_string).collect::<Vec<_>>();
+            self.place = format!("step {} of {part}", numbers.join("."));
+            match step {
+                Step::Call(call) => self.call(call, counter)?,
+                Step::Loop { times, steps } => self.repeat(*times, steps, path, part)?,
+                Step::Capture { graph, stream, steps } => {
+                    let place = self.place.clone();
+                    let (graph, stream) = (graph.index(), stream.index());
+                    self.action(Function::GraphExecDestroy, Action::DestroyInstance { graph });
+                    self.streamed(Function::CaptureBegin, Action::BeginCapture { stream }, stream);
+                    self.steps(steps, counter, path, part)?;
+                    self.place = place;
+                    self.streamed(Function::CaptureEnd, Action::EndCapture { stream }, stream);
+                    self.action(Function::GraphInstantiate, Action::Instantiate { graph });
+                    self.action(Function::GraphDestroy, Action::DestroyCaptured);
+                }
+            }
+            path.pop();
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, times: u64, steps: &[Step], path: &mut Vec<usize>, part: &str) -> Done {
+        let (counter, begin) = (self.counters, self.list.len());
+        self.counters += 1;
+        self.push(What::Loop { counter, times, past: 0 }, Note::default());
+        self.steps(steps, counter, path, part)?;
+        self.push(What::Again { counter, times, first: begin + 1 }, Note::default());
+        let end = self.list.len();
+        if let What::Loop { past, .. } = &mut self.list[begin].what {
+            *past = end;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call, counter: usize) -> Done {
+        let offset = |number: Number| match number {
+            Number::Is(first) => Offset { first, each: 0, counter: 0 },
+            Number::Index { first, each } => Offset { first, each, counter },
+        };
+        match *call {
+            Call::Allocate { buffer, stream } => self.allocate(buffer, stream)?,
+            Call::Free { buffer, stream } => self.free(buffer, stream)?,
+            Call::Register { buffer } => {
+                let buffer = buffer.index();
+                self.action(Function::HostRegister, Action::Register { buffer });
+            }
+            Call::Unregister { buffer } => {
+                let buffer = buffer.index();
+                self.action(Function::HostUnregister, Action::Unregister { buffer });
+            }
+            Call::Copy { from, to, offset: at, bytes, stream } => {
+                self.copy(from, to, offset(at), bytes, stream)
+            }
+            Call::Fill { buffer, value, stream } => self.fill(buffer, value, stream),
+            Call::Check { buffer, bytes, value } => {
+                self.host(Deed::Check { buffer: buffer.index(), bytes, value })
+            }
+            Call::Launch { ref kernel, grid, block, stream } => {
+                let (code, arguments) = kernels::prepare(kernel, |by| self.memory(by).is_host());
+                let stream = stream.index();
+                let handle = self.process.contexts[self.context].kernels[code as usize];
+                let launch = self.launch(handle, (grid, block), stream, &arguments, offset);
+                self.streamed(Function::Launch, Action::Launch(launch), stream);
+            }
+            Call::LaunchGraph { graph, stream } => {
+                let (graph, stream) = (graph.index(), stream.index());
+                self.streamed(Function::GraphLaunch, Action::LaunchGraph { graph, stream }, stream);
+            }
+            Call::RecordEvent { event, stream } => {
+                let (event, stream) = (event.index(), stream.index());
+                self.streamed(Function::EventRecord, Action::RecordEvent { event, stream }, stream);
+            }
+            Call::WaitEvent { event, stream } => {
+                let (event, stream) = (event.index(), stream.index());
+                self.streamed(Function::StreamWait, Action::WaitEvent { event, stream }, stream);
+            }
+            Call::QueryEvent { event } => {
+                let event = event.index();
+                self.action(Function::EventQuery, Action::QueryEvent { event });
+            }
+            Call::SynchronizeEvent { event } => {
+                let event = event.index();
+                self.action(Function::EventSynchronize, Action::SynchronizeEvent { event });
+            }
+            Call::QueryStream { stream } => {
+                let stream = stream.index();
+                self.streamed(Function::StreamQuery, Action::QueryStream { stream }, stream);
+            }
+            Call::SynchronizeStream { stream } => {
+                let stream = stream.index();
+                self.streamed(Function::StreamSynchronize, Action::SynchronizeStream { stream }, stream);
+            }
+            Call::SynchronizeContext => self.action(Function::ContextSynchronize, Action::SynchronizeContext),
+            Call::CreateStream { stream } => {
+                let stream = stream.index();
+                self.create_stream(stream);
+            }
+            Call::DestroyStream { stream } => {
+                let stream = stream.index();
+                self.streamed(Function::StreamDestroy, Action::DestroyStream { stream }, stream);
+            }
+            Call::CreateEvent { event } => self.create_event(event.index()),
+            Call::DestroyEvent { event } => {
+                let event = event.index();
+                self.action(Function::EventDestroy, Action::DestroyEvent { event });
+            }
+            Call::LoadModule => {
+                self.action(Function::ModuleLoad, Action::LoadModule);
+                self.action(Function::ModuleUnload, Action::UnloadModule);
+            }
+            Call::Sleep { ns } => self.host(Deed::Sleep { ns }),
+            Call::Work { ns } => self.host(Deed::Work { ns }),
+            Call::Meet { barrier } => {
+                let barrier = barrier.index();
+                self.host(Deed::Meet { barrier, parties: self.barriers[barrier].parties });
+            }
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, buffer: BufferId, stream: Option<StreamId>) -> Done {
+        let stream = stream.map(StreamId::index);
+        let (memory, buffer) = (self.memory(buffer), buffer.index());
+        let function = match memory {
+            Memory::Device => Function::MemAlloc,
+            Memory::Pool => Function::PoolAlloc,
+            Memory::Managed => Function::MemAllocManaged,
+            Memory::Pinned => Function::HostAlloc,
+            Memory::Pageable | Memory::Fresh => {
+                self.host(Deed::Map { buffer, touch: memory == Memory::Pageable });
+                return Ok(());
+            }
+        };
+        self.pooled(function, memory)?;
+        self.action(function, Action::Allocate { buffer, stream });
+        Ok(())
+    }
+
+    fn free(&mut self, buffer: BufferId, stream: Option<StreamId>) -> Done {
+        let stream = stream.map(StreamId::index);
+        let (memory, buffer) = (self.memory(buffer), buffer.index());
+        let function = match memory {
+            Memory::Device | Memory::Managed => Function::MemFree,
+            Memory::Pool => Function::PoolFree,
+            Memory::Pinned => Function::HostFree,
+            Memory::Pageable | Memory::Fresh => {
+                self.host(Deed::Unmap { buffer });
+                return Ok(());
+            }
+        };
+        self.pooled(function, memory)?;
+        self.action(function, Action::Free { buffer, stream });
+        Ok(())
+    }
+
+    /// That the driver and the device have pools, if the memory is of one.
+    fn pooled(&self, function: Function, memory: Memory) -> Done {
+        if memory != Memory::Pool {
+            return Ok(());
+        }
+        let table = &self.process.driver.table;
+        if table.pool_alloc.is_none() || table.pool_free.is_none() {
+            return Err(self.process.driver.lacks(function).to_string());
+        }
+        match self.process.contexts[self.context].pools {
+            true => Ok(()),
+            false => Err("the device has no memory pools; take device memory".to_owned()),
+        }
+    }
+
+    fn copy(&mut self, from: BufferId, to: BufferId, offset: Offset, bytes: u64, stream: Option<StreamId>) {
+        let stream = stream.map(StreamId::index);
+        let asynchronous = stream.is_some();
+        let copy = Transfer { from: from.index(), to: to.index(), offset, bytes, stream };
+        let across = self.context_of(from) != self.context_of(to);
+        let function = match (self.memory(from).is_host(), self.memory(to).is_host()) {
+            (true, true) => return self.host(Deed::Copy(copy)),
+            (true, false) if asynchronous => Function::CopyToDeviceAsync,
+            (true, false) => Function::CopyToDevice,
+            (false, true) if asynchronous => Function::CopyToHostAsync,
+            (false, true) => Function::CopyToHost,
+            // The driver finds the devices of both addresses.
+            (false, false) if across && asynchronous => Function::CopyAsync,
+            (false, false) if across => Function::Copy,
+            (false, false) if asynchronous => Function::CopyWithinAsync,
+            (false, false) => Function::CopyWithin,
+        };
+        let memory = Some([from, to].map(|buffer| kind(self.memory(buffer)).name().to_owned()).into());
+        let note = Note { bytes, memory, stream: stream.map(|row| row as u32), ..Note::default() };
+        self.push(What::Call(function, Action::Copy(copy)), note);
+    }
+
+    fn fill(&mut self, buffer: BufferId, value: Value, stream: Option<StreamId>) {
+        let word = match value {
+            Value::Int(value) => value as u32,
+            Value::Float(value) => value.to_bits(),
+        };
+        let (memory, bytes, buffer) = (self.memory(buffer), self.bytes(buffer), buffer.index());
+        let Some(stream) = stream.map(StreamId::index) else {
+            return self.host(Deed::Fill { buffer, word });
+        };
+        let memory = Some((String::new(), kind(memory).name().to_owned()));
+        let note = Note { bytes, memory, stream: Some(stream as u32), ..Note::default() };
+        self.push(What::Call(Function::Fill, Action::Fill { buffer, word, stream }), note);
+    }
+
+    fn launch(
+        &self,
+        kernel: KernelHandle,
+        (grid, block): (u32, u32),
+        stream: usize,
+        asked: &[Argument],
+        offset: impl Fn(Number) -> Offset,
+    ) -> Launch {
+        let (mut buffers, mut changing, mut on_host) = (Vec::new(), Vec::new(), Vec::new());
+        let numbers: Box<[_]> = asked.iter().map(|_| UnsafeCell::new(0)).collect();
+        let mut arguments = Vec::new();
+        for (at, argument) in asked.iter().enumerate() {
+            arguments.push(UnsafeCell::new(match *argument {
+                Argument::Buffer(buffer) => {
+                    buffers.push(buffer.index());
+                    self.process.buffers[buffer.index()].address.as_ptr().cast()
+                }
+                Argument::OnHost(buffer) => {
+                    on_host.push((at, buffer.index()));
+                    std::ptr::null_mut()
+                }
+                Argument::Number(number) => {
+                    changing.push((at, offset(number)));
+                    numbers[at].get().cast()
+                }
+            }));
+        }
+        changing.retain(|(at, offset)| {
+            // SAFETY: nobody else has a part of the launch yet.
+            unsafe { *numbers[*at].get() = offset.first };
+            offset.each != 0
+        });
+        let (buffers, changing, on_host) = (buffers.into(), changing.into(), on_host.into());
+        Launch {
+            kernel,
+            grid,
+            block,
+            stream,
+            buffers,
+            arguments: arguments.into(),
+            numbers,
+            changing,
+            on_host,
+        }
+    }
+
+    fn create_stream(&mut self, stream: usize) {
+        let non_blocking = self.process.asked.streams[stream].kind == StreamKind::NonBlocking;
+        let flags = if non_blocking { crate::driver::NON_BLOCKING } else { 0 };
+        self.streamed(Function::StreamCreate, Action::CreateStream { stream, flags }, stream);
+    }
+
+    fn create_event(&mut self, event: usize) {
+        let flags = if self.process.asked.events[event].timing { 0 } else { crate::driver::DISABLE_TIMING };
+        self.action(Function::EventCreate, Action::CreateEvent { event, flags });
+    }
+
+    fn memory(&self, buffer: BufferId) -> Memory {
+        self.process.asked.buffers[buffer.index()].memory
+    }
+
+    fn context_of(&self, buffer: BufferId) -> usize {
+        self.process.asked.buffers[buffer.index()].context.index()
+    }
+
+    fn bytes(&self, buffer: BufferId) -> u64 {
+        self.process.asked.buffers[buffer.index()].bytes
+    }
+
+    fn host(&mut self, deed: Deed) {
+        self.push(What::Host(deed), Note::default());
+    }
+
+    fn action(&mut self, function: Function, action: Action) {
+        self.push(What::Call(function, action), Note::default());
+    }
+
+    fn streamed(&mut self, function: Function, action: Action, stream: usize) {
+        self.push(What::Call(function, action), Note { stream: Some(stream as u32), ..Note::default() });
+    }
+
+    fn push(&mut self, what: What, note: Note) {
+        let function = match &what {
+            What::Call(function, _) => Some(*function as u8),
+            _ => None,
+        };
+        let row = self.notes.len() as u32;
+        self.notes.push(Note { function, place: self.place.clone(), ..note });
+        self.list.push(Instruction { what, note: row });
+    }
+}
+
+/// CUPTI's word for a kind of memory.
+fn kind(memory: Memory) -> MemoryKind {
+    match memory {
+        Memory::Device | Memory::Pool => MemoryKind::Device,
+        Memory::Managed => MemoryKind::Managed,
+        Memory::Pinned => MemoryKind::Pinned,
+        Memory::Pageable | Memory::Fresh => MemoryKind::Pageable,
+    }
+}

@@ -1,0 +1,193 @@
+//! Why a Workload did not run: what, where, and what to do. One line each.
+
+use serde::{Deserialize, Serialize};
+use std::io;
+
+/// What kept a Workload from running, or the devices from being asked. Travels from the process it happened in.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+pub enum Error {
+    /// The driver's library cannot be loaded.
+    #[error(
+        "{library}: the CUDA driver is not here: {reason}; install NVIDIA's driver, or in a container start it with its GPUs"
+    )]
+    NoDriver {
+        /// The library that was looked for.
+        library: String,
+        /// What the loader says.
+        reason: String,
+    },
+    /// The driver is older than what is needed.
+    #[error("{what} needs a driver for CUDA {} or later, and this one is for CUDA {}; update NVIDIA's driver", version(*.needed), version(*.found))]
+    DriverTooOld {
+        /// What needs more.
+        what: String,
+        /// In `cuDriverGetVersion`'s numbers: 11020 is 11.2.
+        needed: i32,
+        /// Likewise.
+        found: i32,
+    },
+    /// The driver's library lacks a function that every driver has.
+    #[error("{library}: no {function} in it; it is not NVIDIA's driver, or a damaged one: install it again")]
+    NoFunction {
+        /// The library.
+        library: String,
+        /// The function.
+        function: String,
+    },
+    /// A device that the workload names is not there.
+    #[error(
+        "{place}: device {device} is not here, only {count}; look at CUDA_VISIBLE_DEVICES, or name another device"
+    )]
+    NoSuchDevice {
+        /// Who named it.
+        place: Place,
+        /// Its ordinal.
+        device: u32,
+        /// How many devices there are.
+        count: i32,
+    },
+    /// A call into the driver failed.
+    #[error("{0}")]
+    Call(Box<Failure>),
+    /// The workload is not one that can be run anywhere.
+    #[error("{0}")]
+    Workload(String),
+    /// The workload asks for what cannot be here.
+    #[error("{place}: {problem}")]
+    Impossible {
+        /// Where it asks.
+        place: Place,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// A process of the workload ended before it said what it measured.
+    #[error("process \"{process}\" {how}, and what it measured is lost{advice}")]
+    Died {
+        /// Its name.
+        process: String,
+        /// How it ended.
+        how: String,
+        /// What to do, behind a semicolon.
+        advice: String,
+    },
+    /// The operating system refused something.
+    #[error("{what}: {reason}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// There is no MPS server to be had.
+    #[error("MPS: {problem}")]
+    Mps {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// What the operating system refused.
+    pub(crate) fn system(what: impl Into<String>, error: &io::Error) -> Error {
+        Error::System { what: what.into(), reason: said(error) }
+    }
+}
+
+/// Where in a Workload something happened.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// The process's name.
+    pub process: String,
+    /// The thread's name; empty for what belongs to the process.
+    pub thread: String,
+    /// The step, as in `step 3.1 of body`; empty for what is no step.
+    pub step: String,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "process \"{}\"", self.process)?;
+        if !self.thread.is_empty() {
+            write!(f, ", thread \"{}\"", self.thread)?;
+        }
+        if !self.step.is_empty() {
+            write!(f, ", {}", self.step)?;
+        }
+        Ok(())
+    }
+}
+
+/// A call into the driver that failed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// The function, as in `cuMemAlloc`.
+    pub function: String,
+    /// A `CUresult`.
+    pub code: i32,
+    /// The driver's name of it, as in `CUDA_ERROR_OUT_OF_MEMORY`; empty when it has none.
+    pub name: String,
+    /// Where; `None` outside of a Workload.
+    pub place: Option<Place>,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        let name = if self.name.is_empty() { "an unknown error" } else { &self.name };
+        write!(f, "{} fails with {name} ({})", self.function, self.code)?;
+        match advice(self.code) {
+            "" => Ok(()),
+            advice => write!(f, "; {advice}"),
+        }
+    }
+}
+
+/// What to do about a `CUresult`, by cuda.h's list of them.
+fn advice(code: i32) -> &'static str {
+    match code {
+        1 | 201 | 400 | 709 => "this is an error in the workload, or in holdup",
+        2 => "make the buffers smaller, or end what else uses the GPU's memory (nvidia-smi)",
+        3 | 4 => "the driver is shutting down; run again",
+        34 => "the library is a stub of the toolkit: put the driver's own before it in LD_LIBRARY_PATH",
+        35 | 222 => "the driver is too old for the kernels: update it",
+        46 => {
+            "another process has the GPU for itself: end it, or set the compute mode to default (nvidia-smi -c 0)"
+        }
+        100 => "no GPU is visible: look at nvidia-smi and CUDA_VISIBLE_DEVICES",
+        101 => "no such GPU is visible: look at CUDA_VISIBLE_DEVICES",
+        218 => "the driver does not take holdup's kernels: update it",
+        700 | 714..=719 => {
+            "the kernel broke the context: its process can go on no more; look at the buffers' sizes"
+        }
+        702 => "the display's watchdog ended the kernel: make it shorter, or use a GPU without a display",
+        74 | 214 | 226 => {
+            "the GPU found errors in its memory or links: look for Xid in `dmesg`, and reset or replace it"
+        }
+        802 => "the GPU is still starting up (fabric manager): try again in a minute",
+        803 => {
+            "the library and the kernel module are of different drivers: restart, or load the right module"
+        }
+        804 => {
+            "the driver is too old for this library: remove the compatibility library, or update the driver"
+        }
+        805..=809 => {
+            "the MPS server does not serve: look at its log; `holdup doctor` says whether a daemon is here"
+        }
+        900..=909 => "what the step does cannot be captured into a graph",
+        999 => "the GPU may be lost: look at nvidia-smi and for Xid in `dmesg`",
+        _ => "",
+    }
+}
+
+/// `cuDriverGetVersion`'s number as people write it.
+pub(crate) fn version(number: i32) -> String {
+    format!("{}.{}", number / 1000, number % 1000 / 10)
+}
+
+/// What the operating system says, without its number.
+pub(crate) fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}

@@ -1,0 +1,68 @@
+//! Runs a [`workload::Workload`] on real devices, through the CUDA driver, and gives what it measured and, when wanted, a
+//! [`trace::Trace`] of the host's calls.
+//!
+//! The driver, `libcuda.so.1`, is loaded at run time; nothing of the CUDA toolkit is needed to build or to run. Every
+//! process of a workload is a process of the operating system, started from the executable itself: a program that calls
+//! [`run`], [`devices`] or [`rates`] calls [`child_main`] first of all.
+//!
+//! Linux only, where CUDA has processes, signals and MPS as they are used here; empty elsewhere.
+#![cfg(target_os = "linux")]
+
+mod child;
+mod clock;
+mod devices;
+mod driver;
+mod error;
+mod kernels;
+mod parent;
+mod rates;
+mod segment;
+mod wire;
+
+pub use child::child_main;
+pub use devices::{Device, Mode};
+pub use driver::{OLDEST as OLDEST_DRIVER, VARIABLE as LIBRARY_VARIABLE};
+pub use error::{Error, Failure, Place};
+pub use parent::{Options, Partial, Run, run};
+pub use rates::{Rates, Speeds, rates};
+use std::path::PathBuf;
+
+/// What the driver says of this machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Machine {
+    /// Its devices, by ordinal.
+    pub devices: Vec<Device>,
+    /// The CUDA version that the driver is for, as `cuDriverGetVersion` counts: 12040 is 12.4.
+    pub cuda: i32,
+    /// The driver's own version, as in `580.159.04`, with the CUDA version behind it.
+    pub driver: String,
+    /// The directory of an MPS daemon that serves programs here, if there is one.
+    pub mps: Option<PathBuf>,
+    /// How many hardware queues a process's streams share: `CUDA_DEVICE_MAX_CONNECTIONS`, or what it is when unset.
+    pub connections: u32,
+}
+
+/// `CUDA_DEVICE_MAX_CONNECTIONS` where it is unset, by NVIDIA's programming guide; 16 streams of the H200 behave so.
+const CONNECTIONS: u32 = 8;
+
+/// Asks the driver for the devices of this machine. `executable` is as in [`Options`].
+///
+/// # Errors
+///
+/// There is no driver, or it finds no device.
+pub fn devices(executable: Option<PathBuf>) -> Result<Machine, Error> {
+    let (devices, cuda) = parent::describe(executable)?;
+    let connections = std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").ok().and_then(|count| count.parse().ok());
+    let connections = connections.filter(|count| (1..=32).contains(count)).unwrap_or(CONNECTIONS);
+    Ok(Machine { devices, cuda, driver: driver_version(cuda), mps: parent::serving(), connections })
+}
+
+/// The version of the kernel's part of the driver, and of the CUDA it is for.
+fn driver_version(cuda: i32) -> String {
+    let module = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    let is_version =
+        |word: &&str| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok());
+    let module = module.lines().next().and_then(|line| line.split_ascii_whitespace().find(is_version));
+    let cuda = if cuda > 0 { error::version(cuda) } else { return String::new() };
+    module.map_or(format!("CUDA {cuda}"), |module| format!("{module} (CUDA {cuda})"))
+}

@@ -1,0 +1,91 @@
+//! What the processes of a workload said, put together.
+
+use super::recorded::recorded;
+use super::{Options, Partial, Run};
+use crate::driver::Function;
+use crate::segment::Segment;
+use crate::wire::{Record, Report, ThreadReport};
+use crate::{Device, Error};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use workload::{CallTimes, Outcome, ThreadOutcome, Workload};
+
+/// What was heard of a process.
+#[derive(Default)]
+pub struct Heard {
+    pub pid: u32,
+    pub report: Option<Report>,
+    /// Pieces of threads' calls.
+    pub calls: Vec<(usize, Vec<Record>)>,
+    pub devices: Option<(Vec<Device>, i32)>,
+    pub trouble: Option<Error>,
+}
+
+impl Heard {
+    pub fn of(pid: u32) -> Heard {
+        Heard { pid, ..Heard::default() }
+    }
+
+    /// Whether it said all that it had to.
+    pub fn said_all(&self) -> bool {
+        self.report.is_some() || self.devices.is_some() || self.trouble.is_some()
+    }
+}
+
+/// The run, of what was heard and of how far each thread came.
+pub fn put_together(
+    workload: &Workload,
+    options: &Options,
+    heard: Vec<Heard>,
+    segment: &Segment,
+    stopped: i64,
+    partial: Option<Partial>,
+    mut notes: Vec<String>,
+) -> Run {
+    let mut threads = Vec::new();
+    for (process, heard) in workload.processes.iter().zip(&heard) {
+        let none = Vec::new();
+        let reports = heard.report.as_ref().map_or(&none, |report| &report.threads);
+        for row in 0..process.threads.len() {
+            threads.push(thread_outcome(segment, threads.len(), reports.get(row), stopped));
+        }
+        if partial.is_some() && heard.report.is_none() {
+            notes.push(format!("process \"{}\" had to be killed, and its calls are lost", process.name));
+        }
+    }
+    let mut devices = BTreeMap::new();
+    let reports = heard.iter().filter_map(|heard| heard.report.as_ref());
+    reports
+        .flat_map(|report| &report.devices)
+        .for_each(|device| drop(devices.insert(device.ordinal, device.clone())));
+    let devices: Vec<_> = devices.into_values().collect();
+    let trace = options.trace.then(|| recorded(workload, &heard, &devices, partial));
+    Run { outcome: Outcome { threads }, partial, trace, devices, notes }
+}
+
+fn thread_outcome(
+    segment: &Segment,
+    number: usize,
+    report: Option<&ThreadReport>,
+    stopped: i64,
+) -> ThreadOutcome {
+    let progress = segment.progress(number);
+    let (began, ended) = (progress.began.load(Relaxed), progress.ended.load(Relaxed));
+    let elapsed = match (began, ended) {
+        (0, _) => 0,
+        (began, 0) => stopped - began,
+        (began, ended) => ended - began,
+    };
+    ThreadOutcome {
+        elapsed_ns: elapsed.unsigned_abs(),
+        rounds: progress.rounds.load(Relaxed),
+        max_error: report.and_then(|report| report.max_error).map(f64::from_bits),
+        calls: report.map_or(Vec::new(), |report| report.times.iter().filter_map(call_times).collect()),
+    }
+}
+
+fn call_times(times: &crate::wire::Times) -> Option<CallTimes> {
+    let name = Function::ALL.get(usize::from(times.function))?.name();
+    let crate::wire::Times { count, total_ns, max_ns, stalled_ns, .. } = *times;
+    Some(CallTimes { name, count, total_ns, max_ns, stalled_ns })
+}

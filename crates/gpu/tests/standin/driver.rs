@@ -1,0 +1,103 @@
+//! The stand-in for the driver, built with the machine's C compiler, and what it was asked.
+
+use crate::support::gpu_try;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// The stand-in's library; `old` is one without memory pools.
+pub fn library(old: bool) -> &'static Path {
+    static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    let libraries = LIBRARIES.get_or_init(|| {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        [build(root, "libcuda.so", &[]), build(root, "libcuda-old.so", &["-DWITHOUT_POOLS"])]
+    });
+    &libraries[usize::from(old)]
+}
+
+/// Compiles it. Processes that run already keep what they have: the new one replaces the name.
+fn build(root: &Path, name: &str, how: &[&str]) -> PathBuf {
+    let (path, fresh) = (root.join(name), root.join(format!("{name}.{}", std::process::id())));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/standin/cuda.c");
+    let mut command = Command::new("cc");
+    command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]);
+    let output =
+        command.args(how).arg(source).arg("-o").arg(&fresh).arg("-lm").output().unwrap_or_else(|error| {
+            panic!(
+                "these tests need a C compiler, and `cc` does not start: {error} (Debian: apt install gcc)"
+            )
+        });
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&fresh, &path).expect("the library gets its name");
+    path
+}
+
+/// A stand-in for one test.
+pub struct Standin {
+    directory: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+impl Standin {
+    pub fn new() -> Standin {
+        Standin::with_library(library(false))
+    }
+
+    pub fn with_library(library: &Path) -> Standin {
+        let directory = TempDir::new().expect("a temporary directory");
+        let log = directory.path().join("log");
+        let mut standin = Standin { directory, environment: Vec::new() };
+        standin = standin.with(gpu::LIBRARY_VARIABLE, &library.display().to_string());
+        standin.with("STANDIN_LOG", &log.display().to_string())
+    }
+
+    /// With a variable that tells it what to do.
+    pub fn with(mut self, name: &str, value: &str) -> Standin {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Options that have processes use it.
+    pub fn options(&self) -> gpu::Options {
+        gpu::Options {
+            environment: self.environment.clone(),
+            executable: Some(gpu_try()),
+            ..gpu::Options::default()
+        }
+    }
+
+    /// A command of `gpu_try` whose processes use it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(gpu_try());
+        command.args(arguments).envs(self.environment.iter().cloned());
+        command
+    }
+
+    /// Lines of the log: process, thread, and the call.
+    pub fn log(&self) -> Vec<(String, String, String)> {
+        let text = std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        let line = |line: &str| {
+            let mut parts = line.splitn(3, ' ').map(str::to_owned);
+            Some((parts.next()?, parts.next()?, parts.next()?))
+        };
+        text.lines().filter_map(line).collect()
+    }
+
+    /// The calls of a thread, a line each.
+    pub fn calls(&self, thread: &str) -> String {
+        let calls = self.log().into_iter().filter(|(_, name, _)| name == thread);
+        calls.map(|(_, _, call)| call + "\n").collect()
+    }
+}
+
+/// Compares with `tests/data/NAME.txt`; `HOLDUP_UPDATE=1` writes it instead.
+#[track_caller]
+pub fn assert_is(name: &str, found: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).with_extension("txt");
+    if std::env::var_os("HOLDUP_UPDATE").is_some() {
+        std::fs::write(&path, found).expect("the expected output is written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(found, expected, "{} (HOLDUP_UPDATE=1 rewrites it)", path.display());
+}
