@@ -5,29 +5,33 @@ use crate::layout::{elide, width};
 
 /// Which side a column's text keeps to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
+    /// To the left.
     Left,
+    /// To the right: numbers.
     Right,
 }
 
 /// Rows under titles. The last column is the one that gives way when space is short.
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(crate) fn new(columns: &[(&'static str, Align)]) -> Table {
+    /// A table without rows under these titles.
+    pub fn new(columns: &[(&'static str, Align)]) -> Table {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, row: Vec<String>) {
+    /// Adds a row, a cell for each column.
+    pub fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.columns.len());
         self.rows.push(row);
     }
 
     /// Leaves out columns without any text in them.
-    pub(crate) fn drop_empty_columns(&mut self) {
+    pub fn drop_empty_columns(&mut self) {
         let used: Vec<bool> =
             (0..self.columns.len()).map(|at| self.rows.iter().any(|row| !row[at].is_empty())).collect();
         let mut used_column = used.iter();
@@ -39,7 +43,7 @@ impl Table {
     }
 
     /// The table in a box of at most `columns`, if its last column can make that possible.
-    pub(crate) fn boxed(&self, columns: Option<usize>) -> String {
+    pub fn boxed(&self, columns: Option<usize>) -> String {
         let widths = self.widths(columns);
         let rule = |left: &str, middle: &str, right: &str| {
             let bars: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();

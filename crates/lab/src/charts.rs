@@ -1,0 +1,59 @@
+//! Charts of results whose rows are lines or bars.
+
+use crate::{Cell, Results, Row, Unit};
+use report::plot::{Bar, Bars, Chart, Lines, Point, Series};
+
+/// A line for all rows that differ in the column `x` alone, and in those that follow from it.
+pub(crate) fn lines(results: &Results, figure: &str, (x, y): (&str, &str), follow: &[&str]) -> Chart {
+    let but: Vec<&str> = follow.iter().copied().chain([x]).collect();
+    let mut series: Vec<(&Row, Series)> = Vec::new();
+    for row in &results.rows {
+        let (Some(at), Some(measured)) = (row.number(x), row.figure(figure)) else { continue };
+        let point = Point { x: at as f64, y: measured.value, spread: measured.spread };
+        match series.iter_mut().find(|(first, _)| first.is_like(row, &but)) {
+            Some((_, line)) => line.points.push(point),
+            None => series.push((row, Series { name: name(results, row, &but), points: vec![point] })),
+        }
+    }
+    for (_, line) in &mut series {
+        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    let series = series.into_iter().map(|(_, line)| line).collect();
+    Chart::Lines(Lines { x: x.to_owned(), y: y.to_owned(), series })
+}
+
+/// A bar for each row, named after all columns but those that follow from others.
+pub(crate) fn bars(results: &Results, figure: &str, value: &str, follow: &[&str]) -> Chart {
+    let bar = |row: &Row| {
+        let measured = row.figure(figure)?;
+        Some(Bar {
+            name: name(results, row, follow),
+            value: measured.value,
+            text: Unit::of(figure).text(measured.value),
+            spread: measured.spread,
+        })
+    };
+    let bars = results.rows.iter().filter_map(bar).collect();
+    Chart::Bars(Bars { value: value.to_owned(), bars })
+}
+
+/// What distinguishes a row: the values of the columns that vary, but for those that an axis has.
+fn name(results: &Results, row: &Row, but: &[&str]) -> String {
+    let (varying, _) = results.columns();
+    let parts = varying.iter().filter(|column| !but.contains(column)).filter_map(|column| {
+        Some(match row.cell(column)? {
+            Cell::Text(text) => text.clone(),
+            Cell::Flag(true) => (*column).to_owned(),
+            Cell::Flag(false) => return None,
+            Cell::Number(number) if *column == "bytes" => report::units::bytes(*number as i64),
+            Cell::Number(number) if *column == "length" => {
+                format!("{} floats", report::units::count(*number))
+            }
+            Cell::Number(number) if *column == "thread" => format!("thread {number}"),
+            Cell::Number(number) => format!("{number} {column}"),
+            Cell::Default => format!("default {column}"),
+            Cell::Nothing => return None,
+        })
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}

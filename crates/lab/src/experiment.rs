@@ -1,0 +1,117 @@
+//! What an experiment is: data, and functions of data.
+
+use crate::{Cell, Parameter, Results, Row, Settings};
+use report::plot::Chart;
+use workload::{Outcome, Workload};
+
+/// An experiment of the catalogue.
+pub struct Experiment {
+    /// Its name, as in `launch-stall`.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub about: &'static str,
+    /// The question it answers.
+    pub question: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// How often a GPU runs each variant, after once for nothing where `warm_up` says so.
+    pub rounds: u32,
+    /// Whether the first run of a variant is thrown away.
+    pub warm_up: bool,
+    /// The variants that settings make on a device.
+    pub variants: fn(&Settings, &Bench) -> Result<Plan, String>,
+    /// Figures that need other rows, added when all are there.
+    pub relate: fn(&mut [Row]),
+    /// What the numbers say, a sentence each.
+    pub verdict: fn(&Results) -> Vec<String>,
+    /// What the plot shows.
+    pub chart: fn(&Results) -> Chart,
+    /// How text shows the rows.
+    pub view: View,
+}
+
+/// How text shows rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// A table with bars.
+    Table,
+    /// The numbers of the heat map.
+    Matrix,
+    /// A table, and the calls and GPU operations of each variant.
+    Listings,
+}
+
+/// The device that variants run on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bench {
+    /// Its name.
+    pub name: String,
+    /// How many of them there are.
+    pub gpus: u32,
+    /// The driver's version, where it is known.
+    pub driver: Option<String>,
+    /// Its copy engines, where that is known.
+    pub copy_engines: Option<u32>,
+    /// Whether it is a model.
+    pub simulated: bool,
+}
+
+/// What is going to be run.
+#[derive(Default)]
+pub struct Plan {
+    /// In the order of rows.
+    pub variants: Vec<Variant>,
+    /// What was asked for and cannot be had, a line each.
+    pub left_out: Vec<String>,
+}
+
+/// Something to be run, and what to read from its outcome.
+pub struct Variant {
+    /// What distinguishes it, by the names of the row's columns.
+    pub varied: Vec<(&'static str, Cell)>,
+    /// What is run.
+    pub workload: Workload,
+    /// Whether reading needs the times of calls; taking them costs some 40 ns each.
+    pub timed: bool,
+    /// The rows of one outcome; always as many.
+    pub read: Read,
+}
+
+/// Makes rows of an outcome.
+pub type Read = Box<dyn Fn(&Outcome) -> Vec<Reading>>;
+
+/// A row of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// What distinguishes the row from others of its variant.
+    pub also: Vec<(&'static str, Cell)>,
+    /// What was measured, the most important figure first.
+    pub figures: Vec<(&'static str, f64)>,
+    /// The largest difference from what was expected, where that was checked.
+    pub max_error: Option<f64>,
+}
+
+impl Variant {
+    /// What it is called in messages and on the command line: `variant=threads,workers=8`.
+    pub fn label(&self) -> String {
+        label(&self.varied)
+    }
+
+    /// Whether it is as all of these say.
+    pub(crate) fn matches(&self, wanted: &[(String, String)]) -> bool {
+        let is = |(name, value): &(String, String)| {
+            self.varied.iter().any(|(own, cell)| own == name && cell.to_string() == *value)
+        };
+        wanted.iter().all(is)
+    }
+}
+
+/// `variant=threads,workers=8`
+pub(crate) fn label(varied: &[(&'static str, Cell)]) -> String {
+    varied.iter().map(|(name, cell)| format!("{name}={cell}")).collect::<Vec<_>>().join(",")
+}
+
+/// The largest error of an outcome's threads.
+pub(crate) fn max_error(outcome: &Outcome) -> Option<f64> {
+    outcome.threads.iter().filter_map(|thread| thread.max_error).reduce(f64::max)
+}

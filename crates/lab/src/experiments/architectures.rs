@@ -1,0 +1,432 @@
+//! Seed 000: how fast is the same work from threads, processes, and both with MPS?
+//!
+//! Each worker copies 352 Ki integers to the GPU, launches 220 small kernels that add 0 … 219 to the first of them by
+//! turns between two buffers, and copies the result back.
+
+use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
+use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
+use crate::results::{Results, Row, differ, most};
+use crate::{Cell, HostMemory, Layout, Submit, Word, charts};
+use workload::{Kernel, Number, Outcome, Process, Repeat, Steps, StreamKind, Workload};
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "architectures",
+    about: "the same work from threads, processes, and both with MPS",
+    question: "How many iterations a second do workers do (copies in, 220 small kernels, copy back) as threads of one \
+               process, as processes, and as either with MPS? What do pinned memory, a synchronization before the copy \
+               back, connections and graphs change?",
+    parameters: &[
+        Parameter::words::<Layout>(
+            "variant",
+            "how workers are spread",
+            "threads,processes,threads-mps,processes-mps,processes-threads-mps",
+        ),
+        Parameter::numbers("workers", "how many workers", (1, 256), "1,2,4,8,16").or_named("threads"),
+        Parameter::many(
+            "memory",
+            "the host memory of the copies",
+            Kind::Words(HostMemory::kept),
+            "pinned,pageable",
+        ),
+        Parameter::many(
+            "sync",
+            "with pageable memory: synchronize the stream before the copy back",
+            Kind::Flags,
+            "no,yes",
+        ),
+        Parameter::words::<Submit>("submit", "a call for each kernel, or a graph for all", "launches"),
+        Parameter::many("connections", "CUDA_DEVICE_MAX_CONNECTIONS", Kind::Connections, "default"),
+        Parameter::one(
+            "per-process",
+            "threads of a process in processes-threads-mps",
+            Kind::Numbers(2, 64),
+            "2",
+        ),
+        Parameter::one("launches", "of an iteration; even", Kind::Numbers(2, 10_000), "220"),
+        Parameter::one(
+            "iterations",
+            "of each worker; 50, or 10 where they are simulated",
+            Kind::Numbers(1, 1_000_000),
+            AUTOMATIC,
+        ),
+    ],
+    rounds: 3,
+    warm_up: true,
+    variants,
+    relate: |_| {},
+    verdict,
+    chart: |results| charts::lines(results, "per_s", ("workers", "iterations/s"), &[]),
+    view: View::Table,
+};
+
+fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
+    let mut plan = Plan::default();
+    let iterations =
+        settings.numbers("iterations").first().copied().unwrap_or(if bench.simulated { 10 } else { 50 });
+    let threads_per_process = settings.number("per-process") as u32;
+    let launches = settings.number("launches") as u32;
+    if !launches.is_multiple_of(2) {
+        return Err(format!(
+            "launches={launches} is odd: they go to and fro between two buffers; give an even number"
+        ));
+    }
+    let mut uneven = Vec::new();
+    for layout in settings.words("variant") {
+        for (memory, sync) in memories(settings) {
+            for submit in settings.words("submit") {
+                for connections in settings.optional("connections") {
+                    for workers in settings.counts("workers") {
+                        if layout == Layout::ProcessesThreadsMps && workers % threads_per_process != 0 {
+                            uneven.push(workers);
+                            continue;
+                        }
+                        let case = Case {
+                            layout,
+                            workers,
+                            memory,
+                            sync,
+                            submit,
+                            connections,
+                            launches,
+                            iterations,
+                            threads_per_process,
+                        };
+                        plan.variants.push(case.variant());
+                    }
+                }
+            }
+        }
+    }
+    uneven.dedup();
+    if !uneven.is_empty() {
+        let uneven: Vec<String> = uneven.iter().map(u32::to_string).collect();
+        plan.left_out.push(format!(
+            "processes-threads-mps with workers={}: not a multiple of per-process={threads_per_process}",
+            uneven.join(",")
+        ));
+    }
+    Ok(plan)
+}
+
+/// With pinned memory the stream is synchronized after the copy back: there is but one case.
+fn memories(settings: &Settings) -> Vec<(HostMemory, bool)> {
+    let mut cases = Vec::new();
+    for memory in settings.words("memory") {
+        match memory {
+            HostMemory::Pinned => cases.push((memory, false)),
+            _ => cases.extend(settings.flags("sync").into_iter().map(|sync| (memory, sync))),
+        }
+    }
+    cases
+}
+
+/// Integers that are copied each way (seed 000).
+const LENGTH: u32 = 352 * 1024;
+/// Integers that the kernels work on.
+const WORKED: u32 = LENGTH / 64;
+/// Blocks and threads of a launch.
+const GRID: (u32, u32) = (5, 64);
+/// Rounds of `__sad` that make a kernel as long as the seed's.
+const ROUNDS: u32 = 3072;
+
+/// What a case varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// How workers are spread.
+    pub layout: Layout,
+    /// How many workers.
+    pub workers: u32,
+    /// Threads of a process in [`Layout::ProcessesThreadsMps`]; `workers` is a multiple of it.
+    pub threads_per_process: u32,
+    /// Pinned or pageable.
+    pub memory: HostMemory,
+    /// Whether the stream is synchronized before the copy back; with pinned memory it always is after it.
+    pub sync: bool,
+    /// Launches, or one graph an iteration.
+    pub submit: Submit,
+    /// `CUDA_DEVICE_MAX_CONNECTIONS`.
+    pub connections: Option<u32>,
+    /// Launches an iteration; even. The seed has 220.
+    pub launches: u32,
+    /// Iterations of each worker.
+    pub iterations: u64,
+}
+
+impl Default for Case {
+    fn default() -> Case {
+        Case {
+            layout: Layout::Threads,
+            workers: 1,
+            threads_per_process: 2,
+            memory: HostMemory::Pinned,
+            sync: false,
+            submit: Submit::Launches,
+            connections: None,
+            launches: 220,
+            iterations: 50,
+        }
+    }
+}
+
+impl Case {
+    /// What the workers ask for.
+    pub fn workload(&self) -> Workload {
+        let mut workload = Workload::new(format!("architectures-{}", self.layout.name()));
+        workload.mps = self.layout.mps();
+        workload.connections = self.connections;
+        let threads = match self.layout {
+            Layout::Processes | Layout::ProcessesMps => 1,
+            Layout::ProcessesThreadsMps => self.threads_per_process,
+            _ => self.workers,
+        };
+        for number in 0..self.workers / threads {
+            let process = workload.process(format!("process {number}"));
+            for thread in 0..threads {
+                self.worker(process, number * threads + thread);
+            }
+        }
+        workload
+    }
+
+    fn variant(self) -> Variant {
+        let iterations = self.iterations;
+        Variant {
+            varied: vec![
+                ("variant", self.layout.name().into()),
+                ("workers", self.workers.into()),
+                ("memory", self.memory.name().into()),
+                ("sync", self.sync.into()),
+                ("submit", self.submit.name().into()),
+                ("connections", self.connections.into()),
+            ],
+            workload: self.workload(),
+            timed: false,
+            read: Box::new(move |outcome| vec![read(outcome, iterations)]),
+        }
+    }
+
+    fn worker(&self, process: &mut Process, number: u32) {
+        let bytes = u64::from(LENGTH) * 4;
+        let context = match self.layout.own_contexts() {
+            true => process.own_context(0),
+            false => process.primary(0),
+        };
+        let stream = process.stream(format!("stream {number}"), context, StreamKind::NonBlocking);
+        let mut buffer =
+            |what: &str, memory| process.buffer(format!("{what} {number}"), context, memory, bytes);
+        let work = Work {
+            stream,
+            input: buffer("input", self.memory.memory()),
+            output: buffer("output", self.memory.memory()),
+            first: buffer("first", workload::Memory::Device),
+            second: buffer("second", workload::Memory::Device),
+            bytes,
+        };
+        let graph = (self.submit == Submit::Graph).then(|| process.graph(format!("iteration {number}")));
+        let worker = process.thread(format!("worker {number}"), context);
+        worker.repeat = Repeat::Times(self.iterations);
+        let mut before = worker.before();
+        before.allocate(work.input).allocate(work.output).allocate(work.first).allocate(work.second);
+        before.fill(work.input, 0);
+        if let Some(graph) = graph {
+            before.capture(graph, stream, |steps| self.captured(&work, steps));
+        }
+        // First uses belong to no iteration.
+        self.iteration(&work, graph, &mut before);
+        self.iteration(&work, graph, &mut worker.body());
+        worker.after().free(work.first).free(work.second).free(work.input).free(work.output);
+    }
+
+    fn iteration(&self, work: &Work, graph: Option<workload::GraphId>, steps: &mut Steps<'_>) {
+        match graph {
+            Some(graph) if self.copies_captured() => {
+                steps.launch_graph(graph, work.stream);
+            }
+            Some(graph) => {
+                work.copy_in(steps);
+                steps.launch_graph(graph, work.stream);
+                self.copy_out(work, steps);
+            }
+            None => {
+                work.copy_in(steps);
+                work.kernels(self.launches, steps);
+                self.copy_out(work, steps);
+            }
+        }
+        if self.memory == HostMemory::Pinned {
+            steps.synchronize(work.stream);
+        }
+        // What two copies of 0 … launches - 2 add up to: the last kernel's result stays on the device.
+        let sum = (self.launches as i32 - 1) * (self.launches as i32 - 2) / 2;
+        steps.check(work.output, u64::from(WORKED) * 4, sum);
+    }
+
+    /// Copies of pageable memory wait for the host, so no graph holds them.
+    fn copies_captured(&self) -> bool {
+        self.memory == HostMemory::Pinned
+    }
+
+    fn captured(&self, work: &Work, steps: &mut Steps<'_>) {
+        if self.copies_captured() {
+            work.copy_in(steps);
+        }
+        work.kernels(self.launches, steps);
+        if self.copies_captured() {
+            steps.copy(work.second, work.output, work.bytes, work.stream);
+        }
+    }
+
+    fn copy_out(&self, work: &Work, steps: &mut Steps<'_>) {
+        if self.sync {
+            steps.synchronize(work.stream);
+        }
+        steps.copy(work.second, work.output, work.bytes, work.stream);
+    }
+}
+
+/// What one worker works with.
+struct Work {
+    stream: workload::StreamId,
+    input: workload::BufferId,
+    output: workload::BufferId,
+    first: workload::BufferId,
+    second: workload::BufferId,
+    bytes: u64,
+}
+
+impl Work {
+    fn copy_in(&self, steps: &mut Steps<'_>) {
+        steps.copy(self.input, self.first, self.bytes, self.stream);
+    }
+
+    fn kernels(&self, launches: u32, steps: &mut Steps<'_>) {
+        let add = |from, to, value| Kernel::AddConstant { from, to, value, length: WORKED, rounds: ROUNDS };
+        steps.repeat(u64::from(launches / 2), |steps| {
+            steps.launch(add(self.first, self.second, Number::index(0, 2)), GRID.0, GRID.1, self.stream);
+            steps.launch(add(self.second, self.first, Number::index(1, 2)), GRID.0, GRID.1, self.stream);
+        });
+    }
+}
+
+/// Iterations a second as the seed has them: n² × iterations over the sum of the workers' times.
+fn read(outcome: &Outcome, iterations: u64) -> Reading {
+    let workers = outcome.threads.len() as f64;
+    let elapsed: u64 = outcome.threads.iter().map(|thread| thread.elapsed_ns).sum();
+    let per_s = iterations as f64 * workers * workers * 1e9 / elapsed as f64;
+    Reading { figures: vec![("per_s", per_s)], max_error: max_error(outcome), ..Reading::default() }
+}
+
+fn verdict(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some(best) = most(&results.rows, "per_s") {
+        sentences.push(format!("Most is done by {}: {}.", described(best), per_s(best)));
+    }
+    sentences.extend(question_a(results));
+    sentences.extend(question_b(results));
+    sentences.extend(plateau(results));
+    sentences.extend(graphs(results));
+    sentences
+}
+
+/// The first pair of those with the most workers: pinned memory comes before pageable.
+fn widest<'a>(pairs: impl Iterator<Item = (&'a Row, &'a Row)>) -> Option<(&'a Row, &'a Row)> {
+    let workers = |pair: &(&Row, &Row)| pair.0.number("workers");
+    pairs.reduce(|most, pair| if workers(&pair) > workers(&most) { pair } else { most })
+}
+
+/// Does a synchronization before the copy back make pageable threads faster?
+fn question_a(results: &Results) -> Option<String> {
+    let pairs = results.pairs("sync", false.into(), true.into());
+    let pageable =
+        pairs.filter(|(row, _)| row.is(&[("memory", "pageable".into()), ("variant", "threads".into())]));
+    let (without, with) = widest(pageable)?;
+    let workers = without.text("workers");
+    let (a, b) = (without.figure("per_s")?, with.figure("per_s")?);
+    Some(match differ(a, b) {
+        true => format!(
+            "Question A: {workers} threads with pageable memory do {} with a synchronization before the copy back and {} \
+             without: {}.",
+            per_s(with),
+            per_s(without),
+            ratio(with, without)
+        ),
+        false => format!(
+            "Question A: with {workers} threads and pageable memory a synchronization before the copy back makes no \
+             difference ({} with it, {} without).",
+            per_s(with),
+            per_s(without)
+        ),
+    })
+}
+
+/// Do threads reach what processes with MPS do?
+fn question_b(results: &Results) -> Option<String> {
+    let pairs = results.pairs("variant", "threads".into(), "processes-mps".into());
+    let (threads, processes) = widest(pairs)?;
+    Some(format!(
+        "Question B: {} threads do {}, as many processes with MPS {}: {} ({}).",
+        threads.text("workers"),
+        per_s(threads),
+        per_s(processes),
+        ratio(threads, processes),
+        conditions(threads)
+    ))
+}
+
+/// From where on do more threads do hardly more?
+fn plateau(results: &Results) -> Option<String> {
+    const HARDLY: f64 = 1.1;
+    let first = results.rows.iter().find(|row| row.is(&[("variant", "threads".into())]))?;
+    let alike = results.rows.iter().filter(|row| row.is_like(first, &["workers"]));
+    let line: Vec<&Row> = alike.collect();
+    let flat = line.windows(2).find(|pair| pair[1].value("per_s") < pair[0].value("per_s") * HARDLY)?;
+    Some(format!(
+        "Threads stop gaining at {}: {} with {}, {} with {} ({}).",
+        flat[0].text("workers"),
+        per_s(flat[0]),
+        flat[0].text("workers"),
+        per_s(flat[1]),
+        flat[1].text("workers"),
+        conditions(first)
+    ))
+}
+
+fn graphs(results: &Results) -> Option<String> {
+    let pairs = results.pairs("submit", "launches".into(), "graph".into());
+    let (launches, graph) = widest(pairs)?;
+    Some(format!(
+        "One graph an iteration instead of {} launches: {} instead of {} ({}).",
+        results.settings.number("launches"),
+        per_s(graph),
+        per_s(launches),
+        described(graph)
+    ))
+}
+
+fn per_s(row: &Row) -> String {
+    crate::Unit::PerSecond.text(row.value("per_s"))
+}
+
+fn ratio(a: &Row, b: &Row) -> String {
+    format!("{:.2} times as many", a.value("per_s") / b.value("per_s"))
+}
+
+/// `16 workers as processes-mps, pinned memory`
+fn described(row: &Row) -> String {
+    format!("{} workers as {}, {}", row.text("workers"), row.text("variant"), conditions(row))
+}
+
+fn conditions(row: &Row) -> String {
+    let mut text = format!("{} memory", row.text("memory"));
+    if row.is(&[("sync", true.into())]) {
+        text.push_str(" with sync");
+    }
+    if row.is(&[("submit", "graph".into())]) {
+        text.push_str(", graph");
+    }
+    if let Some(Cell::Number(connections)) = row.cell("connections") {
+        text.push_str(&format!(", {connections} connections"));
+    }
+    text
+}

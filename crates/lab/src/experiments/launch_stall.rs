@@ -1,0 +1,320 @@
+//! Seed 001: one thread copies to the host again and again; what do another thread's launches of a small kernel lose?
+
+use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View};
+use crate::parameters::{Kind, Parameter, Settings};
+use crate::results::{Results, Row, Unit};
+use crate::{HostMemory, Place, Word, charts, words::words};
+use std::time::Duration;
+use workload::{
+    BufferId, ContextId, Kernel, Memory, Outcome, Process, Repeat, StreamId, StreamKind, Thread, Workload,
+};
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "launch-stall",
+    about: "a thread that copies to the host, and what another thread's launches lose",
+    question: "Thread A copies a large buffer to the host again and again, thread B launches a small kernel. How much of \
+               B's time goes into launches longer than 1 ms, by the stream and the memory that A copies to? And what of a \
+               stream whose queue fills?",
+    parameters: &[
+        Parameter::words::<Beside>("beside", "what thread A does", "idle,copy,item,full-queue"),
+        Parameter::many(
+            "variant",
+            "whose stream the copies are in",
+            Kind::Words(streams),
+            "same-stream,own-stream",
+        ),
+        Parameter::words::<HostMemory>("memory", "where A copies to", "fresh,pageable,pinned,staged"),
+        Parameter::one(
+            "bytes",
+            "of a copy; a staged one whole pieces of 8 MiB",
+            Kind::Sizes(8 << 20, 1 << 36),
+            "256MiB",
+        ),
+        Parameter::one("time", "how long B launches", Kind::Durations, "1s"),
+        Parameter::one("between", "what B computes between two launches", Kind::Durations, "6us"),
+        Parameter::one("cycles", "of a kernel that fills the queue", Kind::Numbers(1, 1 << 40), "4000000"),
+    ],
+    rounds: 3,
+    warm_up: false,
+    variants,
+    relate: |_| {},
+    verdict,
+    chart: |results| charts::bars(results, "per_s", "launches/s of thread B", &[]),
+    view: View::Table,
+};
+
+fn streams() -> Vec<&'static str> {
+    vec![Place::SameStream.name(), Place::OwnStream.name()]
+}
+
+fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
+    let mut plan = Plan::default();
+    let case = Case {
+        bytes: settings.number("bytes"),
+        time: settings.duration("time"),
+        between: settings.duration("between"),
+        cycles: settings.number("cycles"),
+        ..Case::default()
+    };
+    for beside in settings.words("beside") {
+        let (memories, places): (Vec<HostMemory>, Vec<Place>) = match beside {
+            Beside::Copy => (settings.words("memory"), settings.words("variant")),
+            Beside::Idle | Beside::Item => (vec![HostMemory::Pageable], settings.words("variant")),
+            Beside::FullQueue => (vec![HostMemory::Pageable], vec![Place::OwnStream]),
+        };
+        for memory in memories {
+            for &place in &places {
+                // Whoever stages has a stream of its own.
+                if memory != HostMemory::Staged || place == Place::OwnStream {
+                    plan.variants.push(Case { beside, memory, place, ..case.clone() }.variant());
+                }
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// Floats of the small kernel (seed 001).
+const SMALL: u32 = 1024;
+/// The pieces that a staged copy is made in: section 8 of the H200 measurements used 2 to 8 MiB.
+const PIECE: u64 = 8 << 20;
+
+words! {
+    /// What the other thread does.
+    Beside {
+        /// Nothing.
+        Idle = "idle",
+        /// Copies a large buffer to the host.
+        Copy = "copy",
+        /// Fetches one number, as `.item()` does.
+        Item = "item",
+        /// There is no other thread, but kernels take longer than their launches: the stream's queue fills.
+        FullQueue = "full-queue",
+    }
+}
+
+/// What a case varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// What thread A does.
+    pub beside: Beside,
+    /// [`Place::SameStream`]: the default stream for both threads; [`Place::OwnStream`]: a stream for each.
+    pub place: Place,
+    /// Where A copies to.
+    pub memory: HostMemory,
+    /// How much A copies; of a staged copy whole pieces only.
+    pub bytes: u64,
+    /// How long B launches.
+    pub time: Duration,
+    /// What B computes between two launches: a framework takes longer than the launch itself. 6 µs make the some 100,000
+    /// launches a second that PyTorch reached on an H200 beside an idle thread.
+    pub between: Duration,
+    /// Cycles of a kernel of [`Beside::FullQueue`].
+    pub cycles: u64,
+}
+
+impl Default for Case {
+    fn default() -> Case {
+        Case {
+            beside: Beside::Copy,
+            place: Place::SameStream,
+            memory: HostMemory::Fresh,
+            bytes: 256 << 20,
+            time: Duration::from_secs(1),
+            between: Duration::from_micros(6),
+            cycles: 4_000_000,
+        }
+    }
+}
+
+impl Case {
+    fn variant(self) -> Variant {
+        let memory = match self.beside {
+            Beside::Copy | Beside::Item => self.memory.name().into(),
+            Beside::Idle | Beside::FullQueue => crate::Cell::Nothing,
+        };
+        Variant {
+            varied: vec![
+                ("variant", self.place.name().into()),
+                ("beside", self.beside.name().into()),
+                ("memory", memory),
+            ],
+            workload: self.workload(),
+            timed: true,
+            read: Box::new(move |outcome| vec![self.read(outcome)]),
+        }
+    }
+
+    /// B's launches, and what A copied meanwhile.
+    fn read(&self, outcome: &Outcome) -> Reading {
+        let Some((b, others)) = outcome.threads.split_last() else { return Reading::default() };
+        let elapsed = b.elapsed_ns.max(1) as f64;
+        let stalled: u64 = b.calls.iter().map(|call| call.stalled_ns).sum();
+        let longest = b.calls.iter().map(|call| call.max_ns).max().unwrap_or(0);
+        let mut figures = vec![
+            ("per_s", b.rounds as f64 * 1e9 / elapsed),
+            ("stalled_share", stalled as f64 / elapsed),
+            ("longest_ms", longest as f64 / 1e6),
+        ];
+        if let (Beside::Copy, Some(a)) = (self.beside, others.first()) {
+            let bytes =
+                if self.memory == HostMemory::Staged { self.bytes / PIECE * PIECE } else { self.bytes };
+            figures.push(("gb_per_s", (bytes * a.rounds) as f64 / a.elapsed_ns.max(1) as f64));
+        }
+        Reading { figures, ..Reading::default() }
+    }
+
+    /// What the threads ask for; B, the launching one, is the last.
+    pub fn workload(&self) -> Workload {
+        let mut workload = Workload::new("launch-stall");
+        let process = workload.process("main");
+        let context = process.primary(0);
+        let mut stream = |name: &str| match self.place {
+            Place::SameStream => process.default_stream(context),
+            _ => process.stream(name, context, StreamKind::NonBlocking),
+        };
+        let [copies, launches] = [stream("A"), stream("B")];
+        match (self.beside, self.memory) {
+            (Beside::Copy, HostMemory::Staged) => self.staging_copier(process, context, copies),
+            (Beside::Copy, _) => self.copier(process, context, copies, self.bytes),
+            (Beside::Item, _) => self.copier(process, context, copies, 4),
+            (Beside::Idle | Beside::FullQueue, _) => {}
+        }
+        self.launcher(process, context, launches);
+        workload
+    }
+
+    /// Thread A, with the copy and the wait for it that PyTorch's `copy_` makes.
+    fn copier(&self, process: &mut Process, context: ContextId, stream: StreamId, bytes: u64) {
+        let source = process.buffer("source", context, Memory::Device, bytes);
+        let destination = process.buffer("destination", context, self.memory.memory(), bytes);
+        let copier = process.thread("A", context);
+        copier.repeat = Repeat::WhileOthers;
+        copier.before().allocate(source).fill_on(source, 1.0, stream).synchronize(stream);
+        let fresh = self.memory == HostMemory::Fresh;
+        match fresh {
+            true => copier.body().allocate(destination),
+            false => copier.before().allocate(destination),
+        };
+        copier.body().copy(source, destination, bytes, stream).synchronize(stream);
+        match fresh {
+            true => copier.body().free(destination),
+            false => copier.after().free(destination),
+        };
+        copier.after().free(source);
+    }
+
+    /// Thread A where it copies piece by piece, by turns through two pinned buffers of its own, and into the pageable
+    /// destination itself.
+    fn staging_copier(&self, process: &mut Process, context: ContextId, stream: StreamId) {
+        let pieces = self.bytes / PIECE;
+        let all = |process: &mut Process, what: &str, memory| -> Vec<BufferId> {
+            (0..pieces).map(|at| process.buffer(format!("{what} {at}"), context, memory, PIECE)).collect()
+        };
+        let (sources, destinations) =
+            (all(process, "source", Memory::Device), all(process, "destination", Memory::Pageable));
+        let pinned = [0, 1].map(|at| process.buffer(format!("pinned {at}"), context, Memory::Pinned, PIECE));
+        let copied = [0, 1].map(|at| process.event(format!("copied {at}"), context));
+        let copier = process.thread("A", context);
+        copier.repeat = Repeat::WhileOthers;
+        for buffer in sources.iter().chain(&destinations).chain(&pinned) {
+            copier.before().allocate(*buffer);
+            copier.after().free(*buffer);
+        }
+        let fetch = |copier: &mut Thread, at: usize| {
+            copier.body().copy(sources[at], pinned[at % 2], PIECE, stream).record(copied[at % 2], stream);
+        };
+        for at in 0..sources.len() {
+            if at == 0 {
+                fetch(copier, 0);
+            }
+            if at + 1 < sources.len() {
+                fetch(copier, at + 1);
+            }
+            copier.body().synchronize_event(copied[at % 2]);
+            copier.body().copy_blocking(pinned[at % 2], destinations[at], PIECE);
+        }
+    }
+
+    /// Thread B.
+    fn launcher(&self, process: &mut Process, context: ContextId, stream: StreamId) {
+        let small = process.buffer("small", context, Memory::Device, u64::from(SMALL) * 4);
+        let (kernel, grid, block) = match self.beside {
+            Beside::FullQueue => (Kernel::Delay { cycles: self.cycles }, 1, 1),
+            _ => {
+                let kernel = Kernel::Increment { buffer: small, offset: 0.into(), length: SMALL, rounds: 1 };
+                (kernel, SMALL / 256, 256)
+            }
+        };
+        let first = match &kernel {
+            Kernel::Delay { .. } => Kernel::Delay { cycles: 1 },
+            other => other.clone(),
+        };
+        let launcher = process.thread("B", context);
+        launcher.repeat = Repeat::lasting(self.time);
+        launcher.before().allocate(small).fill_on(small, 0.0, stream);
+        launcher.before().launch(first, grid, block, stream).synchronize(stream);
+        launcher.body().launch(kernel, grid, block, stream).work(self.between);
+        launcher.after().synchronize(stream).free(small);
+    }
+}
+
+fn verdict(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let idle = results.rows.iter().find(|row| row.is(&[("beside", "idle".into())]));
+    if let Some(idle) = idle {
+        sentences.push(format!("Alone, B launches {}.", Unit::PerSecond.text(idle.value("per_s"))));
+    }
+    let copies = || results.rows.iter().filter(|row| row.is(&[("beside", "copy".into())]));
+    let stalling: Vec<&Row> = copies().filter(|row| row.value("stalled_share") >= STALLS).collect();
+    let stalls = |row: &&Row| {
+        let (share, per_s) = (row.value("stalled_share").min(1.0), row.value("per_s"));
+        let (share, per_s) = (Unit::Share.text(share), Unit::PerSecond.text(per_s));
+        format!("{} memory, {}: {share} of B's time, {per_s}", row.text("memory"), row.text("variant"))
+    };
+    match stalling.is_empty() {
+        false => {
+            let list: Vec<String> = stalling.iter().map(stalls).collect();
+            sentences
+                .push(format!("A's copies hold B's launches up for over 1 ms each: {}.", list.join("; ")));
+        }
+        true if copies().next().is_some() => {
+            sentences
+                .push(String::from("No copy of A's holds B's launches up for as much as 20 % of its time."));
+        }
+        true => {}
+    }
+    sentences.extend(cures(results, &stalling));
+    if let Some(row) = results.rows.iter().find(|row| row.is(&[("beside", "full-queue".into())])) {
+        sentences.push(format!(
+            "A stream whose kernels take longer than their launches fills: {} of the time went into waiting launches.",
+            Unit::Share.text(row.value("stalled_share").min(1.0))
+        ));
+    }
+    sentences
+}
+
+/// The part of B's time in stalls from which on they count: with streams of their own, threads on an H200 reached up to
+/// 12 %.
+const STALLS: f64 = 0.2;
+
+/// What other streams and other memory make of the worst case.
+fn cures(results: &Results, stalling: &[&Row]) -> Vec<String> {
+    let worst = stalling.iter().copied().min_by(|a, b| a.value("per_s").total_cmp(&b.value("per_s")));
+    let Some(worst) = worst else { return Vec::new() };
+    let times = |row: &Row| Unit::Times.text(row.value("per_s") / worst.value("per_s"));
+    let own = results.pairs("variant", "same-stream".into(), "own-stream".into());
+    let own = own.filter(|(row, _)| std::ptr::eq(*row, worst)).map(|(_, row)| row).next();
+    let mut sentences: Vec<String> = own
+        .map(|row| {
+            format!("With a stream for each thread B launches {} as many as in the worst case.", times(row))
+        })
+        .into_iter()
+        .collect();
+    let same = &[("variant", worst.text("variant").as_str().into()), ("memory", "pinned".into())];
+    if let Some(row) = results.rows.iter().find(|row| row.is(same)) {
+        sentences.push(format!("Into pinned memory, the stream being the same, {} as many.", times(row)));
+    }
+    sentences
+}

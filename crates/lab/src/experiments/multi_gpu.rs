@@ -1,0 +1,326 @@
+//! Seed 004: one worker for each GPU, in threads of one process or in processes. Do GPUs run at once?
+
+use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
+use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
+use crate::results::{Figure, Results, Row, Unit};
+use crate::{Layout, Word, charts, words::words};
+use workload::{Kernel, Memory, Outcome, Process, Repeat, Steps, StreamKind, Workload};
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "multi-gpu",
+    about: "one worker for each GPU, in threads and in processes: launches, allocations, modules, starvation",
+    question: "Do GPUs run at once when one process drives them from threads, as they do with a process each? What of \
+               allocations and module loads, and does a thread with long kernels starve beside threads with short ones?",
+    parameters: &[
+        Parameter::many("variant", "how workers are spread", Kind::Words(layouts), "threads,processes"),
+        Parameter::numbers(
+            "workers",
+            "how many workers, by turns on the GPUs; 1, 2, 4 … as many as there are GPUs",
+            (1, 256),
+            AUTOMATIC,
+        )
+        .or_named("threads"),
+        Parameter::words::<Load>("load", "what each worker does", "products,allocations,modules,starvation"),
+        Parameter::many("sync", "synchronize after each kernel", Kind::Flags, "no,yes"),
+        Parameter::one(
+            "times",
+            "kernels of a worker; a tenth as many allocations, a hundredth as many of the others",
+            Kind::Numbers(1, 10_000_000),
+            "10000",
+        ),
+        Parameter::one("cycles", "of a long kernel", Kind::Numbers(1, 1 << 40), "2000000"),
+    ],
+    rounds: 3,
+    warm_up: true,
+    variants,
+    relate,
+    verdict,
+    chart: |results| {
+        charts::lines(results, "slowdown", ("workers", "times as long as with one worker"), &["gpus"])
+    },
+    view: View::Table,
+};
+
+fn layouts() -> Vec<&'static str> {
+    vec![Layout::Threads.name(), Layout::Processes.name()]
+}
+
+fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
+    let mut plan = Plan::default();
+    let gpus = bench.gpus.max(1);
+    let workers = match settings.counts("workers") {
+        set if set.is_empty() => powers(gpus),
+        set => set,
+    };
+    for load in settings.words("load") {
+        // Neither allocations nor module loads leave anything to wait for; starving is seen by waiting.
+        let syncs = match load {
+            Load::Products => settings.flags("sync"),
+            Load::Allocations | Load::Modules => vec![false],
+            Load::Starvation => vec![true],
+        };
+        for sync in syncs {
+            for layout in settings.words("variant") {
+                for &workers in &workers {
+                    let times = load.times(settings.number("times"));
+                    let cycles = settings.number("cycles");
+                    plan.variants.push(Case { layout, workers, gpus, load, sync, times, cycles }.variant());
+                }
+            }
+        }
+    }
+    if bench.gpus < 2 && settings.counts("workers").is_empty() {
+        plan.left_out
+            .push(String::from("more than one worker: there is one GPU (--set workers=1,2 puts two on it)"));
+    }
+    Ok(plan)
+}
+
+/// 1, 2, 4 … up to `most`, and `most`.
+fn powers(most: u32) -> Vec<u32> {
+    let mut numbers: Vec<u32> = (0..32).map(|power| 1 << power).take_while(|number| *number < most).collect();
+    numbers.push(most);
+    numbers
+}
+
+/// Rows and columns of the factors (seed 004: 320 × 320 by 320 × 640).
+const ROWS: u32 = 320;
+const INNER: u32 = 320;
+const COLUMNS: u32 = 640;
+/// Blocks: the product's 32 × 32 tiles.
+const TILES: u32 = (ROWS / 32) * (COLUMNS / 32);
+/// What is allocated and freed again and again.
+const ALLOCATION: u64 = 1 << 20;
+
+words! {
+    /// What each worker does.
+    Load {
+        /// Launches matrix products.
+        Products = "products",
+        /// Allocates and frees device memory.
+        Allocations = "allocations",
+        /// Loads and unloads a module.
+        Modules = "modules",
+        /// The first worker launches long kernels, the others products: does it starve?
+        Starvation = "starvation",
+    }
+}
+
+impl Load {
+    /// How often it is done where a product would be computed `times` times: they take longer.
+    fn times(self, times: u64) -> u64 {
+        match self {
+            Load::Products => times,
+            Load::Allocations => (times / 10).max(1),
+            Load::Modules | Load::Starvation => (times / 100).max(1),
+        }
+    }
+}
+
+/// What a case varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// [`Layout::Threads`] or [`Layout::Processes`].
+    pub layout: Layout,
+    /// Workers, by turns on the GPUs.
+    pub workers: u32,
+    /// GPUs.
+    pub gpus: u32,
+    /// What each does.
+    pub load: Load,
+    /// Whether a worker synchronizes after each kernel, or after all.
+    pub sync: bool,
+    /// Kernels, allocations, module loads or long kernels of a worker.
+    pub times: u64,
+    /// Cycles of a long kernel.
+    pub cycles: u64,
+}
+
+impl Default for Case {
+    fn default() -> Case {
+        Case {
+            layout: Layout::Threads,
+            workers: 1,
+            gpus: 1,
+            load: Load::Products,
+            sync: false,
+            times: 10_000,
+            cycles: 2_000_000,
+        }
+    }
+}
+
+impl Case {
+    /// What the workers ask for. A body is all of a worker's `times`; in [`Load::Starvation`] only the first worker's
+    /// are counted.
+    pub fn workload(&self) -> Workload {
+        let mut workload = Workload::new(format!("multi-gpu-{}", self.load.name()));
+        let threads = if self.layout == Layout::Processes { 1 } else { self.workers };
+        for number in 0..self.workers / threads {
+            let process = workload.process(format!("process {number}"));
+            for thread in 0..threads {
+                self.worker(process, number * threads + thread);
+            }
+        }
+        workload
+    }
+
+    fn variant(self) -> Variant {
+        Variant {
+            varied: vec![
+                ("variant", self.layout.name().into()),
+                ("load", self.load.name().into()),
+                ("workers", self.workers.into()),
+                ("gpus", self.gpus.min(self.workers).into()),
+                ("sync", self.sync.into()),
+            ],
+            workload: self.workload(),
+            timed: false,
+            read: Box::new(move |outcome| vec![self.read(outcome)]),
+        }
+    }
+
+    /// The mean time of one, of all workers and of the slowest; of starvation, of the first worker.
+    fn read(&self, outcome: &Outcome) -> Reading {
+        let each = |at: usize| outcome.threads[at].elapsed_ns as f64 / 1e6 / self.times as f64;
+        let of: Vec<f64> = match self.load {
+            Load::Starvation => vec![each(0)],
+            _ => (0..outcome.threads.len()).map(each).collect(),
+        };
+        let mean = of.iter().sum::<f64>() / of.len() as f64;
+        let slowest = of.iter().copied().fold(0.0, f64::max);
+        let figures = vec![("ms", mean), ("slowest_ms", slowest)];
+        Reading { figures, max_error: max_error(outcome), ..Reading::default() }
+    }
+
+    fn worker(&self, process: &mut Process, number: u32) {
+        let context = process.primary(number % self.gpus);
+        let stream = process.stream(format!("stream {number}"), context, StreamKind::NonBlocking);
+        let mut buffer =
+            |what: &str, memory, bytes| process.buffer(format!("{what} {number}"), context, memory, bytes);
+        let matrix = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns) * 4;
+        let a = buffer("a", Memory::Device, matrix(ROWS, INNER));
+        let b = buffer("b", Memory::Device, matrix(INNER, COLUMNS));
+        let c = buffer("c", Memory::Device, matrix(ROWS, COLUMNS));
+        let result = buffer("result", Memory::Pageable, matrix(ROWS, COLUMNS));
+        let extra = buffer("extra", Memory::Device, ALLOCATION);
+        let product = Kernel::MatrixProduct { a, b, c, rows: ROWS, inner: INNER, columns: COLUMNS };
+        let starved = self.load == Load::Starvation && number == 0;
+
+        let worker = process.thread(format!("worker {number}"), context);
+        worker.before().allocate(a).allocate(b).allocate(c).allocate(result);
+        worker.before().fill_on(a, 1.0, stream).fill_on(b, 0.5, stream);
+        worker.before().launch(product.clone(), TILES, 1024, stream).synchronize(stream);
+        if starved {
+            worker.before().launch(Kernel::Delay { cycles: 1 }, 1, 1, stream).synchronize(stream);
+        }
+        let once = |steps: &mut Steps<'_>| match self.load {
+            Load::Starvation if starved => {
+                steps.launch(Kernel::Delay { cycles: self.cycles }, 1, 1, stream);
+            }
+            Load::Products | Load::Starvation => {
+                steps.launch(product.clone(), TILES, 1024, stream);
+            }
+            Load::Allocations => {
+                steps.allocate(extra).free(extra);
+            }
+            Load::Modules => {
+                steps.load_module();
+            }
+        };
+        let times = if self.load == Load::Starvation && !starved {
+            worker.repeat = Repeat::WhileOthers;
+            10
+        } else {
+            self.times
+        };
+        worker.body().repeat(times, |steps| {
+            once(steps);
+            if self.sync {
+                steps.synchronize(stream);
+            }
+        });
+        worker.body().synchronize(stream);
+        let bytes = matrix(ROWS, COLUMNS);
+        worker.after().copy(c, result, bytes, stream).synchronize(stream);
+        worker.after().check(result, bytes, INNER as f32 * 0.5);
+        worker.after().free(a).free(b).free(c).free(result);
+    }
+}
+
+/// Each row's slowdown: how many times as long as with one worker.
+fn relate(rows: &mut [Row]) {
+    let slowdown = |row: &Row| {
+        let is_one =
+            |other: &&Row| other.number("workers") == Some(1) && other.is_like(row, &["workers", "gpus"]);
+        let one = rows.iter().find(is_one)?;
+        Some(row.figure("ms")?.over("slowdown", one.figure("ms")?))
+    };
+    let slowdowns: Vec<Option<Figure>> = rows.iter().map(slowdown).collect();
+    for (row, slowdown) in rows.iter_mut().zip(slowdowns) {
+        row.figures.extend(slowdown);
+    }
+}
+
+fn verdict(results: &Results) -> Vec<String> {
+    let pairs: Vec<(&Row, &Row)> = results
+        .rows
+        .iter()
+        .filter(|row| row.number("workers") == Some(1))
+        .filter_map(|one| Some((one, widest(results, one)?)))
+        .collect();
+    let (held, free): (Vec<_>, Vec<_>) =
+        pairs.into_iter().partition(|(_, all)| all.value("slowdown") > NOTICEABLE);
+    let mut sentences: Vec<String> = held.iter().map(|(one, all)| holding_up(one, all)).collect();
+    if !free.is_empty() {
+        let list: Vec<String> = free.iter().map(|(one, all)| briefly(one, all)).collect();
+        sentences.push(format!("The workers do not hold each other up in {}.", list.join("; ")));
+    }
+    sentences
+}
+
+/// More than this counts as waiting for others: rounds differ by less.
+const NOTICEABLE: f64 = 1.15;
+
+/// The row with a worker on each of the most GPUs, all else being as in `one`.
+fn widest<'a>(results: &'a Results, one: &Row) -> Option<&'a Row> {
+    let is_alike = |row: &&Row| row.is_like(one, &["workers", "gpus"]);
+    let each_its_own = results.rows.iter().filter(|row| row.cell("gpus") == row.cell("workers"));
+    each_its_own
+        .filter(is_alike)
+        .max_by_key(|row| row.number("workers"))
+        .filter(|row| row.number("workers") > Some(1))
+}
+
+fn holding_up(one: &Row, all: &Row) -> String {
+    let what = match (one.text("load").as_str(), one.is(&[("sync", true.into())])) {
+        ("products", true) => "a product and its synchronization take",
+        ("products", false) => "a product takes",
+        ("allocations", _) => "an allocation and its free take",
+        ("modules", _) => "loading and unloading a module take",
+        _ => "a long kernel, beside short ones of the other workers, takes",
+    };
+    format!(
+        "{}: {what} {} with one GPU and {} with {}, {} as long: the workers hold each other up.",
+        all.text("variant"),
+        Unit::Milliseconds.text(one.value("ms")),
+        Unit::Milliseconds.text(all.value("ms")),
+        all.text("gpus"),
+        Unit::Times.text(all.value("slowdown"))
+    )
+}
+
+/// `processes with products (91.0 µs with one GPU, 91.1 µs with 10)`
+fn briefly(one: &Row, all: &Row) -> String {
+    let sync =
+        if one.is(&[("load", "products".into()), ("sync", true.into())]) { ", synchronizing" } else { "" };
+    format!(
+        "{} with {}{sync} ({} with one GPU, {} with {})",
+        all.text("variant"),
+        one.text("load"),
+        Unit::Milliseconds.text(one.value("ms")),
+        Unit::Milliseconds.text(all.value("ms")),
+        all.text("gpus")
+    )
+}

@@ -1,0 +1,288 @@
+//! Seed 002: copies to the GPU, kernels and copies back, one after the other or in streams, issued depth-first or
+//! breadth-first. What overlaps?
+
+use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
+use crate::parameters::{Kind, Parameter, Settings};
+use crate::results::{Results, Row, Unit, differ};
+use crate::{Cell, HostMemory, Word, charts, words::words};
+use workload::{BufferId, Kernel, Memory, Outcome, Process, Repeat, Steps, StreamId, StreamKind, Workload};
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "overlap",
+    about: "copies and kernels one after the other, in streams depth-first, and breadth-first",
+    question: "How much faster is it to cut an array into streams, so that copies in, kernels and copies back overlap? Does \
+               the order of issue matter on this device?",
+    parameters: &[
+        Parameter::words::<Order>("variant", "the order of issue", "sequential,depth-first,breadth-first"),
+        Parameter::many(
+            "memory",
+            "the host memory of the copies",
+            Kind::Words(HostMemory::kept),
+            "pinned,pageable",
+        ),
+        Parameter::numbers("streams", "how many streams; they must divide the array", (1, 64), "4"),
+        Parameter::many("bytes", "of the array", Kind::Sizes(1 << 10, 1 << 34), "16MiB"),
+        Parameter::numbers("rounds", "of the kernel: it takes so many times as long", (1, 1 << 20), "1"),
+        Parameter::one("passes", "how often it is done", Kind::Numbers(1, 1_000_000), "10"),
+    ],
+    rounds: 5,
+    warm_up: true,
+    variants,
+    relate: |_| {},
+    verdict,
+    chart: |results| charts::bars(results, "ms", "ms", &[]),
+    view: View::Table,
+};
+
+fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
+    let mut plan = Plan::default();
+    let passes = settings.number("passes");
+    for bytes in settings.numbers("bytes") {
+        for rounds in settings.counts("rounds") {
+            for memory in settings.words("memory") {
+                for (at, streams) in settings.counts("streams").into_iter().enumerate() {
+                    if bytes % (u64::from(streams) * u64::from(BLOCK) * 4) != 0 {
+                        return Err(format!(
+                            "bytes={bytes} cannot be cut into {streams} streams: give a multiple of {} bytes",
+                            u64::from(streams) * u64::from(BLOCK) * 4
+                        ));
+                    }
+                    for order in settings.words("variant") {
+                        // Without streams their number says nothing.
+                        if order != Order::Sequential || at == 0 {
+                            plan.variants
+                                .push(Case { order, streams, memory, bytes, rounds, passes }.variant());
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(plan)
+}
+
+/// Threads of a block (seed 002).
+const BLOCK: u32 = 256;
+
+words! {
+    /// The order that work is issued in.
+    Order {
+        /// All of it at once, with copies that wait.
+        Sequential = "sequential",
+        /// Stream by stream (the seed's version 1).
+        DepthFirst = "depth-first",
+        /// All copies in, all kernels, all copies back (the seed's version 2).
+        BreadthFirst = "breadth-first",
+    }
+}
+
+/// What a case varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The order of issue.
+    pub order: Order,
+    /// Streams; one of the two numbers that divide the array.
+    pub streams: u32,
+    /// Pinned or pageable.
+    pub memory: HostMemory,
+    /// Bytes of floats, a multiple of 1,024 for each stream. The seed has 16 MiB.
+    pub bytes: u64,
+    /// Rounds of the kernel; the seed has one.
+    pub rounds: u32,
+    /// How often it is all done.
+    pub passes: u64,
+}
+
+impl Default for Case {
+    fn default() -> Case {
+        Case {
+            order: Order::Sequential,
+            streams: 4,
+            memory: HostMemory::Pinned,
+            bytes: 16 << 20,
+            rounds: 1,
+            passes: 10,
+        }
+    }
+}
+
+impl Case {
+    /// What the one thread asks for: each pass begins with zeros and ends with every float at `rounds`.
+    pub fn workload(&self) -> Workload {
+        let mut workload = Workload::new(format!("overlap-{}", self.order.name()));
+        let process = workload.process("main");
+        let context = process.primary(0);
+        let [input, output] =
+            ["input", "output"].map(|name| process.buffer(name, context, self.memory.memory(), self.bytes));
+        let device = process.buffer("device", context, Memory::Device, self.bytes);
+        let work = Work { input, output, device, streams: self.streams(process, context) };
+        let thread = process.thread("main", context);
+        thread.repeat = Repeat::Times(self.passes);
+        thread.before().allocate(input).allocate(output).allocate(device).fill(input, 0.0);
+        self.pass(&work, &mut thread.before());
+        self.pass(&work, &mut thread.body());
+        thread.after().check(output, self.bytes, self.rounds as f32);
+        thread.after().free(device).free(input).free(output);
+        workload
+    }
+
+    fn variant(self) -> Variant {
+        Variant {
+            varied: vec![
+                ("variant", self.order.name().into()),
+                ("memory", self.memory.name().into()),
+                (
+                    "streams",
+                    if self.order == Order::Sequential { Cell::Nothing } else { self.streams.into() },
+                ),
+                ("bytes", self.bytes.into()),
+                ("rounds", self.rounds.into()),
+            ],
+            workload: self.workload(),
+            timed: false,
+            read: Box::new(|outcome| vec![read(outcome)]),
+        }
+    }
+
+    fn streams(&self, process: &mut Process, context: workload::ContextId) -> Vec<StreamId> {
+        match self.order {
+            Order::Sequential => vec![process.default_stream(context)],
+            _ => (0..self.streams)
+                .map(|at| process.stream(format!("stream {at}"), context, StreamKind::NonBlocking))
+                .collect(),
+        }
+    }
+
+    fn pass(&self, work: &Work, steps: &mut Steps<'_>) {
+        let chunk = self.bytes / work.streams.len() as u64;
+        let parts = || work.streams.iter().enumerate().map(|(at, stream)| (at as u64 * chunk, *stream));
+        let copy_in = |steps: &mut Steps<'_>, (offset, stream)| {
+            steps.copy_part(work.input, work.device, offset, chunk, stream);
+        };
+        let copy_out = |steps: &mut Steps<'_>, (offset, stream)| {
+            steps.copy_part(work.device, work.output, offset, chunk, stream);
+        };
+        let kernel =
+            |steps: &mut Steps<'_>, (offset, stream)| self.launch(work, offset, chunk, stream, steps);
+        match self.order {
+            Order::Sequential => {
+                steps.copy_blocking(work.input, work.device, chunk);
+                kernel(steps, (0, work.streams[0]));
+                steps.copy_blocking(work.device, work.output, chunk);
+            }
+            Order::DepthFirst => {
+                for part in parts() {
+                    copy_in(steps, part);
+                    kernel(steps, part);
+                    copy_out(steps, part);
+                }
+            }
+            Order::BreadthFirst => {
+                parts().for_each(|part| copy_in(steps, part));
+                parts().for_each(|part| kernel(steps, part));
+                parts().for_each(|part| copy_out(steps, part));
+            }
+        }
+        steps.synchronize_context();
+    }
+
+    fn launch(&self, work: &Work, offset: u64, chunk: u64, stream: StreamId, steps: &mut Steps<'_>) {
+        let length = (chunk / 4) as u32;
+        let kernel = Kernel::Increment {
+            buffer: work.device,
+            offset: (offset / 4).into(),
+            length,
+            rounds: self.rounds,
+        };
+        steps.launch(kernel, length.div_ceil(BLOCK), BLOCK, stream);
+    }
+}
+
+struct Work {
+    input: BufferId,
+    output: BufferId,
+    device: BufferId,
+    streams: Vec<StreamId>,
+}
+
+fn read(outcome: &Outcome) -> Reading {
+    let thread = outcome.threads.first();
+    let ms = thread.map_or(f64::NAN, |thread| thread.elapsed_ns as f64 / 1e6 / thread.rounds.max(1) as f64);
+    Reading { figures: vec![("ms", ms)], max_error: max_error(outcome), ..Reading::default() }
+}
+
+fn verdict(results: &Results) -> Vec<String> {
+    let sequential =
+        results.rows.iter().filter(|row| row.is(&[("variant", Order::Sequential.name().into())]));
+    let mut sentences: Vec<String> = sequential.filter_map(|row| gains(results, row)).collect();
+    let orders = results.pairs("variant", Order::DepthFirst.name().into(), Order::BreadthFirst.name().into());
+    sentences.extend(orders.filter_map(|(depth, breadth)| order(results, depth, breadth)));
+    sentences.extend(results.bench.copy_engines.map(engines));
+    sentences
+}
+
+/// What the device can overlap.
+fn engines(count: u32) -> String {
+    String::from(match count {
+        0 => "The device has no copy engine: copies and kernels wait for each other.",
+        1 => "The device has one copy engine: copies overlap kernels, but not copies of the other direction.",
+        _ => "The device has copy engines for both directions: copies overlap kernels and each other.",
+    })
+}
+
+/// What streams gain over none, the best of them.
+fn gains(results: &Results, sequential: &Row) -> Option<String> {
+    let same =
+        |row: &&Row| ["memory", "bytes", "rounds"].iter().all(|name| row.cell(name) == sequential.cell(name));
+    let others =
+        results.rows.iter().filter(same).filter(|row| row.text("variant") != sequential.text("variant"));
+    let best = others.min_by(|a, b| a.value("ms").total_cmp(&b.value("ms")))?;
+    let (before, after) = (sequential.figure("ms")?, best.figure("ms")?);
+    let share = Unit::Share.text(after.value / before.value);
+    Some(match (differ(before, after), after.value < before.value) {
+        (true, true) => format!(
+            "{}: {} streams, {}, take {share} of the sequential time ({} instead of {}).",
+            conditions(results, sequential),
+            best.text("streams"),
+            best.text("variant"),
+            Unit::Milliseconds.text(after.value),
+            Unit::Milliseconds.text(before.value)
+        ),
+        _ => format!(
+            "{}: nothing is gained by streams: {} at best, {} without.",
+            conditions(results, sequential),
+            Unit::Milliseconds.text(after.value),
+            Unit::Milliseconds.text(before.value)
+        ),
+    })
+}
+
+/// Whether the order of issue matters.
+fn order(results: &Results, depth: &Row, breadth: &Row) -> Option<String> {
+    let (a, b) = (depth.figure("ms")?, breadth.figure("ms")?);
+    let conditions = format!("{}, {} streams", conditions(results, depth), depth.text("streams"));
+    if !differ(a, b) {
+        return Some(format!("{conditions}: the order of issue does not matter."));
+    }
+    let (better, worse) = if a.value < b.value { (depth, breadth) } else { (breadth, depth) };
+    let more = Unit::Share.text(worse.value("ms") / better.value("ms") - 1.0);
+    Some(format!(
+        "{conditions}: issue {}; {} takes {more} longer.",
+        better.text("variant"),
+        worse.text("variant")
+    ))
+}
+
+/// What tells a group of rows from others: `pinned memory`, and what else varies.
+fn conditions(results: &Results, row: &Row) -> String {
+    let (varying, _) = results.columns();
+    let mut text = format!("{} memory", row.text("memory"));
+    if varying.contains(&"bytes") {
+        text.push_str(&format!(", {}", report::units::bytes(row.number("bytes").unwrap_or(0) as i64)));
+    }
+    if varying.contains(&"rounds") {
+        text.push_str(&format!(", {} rounds", row.text("rounds")));
+    }
+    text
+}

@@ -1,0 +1,212 @@
+//! Seed 000's second program: threads released one after another, each with a shorter kernel than the one before. Who
+//! returns when?
+
+use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View};
+use crate::parameters::{Kind, Parameter, Settings};
+use crate::results::{Results, Row, Unit};
+use crate::{HostMemory, Word, charts};
+use std::time::Duration;
+use workload::{Kernel, Memory, Outcome, Process, StreamKind, ThreadOutcome, Workload};
+
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "stagger",
+    about: "threads released one after another, each with a shorter kernel: who returns when",
+    question: "Four threads copy in, run a kernel and copy back, released 10 ms apart; the first kernel is the longest. \
+               Does each thread return with its own kernel, or in the order of issue? With pinned memory, and what do the \
+               frees wait for?",
+    parameters: &[
+        Parameter::many(
+            "memory",
+            "the host memory of the copies",
+            Kind::Words(HostMemory::kept),
+            "pageable,pinned",
+        ),
+        Parameter::many(
+            "sync",
+            "with pageable memory: synchronize the stream before the copy back",
+            Kind::Flags,
+            "no,yes",
+        ),
+        Parameter::one("threads", "how many threads", Kind::Numbers(1, 8), "4"),
+        Parameter::one(
+            "cycles",
+            "thread t's kernel takes (8 - t) times as many",
+            Kind::Numbers(1, 1 << 40),
+            "1000000000",
+        ),
+        Parameter::one("apart", "between two threads' releases", Kind::Durations, "10ms"),
+    ],
+    rounds: 1,
+    warm_up: false,
+    variants,
+    relate: |_| {},
+    verdict,
+    chart: |results| {
+        charts::bars(results, "ms", "ms from the first release to the result", &["memory", "sync", "kernel"])
+    },
+    view: View::Listings,
+};
+
+fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
+    let case = Case {
+        threads: settings.number("threads") as u32,
+        cycles: settings.number("cycles"),
+        apart: settings.duration("apart"),
+        ..Case::default()
+    };
+    let mut plan = Plan::default();
+    for memory in settings.words("memory") {
+        let syncs = if memory == HostMemory::Pinned { vec![false] } else { settings.flags("sync") };
+        plan.variants.extend(syncs.into_iter().map(|sync| Case { memory, sync, ..case.clone() }.variant()));
+    }
+    Ok(plan)
+}
+
+/// Bytes that are copied each way (seed 000: 352 Ki integers).
+const BYTES: u64 = 352 * 1024 * 4;
+
+/// What a case varies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// Pinned or pageable.
+    pub memory: HostMemory,
+    /// Whether the stream is synchronized before the copy back; with pinned memory it always is after it.
+    pub sync: bool,
+    /// How many threads; at most 8, for the last kernel would have no length.
+    pub threads: u32,
+    /// Thread t's kernel takes (8 - t) times as many cycles.
+    pub cycles: u64,
+    /// Between two threads' releases.
+    pub apart: Duration,
+}
+
+impl Default for Case {
+    fn default() -> Case {
+        let apart = Duration::from_millis(10);
+        Case { memory: HostMemory::Pageable, sync: false, threads: 4, cycles: 1_000_000_000, apart }
+    }
+}
+
+impl Case {
+    /// What the threads ask for. Their bodies end with the frees, which wait for the device.
+    pub fn workload(&self) -> Workload {
+        let mut workload = Workload::new("stagger");
+        let process = workload.process("main");
+        for number in 0..self.threads {
+            self.thread(process, number);
+        }
+        workload
+    }
+
+    fn variant(self) -> Variant {
+        let name =
+            if self.sync { format!("{}-sync", self.memory.name()) } else { self.memory.name().to_owned() };
+        Variant {
+            varied: vec![
+                ("variant", name.as_str().into()),
+                ("memory", self.memory.name().into()),
+                ("sync", self.sync.into()),
+            ],
+            workload: self.workload(),
+            timed: true,
+            read: Box::new(move |outcome| self.read(outcome)),
+        }
+    }
+
+    /// A row for each thread.
+    fn read(&self, outcome: &Outcome) -> Vec<Reading> {
+        let apart = self.apart.as_nanos() as f64 / 1e6;
+        let threads = outcome.threads.iter().enumerate().map(|(number, thread)| {
+            let frees = spent(thread, "cuMemFree") as f64 / 1e6;
+            let released = number as f64 * apart;
+            let result = released + thread.elapsed_ns as f64 / 1e6 - frees;
+            Reading {
+                also: vec![("thread", (number as u64).into()), ("kernel", (8 - number as u64).into())],
+                figures: vec![("ms", result), ("free_ms", frees)],
+                max_error: None,
+            }
+        });
+        threads.collect()
+    }
+
+    fn thread(&self, process: &mut Process, number: u32) {
+        let context = process.primary(0);
+        let stream = process.stream(format!("stream {number}"), context, StreamKind::NonBlocking);
+        let mut buffer =
+            |what: &str, memory| process.buffer(format!("{what} {number}"), context, memory, BYTES);
+        let [input, output] = ["input", "output"].map(|name| buffer(name, self.memory.memory()));
+        let [first, second] = ["first", "second"].map(|name| buffer(name, Memory::Device));
+        let thread = process.thread(format!("thread {number}"), context);
+        thread.delay_ns = u64::from(number) * self.apart.as_nanos() as u64;
+        thread.before().allocate(input).allocate(output).fill(input, 0).allocate(first).allocate(second);
+        // So that the kernel's loading is over.
+        thread.before().launch(Kernel::Delay { cycles: 1 }, 1, 1, stream).synchronize(stream);
+        let cycles = u64::from(8 - number) * self.cycles;
+        let mut body = thread.body();
+        body.copy(input, first, BYTES, stream).launch(Kernel::Delay { cycles }, 1, 1, stream);
+        if self.sync {
+            body.synchronize(stream);
+        }
+        body.copy(first, output, BYTES, stream);
+        if self.memory == HostMemory::Pinned {
+            body.synchronize(stream);
+        }
+        body.free(first).free(second);
+        thread.after().free(input).free(output);
+    }
+}
+
+/// The time a thread spent in calls whose names begin so, ns.
+fn spent(thread: &ThreadOutcome, name: &str) -> u64 {
+    thread.calls.iter().filter(|call| call.name.starts_with(name)).map(|call| call.total_ns).sum()
+}
+
+fn verdict(results: &Results) -> Vec<String> {
+    let mut variants: Vec<String> = results.rows.iter().map(|row| row.text("variant")).collect();
+    variants.dedup();
+    let sentence = |variant: &String| {
+        let rows: Vec<&Row> = results.rows.iter().filter(|row| row.text("variant") == *variant).collect();
+        of_variant(variant, &rows)
+    };
+    variants.iter().filter_map(sentence).collect()
+}
+
+fn of_variant(variant: &str, rows: &[&Row]) -> Option<String> {
+    let first = rows.first()?.value("ms");
+    if rows.len() < 2 {
+        return None;
+    }
+    let ends: Vec<f64> = rows.iter().map(|row| row.value("ms")).collect();
+    let highest = ends.iter().copied().fold(0.0, f64::max);
+    // A kernel's length is known from the first thread's, to the few percent that copies and releases take.
+    let is_late =
+        |row: &&&Row| row.value("ms") > 1.05 * first * row.number("kernel").unwrap_or(8) as f64 / 8.0;
+    let late: Vec<String> = rows.iter().filter(is_late).map(|row| row.text("thread")).collect();
+    let together = ends.iter().all(|end| *end > 0.98 * highest);
+    let how = match () {
+        () if highest > 1.05 * first => {
+            String::from("later kernels wait: a thread's copies keep other threads' work from starting")
+        }
+        () if together => String::from(
+            "the results come together, with the longest kernel's: copies complete in the order of issue",
+        ),
+        () if late.is_empty() => String::from("each result comes with its own kernel"),
+        () => format!("{} for others' work, the rest have their results with their kernels", waiting(&late)),
+    };
+    let all: Vec<String> = ends.iter().map(|end| Unit::Milliseconds.text(*end)).collect();
+    let frees = rows.iter().map(|row| row.value("free_ms")).fold(0.0, f64::max);
+    let freed = match frees > 0.02 * highest {
+        true => format!("; a free waits for the device, up to {}", Unit::Milliseconds.text(frees)),
+        false => String::new(),
+    };
+    Some(format!("{variant}: {how} ({}){freed}.", all.join(", ")))
+}
+
+/// `thread 1 waits`, `threads 1, 2 wait`
+fn waiting(threads: &[String]) -> String {
+    match threads {
+        [one] => format!("thread {one} waits"),
+        several => format!("threads {} wait", several.join(", ")),
+    }
+}

@@ -1,0 +1,69 @@
+//! Results as JSON: `{"experiment", "device", "rows": [{"variant", …}], "verdict"}`.
+
+use crate::baseline::Comparison;
+use crate::results::{Results, Row};
+use serde_json::{Map, Value, json};
+
+/// The object, with what a comparison says where there is one.
+pub fn json(results: &Results, comparison: Option<&Comparison>) -> Value {
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
+    put("experiment", results.experiment.name.into());
+    put("device", results.bench.name.as_str().into());
+    put("gpus", results.bench.gpus.into());
+    put("driver", results.bench.driver.as_deref().map_or(Value::Null, Value::from));
+    put("simulated", results.bench.simulated.into());
+    put("settings", settings(results));
+    put("rounds", results.rounds.into());
+    put("spread", "half of the range of the rounds".into());
+    put("partial", results.partial.is_some().into());
+    if let Some(partial) = &results.partial {
+        put("missing", json!({"variants": partial.missing, "of": partial.of, "why": partial.why}));
+    }
+    put("left_out", results.left_out.clone().into());
+    put("notes", results.notes.clone().into());
+    put("rows", results.rows.iter().map(|row| self::row(row, results.bench.simulated)).collect());
+    put("verdict", results.verdict().join(" ").into());
+    if let Some(comparison) = comparison {
+        put("baseline", comparison.json());
+    }
+    Value::Object(object)
+}
+
+fn settings(results: &Results) -> Value {
+    let one = |(name, cells): (&str, &[crate::Cell])| {
+        let values: Vec<Value> = cells.iter().cloned().map(Value::from).collect();
+        (name.to_owned(), Value::from(values))
+    };
+    Value::Object(results.settings.iter().map(one).collect())
+}
+
+/// What it varied, then what it measured: `spread` is that of the first figure.
+fn row(row: &Row, simulated: bool) -> Value {
+    let mut object = Map::new();
+    for (name, cell) in &row.varied {
+        object.insert((*name).to_owned(), cell.clone().into());
+    }
+    for (at, figure) in row.figures.iter().enumerate() {
+        object.insert(figure.name.to_owned(), number(figure.value));
+        let spread = if at == 0 { String::from("spread") } else { format!("{}_spread", figure.name) };
+        object.insert(spread, number(figure.spread));
+    }
+    if let Some(error) = row.max_error {
+        object.insert(String::from("max_error"), number(error));
+    }
+    object.insert(String::from("simulated"), simulated.into());
+    Value::Object(object)
+}
+
+/// Six digits: more than any measurement has.
+pub(crate) fn number(value: f64) -> Value {
+    if !value.is_finite() {
+        return Value::Null;
+    }
+    let short: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    match short.fract() == 0.0 && short.abs() < 1e15 {
+        true => (short as i64).into(),
+        false => short.into(),
+    }
+}

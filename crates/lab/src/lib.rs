@@ -1,0 +1,34 @@
+//! The catalogue of experiments: each shows one thing that holds up CUDA programs, and how much it costs.
+//!
+//! An [`Experiment`] is data and functions of data: the variants that its settings make, each a workload and how to read
+//! its outcome, and what the numbers say. A [`Session`] runs them by whatever executes a workload: a [`Runner`].
+
+mod baseline;
+mod catalogue;
+mod cell;
+mod charts;
+mod devices;
+mod experiment;
+pub mod experiments;
+mod json;
+mod parameters;
+mod results;
+mod run;
+mod runner;
+mod single;
+mod text;
+mod words;
+
+pub use baseline::{Baseline, Change, Comparison};
+pub use catalogue::{CATALOGUE, describe_text, experiment, list_json, list_text};
+pub use cell::Cell;
+pub use devices::{Fact, Machine, Sheet};
+pub use experiment::{Bench, Experiment, Plan, Reading, Variant, View};
+pub use json::json;
+pub use parameters::{AUTOMATIC, Kind, Parameter, Settings};
+pub use results::{Figure, Partial, Results, Row, Unit};
+pub use run::{Execute, Failure, Progress, Request, Run, Session, Want, only};
+pub use runner::Runner;
+pub use single::{single_json, single_text};
+pub use text::text;
+pub use words::{HostMemory, Layout, Place, Submit, Word};

@@ -1,0 +1,321 @@
+//! What can be set about an experiment, and reading it from `NAME=VALUE,VALUE`.
+
+use crate::{Cell, Word};
+use std::fmt;
+use std::time::Duration;
+
+/// Something that can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Another name it goes by; empty if there is none.
+    pub alias: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What it can be.
+    pub kind: Kind,
+    /// Whether several values may be given, each making variants of its own.
+    pub several: bool,
+    /// What it is unless set, as it would be written; [`AUTOMATIC`] where that depends on the device.
+    pub default: &'static str,
+}
+
+/// The default of a parameter that follows from the device.
+pub const AUTOMATIC: &str = "automatic";
+
+/// What a parameter's values are.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Some of these names.
+    Words(fn() -> Vec<&'static str>),
+    /// Whole numbers between two.
+    Numbers(u64, u64),
+    /// `CUDA_DEVICE_MAX_CONNECTIONS`: 1 to 32, or `default` to leave it unset.
+    Connections,
+    /// Sizes, `64MiB`, between two numbers of bytes.
+    Sizes(u64, u64),
+    /// Durations, `100ms`, up to an hour.
+    Durations,
+    /// `yes` and `no`.
+    Flags,
+}
+
+impl Parameter {
+    /// Several names of `W`; unless set, `default`.
+    pub const fn words<W: Word>(name: &'static str, about: &'static str, default: &'static str) -> Parameter {
+        Parameter { name, alias: "", about, kind: Kind::Words(W::names), several: true, default }
+    }
+
+    /// Several numbers.
+    pub const fn numbers(
+        name: &'static str,
+        about: &'static str,
+        (from, to): (u64, u64),
+        default: &'static str,
+    ) -> Parameter {
+        Parameter { name, alias: "", about, kind: Kind::Numbers(from, to), several: true, default }
+    }
+
+    /// One value of that kind.
+    pub const fn one(
+        name: &'static str,
+        about: &'static str,
+        kind: Kind,
+        default: &'static str,
+    ) -> Parameter {
+        Parameter { name, alias: "", about, kind, several: false, default }
+    }
+
+    /// Several values of that kind.
+    pub const fn many(
+        name: &'static str,
+        about: &'static str,
+        kind: Kind,
+        default: &'static str,
+    ) -> Parameter {
+        Parameter { name, alias: "", about, kind, several: true, default }
+    }
+
+    /// The same with another name it goes by.
+    pub const fn or_named(mut self, alias: &'static str) -> Parameter {
+        self.alias = alias;
+        self
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        name == self.name || (!self.alias.is_empty() && name == self.alias)
+    }
+
+    /// Reads `VALUE,VALUE`.
+    fn parse(&self, text: &str) -> Result<Vec<Cell>, String> {
+        if text == AUTOMATIC && self.default == AUTOMATIC {
+            return Ok(Vec::new());
+        }
+        let mut cells: Vec<Cell> = Vec::new();
+        for word in text.split(',') {
+            let cell = self.kind.parse(word.trim());
+            let cell = cell.ok_or_else(|| format!("{}={word}: not {}", self.name, self.kind))?;
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+        match cells.len() {
+            1 => Ok(cells),
+            _ if self.several => Ok(cells),
+            _ => Err(format!("{}={text}: give one value", self.name)),
+        }
+    }
+}
+
+impl Kind {
+    fn parse(self, word: &str) -> Option<Cell> {
+        match self {
+            Kind::Words(names) => names().into_iter().find(|name| *name == word).map(Cell::from),
+            Kind::Numbers(from, to) => number(word).filter(|n| (from..=to).contains(n)).map(Cell::Number),
+            Kind::Connections if word == "default" => Some(Cell::Default),
+            Kind::Connections => number(word).filter(|n| (1..=32).contains(n)).map(Cell::Number),
+            Kind::Sizes(from, to) => size(word).filter(|n| (from..=to).contains(n)).map(Cell::Number),
+            Kind::Durations => duration(word).map(Cell::Number),
+            Kind::Flags => match word {
+                "yes" | "true" => Some(Cell::Flag(true)),
+                "no" | "false" => Some(Cell::Flag(false)),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// What a value has to be, as in "not a whole number from 1 to 64".
+impl fmt::Display for Kind {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Words(names) => write!(to, "one of {}", names().join(", ")),
+            Kind::Numbers(from, most) if *most == u64::MAX => write!(to, "a whole number from {from} up"),
+            Kind::Numbers(from, most) => write!(to, "a whole number from {from} to {most}"),
+            Kind::Connections => to.write_str("a number from 1 to 32, or default"),
+            Kind::Sizes(from, most) => {
+                let [from, most] = [*from, *most].map(|bytes| report::units::bytes(bytes as i64));
+                write!(to, "a size from {from} to {most}, as in 64MiB")
+            }
+            Kind::Durations => to.write_str("a duration of at most an hour, as in 100ms"),
+            Kind::Flags => to.write_str("yes or no"),
+        }
+    }
+}
+
+/// What every parameter of an experiment is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    values: Vec<(&'static str, Vec<Cell>)>,
+}
+
+impl Settings {
+    /// The defaults of `experiment`'s parameters with what `set` says instead, each `NAME=VALUE,VALUE`.
+    ///
+    /// # Errors
+    /// A line that says which name or value there is not, and which there are.
+    pub fn new(experiment: &str, parameters: &[Parameter], set: &[String]) -> Result<Settings, String> {
+        let mut values = Vec::new();
+        for parameter in parameters {
+            values.push((parameter.name, parameter.parse(parameter.default)?));
+        }
+        for text in set {
+            let (name, value) = text.split_once('=').ok_or_else(|| {
+                format!("--set {text}: write it as NAME=VALUE, or NAME=VALUE,VALUE for several")
+            })?;
+            let at = parameters.iter().position(|parameter| parameter.is_named(name.trim()));
+            let at = at.ok_or_else(|| {
+                let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name).collect();
+                format!("--set {text}: {experiment} has no {name}; it has {}", names.join(", "))
+            })?;
+            values[at].1 = parameters[at].parse(value).map_err(|problem| format!("--set {problem}"))?;
+        }
+        Ok(Settings { values })
+    }
+
+    /// Each parameter's name and values; none where they follow from the device.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &[Cell])> {
+        self.values.iter().map(|(name, cells)| (*name, cells.as_slice()))
+    }
+
+    fn cells(&self, name: &str) -> &[Cell] {
+        let found = self.values.iter().find(|(own, _)| *own == name);
+        found.map_or(&[], |(_, cells)| cells)
+    }
+
+    /// The names that a parameter is set to.
+    pub fn words<W: Word>(&self, name: &str) -> Vec<W> {
+        let word = |cell: &Cell| match cell {
+            Cell::Text(text) => W::named(text),
+            _ => None,
+        };
+        self.cells(name).iter().filter_map(word).collect()
+    }
+
+    /// The numbers that a parameter is set to; of sizes bytes, of durations nanoseconds.
+    pub fn numbers(&self, name: &str) -> Vec<u64> {
+        let number = |cell: &Cell| match cell {
+            Cell::Number(number) => Some(*number),
+            _ => None,
+        };
+        self.cells(name).iter().filter_map(number).collect()
+    }
+
+    /// [`Settings::numbers`] of a parameter whose numbers fit 32 bits.
+    pub fn counts(&self, name: &str) -> Vec<u32> {
+        self.numbers(name).into_iter().map(|number| u32::try_from(number).unwrap_or(u32::MAX)).collect()
+    }
+
+    /// The number of a parameter that has one.
+    pub fn number(&self, name: &str) -> u64 {
+        self.numbers(name).first().copied().unwrap_or_default()
+    }
+
+    /// The duration of a parameter that has one.
+    pub fn duration(&self, name: &str) -> Duration {
+        Duration::from_nanos(self.number(name))
+    }
+
+    /// Yes and no.
+    pub fn flags(&self, name: &str) -> Vec<bool> {
+        self.cells(name).iter().map(|cell| *cell == Cell::Flag(true)).collect()
+    }
+
+    /// Numbers, or `None` where none is asked for.
+    pub fn optional(&self, name: &str) -> Vec<Option<u32>> {
+        let number = |cell: &Cell| match cell {
+            Cell::Number(number) => u32::try_from(*number).ok(),
+            _ => None,
+        };
+        self.cells(name).iter().map(number).collect()
+    }
+}
+
+fn number(word: &str) -> Option<u64> {
+    let digits = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| word.parse().ok()).flatten()
+}
+
+/// `64MiB`, `256MB`; a bare number is bytes.
+fn size(word: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 7] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("B", 1),
+    ];
+    with_unit(word, &UNITS, 1)
+}
+
+/// `100ms`, `2s`; up to an hour.
+fn duration(word: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 5] =
+        [("ms", 1_000_000), ("us", 1_000), ("µs", 1_000), ("ns", 1), ("s", 1_000_000_000)];
+    with_unit(word, &UNITS, 0).filter(|ns| (1..=3_600_000_000_000).contains(ns))
+}
+
+fn with_unit(word: &str, units: &[(&str, u64)], bare: u64) -> Option<u64> {
+    let unit = units.iter().find_map(|(name, unit)| Some((word.strip_suffix(name)?, *unit)));
+    let (digits, unit) = unit.unwrap_or((word, bare));
+    number(digits.trim_end())?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HostMemory;
+
+    const PARAMETERS: [Parameter; 5] = [
+        Parameter::numbers("workers", "", (1, 64), "1,2").or_named("threads"),
+        Parameter::words::<HostMemory>("memory", "", "pinned"),
+        Parameter::many("connections", "", Kind::Connections, "default"),
+        Parameter::one("bytes", "", Kind::Sizes(1024, 1 << 30), "16MiB"),
+        Parameter::one("time", "", Kind::Durations, "1s"),
+    ];
+
+    fn set(text: &[&str]) -> Result<Settings, String> {
+        let text: Vec<String> = text.iter().map(|text| (*text).to_owned()).collect();
+        Settings::new("x", &PARAMETERS, &text)
+    }
+
+    #[test]
+    fn what_is_set_stands_for_the_default() {
+        let settings =
+            set(&["threads=4,8, 4", "memory=pageable,fresh", "connections=default,32", "time=20ms"])
+                .expect("well set");
+        assert_eq!(settings.counts("workers"), [4, 8]);
+        assert_eq!(settings.words::<HostMemory>("memory"), [HostMemory::Pageable, HostMemory::Fresh]);
+        assert_eq!(settings.optional("connections"), [None, Some(32)]);
+        assert_eq!(settings.number("bytes"), 16 << 20);
+        assert_eq!(settings.duration("time"), Duration::from_millis(20));
+    }
+
+    #[test]
+    fn what_there_is_not_is_answered_with_what_there_is() {
+        let cases = [
+            (
+                "colour=red",
+                "--set colour=red: x has no colour; it has workers, memory, connections, bytes, time",
+            ),
+            ("workers", "--set workers: write it as NAME=VALUE, or NAME=VALUE,VALUE for several"),
+            ("workers=0", "--set workers=0: not a whole number from 1 to 64"),
+            ("workers=1,", "--set workers=: not a whole number from 1 to 64"),
+            ("memory=paged", "--set memory=paged: not one of pinned, pageable, fresh, staged"),
+            ("connections=33", "--set connections=33: not a number from 1 to 32, or default"),
+            ("bytes=1KiB,2KiB", "--set bytes=1KiB,2KiB: give one value"),
+            ("bytes=5", "--set bytes=5: not a size from 1 KiB to 1 GiB, as in 64MiB"),
+            (
+                "bytes=99999999999GiB",
+                "--set bytes=99999999999GiB: not a size from 1 KiB to 1 GiB, as in 64MiB",
+            ),
+            ("time=5", "--set time=5: not a duration of at most an hour, as in 100ms"),
+        ];
+        for (text, problem) in cases {
+            assert_eq!(set(&[text]), Err(problem.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Whoever runs workloads: this machine's GPUs, or a model of some.
+
+use crate::experiment::Bench;
+use crate::run::{Failure, Run, Want};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use workload::Workload;
+
+/// Where workloads run.
+pub enum Runner {
+    /// On this machine's GPUs.
+    #[cfg(target_os = "linux")]
+    Gpu(gpu::Machine),
+    /// In virtual time on a model.
+    Sim(Arc<sim::Model>),
+}
+
+impl Runner {
+    /// The runner that `gpu` or `sim:MODEL` means; without either the GPUs, if there are any.
+    ///
+    /// # Errors
+    /// A line that says what is not there and what to do.
+    pub fn named(on: Option<&str>) -> Result<Runner, String> {
+        match on {
+            None => gpus()
+                .map_err(|why| format!("{why}; or simulate one with --on sim:h200 (there are {})", models())),
+            Some("gpu") => gpus().map_err(|why| format!("--on gpu: {why}")),
+            Some(on) => match on.strip_prefix("sim:") {
+                Some(name) => simulated(name),
+                None => Err(format!("--on {on}: give gpu or sim:MODEL; models are {}", models())),
+            },
+        }
+    }
+
+    /// What it is that workloads run on.
+    pub fn bench(&self) -> Bench {
+        match self {
+            #[cfg(target_os = "linux")]
+            Runner::Gpu(machine) => Bench {
+                name: machine.devices.first().map(|device| device.name.clone()).unwrap_or_default(),
+                gpus: machine.devices.len() as u32,
+                driver: Some(machine.driver.clone()).filter(|driver| !driver.is_empty()),
+                copy_engines: machine.devices.first().map(|device| device.copy_engines),
+                simulated: false,
+            },
+            Runner::Sim(model) => Bench {
+                name: model.device.title.clone(),
+                gpus: model.device.count,
+                driver: Some(model.driver.clone()).filter(|driver| !driver.is_empty()),
+                copy_engines: Some(model.device.copy_engines),
+                simulated: true,
+            },
+        }
+    }
+
+    /// Runs a workload; a simulation is given up once `interrupted` is set, and GPUs are stopped by the signals themselves.
+    ///
+    /// # Errors
+    /// Why it was not run.
+    pub fn run(&self, workload: &Workload, want: Want, interrupted: &AtomicBool) -> Result<Run, Failure> {
+        workload.check().map_err(|error| Failure::Failed(error.to_string()))?;
+        match self {
+            #[cfg(target_os = "linux")]
+            Runner::Gpu(_) => on_gpu(workload, want),
+            Runner::Sim(model) => in_simulation(workload, model, want, interrupted),
+        }
+    }
+}
+
+/// The models' names.
+fn models() -> String {
+    sim::Model::names().collect::<Vec<_>>().join(", ")
+}
+
+fn simulated(name: &str) -> Result<Runner, String> {
+    if name.is_empty() {
+        return Err(format!("--on sim: name a model behind it: {}, or a file", models()));
+    }
+    sim::Model::load(name)
+        .map(|model| Runner::Sim(Arc::new(model)))
+        .map_err(|error| format!("--on sim:{error}"))
+}
+
+#[cfg(target_os = "linux")]
+fn gpus() -> Result<Runner, String> {
+    gpu::devices(None).map(Runner::Gpu).map_err(|error| error.to_string())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn gpus() -> Result<Runner, String> {
+    Err(String::from("workloads run on GPUs under Linux only"))
+}
+
+#[cfg(target_os = "linux")]
+fn on_gpu(workload: &Workload, want: Want) -> Result<Run, Failure> {
+    let options = gpu::Options { timed: want.timed, trace: want.trace, ..gpu::Options::default() };
+    match gpu::run(workload, &options) {
+        Ok(run) => Ok(Run {
+            outcome: run.outcome,
+            trace: run.trace,
+            stopped: run.partial.map(|why| why.to_string()),
+            notes: run.notes,
+        }),
+        Err(gpu::Error::Mps { problem }) => Err(Failure::Impossible(format!("MPS: {problem}"))),
+        Err(error) => Err(Failure::Failed(error.to_string())),
+    }
+}
+
+/// Simulates in a thread of its own, which is left to itself by an interruption: the process ends soon.
+fn in_simulation(
+    workload: &Workload,
+    model: &Arc<sim::Model>,
+    want: Want,
+    interrupted: &AtomicBool,
+) -> Result<Run, Failure> {
+    const GLANCE: Duration = Duration::from_millis(50);
+    let options = sim::Options { trace: want.trace, ..sim::Options::default() };
+    let (sender, receiver) = mpsc::channel();
+    let (own, model) = (workload.clone(), Arc::clone(model));
+    // Whoever gave it up hears nothing.
+    std::thread::spawn(move || drop(sender.send(sim::run(&own, &model, options))));
+    let simulated = loop {
+        match receiver.recv_timeout(GLANCE) {
+            Ok(simulated) => break simulated,
+            Err(mpsc::RecvTimeoutError::Timeout) if interrupted.load(Ordering::Relaxed) => {
+                let outcome = workload::Outcome { threads: Vec::new() };
+                let stopped = Some(String::from("interrupted"));
+                return Ok(Run { outcome, trace: None, stopped, notes: Vec::new() });
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                return Err(Failure::Failed(String::from(
+                    "the simulator broke down; this is a bug in holdup",
+                )));
+            }
+        }
+    };
+    match simulated {
+        Ok((outcome, trace)) => Ok(Run { outcome, trace, stopped: None, notes: Vec::new() }),
+        Err(error @ (sim::Error::NoMps { .. } | sim::Error::NoDevice { .. })) => {
+            Err(Failure::Impossible(error.to_string()))
+        }
+        Err(error) => Err(Failure::Failed(error.to_string())),
+    }
+}

@@ -1,0 +1,205 @@
+//! Results for people.
+
+use crate::baseline::Comparison;
+use crate::results::{Results, Row, Unit};
+use crate::{Cell, View};
+use report::table::{Align, Table};
+use report::{Page, paragraph, plot};
+
+/// Columns of a bar at least.
+const SHORTEST_BAR: usize = 10;
+
+/// The results with their verdict, without the traces' listings.
+pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> String {
+    let mut text = heading(results, page);
+    if !results.rows.is_empty() {
+        match results.experiment.view {
+            View::Matrix => text.push_str(&matrix(results, page)),
+            View::Table | View::Listings => text.push_str(&table(results, page)),
+        }
+    }
+    text.push('\n');
+    for sentence in results.verdict() {
+        text.push_str(&paragraph(&sentence, page));
+    }
+    for line in &results.left_out {
+        text.push_str(&paragraph(&format!("left out: {line}"), page));
+    }
+    for note in &results.notes {
+        text.push_str(&paragraph(&format!("note: {note}"), page));
+    }
+    if let Some(partial) = &results.partial {
+        text.push_str(&paragraph(&format!("PARTIAL: {partial}"), page));
+    }
+    if let Some(comparison) = comparison {
+        text.push_str(&changes(comparison, page));
+    }
+    text
+}
+
+/// Which experiment, where, how, and what all rows have in common.
+fn heading(results: &Results, page: Page) -> String {
+    let experiment = results.experiment;
+    let mut text = paragraph(&format!("{} · {}", experiment.name, place(results)), page);
+    text.push_str(&paragraph(&format!("    {}", experiment.question), page));
+    let (_, fixed) = results.columns();
+    let said = |(name, cell): (&str, Cell)| format!("{name} {}", value(name, &cell));
+    let fixed: Vec<String> = fixed.into_iter().map(said).collect();
+    if !fixed.is_empty() {
+        text.push_str(&paragraph(&format!("    all with {}", fixed.join(", ")), page));
+    }
+    text.push('\n');
+    text
+}
+
+/// `NVIDIA H200, driver 580.159 · 3 rounds`
+pub(crate) fn place(results: &Results) -> String {
+    let bench = &results.bench;
+    let driver = bench.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
+    let how = match bench.simulated {
+        true => String::from("simulated"),
+        false => format!(
+            "{}, ± half of their range",
+            report::units::counted(results.rounds.into(), "round", "rounds")
+        ),
+    };
+    format!("{}{driver} · {how}", bench.name)
+}
+
+/// A row each, with a bar for its first figure.
+fn table(results: &Results, page: Page) -> String {
+    let (varying, _) = results.columns();
+    let figures = figures(&results.rows);
+    let errors = results.rows.iter().any(|row| row.max_error.is_some());
+    let mut titles: Vec<(&'static str, Align)> = varying.iter().map(|name| (*name, align(name))).collect();
+    titles.extend(figures.iter().map(|name| (title(name), Align::Right)));
+    if !results.bench.simulated {
+        titles.insert(varying.len() + 1, ("±", Align::Right));
+    }
+    if errors {
+        titles.push(("max error", Align::Right));
+    }
+    titles.push(("", Align::Left));
+    let cells = |row: &Row| -> Vec<String> {
+        let mut cells: Vec<String> = varying
+            .iter()
+            .map(|name| row.cell(name).map_or(String::new(), |cell| value(name, cell)))
+            .collect();
+        cells.extend(figures.iter().map(|name| figure(row, name)));
+        if !results.bench.simulated {
+            let spread = row.figures.first().map(|first| Unit::of(first.name).text(first.spread));
+            cells.insert(varying.len() + 1, spread.unwrap_or_default());
+        }
+        if errors {
+            cells.push(row.max_error.map_or(String::new(), |error| format!("{error:.1e}")));
+        }
+        cells
+    };
+    let rows: Vec<Vec<String>> = results.rows.iter().map(cells).collect();
+    let first = figures.first().copied().unwrap_or_default();
+    let most =
+        results.rows.iter().map(|row| row.value(first)).filter(|value| !value.is_nan()).fold(0.0, f64::max);
+    let bar_columns = room(&titles, &rows, page);
+    let mut table = Table::new(&titles);
+    for (row, mut cells) in results.rows.iter().zip(rows) {
+        cells.push(plot::bar(row.value(first), most, bar_columns));
+        table.push(cells);
+    }
+    table.boxed(Some(page.columns))
+}
+
+/// The figures that any row has, in the first such row's order.
+fn figures(rows: &[Row]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for figure in rows.iter().flat_map(|row| &row.figures) {
+        if !names.contains(&figure.name) {
+            names.push(figure.name);
+        }
+    }
+    names
+}
+
+/// What is left of a line for bars.
+fn room(titles: &[(&'static str, Align)], rows: &[Vec<String>], page: Page) -> usize {
+    let widest = |at: usize| {
+        let cells = rows.iter().map(|row| row[at].chars().count());
+        cells.chain([titles[at].0.chars().count()]).max().unwrap_or(0) + 3
+    };
+    let taken: usize = (0..titles.len() - 1).map(widest).sum();
+    page.columns.saturating_sub(taken + 4).max(SHORTEST_BAR)
+}
+
+fn align(column: &str) -> Align {
+    match column {
+        "workers" | "streams" | "bytes" | "length" | "connections" | "gpus" | "rounds" | "thread"
+        | "kernel" => Align::Right,
+        _ => Align::Left,
+    }
+}
+
+fn title(figure: &str) -> &'static str {
+    match figure {
+        "per_s" => "per second",
+        "ms" => "time",
+        "host_ms" => "host held",
+        "free_ms" => "in frees",
+        "slowest_ms" => "slowest",
+        "stalled_share" => "in stalls",
+        "longest_ms" => "longest",
+        "gb_per_s" => "copied",
+        "slowdown" => "slowdown",
+        _ => "figure",
+    }
+}
+
+fn figure(row: &Row, name: &str) -> String {
+    let measured = row.figure(name).filter(|figure| !figure.value.is_nan());
+    measured.map_or(String::new(), |figure| Unit::of(name).text(figure.value))
+}
+
+fn value(column: &str, cell: &Cell) -> String {
+    match cell {
+        Cell::Number(bytes) if column == "bytes" => report::units::bytes(*bytes as i64),
+        Cell::Number(number) if column == "length" => report::units::count(*number),
+        Cell::Nothing => String::from("–"),
+        cell => cell.to_string(),
+    }
+}
+
+fn matrix(results: &Results, page: Page) -> String {
+    match (results.experiment.chart)(results) {
+        plot::Chart::Heat(heat) => {
+            format!("{}:\n{}", heat.value, plot::matrix(&heat, page))
+        }
+        _ => table(results, page),
+    }
+}
+
+/// Rows that changed, and what that comes to.
+fn changes(comparison: &Comparison, page: Page) -> String {
+    let mut text = format!("\n{}", paragraph(&comparison.verdict(), page));
+    let changed: Vec<_> = comparison.changes.iter().filter(|change| change.beyond_spread).collect();
+    if changed.is_empty() {
+        return text;
+    }
+    let mut table = Table::new(&[
+        ("before", Align::Right),
+        ("now", Align::Right),
+        ("times", Align::Right),
+        ("", Align::Left),
+        ("row", Align::Left),
+    ]);
+    for change in changed {
+        let unit = Unit::of(change.figure);
+        let name: Vec<String> = change.varied.iter().map(|(name, cell)| value(name, cell)).collect();
+        table.push(vec![
+            unit.text(change.before),
+            unit.text(change.now),
+            format!("{:.2}", change.ratio()),
+            change.word().to_owned(),
+            name.join(" "),
+        ]);
+    }
+    text.push_str(&table.boxed(Some(page.columns)));
+    text
+}

@@ -1,0 +1,121 @@
+//! Plots: a line chart, bars or a heat map as an SVG file, and bars and a matrix for a terminal.
+//!
+//! Every plot reads without colour: lines differ in marker and dash, a heat map's cells hold their numbers and get darker
+//! steadily, and bars stand beside their names.
+
+mod bars;
+mod canvas;
+mod heat;
+mod lines;
+mod scale;
+mod terminal;
+
+pub use terminal::{bar, matrix};
+
+/// What a plot shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plot {
+    /// What is shown.
+    pub title: String,
+    /// Where and how it was measured.
+    pub subtitle: String,
+    /// The plot itself.
+    pub chart: Chart,
+}
+
+/// Kinds of plots.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chart {
+    /// A value over a number that varies.
+    Lines(Lines),
+    /// A value for each name.
+    Bars(Bars),
+    /// A value for each pair of names.
+    Heat(Heat),
+}
+
+/// A value over a number that varies: on a logarithmic axis, for what varies doubles mostly.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// What varies.
+    pub x: String,
+    /// What the value is, with its unit.
+    pub y: String,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points, from left to right; x is positive.
+    pub points: Vec<Point>,
+}
+
+/// One measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// What varied.
+    pub x: f64,
+    /// The value.
+    pub y: f64,
+    /// How far measurements of it lay to either side.
+    pub spread: f64,
+}
+
+/// A value for each name, not negative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    /// What the value is, with its unit.
+    pub value: String,
+    /// The bars, from the top.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub value: f64,
+    /// The value in words.
+    pub text: String,
+    /// How far measurements of it lay to either side.
+    pub spread: f64,
+}
+
+/// A value for each pair of names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heat {
+    /// What the value is.
+    pub value: String,
+    /// The value that the lightest cell has, and the darkest; positive, and the scale between them is logarithmic.
+    pub range: (f64, f64),
+    /// Headings over neighbouring columns, each with how many it is over.
+    pub groups: Vec<(String, usize)>,
+    /// The columns' names.
+    pub columns: Vec<String>,
+    /// The rows: a name, and a cell for each column.
+    pub rows: Vec<(String, Vec<Option<Shade>>)>,
+}
+
+/// A cell of a heat map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shade {
+    /// Its value.
+    pub value: f64,
+    /// The value in a few characters.
+    pub text: String,
+}
+
+/// The plot as an SVG document.
+pub fn svg(plot: &Plot) -> String {
+    match &plot.chart {
+        Chart::Lines(lines) => lines::draw(plot, lines),
+        Chart::Bars(bars) => bars::draw(plot, bars),
+        Chart::Heat(heat) => heat::draw(plot, heat),
+    }
+}

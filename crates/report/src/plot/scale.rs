@@ -1,0 +1,43 @@
+//! Axes.
+
+use crate::units;
+
+/// Round numbers from zero to at least `most`: some five of them.
+pub(super) fn ticks(most: f64) -> Vec<f64> {
+    if !most.is_finite() || most <= 0.0 {
+        return vec![0.0, 1.0];
+    }
+    let raw = most / 5.0;
+    let power = 10f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0].iter().map(|step| step * power).find(|step| *step >= raw);
+    let step = step.unwrap_or(raw);
+    let count = (most / step).ceil() as usize;
+    (0..=count).map(|at| at as f64 * step).collect()
+}
+
+/// A tick's number: no more decimals than it needs.
+pub(super) fn number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return units::count(value as u64);
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_reach_the_top() {
+        assert_eq!(ticks(3833.0), [0.0, 1000.0, 2000.0, 3000.0, 4000.0]);
+        assert_eq!(ticks(0.9), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+        assert_eq!(ticks(0.0), [0.0, 1.0]);
+        assert_eq!(ticks(f64::NAN), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn numbers_have_no_more_decimals_than_they_need() {
+        assert_eq!([4000.0, 0.6000000000000001, 2.5].map(number), ["4,000", "0.6", "2.5"]);
+    }
+}
