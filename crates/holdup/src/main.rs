@@ -1,15 +1,19 @@
 //! The command line: parses, calls, prints.
 
 mod args;
+mod devices;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod explain;
 mod failure;
 mod import;
 mod input;
+mod interrupt;
+mod lab;
 mod listing;
 mod output;
 mod places;
+mod progress;
 #[cfg(target_os = "linux")]
 mod record;
 mod save;
@@ -22,6 +26,8 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    gpu::child_main();
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|verb| verb == doctor::PROBE) {
         ::record::doctor::probe();
@@ -39,6 +45,8 @@ fn main() -> ExitCode {
         args::Verb::Ops(arguments) => listing::ops(&arguments),
         args::Verb::Where(arguments) => places::run(&arguments, command.color),
         args::Verb::Import(arguments) => import::run(&arguments, command.color),
+        args::Verb::Lab(arguments) => lab::run(&arguments, command.color),
+        args::Verb::Devices(arguments) => devices::run(&arguments, command.color),
     };
     match outcome {
         Ok(code) => code,

@@ -1,4 +1,4 @@
-//! Writing a trace to a file that appears under its name only when it is complete.
+//! Writing to a file that appears under its name only when it is complete.
 
 use crate::failure::{Failure, operating_system};
 use std::io::{BufWriter, Write};
@@ -26,6 +26,17 @@ impl Target {
     /// Writes the trace and gives the file its name.
     pub fn write(self, trace: &Trace) -> Result<(), Failure> {
         write(trace, &self.temporary).map_err(|error| Failure::of(&self.path, error))?;
+        self.name()
+    }
+
+    /// Writes text and gives the file its name.
+    pub fn write_text(self, text: &str) -> Result<(), Failure> {
+        let written = self.temporary.as_file().write_all(text.as_bytes());
+        written.map_err(|error| Failure::of(&self.path, operating_system(&error)))?;
+        self.name()
+    }
+
+    fn name(self) -> Result<(), Failure> {
         let Target { path, temporary, replace } = self;
         let named = if replace { temporary.persist(&path) } else { temporary.persist_noclobber(&path) };
         match named {

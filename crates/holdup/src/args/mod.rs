@@ -1,5 +1,9 @@
 //! The command line's grammar.
 
+mod lab;
+
+pub use lab::{Devices, Lab, LabList, LabRun, LabVerb};
+
 use crate::output::Color;
 use crate::time;
 use clap::{Args, Parser, Subcommand};
@@ -20,6 +24,7 @@ use trace::{Ns, Selection};
   holdup explain trace.json.gz           what held the program up, and how to fix it
   holdup stats report.sqlite             where host and GPU time went
   holdup where cudaMemcpyAsync t.json    which lines of the program call it
+  holdup lab run overlap                 an experiment, on this machine's GPU or simulated
 
 Times and durations: 1.5s, 200ms, 900us, 50ns; a bare number is seconds.
 Exit status: 0 done; 1 a finding exceeds --fail-over; 2 wrong usage or unreadable input.")]
@@ -41,6 +46,8 @@ pub enum Verb {
     Ops(OpListing),
     Where(Where),
     Import(Import),
+    Lab(Lab),
+    Devices(Devices),
     #[cfg(target_os = "linux")]
     Doctor(Doctor),
 }

@@ -1,0 +1,99 @@
+//! The grammar of `holdup lab` and `holdup devices`.
+
+use super::Table;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Experiments that show what holds up CUDA programs: run on this machine's GPUs, or simulated.
+#[derive(Args)]
+pub struct Lab {
+    #[command(subcommand)]
+    pub verb: LabVerb,
+}
+
+#[derive(Subcommand)]
+pub enum LabVerb {
+    List(LabList),
+    Run(LabRun),
+}
+
+/// Which experiments there are, and what can be set about one.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup lab list
+  holdup lab list overlap        its question, its parameters, their defaults")]
+pub struct LabList {
+    /// The experiment to describe.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Table,
+}
+
+/// Runs an experiment and says what it shows, or runs a workload that is written in a file.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup lab run overlap                                     on this machine's GPU
+  holdup lab run overlap --on sim:c2050                      on a model of a Tesla C2050
+  holdup lab run architectures --set threads=1,2,4,8 --set memory=pinned --plot threads.svg
+  holdup lab run stagger --variant memory=pinned --trace pinned.holdup
+  holdup lab run interference --format json -o h200.json     and after the next driver:
+  holdup lab run interference --baseline h200.json           what has changed
+  holdup lab run mine.toml                                   a workload: docs/workload.md
+
+A file appears under its name only when it is complete, and never over another without --force.
+Exit status: 0 done; 2 it could not be run, or was interrupted: the results say that they are partial.")]
+pub struct LabRun {
+    /// The experiment, or a workload's file: NAME.toml.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Where: gpu, or sim:MODEL, MODEL being one that comes with holdup or a file. If not said: gpu.
+    #[arg(long, value_name = "gpu|sim:MODEL")]
+    pub on: Option<String>,
+    /// What to set, as in threads=1,2,4,8; "holdup lab list NAME" says what there is.
+    #[arg(long, value_name = "NAME=VALUES")]
+    pub set: Vec<String>,
+    /// Run only variants that are so, as in variant=threads,workers=8.
+    #[arg(long, value_name = "COLUMN=VALUE,…")]
+    pub variant: Option<String>,
+    /// How often a GPU runs each variant; what is said is the median.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Table,
+    /// Write the output to this file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Draw the results.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// Keep what happened in the one variant that is run, for "holdup explain".
+    #[arg(long, value_name = "FILE.holdup")]
+    pub trace: Option<PathBuf>,
+    /// Compare with what an earlier run wrote with --format json.
+    #[arg(long, value_name = "FILE.json")]
+    pub baseline: Option<PathBuf>,
+    /// Replace files that exist.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// The GPUs of this machine, or of a model, and what each can overlap.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup devices
+  holdup devices --measure           and how fast copies are, pinned and pageable, each way and both
+  holdup devices --on sim:c1060      what a model is made of")]
+pub struct Devices {
+    /// Whose: gpu, or sim:MODEL. If not said: gpu.
+    #[arg(long, value_name = "gpu|sim:MODEL")]
+    pub on: Option<String>,
+    /// Measure how fast copies are: a few seconds for each GPU.
+    #[arg(long)]
+    pub measure: bool,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Table,
+}

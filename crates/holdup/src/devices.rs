@@ -1,0 +1,18 @@
+//! `holdup devices`
+
+use crate::args::{Devices, Table};
+use crate::failure::Failure;
+use crate::output::{self, Color};
+use lab::Runner;
+use std::process::ExitCode;
+
+/// Says what the devices are and what they can overlap.
+pub fn run(arguments: &Devices, color: Color) -> Result<ExitCode, Failure> {
+    let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
+    let machine = runner.machine(arguments.measure).map_err(Failure::Message)?;
+    output::print(&match arguments.format {
+        Table::Text => machine.text(output::page(color)),
+        Table::Json => format!("{}\n", serde_json::to_string_pretty(&machine.json()).unwrap_or_default()),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,265 @@
+//! `holdup lab` and `holdup devices` without a GPU: what they say is in `tests/data/lab/`, rewritten by `HOLDUP_UPDATE=1`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+fn holdup(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    // There is no driver where nothing is installed; and where one is, there is none for this test.
+    command.env("HOLDUP_LIBCUDA", "/nowhere/libcuda.so.1");
+    command
+        .args(arguments.split_ascii_whitespace())
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+fn said(arguments: &str) -> String {
+    let output = holdup(arguments);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments}: {complaint}");
+    assert!(complaint.is_empty(), "{arguments}: {complaint}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// The one line of a refusal that prints nothing else.
+fn refusal(arguments: &str) -> String {
+    let output = holdup(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
+    assert!(output.stdout.is_empty(), "{arguments}: {}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    said.trim_end().to_owned()
+}
+
+/// Whether what is said is what the file holds.
+fn check(name: &str, arguments: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lab").join(name);
+    let text = said(arguments);
+    assert_eq!(text, said(arguments), "{arguments}: not the same twice");
+    let too_wide = text.lines().find(|line| !name.contains("stagger") && line.chars().count() > 100);
+    assert!(name.ends_with(".json") || too_wide.is_none(), "{too_wide:?}");
+    if std::env::var_os("HOLDUP_UPDATE").is_some() {
+        std::fs::write(&path, &text).expect("can write");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(text == expected, "holdup {arguments}\nsays otherwise than {}:\n{text}", path.display());
+}
+
+/// Small settings of every experiment, so that a test takes no longer than a wink.
+const RUNS: [(&str, &str); 11] = [
+    ("overlap-c1060", "overlap --on sim:c1060 --set memory=pinned"),
+    ("overlap-c2050", "overlap --on sim:c2050 --set memory=pinned"),
+    ("overlap-k20c", "overlap --on sim:k20c --set memory=pinned"),
+    ("overlap-h200", "overlap --on sim:h200 --set bytes=64MiB --set passes=2"),
+    ("architectures-h200", "architectures --on sim:h200 --set threads=1,8,16 --set iterations=2"),
+    ("stagger-h200", "stagger --on sim:h200"),
+    ("stagger-p100", "stagger --on sim:p100 --set memory=pageable --set sync=no"),
+    ("launch-stall-h200", "launch-stall --on sim:h200 --set time=200ms"),
+    ("hidden-sync-h200", "hidden-sync --on sim:h200 --set times=2"),
+    ("multi-gpu-a4000x10", "multi-gpu --on sim:a4000x10 --set times=200 --set threads=1,4,10"),
+    ("interference-h200x8", "interference --on sim:h200x8 --set time=5ms --set bytes=8MiB"),
+];
+
+#[test]
+fn every_experiment_says_the_same_of_a_model_every_time() {
+    for (name, arguments) in RUNS {
+        check(&format!("{name}.json"), &format!("lab run {arguments} --format json"));
+        check(&format!("{name}.txt"), &format!("lab run {arguments}"));
+    }
+}
+
+#[test]
+fn rows_carry_what_they_varied_and_what_they_measured() {
+    for (name, arguments) in RUNS {
+        let text = said(&format!("lab run {arguments} --format json"));
+        let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let experiment = results["experiment"].as_str().expect("text");
+        assert!(name.starts_with(experiment));
+        assert!(results["device"].is_string() && results["verdict"].is_string());
+        for row in results["rows"].as_array().expect("rows") {
+            assert!(row["variant"].is_string() && row["simulated"] == true && row["spread"] == 0, "{row}");
+            let measured = row.get("ms").or(row.get("per_s")).and_then(serde_json::Value::as_f64);
+            assert!(measured.is_some_and(|value| value > 0.0), "{row}");
+        }
+    }
+}
+
+#[test]
+fn the_catalogue_says_what_can_be_set() {
+    check("list.txt", "lab list");
+    check("list.json", "lab list --format json");
+    for name in
+        ["architectures", "stagger", "launch-stall", "overlap", "hidden-sync", "multi-gpu", "interference"]
+    {
+        check(&format!("list-{name}.txt"), &format!("lab list {name}"));
+    }
+}
+
+#[test]
+fn the_readme_says_what_an_experiment_says() {
+    let readme = include_str!("../../../README.md");
+    let (_, rest) = readme.split_once("$ holdup lab run ").expect("an example");
+    let (command, rest) = rest.split_once('\n').expect("its output");
+    let (shown, _) = rest.split_once("```").expect("its end");
+    assert_eq!(shown, said(&format!("lab run {command}")));
+}
+
+#[test]
+fn models_are_described_as_devices_are() {
+    check("devices-c1060.txt", "devices --on sim:c1060");
+    check("devices-h200x8.json", "devices --on sim:h200x8 --format json");
+}
+
+#[test]
+fn plots_are_well_formed() {
+    let directory = directory();
+    for (name, arguments) in RUNS {
+        let file = directory.path().join(format!("{name}.svg"));
+        said(&format!("lab run {arguments} --format json --plot {}", file.display()));
+        let drawn = std::fs::read_to_string(&file).expect("written");
+        let parsed = roxmltree::Document::parse(&drawn).expect("XML");
+        let texts: Vec<&str> = parsed.descendants().filter_map(|node| node.text()).collect();
+        assert!(texts.iter().any(|text| text.contains("simulated")), "{name}: no word of a simulation");
+    }
+}
+
+#[test]
+fn a_trace_is_kept_that_explain_reads() {
+    let directory = directory();
+    let file = directory.path().join("stall.holdup");
+    let variant = "variant=same-stream,beside=copy,memory=pageable";
+    said(&format!(
+        "lab run launch-stall --on sim:h200 --set time=200ms --variant {variant} --trace {}",
+        file.display()
+    ));
+    let explained = said(&format!("explain {}", file.display()));
+    assert!(explained.contains("driver-lock") && explained.contains("cuMemcpyDtoHAsync"), "{explained}");
+    let problem = refusal("lab run overlap --on sim:h200 --trace /tmp/holdup-never.holdup");
+    assert!(
+        problem.contains("--trace keeps one variant's, and this runs 6: choose one with --variant"),
+        "{problem}"
+    );
+}
+
+#[test]
+fn an_earlier_run_is_compared_with() {
+    let directory = directory();
+    let file = directory.path().join("c1060.json");
+    said(&format!("lab run overlap --on sim:c1060 --set memory=pinned --format json -o {}", file.display()));
+    let again = format!("lab run overlap --set memory=pinned --baseline {}", file.display());
+    let same = said(&format!("{again} --on sim:c1060"));
+    assert!(same.contains("Against Tesla C1060: none of 3 rows differs"), "{same}");
+    let faster = said(&format!("{again} --on sim:c2050"));
+    assert!(faster.contains("of 3 rows 3 are better and 0 worse"), "{faster}");
+    let json: serde_json::Value =
+        serde_json::from_str(&said(&format!("{again} --on sim:c2050 --format json"))).expect("JSON");
+    assert_eq!(json["baseline"]["rows"].as_array().map(Vec::len), Some(3));
+    assert_eq!(json["baseline"]["rows"][0]["beyond_spread"], true);
+}
+
+#[test]
+fn a_file_replaces_another_only_when_that_is_wanted() {
+    let directory = directory();
+    let file = directory.path().join("out.json");
+    std::fs::write(&file, "mine").expect("can write");
+    let arguments = format!("lab run overlap --on sim:c1060 --format json -o {}", file.display());
+    assert!(refusal(&arguments).contains("already exists"));
+    assert_eq!(std::fs::read_to_string(&file).expect("readable"), "mine");
+    said(&format!("{arguments} --force"));
+    assert!(std::fs::read_to_string(&file).expect("readable").starts_with('{'));
+    assert_eq!(entries(directory.path()), std::slice::from_ref(&file));
+    let twice = refusal(&format!("{arguments} --force --plot {}", file.display()));
+    assert!(twice.contains("written twice"), "{twice}");
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_in_a_line_that_says_what_to_do() {
+    let cases = [
+        ("lab run sideways", "sideways: no such experiment; there are architectures, stagger,"),
+        ("lab list sideways", "sideways: no such experiment"),
+        ("lab run overlap", "or simulate one with --on sim:h200"),
+        ("lab run overlap --on gpu", "--on gpu: "),
+        ("devices --on gpu", "--on gpu: "),
+        ("lab run overlap --on tpu", "--on tpu: give gpu or sim:MODEL"),
+        ("lab run overlap --on sim:", "name a model behind it: c1060,"),
+        ("lab run overlap --on sim:h900", "h900: no such model or file; there are c1060,"),
+        ("devices --on sim:h900", "h900: no such model or file"),
+        ("lab run overlap --on sim:h200 --set colour=red", "overlap has no colour; it has variant, memory,"),
+        ("lab run overlap --on sim:h200 --set streams=many", "not a whole number from 1 to 64"),
+        ("lab run overlap --on sim:h200 --set streams", "write it as NAME=VALUE"),
+        ("lab run overlap --on sim:h200 --set streams=3", "cannot be cut into 3 streams"),
+        ("lab run overlap --on sim:h200 --variant up", "write it as COLUMN=VALUE"),
+        (
+            "lab run overlap --on sim:h200 --variant variant=up",
+            "none of the 6 is so; the first is variant=sequential",
+        ),
+        ("lab run overlap --on sim:c1060 --set bytes=8GiB", "out of memory"),
+        ("lab run architectures --on sim:c1060 --set variant=threads-mps", "has no MPS"),
+        ("lab run overlap --on sim:h200 --baseline /nowhere/old.json", "/nowhere/old.json: No such file"),
+        ("lab run overlap --on sim:h200 -o /nowhere/new.json", "/nowhere/new.json: cannot be written"),
+        ("lab run /nowhere/mine.toml", "/nowhere/mine.toml: No such file"),
+        ("lab run mine.toml --set a=b", "--set is for experiments; mine.toml is a file"),
+    ];
+    for (arguments, words) in cases {
+        let problem = refusal(arguments);
+        assert!(
+            problem.starts_with("holdup: ") && problem.contains(words),
+            "{arguments}: wanted {words:?}: {problem}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_baseline_is_refused() {
+    let directory = directory();
+    let file = directory.path().join("old.json");
+    for (text, words) in [
+        ("not", "not JSON"),
+        ("{}", "no results of an experiment"),
+        (r#"{"experiment": "stagger", "rows": []}"#, "results of stagger, not of overlap"),
+    ] {
+        std::fs::write(&file, text).expect("can write");
+        let problem = refusal(&format!("lab run overlap --on sim:h200 --baseline {}", file.display()));
+        assert!(problem.contains("old.json") && problem.contains(words), "{problem}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_what_it_has_and_that_it_is_partial() {
+    use std::time::Duration;
+    let directory = directory();
+    let file = directory.path().join("partial.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    // More than a hundred variants, each a fraction of a second: it is in the middle of them for long.
+    let arguments = "lab run interference --on sim:h200 --set time=2s --format json -o";
+    command.args(arguments.split(' ')).arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program starts");
+    std::thread::sleep(Duration::from_secs(4));
+    let killed =
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("the program ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.starts_with("holdup: interrupted; the results are partial: ") && said.lines().count() == 1,
+        "{said}"
+    );
+    let text = std::fs::read_to_string(&file).expect("written");
+    let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(results["partial"], true);
+    assert!(!results["rows"].as_array().expect("rows").is_empty());
+    assert_eq!(entries(directory.path()), [file]);
+}
+
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("can create")
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("readable");
+    entries.map(|entry| entry.expect("readable").path()).collect()
+}

@@ -1,0 +1,210 @@
+//! `holdup lab` and `holdup devices` on GPUs: those of the runner's stand-in for the driver, which carries out what it is
+//! asked at once, kernels included, so that results are checked and nothing needs a GPU.
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The stand-in of `crates/gpu`, compiled.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (path, fresh) =
+            (root.join("libcuda.so"), root.join(format!("libcuda.so.{}", std::process::id())));
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpu/tests/standin/cuda.c");
+        let mut command = Command::new("cc");
+        command
+            .args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", source, "-o"])
+            .arg(&fresh)
+            .arg("-lm");
+        let output = command.output().expect("these tests need a C compiler, cc (Debian: apt install gcc)");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::rename(&fresh, &path).expect("the library gets its name");
+        path
+    })
+}
+
+fn command(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    command.env("HOLDUP_LIBCUDA", library()).args(arguments.split_ascii_whitespace());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn said(output: Output) -> String {
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && complaint.is_empty(), "{complaint}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn holdup(arguments: &str) -> String {
+    said(command(arguments).output().expect("the program starts"))
+}
+
+fn json(arguments: &str) -> Value {
+    serde_json::from_str(&holdup(&format!("{arguments} --format json"))).expect("JSON")
+}
+
+/// The one line of a refusal that prints nothing else.
+fn refusal(mut command: Command) -> String {
+    let output = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    said
+}
+
+#[test]
+fn results_are_checked_and_rounds_spread() {
+    let results = json("lab run overlap --set bytes=256KiB --set passes=2 --rounds 3");
+    assert_eq!((&results["simulated"], &results["rounds"]), (&Value::from(false), &Value::from(3)));
+    let rows = results["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        // The stand-in computes with another sine than a GPU, and rounds like one.
+        let error = row["max_error"].as_f64().expect("checked");
+        assert!(error < 1e-6, "{row}");
+        assert!(row["ms"].as_f64() > Some(0.0) && row["spread"].as_f64() >= Some(0.0), "{row}");
+    }
+    assert!(rows.iter().any(|row| row["spread"].as_f64() > Some(0.0)), "no two rounds differ");
+    let text = holdup("lab run overlap --set bytes=256KiB --set passes=2 --rounds 3 --set memory=pinned");
+    assert!(text.contains("3 rounds, ± half of their range"), "{text}");
+}
+
+#[test]
+fn every_experiment_runs() {
+    let runs = [
+        "architectures --set variant=threads,processes --set threads=1,2 --set iterations=1 --set launches=2",
+        "architectures --set submit=launches,graph --set memory=pinned,pageable --set threads=2 --set iterations=1 --set launches=2 \
+         --set variant=threads,contexts --set connections=16",
+        "stagger --set cycles=1000",
+        "launch-stall --set time=20ms --set bytes=16MiB --set cycles=1000",
+        "hidden-sync --set length=1024,16384 --set times=3",
+        "multi-gpu --set times=1 --set cycles=1000",
+        "interference --set time=5ms --set bytes=64KiB --set effect=launches",
+    ];
+    for arguments in runs {
+        let results = json(&format!("lab run {arguments} --rounds 1"));
+        let rows = results["rows"].as_array().expect("rows");
+        assert!(!rows.is_empty() && results["left_out"] == Value::from(Vec::<String>::new()), "{results}");
+        for row in rows {
+            let measured = row.get("ms").or(row.get("per_s")).and_then(Value::as_f64);
+            assert!(measured > Some(0.0), "{arguments}: {row}");
+            assert!(
+                row.get("max_error").is_none_or(|error| error.as_f64() < Some(1e-6)),
+                "{arguments}: {row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_is_compared_with_an_earlier_one_within_what_rounds_differ() {
+    let directory = directory();
+    let file = directory.path().join("before.json");
+    let arguments =
+        "lab run overlap --set bytes=64KiB --set memory=pinned --variant variant=sequential --rounds 1";
+    holdup(&format!("{arguments} --format json -o {}", file.display()));
+    let mut before: Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).expect("written")).expect("JSON");
+    let measured = before["rows"][0]["ms"].as_f64().expect("a time");
+    for (times, word) in [(1000.0, "better"), (0.001, "worse")] {
+        before["rows"][0]["ms"] = Value::from(measured * times);
+        std::fs::write(&file, before.to_string()).expect("can write");
+        let text = holdup(&format!("{arguments} --baseline {}", file.display()));
+        assert!(text.contains(&format!("│ {word}")) && text.contains("of 1 row"), "{text}");
+    }
+}
+
+#[test]
+fn a_trace_of_the_host_is_kept() {
+    let directory = directory();
+    let file = directory.path().join("pinned.holdup");
+    holdup(&format!("lab run stagger --set cycles=1000 --variant variant=pinned --trace {}", file.display()));
+    let calls = holdup(&format!("calls {}", file.display()));
+    assert!(calls.contains("cuStreamSynchronize") && calls.contains("thread 3"), "{calls}");
+}
+
+#[test]
+fn a_workload_of_a_file_runs() {
+    let directory = directory();
+    let file = directory.path().join("mine.toml");
+    let documented = include_str!("../../../docs/workload.md");
+    let example = documented.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    std::fs::write(&file, example.expect("docs/workload.md begins with an example")).expect("can write");
+    for on in ["gpu", "sim:h200"] {
+        let text = holdup(&format!("lab run {} --on {on}", file.display()));
+        assert!(text.contains("calls of the bodies") && text.contains("cuLaunchKernel"), "{text}");
+        let results = json(&format!("lab run {} --on {on}", file.display()));
+        assert!(!results["threads"].as_array().expect("threads").is_empty());
+        assert_eq!((&results["partial"], &results["simulated"]), (&false.into(), &(on != "gpu").into()));
+    }
+    std::fs::write(&file, "name = 3").expect("can write");
+    let problem = refusal(command(&format!("lab run {}", file.display())));
+    assert!(problem.contains("mine.toml") && problem.contains(":1: "), "{problem}");
+}
+
+#[test]
+fn devices_are_described_and_measured() {
+    let devices = json("devices --measure");
+    let devices = devices["devices"].as_array().expect("devices");
+    assert_eq!(devices.len(), 2);
+    assert!(devices[1]["pinned_bytes_per_s"]["both"].as_u64() > Some(0), "{devices:?}");
+    let text = holdup("devices");
+    assert!(text.contains("copy engines") && text.contains("connections"), "{text}");
+}
+
+#[test]
+fn what_a_gpu_refuses_is_said_in_a_line() {
+    let mut lost = command("lab run overlap --set bytes=64KiB");
+    lost.env("STANDIN_FAIL", "cuLaunchKernel 2 719");
+    let problem = refusal(lost);
+    let expected = "overlap, variant=sequential,memory=pinned,streams=none,bytes=65536,rounds=1: process \"main\", thread \"main\"";
+    assert!(problem.contains(expected) && problem.contains("CUDA_ERROR_LAUNCH_FAILED"), "{problem}");
+    let mut full = command("lab run overlap --set bytes=64KiB");
+    full.env("STANDIN_FAIL", "cuMemAlloc_v2 1 2");
+    let problem = refusal(full);
+    assert!(problem.contains("CUDA_ERROR_OUT_OF_MEMORY") && problem.contains("nvidia-smi"), "{problem}");
+    let mut none = command("lab run overlap");
+    none.env("STANDIN_DEVICES", "0");
+    let problem = refusal(none);
+    assert!(problem.contains("no GPU is visible") && problem.contains("--on sim:h200"), "{problem}");
+}
+
+#[test]
+fn an_interruption_ends_every_process_and_leaves_what_was_measured() {
+    let directory = directory();
+    let file = directory.path().join("partial.json");
+    // Each variant takes a second or more, whatever the machine.
+    let arguments = format!(
+        "lab run launch-stall --set beside=idle,item --set time=1s --rounds 1 --format json -o {}",
+        file.display()
+    );
+    let child = command(&arguments).spawn().expect("the program starts");
+    std::thread::sleep(Duration::from_millis(2600));
+    let began = Instant::now();
+    let killed =
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("the program ends");
+    assert!(began.elapsed() < Duration::from_secs(10));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("interrupted; the results are partial: "), "{said}");
+    let text = std::fs::read_to_string(&file).expect("written");
+    let results: Value = serde_json::from_str(&text).expect("JSON");
+    let rows = results["rows"].as_array().expect("rows").len();
+    assert!(results["partial"] == true && (1..4).contains(&rows), "{results}");
+    let left = std::fs::read_dir(directory.path()).expect("readable").count();
+    assert_eq!(left, 1, "something was left behind");
+}
+
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("can create")
+}
