@@ -148,6 +148,8 @@ impl fmt::Display for Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     values: Vec<(&'static str, Vec<Cell>)>,
+    /// Those that are not what they are unless set.
+    set: Vec<&'static str>,
 }
 
 impl Settings {
@@ -156,7 +158,7 @@ impl Settings {
     /// # Errors
     /// A line that says which name or value there is not, and which there are.
     pub fn new(experiment: &str, parameters: &[Parameter], set: &[String]) -> Result<Settings, String> {
-        let mut values = Vec::new();
+        let (mut values, mut said) = (Vec::new(), Vec::new());
         for parameter in parameters {
             values.push((parameter.name, parameter.parse(parameter.default)?));
         }
@@ -170,8 +172,14 @@ impl Settings {
                 format!("--set {text}: {experiment} has no {name}; it has {}", names.join(", "))
             })?;
             values[at].1 = parameters[at].parse(value).map_err(|problem| format!("--set {problem}"))?;
+            said.push(parameters[at].name);
         }
-        Ok(Settings { values })
+        Ok(Settings { values, set: said })
+    }
+
+    /// Whether anybody set that parameter.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.set.contains(&name)
     }
 
     /// Each parameter's name and values; none where they follow from the device.

@@ -7,7 +7,7 @@ use report::table::{Align, Table};
 use report::{Page, paragraph, plot};
 
 /// Columns of a bar at least.
-const SHORTEST_BAR: usize = 10;
+const SHORTEST_BAR: usize = 6;
 
 /// The results with their verdict, without the traces' listings.
 pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> String {
@@ -70,8 +70,10 @@ pub(crate) fn place(results: &Results) -> String {
 fn table(results: &Results, page: Page) -> String {
     let (varying, _) = results.columns();
     let figures = figures(&results.rows);
-    let errors = results.rows.iter().any(|row| row.max_error.is_some());
-    let mut titles: Vec<(&'static str, Align)> = varying.iter().map(|name| (*name, align(name))).collect();
+    // That every result was right is a sentence of the verdict.
+    let errors = results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
+    let mut titles: Vec<(&'static str, Align)> =
+        varying.iter().map(|name| (heading_of(name), align(name))).collect();
     titles.extend(figures.iter().map(|name| (title(name), Align::Right)));
     if !results.bench.simulated {
         titles.insert(varying.len() + 1, ("±", Align::Right));
@@ -79,7 +81,6 @@ fn table(results: &Results, page: Page) -> String {
     if errors {
         titles.push(("max error", Align::Right));
     }
-    titles.push(("", Align::Left));
     let cells = |row: &Row| -> Vec<String> {
         let mut cells: Vec<String> = varying
             .iter()
@@ -100,9 +101,12 @@ fn table(results: &Results, page: Page) -> String {
     let most =
         results.rows.iter().map(|row| row.value(first)).filter(|value| !value.is_nan()).fold(0.0, f64::max);
     let bar_columns = room(&titles, &rows, page);
+    if bar_columns.is_some() {
+        titles.push(("", Align::Left));
+    }
     let mut table = Table::new(&titles);
     for (row, mut cells) in results.rows.iter().zip(rows) {
-        cells.push(plot::bar(row.value(first), most, bar_columns));
+        cells.extend(bar_columns.map(|columns| plot::bar(row.value(first), most, columns)));
         table.push(cells);
     }
     table.boxed(Some(page.columns))
@@ -119,14 +123,19 @@ fn figures(rows: &[Row]) -> Vec<&'static str> {
     names
 }
 
-/// What is left of a line for bars.
-fn room(titles: &[(&'static str, Align)], rows: &[Vec<String>], page: Page) -> usize {
+/// What is left of a line for bars, if it is worth drawing some.
+fn room(titles: &[(&'static str, Align)], rows: &[Vec<String>], page: Page) -> Option<usize> {
     let widest = |at: usize| {
         let cells = rows.iter().map(|row| row[at].chars().count());
         cells.chain([titles[at].0.chars().count()]).max().unwrap_or(0) + 3
     };
-    let taken: usize = (0..titles.len() - 1).map(widest).sum();
-    page.columns.saturating_sub(taken + 4).max(SHORTEST_BAR)
+    let taken: usize = (0..titles.len()).map(widest).sum();
+    Some(page.columns.saturating_sub(taken + 4)).filter(|columns| *columns >= SHORTEST_BAR)
+}
+
+/// What stands above a column of what was varied.
+fn heading_of(column: &'static str) -> &'static str {
+    if column == "connections" { "conn." } else { column }
 }
 
 fn align(column: &str) -> Align {

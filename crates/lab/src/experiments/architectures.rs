@@ -4,7 +4,7 @@
 //! turns between two buffers, and copies the result back.
 
 use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
-use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
+use crate::parameters::{Kind, Parameter, Settings};
 use crate::results::{Results, Row, differ, most};
 use crate::{Cell, HostMemory, Layout, Submit, Word, charts};
 use workload::{Kernel, Number, Outcome, Process, Repeat, Steps, StreamKind, Workload};
@@ -19,10 +19,11 @@ pub const EXPERIMENT: Experiment = Experiment {
     parameters: &[
         Parameter::words::<Layout>(
             "variant",
-            "how workers are spread",
+            "how workers are spread; unless this, submit or connections is set, with pinned memory also contexts, contexts-mps, \
+             threads with 16 and 32 connections and with a graph, and threads-mps with 32",
             "threads,processes,threads-mps,processes-mps,processes-threads-mps",
         ),
-        Parameter::numbers("workers", "how many workers", (1, 256), "1,2,4,8,16").or_named("threads"),
+        Parameter::numbers("workers", "how many workers", (1, 256), "1,2,4,8,16,32").or_named("threads"),
         Parameter::many(
             "memory",
             "the host memory of the copies",
@@ -44,12 +45,7 @@ pub const EXPERIMENT: Experiment = Experiment {
             "2",
         ),
         Parameter::one("launches", "of an iteration; even", Kind::Numbers(2, 10_000), "220"),
-        Parameter::one(
-            "iterations",
-            "of each worker; 50, or 10 where they are simulated",
-            Kind::Numbers(1, 1_000_000),
-            AUTOMATIC,
-        ),
+        Parameter::one("iterations", "of each worker", Kind::Numbers(1, 1_000_000), "50"),
     ],
     rounds: 3,
     warm_up: true,
@@ -60,10 +56,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     view: View::Table,
 };
 
-fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
+fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
     let mut plan = Plan::default();
-    let iterations =
-        settings.numbers("iterations").first().copied().unwrap_or(if bench.simulated { 10 } else { 50 });
+    let iterations = settings.number("iterations");
     let threads_per_process = settings.number("per-process") as u32;
     let launches = settings.number("launches") as u32;
     if !launches.is_multiple_of(2) {
@@ -72,30 +67,24 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
         ));
     }
     let mut uneven = Vec::new();
-    for layout in settings.words("variant") {
-        for (memory, sync) in memories(settings) {
-            for submit in settings.words("submit") {
-                for connections in settings.optional("connections") {
-                    for workers in settings.counts("workers") {
-                        if layout == Layout::ProcessesThreadsMps && workers % threads_per_process != 0 {
-                            uneven.push(workers);
-                            continue;
-                        }
-                        let case = Case {
-                            layout,
-                            workers,
-                            memory,
-                            sync,
-                            submit,
-                            connections,
-                            launches,
-                            iterations,
-                            threads_per_process,
-                        };
-                        plan.variants.push(case.variant());
-                    }
-                }
+    for Line { layout, memory, sync, submit, connections } in lines(settings) {
+        for workers in settings.counts("workers") {
+            if layout == Layout::ProcessesThreadsMps && workers % threads_per_process != 0 {
+                uneven.push(workers);
+                continue;
             }
+            let case = Case {
+                layout,
+                workers,
+                memory,
+                sync,
+                submit,
+                connections,
+                launches,
+                iterations,
+                threads_per_process,
+            };
+            plan.variants.push(case.variant());
         }
     }
     uneven.dedup();
@@ -108,6 +97,51 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
     }
     Ok(plan)
 }
+
+/// A line of the plot: what is the same whatever the number of workers.
+struct Line {
+    layout: Layout,
+    memory: HostMemory,
+    sync: bool,
+    submit: Submit,
+    connections: Option<u32>,
+}
+
+/// What the seed compares, each with each; and, unless it was said what to compare, what explains it.
+fn lines(settings: &Settings) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for layout in settings.words("variant") {
+        for (memory, sync) in memories(settings) {
+            for submit in settings.words("submit") {
+                for connections in settings.optional("connections") {
+                    lines.push(Line { layout, memory, sync, submit, connections });
+                }
+            }
+        }
+    }
+    let pinned = settings.words::<HostMemory>("memory").contains(&HostMemory::Pinned);
+    if pinned && !["variant", "submit", "connections"].iter().any(|name| settings.is_set(name)) {
+        let explains = |(layout, submit, connections)| Line {
+            layout,
+            memory: HostMemory::Pinned,
+            sync: false,
+            submit,
+            connections,
+        };
+        lines.extend(EXPLAINS.map(explains));
+    }
+    lines
+}
+
+/// Hardware connections, the context's launch mutex, which a graph takes once an iteration, and the context itself.
+const EXPLAINS: [(Layout, Submit, Option<u32>); 6] = [
+    (Layout::Threads, Submit::Launches, Some(16)),
+    (Layout::Threads, Submit::Launches, Some(32)),
+    (Layout::Threads, Submit::Graph, Some(32)),
+    (Layout::ThreadsMps, Submit::Launches, Some(32)),
+    (Layout::Contexts, Submit::Launches, None),
+    (Layout::ContextsMps, Submit::Launches, None),
+];
 
 /// With pinned memory the stream is synchronized after the copy back: there is but one case.
 fn memories(settings: &Settings) -> Vec<(HostMemory, bool)> {

@@ -33,6 +33,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         ),
         Parameter::one("time", "how long B launches", Kind::Durations, "1s"),
         Parameter::one("between", "what B computes between two launches", Kind::Durations, "6us"),
+        Parameter::one("pause", "what A computes between two copies", Kind::Durations, "5us"),
         Parameter::one("cycles", "of a kernel that fills the queue", Kind::Numbers(1, 1 << 40), "4000000"),
     ],
     rounds: 3,
@@ -54,6 +55,7 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
         bytes: settings.number("bytes"),
         time: settings.duration("time"),
         between: settings.duration("between"),
+        pause: settings.duration("pause"),
         cycles: settings.number("cycles"),
         ..Case::default()
     };
@@ -110,6 +112,9 @@ pub struct Case {
     /// What B computes between two launches: a framework takes longer than the launch itself. 6 µs make the some 100,000
     /// launches a second that PyTorch reached on an H200 beside an idle thread.
     pub between: Duration,
+    /// What A computes between two copies. Without any, an H200 let B into a stream whose copies followed each other only by
+    /// chance: a launch waited for up to 30 s. PyTorch's own work lets one launch in after each copy.
+    pub pause: Duration,
     /// Cycles of a kernel of [`Beside::FullQueue`].
     pub cycles: u64,
 }
@@ -123,6 +128,7 @@ impl Default for Case {
             bytes: 256 << 20,
             time: Duration::from_secs(1),
             between: Duration::from_micros(6),
+            pause: Duration::from_micros(5),
             cycles: 4_000_000,
         }
     }
@@ -202,6 +208,7 @@ impl Case {
             true => copier.body().free(destination),
             false => copier.after().free(destination),
         };
+        copier.body().work(self.pause);
         copier.after().free(source);
     }
 
