@@ -24,7 +24,7 @@ mod words;
 
 pub use finding::{Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Party, Place, Summary};
 pub use loss::Loss;
-pub use places::places;
+pub use places::{place_of_stack, places};
 pub use summary::summary;
 
 use class::Class;

@@ -1,7 +1,6 @@
 //! Reading a trace, with a progress bar where that takes long.
 
 use crate::failure::Failure;
-use import::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -18,8 +17,8 @@ pub fn read(path: &Path) -> Result<Trace, Failure> {
 
 /// Reads a trace that a person knows by that name.
 pub fn read_as(path: &Path, name: &str) -> Result<Trace, Failure> {
-    let mut bar = Bar::new(name.to_owned());
-    Ok(import::open(path, &mut |progress| bar.update(&progress))?)
+    let mut bar = Bar::new("reading", name.to_owned());
+    Ok(import::open(path, &mut |progress| bar.update(progress.done, progress.total))?)
 }
 
 /// What a trace is called in headings.
@@ -28,7 +27,8 @@ pub fn name(path: &Path) -> String {
 }
 
 /// A bar on standard error, if that is a terminal; erased when dropped.
-struct Bar {
+pub struct Bar {
+    verb: &'static str,
     name: String,
     started: Instant,
     wanted: bool,
@@ -36,16 +36,18 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(name: String) -> Bar {
-        Bar { name, started: Instant::now(), wanted: std::io::stderr().is_terminal(), bar: None }
+    /// A bar for what is done with something of that name: `reading` or `writing`.
+    pub fn new(verb: &'static str, name: String) -> Bar {
+        Bar { verb, name, started: Instant::now(), wanted: std::io::stderr().is_terminal(), bar: None }
     }
 
-    fn update(&mut self, progress: &Progress) {
+    /// So much is done, of so much where that is known.
+    pub fn update(&mut self, done: u64, total: Option<u64>) {
         if !self.wanted || (self.bar.is_none() && self.started.elapsed() < PATIENCE) {
             return;
         }
-        let bar = self.bar.get_or_insert_with(|| start(&self.name, progress.total));
-        bar.set_position(progress.done);
+        let bar = self.bar.get_or_insert_with(|| start(self.verb, &self.name, total));
+        bar.set_position(done);
     }
 }
 
@@ -57,13 +59,13 @@ impl Drop for Bar {
     }
 }
 
-fn start(name: &str, total: Option<u64>) -> ProgressBar {
+fn start(verb: &str, name: &str, total: Option<u64>) -> ProgressBar {
     let template = match total {
-        Some(_) => "reading {msg} {bar:30} {percent:>3} %  {eta} left",
-        None => "reading {msg} {spinner} {elapsed}",
+        Some(_) => "{prefix} {msg} {bar:30} {percent:>3} %  {eta} left",
+        None => "{prefix} {msg} {spinner} {elapsed}",
     };
     let style = ProgressStyle::with_template(template).expect("a valid template");
     let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
     let safe: String = name.chars().filter(|c| !c.is_control()).collect();
-    bar.with_style(style).with_message(safe)
+    bar.with_style(style).with_prefix(verb.to_owned()).with_message(safe)
 }

@@ -4,6 +4,7 @@ mod args;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod explain;
+mod export;
 mod failure;
 mod import;
 mod input;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         args::Verb::Calls(arguments) => listing::calls(&arguments),
         args::Verb::Ops(arguments) => listing::ops(&arguments),
         args::Verb::Where(arguments) => places::run(&arguments, command.color),
+        args::Verb::Export(arguments) => export::run(&arguments, command.color),
         args::Verb::Import(arguments) => import::run(&arguments, command.color),
     };
     match outcome {

@@ -18,6 +18,7 @@ mod table;
 pub mod units;
 
 pub use checklist::{Item, Mark, checklist};
+pub use labels::op_name;
 pub use page::Page;
 pub use style::Style;
 
