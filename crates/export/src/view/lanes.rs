@@ -3,6 +3,15 @@
 use std::collections::BTreeSet;
 use trace::Ns;
 
+/// Where a slice would be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wish {
+    /// On this lane, and if it does not nest there on the first, if it nests there.
+    On(u32),
+    /// Not on this lane.
+    Off(u32),
+}
+
 /// The lanes of one track, filled by start; of slices that start together, the longer first.
 #[derive(Default)]
 pub(super) struct Lanes {
@@ -15,18 +24,25 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// The lane for a slice: the first if it nests there, else one where it nests, else a new one.
-    pub fn place(&mut self, start: Ns, end: Ns) -> u32 {
+    /// The lane for a slice: as it wishes, else one where it nests, else a new one.
+    pub fn place(&mut self, wish: Wish, start: Ns, end: Ns) -> u32 {
         if self.open.is_empty() {
             self.open.push(Vec::new());
         }
+        self.close_busy(start);
         close(&mut self.open[0], start);
-        if self.open[0].last().is_none_or(|last| *last >= end) {
+        let around = match wish {
+            Wish::On(lane @ 1..) => self.open[lane as usize].last().map(|last| (*last, lane)),
+            _ => None,
+        };
+        let around = around.filter(|(last, _)| *last >= end);
+        let nests_on_first = self.open[0].last().is_none_or(|last| *last >= end);
+        if around.is_none() && wish != Wish::Off(0) && nests_on_first {
             self.open[0].push(end);
             return 0;
         }
-        self.close_busy(start);
-        let around = self.busy.range((end, 0)..).next().copied();
+        let mut others = self.busy.range((end, 0)..).filter(|(_, lane)| wish != Wish::Off(*lane));
+        let around = around.or_else(|| others.next().copied());
         let lane = match around {
             Some((last, lane)) => {
                 self.busy.remove(&(last, lane));
@@ -64,17 +80,29 @@ fn close(open: &mut Vec<Ns>, start: Ns) {
 
 #[cfg(test)]
 mod tests {
-    use super::Lanes;
+    use super::{Lanes, Wish};
     use proptest::prelude::*;
 
     fn placed(slices: &[(i64, i64)]) -> Vec<u32> {
         let mut lanes = Lanes::default();
-        slices.iter().map(|(start, end)| lanes.place(*start, *end)).collect()
+        slices.iter().map(|(start, end)| lanes.place(Wish::On(0), *start, *end)).collect()
     }
 
     #[test]
     fn what_nests_stays_on_the_first_lane() {
         assert_eq!(placed(&[(0, 100), (0, 50), (10, 50), (50, 100), (50, 50), (100, 200)]), [0; 6]);
+    }
+
+    #[test]
+    fn what_belongs_together_stays_together() {
+        let mut lanes = Lanes::default();
+        let mut place = |wish, start, end| lanes.place(wish, start, end);
+        assert_eq!([place(Wish::On(0), 0, 100), place(Wish::On(0), 50, 150)], [0, 1]);
+        assert_eq!(
+            [place(Wish::On(1), 60, 90), place(Wish::On(1), 95, 160), place(Wish::On(1), 200, 210)],
+            [1, 2, 0]
+        );
+        assert_eq!([place(Wish::Off(0), 202, 206), place(Wish::Off(1), 203, 204)], [1, 0]);
     }
 
     #[test]

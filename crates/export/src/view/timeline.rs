@@ -1,12 +1,13 @@
 //! The events of each track in an order in which they nest, and what is said of each.
 
 use super::event::{Category, Detail, Flow, Key, Slice, Value};
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Wish};
 use super::names::{Name, Names};
 use super::who::{Track, What, Who};
 use super::{Lane, View};
 use crate::{Export, Meter};
 use explain::{Cause, Loss};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
@@ -24,6 +25,9 @@ enum Event {
     Loss(u32),
     Op(OpId),
 }
+
+/// An event with its start and end; sorted, those that begin together are outer ones first.
+type At = (Ns, Reverse<Ns>, Event);
 
 /// Frames of a stack that are shown.
 const FRAMES: usize = 64;
@@ -93,9 +97,7 @@ impl<'a> Timeline<'a> {
     ) -> io::Result<()> {
         let Track { group, tid, what, .. } = who.tracks[at];
         let events = self.events(what);
-        let mut lanes = Lanes::default();
-        let lane_of: Vec<u32> =
-            events.iter().map(|(start, Reverse(end), _)| lanes.place(*start, *end)).collect();
+        let lane_of = self.lanes(&events);
         let count = lane_of.iter().max().map_or(1, |most| *most as usize + 1);
         let by_lane = Buckets::new(count, lane_of.iter().map(|lane| Some(*lane as usize)));
         for number in 0..count {
@@ -107,8 +109,33 @@ impl<'a> Timeline<'a> {
         Ok(())
     }
 
+    /// The lane of each event. A loss is with its call; calls stay on the first lane before what is inferred of them.
+    fn lanes(&self, events: &[At]) -> Vec<u32> {
+        let mut lanes = Lanes::default();
+        // Of calls that are not on the first.
+        let mut elsewhere = FxHashMap::default();
+        let mut lane_of = Vec::with_capacity(events.len());
+        for (at, (start, Reverse(end), event)) in events.iter().enumerate() {
+            let wish = match event {
+                Event::Loss(loss) => {
+                    let loss = &self.export.losses[*loss as usize];
+                    let crossed = loss.wait.is_none() && crosses(*end, &events[at + 1..]);
+                    let beside = elsewhere.get(&loss.call).copied().unwrap_or(0);
+                    if crossed { Wish::Off(beside) } else { Wish::On(beside) }
+                }
+                _ => Wish::On(0),
+            };
+            let lane = lanes.place(wish, *start, *end);
+            if let (Event::Call(call), 1..) = (event, lane) {
+                elsewhere.insert(*call, lane);
+            }
+            lane_of.push(lane);
+        }
+        lane_of
+    }
+
     /// A track's events by start; of those that start together, the longer and outer first.
-    fn events(&self, what: What) -> Vec<(Ns, Reverse<Ns>, Event)> {
+    fn events(&self, what: What) -> Vec<At> {
         let trace = self.trace();
         let mut events = Vec::new();
         match what {
@@ -137,7 +164,7 @@ impl<'a> Timeline<'a> {
     /// Draws events that nest.
     fn draw_lane(
         &self,
-        events: impl Iterator<Item = (Ns, Reverse<Ns>, Event)>,
+        events: impl Iterator<Item = At>,
         view: &mut impl View,
         meter: &mut Meter<'_>,
     ) -> io::Result<()> {
@@ -316,6 +343,12 @@ impl<'a> Timeline<'a> {
     fn thread(&self, thread: ThreadId) -> &str {
         thread.some().map_or("no thread", |thread| &self.threads[thread.index()])
     }
+}
+
+/// Whether a call among what follows a slice begins before the slice ends, and ends after it.
+fn crosses(end: Ns, following: &[At]) -> bool {
+    let mut within = following.iter().take_while(|(start, ..)| *start < end);
+    within.any(|(_, Reverse(other), event)| matches!(event, Event::Call(_)) && *other > end)
 }
 
 /// What each thread is called in arguments: name and number as shown, and the process where there are several.
