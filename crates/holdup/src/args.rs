@@ -276,7 +276,7 @@ impl Where {
 #[command(after_help = "Examples:
   holdup export trace.json.gz --to perfetto -o trace.pftrace     open it at https://ui.perfetto.dev
   holdup export run.holdup --to chrome -o - | gzip > run.json.gz
-  holdup export run.holdup --to parquet -o tables                duckdb -c \"from 'tables/losses.parquet'\"
+  holdup export run.holdup --to parquet -o tables                open tables/*.parquet with DuckDB
   holdup export run.holdup --to csv -o sheets --from 1s --until 2s
 
 perfetto  processes, threads, devices and streams; arrows from a call to its GPU operations and
