@@ -4,6 +4,7 @@
 use crate::facts::Facts;
 use crate::fixes::{Holding, fixes, why};
 use crate::fold::{Folded, fold};
+use crate::loss::Loss;
 use crate::parts::{Fact, Holder, Part, Reason};
 use crate::places;
 use crate::side::{Doing, Side};
@@ -40,23 +41,34 @@ pub(crate) struct Group {
     pub holders: Vec<CallId>,
     pub or: Vec<CallId>,
     pub facts: Vec<Fact>,
+    /// Which of [`Groups`]'s losses these are, where they are kept.
+    losses: Vec<u32>,
     evidence: FxHashMap<Evidence, Ns>,
     confidence: FxHashMap<Confidence, Ns>,
 }
 
 /// Collects parts into groups.
-#[derive(Default)]
-pub(crate) struct Groups(FxHashMap<Key, Group>);
+pub(crate) struct Groups {
+    by_key: FxHashMap<Key, Group>,
+    /// Every part by itself, if that is wanted.
+    losses: Option<Vec<Loss>>,
+}
 
 impl Groups {
+    pub fn new(keep_losses: bool) -> Groups {
+        Groups { by_key: FxHashMap::default(), losses: keep_losses.then(Vec::new) }
+    }
+
     /// Adds the parts that a call, or a wait outside calls, lost.
     pub fn add(&mut self, facts: &Facts<'_>, stretch: Stretch, parts: Vec<Part>) {
         let is_short = stretch.call().is_some_and(|call| !facts.is_slow(call));
         for part in parts {
+            let loss = self.keep(facts, stretch, &part);
             let Reason { cause, evidence, confidence, holder, or, fact } = part.reason;
             let (waiter, holding) = (Side::of(facts, stretch), Side::holding(facts, holder));
             let key = Key { cause, waiter, holder: holding };
-            let group = self.0.entry(key).or_default();
+            let group = self.by_key.entry(key).or_default();
+            group.losses.extend(loss);
             add(&mut group.lost, part.lost);
             if is_short {
                 add(&mut group.in_short, part.lost);
@@ -78,16 +90,29 @@ impl Groups {
         }
     }
 
+    /// Keeps a loss, if that is wanted and it has a cause; its number.
+    fn keep(&mut self, facts: &Facts<'_>, stretch: Stretch, part: &Part) -> Option<u32> {
+        let losses = self.losses.as_mut().filter(|_| part.reason.cause != Cause::Unexplained)?;
+        losses.push(Loss::of(facts.trace, stretch, part));
+        u32::try_from(losses.len() - 1).ok()
+    }
+
     /// The findings: most time lost first, unexplained ones last, and whom a call kept waiting before
-    /// what that call itself lost.
-    pub fn findings(self, facts: &Facts<'_>) -> Vec<Finding> {
-        let mut folded = fold(facts, self.0.into_iter().collect());
+    /// what that call itself lost. With them what was kept of single losses.
+    pub fn findings(self, facts: &Facts<'_>) -> (Vec<Finding>, Vec<Loss>) {
+        let mut folded = fold(facts, self.by_key.into_iter().collect());
         folded.sort_by_key(|Folded { key, group, .. }| {
             (key.cause == Cause::Unexplained, std::cmp::Reverse(group.lost), *key)
         });
         victims_first(&mut folded);
+        let mut losses = self.losses.unwrap_or_default();
+        for (at, folded) in folded.iter().enumerate() {
+            for loss in &folded.group.losses {
+                losses[*loss as usize].finding = u32::try_from(at).ok();
+            }
+        }
         let finding = |(at, folded): (usize, &Folded)| finding(facts, at, folded);
-        folded.iter().enumerate().map(finding).collect()
+        (folded.iter().enumerate().map(finding).collect(), losses)
     }
 }
 
@@ -123,6 +148,7 @@ impl Group {
         self.holders.extend(other.holders);
         self.or.extend(other.or);
         self.facts.extend(other.facts);
+        self.losses.extend(other.losses);
         for (kind, weight) in other.evidence {
             add(self.evidence.entry(kind).or_default(), weight);
         }

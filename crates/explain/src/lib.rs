@@ -12,6 +12,7 @@ mod fixes;
 mod fold;
 mod group;
 mod index;
+mod loss;
 mod parts;
 mod places;
 mod recorded;
@@ -22,7 +23,8 @@ mod summary;
 mod words;
 
 pub use finding::{Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Party, Place, Summary};
-pub use places::places;
+pub use loss::Loss;
+pub use places::{place_of_stack, places};
 pub use summary::summary;
 
 use class::Class;
@@ -51,10 +53,21 @@ impl Default for Options {
 
 /// Explains what held up the calls of `trace`.
 pub fn explain(trace: &Trace, options: &Options) -> Explanation {
+    run(trace, options, false).0
+}
+
+/// As [`explain`], and besides every single loss that has a cause, as the rules found them: those of slow
+/// calls by their start, then waits elsewhere. Each recorded wait of the trace is among them once, whether
+/// or not a finding counts it.
+pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>) {
+    run(trace, options, true)
+}
+
+fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
     let facts = Facts::new(trace, options);
     // Half as long as a slow call: what is shorter cannot cover enough of one.
     let holders = Holders::new(&facts, options.min_wait_ns / 2);
-    let mut groups = Groups::default();
+    let mut groups = Groups::new(keep_losses);
     let (mut slow_call_ns, mut slow_calls, mut unexplained_ns) = (0, 0, 0);
     for call in facts.slow.iter().copied().filter(|call| facts.is_chosen(Stretch::Call(*call))) {
         let parts = rules::split(&facts, &holders, call);
@@ -62,7 +75,8 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         let unexplained = (parts.rest() - facts.usual(call)).max(0);
         let mut lost = parts.claimed;
         if unexplained > 0 {
-            lost.push(Part { reason: unexplained_reason(), lost: unexplained });
+            let (from, to) = (facts.start(call), facts.end(call));
+            lost.push(Part { reason: unexplained_reason(), lost: unexplained, from, to });
         }
         slow_call_ns = Ns::saturating_add(slow_call_ns, facts.duration(call));
         slow_calls += 1;
@@ -78,7 +92,11 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
         groups.add(&facts, stretch, lost);
     }
-    Explanation {
+    let (findings, mut losses) = groups.findings(&facts);
+    if keep_losses {
+        loss::add_other_waits(&facts, &mut losses);
+    }
+    let explanation = Explanation {
         trace: summary(trace),
         slow_call_ns,
         slow_calls,
@@ -86,8 +104,9 @@ pub fn explain(trace: &Trace, options: &Options) -> Explanation {
         short_wait_ns,
         outside_wait_ns,
         min_wait_ns: options.min_wait_ns,
-        findings: groups.findings(&facts),
-    }
+        findings,
+    };
+    (explanation, losses)
 }
 
 fn unexplained_reason() -> Reason {

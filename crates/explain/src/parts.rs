@@ -64,6 +64,10 @@ pub(crate) enum Fact {
 pub(crate) struct Part {
     pub reason: Reason,
     pub lost: Ns,
+    /// Where the lost time begins, ns.
+    pub from: Ns,
+    /// Where it ends, ns; earlier claims may have taken pieces in between.
+    pub to: Ns,
 }
 
 /// The time of one call: what is claimed, and what is still free.
@@ -99,9 +103,13 @@ impl Parts {
         if lost == 0 {
             return;
         }
+        let taken = self.free.iter().map(|(start, end)| ((*start).max(from), (*end).min(to)));
+        let taken = taken.filter(|(start, end)| start < end);
+        let (first, last) =
+            taken.fold((Ns::MAX, Ns::MIN), |(first, last), (start, end)| (first.min(start), last.max(end)));
         let cut = |&(start, end): &(Ns, Ns)| [(start, end.min(from)), (start.max(to), end)];
         self.free = self.free.iter().flat_map(cut).filter(|(start, end)| start < end).collect();
-        self.claimed.push(Part { reason, lost });
+        self.claimed.push(Part { reason, lost, from: first, to: last });
     }
 }
 
@@ -121,5 +129,13 @@ mod tests {
         assert_eq!(lost, [20, 20, 10]);
         assert_eq!(parts.rest(), 50);
         assert_eq!(parts.open_within(0, 150), 10);
+        let bounds =
+            |parts: &Parts| -> Vec<_> { parts.claimed.iter().map(|part| (part.from, part.to)).collect() };
+        assert_eq!(bounds(&parts), [(120, 140), (100, 120), (190, 200)]);
+        // Around an earlier claim.
+        let mut parts = Parts::new(100, 200);
+        parts.claim(120, 140, reason());
+        parts.claim(110, 150, reason());
+        assert_eq!(bounds(&parts), [(120, 140), (110, 150)]);
     }
 }

@@ -12,6 +12,12 @@ pub fn places(trace: &Trace, calls: &[CallId]) -> Vec<Option<Place>> {
     of(trace, &calls.iter().copied().map(Stretch::Call).collect::<Vec<_>>())
 }
 
+/// The most useful place of a call stack by itself, as [`places`] has it.
+pub fn place_of_stack(trace: &Trace, stack: StackId) -> Option<Place> {
+    let frames: Vec<Frame> = frames(trace, stack).collect();
+    best(trace, &frames)
+}
+
 /// As [`places`].
 pub(crate) fn of(trace: &Trace, stretches: &[Stretch]) -> Vec<Option<Place>> {
     let around = Around::new(trace, stretches);
@@ -27,11 +33,16 @@ fn place(trace: &Trace, stretch: Stretch, around: &[RangeId]) -> Option<Place> {
     let ranges = || linked.into_iter().chain(around.iter().copied());
     let stacks = std::iter::once(stack).chain(ranges().map(|range| trace.ranges.stack[range.index()]));
     let frames: Vec<Frame> = stacks.flat_map(|stack| frames(trace, stack)).collect();
+    best(trace, &frames).or_else(|| named(trace, ranges()))
+}
+
+/// The most useful of some frames, innermost first.
+fn best(trace: &Trace, frames: &[Frame]) -> Option<Place> {
     let is_own = |frame: &Frame| is_own_code(trace.text(frame.file)) && is_own_code(trace.text(frame.module));
     let own = frames.iter().find(|frame| frame.line > 0 && is_own(frame));
     let lined = || frames.iter().find(|frame| frame.line > 0);
     let native = || frames.iter().find(|frame| is_own_module(trace, frame));
-    own.or_else(lined).or_else(native).map(|frame| of_frame(trace, frame)).or_else(|| named(trace, ranges()))
+    own.or_else(lined).or_else(native).map(|frame| of_frame(trace, frame))
 }
 
 /// The frames of a stack, innermost first.

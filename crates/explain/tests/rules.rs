@@ -5,7 +5,8 @@
 
 mod timeline;
 
-use explain::{Evidence, Explanation, Options, Party, explain};
+use explain::{Cause, Evidence, Explanation, Loss, Options, Party, explain, explain_each};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -29,6 +30,42 @@ fn findings_of_every_timeline_are_as_expected() {
         }
     }
     assert!(wrong.is_empty(), "differ from expected.txt:\n{}", wrong.join("\n"));
+}
+
+/// Single losses add up to the findings that count them, lie in their calls, and hold every recorded wait once.
+#[test]
+fn losses_add_up_to_the_findings_of_every_timeline() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let (mut counted, mut waits) = (0, 0);
+    for case in std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()) {
+        let (trace, selection) = timeline::parse(&std::fs::read_to_string(case.join("trace.txt")).unwrap());
+        let options = Options { selection, ..Options::default() };
+        let (explanation, losses) = explain_each(&trace, &options);
+        assert_eq!(listing(&explanation), listing(&explain(&trace, &options)), "{}", case.display());
+        for (at, finding) in explanation.findings.iter().enumerate() {
+            let own: Vec<&Loss> = losses.iter().filter(|loss| loss.finding == Some(at as u32)).collect();
+            let lost = own.iter().map(|loss| loss.lost_ns).sum::<i64>();
+            let stretches: BTreeSet<_> =
+                own.iter().map(|loss| (loss.call, loss.call.is_none().then_some(loss.wait))).collect();
+            let expected =
+                if finding.cause == Cause::Unexplained { (0, 0) } else { (finding.lost_ns, finding.count) };
+            assert_eq!((lost, stretches.len() as u64), expected, "{} of {}", finding.id, case.display());
+            assert!(own.iter().all(|loss| loss.cause == finding.cause), "{}", case.display());
+            counted += own.len();
+        }
+        for loss in &losses {
+            assert!(loss.start <= loss.end && loss.lost_ns <= loss.end - loss.start, "{}", case.display());
+            if let Some(call) = loss.call.some() {
+                let call = trace.calls.row(call);
+                assert!(call.start <= loss.start && loss.end <= call.end, "{}", case.display());
+            }
+        }
+        let mut recorded: Vec<_> = losses.iter().filter_map(|loss| loss.wait.some()).collect();
+        recorded.sort();
+        assert_eq!(recorded, trace.waits.ids().collect::<Vec<_>>(), "{}", case.display());
+        waits += recorded.len();
+    }
+    assert!(counted > 100 && waits > 100, "{counted} losses, {waits} waits: the cases are too poor");
 }
 
 /// One line a finding, times in µs.

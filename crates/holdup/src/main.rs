@@ -5,6 +5,7 @@ mod devices;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod explain;
+mod export;
 mod failure;
 mod import;
 mod input;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         args::Verb::Calls(arguments) => listing::calls(&arguments),
         args::Verb::Ops(arguments) => listing::ops(&arguments),
         args::Verb::Where(arguments) => places::run(&arguments, command.color),
+        args::Verb::Export(arguments) => export::run(&arguments, command.color),
         args::Verb::Import(arguments) => import::run(&arguments, command.color),
         args::Verb::Lab(arguments) => lab::run(&arguments, command.color),
         args::Verb::Devices(arguments) => devices::run(&arguments, command.color),

@@ -1,9 +1,10 @@
-//! Writing to a file that appears under its name only when it is complete.
+//! Writing files and directories that appear under their names only when they are complete.
 
 use crate::failure::{Failure, operating_system};
-use std::io::{BufWriter, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, NamedTempFile, TempDir};
 use trace::{FileError, Trace};
 
 /// A file to be.
@@ -20,29 +21,33 @@ impl Target {
         if !replace && path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }
-        Ok(Target { path: path.to_owned(), temporary: beside(path)?, replace })
+        let temporary = builder(0o666).tempfile_in(parent(path)).map_err(|error| unwritable(path, &error))?;
+        Ok(Target { path: path.to_owned(), temporary, replace })
     }
 
     /// Writes the trace and gives the file its name.
     pub fn write(self, trace: &Trace) -> Result<(), Failure> {
-        write(trace, &self.temporary).map_err(|error| Failure::of(&self.path, error))?;
-        self.name()
+        self.write_with(|file| {
+            let mut buffered = BufWriter::new(file);
+            trace::write(trace, &mut buffered)?;
+            Ok(buffered.flush()?)
+        })
     }
 
     /// Writes text and gives the file its name.
     pub fn write_text(self, text: &str) -> Result<(), Failure> {
-        let written = self.temporary.as_file().write_all(text.as_bytes());
-        written.map_err(|error| Failure::of(&self.path, operating_system(&error)))?;
-        self.name()
+        self.write_with(|mut file| Ok(file.write_all(text.as_bytes())?))
     }
 
-    fn name(self) -> Result<(), Failure> {
+    /// Lets `write` write the file and gives it its name.
+    pub fn write_with(self, write: impl FnOnce(&File) -> Result<(), FileError>) -> Result<(), Failure> {
         let Target { path, temporary, replace } = self;
+        write(temporary.as_file()).map_err(|error| failure(&path, error))?;
         let named = if replace { temporary.persist(&path) } else { temporary.persist_noclobber(&path) };
         match named {
             Ok(_) => Ok(()),
             // Somebody made it meanwhile.
-            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Err(exists(&path)),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&path)),
             Err(error) => Err(Failure::of(&path, operating_system(&error.error))),
         }
     }
@@ -53,27 +58,95 @@ impl Target {
     }
 }
 
-fn exists(output: &Path) -> Failure {
-    Failure::of(output, "already exists; name another file, or replace it with --force")
+/// A directory to be.
+pub struct Directory {
+    path: PathBuf,
+    temporary: TempDir,
 }
 
-/// A file in the same directory, so that naming it is one step; gone if anything fails.
-fn beside(output: &Path) -> Result<NamedTempFile, Failure> {
-    let directory = output.parent().filter(|parent| !parent.as_os_str().is_empty());
+impl Directory {
+    /// Prepares to write `path`: what is there is only replaced when that is wanted and `is_ours` knows it for
+    /// something that may go.
+    pub fn new(
+        path: &Path,
+        replace: bool,
+        is_ours: impl Fn(&Path) -> io::Result<bool>,
+    ) -> Result<Directory, Failure> {
+        // A slash behind the name would stay in the way of renaming.
+        let path: PathBuf = path.components().collect();
+        if path.symlink_metadata().is_ok() {
+            if !replace {
+                return Err(exists(&path));
+            }
+            if !path.is_dir() || !is_ours(&path).map_err(|error| unwritable(&path, &error))? {
+                let problem = "holds more than an export, and is not replaced; name another directory";
+                return Err(Failure::of(&path, problem));
+            }
+        }
+        let temporary =
+            builder(0o777).tempdir_in(parent(&path)).map_err(|error| unwritable(&path, &error))?;
+        Ok(Directory { path, temporary })
+    }
+
+    /// Lets `write` fill the directory and gives it its name.
+    pub fn write_with(self, write: impl FnOnce(&Path) -> Result<(), FileError>) -> Result<(), Failure> {
+        let Directory { path, temporary } = self;
+        write(temporary.path()).map_err(|error| failure(&path, error))?;
+        let in_the_way = |error: io::Error| Failure::of(&path, operating_system(&error));
+        // What was there goes when its successor has the name, and comes back if that fails.
+        let aside = builder(0o700).tempdir_in(parent(&path)).map_err(in_the_way)?;
+        let old = aside.path().join("old");
+        let moved = std::fs::rename(&path, &old).is_ok();
+        match std::fs::rename(temporary.path(), &path) {
+            Ok(()) => {
+                // Nothing is left under this name to be removed.
+                let _ = temporary.keep();
+                Ok(())
+            }
+            Err(error) => {
+                if moved && std::fs::rename(&old, &path).is_err() {
+                    let kept = aside.keep().join("old");
+                    let problem =
+                        format!("{}; what was there is in {}", operating_system(&error), kept.display());
+                    return Err(Failure::of(&path, problem));
+                }
+                Err(in_the_way(error))
+            }
+        }
+    }
+}
+
+fn exists(output: &Path) -> Failure {
+    Failure::of(output, "already exists; name another, or replace it with --force")
+}
+
+fn unwritable(output: &Path, error: &io::Error) -> Failure {
+    Failure::of(output, format!("cannot be written: {}", operating_system(error)))
+}
+
+fn failure(path: &Path, error: FileError) -> Failure {
+    match error {
+        FileError::Io(error) => unwritable(path, &error),
+        error => Failure::of(path, error),
+    }
+}
+
+/// Where the output will be: what is made there takes its name in one step.
+fn parent(output: &Path) -> &Path {
+    output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Temporary names, gone if anything fails; with the permissions that any new file or directory gets, less the umask:
+/// what is temporary is private otherwise.
+fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".holdup-").suffix(".tmp");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What any new file gets, less the umask: a temporary file is private otherwise.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+        builder.permissions(std::fs::Permissions::from_mode(mode));
     }
-    let file = builder.tempfile_in(directory.unwrap_or(Path::new(".")));
-    file.map_err(|error| Failure::of(output, format!("cannot be written: {}", operating_system(&error))))
-}
-
-fn write(trace: &Trace, file: &NamedTempFile) -> Result<(), FileError> {
-    let mut buffered = BufWriter::new(file.as_file());
-    trace::write(trace, &mut buffered)?;
-    Ok(buffered.flush()?)
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder
 }

@@ -27,9 +27,9 @@ pub fn parse(text: &str) -> Result<Ns, String> {
 /// Refuses a time span that ends before it starts.
 pub fn check(selection: &Selection) -> Result<(), Failure> {
     match (selection.from, selection.to) {
-        (Some(from), Some(to)) if from > to => {
-            Err(Failure::Message(String::from("--from is later than --to; swap them")))
-        }
+        (Some(from), Some(to)) if from > to => Err(Failure::Message(String::from(
+            "--from is later than the end of the time to look at; swap them",
+        ))),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 //! What threads and GPU operations are called in tables and listings.
 
-use trace::{CopyKind, MemoryKind, OpKind, Selected, Selection, Sym, ThreadId, Trace};
+use trace::{CopyKind, MemoryKind, OpId, OpKind, Selected, Selection, Sym, ThreadId, Trace};
 
 /// A label for every thread: its id, its name where it has one, its process where there are
 /// several.
@@ -48,6 +48,12 @@ impl OpName {
             OpName::Memset(dst) => format!("[set {dst} memory]"),
         }
     }
+}
+
+/// What a GPU operation is called everywhere: a kernel's name as the trace has it, else what is copied or set
+/// (`[copy device to pageable memory]`).
+pub fn op_name(trace: &Trace, op: OpId) -> String {
+    OpName::of(trace, op.index()).text(trace)
 }
 
 fn copy(kind: CopyKind, src: MemoryKind, dst: MemoryKind) -> String {

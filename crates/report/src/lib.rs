@@ -19,6 +19,7 @@ pub mod table;
 pub mod units;
 
 pub use checklist::{Item, Mark, checklist};
+pub use labels::op_name;
 pub use page::Page;
 pub use style::Style;
 

@@ -82,27 +82,48 @@ pub fn write(trace: &Trace, to: impl Write + Seek) -> Result<(), FileError> {
     let stored =
         SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored).large_file(true);
     let mut archive = zip::ZipWriter::new(to);
-    archive.start_file("meta.json", stored)?;
-    serde_json::to_writer_pretty(&mut archive, &trace.meta)?;
-    macro_rules! write_table {
-        ($field:ident $columns:ident) => {
-            archive.start_file(concat!(stringify!($field), ".parquet"), stored)?;
-            let batch =
-                trace.$field.to_batch(&trace.strings).map_err(|e| FileError::Arrow($columns::NAME, e))?;
-            archive.write_all(&parquet(&batch).map_err(|e| FileError::Parquet($columns::NAME, e))?)?;
-        };
-    }
-    each_table!(write_table);
+    write_parts(trace, |name, bytes| {
+        archive.start_file(name, stored)?;
+        Ok(archive.write_all(bytes)?)
+    })?;
     archive.finish()?;
     Ok(())
 }
 
-fn parquet(batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
-    let level = ZstdLevel::try_new(3)?;
-    let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
-    writer.write(batch)?;
-    writer.into_inner()
+/// Gives `part` the name and the bytes of each part of a `.holdup` archive: `meta.json`, then a Parquet file a table,
+/// referred-to tables first. One part is in memory at a time.
+///
+/// # Errors
+/// What `part` says, or Arrow of a table too large for it.
+pub fn write_parts(
+    trace: &Trace,
+    mut part: impl FnMut(&str, &[u8]) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    part("meta.json", &serde_json::to_vec_pretty(&trace.meta)?)?;
+    macro_rules! write_table {
+        ($field:ident $columns:ident) => {
+            let batch =
+                trace.$field.to_batch(&trace.strings).map_err(|e| FileError::Arrow($columns::NAME, e))?;
+            part(concat!(stringify!($field), ".parquet"), &to_parquet($columns::NAME, &batch)?)?;
+        };
+    }
+    each_table!(write_table);
+    Ok(())
+}
+
+/// The Parquet file of a table's rows, as `.holdup` archives have them.
+///
+/// # Errors
+/// What the Parquet writer says, with the table's name.
+pub fn to_parquet(table: &'static str, batch: &RecordBatch) -> Result<Vec<u8>, FileError> {
+    let write = || {
+        let level = ZstdLevel::try_new(3)?;
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
+        writer.write(batch)?;
+        writer.into_inner()
+    };
+    write().map_err(|error| FileError::Parquet(table, error))
 }
 
 /// Reads a `.holdup` archive and checks that every reference in it holds.

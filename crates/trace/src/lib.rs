@@ -20,7 +20,7 @@ mod strings;
 mod table;
 
 pub use cell::CellError;
-pub use file::{FileError, read, write};
+pub use file::{FileError, read, to_parquet, write, write_parts};
 pub use join::CorrelationIndex;
 pub use kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
 pub use meta::{Clock, Lost, Meta, Source};

@@ -12,7 +12,7 @@ mod sync;
 mod waits;
 
 pub(crate) use lock::Holders;
-pub(crate) use waits::elsewhere as waits_elsewhere;
+pub(crate) use waits::{elsewhere as waits_elsewhere, reason as reason_of_wait};
 
 use crate::facts::Facts;
 use crate::parts::Parts;

@@ -68,7 +68,7 @@ fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {
 
 /// Why a wait took long. A holder whose call lasts through less than half of it handed the lock on: to
 /// its like, where the one that let go of it last was in the same call, else to nobody knows whom.
-fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
+pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     let wait = facts.trace.waits.row(id);
     let Blamed { holder, covered } = blamed(facts, &wait);
     let confidence = match holder {

@@ -45,6 +45,7 @@ pub enum Verb {
     Calls(Listing),
     Ops(OpListing),
     Where(Where),
+    Export(Export),
     Import(Import),
     Lab(Lab),
     Devices(Devices),
@@ -277,6 +278,58 @@ impl Where {
     }
 }
 
+/// Writes a trace with its findings for other tools: Perfetto, Chrome's viewer, DuckDB, pandas, spreadsheets.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup export trace.json.gz --to perfetto -o trace.pftrace     open it at https://ui.perfetto.dev
+  holdup export run.holdup --to chrome -o - | gzip > run.json.gz
+  holdup export run.holdup --to parquet -o tables                open tables/*.parquet with DuckDB
+  holdup export run.holdup --to csv -o sheets --from 1s --until 2s
+
+perfetto  processes, threads, devices and streams; arrows from a call to its GPU operations and
+          from a holder's call to whom it kept waiting, whose slice has the cause's name;
+          counters of pending operations and copy bandwidth
+chrome    the same as JSON, for chrome://tracing
+parquet   a directory: a table a file, as in a .holdup file, findings and single losses
+csv       the same with names instead of row numbers; a text that a spreadsheet would run as a
+          formula (it begins with = + - or @) gets an apostrophe before it
+
+What is exported appears under its name only when it is complete. Findings are those of the part
+that is exported.")]
+pub struct Export {
+    /// A trace of any format that holdup reads; "-" is standard input.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// The format to write.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: Target,
+    /// The file to write, for parquet and csv the directory; "-" is standard output.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace the file, or an export's directory, if it exists.
+    #[arg(long)]
+    pub force: bool,
+    /// Only events that end after this time from the trace's start.
+    #[arg(long, value_name = "TIME", value_parser = time::parse, help_heading = "Selection")]
+    from: Option<Ns>,
+    /// Only events that start before this time from the trace's start.
+    #[arg(long, value_name = "TIME", value_parser = time::parse, help_heading = "Selection")]
+    until: Option<Ns>,
+    /// Only this thread: its id, or a part of its name.
+    #[arg(long, value_name = "THREAD", help_heading = "Selection")]
+    thread: Option<String>,
+    /// Only calls and GPU operations whose name contains this, whatever the case.
+    #[arg(long, value_name = "PART", help_heading = "Selection")]
+    name: Option<String>,
+}
+
+impl Export {
+    pub fn selection(&self) -> Selection {
+        let (thread, name) = (self.thread.clone(), self.name.clone());
+        Selection { from: self.from, to: self.until, thread, name }
+    }
+}
+
 /// Converts a trace to a .holdup file, which opens quickly and in any Parquet reader.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -320,6 +373,19 @@ pub enum Document {
     Text,
     Json,
     Markdown,
+}
+
+/// Formats of other tools.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Target {
+    /// Perfetto's native format.
+    Perfetto,
+    /// JSON for Chrome's trace viewer.
+    Chrome,
+    /// A directory of Parquet tables.
+    Parquet,
+    /// A directory of CSV tables.
+    Csv,
 }
 
 /// Forms of a listing.

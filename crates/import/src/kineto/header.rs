@@ -9,6 +9,8 @@ use trace::{Ns, Source, Trace};
 pub(super) struct Header {
     /// Whether any key that only Kineto writes was seen.
     pub is_kineto: bool,
+    /// Whether holdup's own export to Chrome's viewer says so of itself.
+    pub is_export: bool,
     base: Option<Ns>,
     schema: String,
     driver: String,
@@ -76,6 +78,10 @@ impl Header {
 
     fn set(&mut self, key: &[u8], value: Scalar<'_>) {
         match key {
+            b"holdupExport" => {
+                self.is_export = true;
+                return;
+            }
             b"schemaVersion" => self.schema = text(value),
             b"baseTimeNanoseconds" => self.base = value.integer(),
             b"cuda_driver_version" => self.driver = text(value),

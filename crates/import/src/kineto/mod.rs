@@ -54,6 +54,9 @@ fn import_in_blocks(
     let mut supply = Supply::new(text, block_size);
     let mut header = Header::default();
     let before = read_header(&mut supply, &mut header)?;
+    if header.is_export {
+        return Err(own_export());
+    }
     let mut events = Events { total, done: before as u64, ..Events::default() };
     let footer = events.read(&mut supply, progress);
     let truncated = match footer {
@@ -76,6 +79,14 @@ fn not_a_trace(damage: Option<std::io::Error>) -> Problem {
     match damage {
         Some(error) => Problem::Gzip { at: 0, reason: error.to_string() },
         None => no_events(),
+    }
+}
+
+/// An export is for viewers: read back, it would lack locks, memory kinds and what was lost.
+fn own_export() -> Problem {
+    Problem::NotATrace {
+        what: "written by `holdup export --to chrome`, which is for viewers".to_owned(),
+        what_to_do: "name the trace it was made from",
     }
 }
 

@@ -1,0 +1,98 @@
+//! Exports that are tables: a file each, in a directory.
+
+mod column;
+mod csv;
+mod found;
+mod resolved;
+
+use crate::{Export, Meter, Progress};
+use std::fs;
+use std::io;
+use std::path::Path;
+use trace::FileError;
+
+/// Names of the tables: those of a `.holdup` file, and what was found.
+const TABLES: [&str; 15] = [
+    "processes",
+    "threads",
+    "devices",
+    "contexts",
+    "streams",
+    "frames",
+    "stacks",
+    "ranges",
+    "calls",
+    "ops",
+    "syncs",
+    "waits",
+    "arguments",
+    "findings",
+    "losses",
+];
+
+/// Writes the parts of a `.holdup` file into a directory, and beside them `findings.parquet` and `losses.parquet`.
+/// Columns that refer to another table hold its row number, from 0, as in a `.holdup` file.
+///
+/// # Errors
+/// What the file system says, or Arrow of a table too large for it.
+pub fn parquet(
+    export: &Export<'_>,
+    directory: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), FileError> {
+    let mut meter = Meter::new(TABLES.len() + 1, progress);
+    trace::write_parts(export.trace, |name, bytes| {
+        meter.file();
+        Ok(fs::write(directory.join(name), bytes)?)
+    })?;
+    for table in [found::findings(export), found::losses(export, found::Refer::ByRow)] {
+        let bytes = trace::to_parquet(table.name, &table.to_batch()?)?;
+        fs::write(directory.join(format!("{}.parquet", table.name)), bytes)?;
+        meter.file();
+    }
+    Ok(())
+}
+
+/// Writes the tables of [`parquet`] as CSV, with words for what they refer to (a thread's id and name, a call's name).
+///
+/// A text that a spreadsheet would run as a formula gets an apostrophe before it; see [`csv`](mod@csv).
+///
+/// # Errors
+/// What the file system says.
+pub fn csv(
+    export: &Export<'_>,
+    directory: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), FileError> {
+    fs::write(directory.join("meta.json"), serde_json::to_vec_pretty(&export.trace.meta)?)?;
+    let names = crate::view::Names::new(export.trace);
+    let mut tables = resolved::tables(export.trace, &names);
+    tables.extend([found::findings(export), found::losses(export, found::Refer::ByName)]);
+    let mut meter = Meter::new(tables.iter().map(|table| table.rows).sum(), progress);
+    for table in tables {
+        csv::write(&table, &directory.join(format!("{}.csv", table.name)), &mut meter)?;
+    }
+    Ok(())
+}
+
+/// Whether a directory holds nothing but what [`parquet`] or [`csv`] writes, `meta.json` for one: it may be replaced.
+///
+/// # Errors
+/// What the file system says.
+pub fn is_export(directory: &Path) -> io::Result<bool> {
+    let mut has_meta = false;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_table = || {
+            let name = name.to_str().unwrap_or_default();
+            let table = name.strip_suffix(".parquet").or_else(|| name.strip_suffix(".csv"));
+            table.is_some_and(|table| TABLES.contains(&table))
+        };
+        if !entry.file_type()?.is_file() || !(name == "meta.json" || is_table()) {
+            return Ok(false);
+        }
+        has_meta |= name == "meta.json";
+    }
+    Ok(has_meta)
+}

@@ -1,0 +1,249 @@
+//! The trace's tables with words for what their columns refer to. A number that the source does not state is left empty.
+
+use super::column::Table;
+use crate::view::Names;
+use trace::{CallId, ContextId, FrameId, OpId, StackId, StreamId, ThreadId, Trace};
+
+/// Looks words up.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    trace: &'a Trace,
+    names: &'a Names<'a>,
+}
+
+/// All tables of the trace.
+pub(super) fn tables<'a>(trace: &'a Trace, names: &'a Names<'a>) -> Vec<Table<'a>> {
+    let words = Words { trace, names };
+    let [processes, threads, devices] = words.who();
+    let [contexts, streams] = words.places_of_work();
+    let [frames, stacks] = words.code();
+    let [calls, ranges, arguments] = words.host();
+    let [ops, syncs] = words.gpu();
+    let waits = words.waits();
+    vec![
+        processes, threads, devices, contexts, streams, frames, stacks, ranges, calls, ops, syncs, waits,
+        arguments,
+    ]
+}
+
+impl<'a> Words<'a> {
+    fn pid(self, thread: ThreadId) -> Option<i64> {
+        let process = self.trace.process_of_thread(thread).some();
+        process.map(|process| self.trace.processes.pid[process.index()])
+    }
+
+    fn tid(self, thread: ThreadId) -> Option<i64> {
+        thread.some().map(|thread| self.trace.threads.tid[thread.index()])
+    }
+
+    fn thread(self, thread: ThreadId) -> &'a str {
+        thread.some().map_or("", |thread| self.trace.text(self.trace.threads.name[thread.index()]))
+    }
+
+    fn call(self, call: CallId) -> &'a str {
+        call.some().map_or("", |call| self.trace.text(self.trace.calls.name[call.index()]))
+    }
+
+    fn caller(self, call: CallId) -> ThreadId {
+        call.some().map_or(ThreadId::NONE, |call| self.trace.calls.thread[call.index()])
+    }
+
+    fn stream(self, stream: StreamId) -> Option<i64> {
+        stream.some().map(|stream| self.trace.streams.number[stream.index()])
+    }
+
+    fn context(self, context: ContextId) -> Option<i64> {
+        context.some().map(|context| self.trace.contexts.number[context.index()])
+    }
+
+    fn device(self, stream: StreamId) -> Option<i64> {
+        self.trace.device_of_stream(stream).some().map(|device| self.trace.devices.ordinal[device.index()])
+    }
+
+    fn process(self, stream: StreamId) -> Option<i64> {
+        let process = self.trace.process_of_stream(stream).some();
+        process.map(|process| self.trace.processes.pid[process.index()])
+    }
+
+    fn place(self, stack: StackId) -> &'a str {
+        self.names.of_place(stack).map_or("", |place| self.names.text(place))
+    }
+
+    fn who(self) -> [Table<'a>; 3] {
+        let Words { trace, .. } = self;
+        let Trace { processes, threads, devices, .. } = trace;
+        let processes_table = Table::new("processes", processes.len())
+            .int("pid", |row| Some(processes.pid[row]))
+            .text("name", |row| trace.text(processes.name[row]));
+        let threads_table = Table::new("threads", threads.len())
+            .int("pid", move |row| self.pid(ThreadId::new(row)))
+            .int("tid", |row| Some(threads.tid[row]))
+            .text("name", |row| trace.text(threads.name[row]))
+            .text("role", |row| threads.role[row].name());
+        let devices_table = Table::new("devices", devices.len())
+            .int("ordinal", |row| Some(devices.ordinal[row]))
+            .text("name", |row| trace.text(devices.name[row]))
+            .int("compute_major", |row| Some(devices.compute_major[row].into()))
+            .int("compute_minor", |row| Some(devices.compute_minor[row].into()))
+            .int("multiprocessors", |row| stated(devices.multiprocessors[row]))
+            .int("copy_engines", |row| stated(devices.copy_engines[row]))
+            .int("memory_bytes", |row| stated(devices.memory_bytes[row]));
+        [processes_table, threads_table, devices_table]
+    }
+
+    fn places_of_work(self) -> [Table<'a>; 2] {
+        let Trace { processes, devices, contexts, streams, .. } = self.trace;
+        let contexts_table = Table::new("contexts", contexts.len())
+            .int("pid", |row| contexts.process[row].some().map(|process| processes.pid[process.index()]))
+            .int("device", |row| contexts.device[row].some().map(|device| devices.ordinal[device.index()]))
+            .int("number", |row| Some(contexts.number[row]));
+        let streams_table = Table::new("streams", streams.len())
+            .int("pid", move |row| self.process(StreamId::new(row)))
+            .int("device", move |row| self.device(StreamId::new(row)))
+            .int("context", move |row| self.context(streams.context[row]))
+            .int("number", |row| Some(streams.number[row]));
+        [contexts_table, streams_table]
+    }
+
+    fn code(self) -> [Table<'a>; 2] {
+        let Words { trace, names } = self;
+        let Trace { frames, stacks, .. } = trace;
+        let frame = |stack: StackId| stack.some().and_then(|stack| stacks.frame[stack.index()].some());
+        let text = move |frame: Option<FrameId>| frame.map_or("", |frame| names.text(names.of_frame(frame)));
+        let frames_table = Table::new("frames", frames.len())
+            .text("function", |row| trace.text(frames.function[row]))
+            .text("file", |row| trace.text(frames.file[row]))
+            .int("line", |row| stated(frames.line[row]))
+            .text("module", |row| trace.text(frames.module[row]));
+        let stacks_table = Table::new("stacks", stacks.len())
+            .text("frame", move |row| text(frame(StackId::new(row))))
+            .text("called_from", move |row| text(frame(stacks.caller[row])));
+        [frames_table, stacks_table]
+    }
+
+    fn host(self) -> [Table<'a>; 3] {
+        let Words { trace, .. } = self;
+        let Trace { calls, ranges, arguments, .. } = trace;
+        let operator =
+            |row: usize| calls.range[row].some().map_or("", |at| trace.text(ranges.name[at.index()]));
+        let calls_table = self
+            .times(Table::new("calls", calls.len()), &calls.start, &calls.end)
+            .int("pid", move |row| self.pid(calls.thread[row]))
+            .int("tid", move |row| self.tid(calls.thread[row]))
+            .text("thread", move |row| self.thread(calls.thread[row]))
+            .text("api", |row| calls.api[row].name())
+            .text("name", |row| trace.text(calls.name[row]))
+            .int("correlation", |row| stated(calls.correlation[row]))
+            .int("result", |row| Some(calls.result[row].into()))
+            .text("operator", operator)
+            .text("place", move |row| self.place(calls.stack[row]));
+        let ranges_table = self
+            .times(Table::new("ranges", ranges.len()), &ranges.start, &ranges.end)
+            .int("pid", move |row| self.pid(ranges.thread[row]))
+            .int("tid", move |row| self.tid(ranges.thread[row]))
+            .text("thread", move |row| self.thread(ranges.thread[row]))
+            .text("kind", |row| ranges.kind[row].name())
+            .text("name", |row| trace.text(ranges.name[row]))
+            .text("place", move |row| self.place(ranges.stack[row]));
+        let arguments_table = Table::new("arguments", arguments.len())
+            .int("call_start_ns", |row| arguments.call[row].some().map(|call| calls.start[call.index()]))
+            .int("pid", move |row| self.pid(self.caller(arguments.call[row])))
+            .int("tid", move |row| self.tid(self.caller(arguments.call[row])))
+            .text("call", move |row| self.call(arguments.call[row]))
+            .int("bytes", |row| stated(arguments.bytes[row]))
+            .text("copy", |row| known(arguments.copy[row].name()))
+            .text("src", |row| known(arguments.src[row].name()))
+            .text("dst", |row| known(arguments.dst[row].name()))
+            .int("stream", move |row| self.stream(arguments.stream[row]));
+        [calls_table, ranges_table, arguments_table]
+    }
+
+    fn gpu(self) -> [Table<'a>; 2] {
+        let Words { trace, names } = self;
+        let Trace { ops, syncs, processes, .. } = trace;
+        let ops_table = self
+            .times(Table::new("ops", ops.len()), &ops.start, &ops.end)
+            .text("kind", |row| ops.kind[row].name())
+            .text("name", move |row| names.text(names.of_op(OpId::new(row))))
+            .int("pid", move |row| self.process(ops.stream[row]))
+            .int("device", move |row| self.device(ops.stream[row]))
+            .int("context", move |row| self.context(trace.context_of_stream(ops.stream[row])))
+            .int("stream", move |row| self.stream(ops.stream[row]))
+            .int("correlation", |row| stated(ops.correlation[row]))
+            .text("call", move |row| self.call(ops.call[row]))
+            .int("call_tid", move |row| self.tid(self.caller(ops.call[row])))
+            .text("call_thread", move |row| self.thread(self.caller(ops.call[row])));
+        let ops_table = launch_columns(transfer_columns(ops_table, trace), trace);
+        let syncs_table = self
+            .times(Table::new("syncs", syncs.len()), &syncs.start, &syncs.end)
+            .text("kind", |row| syncs.kind[row].name())
+            .int("pid", |row| syncs.process[row].some().map(|process| processes.pid[process.index()]))
+            .int("stream", move |row| self.stream(syncs.stream[row]))
+            .int("event", |row| stated(syncs.event[row]))
+            .int("correlation", |row| stated(syncs.correlation[row]))
+            .text("call", move |row| self.call(syncs.call[row]))
+            .int("call_tid", move |row| self.tid(self.caller(syncs.call[row])));
+        [ops_table, syncs_table]
+    }
+
+    fn waits(self) -> Table<'a> {
+        let waits = &self.trace.waits;
+        self.times(Table::new("waits", waits.len()), &waits.start, &waits.end)
+            .int("pid", move |row| self.pid(waits.thread[row]))
+            .int("tid", move |row| self.tid(waits.thread[row]))
+            .text("thread", move |row| self.thread(waits.thread[row]))
+            .text("call", move |row| self.call(waits.call[row]))
+            .made("lock", |row| format!("{:#x}", waits.lock[row]))
+            .text("kind", |row| waits.kind[row].name())
+            .text("mode", |row| waits.mode[row].name())
+            .text("library", |row| self.trace.text(waits.library[row]))
+            .int("holder_tid", move |row| self.tid(waits.holder[row]))
+            .text("holder_thread", move |row| self.thread(waits.holder[row]))
+            .text("holder_call", move |row| self.call(waits.holder_call[row]))
+            .int("holders", |row| stated(waits.holders[row]))
+            .int("releaser_tid", move |row| self.tid(waits.releaser[row]))
+            .text("releaser_thread", move |row| self.thread(waits.releaser[row]))
+            .text("releaser_call", move |row| self.call(waits.releaser_call[row]))
+    }
+
+    fn times(self, table: Table<'a>, start: &'a [i64], end: &'a [i64]) -> Table<'a> {
+        table
+            .int("start_ns", |row| Some(start[row]))
+            .int("end_ns", |row| Some(end[row]))
+            .int("duration_ns", |row| Some(end[row] - start[row]))
+    }
+}
+
+fn transfer_columns<'a>(table: Table<'a>, trace: &'a Trace) -> Table<'a> {
+    let ops = &trace.ops;
+    table
+        .int("bytes", |row| stated(ops.bytes[row]))
+        .text("copy", |row| known(ops.copy[row].name()))
+        .text("src", |row| known(ops.src[row].name()))
+        .text("dst", |row| known(ops.dst[row].name()))
+}
+
+fn launch_columns<'a>(table: Table<'a>, trace: &'a Trace) -> Table<'a> {
+    let ops = &trace.ops;
+    table
+        .int("grid_x", |row| stated(ops.grid_x[row]))
+        .int("grid_y", |row| stated(ops.grid_y[row]))
+        .int("grid_z", |row| stated(ops.grid_z[row]))
+        .int("block_x", |row| stated(ops.block_x[row]))
+        .int("block_y", |row| stated(ops.block_y[row]))
+        .int("block_z", |row| stated(ops.block_z[row]))
+        .int("registers", |row| stated(ops.registers[row]))
+        .int("static_shared", |row| stated(ops.static_shared[row]))
+        .int("dynamic_shared", |row| stated(ops.dynamic_shared[row]))
+        .int("graph_node", |row| stated(ops.graph_node[row]))
+}
+
+/// The number, unless it is 0, which in a trace means "not stated".
+fn stated(number: impl Into<i64>) -> Option<i64> {
+    Some(number.into()).filter(|number| *number != 0)
+}
+
+/// The word, unless it says nothing.
+fn known(word: &'static str) -> &'static str {
+    if word == "unknown" { "" } else { word }
+}

@@ -1,0 +1,181 @@
+//! The JSON of Chrome's trace viewer: complete events, arrows, counters and names of processes and threads.
+//!
+//! Its times are microseconds; three decimals keep them exact. The key `holdupExport` stands before the events, by which
+//! holdup knows its own export when it is asked to read one.
+
+use super::about::About;
+use super::event::{Category, Detail, Flow, Slice, Value};
+use super::names::Names;
+use super::who::{Group, What};
+use super::{Counter, Lane, View};
+use serde_json::json;
+use std::io::{self, Write};
+use trace::Ns;
+
+/// What the key `holdupExport` holds: the form of the export.
+const FORM: u32 = 1;
+
+/// Writes events.
+pub(super) struct Chrome<W> {
+    to: W,
+    shift: Ns,
+    /// Whether an event was written.
+    begun: bool,
+    /// Of the current lane.
+    pid: i64,
+    tid: i64,
+    /// The event under way.
+    line: Vec<u8>,
+}
+
+impl<W: Write> Chrome<W> {
+    pub fn new(to: W) -> Chrome<W> {
+        Chrome { to, shift: 0, begun: false, pid: 0, tid: 0, line: Vec::new() }
+    }
+
+    /// Begins an event of a phase.
+    fn begin(&mut self, phase: char, pid: i64) {
+        self.line.extend_from_slice(if self.begun { b",\n" } else { b"\n" });
+        self.begun = true;
+        self.push(format_args!("{{\"ph\":\"{phase}\",\"pid\":{pid}"));
+    }
+
+    /// Ends it.
+    fn write(&mut self) -> io::Result<()> {
+        self.line.push(b'}');
+        self.to.write_all(&self.line)?;
+        self.line.clear();
+        Ok(())
+    }
+
+    fn push(&mut self, text: std::fmt::Arguments<'_>) {
+        self.line.write_fmt(text).expect("memory takes all");
+    }
+
+    fn push_text(&mut self, text: &str) {
+        serde_json::to_writer(&mut self.line, text).expect("text always serializes");
+    }
+
+    fn push_named(&mut self, name: &str, category: Category) {
+        let (tid, category) = (self.tid, category.text());
+        self.push(format_args!(",\"tid\":{tid},\"cat\":\"{category}\",\"name\":"));
+        self.push_text(name);
+    }
+
+    /// A time or a duration.
+    fn push_micros(&mut self, key: &str, ns: Ns) {
+        self.push(format_args!(",\"{key}\":{}.{:03}", ns / 1000, ns % 1000));
+    }
+
+    fn push_value(&mut self, value: &Value<'_>, names: &Names<'_>) {
+        match value {
+            Value::Int(number) => self.push(format_args!("{number}")),
+            Value::Real(number) => self.push(format_args!("{}", json!(number))),
+            Value::Text(text) => self.push_text(text),
+            Value::Made(text) => self.push_text(text),
+            Value::Name(name) => self.push_text(names.text(*name)),
+            Value::List(list) => {
+                for (at, name) in list.iter().enumerate() {
+                    self.line.push(if at == 0 { b'[' } else { b',' });
+                    self.push_text(names.text(*name));
+                }
+                self.line.extend_from_slice(if list.is_empty() { b"[]" } else { b"]" });
+            }
+        }
+    }
+
+    /// An end of an arrow, bound to the slice around it.
+    fn flow(&mut self, flow: &Flow, names: &Names<'_>) -> io::Result<()> {
+        self.begin(if flow.is_start { 's' } else { 'f' }, self.pid);
+        self.push_named(names.text(flow.name), flow.category);
+        self.push_micros("ts", flow.at + self.shift);
+        self.push(format_args!(",\"id\":{}{}", flow.id, if flow.is_start { "" } else { ",\"bp\":\"e\"" }));
+        self.write()
+    }
+
+    /// Names a process or thread, or says where it stands.
+    fn metadata(
+        &mut self,
+        pid: i64,
+        tid: Option<i64>,
+        what: &str,
+        value: serde_json::Value,
+    ) -> io::Result<()> {
+        self.begin('M', pid);
+        if let Some(tid) = tid {
+            self.push(format_args!(",\"tid\":{tid}"));
+        }
+        let key =
+            if what.ends_with("sort_index") { "sort_index" } else { what.rsplit('_').next().unwrap_or(what) };
+        self.push(format_args!(",\"name\":\"{what}\",\"args\":{{\"{key}\":{value}}}"));
+        self.write()
+    }
+}
+
+impl<W: Write> View for Chrome<W> {
+    fn about(&mut self, about: &About) -> io::Result<()> {
+        self.shift = about.shift;
+        let facts: serde_json::Map<_, _> = about.facts.iter().cloned().collect();
+        let other = json!({ "findings": about.findings, "trace": facts });
+        write!(
+            self.to,
+            "{{\"displayTimeUnit\":\"ns\",\"holdupExport\":{FORM},\"otherData\":{other},\"traceEvents\":["
+        )
+    }
+
+    fn group(&mut self, at: usize, group: &Group) -> io::Result<()> {
+        self.metadata(group.pid, None, "process_name", json!(group.name))?;
+        if !group.labels.is_empty() {
+            self.metadata(group.pid, None, "process_labels", json!(group.labels.join(", ")))?;
+        }
+        self.metadata(group.pid, None, "process_sort_index", json!(at))
+    }
+
+    fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()> {
+        (self.pid, self.tid) = (lane.group.pid, lane.tid);
+        let name = match (lane.track.what, lane.track.name.as_str()) {
+            (What::Thread(_), "") => format!("thread {}", lane.track.tid),
+            (_, name) => name.to_owned(),
+        };
+        let name = if lane.number == 0 { name } else { format!("{name} ({})", lane.number + 1) };
+        self.metadata(self.pid, Some(self.tid), "thread_name", json!(name))?;
+        self.metadata(self.pid, Some(self.tid), "thread_sort_index", json!(lane.rank))
+    }
+
+    fn slice(&mut self, slice: &Slice, detail: &Detail<'_>, names: &Names<'_>) -> io::Result<()> {
+        self.begin('X', self.pid);
+        self.push_named(names.text(slice.name), slice.category);
+        self.push_micros("ts", slice.start + self.shift);
+        self.push_micros("dur", slice.end - slice.start);
+        for (at, (key, value)) in detail.args.iter().enumerate() {
+            self.push(format_args!("{}\"{}\":", if at == 0 { ",\"args\":{" } else { "," }, key.text()));
+            self.push_value(value, names);
+        }
+        if !detail.args.is_empty() {
+            self.line.push(b'}');
+        }
+        self.write()?;
+        detail.flows.iter().try_for_each(|flow| self.flow(flow, names))
+    }
+
+    fn end(&mut self, _: Ns, _: Option<Flow>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn counter(&mut self, counter: &Counter<'_>) -> io::Result<()> {
+        for (at, value) in &counter.points.values {
+            self.begin('C', counter.group.pid);
+            self.push(format_args!(",\"cat\":\"{}\",\"name\":", Category::Counter.text()));
+            self.push_text(&counter.name);
+            self.push_micros("ts", at + self.shift);
+            let value = if counter.points.whole { json!(*value as i64) } else { json!(value) };
+            self.push(format_args!(",\"args\":{{\"{}\":{value}}}", counter.points.unit));
+            self.write()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.to.write_all(b"\n]}\n")
+    }
+}

@@ -1,0 +1,144 @@
+//! What a viewer is told of one event: a slice of time with arguments, and the arrows that begin or end there.
+
+use super::names::Name;
+use trace::Ns;
+
+/// Declares a closed list of words with a number each, so that writers can keep them by number.
+macro_rules! words {
+    ($(#[$doc:meta])* $list:ident { $($word:ident = $text:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum $list { $($word,)+ }
+
+        impl $list {
+            /// How many there are.
+            pub const COUNT: usize = [$($list::$word,)+].len();
+
+            pub fn text(self) -> &'static str {
+                match self { $($list::$word => $text,)+ }
+            }
+        }
+    };
+}
+
+words! {
+    /// What an event is.
+    Category {
+        Call = "call",
+        Kernel = "kernel",
+        Memcpy = "memcpy",
+        Memset = "memset",
+        OtherOp = "operation",
+        Operator = "operator",
+        User = "user",
+        Python = "python",
+        Overhead = "overhead",
+        OtherRange = "range",
+        Wait = "wait",
+        Loss = "loss",
+        Counter = "counter",
+        About = "about",
+    }
+}
+
+words! {
+    /// What an argument says.
+    Key {
+        Api = "api",
+        Block = "block",
+        Bytes = "bytes",
+        CalledBy = "called by",
+        Confidence = "confidence",
+        Copy = "direction",
+        Correlation = "correlation",
+        DynamicShared = "dynamic shared memory",
+        Evidence = "evidence",
+        Finding = "finding",
+        From = "from",
+        GraphNode = "graph node",
+        Grid = "grid",
+        HeldIn = "held in",
+        Holder = "holder",
+        Holders = "threads that held it",
+        Library = "library",
+        Lock = "lock",
+        LockKind = "kind of lock",
+        LockMode = "wanted",
+        LostNs = "lost ns",
+        Operator = "operator",
+        Place = "place",
+        Rate = "GB/s",
+        Registers = "registers",
+        ReleasedIn = "let go in",
+        Releaser = "let go by",
+        Result = "result",
+        Stack = "stack",
+        StaticShared = "static shared memory",
+        Stream = "stream",
+        To = "to",
+        WaitsFor = "waits for",
+    }
+}
+
+/// A stretch of a track.
+#[derive(Clone, Copy)]
+pub(crate) struct Slice {
+    pub start: Ns,
+    pub end: Ns,
+    pub name: Name,
+    pub category: Category,
+}
+
+/// What there is to say of a slice besides.
+#[derive(Default)]
+pub(crate) struct Detail<'a> {
+    pub args: Vec<(Key, Value<'a>)>,
+    pub flows: Vec<Flow>,
+}
+
+impl<'a> Detail<'a> {
+    pub fn clear(&mut self) {
+        self.args.clear();
+        self.flows.clear();
+    }
+
+    pub fn add(&mut self, key: Key, value: Value<'a>) {
+        self.args.push((key, value));
+    }
+
+    /// Adds a number, unless it is 0, which in a trace means "not stated".
+    pub fn add_stated(&mut self, key: Key, number: i64) {
+        if number != 0 {
+            self.add(key, Value::Int(number));
+        }
+    }
+
+    /// Adds a word of a closed vocabulary, unless it says nothing.
+    pub fn add_known(&mut self, key: Key, word: &'static str) {
+        if word != "unknown" {
+            self.add(key, Value::Text(word));
+        }
+    }
+}
+
+/// The value of an argument.
+pub(crate) enum Value<'a> {
+    Int(i64),
+    Real(f64),
+    Text(&'a str),
+    Made(String),
+    Name(Name),
+    List(Vec<Name>),
+}
+
+/// An end of an arrow.
+#[derive(Clone, Copy)]
+pub(crate) struct Flow {
+    /// The same at both ends, unique within the export.
+    pub id: u64,
+    pub name: Name,
+    pub category: Category,
+    /// Where in the slice it begins or ends: never before the other end, if that can be.
+    pub at: Ns,
+    pub is_start: bool,
+}

@@ -1,0 +1,151 @@
+//! Exports that viewers draw: a [`View`] is told of groups, tracks, events and counters, and writes a format.
+
+mod about;
+mod chrome;
+mod counters;
+mod event;
+mod lanes;
+mod names;
+mod perfetto;
+mod proto;
+mod timeline;
+mod who;
+
+pub(crate) use names::{Names, place_text};
+
+use crate::{Export, Meter, Progress};
+use about::About;
+use counters::Points;
+use event::{Detail, Flow, Slice};
+use std::io::{self, BufWriter, Write};
+use timeline::Timeline;
+use trace::{CopyKind, DeviceId, Ns};
+use who::{Group, Track, What, Who};
+
+/// A row of a viewer, on which slices nest.
+struct Lane<'a> {
+    group: &'a Group,
+    /// The group's number, from 0.
+    group_at: usize,
+    track: &'a Track,
+    /// The track's place among all tracks.
+    rank: usize,
+    /// From 0; slices that do not nest on the track's first lane are on others.
+    number: usize,
+    /// As the track's; made up for further lanes.
+    tid: i64,
+}
+
+/// A counter of a group.
+struct Counter<'a> {
+    group: &'a Group,
+    /// The group's number, from 0.
+    group_at: usize,
+    name: String,
+    /// Its place among the group's tracks.
+    rank: usize,
+    points: Points,
+}
+
+/// A format that is drawn.
+trait View {
+    /// What the trace is and what it lost; first of all.
+    fn about(&mut self, about: &About) -> io::Result<()>;
+    /// A process or a device; all of them come before any lane.
+    fn group(&mut self, at: usize, group: &Group) -> io::Result<()>;
+    /// The lane of the slices that follow.
+    fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()>;
+    /// A slice of the current lane, which lies in those that have not ended.
+    fn slice(&mut self, slice: &Slice, detail: &Detail<'_>, names: &Names<'_>) -> io::Result<()>;
+    /// The end of the innermost slice that has not ended, and the flow that ends there though it began after the
+    /// slice did.
+    fn end(&mut self, at: Ns, late: Option<Flow>) -> io::Result<()>;
+    /// A counter; all of them come after the lanes.
+    fn counter(&mut self, counter: &Counter<'_>) -> io::Result<()>;
+    /// Nothing follows.
+    fn finish(&mut self) -> io::Result<()>;
+}
+
+/// Writes a trace as Perfetto has it: a `Trace` message of packets, one sequence of packets a track.
+///
+/// # Errors
+/// What `to` says, a closed pipe included.
+pub fn perfetto(export: &Export<'_>, to: impl Write, progress: &mut dyn FnMut(Progress)) -> io::Result<()> {
+    let mut to = BufWriter::with_capacity(1 << 18, to);
+    draw(export, &mut perfetto::Perfetto::new(&mut to), progress)?;
+    to.flush()
+}
+
+/// Writes a trace as JSON for Chrome's viewer (`chrome://tracing`), which Perfetto reads too.
+///
+/// # Errors
+/// What `to` says, a closed pipe included.
+pub fn chrome(export: &Export<'_>, to: impl Write, progress: &mut dyn FnMut(Progress)) -> io::Result<()> {
+    let mut to = BufWriter::with_capacity(1 << 18, to);
+    draw(export, &mut chrome::Chrome::new(&mut to), progress)?;
+    to.flush()
+}
+
+fn draw(export: &Export<'_>, view: &mut impl View, progress: &mut dyn FnMut(Progress)) -> io::Result<()> {
+    let trace = export.trace;
+    let mut who = Who::new(trace);
+    let timeline = Timeline::new(*export, &who);
+    let events = trace.calls.len() + trace.ops.len() + trace.ranges.len() + export.losses.len();
+    let mut meter = Meter::new(events, progress);
+    view.about(&About::new(export))?;
+    for (at, group) in who.groups.iter().enumerate() {
+        view.group(at, group)?;
+    }
+    for track in 0..who.tracks.len() {
+        timeline.draw(track, &mut who, view, &mut meter)?;
+    }
+    draw_counters(export, &timeline, &who, view)?;
+    view.finish()
+}
+
+/// Pending operations right below their stream, then the device's copies.
+fn draw_counters(
+    export: &Export<'_>,
+    timeline: &Timeline<'_>,
+    who: &Who,
+    view: &mut impl View,
+) -> io::Result<()> {
+    let trace = export.trace;
+    for (rank, track) in who.tracks.iter().enumerate() {
+        let What::Stream(stream) = track.what else { continue };
+        let Some(points) = counters::pending(trace, timeline, stream) else { continue };
+        if points.values.is_empty() {
+            continue;
+        }
+        let (group_at, name) = (track.group, format!("{} pending", track.name));
+        view.counter(&Counter { group: &who.groups[group_at], group_at, name, rank, points })?;
+    }
+    for ((device, direction), points) in counters::bandwidths(trace) {
+        let Some(group_at) = group_of(trace, who, device) else { continue };
+        let name = match direction {
+            CopyKind::Unknown => "copies".to_owned(),
+            direction => format!("copies {direction}"),
+        };
+        let rank = who.tracks.len() + direction as usize;
+        view.counter(&Counter { group: &who.groups[group_at], group_at, name, rank, points })?;
+    }
+    Ok(())
+}
+
+/// The group of a device; for an unknown one, that of the streams without one.
+fn group_of(trace: &trace::Trace, who: &Who, device: DeviceId) -> Option<usize> {
+    match device.some() {
+        Some(_) => who.groups.iter().position(|group| group.device == Some(device)),
+        None => who.tracks.iter().find_map(|track| match track.what {
+            What::Stream(stream) if trace.device_of_stream(stream).is_none() => Some(track.group),
+            _ => None,
+        }),
+    }
+}
+
+/// The time that viewers are shown for the trace's 0, ns: they count from 0 up.
+fn shift(trace: &trace::Trace) -> Ns {
+    let starts = [&trace.calls.start, &trace.ops.start, &trace.ranges.start, &trace.waits.start];
+    let first = starts.into_iter().flatten().min().copied().unwrap_or(0);
+    -first.min(0)
+}

@@ -1,0 +1,424 @@
+//! The events of each track in an order in which they nest, and what is said of each.
+
+use super::event::{Category, Detail, Flow, Key, Slice, Value};
+use super::lanes::{Lanes, Wish};
+use super::names::{Name, Names};
+use super::who::{Track, What, Who};
+use super::{Lane, View};
+use crate::{Export, Meter};
+use explain::{Cause, Loss};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io;
+use trace::{
+    ArgumentId, CallId, CopyKind, MemoryKind, Ns, OpId, OpKind, RangeId, RangeKind, StackId, SyncId,
+    ThreadId, Trace,
+};
+
+/// An event; of those at the same time, the later kinds lie within the earlier ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Range(RangeId),
+    Call(CallId),
+    /// A row of the losses.
+    Loss(u32),
+    Op(OpId),
+}
+
+/// An event with its start and end; sorted, those that begin together are outer ones first.
+type At = (Ns, Reverse<Ns>, Event);
+
+/// Frames of a stack that are shown.
+const FRAMES: usize = 64;
+
+/// An export with what is looked up for many events.
+pub(super) struct Timeline<'a> {
+    export: Export<'a>,
+    pub names: Names<'a>,
+    threads: Vec<String>,
+    cause_names: BTreeMap<Cause, Name>,
+    finding_names: Vec<Name>,
+    work: Name,
+    calls: Buckets,
+    ranges: Buckets,
+    losses: Buckets,
+    pub ops_by_stream: Buckets,
+    ops_by_call: Buckets,
+    /// Losses by the call that is to blame.
+    blamed: Buckets,
+    syncs: Buckets,
+    arguments: Buckets,
+}
+
+impl<'a> Timeline<'a> {
+    pub fn new(export: Export<'a>, who: &Who) -> Timeline<'a> {
+        let Export { trace, explanation, losses } = export;
+        let mut names = Names::new(trace);
+        let mut cause_names = BTreeMap::new();
+        for loss in losses {
+            cause_names.entry(loss.cause).or_insert_with(|| names.add(crate::word(&loss.cause)));
+        }
+        let (calls, threads) = (trace.calls.len(), trace.threads.len());
+        let index = |call: &CallId| call.some().map(CallId::index);
+        let thread = |thread: ThreadId| thread.some().map(ThreadId::index);
+        Timeline {
+            export,
+            cause_names,
+            finding_names: explanation.findings.iter().map(|finding| names.add(finding.id.clone())).collect(),
+            work: names.add("GPU work".to_owned()),
+            names,
+            threads: labels(trace, who),
+            calls: Buckets::new(threads, trace.calls.thread.iter().map(|of| thread(*of))),
+            ranges: Buckets::new(threads, trace.ranges.thread.iter().map(|of| thread(*of))),
+            losses: Buckets::new(threads, losses.iter().map(|loss| thread(loss.thread))),
+            ops_by_stream: Buckets::new(
+                trace.streams.len(),
+                trace.ops.stream.iter().map(|stream| stream.some().map(|stream| stream.index())),
+            ),
+            ops_by_call: Buckets::new(calls, trace.ops.call.iter().map(index)),
+            blamed: Buckets::new(calls, losses.iter().map(|loss| index(&loss.holder_call))),
+            syncs: Buckets::new(calls, trace.syncs.call.iter().map(index)),
+            arguments: Buckets::new(calls, trace.arguments.call.iter().map(index)),
+        }
+    }
+
+    fn trace(&self) -> &'a Trace {
+        self.export.trace
+    }
+
+    /// Draws a track, on as many lanes as its events need to nest.
+    pub fn draw(
+        &self,
+        at: usize,
+        who: &mut Who,
+        view: &mut impl View,
+        meter: &mut Meter<'_>,
+    ) -> io::Result<()> {
+        let Track { group, tid, what, .. } = who.tracks[at];
+        let events = self.events(what);
+        let lane_of = self.lanes(&events);
+        let count = lane_of.iter().max().map_or(1, |most| *most as usize + 1);
+        let by_lane = Buckets::new(count, lane_of.iter().map(|lane| Some(*lane as usize)));
+        for number in 0..count {
+            let tid = if number == 0 { tid } else { who.number_in(group, 0) };
+            let track = &who.tracks[at];
+            view.lane(&Lane { group: &who.groups[group], group_at: group, track, rank: at, number, tid })?;
+            self.draw_lane(by_lane.of(number).map(|row| events[row]), view, meter)?;
+        }
+        Ok(())
+    }
+
+    /// The lane of each event. A loss is with its call; calls stay on the first lane before what is inferred of them.
+    fn lanes(&self, events: &[At]) -> Vec<u32> {
+        let mut lanes = Lanes::default();
+        // Of calls that are not on the first.
+        let mut elsewhere = FxHashMap::default();
+        let mut lane_of = Vec::with_capacity(events.len());
+        for (at, (start, Reverse(end), event)) in events.iter().enumerate() {
+            let wish = match event {
+                Event::Loss(loss) => {
+                    let loss = &self.export.losses[*loss as usize];
+                    let crossed = loss.wait.is_none() && crosses(*end, &events[at + 1..]);
+                    let beside = elsewhere.get(&loss.call).copied().unwrap_or(0);
+                    if crossed { Wish::Off(beside) } else { Wish::On(beside) }
+                }
+                _ => Wish::On(0),
+            };
+            let lane = lanes.place(wish, *start, *end);
+            if let (Event::Call(call), 1..) = (event, lane) {
+                elsewhere.insert(*call, lane);
+            }
+            lane_of.push(lane);
+        }
+        lane_of
+    }
+
+    /// A track's events by start; of those that start together, the longer and outer first.
+    fn events(&self, what: What) -> Vec<At> {
+        let trace = self.trace();
+        let mut events = Vec::new();
+        match what {
+            What::Stream(stream) => {
+                let rows = self.ops_by_stream.of_some(stream.some().map(|stream| stream.index()));
+                let ops = &trace.ops;
+                events.extend(rows.map(|at| (ops.start[at], Reverse(ops.end[at]), Event::Op(OpId::new(at)))));
+            }
+            What::Thread(thread) => {
+                let thread = thread.some().map(|thread| thread.index());
+                let (ranges, calls, losses) = (&trace.ranges, &trace.calls, self.export.losses);
+                let range = |at| (ranges.start[at], Reverse(ranges.end[at]), Event::Range(RangeId::new(at)));
+                let call = |at| (calls.start[at], Reverse(calls.end[at]), Event::Call(CallId::new(at)));
+                let loss = |at: usize| (losses[at].start, Reverse(losses[at].end), Event::Loss(at as u32));
+                events.extend(self.ranges.of_some(thread).map(range));
+                events.extend(self.calls.of_some(thread).map(call));
+                events.extend(self.losses.of_some(thread).map(loss));
+            }
+        }
+        if !events.is_sorted() {
+            events.sort_unstable();
+        }
+        events
+    }
+
+    /// Draws events that nest.
+    fn draw_lane(
+        &self,
+        events: impl Iterator<Item = At>,
+        view: &mut impl View,
+        meter: &mut Meter<'_>,
+    ) -> io::Result<()> {
+        let mut open: Vec<(Ns, Option<Flow>)> = Vec::new();
+        let mut detail = Detail::default();
+        for (start, Reverse(end), event) in events {
+            while let Some((end, late)) = open.pop_if(|(end, _)| *end <= start) {
+                view.end(end, late)?;
+            }
+            detail.clear();
+            let (name, category) = self.describe(event, &mut detail);
+            view.slice(&Slice { start, end, name, category }, &detail, &self.names)?;
+            open.push((end, detail.flows.iter().copied().find(|flow| flow.at > start)));
+            meter.step();
+        }
+        while let Some((end, late)) = open.pop() {
+            view.end(end, late)?;
+        }
+        Ok(())
+    }
+
+    fn describe(&self, event: Event, detail: &mut Detail<'a>) -> (Name, Category) {
+        match event {
+            Event::Range(range) => self.describe_range(range, detail),
+            Event::Call(call) => self.describe_call(call, detail),
+            Event::Loss(at) => self.describe_loss(at as usize, detail),
+            Event::Op(op) => self.describe_op(op, detail),
+        }
+    }
+
+    fn describe_range(&self, range: RangeId, detail: &mut Detail<'a>) -> (Name, Category) {
+        let row = self.trace().ranges.row(range);
+        self.add_stack(row.stack, detail);
+        let category = match row.kind {
+            RangeKind::Operator => Category::Operator,
+            RangeKind::User => Category::User,
+            RangeKind::Python => Category::Python,
+            RangeKind::Overhead => Category::Overhead,
+            RangeKind::Unknown => Category::OtherRange,
+        };
+        (row.name.into(), category)
+    }
+
+    fn describe_call(&self, call: CallId, detail: &mut Detail<'a>) -> (Name, Category) {
+        let trace = self.trace();
+        let row = trace.calls.row(call);
+        detail.add_known(Key::Api, row.api.name());
+        detail.add_stated(Key::Correlation, row.correlation);
+        detail.add_stated(Key::Result, row.result.into());
+        self.add_stack(row.stack, detail);
+        if let Some(range) = row.range.some() {
+            detail.add(Key::Operator, Value::Name(trace.ranges.name[range.index()].into()));
+        }
+        for sync in self.syncs.of(call.index()).take(1) {
+            detail.add(Key::WaitsFor, Value::Made(awaited(trace, SyncId::new(sync))));
+        }
+        for arguments in self.arguments.of(call.index()).take(1) {
+            let row = trace.arguments.row(ArgumentId::new(arguments));
+            add_transfer(row.bytes, row.copy, row.src, row.dst, detail);
+            if let Some(stream) = row.stream.some() {
+                detail.add(Key::Stream, Value::Int(trace.streams.number[stream.index()]));
+            }
+        }
+        for op in self.ops_by_call.of(call.index()) {
+            detail.flows.push(self.flow_to_op(OpId::new(op), row.start, true));
+        }
+        for loss in self.blamed.of(call.index()) {
+            detail.flows.push(self.flow_to_wait(loss, row.start, true));
+        }
+        (row.name.into(), Category::Call)
+    }
+
+    fn describe_op(&self, op: OpId, detail: &mut Detail<'a>) -> (Name, Category) {
+        let trace = self.trace();
+        let row = trace.ops.row(op);
+        detail.add_stated(Key::Correlation, row.correlation);
+        let category = match row.kind {
+            OpKind::Kernel => Category::Kernel,
+            OpKind::Copy => Category::Memcpy,
+            OpKind::Memset => Category::Memset,
+            OpKind::Unknown => Category::OtherOp,
+        };
+        match row.kind {
+            OpKind::Copy | OpKind::Memset => {
+                add_transfer(row.bytes, row.copy, row.src, row.dst, detail);
+                if row.bytes > 0 && row.end > row.start {
+                    detail.add(Key::Rate, Value::Real(row.bytes as f64 / (row.end - row.start) as f64));
+                }
+            }
+            OpKind::Kernel | OpKind::Unknown => {
+                add_size(Key::Grid, [row.grid_x, row.grid_y, row.grid_z], detail);
+                add_size(Key::Block, [row.block_x, row.block_y, row.block_z], detail);
+                detail.add_stated(Key::Registers, row.registers.into());
+                detail.add_stated(Key::StaticShared, row.static_shared.into());
+                detail.add_stated(Key::DynamicShared, row.dynamic_shared.into());
+            }
+        }
+        detail.add_stated(Key::GraphNode, row.graph_node);
+        if let Some(call) = row.call.some() {
+            let calls = &trace.calls;
+            let by = self.thread(calls.thread[call.index()]);
+            detail.add(Key::CalledBy, Value::Made(by.to_owned()));
+            let asked = calls.start[call.index()];
+            detail.flows.push(self.flow_to_op(op, asked.clamp(row.start, row.end), false));
+        }
+        (self.names.of_op(op), category)
+    }
+
+    /// Names follow the cause, whether the wait was recorded or is inferred.
+    fn describe_loss(&self, at: usize, detail: &mut Detail<'a>) -> (Name, Category) {
+        let trace = self.trace();
+        let loss = &self.export.losses[at];
+        if let Some(finding) = loss.finding {
+            detail.add(Key::Finding, Value::Name(self.finding_names[finding as usize]));
+        }
+        detail.add(Key::Evidence, Value::Made(crate::word(&loss.evidence)));
+        detail.add(Key::Confidence, Value::Made(crate::word(&loss.confidence)));
+        detail.add_stated(Key::LostNs, loss.lost_ns);
+        if loss.holder.is_some() {
+            detail.add(Key::Holder, Value::Made(self.thread(loss.holder).to_owned()));
+        }
+        if let Some(call) = loss.holder_call.some() {
+            detail.add(Key::HeldIn, Value::Name(trace.calls.name[call.index()].into()));
+            let holds = trace.calls.start[call.index()];
+            // After the holder's call began, or the arrow would point the other way.
+            let at_end = (holds + 1).clamp(loss.start, loss.end);
+            detail.flows.push(self.flow_to_wait(at, at_end, false));
+        }
+        let category = if loss.wait.is_some() { Category::Wait } else { Category::Loss };
+        self.add_lock(loss, detail);
+        (self.cause_names[&loss.cause], category)
+    }
+
+    /// What the record of a wait says of the lock.
+    fn add_lock(&self, loss: &Loss, detail: &mut Detail<'a>) {
+        let Some(wait) = loss.wait.some() else { return };
+        let trace = self.trace();
+        let row = trace.waits.row(wait);
+        detail.add(Key::Library, Value::Name(row.library.into()));
+        detail.add(Key::Lock, Value::Made(format!("{:#x}", row.lock)));
+        detail.add_known(Key::LockKind, row.kind.name());
+        detail.add_known(Key::LockMode, row.mode.name());
+        detail.add_stated(Key::Holders, row.holders.into());
+        if row.releaser.is_some() && row.releaser != loss.holder {
+            detail.add(Key::Releaser, Value::Made(self.thread(row.releaser).to_owned()));
+            if let Some(call) = row.releaser_call.some() {
+                detail.add(Key::ReleasedIn, Value::Name(trace.calls.name[call.index()].into()));
+            }
+        }
+    }
+
+    fn add_stack(&self, stack: StackId, detail: &mut Detail<'a>) {
+        let stacks = &self.trace().stacks;
+        let frames = std::iter::successors(stack.some(), |stack| stacks.caller[stack.index()].some());
+        let frames = frames.filter_map(|stack| stacks.frame[stack.index()].some()).take(FRAMES);
+        let frames: Vec<Name> = frames.map(|frame| self.names.of_frame(frame)).collect();
+        if let Some(place) = self.names.of_place(stack) {
+            detail.add(Key::Place, Value::Name(place));
+        }
+        if !frames.is_empty() {
+            detail.add(Key::Stack, Value::List(frames));
+        }
+    }
+
+    fn flow_to_op(&self, op: OpId, at: Ns, is_start: bool) -> Flow {
+        let id = op.index() as u64 + 1;
+        Flow { id, name: self.work, category: Category::Call, at, is_start }
+    }
+
+    fn flow_to_wait(&self, loss: usize, at: Ns, is_start: bool) -> Flow {
+        let id = (self.trace().ops.len() + loss) as u64 + 1;
+        let name = self.cause_names[&self.export.losses[loss].cause];
+        Flow { id, name, category: Category::Wait, at, is_start }
+    }
+
+    fn thread(&self, thread: ThreadId) -> &str {
+        thread.some().map_or("no thread", |thread| &self.threads[thread.index()])
+    }
+}
+
+/// Whether a call among what follows a slice begins before the slice ends, and ends after it.
+fn crosses(end: Ns, following: &[At]) -> bool {
+    let mut within = following.iter().take_while(|(start, ..)| *start < end);
+    within.any(|(_, Reverse(other), event)| matches!(event, Event::Call(_)) && *other > end)
+}
+
+/// What each thread is called in arguments: name and number as shown, and the process where there are several.
+fn labels(trace: &Trace, who: &Who) -> Vec<String> {
+    let several = trace.processes.len() > 1;
+    let threads =
+        who.tracks.iter().filter(|track| matches!(track.what, What::Thread(thread) if thread.is_some()));
+    let label = |track: &Track| {
+        let process = if several { format!(" of {}", who.groups[track.group].pid) } else { String::new() };
+        format!("{} {}{process}", if track.name.is_empty() { "thread" } else { &track.name }, track.tid)
+    };
+    threads.map(label).collect()
+}
+
+fn add_transfer(bytes: i64, copy: CopyKind, src: MemoryKind, dst: MemoryKind, detail: &mut Detail<'_>) {
+    detail.add_stated(Key::Bytes, bytes);
+    detail.add_known(Key::Copy, copy.name());
+    detail.add_known(Key::From, src.name());
+    detail.add_known(Key::To, dst.name());
+}
+
+fn add_size(key: Key, [x, y, z]: [u32; 3], detail: &mut Detail<'_>) {
+    if [x, y, z] != [0; 3] {
+        detail.add(key, Value::Made(format!("{x} × {y} × {z}")));
+    }
+}
+
+/// What a synchronization waits for: `stream 7`.
+fn awaited(trace: &Trace, sync: SyncId) -> String {
+    let row = trace.syncs.row(sync);
+    let mut text = row.kind.name().to_owned();
+    if let Some(stream) = row.stream.some() {
+        text.push_str(&format!(" {}", trace.streams.number[stream.index()]));
+    }
+    if row.event != 0 {
+        text.push_str(&format!(" {}", row.event));
+    }
+    text
+}
+
+/// Rows of a table by what they belong to, each bucket in the table's order.
+pub(super) struct Buckets {
+    /// Where each bucket begins; the last is of rows that belong to nothing.
+    first: Vec<usize>,
+    rows: Vec<u32>,
+}
+
+impl Buckets {
+    fn new(buckets: usize, of: impl Iterator<Item = Option<usize>> + Clone) -> Buckets {
+        let mut first = vec![0; buckets + 2];
+        let bucket = |of: Option<usize>| of.unwrap_or(buckets);
+        of.clone().for_each(|of| first[bucket(of) + 1] += 1);
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut next = first.clone();
+        let mut rows = vec![0; first[buckets + 1]];
+        for (row, of) in of.enumerate() {
+            rows[next[bucket(of)]] = row as u32;
+            next[bucket(of)] += 1;
+        }
+        Buckets { first, rows }
+    }
+
+    pub fn of(&self, bucket: usize) -> impl Iterator<Item = usize> + '_ {
+        self.rows[self.first[bucket]..self.first[bucket + 1]].iter().map(|row| *row as usize)
+    }
+
+    /// As [`Buckets::of`]; `None` for the rows that belong to nothing.
+    pub fn of_some(&self, bucket: Option<usize>) -> impl Iterator<Item = usize> + '_ {
+        self.of(bucket.unwrap_or(self.first.len() - 2))
+    }
+}

@@ -1,0 +1,195 @@
+//! Who has a track: threads in their processes, streams in their devices. Viewers know processes and threads alone, so
+//! a device is shown as a process of its own, and everyone has a number that no one else has.
+
+use std::collections::{HashMap, HashSet};
+use trace::{DeviceId, ProcessId, StreamId, ThreadId, ThreadRole, Trace};
+
+/// Numbers from here on stand for what has none of its own: above every process id of Linux, which are below 2²².
+const MADE_UP: i64 = 1_000_000_000;
+
+/// What viewers show as a process.
+pub(crate) struct Group {
+    /// Its number as shown: the process id where that can be shown.
+    pub pid: i64,
+    pub name: String,
+    /// What else there is to say, such as a device's size.
+    pub labels: Vec<String>,
+    pub device: Option<DeviceId>,
+}
+
+/// What viewers show as a thread, or as a row of a device.
+pub(crate) struct Track {
+    /// Its group, by number.
+    pub group: usize,
+    /// Its number as shown: the thread id where that can be shown.
+    pub tid: i64,
+    /// Empty for a thread that the trace has no name for.
+    pub name: String,
+    pub what: What,
+}
+
+/// Whose events a track has; `NONE` for those of no thread or stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    Thread(ThreadId),
+    Stream(StreamId),
+}
+
+/// All groups and tracks.
+#[derive(Default)]
+pub(crate) struct Who {
+    pub groups: Vec<Group>,
+    /// Threads first, then streams, each in the trace's order.
+    pub tracks: Vec<Track>,
+    taken: HashSet<i64>,
+    taken_in_group: Vec<HashSet<i64>>,
+}
+
+impl Who {
+    pub fn new(trace: &Trace) -> Who {
+        let mut who = Who::default();
+        who.add_threads(trace);
+        who.add_streams(trace);
+        who
+    }
+
+    fn add_threads(&mut self, trace: &Trace) {
+        let groups: Vec<usize> =
+            trace.processes.ids().map(|process| self.add_process(trace, process)).collect();
+        let mut nowhere = None;
+        for id in trace.threads.ids() {
+            let row = trace.threads.row(id);
+            let group = match row.process.some() {
+                Some(process) => groups[process.index()],
+                None => *nowhere.get_or_insert_with(|| self.add_group("no process", MADE_UP)),
+            };
+            let tid = self.number_in(group, row.tid);
+            let mut name = trace.text(row.name).to_owned();
+            if name.is_empty() && tid != row.tid {
+                name = format!("thread {}", row.tid);
+            }
+            if row.role == ThreadRole::Tracer {
+                name = format!("{name} (tracer)").trim_start().to_owned();
+            }
+            self.tracks.push(Track { group, tid, name, what: What::Thread(id) });
+        }
+        let none = ThreadId::NONE;
+        if [&trace.calls.thread, &trace.ranges.thread, &trace.waits.thread]
+            .iter()
+            .any(|of| of.contains(&none))
+        {
+            let group = nowhere.unwrap_or_else(|| self.add_group("no process", MADE_UP));
+            let tid = self.number_in(group, MADE_UP);
+            self.tracks.push(Track { group, tid, name: "no thread".to_owned(), what: What::Thread(none) });
+        }
+    }
+
+    fn add_process(&mut self, trace: &Trace, process: ProcessId) -> usize {
+        let row = trace.processes.row(process);
+        let name = match trace.text(row.name) {
+            "" => format!("process {}", row.pid),
+            name => name.to_owned(),
+        };
+        let group = self.add_group(&name, row.pid);
+        if self.groups[group].pid != row.pid {
+            self.groups[group].labels.push(format!("process {}", row.pid));
+        }
+        group
+    }
+
+    fn add_streams(&mut self, trace: &Trace) {
+        let groups: Vec<usize> = trace.devices.ids().map(|device| self.add_device(trace, device)).collect();
+        let beside = Beside::new(trace);
+        let mut nowhere = None;
+        let mut unknown = |who: &mut Who| *nowhere.get_or_insert_with(|| who.add_group("GPU", MADE_UP));
+        for id in trace.streams.ids() {
+            let device = trace.device_of_stream(id).some();
+            let group = device.map_or_else(|| unknown(self), |device| groups[device.index()]);
+            self.add_stream(group, &beside.stream_name(trace, id), What::Stream(id));
+        }
+        if trace.ops.stream.contains(&StreamId::NONE) {
+            let group = unknown(self);
+            self.add_stream(group, "no stream", What::Stream(StreamId::NONE));
+        }
+    }
+
+    fn add_stream(&mut self, group: usize, name: &str, what: What) {
+        let tid = self.number_in(group, MADE_UP);
+        self.tracks.push(Track { group, tid, name: name.to_owned(), what });
+    }
+
+    fn add_device(&mut self, trace: &Trace, device: DeviceId) -> usize {
+        let row = trace.devices.row(device);
+        let name = format!("GPU {} {}", row.ordinal, trace.text(row.name));
+        let group = self.add_group(name.trim_end(), MADE_UP);
+        let facts = [
+            (row.compute_major > 0, format!("compute {}.{}", row.compute_major, row.compute_minor)),
+            (row.multiprocessors > 0, format!("{} SMs", row.multiprocessors)),
+            (row.copy_engines > 0, format!("{} copy engines", row.copy_engines)),
+            (row.memory_bytes > 0, format!("{} MiB", row.memory_bytes >> 20)),
+        ];
+        self.groups[group].labels =
+            facts.into_iter().filter(|(known, _)| *known).map(|(_, fact)| fact).collect();
+        self.groups[group].device = Some(device);
+        group
+    }
+
+    fn add_group(&mut self, name: &str, wanted: i64) -> usize {
+        let pid = number(&mut self.taken, wanted);
+        self.groups.push(Group { pid, name: name.to_owned(), labels: Vec::new(), device: None });
+        self.taken_in_group.push(HashSet::new());
+        self.groups.len() - 1
+    }
+
+    /// A number for another track of a group.
+    pub fn number_in(&mut self, group: usize, wanted: i64) -> i64 {
+        number(&mut self.taken_in_group[group], wanted)
+    }
+}
+
+/// The number wanted where it is positive, fits 31 bits (which is what viewers hold) and is free, else one made up.
+fn number(taken: &mut HashSet<i64>, wanted: i64) -> i64 {
+    if wanted > 0 && wanted < MADE_UP * 2 && taken.insert(wanted) {
+        return wanted;
+    }
+    let mut made_up = MADE_UP + taken.len() as i64;
+    while !taken.insert(made_up) {
+        made_up += 1;
+    }
+    made_up
+}
+
+/// What streams of one device must be told apart by.
+#[derive(Default)]
+struct Beside {
+    processes: HashMap<DeviceId, HashSet<ProcessId>>,
+    contexts: HashMap<(DeviceId, ProcessId), usize>,
+}
+
+impl Beside {
+    fn new(trace: &Trace) -> Beside {
+        let mut beside = Beside::default();
+        for context in trace.contexts.ids().map(|context| trace.contexts.row(context)) {
+            beside.processes.entry(context.device).or_default().insert(context.process);
+            *beside.contexts.entry((context.device, context.process)).or_default() += 1;
+        }
+        beside
+    }
+
+    /// `stream 7`, and of which process and context where the device has several.
+    fn stream_name(&self, trace: &Trace, stream: StreamId) -> String {
+        let row = trace.streams.row(stream);
+        let Some(context) = row.context.some() else { return format!("stream {}", row.number) };
+        let own = trace.contexts.row(context);
+        let mut name = String::new();
+        if self.processes[&own.device].len() > 1 {
+            let pid = own.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
+            name.push_str(&format!("process {pid} "));
+        }
+        if self.contexts[&(own.device, own.process)] > 1 {
+            name.push_str(&format!("context {} ", own.number));
+        }
+        name.push_str(&format!("stream {}", row.number));
+        name
+    }
+}

@@ -1,0 +1,241 @@
+//! Tables: what is written is what the trace has, names are words, and nothing in a cell runs.
+
+use explain::Options;
+use export::Export;
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write};
+use std::path::Path;
+use trace::*;
+
+fn with_export<T>(trace: &Trace, work: impl FnOnce(&Export<'_>) -> T) -> T {
+    let (explanation, losses) = explain::explain_each(trace, &Options::default());
+    work(&Export { trace, explanation: &explanation, losses: &losses })
+}
+
+fn example(name: &str) -> Trace {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+    import::open(&path, &mut |_| {}).expect("readable")
+}
+
+/// Rows of a CSV file as RFC 4180 has them.
+fn parse(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quoted, c) {
+            (true, '"') if chars.peek() == Some(&'"') => {
+                chars.next();
+                cell.push('"');
+            }
+            (true, '"') => quoted = false,
+            (true, c) => cell.push(c),
+            (false, '"') => {
+                assert!(cell.is_empty(), "a quote within a cell");
+                quoted = true;
+            }
+            (false, ',') => row.push(std::mem::take(&mut cell)),
+            (false, '\n') => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            (false, c) => cell.push(c),
+        }
+    }
+    assert!(!quoted && row.is_empty() && cell.is_empty(), "the file ends within a line");
+    rows
+}
+
+/// All tables of a CSV export: name, then a map from column to cell for each row.
+fn csv(trace: &Trace) -> BTreeMap<String, Vec<BTreeMap<String, String>>> {
+    let directory = tempfile::tempdir().expect("can create");
+    with_export(trace, |export| export::csv(export, directory.path(), &mut |_| {})).expect("can write");
+    assert!(export::is_export(directory.path()).expect("readable"));
+    let mut tables = BTreeMap::new();
+    for entry in std::fs::read_dir(directory.path()).expect("readable") {
+        let path = entry.expect("readable").path();
+        let name = path.file_stem().expect("named").to_str().expect("UTF-8").to_owned();
+        if name == "meta" {
+            let meta: Meta = serde_json::from_slice(&std::fs::read(&path).expect("readable")).expect("JSON");
+            assert_eq!(meta, trace.meta);
+            continue;
+        }
+        let mut rows = parse(&std::fs::read_to_string(&path).expect("UTF-8")).into_iter();
+        let header = rows.next().expect("a header");
+        let row = |row: Vec<String>| {
+            assert_eq!(row.len(), header.len(), "{name}");
+            header.iter().cloned().zip(row).collect()
+        };
+        tables.insert(name.clone(), rows.map(row).collect());
+    }
+    tables
+}
+
+#[test]
+fn csv_has_every_row_and_words_for_what_it_refers_to() {
+    let trace = example("recorded-d2h-stall.holdup");
+    let tables = csv(&trace);
+    let rows = |table: &str| tables[table].len();
+    assert_eq!(
+        [rows("calls"), rows("ops"), rows("waits")],
+        [trace.calls.len(), trace.ops.len(), trace.waits.len()]
+    );
+    assert_eq!([rows("ranges"), rows("syncs")], [trace.ranges.len(), trace.syncs.len()]);
+    assert_eq!([rows("frames"), rows("stacks")], [trace.frames.len(), trace.stacks.len()]);
+    assert_eq!([rows("threads"), rows("streams"), rows("devices")], [trace.threads.len(), 1, 1]);
+    for (at, call) in tables["calls"].iter().enumerate() {
+        let row = trace.calls.row(CallId::new(at));
+        assert_eq!(call["name"], trace.text(row.name));
+        assert_eq!(call["duration_ns"], (row.end - row.start).to_string());
+        assert_eq!(call["tid"], trace.threads.tid[row.thread.index()].to_string());
+    }
+    let finding = &tables["findings"][0];
+    assert_eq!((finding["id"].as_str(), finding["cause"].as_str()), ("H1", "driver-lock"));
+    assert_eq!(finding["holder_call"], "cudaMemcpyAsync");
+    assert!(finding["holder_place"].ends_with("d2h_stall.py:21 d2h_worker"), "{}", finding["holder_place"]);
+    let own = tables["losses"].iter().filter(|loss| loss["finding"] == "H1");
+    assert_eq!(own.clone().count(), 8);
+    assert!(own.into_iter().all(|loss| loss["holder_call_name"] == "cudaMemcpyAsync"));
+}
+
+/// Packed into an archive, a Parquet export is a `.holdup` file of the same trace; the two tables more are ignored.
+#[test]
+fn parquet_is_the_holdup_file_and_what_was_found() {
+    let trace = example("recorded-launch-convoy.holdup");
+    let directory = tempfile::tempdir().expect("can create");
+    with_export(&trace, |export| export::parquet(export, directory.path(), &mut |_| {})).expect("can write");
+    assert!(export::is_export(directory.path()).expect("readable"));
+    let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory.path()).expect("readable") {
+        let path = entry.expect("readable").path();
+        names.push(path.file_name().expect("named").to_str().expect("UTF-8").to_owned());
+        archive.start_file(names.last().expect("one"), stored).expect("can write");
+        archive.write_all(&std::fs::read(path).expect("readable")).expect("can write");
+    }
+    let again = trace::read(archive.finish().expect("can write").into_inner()).expect("reads back");
+    assert_eq!(again.meta, trace.meta);
+    assert_eq!(
+        [again.calls.len(), again.ops.len(), again.waits.len()],
+        [trace.calls.len(), trace.ops.len(), trace.waits.len()]
+    );
+    assert_eq!(
+        (again.waits.start, again.waits.holder_call),
+        (trace.waits.start.clone(), trace.waits.holder_call.clone())
+    );
+    assert!(names.contains(&"findings.parquet".to_owned()) && names.contains(&"losses.parquet".to_owned()));
+    with_export(&trace, |export| check_losses(export, &directory.path().join("losses.parquet")));
+}
+
+/// Row numbers in `losses.parquet` are those of the other tables.
+fn check_losses(export: &Export<'_>, path: &Path) {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(
+        std::fs::File::open(path).expect("is there"),
+    );
+    let (mut rows, mut held) = (0, 0);
+    for batch in reader.expect("Parquet").build().expect("Parquet") {
+        let batch = batch.expect("a batch");
+        let column =
+            |name: &str| batch.column_by_name(name).expect("a column").as_primitive::<Int64Type>().clone();
+        let (holder, lost) = (column("holder_call"), column("lost_ns"));
+        let names = batch.column_by_name("holder_call_name").expect("a column").as_string::<i32>().clone();
+        for at in 0..batch.num_rows() {
+            let loss = &export.losses[rows + at];
+            assert_eq!(lost.value(at), loss.lost_ns);
+            let call = holder.iter().nth(at).flatten();
+            assert_eq!(call, loss.holder_call.some().map(|call| call.index() as i64));
+            if let Some(call) = call {
+                held += 1;
+                assert_eq!(names.value(at), export.trace.text(export.trace.calls.name[call as usize]));
+            }
+        }
+        rows += batch.num_rows();
+    }
+    assert_eq!(rows, export.losses.len());
+    assert!(held > 500, "{held}");
+}
+
+/// A name in each table that takes one.
+fn named(name: &str) -> Trace {
+    let mut trace = Trace::default();
+    let name = trace.strings.intern(name);
+    let process = trace.processes.push(Process { pid: 5, name });
+    let thread = trace.threads.push(Thread { process, tid: -7, name, ..Thread::default() });
+    trace.devices.push(Device { name, ..Device::default() });
+    let frame = trace.frames.push(Frame { function: name, file: name, line: 3, module: name });
+    let stack = trace.stacks.push(Stack { frame, caller: StackId::NONE });
+    let range = trace.ranges.push(Range { start: -5, end: 1, thread, name, stack, kind: RangeKind::User });
+    let call =
+        trace.calls.push(Call { end: 1_000_000, thread, name, stack, range, result: -1, ..Call::default() });
+    trace.ops.push(Op { end: 10, kind: OpKind::Kernel, name, call, ..Op::default() });
+    trace.waits.push(Wait { end: 900_000, thread, call, library: name, lock: -1, ..Wait::default() });
+    trace
+}
+
+#[test]
+fn hostile_names_stay_cells() {
+    let formulas = [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "=cmd|'/c calc'!A0",
+        "=HYPERLINK(\"http://x\")",
+        "\n=1",
+        "＝1",
+    ];
+    let others = [
+        "<script>",
+        "\"",
+        "a,b",
+        "a;b",
+        "line\nline\r\nline",
+        "\r",
+        "nul\0nul",
+        "\u{202e}x",
+        "'",
+        "\u{feff}",
+        "",
+    ];
+    let long = "m,\"".repeat(1 << 19);
+    for (name, runs) in formulas
+        .iter()
+        .map(|name| (*name, true))
+        .chain(others.iter().map(|name| (*name, false)))
+        .chain([(long.as_str(), false)])
+    {
+        let tables = csv(&named(name));
+        let expected = format!("{}{}", if runs { "'" } else { "" }, name.replace('\0', "\u{2400}"));
+        for (table, column) in [
+            ("processes", "name"),
+            ("threads", "name"),
+            ("devices", "name"),
+            ("frames", "file"),
+            ("ranges", "name"),
+            ("calls", "name"),
+            ("calls", "thread"),
+            ("waits", "library"),
+        ] {
+            assert_eq!(tables[table].len(), 1);
+            assert_eq!(tables[table][0][column], expected, "{table}.{column}");
+        }
+        // Numbers are no text: they stay as they are.
+        assert_eq!((&*tables["calls"][0]["tid"], &*tables["calls"][0]["result"]), ("-7", "-1"));
+        assert_eq!(&*tables["ranges"][0]["start_ns"], "-5");
+    }
+}
+
+#[test]
+fn a_directory_of_something_else_is_no_export() {
+    let directory = tempfile::tempdir().expect("can create");
+    let path = directory.path();
+    assert!(!export::is_export(path).expect("readable"), "an empty one is anybody's");
+    std::fs::write(path.join("meta.json"), "{}").expect("can write");
+    std::fs::write(path.join("calls.csv"), "").expect("can write");
+    assert!(export::is_export(path).expect("readable"));
+    std::fs::write(path.join("thesis.csv"), "").expect("can write");
+    assert!(!export::is_export(path).expect("readable"));
+}

@@ -1,0 +1,361 @@
+//! What viewers are shown: small timelines to the letter, examples by number, and traces that are as odd as a trace can be.
+
+mod read;
+#[path = "../../explain/tests/timeline/mod.rs"]
+mod timeline;
+
+use explain::Options;
+use export::Export;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use trace::*;
+
+/// Both forms of a trace, and what was found in it.
+struct Drawn {
+    perfetto: read::Opened,
+    chrome: String,
+    losses: Vec<explain::Loss>,
+}
+
+fn draw(trace: &Trace) -> Drawn {
+    let (explanation, losses) = explain::explain_each(trace, &Options::default());
+    let export = Export { trace, explanation: &explanation, losses: &losses };
+    let (mut perfetto, mut chrome) = (Vec::new(), Vec::new());
+    export::perfetto(&export, &mut perfetto, &mut |_| {}).expect("memory takes all");
+    export::chrome(&export, &mut chrome, &mut |_| {}).expect("memory takes all");
+    let chrome = String::from_utf8(chrome).expect("JSON is UTF-8");
+    Drawn { perfetto: read::open(&perfetto), chrome, losses }
+}
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn cases(data: &Path) -> Vec<PathBuf> {
+    let mut cases: Vec<_> = std::fs::read_dir(data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    cases
+}
+
+fn timeline_of(case: &Path) -> Trace {
+    timeline::parse(&std::fs::read_to_string(case.join("trace.txt")).unwrap()).0
+}
+
+#[test]
+fn small_timelines_are_drawn_as_expected() {
+    let update = std::env::var_os("HOLDUP_UPDATE").is_some();
+    let mut wrong = Vec::new();
+    let cases = cases(&crates().join("export/tests/data"));
+    assert!(cases.len() >= 4, "cases are missing");
+    for case in cases {
+        let drawn = draw(&timeline_of(&case));
+        for (file, text) in [("perfetto.txt", drawn.perfetto.text()), ("chrome.json", drawn.chrome)] {
+            let expected = case.join(file);
+            if update {
+                std::fs::write(&expected, &text).unwrap();
+            } else if std::fs::read_to_string(&expected).unwrap_or_default() != text {
+                wrong.push(format!("{}:\n{text}", expected.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "HOLDUP_UPDATE=1 accepts:\n{}", wrong.join("\n"));
+}
+
+/// Counts of complete events by category, and of arrows' ends.
+fn counts(events: &[Value]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for event in events {
+        let phase = event["ph"].as_str().expect("a phase");
+        let category = event["cat"].as_str().unwrap_or_default();
+        let key = if phase == "X" { category.to_owned() } else { format!("{phase} {category}") };
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+/// What must hold of any trace: every call, operation, range and wait is drawn once, in both forms; arrows have two ends.
+fn check(trace: &Trace) -> Drawn {
+    let drawn = draw(trace);
+    let opened = &drawn.perfetto;
+    let chrome: Value = serde_json::from_str(&drawn.chrome).expect("valid JSON");
+    let counts = counts(chrome["traceEvents"].as_array().expect("events"));
+    let of = |categories: &[&str]| {
+        let shown: usize = categories.iter().map(|category| opened.of(category).count()).sum();
+        let in_chrome: usize =
+            categories.iter().map(|category| counts.get(*category).copied().unwrap_or(0)).sum();
+        assert_eq!(shown, in_chrome, "{categories:?}");
+        shown
+    };
+    assert_eq!(of(&["call"]), trace.calls.len());
+    assert_eq!(of(&["kernel", "memcpy", "memset", "operation"]), trace.ops.len());
+    assert_eq!(of(&["operator", "user", "python", "overhead", "range"]), trace.ranges.len());
+    assert_eq!(of(&["wait"]), trace.waits.len());
+    assert_eq!(of(&["loss"]), drawn.losses.len() - trace.waits.len());
+    let mut flows = BTreeMap::<u64, usize>::new();
+    for (flow, _) in opened.slices.iter().flat_map(|slice| &slice.flows) {
+        *flows.entry(*flow).or_default() += 1;
+    }
+    assert!(flows.values().all(|ends| *ends == 2), "an arrow without an end");
+    let joined = trace.ops.call.iter().filter(|call| call.is_some()).count();
+    let blamed = drawn.losses.iter().filter(|loss| loss.holder_call.is_some()).count();
+    assert_eq!(flows.len(), joined + blamed);
+    for (phase, category, wanted) in
+        [("s", "call", joined), ("f", "call", joined), ("s", "wait", blamed), ("f", "wait", blamed)]
+    {
+        assert_eq!(counts.get(&format!("{phase} {category}")).copied().unwrap_or(0), wanted);
+    }
+    for values in opened.counters.values() {
+        assert!(values.is_sorted_by(|a, b| a.0 < b.0) && values.iter().all(|(_, value)| *value >= 0.0));
+        assert_eq!(values.last().expect("a value").1, 0.0);
+    }
+    drawn
+}
+
+#[test]
+fn every_timeline_of_the_rules_is_drawn_whole() {
+    let cases = cases(&crates().join("explain/tests/data"));
+    assert!(cases.len() > 50);
+    for case in cases {
+        check(&timeline_of(&case));
+    }
+}
+
+#[test]
+fn every_example_is_drawn_whole() {
+    let mut waits = 0;
+    for example in cases(&crates().join("../examples")) {
+        let name = example.to_str().expect("UTF-8");
+        if name.ends_with(".holdup") || name.ends_with(".json.gz") {
+            let trace = import::open(&example, &mut |_| {}).expect("readable");
+            check(&trace);
+            waits += trace.waits.len();
+        }
+    }
+    assert!(waits > 1000, "{waits} waits: the examples are too poor");
+}
+
+/// Names that break what is careless.
+fn hostile_names() -> Vec<String> {
+    let mut names: Vec<String> = [
+        "<script>alert(1)</script>",
+        "\"]}",
+        "'\\\"",
+        "\\",
+        "\\u0000",
+        "a\nb\r\tc",
+        "nul\0nul",
+        "\x1b[31m\x07\x7f",
+        "\u{202e}gpj.exe",
+        "\u{feff}bom",
+        "=1+1",
+        "\u{1f4a5} µ ✓",
+        "\u{fffd}",
+        "%s%n",
+        "",
+        " ",
+        "{\"ph\":\"X\"}",
+        "null",
+    ]
+    .iter()
+    .map(|name| (*name).to_owned())
+    .collect();
+    names.push("m".repeat(1 << 20));
+    names.push(String::from_utf8_lossy(b"\xff\xfe invalid \xc3").into_owned());
+    names
+}
+
+/// A trace with a name in every place that takes one.
+fn named(name: &str) -> Trace {
+    let mut trace = Trace::default();
+    let name = trace.strings.intern(name);
+    let process = trace.processes.push(Process { pid: 5, name });
+    let thread = trace.threads.push(Thread { process, tid: 7, name, ..Thread::default() });
+    let other = trace.threads.push(Thread { process, tid: 8, name, ..Thread::default() });
+    let device = trace.devices.push(Device { name, ..Device::default() });
+    let context = trace.contexts.push(Context { process, device, number: 1 });
+    let stream = trace.streams.push(Stream { context, number: 7 });
+    let frame = trace.frames.push(Frame { function: name, file: name, line: 3, module: name });
+    let stack = trace.stacks.push(Stack { frame, caller: StackId::NONE });
+    let range = trace.ranges.push(Range {
+        end: 2_000_000,
+        thread,
+        name,
+        stack,
+        kind: RangeKind::User,
+        ..Range::default()
+    });
+    let of =
+        |thread, start| Call { start, end: start + 1_000_000, thread, name, stack, range, ..Call::default() };
+    let holder_call = trace.calls.push(of(other, 10));
+    let call = trace.calls.push(Call { correlation: 1, ..of(thread, 20) });
+    trace.ops.push(Op {
+        start: 50,
+        end: 90,
+        kind: OpKind::Kernel,
+        name,
+        stream,
+        call,
+        correlation: 1,
+        ..Op::default()
+    });
+    let wait = Wait {
+        start: 30,
+        end: 900_000,
+        thread,
+        call,
+        library: name,
+        holder: other,
+        holder_call,
+        ..Wait::default()
+    };
+    trace.waits.push(wait);
+    trace.meta.command = trace.text(name).to_owned();
+    trace.meta.notes.push(trace.text(name).to_owned());
+    trace.meta.lost.records(trace.strings.text(name), 2);
+    trace
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    for name in hostile_names() {
+        let trace = named(&name);
+        let drawn = check(&trace);
+        let written = name.replace('\0', "\u{2400}");
+        let short = &name[..name.len().min(20)];
+        for category in ["call", "kernel", "user"] {
+            let kernel = category == "kernel" && name.is_empty();
+            let expected = if kernel { "[unnamed]" } else { &written };
+            assert!(drawn.perfetto.of(category).all(|slice| slice.name == expected), "{short:?}");
+        }
+        let chrome: Value = serde_json::from_str(&drawn.chrome).expect("valid JSON");
+        let events = chrome["traceEvents"].as_array().expect("events");
+        assert_eq!(
+            events
+                .iter()
+                .filter(|event| event["cat"] == "call" && event["ph"] == "X" && event["name"] == *name)
+                .count(),
+            2
+        );
+        let waits = drawn.perfetto.of("wait");
+        let of_library = |slice: &read::Slice| slice.args.contains(&("library".to_owned(), written.clone()));
+        assert!(waits.into_iter().all(of_library), "{short:?}");
+    }
+}
+
+/// Bytes that are no UTF-8 reach an export through an import.
+#[test]
+fn invalid_utf8_from_a_file_is_exported() {
+    let mut json = br#"{"schemaVersion": 1, "traceEvents": [
+        {"ph": "X", "cat": "cuda_runtime", "name": ""#
+        .to_vec();
+    json.extend_from_slice(b"bad\xff\xc3(name");
+    json.extend_from_slice(br#"", "pid": 1, "tid": 2, "ts": 5, "dur": 900, "args": {"correlation": 1}}]}"#);
+    let drawn = check(&import::read_bytes(&json, "test").expect("readable"));
+    let calls: Vec<_> = drawn.perfetto.of("call").collect();
+    assert_eq!(calls.len(), 1);
+    assert!(calls[0].name.contains('\u{fffd}'), "{}", calls[0].name);
+}
+
+#[test]
+fn an_export_is_not_taken_for_a_trace() {
+    let chrome = draw(&named("saxpy")).chrome;
+    let error = import::read_bytes(chrome.as_bytes(), "x.json").err().expect("refused").to_string();
+    assert!(error.contains("holdup export --to chrome") && error.contains("name the trace"), "{error}");
+    let stream = import::read_bytes(&[b" \n", chrome.as_bytes()].concat(), "x.json");
+    assert!(stream.is_err());
+}
+
+#[test]
+fn a_trace_of_nothing_is_drawn() {
+    let drawn = check(&Trace::default());
+    assert!(drawn.perfetto.slices.is_empty());
+}
+
+/// Any row number of a table, or none.
+fn id<T>(rows: usize, new: fn(usize) -> T, none: T, pick: usize) -> T {
+    if rows == 0 || pick % (rows + 1) == rows { none } else { new(pick % (rows + 1)) }
+}
+
+/// An event at random: kind, start, length, and what it refers to.
+type Event = (u8, i64, i64, usize, usize, i64);
+
+/// A trace whose rows refer to each other, or to nothing, at random.
+fn odd_trace(
+    pids: &[i64],
+    threads: &[(usize, i64)],
+    work: &[(usize, usize, i64)],
+    events: &[Event],
+) -> Trace {
+    let mut trace = Trace::default();
+    let names =
+        ["cudaMemcpyAsync", "cudaLaunchKernel", "cuMemFree", "", "k"].map(|name| trace.strings.intern(name));
+    for pid in pids {
+        trace.processes.push(Process { pid: *pid, name: Sym::EMPTY });
+    }
+    for (process, tid) in threads {
+        let process = id(pids.len(), ProcessId::new, ProcessId::NONE, *process);
+        trace.threads.push(Thread { process, tid: *tid, ..Thread::default() });
+    }
+    for ordinal in 0..2 {
+        trace.devices.push(Device { ordinal, ..Device::default() });
+    }
+    for (process, device, number) in work {
+        let process = id(pids.len(), ProcessId::new, ProcessId::NONE, *process);
+        let device = id(2, DeviceId::new, DeviceId::NONE, *device);
+        let context = trace.contexts.push(Context { process, device, number: 1 });
+        let context = if *number == 0 { ContextId::NONE } else { context };
+        trace.streams.push(Stream { context, number: *number });
+    }
+    for event in events {
+        odd_event(&mut trace, names[event.3 % names.len()], event);
+    }
+    trace
+}
+
+fn odd_event(trace: &mut Trace, name: Sym, &(kind, start, length, a, b, number): &Event) {
+    // Long enough to be slow.
+    let (start, end) = (start * 10_000, (start + length) * 10_000);
+    let thread = id(trace.threads.len(), ThreadId::new, ThreadId::NONE, a);
+    let holder = id(trace.threads.len(), ThreadId::new, ThreadId::NONE, b);
+    let call = id(trace.calls.len(), CallId::new, CallId::NONE, a);
+    let holder_call = id(trace.calls.len(), CallId::new, CallId::NONE, b);
+    let stream = id(trace.streams.len(), StreamId::new, StreamId::NONE, b);
+    let copy = CopyKind::DtoH;
+    match kind {
+        0 => _ = trace.calls.push(Call { start, end, thread, name, correlation: number, ..Call::default() }),
+        1 => _ = trace.ops.push(Op { start, end, kind: OpKind::Kernel, name, stream, call, ..Op::default() }),
+        2 => {
+            let kind = OpKind::Copy;
+            _ = trace.ops.push(Op { start, end, kind, bytes: number, copy, stream, call, ..Op::default() });
+        }
+        3 => _ = trace.ranges.push(Range { start, end, thread, name, ..Range::default() }),
+        _ => {
+            let library = name;
+            _ = trace.waits.push(Wait {
+                start,
+                end,
+                thread,
+                call,
+                holder,
+                holder_call,
+                library,
+                ..Wait::default()
+            });
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn any_trace_is_drawn_whole(
+        pids in prop::collection::vec(prop_oneof![Just(0i64), Just(5), Just(-3), any::<i64>()], 0..4),
+        threads in prop::collection::vec((0usize..5, prop_oneof![Just(7i64), Just(0), Just(1_000_000_000), any::<i64>()]), 0..5),
+        work in prop::collection::vec((0usize..4, 0usize..4, 0i64..9), 0..5),
+        events in prop::collection::vec((0u8..5, -50i64..50, 0i64..60, 0usize..100, 0usize..100, any::<i64>()), 0..60),
+    ) {
+        check(&odd_trace(&pids, &threads, &work, &events));
+    }
+}

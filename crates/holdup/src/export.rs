@@ -1,0 +1,98 @@
+//! `holdup export`
+
+use crate::args;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::{self, Color};
+use crate::progress::Bar;
+use crate::save::{Directory, Target};
+use crate::time;
+use ::export::{Export, Progress};
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+use trace::{FileError, Trace};
+
+/// Writes a trace and its findings in another tool's format.
+pub fn run(arguments: &args::Export, color: Color) -> Result<ExitCode, Failure> {
+    let selection = arguments.selection();
+    time::check(&selection)?;
+    let destination = Destination::new(arguments)?;
+    let trace = input::read(&arguments.trace)?.cut(&selection);
+    let (explanation, losses) = explain::explain_each(&trace, &explain::Options::default());
+    let export = Export { trace: &trace, explanation: &explanation, losses: &losses };
+    destination.write(&export, arguments)?;
+    if arguments.output != Path::new("-") {
+        say(&trace, &arguments.output, color)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where an export goes.
+enum Destination {
+    File(Target),
+    Directory(Directory),
+    StandardOutput,
+}
+
+impl Destination {
+    fn new(arguments: &args::Export) -> Result<Destination, Failure> {
+        let (path, force) = (&arguments.output, arguments.force);
+        let tables = matches!(arguments.to, args::Target::Parquet | args::Target::Csv);
+        match (tables, path == Path::new("-")) {
+            (true, true) => Err(Failure::Message(String::from(
+                "tables are several files, which standard output cannot take; name a directory with -o",
+            ))),
+            (true, false) => Ok(Destination::Directory(Directory::new(path, force, ::export::is_export)?)),
+            (false, false) => Ok(Destination::File(Target::new(path, force)?)),
+            (false, true) if arguments.to == args::Target::Perfetto && io::stdout().is_terminal() => {
+                Err(Failure::Message(String::from("a terminal cannot show this format; name a file with -o")))
+            }
+            (false, true) => Ok(Destination::StandardOutput),
+        }
+    }
+
+    fn write(self, export: &Export<'_>, arguments: &args::Export) -> Result<(), Failure> {
+        let mut bar = Bar::new("writing");
+        let name = input::name(&arguments.output);
+        let mut progress = |progress: Progress| bar.update(&name, progress.done, Some(progress.total));
+        let format = arguments.to;
+        match self {
+            Destination::File(target) => {
+                target.write_with(|file| Ok(draw(export, format, file, &mut progress)?))
+            }
+            Destination::Directory(directory) => {
+                directory.write_with(|directory| tabulate(export, format, directory, &mut progress))
+            }
+            Destination::StandardOutput => Ok(draw(export, format, io::stdout().lock(), &mut progress)?),
+        }
+    }
+}
+
+fn draw(
+    export: &Export<'_>,
+    format: args::Target,
+    to: impl io::Write,
+    progress: &mut dyn FnMut(Progress),
+) -> io::Result<()> {
+    match format {
+        args::Target::Chrome => ::export::chrome(export, to, progress),
+        _ => ::export::perfetto(export, to, progress),
+    }
+}
+
+fn tabulate(
+    export: &Export<'_>,
+    format: args::Target,
+    directory: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), FileError> {
+    match format {
+        args::Target::Csv => ::export::csv(export, directory, progress),
+        _ => ::export::parquet(export, directory, progress),
+    }
+}
+
+fn say(trace: &Trace, path: &Path, color: Color) -> Result<(), Failure> {
+    output::print(&report::header(trace, &path.to_string_lossy(), output::page(color)))
+}
