@@ -87,7 +87,7 @@ fn every_experiment_runs() {
         "launch-stall --set time=20ms --set bytes=16MiB --set cycles=1000",
         "hidden-sync --set length=1024,16384 --set times=3",
         "multi-gpu --set times=1 --set cycles=1000",
-        "interference --set time=5ms --set bytes=64KiB --set effect=launches",
+        "interference --set time=5ms --set bytes=64KiB --set effect=launches --set call=idle,allocate,register,copy-out-fresh,load-module",
     ];
     for arguments in runs {
         let results = json(&format!("lab run {arguments} --rounds 1"));
