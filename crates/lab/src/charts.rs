@@ -3,11 +3,17 @@
 use crate::{Cell, Results, Row, Unit};
 use report::plot::{Bar, Bars, Chart, Lines, Point, Series};
 
-/// A line for all rows that differ in the column `x` alone, and in those that follow from it.
-pub(crate) fn lines(results: &Results, figure: &str, (x, y): (&str, &str), follow: &[&str]) -> Chart {
+/// A line for all of those rows that differ in the column `x` alone, and in columns that follow from it.
+pub(crate) fn lines<'a>(
+    results: &Results,
+    rows: impl IntoIterator<Item = &'a Row>,
+    figure: &str,
+    (x, y): (&str, &str),
+    follow: &[&str],
+) -> Chart {
     let but: Vec<&str> = follow.iter().copied().chain([x]).collect();
     let mut series: Vec<(&Row, Series)> = Vec::new();
-    for row in &results.rows {
+    for row in rows {
         let (Some(at), Some(measured)) = (row.number(x), row.figure(figure)) else { continue };
         let point = Point { x: at as f64, y: measured.value, spread: measured.spread };
         match series.iter_mut().find(|(first, _)| first.is_like(row, &but)) {
@@ -37,11 +43,13 @@ pub(crate) fn bars(results: &Results, figure: &str, value: &str, follow: &[&str]
     Chart::Bars(Bars { value: value.to_owned(), bars })
 }
 
-/// What distinguishes a row: the values of the columns that vary, but for those that an axis has.
+/// What distinguishes a row: the values of the columns that vary, but for those that an axis has and those that go
+/// without saying.
 fn name(results: &Results, row: &Row, but: &[&str]) -> String {
     let (varying, _) = results.columns();
     let parts = varying.iter().filter(|column| !but.contains(column)).filter_map(|column| {
         Some(match row.cell(column)? {
+            Cell::Text(text) if (*column, text.as_str()) == ("submit", "launches") => return None,
             Cell::Text(text) => text.clone(),
             Cell::Flag(true) => (*column).to_owned(),
             Cell::Flag(false) => return None,
@@ -51,8 +59,7 @@ fn name(results: &Results, row: &Row, but: &[&str]) -> String {
             }
             Cell::Number(number) if *column == "thread" => format!("thread {number}"),
             Cell::Number(number) => format!("{number} {column}"),
-            Cell::Default => format!("default {column}"),
-            Cell::Nothing => return None,
+            Cell::Default | Cell::Nothing => return None,
         })
     });
     parts.collect::<Vec<_>>().join(", ")

@@ -52,7 +52,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     variants,
     relate: |_| {},
     verdict,
-    chart: |results| charts::lines(results, "per_s", ("workers", "iterations/s"), &[]),
+    chart: |results| charts::lines(results, drawn(results), "per_s", ("workers", "iterations/s"), &[]),
     view: View::Table,
 };
 
@@ -341,6 +341,13 @@ impl Work {
             steps.launch(add(self.second, self.first, Number::index(1, 2)), GRID.0, GRID.1, self.stream);
         });
     }
+}
+
+/// The rows of the plot: with pageable memory threads alone, which question A is about.
+fn drawn(results: &Results) -> impl Iterator<Item = &Row> {
+    let pinned = |row: &Row| row.is(&[("memory", "pinned".into())]);
+    let both = results.rows.iter().any(pinned);
+    results.rows.iter().filter(move |row| !both || pinned(row) || row.is(&[("variant", "threads".into())]))
 }
 
 /// Iterations a second as the seed has them: n² × iterations over the sum of the workers' times.

@@ -37,7 +37,13 @@ pub const EXPERIMENT: Experiment = Experiment {
     relate,
     verdict,
     chart: |results| {
-        charts::lines(results, "slowdown", ("workers", "times as long as with one worker"), &["gpus"])
+        charts::lines(
+            results,
+            &results.rows,
+            "slowdown",
+            ("workers", "times as long as with one worker"),
+            &["gpus"],
+        )
     },
     view: View::Table,
 };
