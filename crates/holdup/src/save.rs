@@ -1,6 +1,7 @@
-//! Writing a trace to a file that appears under its name only when it is complete.
+//! Writing to a file that appears under its name only when it is complete.
 
 use crate::failure::{Failure, operating_system};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
@@ -25,7 +26,26 @@ impl Target {
 
     /// Writes the trace and gives the file its name.
     pub fn write(self, trace: &Trace) -> Result<(), Failure> {
-        write(trace, &self.temporary).map_err(|error| Failure::of(&self.path, error))?;
+        self.fill(|out| trace::write(trace, out))
+    }
+
+    /// Writes what `write` writes and gives the file its name.
+    pub fn fill<T>(
+        self,
+        write: impl FnOnce(&mut BufWriter<&File>) -> Result<T, FileError>,
+    ) -> Result<T, Failure> {
+        let mut buffered = BufWriter::new(self.temporary.as_file());
+        let written = write(&mut buffered).and_then(|value| {
+            buffered.flush()?;
+            Ok(value)
+        });
+        drop(buffered);
+        let value = written.map_err(|error| Failure::of(&self.path, error))?;
+        self.name()?;
+        Ok(value)
+    }
+
+    fn name(self) -> Result<(), Failure> {
         let Target { path, temporary, replace } = self;
         let named = if replace { temporary.persist(&path) } else { temporary.persist_noclobber(&path) };
         match named {
@@ -59,10 +79,4 @@ fn beside(output: &Path) -> Result<NamedTempFile, Failure> {
     }
     let file = builder.tempfile_in(directory.unwrap_or(Path::new(".")));
     file.map_err(|error| Failure::of(output, format!("cannot be written: {}", operating_system(&error))))
-}
-
-fn write(trace: &Trace, file: &NamedTempFile) -> Result<(), FileError> {
-    let mut buffered = BufWriter::new(file.as_file());
-    trace::write(trace, &mut buffered)?;
-    Ok(buffered.flush()?)
 }

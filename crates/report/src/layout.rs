@@ -9,7 +9,7 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// `text` in at most `columns`, its middle replaced by `…`: both ends of a kernel's name matter.
-pub(crate) fn elide(text: &str, columns: usize) -> String {
+pub fn elide(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }

@@ -18,6 +18,8 @@ mod table;
 pub mod units;
 
 pub use checklist::{Item, Mark, checklist};
+pub use escape::visible;
+pub use layout::elide;
 pub use page::Page;
 pub use style::Style;
 

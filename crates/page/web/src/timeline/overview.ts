@@ -1,0 +1,99 @@
+// The whole trace in a strip: where time was lost, where the GPU worked, and which part is seen below.
+
+import { OVERVIEW } from "./layout";
+import type { Lane, Model } from "./model";
+import type { Palette } from "./palette";
+import type { View } from "./view";
+
+export class Overview {
+  readonly canvas = document.createElement("canvas");
+  private readonly context = this.canvas.getContext("2d") as CanvasRenderingContext2D;
+  private readonly picture = document.createElement("canvas");
+  private width = 0;
+  private gutter = 0;
+
+  constructor(
+    private readonly model: Model,
+    private readonly view: View,
+  ) {
+    this.canvas.className = "overview";
+    this.canvas.setAttribute("aria-hidden", "true");
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      this.move(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (event.buttons & 1) this.move(event);
+    });
+  }
+
+  /** Fits the strip to a width, in colours; what it shows changes with nothing else. */
+  resize(width: number, gutter: number, palette: Palette): void {
+    [this.width, this.gutter] = [width, gutter];
+    for (const canvas of [this.canvas, this.picture]) {
+      canvas.width = Math.round(width * devicePixelRatio);
+      canvas.height = Math.round(OVERVIEW * devicePixelRatio);
+    }
+    const context = this.picture.getContext("2d") as CanvasRenderingContext2D;
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.fillStyle = palette.surface;
+    context.fillRect(0, 0, width, OVERVIEW);
+    context.fillStyle = palette.band;
+    context.fillRect(gutter, 0, width - gutter, OVERVIEW);
+    this.strip(context, "lost", palette.lost, 3, 12);
+    this.strip(context, "op", palette.fills.kernel, 19, 12);
+    context.fillStyle = palette.muted;
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    context.fillText("lost time", 8, 9);
+    context.fillText("GPU", 8, 25);
+  }
+
+  draw(palette: Palette): void {
+    const { context, width, gutter } = this;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.picture, 0, 0);
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const scale = (width - gutter) / this.model.length;
+    const left = gutter + this.view.start * scale;
+    const wide = Math.max(this.view.span * scale, 3);
+    if (wide > width - gutter - 1) return;
+    context.fillStyle = palette.surface;
+    context.globalAlpha = 0.6;
+    context.fillRect(gutter, 0, left - gutter, OVERVIEW);
+    context.fillRect(left + wide, 0, width - left - wide, OVERVIEW);
+    context.globalAlpha = 1;
+    context.strokeStyle = palette.ink;
+    context.lineWidth = 1.5;
+    context.strokeRect(left, 0.75, wide, OVERVIEW - 1.5);
+  }
+
+  /** One kind of lane over the whole time: as tall as many lanes have something there. */
+  private strip(context: CanvasRenderingContext2D, kind: Lane["kind"], colour: string, top: number, tall: number): void {
+    const columns = new Float32Array(Math.max(1, Math.ceil(this.width - this.gutter)));
+    const scale = columns.length / this.model.length;
+    const lanes = this.model.lanes.filter((lane) => lane.kind === kind && lane.depth === 0);
+    for (const lane of lanes) {
+      this.model.visit(lane, 0, this.model.length, Number.MAX_VALUE, ({ starts, ends }) => {
+        for (let at = 0; at < starts.length; at++) {
+          const last = Math.min(Math.floor((ends[at] as number) * scale), columns.length - 1);
+          for (let column = Math.floor((starts[at] as number) * scale); column <= last; column++) {
+            columns[column] = (columns[column] as number) + 1;
+          }
+        }
+      });
+    }
+    context.fillStyle = colour;
+    columns.forEach((boxes, column) => {
+      if (!boxes) return;
+      const height = Math.max(4, tall * Math.min(1, boxes / Math.max(lanes.length, 1)));
+      context.fillRect(this.gutter + column, top + tall - height, 1, height);
+    });
+  }
+
+  private move(event: PointerEvent): void {
+    const at = (event.offsetX - this.gutter) / (this.width - this.gutter);
+    const middle = at * this.model.length;
+    this.view.set(middle - this.view.span / 2, middle + this.view.span / 2);
+  }
+}
