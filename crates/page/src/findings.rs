@@ -59,8 +59,8 @@ fn weight(finding: &Finding) -> Html {
     html.open("p", &[("class", "number")]).text(number).text(" ");
     html.leaf("small", &[], unit).close("p");
     html.push(&bar(finding.share));
-    let threads = if finding.waiter.threads > 1 { "the threads' time" } else { "the thread's time" };
-    html.leaf("p", &[("class", "share")], &format!("{} of {threads}", share(finding)));
+    let whose = if finding.waiter.threads > 1 { "their" } else { "its" };
+    html.leaf("p", &[("class", "share")], &format!("{} of {whose} time", share(finding)));
     html.close("div");
     html
 }

@@ -190,6 +190,8 @@ impl Cell {
         html.open("td", &attributes);
         match &self.target {
             Some(target) => html.leaf("a", &[("href", "#timeline"), ("data-box", target)], &self.text),
+            // Kernels' names are long: they unfold.
+            None if kind == Kind::Text => html.leaf("span", &[], &self.text),
             None => html.text(&self.text),
         };
         html.close("td");

@@ -1,8 +1,8 @@
 //! Boxes as bytes, the most detailed levels as far as there is room for them.
 //!
 //! A level of a lane is cut into chunks, so that the page decodes what is looked at alone. A chunk is columns
-//! of LEB128 numbers: starts as differences, durations, labels, and bytes where it holds boxes themselves,
-//! else counts and the time they take together.
+//! of LEB128 numbers: starts as differences, durations, labels, counts where it holds blocks, and then of a
+//! box the bytes it moved, of a block of several the time that they take together.
 
 use super::lanes::{Kind, Lane};
 use super::levels::{Block, merge, thresholds};
@@ -185,12 +185,10 @@ fn bytes(chunk: &[Block], width: u64) -> Vec<u8> {
         |of: &dyn Fn(&Block) -> u64| chunk.iter().for_each(|block| number(&mut bytes, of(block)));
     column(&|block| block.end - block.start);
     column(&|block| u64::from(block.label));
-    if width == 0 {
-        column(&|block| block.bytes);
-    } else {
+    if width > 0 {
         column(&|block| u64::from(block.count));
-        column(&|block| block.busy);
     }
+    column(&|block| if block.count > 1 { block.busy } else { block.bytes });
     bytes
 }
 

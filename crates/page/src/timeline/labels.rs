@@ -1,7 +1,7 @@
 //! What boxes of the timeline are called, each text once.
 
 use crate::html::shown;
-use explain::Class;
+use explain::{Cause, Class};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{Api, CopyKind, MemoryKind, Sym, Trace};
@@ -27,6 +27,8 @@ pub(crate) enum Look {
     Kernel,
     Range,
     Lost,
+    /// Time that the program asked to wait.
+    Waited,
 }
 
 /// One label: text, look, and for lost time the finding (index) and the row that was waited for.
@@ -140,9 +142,10 @@ impl<'a> Labels<'a> {
         label
     }
 
-    /// Lost time.
-    pub fn lost(&mut self, text: String, finding: Option<u32>, row: Option<u32>) -> u32 {
-        self.intern(Label { text, look: Look::Lost, finding, row })
+    /// Time that a finding counts; `row` is that of who was waited for.
+    pub fn lost(&mut self, cause: Cause, text: String, finding: Option<u32>, row: Option<u32>) -> u32 {
+        let look = if cause == Cause::ExplicitSync { Look::Waited } else { Look::Lost };
+        self.intern(Label { text, look, finding, row })
     }
 
     pub fn all(self) -> Vec<Label> {

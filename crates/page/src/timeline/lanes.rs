@@ -20,9 +20,9 @@ const MOST_ROWS: usize = 256;
 /// A thread or a stream.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
-    /// `thread 7`, `MainThread`, `stream 7`.
+    /// `thread 8117`, `pt_autograd_0 (8117)`, `stream 7`.
     pub name: String,
-    /// What else is known: `8117`, `lost 1,163 ms`.
+    /// What else is known: `lost 1,163 ms`.
     pub note: String,
     /// Under which heading: a process, a GPU.
     pub group: String,
@@ -141,16 +141,13 @@ impl<'a, 'l> Builder<'a, 'l> {
         let thread = trace.threads.row(id);
         let process = thread.process.some().map(|process| trace.processes.row(process));
         let name = trace.text(thread.name);
-        let mut note = Vec::new();
-        if !name.is_empty() {
-            note.push(thread.tid.to_string());
-        }
-        if lost > 0 {
-            note.push(format!("lost {}", units::duration(lost)));
-        }
         Row {
-            name: if name.is_empty() { format!("thread {}", thread.tid) } else { crate::html::shown(name) },
-            note: note.join(" · "),
+            name: match name {
+                "" => format!("thread {}", thread.tid),
+                name if name == thread.tid.to_string() => format!("thread {name}"),
+                name => format!("{} ({})", crate::html::shown(name), thread.tid),
+            },
+            note: if lost > 0 { format!("lost {}", units::duration(lost)) } else { String::new() },
             group: process.map_or(String::from("host"), |process| match trace.text(process.name) {
                 "" => format!("process {}", process.pid),
                 name => format!("process {} · {}", process.pid, crate::html::shown(name)),
@@ -213,7 +210,7 @@ impl<'a, 'l> Builder<'a, 'l> {
         if let Some(call) = loss.holder_call.some() {
             text.push_str(&format!(" in {}", trace.text(trace.calls.name[call.index()])));
         }
-        self.labels.lost(text, loss.finding, row)
+        self.labels.lost(loss.cause, text, loss.finding, row)
     }
 
     fn streams(&mut self) {

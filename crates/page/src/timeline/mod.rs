@@ -144,7 +144,7 @@ fn body(lanes: &Lanes, remarks: &[String]) -> Html {
         "p",
         &[("class", "lede")],
         &format!(
-            "{} above, {} below. A hatched strip under a call is time it lost.",
+            "{} above, {} below. A hatched strip under a call is time that it lost.",
             units::counted(rows("thread"), "host thread", "host threads"),
             units::counted(rows("stream"), "GPU stream", "GPU streams")
         ),

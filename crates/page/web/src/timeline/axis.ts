@@ -8,47 +8,57 @@ import { AXIS } from "./layout";
 const APART = 96;
 
 export function axis(context: CanvasRenderingContext2D, scene: Scene): void {
-  const { palette, gutter, width, height, start, end, model } = scene;
-  const origin = model.stored.start;
-  const step = niceStep(((end - start) * APART) / Math.max(width - gutter, 1));
+  const { palette, gutter, width, height, model } = scene;
   context.font = FONT;
   context.fillStyle = palette.surface;
   context.fillRect(0, 0, width, AXIS);
   context.strokeStyle = palette.line;
   context.lineWidth = 1;
   // Close up, ticks say how far they are from a round time that stands in the gutter.
+  const step = stepOf(scene);
   const close = step < 100_000;
-  const base = close ? Math.floor((origin + start) / (step * 100)) * step * 100 : 0;
-  if (close) {
-    context.fillStyle = palette.muted;
-    context.fillText(`${moment(base, step * 100)} +`, 8, AXIS / 2);
-  }
-  for (let time = Math.ceil((origin + start) / step) * step; time <= origin + end; time += step) {
-    const x = Math.round(across(scene, time - origin)) + 0.5;
-    context.beginPath();
-    context.moveTo(x, AXIS - 6);
-    context.lineTo(x, AXIS);
-    context.stroke();
-    context.globalAlpha = 0.5;
-    context.beginPath();
-    context.moveTo(x, AXIS);
-    context.lineTo(x, height);
-    context.stroke();
-    context.globalAlpha = 1;
+  const base = close ? Math.floor((model.stored.start + scene.start) / (step * 100)) * step * 100 : 0;
+  context.fillStyle = palette.muted;
+  if (close) context.fillText(`${moment(base, step * 100)} +`, 8, AXIS / 2);
+  for (const { x, time } of ticks(scene)) {
     const text = close ? duration(Math.round(time - base)) : moment(time, step);
     const wide = context.measureText(text).width;
-    if (x - wide / 2 > gutter - 10 && x + wide / 2 < width) {
-      context.fillStyle = palette.muted;
-      context.fillText(text, x - wide / 2, AXIS / 2 - 2);
-    }
+    if (x - wide / 2 > gutter - 10 && x + wide / 2 < width) context.fillText(text, x - wide / 2, AXIS / 2);
   }
-  context.beginPath();
-  context.moveTo(0, AXIS - 0.5);
-  context.lineTo(width, AXIS - 0.5);
-  context.moveTo(gutter - 0.5, AXIS);
-  context.lineTo(gutter - 0.5, height);
-  context.stroke();
+  lines(context, [[0, AXIS - 0.5, width, AXIS - 0.5], [gutter - 0.5, AXIS, gutter - 0.5, height]]);
   pointer(context, scene, step);
+}
+
+/** Lines behind the boxes. */
+export function grid(context: CanvasRenderingContext2D, scene: Scene): void {
+  context.strokeStyle = scene.palette.line;
+  context.lineWidth = 1;
+  context.globalAlpha = 0.6;
+  lines(context, ticks(scene).map(({ x }) => [x, AXIS, x, scene.height]));
+  context.globalAlpha = 1;
+}
+
+function lines(context: CanvasRenderingContext2D, ends: number[][]): void {
+  context.beginPath();
+  for (const [x = 0, y = 0, toX = 0, toY = 0] of ends) {
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
+  }
+  context.stroke();
+}
+
+/** The times that are written, ns of the trace, and where. */
+function ticks(scene: Scene): { x: number; time: number }[] {
+  const [step, origin] = [stepOf(scene), scene.model.stored.start];
+  const found = [];
+  for (let time = Math.ceil((origin + scene.start) / step) * step; time <= origin + scene.end; time += step) {
+    found.push({ x: Math.round(across(scene, time - origin)) + 0.5, time });
+  }
+  return found;
+}
+
+function stepOf({ start, end, width, gutter }: Scene): number {
+  return niceStep(((end - start) * APART) / Math.max(width - gutter, 1));
 }
 
 /** The time under the pointer. */

@@ -1,7 +1,7 @@
 // Draws the timeline onto its canvas.
 
 import { size } from "../units";
-import { axis } from "./axis";
+import { axis, grid } from "./axis";
 import { drawArrow } from "./arrow";
 import { AXIS, type Layout, type PlacedLane } from "./layout";
 import { type Arrow, type Boxes, type Label, type Model, type Spot, firstEndingAfter } from "./model";
@@ -63,6 +63,7 @@ function rows(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillStyle = palette.band;
     context.fillRect(gutter, top(row.top) - 3, width - gutter, row.height + 6);
   }
+  grid(context, scene);
   if (scene.arrow) shade(context, scene, scene.arrow.arrow);
   for (const row of visible) for (const lane of row.lanes) drawLane(context, scene, lane, top(lane.top));
   if (scene.selected) outlineSelected(context, scene);
@@ -85,7 +86,7 @@ function names(context: CanvasRenderingContext2D, scene: Scene, top: (at: number
     const { name, note } = model.rows[row.row] ?? { name: "", note: "" };
     context.font = BOLD;
     context.fillStyle = palette.ink;
-    context.fillText(fit(context, name, gutter - 18), 8, at + 11);
+    context.fillText(fitName(context, name, gutter - 18), 8, at + 11);
     context.font = SMALL;
     context.fillStyle = palette.muted;
     context.fillText(fit(context, note, gutter - 18), 8, at + 27);
@@ -143,7 +144,7 @@ class Painter {
       this.flush();
       const count = counts?.[at] ?? 1;
       const busy = count > 1 ? (amounts[at] as number) / Math.max(end - start, 1) : 1;
-      this.box(left, right, label, count, busy, counts ? 0 : (amounts[at] as number));
+      this.box(left, right, label, count, busy, amounts[at] as number);
     }
   }
 
@@ -233,6 +234,14 @@ function outlineSelected(context: CanvasRenderingContext2D, scene: Scene): void 
   context.strokeStyle = scene.palette.ink;
   context.lineWidth = 2;
   context.strokeRect(left - 1, AXIS + lane.top - scene.scroll - 1, Math.max(right - left, 2) + 1, lane.height + 2);
+}
+
+/** A row's name that keeps its thread's id: many threads of a program have one name. */
+function fitName(context: CanvasRenderingContext2D, name: string, width: number): string {
+  const [, front, id] = name.match(/^(.*) (\([^()]*\))$/) ?? [];
+  if (front === undefined || id === undefined || context.measureText(name).width <= width) return fit(context, name, width);
+  const fitted = fit(context, front, width - context.measureText(` ${id}`).width);
+  return fitted ? `${fitted} ${id}` : fit(context, id, width);
 }
 
 const widths = new Map<string, number>();

@@ -3,7 +3,8 @@
 import { bytes, json } from "../data";
 
 export type Look =
-  | "launch" | "copy" | "pageable" | "fill" | "sync" | "memory" | "setup" | "other" | "kernel" | "range" | "lost";
+  | "launch" | "copy" | "pageable" | "fill" | "sync" | "memory" | "setup" | "other" | "kernel" | "range" | "lost"
+  | "waited";
 
 export interface Label {
   /** Text. */
@@ -73,7 +74,7 @@ export interface Boxes {
   labels: Uint32Array;
   /** How many boxes each stands for; none where they are single boxes. */
   counts?: Uint32Array;
-  /** Time that these take together, ns; of single boxes, bytes moved. */
+  /** Bytes that a single box moved; of several, the time they take together, ns. */
   amounts: Float64Array;
 }
 

@@ -74,8 +74,9 @@ export class Overview {
     const scale = columns.length / this.model.length;
     const lanes = this.model.lanes.filter((lane) => lane.kind === kind && lane.depth === 0);
     for (const lane of lanes) {
-      this.model.visit(lane, 0, this.model.length, Number.MAX_VALUE, ({ starts, ends }) => {
+      this.model.visit(lane, 0, this.model.length, Number.MAX_VALUE, ({ starts, ends, labels }) => {
         for (let at = 0; at < starts.length; at++) {
+          if (this.model.label(labels[at] as number).l === "waited") continue;
           const last = Math.min(Math.floor((ends[at] as number) * scale), columns.length - 1);
           for (let column = Math.floor((starts[at] as number) * scale); column <= last; column++) {
             columns[column] = (columns[column] as number) + 1;

@@ -4,6 +4,7 @@ import type { Look } from "./model";
 
 export const LOOKS: readonly Look[] = [
   "launch", "copy", "pageable", "fill", "sync", "memory", "setup", "other", "range", "kernel", "lost",
+  "waited",
 ];
 
 /** What a look is called in the legend. */
@@ -19,6 +20,7 @@ export const LOOK_NAMES: Record<Look, string> = {
   kernel: "kernel",
   range: "range of the program",
   lost: "lost time",
+  waited: "wait that the program asked for",
 };
 
 export interface Palette {
@@ -59,6 +61,7 @@ export function palette(element: HTMLElement, context: CanvasRenderingContext2D)
       memory: pattern(context, hatch, crossed),
       fill: pattern(context, hatch, upright),
       lost: pattern(context, lost, diagonal),
+      waited: pattern(context, hatch, diagonal),
     },
   };
   probe.remove();

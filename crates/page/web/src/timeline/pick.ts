@@ -9,7 +9,7 @@ export interface Picked extends Spot {
   lane: Lane;
   label: number;
   count: number;
-  /** Bytes of a single box, time taken together by several, ns. */
+  /** See Boxes. */
   amount: number;
 }
 
@@ -48,7 +48,7 @@ export function boxesIn(model: Model, lane: Lane, from: number, to: number, perP
         end: boxes.ends[at] as number,
         label: boxes.labels[at] as number,
         count: boxes.counts?.[at] ?? 1,
-        amount: boxes.counts && boxes.counts[at] === 1 ? 0 : (boxes.amounts[at] as number),
+        amount: boxes.amounts[at] as number,
       });
     }
   });
@@ -84,7 +84,7 @@ function losses(model: Model, picked: Picked): string[] {
   return within.slice(0, 4).map((loss) => {
     const label = model.label(loss.label);
     const finding = label.f === undefined ? "" : ` (${model.stored.findings[label.f]?.id ?? ""})`;
-    return `lost ${duration(loss.end - loss.start)} · ${label.t}${finding}`;
+    return `${label.l === "lost" ? "lost" : "waited"} ${duration(loss.end - loss.start)} · ${label.t}${finding}`;
   });
 }
 

@@ -22,6 +22,9 @@ export async function startTimeline(section: HTMLElement): Promise<void> {
   new Timeline(holder, model);
 }
 
+/** CSS pixels that the picture is drawn for where it is printed; it shrinks to the paper. */
+const PAPER_WIDTH = 900;
+
 interface Example {
   finding: string;
   number: number;
@@ -380,7 +383,8 @@ export class Timeline {
   private print(on: boolean): void {
     document.documentElement.classList.toggle("printing", on);
     this.scene.palette = palette(this.holder, this.context);
-    this.resize(this.holder.clientWidth, on ? Math.min(this.scene.layout.height + AXIS + 6, 900) : undefined);
+    if (on) this.resize(PAPER_WIDTH, Math.min(this.scene.layout.height + AXIS + 6, PAPER_WIDTH));
+    else this.resize();
     legend(this.legend, this.model, this.scene.palette);
   }
 
