@@ -112,17 +112,23 @@ fn remarks(explanation: &Explanation, lanes: &Lanes, labels: &Labels<'_>, encode
         ));
     }
     let shorter = |width: u64| units::duration(Ns::try_from(width).unwrap_or(Ns::MAX));
-    if encoded.merged_below > 0 {
+    let (calls, ranges) = (encoded.merged_below, encoded.ranges_merged_below);
+    let merged = match (calls, ranges) {
+        (0, 0) => None,
+        (0, _) => Some(format!("ranges of the program below {}", shorter(ranges))),
+        _ if ranges <= calls => Some(format!("calls, operations and ranges below {}", shorter(calls))),
+        _ => Some(format!(
+            "calls and operations below {}, and ranges below {},",
+            shorter(calls),
+            shorter(ranges)
+        )),
+    };
+    if let Some(merged) = merged {
+        let but = if calls > 0 { ", but for those around the examples of the findings" } else { "" };
         remarks.push(format!(
-            "To keep the file small, calls and operations below {} that follow each other closely are merged \
-             into blocks, but for those around the examples of the findings. To see each: holdup explain \
-             --format html --from TIME --to TIME.",
-            shorter(encoded.merged_below)
+            "To keep the file small, {merged} that follow each other closely are merged into blocks{but}. To see \
+             each: holdup explain --format html --from TIME --to TIME."
         ));
-    }
-    if encoded.ranges_merged_below > encoded.merged_below {
-        let width = shorter(encoded.ranges_merged_below);
-        remarks.push(format!("Ranges below {width} are merged into blocks in the same way."));
     }
     let mut without = |number: u64, one: &str, many: &str, why: &str| {
         if number > 0 {

@@ -110,11 +110,17 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, placed: Place
   painter.flush();
 }
 
-/** Paints one lane's boxes. Those too narrow to be told apart become one mark a pixel. */
+/** Where a mark of many narrow boxes ends, CSS pixels: short enough to show where they are dense. */
+const MARK = 2;
+
+/** Paints one lane's boxes. Those too narrow to be told apart become marks, as strong as they are full. */
 class Painter {
-  private runStart = 0;
-  private runEnd = -1;
-  private runLabel = 0;
+  private markStart = 0;
+  private markEnd = -1;
+  private markLabel = 0;
+  /** The longest of the boxes in the mark, and how much they fill of it, CSS pixels. */
+  private markLongest = 0;
+  private markBusy = 0;
   private readonly scale: number;
 
   constructor(
@@ -130,42 +136,45 @@ class Painter {
     const { starts, ends, labels, counts, amounts } = boxes;
     const { start: origin, gutter, width } = this.scene;
     for (let at = firstEndingAfter(boxes, from); at < starts.length; at++) {
-      const start = starts[at] as number;
+      let start = starts[at] as number;
       if (start >= to) break;
-      // A box that reaches over the edge of a chunk is cut there: what is beyond is drawn by its neighbour.
-      const end = counts ? Math.min(ends[at] as number, to) : (ends[at] as number);
-      const left = Math.max(gutter + ((counts ? Math.max(start, from) : start) - origin) * this.scale, gutter - 4);
+      let end = ends[at] as number;
+      const count = counts?.[at] ?? 1;
+      const busy = count > 1 ? Math.min((amounts[at] as number) / Math.max(end - start, 1), 1) : 1;
+      // A block that reaches over the edge of a chunk is cut there: what is beyond is drawn by its neighbour.
+      if (counts) [start, end] = [Math.max(start, from), Math.min(end, to)];
+      const left = Math.max(gutter + (start - origin) * this.scale, gutter - 4);
       const right = Math.min(gutter + (end - origin) * this.scale, width + 4);
       const label = labels[at] as number;
-      if (right - left < 2) {
-        this.narrow(left, Math.max(right, left + 1), label);
-        continue;
+      if (right - left < MARK) {
+        this.narrow(left, right, label, busy);
+      } else {
+        this.flush();
+        this.box(left, right, label, count, busy, amounts[at] as number);
       }
-      this.flush();
-      const count = counts?.[at] ?? 1;
-      const busy = count > 1 ? (amounts[at] as number) / Math.max(end - start, 1) : 1;
-      this.box(left, right, label, count, busy, amounts[at] as number);
     }
   }
 
   flush(): void {
-    if (this.runEnd < 0) return;
+    if (this.markEnd < 0) return;
     const { context, scene, placed } = this;
-    const label = scene.model.label(this.runLabel);
-    context.globalAlpha = this.opacity(this.runLabel);
-    context.fillStyle = scene.palette.fills[label.l];
-    context.fillRect(this.runStart, this.top, this.runEnd - this.runStart, placed.height);
+    const wide = Math.max(this.markEnd - this.markStart, 1);
+    context.globalAlpha = this.opacity(this.markLabel) * strength(this.markBusy / wide);
+    context.fillStyle = scene.palette.fills[scene.model.label(this.markLabel).l];
+    context.fillRect(this.markStart, this.top, wide, placed.height);
     context.globalAlpha = 1;
-    this.runEnd = -1;
+    this.markEnd = -1;
   }
 
-  private narrow(left: number, right: number, label: number): void {
-    if (this.runEnd >= left - 0.5 && this.scene.model.label(label).l === this.scene.model.label(this.runLabel).l) {
-      this.runEnd = Math.max(this.runEnd, right);
-      return;
+  private narrow(left: number, right: number, label: number, busy: number): void {
+    if (this.markEnd < 0 || left > this.markEnd + 0.5 || right > this.markStart + MARK) {
+      this.flush();
+      this.markStart = left;
+      this.markLongest = this.markBusy = -1;
     }
-    this.flush();
-    [this.runStart, this.runEnd, this.runLabel] = [left, right, label];
+    this.markEnd = Math.max(right, this.markStart);
+    this.markBusy = Math.max(this.markBusy, 0) + (right - left) * busy;
+    if (right - left > this.markLongest) [this.markLongest, this.markLabel] = [right - left, label];
   }
 
   private box(left: number, right: number, number: number, count: number, busy: number, bytes: number): void {
@@ -174,8 +183,7 @@ class Painter {
     const label = scene.model.label(number);
     const [wide, tall] = [right - left, placed.height];
     const opacity = this.opacity(number);
-    // A block of many is as strong as it is full.
-    context.globalAlpha = opacity * (count > 1 ? 0.35 + 0.65 * Math.min(busy, 1) : 1);
+    context.globalAlpha = opacity * strength(busy);
     context.fillStyle = palette.fills[label.l];
     context.fillRect(left, top, wide - (wide > 4 ? 1 : 0), tall);
     context.globalAlpha = opacity;
@@ -210,15 +218,20 @@ class Painter {
   }
 }
 
-/** `cudaMemcpyAsync DtoH device → pageable · 256 MiB`; of a block `412 boxes, the longest cudaLaunchKernel`. */
-export function boxText(label: Label, count: number, bytes: number): string {
+/** Where boxes fill a part of the room, they show through by so much. */
+function strength(busy: number): number {
+  return 0.3 + 0.7 * Math.min(busy, 1);
+}
+
+/** `cudaMemcpyAsync DtoH device → pageable · 256 MiB`; of several merged into one, how many. */
+function boxText(label: Label, count: number, bytes: number): string {
+  if (count > 1) return `${count} boxes`;
   const name = label.l === "kernel" ? shortKernel(label.t) : label.t;
-  if (count > 1) return `${count} × · ${name}`;
   return bytes > 0 ? `${name} · ${size(bytes)}` : name;
 }
 
 /** A kernel's own name: without return type, namespaces, template and call arguments. */
-export function shortKernel(name: string): string {
+function shortKernel(name: string): string {
   const bare = name.replace(/^(void|static|auto)\s+/, "").replace(/\(anonymous namespace\)::/g, "");
   const end = bare.search(/[<(]/);
   const own = (end > 0 ? bare.slice(0, end) : bare).split("::").pop() ?? "";

@@ -206,27 +206,24 @@ export function firstEndingAfter(boxes: Boxes, time: number): number {
   return low;
 }
 
+/** Columns of numbers, each byte by byte (crates/page/src/timeline/encode.rs). */
 function decode(raw: Uint8Array, start: number, length: number, merged: boolean): Boxes {
   let at = 0;
-  const number = (): number => {
-    let value = 0;
-    let weight = 1;
-    for (;;) {
-      const byte = raw[at++] as number;
-      value += (byte & 0x7f) * weight;
-      if (byte < 0x80) return value;
-      weight *= 128;
+  const column = <T extends Float64Array | Uint32Array>(into: T): T => {
+    const planes = raw[at++] as number;
+    for (let plane = 0, weight = 1; plane < planes; plane++, weight *= 256) {
+      for (let box = 0; box < length; box++) into[box] = (into[box] as number) + (raw[at++] as number) * weight;
     }
+    return into;
   };
-  const starts = new Float64Array(length);
-  const ends = new Float64Array(length);
-  const labels = new Uint32Array(length);
-  const amounts = new Float64Array(length);
-  const counts = merged ? new Uint32Array(length) : undefined;
-  for (let box = 0, time = start; box < length; box++) starts[box] = time += number();
-  for (let box = 0; box < length; box++) ends[box] = (starts[box] as number) + number();
-  for (let box = 0; box < length; box++) labels[box] = number();
-  if (counts) for (let box = 0; box < length; box++) counts[box] = number();
-  for (let box = 0; box < length; box++) amounts[box] = number();
+  const starts = column(new Float64Array(length));
+  const ends = column(new Float64Array(length));
+  for (let box = 0, time = start; box < length; box++) {
+    starts[box] = time += starts[box] as number;
+    ends[box] = (ends[box] as number) + time;
+  }
+  const labels = column(new Uint32Array(length));
+  const counts = merged ? column(new Uint32Array(length)) : undefined;
+  const amounts = column(new Float64Array(length));
   return counts ? { starts, ends, labels, counts, amounts } : { starts, ends, labels, amounts };
 }

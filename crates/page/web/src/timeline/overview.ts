@@ -1,7 +1,7 @@
 // The whole trace in a strip: where time was lost, where the GPU worked, and which part is seen below.
 
 import { OVERVIEW } from "./layout";
-import type { Lane, Model } from "./model";
+import type { Boxes, Lane, Model } from "./model";
 import type { Palette } from "./palette";
 import type { View } from "./view";
 
@@ -68,26 +68,18 @@ export class Overview {
     context.strokeRect(left, 0.75, wide, OVERVIEW - 1.5);
   }
 
-  /** One kind of lane over the whole time: as tall as many lanes have something there. */
+  /** One kind of lane over the whole time: as tall as it is full, of all lanes together. */
   private strip(context: CanvasRenderingContext2D, kind: Lane["kind"], colour: string, top: number, tall: number): void {
     const columns = new Float32Array(Math.max(1, Math.ceil(this.width - this.gutter)));
     const scale = columns.length / this.model.length;
     const lanes = this.model.lanes.filter((lane) => lane.kind === kind && lane.depth === 0);
     for (const lane of lanes) {
-      this.model.visit(lane, 0, this.model.length, Number.MAX_VALUE, ({ starts, ends, labels }) => {
-        for (let at = 0; at < starts.length; at++) {
-          if (this.model.label(labels[at] as number).l === "waited") continue;
-          const last = Math.min(Math.floor((ends[at] as number) * scale), columns.length - 1);
-          for (let column = Math.floor((starts[at] as number) * scale); column <= last; column++) {
-            columns[column] = (columns[column] as number) + 1;
-          }
-        }
-      });
+      this.model.visit(lane, 0, this.model.length, Number.MAX_VALUE, (boxes) => fill(columns, boxes, scale, this.model));
     }
     context.fillStyle = colour;
-    columns.forEach((boxes, column) => {
-      if (!boxes) return;
-      const height = Math.max(4, tall * Math.min(1, boxes / Math.max(lanes.length, 1)));
+    columns.forEach((full, column) => {
+      if (!full) return;
+      const height = Math.max(2, tall * Math.min(1, full / Math.max(lanes.length, 1)));
       context.fillRect(this.gutter + column, top + tall - height, 1, height);
     });
   }
@@ -96,5 +88,21 @@ export class Overview {
     const at = (event.offsetX - this.gutter) / (this.width - this.gutter);
     const middle = at * this.model.length;
     this.view.set(middle - this.view.span / 2, middle + this.view.span / 2);
+  }
+}
+
+/** Adds to each column how much of it boxes fill. */
+function fill(columns: Float32Array, boxes: Boxes, scale: number, model: Model): void {
+  const { starts, ends, labels, counts, amounts } = boxes;
+  for (let at = 0; at < starts.length; at++) {
+    if (model.label(labels[at] as number).l === "waited") continue;
+    const [start, end] = [starts[at] as number, ends[at] as number];
+    const busy = (counts?.[at] ?? 1) > 1 ? (amounts[at] as number) / Math.max(end - start, 1) : 1;
+    const [left, right] = [start * scale, end * scale];
+    const last = Math.min(Math.floor(right), columns.length - 1);
+    for (let column = Math.max(Math.floor(left), 0); column <= last; column++) {
+      const part = Math.min(right, column + 1) - Math.max(left, column);
+      columns[column] = (columns[column] as number) + Math.max(part * busy, 1e-6);
+    }
   }
 }
