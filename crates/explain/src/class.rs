@@ -4,11 +4,14 @@ use trace::{Api, Sym, Trace};
 
 /// Kinds of calls that rules tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
+pub enum Class {
     /// Launches a kernel or a graph.
     Launch,
     /// Copies memory; `blocking` when the name says that it returns after the copy.
-    Copy { blocking: bool },
+    Copy {
+        /// Whether the call returns after the copy, by its name.
+        blocking: bool,
+    },
     /// Fills memory.
     Fill,
     /// Waits because the program says so.
@@ -139,7 +142,8 @@ const PREFIXES: &[(&str, Class)] = &[
     ("ThreadExchangeStreamCaptureMode", Class::Query),
 ];
 
-fn classify(name: &str) -> Class {
+/// The class of a call of that name; [`Class::Os`] is told by [`trace::Call::api`], not by the name.
+pub fn classify(name: &str) -> Class {
     let prefixes = ["cuda", "hip", "cu"];
     let Some(bare) = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) else {
         return Class::Other;

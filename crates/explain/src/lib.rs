@@ -22,12 +22,12 @@ mod stretch;
 mod summary;
 mod words;
 
+pub use class::{Class, classify};
 pub use finding::{Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Party, Place, Summary};
 pub use loss::Loss;
 pub use places::{place_of_stack, places};
 pub use summary::summary;
 
-use class::Class;
 use facts::Facts;
 use group::Groups;
 use parts::{Fact, Part, Reason};

@@ -5,7 +5,7 @@ use crate::parts::{Fact, Holder, Part};
 use crate::rules;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
-use trace::{CallId, Ns, ThreadId, Trace, WaitId};
+use trace::{CallId, Ns, OpId, ThreadId, Trace, WaitId};
 
 /// A part of a thread's time that one cause took: in a slow call, or in a recorded wait for a lock
 /// wherever that was.
@@ -32,6 +32,8 @@ pub struct Loss {
     pub holder: ThreadId,
     /// That thread's call, of the program's own; `NONE` where it was in no call of the trace.
     pub holder_call: CallId,
+    /// The GPU operation that was waited for, where the GPU's records name one.
+    pub awaited: OpId,
     /// The recorded wait that this is; `NONE` where it is inferred.
     pub wait: WaitId,
     /// The finding that counts it, as an index into [`crate::Explanation::findings`]; `None` for recorded waits that
@@ -58,9 +60,13 @@ impl Loss {
             confidence: reason.confidence,
             holder,
             holder_call,
+            awaited: OpId::NONE,
             wait: WaitId::NONE,
             finding: None,
         };
+        if let Fact::Awaited(op) = reason.fact {
+            loss.awaited = op;
+        }
         if let Fact::Waited { wait, .. } = reason.fact {
             let row = trace.waits.row(wait);
             (loss.wait, loss.start, loss.end) = (wait, row.start, row.end);

@@ -1,13 +1,16 @@
 //! `holdup explain`
 
-use crate::args::{Document, Explain};
+use crate::args::{Explain, Explanation as Form};
 use crate::failure::{Failure, UNREADABLE};
 use crate::output::{self, Color};
+use crate::save::Target;
 use crate::{input, time};
 use explain::{Explanation, Options};
 use report::{Page, explanation, units};
+use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
+use trace::Selection;
 
 /// Exit status when a finding exceeds `--fail-over`.
 const EXCEEDED: u8 = 1;
@@ -16,26 +19,94 @@ const EXCEEDED: u8 = 1;
 pub fn run(arguments: &Explain, color: Color) -> Result<ExitCode, Failure> {
     let filter = arguments.filter.selection();
     time::check(&filter)?;
+    let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
+    let (code, explained) = match arguments.format {
+        Form::Html => (ExitCode::SUCCESS, vec![write_page(arguments, &filter, target)?]),
+        Form::Text | Form::Json | Form::Markdown => write_texts(arguments, filter, target, color)?,
+    };
+    let exceeded = arguments.fail_over.is_some_and(|limit| complain(&explained, limit));
+    Ok(if exceeded && code != ExitCode::from(UNREADABLE) { ExitCode::from(EXCEEDED) } else { code })
+}
+
+/// One text after another, and JSON at the end.
+fn write_texts(
+    arguments: &Explain,
+    filter: Selection,
+    target: Option<Target>,
+    color: Color,
+) -> Result<(ExitCode, Vec<Explanation>), Failure> {
     let options = Options { min_wait_ns: arguments.min_wait, selection: filter };
-    let page = output::page(color);
-    let (mut code, mut explained) = (ExitCode::SUCCESS, Vec::new());
+    let page = if target.is_some() { Page::default() } else { output::page(color) };
+    let (mut code, mut explained, mut file) = (ExitCode::SUCCESS, Vec::new(), String::new());
+    let mut say = |text: &str| match target {
+        Some(_) => {
+            file.push_str(text);
+            Ok(())
+        }
+        None => output::print(text),
+    };
     for path in &arguments.traces {
         match one(path, &options) {
             Ok(explanation) => {
-                if arguments.format != Document::Json {
+                if arguments.format != Form::Json {
                     let gap = if explained.is_empty() { "" } else { "\n" };
-                    output::print(&format!("{gap}{}", document(&explanation, arguments, page)))?;
+                    say(&format!("{gap}{}", document(&explanation, arguments, page)))?;
                 }
                 explained.push(explanation);
             }
             Err(failure) => code = failure.report(),
         }
     }
-    if arguments.format == Document::Json && !explained.is_empty() {
-        output::print(&json(&explained, arguments.traces.len()))?;
+    if arguments.format == Form::Json && !explained.is_empty() {
+        say(&json(&explained, arguments.traces.len()))?;
     }
-    let exceeded = arguments.fail_over.is_some_and(|limit| complain(&explained, limit));
-    Ok(if exceeded && code != ExitCode::from(UNREADABLE) { ExitCode::from(EXCEEDED) } else { code })
+    if let Some(target) = target.filter(|_| !explained.is_empty()) {
+        target.write_with(|out| Ok(out.write_all(file.as_bytes())?))?;
+    }
+    Ok((code, explained))
+}
+
+/// The page of one trace, into a file or to whoever reads standard output.
+fn write_page(
+    arguments: &Explain,
+    filter: &Selection,
+    target: Option<Target>,
+) -> Result<Explanation, Failure> {
+    let [path] = arguments.traces.as_slice() else {
+        let message = "--format html makes a page of one trace; run it once for each";
+        return Err(Failure::Message(message.to_owned()));
+    };
+    if target.is_none() && stdout().is_terminal() {
+        let message = "--format html makes a page, which is nothing for a terminal; name a file with -o";
+        return Err(Failure::Message(message.to_owned()));
+    }
+    let (page, explanation) = page(path, arguments.min_wait, filter, arguments.all)?;
+    match target {
+        None => {
+            page.write(&mut stdout().lock())?;
+        }
+        Some(target) => {
+            let name = target.path().display().to_string();
+            let written = target.write_with(|out| Ok(page.write(out)?))?;
+            output::print(&format!("{}: {}\n", report::visible(&name), page::size(written.bytes)))?;
+        }
+    }
+    Ok(explanation)
+}
+
+/// The page of a trace, and what is said of it.
+pub fn page(
+    path: &Path,
+    min_wait_ns: trace::Ns,
+    filter: &Selection,
+    all: bool,
+) -> Result<(page::Page, Explanation), Failure> {
+    let trace = input::read(path)?;
+    let options = Options { min_wait_ns, selection: filter.clone() };
+    let (mut explanation, losses) = explain::explain_each(&trace, &options);
+    explanation.trace.path = input::name(path);
+    let options = page::Options { selection: filter.clone(), all };
+    Ok((page::of_trace(&trace, &explanation, &losses, &options), explanation))
 }
 
 fn one(path: &Path, options: &Options) -> Result<Explanation, Failure> {
@@ -47,9 +118,9 @@ fn one(path: &Path, options: &Options) -> Result<Explanation, Failure> {
 
 fn document(explanation: &Explanation, arguments: &Explain, page: Page) -> String {
     match arguments.format {
-        Document::Text => explanation::text(explanation, page, arguments.all),
-        Document::Markdown => explanation::markdown(explanation, arguments.all),
-        Document::Json => explanation::json(explanation),
+        Form::Text => explanation::text(explanation, page, arguments.all),
+        Form::Markdown => explanation::markdown(explanation, arguments.all),
+        Form::Json | Form::Html => explanation::json(explanation),
     }
 }
 

@@ -22,6 +22,7 @@ mod save;
 mod size;
 mod stats;
 mod time;
+mod view;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         args::Verb::Doctor(arguments) => doctor::run(&arguments, command.color),
         args::Verb::Explain(arguments) => explain::run(&arguments, command.color),
+        args::Verb::View(arguments) => view::run(&arguments),
         args::Verb::Stats(arguments) => stats::run(&arguments, command.color),
         args::Verb::Calls(arguments) => listing::calls(&arguments),
         args::Verb::Ops(arguments) => listing::ops(&arguments),

@@ -27,25 +27,30 @@ impl Target {
 
     /// Writes the trace and gives the file its name.
     pub fn write(self, trace: &Trace) -> Result<(), Failure> {
-        self.write_with(|file| {
-            let mut buffered = BufWriter::new(file);
-            trace::write(trace, &mut buffered)?;
-            Ok(buffered.flush()?)
-        })
+        self.write_with(|file| trace::write(trace, file))
     }
 
     /// Writes text and gives the file its name.
     pub fn write_text(self, text: &str) -> Result<(), Failure> {
-        self.write_with(|mut file| Ok(file.write_all(text.as_bytes())?))
+        self.write_with(|file| Ok(file.write_all(text.as_bytes())?))
     }
 
     /// Lets `write` write the file and gives it its name.
-    pub fn write_with(self, write: impl FnOnce(&File) -> Result<(), FileError>) -> Result<(), Failure> {
+    pub fn write_with<T>(
+        self,
+        write: impl FnOnce(&mut BufWriter<&File>) -> Result<T, FileError>,
+    ) -> Result<T, Failure> {
         let Target { path, temporary, replace } = self;
-        write(temporary.as_file()).map_err(|error| failure(&path, error))?;
+        let mut buffered = BufWriter::new(temporary.as_file());
+        let written = write(&mut buffered).and_then(|value| {
+            buffered.flush()?;
+            Ok(value)
+        });
+        drop(buffered);
+        let value = written.map_err(|error| failure(&path, error))?;
         let named = if replace { temporary.persist(&path) } else { temporary.persist_noclobber(&path) };
         match named {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(value),
             // Somebody made it meanwhile.
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&path)),
             Err(error) => Err(Failure::of(&path, operating_system(&error.error))),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use trace::{Strings, Sym};
 
 /// The text with control and direction-changing characters written out (`\n`, `\u{1b}`).
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(hostile) {
         return Cow::Borrowed(text);
     }

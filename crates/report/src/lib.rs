@@ -19,7 +19,9 @@ pub mod table;
 pub mod units;
 
 pub use checklist::{Item, Mark, checklist};
+pub use escape::visible;
 pub use labels::op_name;
+pub use layout::elide;
 pub use page::Page;
 pub use style::Style;
 

@@ -41,6 +41,7 @@ pub enum Verb {
     #[cfg(target_os = "linux")]
     Record(Record),
     Explain(Explain),
+    View(View),
     Stats(Stats),
     Calls(Listing),
     Ops(OpListing),
@@ -159,16 +160,25 @@ impl Filter {
 #[command(after_help = "Examples:
   holdup explain trace.json.gz
   holdup explain trace.json.gz --format markdown > issue.md
+  holdup explain trace.json.gz --format html -o report.html    a page to look at, and to mail
   holdup explain nightly.sqlite --fail-over 50ms     exit status 1 if any finding lost more
 
-With several traces, text comes one after another, and JSON as one array.")]
+With several traces, text comes one after another, and JSON as one array; a page is of one trace.
+The page is one file that opens offline: findings, a timeline, tables. With --from and --to its
+timeline shows that time alone.")]
 pub struct Explain {
     /// Traces of any format that holdup reads; "-" is standard input.
     #[arg(required = true, value_name = "TRACE")]
     pub traces: Vec<PathBuf>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Document,
+    pub format: Explanation,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
     /// Explain calls that take longer than this.
     #[arg(long, value_name = "DURATION", default_value = "100us", value_parser = time::parse)]
     pub min_wait: Ns,
@@ -178,6 +188,33 @@ pub struct Explain {
     /// Spell out findings below 0.1 % of the slow time too.
     #[arg(long)]
     pub all: bool,
+    #[command(flatten)]
+    pub filter: Filter,
+}
+
+/// Shows a trace in the browser: findings, timeline and tables, as explain --format html writes them.
+///
+/// Serves one page on 127.0.0.1, at an address that nobody can guess, until it is interrupted.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup view trace.json.gz
+  holdup view trace.json.gz --open                     and opens the browser
+  ssh -L 8000:127.0.0.1:8000 gpu holdup view trace.holdup --port 8000    from another machine
+
+Only this machine can reach the page, and only at its full address.")]
+pub struct View {
+    /// A trace of any format that holdup reads; \"-\" is standard input.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    /// Open the page in the browser (xdg-open).
+    #[arg(long)]
+    pub open: bool,
+    /// The port; if not named, one that is free.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Explain calls that take longer than this.
+    #[arg(long, value_name = "DURATION", default_value = "100us", value_parser = time::parse)]
+    pub min_wait: Ns,
     #[command(flatten)]
     pub filter: Filter,
 }
@@ -364,6 +401,17 @@ pub struct Doctor {
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,
+}
+
+/// Forms of an explanation.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Explanation {
+    #[default]
+    Text,
+    Json,
+    Markdown,
+    /// One self-contained page.
+    Html,
 }
 
 /// Forms of a document.

@@ -5,11 +5,13 @@ mod json;
 mod markdown;
 mod phrases;
 mod text;
+mod words;
 
 pub use digest::digest;
 pub use json::{json, json_array};
 pub use markdown::markdown;
 pub use text::text;
+pub use words::{Field, Overview, Words, cause, overview, share, words};
 
 pub(crate) use phrases::place as place_text;
 

@@ -3,7 +3,7 @@
 use crate::escape::visible;
 use crate::layout::elide;
 use crate::units;
-use explain::{Cause, Confidence, Evidence, Explanation, Finding, Party, Place};
+use explain::{Cause, Confidence, Evidence, Example, Explanation, Finding, Party, Place};
 
 /// The cause's name in every output.
 pub(super) fn cause(cause: Cause) -> String {
@@ -133,13 +133,15 @@ pub(crate) fn place(place: &Place) -> String {
     }
 }
 
-/// The longest waits and when they began: `53.8 ms at 0.412 s`.
+/// The longest waits and when they began.
 pub(super) fn examples(finding: &Finding) -> String {
-    let example = |example: &explain::Example| {
-        let start = example.start_ns as f64 / 1e9;
-        format!("{} at {start:.3} s", units::duration(example.duration_ns))
-    };
     finding.examples.iter().map(example).collect::<Vec<_>>().join(", ")
+}
+
+/// `53.8 ms at 0.412 s`
+pub(super) fn example(example: &Example) -> String {
+    let start = example.start_ns as f64 / 1e9;
+    format!("{} at {start:.3} s", units::duration(example.duration_ns))
 }
 
 /// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then the honest rest.

@@ -10,7 +10,7 @@ mod text;
 
 pub use build::build;
 pub use markdown::markdown;
-pub use text::text;
+pub use text::{copies_title, device_title, host_title, text};
 
 use explain::Summary;
 use serde::Serialize;

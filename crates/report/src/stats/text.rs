@@ -33,7 +33,7 @@ pub fn text(stats: &Stats, page: Page, wide: bool) -> String {
 }
 
 /// `Host-side activity: calling CUDA APIs took 397.28 ms (79.03 % of the trace)`
-pub(super) fn host_title(host: &Host, stats: &Stats) -> String {
+pub fn host_title(host: &Host, stats: &Stats) -> String {
     let what = match host.calls {
         "cuda" => "calling CUDA APIs",
         "os" => "calling the operating system",
@@ -53,7 +53,7 @@ pub(super) fn host_title(host: &Host, stats: &Stats) -> String {
 }
 
 /// `Device-side activity: GPU was busy for 17.40 µs (1.76 % of the trace)`
-pub(super) fn device_title(device: &Device, stats: &Stats) -> String {
+pub fn device_title(device: &Device, stats: &Stats) -> String {
     let several = stats.devices.len() > 1;
     let number = device.ordinal.filter(|_| several).map(|ordinal| format!(" {ordinal}"));
     let name = if device.name.is_empty() { String::new() } else { format!(" ({})", visible(&device.name)) };
@@ -64,7 +64,7 @@ pub(super) fn device_title(device: &Device, stats: &Stats) -> String {
 }
 
 /// `Copies: 130 MiB in 25 copies`
-pub(super) fn copies_title(copies: &[Copies]) -> String {
+pub fn copies_title(copies: &[Copies]) -> String {
     let bytes = copies.iter().fold(0i64, |sum, group| sum.saturating_add(group.bytes));
     let count = copies.iter().map(|group| group.count).sum();
     format!("Copies: {} in {}", units::bytes(bytes), units::counted(count, "copy", "copies"))

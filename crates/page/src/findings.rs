@@ -1,0 +1,160 @@
+//! The findings: each a sentence with its number, a bar, why it is believed, and the fix.
+
+use crate::document::Section;
+use crate::html::Html;
+use explain::{Cause, Confidence, Explanation, Finding};
+use report::explanation::{Words, overview, share, words};
+use report::units;
+
+/// The findings of a trace; the small ones are folded away unless `all`.
+pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
+    let overview = overview(explanation, all);
+    let of = |small: bool| {
+        let findings = explanation.findings.iter().zip(&overview.small);
+        findings.filter(move |(_, is_small)| **is_small == small).map(|(finding, _)| finding)
+    };
+    let mut body = Html::new();
+    for finding in of(false) {
+        body.push(&card(finding, explanation));
+    }
+    if let Some(folded) = &overview.folded {
+        body.open("details", &[("class", "smaller")]).leaf("summary", &[], folded);
+        for finding in of(true) {
+            body.push(&card(finding, explanation));
+        }
+        body.close("details");
+    }
+    body.push(&conclusion(explanation, &overview.conclusion));
+    Section { id: "findings", title: String::from("Findings"), body, script: "findings", data: Vec::new() }
+}
+
+fn card(finding: &Finding, explanation: &Explanation) -> Html {
+    let words = words(finding, &explanation.trace);
+    let heading = format!("{}-sentence", finding.id);
+    let kind = match (finding.cause, finding.confidence) {
+        (Cause::Unexplained, _) => "finding unexplained",
+        (Cause::ExplicitSync, _) => "finding wanted",
+        (_, Confidence::Certain) => "finding certain",
+        (_, Confidence::Likely | Confidence::Possible) => "finding unsure",
+    };
+    let mut html = Html::new();
+    html.open("article", &[("class", kind), ("id", &finding.id), ("aria-labelledby", &heading)]);
+    html.push(&weight(finding));
+    html.open("div", &[("class", "what")]);
+    html.push(&sentence(finding, &words, &heading));
+    html.push(&fields(&words));
+    html.push(&examples(finding, &words));
+    html.close("div");
+    html.push(&fixes(finding));
+    html.close("article");
+    html
+}
+
+/// The number, and a bar of its part of the waiter's time. A picture, so that it prints.
+fn weight(finding: &Finding) -> Html {
+    let mut html = Html::new();
+    html.open("div", &[("class", "weight")]);
+    let lost = units::duration(finding.lost_ns);
+    let (number, unit) = lost.split_once(' ').unwrap_or((&lost, ""));
+    html.open("p", &[("class", "number")]).text(number).text(" ");
+    html.leaf("small", &[], unit).close("p");
+    html.push(&bar(finding.share));
+    let whose = if finding.waiter.threads > 1 { "their" } else { "its" };
+    html.leaf("p", &[("class", "share")], &format!("{} of {whose} time", share(finding)));
+    html.close("div");
+    html
+}
+
+/// A bar for a part of 1. Whatever is beyond 1 fills it.
+pub(crate) fn bar(part: f64) -> Html {
+    let width = format!("{:.2}", (part.clamp(0.0, 1.0) * 100.0).max(0.5));
+    let mut html = Html::new();
+    html.open(
+        "svg",
+        &[
+            ("class", "bar"),
+            ("viewBox", "0 0 100 6"),
+            ("preserveAspectRatio", "none"),
+            ("aria-hidden", "true"),
+        ],
+    );
+    html.open("rect", &[("class", "whole"), ("width", "100"), ("height", "6")]).close("rect");
+    html.open("rect", &[("class", "part"), ("width", &width), ("height", "6")]).close("rect");
+    html.close("svg");
+    html
+}
+
+/// The sentence, its amount in bold, and how sure it is.
+fn sentence(finding: &Finding, words: &Words, heading: &str) -> Html {
+    let mut html = Html::new();
+    html.open("h3", &[("id", heading)]);
+    html.leaf("span", &[("class", "id")], &finding.id).text(" ");
+    // The first time: a thread may be called like an amount.
+    match words.sentence.split_once(&words.amount) {
+        Some((before, after)) => html.text(before).leaf("b", &[], &words.amount).text(after),
+        None => html.text(&words.sentence),
+    };
+    html.close("h3");
+    html.leaf("p", &[("class", "verdict")], &words.verdict);
+    html
+}
+
+fn fields(words: &Words) -> Html {
+    let mut html = Html::new();
+    html.open("dl", &[]);
+    for field in &words.fields {
+        html.leaf("dt", &[], field.label).open("dd", &[]);
+        html.text(&field.text);
+        for place in &field.places {
+            html.leaf("code", &[("class", "place")], place);
+        }
+        html.close("dd");
+    }
+    html.close("dl");
+    html
+}
+
+/// The longest waits, each a link to where it is in the timeline.
+fn examples(finding: &Finding, words: &Words) -> Html {
+    let mut html = Html::new();
+    html.open("p", &[("class", "examples")]).leaf("span", &[], "longest").text(" ");
+    for (at, example) in words.examples.iter().enumerate() {
+        let target = format!("{}.{at}", finding.id);
+        let says = format!("{}: show {example} in the timeline", finding.id);
+        html.leaf("a", &[("href", "#timeline"), ("data-example", &target), ("aria-label", &says)], example);
+        html.text(" ");
+    }
+    html.close("p");
+    html
+}
+
+fn fixes(finding: &Finding) -> Html {
+    let mut html = Html::new();
+    if finding.fixes.is_empty() {
+        return html;
+    }
+    html.open("div", &[("class", "fixes")]).leaf("h4", &[], "fix").open("ul", &[]);
+    for fix in &finding.fixes {
+        html.open("li", &[]).leaf("code", &[], fix.id).text(" ").text(fix.text);
+        if !fix.safety.is_empty() {
+            html.leaf("small", &[], fix.safety);
+        }
+        html.close("li");
+    }
+    html.close("ul").close("div");
+    html
+}
+
+/// What is explained, and the honest rest.
+fn conclusion(explanation: &Explanation, lines: &[String]) -> Html {
+    let mut html = Html::new();
+    html.open("div", &[("class", "conclusion")]);
+    if explanation.slow_call_ns > 0 {
+        html.push(&bar(explanation.explained_ns as f64 / explanation.slow_call_ns as f64));
+    }
+    for line in lines {
+        html.leaf("p", &[], line);
+    }
+    html.close("div");
+    html
+}

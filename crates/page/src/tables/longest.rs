@@ -1,0 +1,112 @@
+//! The longest calls, and what they lost: the timeline in words.
+
+use super::{Cell, Kind, Table};
+use crate::timeline::Rows;
+use explain::Loss;
+use report::{explanation, units};
+use rustc_hash::FxHashMap;
+use trace::{CallId, Ns, Selection, ThreadId, Trace};
+
+/// Calls that are listed.
+const MOST: usize = 250;
+
+pub(super) fn table(trace: &Trace, losses: &[Loss], selection: &Selection, rows: &Rows) -> Table {
+    let calls = longest(trace, selection);
+    let losses = by_call(losses, &calls);
+    let title = units::counted(calls.len() as u64, "longest call", "longest calls");
+    let title = format!("The {title}, and what they waited for");
+    let mut table = Table::new(
+        &title,
+        &[
+            ("Start", Kind::Number),
+            ("Duration", Kind::Number),
+            ("Thread", Kind::Text),
+            ("Call", Kind::Text),
+            ("Lost", Kind::Number),
+            ("Because of", Kind::Text),
+        ],
+    );
+    let origin = trace.span().map_or(0, |(first, _)| first.min(0));
+    for call in calls {
+        let row = trace.calls.row(call);
+        let (start, duration) = (row.start - origin, row.end - row.start);
+        let lost = losses.get(&call).map_or(&[][..], Vec::as_slice);
+        let lost_ns = lost.iter().fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns));
+        table.push(vec![
+            Cell {
+                target: rows.target(row.thread, row.start, row.end),
+                ..Cell::number(format!("{:.6} s", start as f64 / 1e9), start as f64)
+            },
+            Cell::number(units::duration(duration), duration as f64),
+            Cell::text(&rows.thread(row.thread)),
+            Cell::text(trace.text(row.name)),
+            Cell::number(if lost_ns > 0 { units::duration(lost_ns) } else { String::new() }, lost_ns as f64),
+            Cell::text(&because(trace, lost, rows)),
+        ]);
+    }
+    table
+}
+
+/// The longest calls that lie in no other, longest first.
+fn longest(trace: &Trace, selection: &Selection) -> Vec<CallId> {
+    let calls = &trace.calls;
+    let selected = selection.of(trace);
+    let (start, end) = (|call: CallId| calls.start[call.index()], |call: CallId| calls.end[call.index()]);
+    let chosen = |call: &CallId| {
+        let at = call.index();
+        selected.time(start(*call), end(*call))
+            && selected.thread(calls.thread[at])
+            && selected.name(calls.name[at])
+    };
+    let mut all: Vec<CallId> = calls.ids().filter(chosen).collect();
+    let order = |call: &CallId| (std::cmp::Reverse(end(*call) - start(*call)), *call);
+    // Calls within calls are left out later: what they lie in is longer, so it is among these too.
+    let enough = (MOST * 8).min(all.len());
+    if enough < all.len() {
+        all.select_nth_unstable_by_key(enough, order);
+        all.truncate(enough);
+    }
+    all.sort_unstable_by_key(order);
+    let mut outer: Vec<CallId> = Vec::new();
+    for call in all {
+        let around = |other: &CallId| {
+            calls.thread[other.index()] == calls.thread[call.index()]
+                && start(*other) <= start(call)
+                && end(call) <= end(*other)
+        };
+        if outer.len() < MOST && !outer.iter().any(around) {
+            outer.push(call);
+        }
+    }
+    outer
+}
+
+/// What each of some calls lost, most first.
+fn by_call<'a>(losses: &'a [Loss], calls: &[CallId]) -> FxHashMap<CallId, Vec<&'a Loss>> {
+    let mut by_call: FxHashMap<CallId, Vec<&Loss>> = calls.iter().map(|call| (*call, Vec::new())).collect();
+    for loss in losses.iter().filter(|loss| loss.lost_ns > 0) {
+        if let Some(of) = by_call.get_mut(&loss.call) {
+            of.push(loss);
+        }
+    }
+    for losses in by_call.values_mut() {
+        losses.sort_by_key(|loss| (std::cmp::Reverse(loss.lost_ns), loss.start));
+    }
+    by_call
+}
+
+/// `driver-lock: thread 7 in cudaMemcpyAsync (H1)`, of the cause that took most.
+fn because(trace: &Trace, losses: &[&Loss], rows: &Rows) -> String {
+    let Some(loss) = losses.first() else { return String::new() };
+    let mut text = explanation::cause(loss.cause);
+    if loss.holder != ThreadId::NONE {
+        text.push_str(&format!(": {}", rows.thread(loss.holder)));
+    }
+    if let Some(call) = loss.holder_call.some() {
+        text.push_str(&format!(" in {}", trace.text(trace.calls.name[call.index()])));
+    }
+    if let Some(finding) = loss.finding {
+        text.push_str(&format!(" (H{})", finding + 1));
+    }
+    text
+}

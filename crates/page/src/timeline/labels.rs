@@ -1,0 +1,185 @@
+//! What boxes of the timeline are called, each text once.
+
+use crate::html::shown;
+use explain::{Cause, Class};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use trace::{Api, CopyKind, MemoryKind, Sym, Trace};
+
+/// Text of all labels together, bytes. A choice: ten thousand long kernel names fit.
+const MOST_TEXT: usize = 4 << 20;
+
+/// What a box looks like: its colour and pattern in the page.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Look {
+    Launch,
+    Copy,
+    /// A copy from or to pageable memory.
+    Pageable,
+    Fill,
+    Sync,
+    /// Allocates, pins, frees.
+    Memory,
+    /// Loads code, creates contexts and streams.
+    Setup,
+    Other,
+    Kernel,
+    Range,
+    Lost,
+    /// Time that the program asked to wait.
+    Waited,
+}
+
+/// One label: text, look, and for lost time the finding (index) and the row that was waited for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+pub(crate) struct Label {
+    #[serde(rename = "t")]
+    pub text: String,
+    #[serde(rename = "l")]
+    pub look: Look,
+    #[serde(rename = "f", skip_serializing_if = "Option::is_none")]
+    pub finding: Option<u32>,
+    #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
+    pub row: Option<u32>,
+}
+
+/// What is copied or filled, and which way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Moved {
+    pub kind: CopyKind,
+    pub src: MemoryKind,
+    pub dst: MemoryKind,
+}
+
+impl Moved {
+    fn is_pageable(self) -> bool {
+        [self.src, self.dst].contains(&MemoryKind::Pageable)
+    }
+
+    /// `DtoH device → pageable`, as the table of copies has it.
+    fn text(self) -> String {
+        match (self.kind, self.src, self.dst) {
+            (CopyKind::Unknown, MemoryKind::Unknown, MemoryKind::Unknown) => String::new(),
+            (CopyKind::Unknown, MemoryKind::Unknown, dst) => dst.to_string(),
+            (kind, MemoryKind::Unknown, MemoryKind::Unknown) => kind.to_string(),
+            (kind, src, dst) => format!("{kind} {src} → {dst}"),
+        }
+    }
+}
+
+/// All labels of a timeline.
+pub(crate) struct Labels<'a> {
+    trace: &'a Trace,
+    all: Vec<Label>,
+    by_label: FxHashMap<Label, u32>,
+    calls: FxHashMap<(Sym, Api, Moved), u32>,
+    ops: FxHashMap<(Sym, Look, Moved), u32>,
+    ranges: FxHashMap<Sym, u32>,
+    text: usize,
+    /// How many labels found no room.
+    pub nameless: u64,
+}
+
+impl<'a> Labels<'a> {
+    pub fn new(trace: &'a Trace) -> Labels<'a> {
+        Labels {
+            trace,
+            all: Vec::new(),
+            by_label: FxHashMap::default(),
+            calls: FxHashMap::default(),
+            ops: FxHashMap::default(),
+            ranges: FxHashMap::default(),
+            text: 0,
+            nameless: 0,
+        }
+    }
+
+    pub fn call(&mut self, name: Sym, api: Api, moved: Moved) -> u32 {
+        if let Some(label) = self.calls.get(&(name, api, moved)) {
+            return *label;
+        }
+        let text = self.trace.text(name);
+        let look = match explain::classify(text) {
+            _ if api == Api::Os => Look::Other,
+            Class::Launch => Look::Launch,
+            Class::Copy { .. } if moved.is_pageable() => Look::Pageable,
+            Class::Copy { .. } => Look::Copy,
+            Class::Fill => Look::Fill,
+            Class::Sync => Look::Sync,
+            Class::Allocate | Class::Release => Look::Memory,
+            Class::Load | Class::Create => Look::Setup,
+            Class::Query | Class::Os | Class::Other => Look::Other,
+        };
+        let label = self.add(named(text, &moved.text()), look);
+        self.calls.insert((name, api, moved), label);
+        label
+    }
+
+    /// A GPU operation; `look` is that of a kernel, copy or fill.
+    pub fn op(&mut self, name: Sym, look: Look, moved: Moved) -> u32 {
+        let look = if look == Look::Copy && moved.is_pageable() { Look::Pageable } else { look };
+        if let Some(label) = self.ops.get(&(name, look, moved)) {
+            return *label;
+        }
+        let text = match (look, self.trace.text(name)) {
+            (Look::Copy | Look::Pageable, _) => named("copy", &moved.text()),
+            (Look::Fill, _) => named("fill", &moved.text()),
+            (_, "") => String::from("unnamed kernel"),
+            (_, name) => name.to_owned(),
+        };
+        let label = self.add(text, look);
+        self.ops.insert((name, look, moved), label);
+        label
+    }
+
+    pub fn range(&mut self, name: Sym) -> u32 {
+        if let Some(label) = self.ranges.get(&name) {
+            return *label;
+        }
+        let label = self.add(self.trace.text(name).to_owned(), Look::Range);
+        self.ranges.insert(name, label);
+        label
+    }
+
+    /// Time that a finding counts; `row` is that of who was waited for.
+    pub fn lost(&mut self, cause: Cause, text: String, finding: Option<u32>, row: Option<u32>) -> u32 {
+        let look = if cause == Cause::ExplicitSync { Look::Waited } else { Look::Lost };
+        self.intern(Label { text, look, finding, row })
+    }
+
+    pub fn all(self) -> Vec<Label> {
+        self.all
+    }
+
+    fn add(&mut self, text: String, look: Look) -> u32 {
+        self.intern(Label { text, look, finding: None, row: None })
+    }
+
+    fn intern(&mut self, label: Label) -> u32 {
+        let text = shown(&label.text);
+        let text = if self.text + text.len() > MOST_TEXT {
+            self.nameless += 1;
+            String::from("(name left out)")
+        } else {
+            text
+        };
+        let label = Label { text, ..label };
+        if let Some(known) = self.by_label.get(&label) {
+            return *known;
+        }
+        self.text += label.text.len();
+        let number = self.all.len() as u32;
+        self.all.push(label.clone());
+        self.by_label.insert(label, number);
+        number
+    }
+}
+
+fn named(name: &str, detail: &str) -> String {
+    match (name, detail) {
+        ("", "") => String::from("unnamed"),
+        (name, "") => name.to_owned(),
+        (name, detail) => format!("{name} {detail}"),
+    }
+}

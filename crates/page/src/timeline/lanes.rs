@@ -1,0 +1,375 @@
+//! Who has a row in the timeline, and which boxes are in it.
+
+use super::labels::{Labels, Look, Moved};
+use super::levels::Block;
+use explain::{Explanation, Loss};
+use report::{explanation, units};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use trace::{CallId, CopyKind, DeviceId, Ns, OpKind, RangeKind, StreamId, ThreadId, Trace};
+
+/// Nested calls, and operations of one stream side by side, that are drawn under each other.
+const MOST_CALLS_DEEP: usize = 6;
+
+/// Nested ranges that are drawn; Python functions are not, for they nest by the dozen.
+const MOST_RANGES_DEEP: usize = 4;
+
+/// Threads that have a row, and streams; of more, those that lost most time and have most boxes.
+const MOST_ROWS: usize = 256;
+
+/// A thread or a stream.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    /// `thread 8117`, `pt_autograd_0 (8117)`, `stream 7`.
+    pub name: String,
+    /// What else is known: `lost 1,163 ms`.
+    pub note: String,
+    /// Under which heading: a process, a GPU.
+    pub group: String,
+    /// `thread` or `stream`.
+    pub kind: &'static str,
+}
+
+/// Boxes beside each other in a row.
+pub(crate) struct Lane {
+    pub row: u32,
+    pub kind: Kind,
+    /// 0 for the outermost.
+    pub depth: usize,
+    pub boxes: Vec<Block>,
+}
+
+/// What the boxes of a lane are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    Range,
+    Call,
+    Lost,
+    Op,
+}
+
+/// The timeline's rows and boxes, and what is not among them.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    pub rows: Vec<Row>,
+    pub lanes: Vec<Lane>,
+    /// By number; none where a thread has no row.
+    pub row_of_thread: Vec<Option<u32>>,
+    pub row_of_stream: Vec<Option<u32>>,
+    /// Boxes nested deeper than is drawn.
+    pub too_deep: u64,
+    /// Threads and streams without a row, though they have something to show.
+    pub rowless: u64,
+}
+
+/// The time that a timeline shows, ns of the trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    pub start: Ns,
+    pub end: Ns,
+}
+
+impl Window {
+    /// A stretch of time as the timeline has it; `None` where it lies outside.
+    pub fn place(&self, start: Ns, end: Ns) -> Option<(u64, u64)> {
+        let outside = end < self.start || start > self.end || (end == self.start && start < end);
+        let from = |time: Ns| time.clamp(self.start, self.end).abs_diff(self.start);
+        (!outside).then(|| (from(start), from(end)))
+    }
+
+    pub fn length(&self) -> Ns {
+        self.end.saturating_sub(self.start)
+    }
+}
+
+/// Makes rows of threads and streams that have anything in the window.
+pub(crate) struct Builder<'a, 'l> {
+    trace: &'a Trace,
+    explanation: &'a Explanation,
+    window: Window,
+    labels: &'l mut Labels<'a>,
+    lanes: Lanes,
+}
+
+impl<'a, 'l> Builder<'a, 'l> {
+    pub fn new(
+        trace: &'a Trace,
+        explanation: &'a Explanation,
+        window: Window,
+        labels: &'l mut Labels<'a>,
+    ) -> Self {
+        Builder { trace, explanation, window, labels, lanes: Lanes::default() }
+    }
+
+    pub fn build(mut self, losses: &[Loss]) -> Lanes {
+        self.threads(losses);
+        self.streams();
+        self.lanes
+    }
+
+    fn threads(&mut self, losses: &[Loss]) {
+        let trace = self.trace;
+        let threads = trace.threads.len();
+        let mut calls = self.calls();
+        let mut ranges = self.ranges();
+        let losses = losses_by_thread(losses, threads);
+        let lost: Vec<Ns> = losses.iter().map(|of| time_lost(of, self.explanation)).collect();
+        let empty = |at: usize| calls[at].is_empty() && ranges[at].is_empty() && losses[at].is_empty();
+        let mut shown: Vec<usize> = (0..threads).filter(|at| !empty(*at)).collect();
+        self.limit(&mut shown, |at| (lost[at], calls[at].len()));
+        shown.sort_by_key(|at| (trace.threads.process[*at], *at));
+        self.lanes.row_of_thread = vec![None; threads];
+        for at in &shown {
+            self.lanes.row_of_thread[*at] = Some(self.lanes.rows.len() as u32);
+            let row = self.thread(ThreadId::new(*at), lost[*at]);
+            self.lanes.rows.push(row);
+        }
+        for at in shown {
+            let row = self.lanes.row_of_thread[at].unwrap_or_default();
+            self.nested(row, Kind::Range, std::mem::take(&mut ranges[at]), MOST_RANGES_DEEP);
+            self.nested(row, Kind::Call, std::mem::take(&mut calls[at]), MOST_CALLS_DEEP);
+            let boxes = self.losses(&losses[at]);
+            if !boxes.is_empty() {
+                self.lanes.lanes.push(Lane { row, kind: Kind::Lost, depth: 0, boxes });
+            }
+        }
+    }
+
+    fn thread(&self, id: ThreadId, lost: Ns) -> Row {
+        let trace = self.trace;
+        let thread = trace.threads.row(id);
+        let process = thread.process.some().map(|process| trace.processes.row(process));
+        let name = trace.text(thread.name);
+        Row {
+            name: match name {
+                "" => format!("thread {}", thread.tid),
+                name if name == thread.tid.to_string() => format!("thread {name}"),
+                name => format!("{} ({})", crate::html::shown(name), thread.tid),
+            },
+            note: if lost > 0 { format!("lost {}", units::duration(lost)) } else { String::new() },
+            group: process.map_or(String::from("host"), |process| match trace.text(process.name) {
+                "" => format!("process {}", process.pid),
+                name => format!("process {} · {}", process.pid, crate::html::shown(name)),
+            }),
+            kind: "thread",
+        }
+    }
+
+    /// Every thread's calls.
+    fn calls(&mut self) -> Vec<Vec<Block>> {
+        let trace = self.trace;
+        let copied = copied(trace);
+        let mut by_thread = vec![Vec::new(); trace.threads.len()];
+        for id in trace.calls.ids() {
+            let at = id.index();
+            let Some(thread) = trace.calls.thread[at].some() else { continue };
+            let Some(place) = self.window.place(trace.calls.start[at], trace.calls.end[at]) else { continue };
+            let (moved, bytes) = copied.get(&id).copied().unwrap_or_default();
+            let label = self.labels.call(trace.calls.name[at], trace.calls.api[at], moved);
+            by_thread[thread.index()].push(one(place, label, bytes));
+        }
+        by_thread
+    }
+
+    /// Every thread's marked ranges.
+    fn ranges(&mut self) -> Vec<Vec<Block>> {
+        let ranges = &self.trace.ranges;
+        let mut by_thread = vec![Vec::new(); self.trace.threads.len()];
+        for at in 0..ranges.len() {
+            let Some(thread) = ranges.thread[at].some() else { continue };
+            let Some(place) = self.window.place(ranges.start[at], ranges.end[at]) else { continue };
+            if ranges.kind[at] != RangeKind::Python {
+                by_thread[thread.index()].push(one(place, self.labels.range(ranges.name[at]), 0));
+            }
+        }
+        by_thread
+    }
+
+    /// Lost time of a thread; where two causes' stretches overlap, the earlier one is drawn first.
+    fn losses(&mut self, losses: &[&Loss]) -> Vec<Block> {
+        let mut boxes: Vec<Block> = Vec::new();
+        for loss in losses {
+            let Some((start, end)) = self.window.place(loss.start, loss.end) else { continue };
+            let start = start.max(boxes.last().map_or(0, |last| last.end));
+            if start < end {
+                let label = self.loss(loss);
+                boxes.push(one((start, end), label, 0));
+            }
+        }
+        boxes
+    }
+
+    fn loss(&mut self, loss: &Loss) -> u32 {
+        let trace = self.trace;
+        let row = loss.holder.some().and_then(|thread| self.lanes.row_of_thread[thread.index()]);
+        let mut text = explanation::cause(loss.cause);
+        if let Some(row) = row {
+            text.push_str(&format!(": waits for {}", self.lanes.rows[row as usize].name));
+        }
+        if let Some(call) = loss.holder_call.some() {
+            text.push_str(&format!(" in {}", trace.text(trace.calls.name[call.index()])));
+        }
+        self.labels.lost(loss.cause, text, loss.finding, row)
+    }
+
+    fn streams(&mut self) {
+        let trace = self.trace;
+        let mut by_stream = vec![Vec::new(); trace.streams.len()];
+        let mut of_none = Vec::new();
+        for id in trace.ops.ids() {
+            let op = trace.ops.row(id);
+            let Some(place) = self.window.place(op.start, op.end) else { continue };
+            let look = match op.kind {
+                OpKind::Copy => Look::Copy,
+                OpKind::Memset => Look::Fill,
+                OpKind::Kernel | OpKind::Unknown => Look::Kernel,
+            };
+            let moved = Moved { kind: op.copy, src: op.src, dst: op.dst };
+            let item = one(place, self.labels.op(op.name, look, moved), op.bytes.max(0) as u64);
+            match op.stream.some() {
+                Some(stream) => by_stream[stream.index()].push(item),
+                None => of_none.push(item),
+            }
+        }
+        self.lanes.row_of_stream = vec![None; trace.streams.len()];
+        let mut shown: Vec<usize> = (0..by_stream.len()).filter(|at| !by_stream[*at].is_empty()).collect();
+        self.limit(&mut shown, |at| (0, by_stream[at].len()));
+        shown.sort_by_key(|at| (trace.device_of_stream(StreamId::new(*at)), trace.streams.number[*at]));
+        for at in shown {
+            let row = self.push_row(self.stream(StreamId::new(at)));
+            self.lanes.row_of_stream[at] = Some(row);
+            self.side_by_side(row, std::mem::take(&mut by_stream[at]));
+        }
+        if !of_none.is_empty() {
+            let group = String::from("GPU");
+            let row = Row { name: String::from("no stream"), note: String::new(), group, kind: "stream" };
+            let row = self.push_row(row);
+            self.side_by_side(row, of_none);
+        }
+    }
+
+    /// Keeps the rows of most weight.
+    fn limit(&mut self, shown: &mut Vec<usize>, weight: impl Fn(usize) -> (Ns, usize)) {
+        if shown.len() > MOST_ROWS {
+            shown.sort_by_key(|at| (std::cmp::Reverse(weight(*at)), *at));
+            self.lanes.rowless += (shown.len() - MOST_ROWS) as u64;
+            shown.truncate(MOST_ROWS);
+        }
+    }
+
+    fn push_row(&mut self, row: Row) -> u32 {
+        self.lanes.rows.push(row);
+        self.lanes.rows.len() as u32 - 1
+    }
+
+    fn stream(&self, id: StreamId) -> Row {
+        let trace = self.trace;
+        let device: DeviceId = trace.device_of_stream(id);
+        let process = trace.process_of_stream(id).some().filter(|_| trace.processes.len() > 1);
+        let process = process.map(|process| format!("process {}", trace.processes.pid[process.index()]));
+        let group = device.some().map(|device| trace.devices.row(device));
+        Row {
+            name: format!("stream {}", trace.streams.number[id.index()]),
+            note: process.unwrap_or_default(),
+            group: group.map_or(String::from("GPU"), |device| match trace.text(device.name) {
+                "" => format!("GPU {}", device.ordinal),
+                name => format!("GPU {} · {}", device.ordinal, crate::html::shown(name)),
+            }),
+            kind: "stream",
+        }
+    }
+
+    /// Boxes that lie within each other go under each other.
+    fn nested(&mut self, row: u32, kind: Kind, mut boxes: Vec<Block>, most: usize) {
+        boxes.sort_by_key(|item| (item.start, std::cmp::Reverse(item.end)));
+        let mut open: Vec<u64> = Vec::new();
+        let mut lanes: Vec<Vec<Block>> = Vec::new();
+        for item in boxes {
+            while open.last().is_some_and(|end| *end <= item.start) {
+                open.pop();
+            }
+            let depth = open.len();
+            open.push(item.end);
+            self.put(&mut lanes, depth, item, most);
+        }
+        self.push_lanes(row, kind, lanes);
+    }
+
+    /// Boxes that overlap go under each other, each as high up as there is room.
+    fn side_by_side(&mut self, row: u32, mut boxes: Vec<Block>) {
+        boxes.sort_by_key(|item| (item.start, std::cmp::Reverse(item.end)));
+        let mut lanes: Vec<Vec<Block>> = Vec::new();
+        for item in boxes {
+            let free = |lane: &Vec<Block>| lane.last().is_none_or(|last| last.end <= item.start);
+            let depth = lanes.iter().position(free).unwrap_or(lanes.len());
+            self.put(&mut lanes, depth, item, MOST_CALLS_DEEP);
+        }
+        self.push_lanes(row, Kind::Op, lanes);
+    }
+
+    fn put(&mut self, lanes: &mut Vec<Vec<Block>>, depth: usize, item: Block, most: usize) {
+        if depth >= most {
+            self.lanes.too_deep += 1;
+            return;
+        }
+        if lanes.len() <= depth {
+            lanes.resize(depth + 1, Vec::new());
+        }
+        lanes[depth].push(item);
+    }
+
+    fn push_lanes(&mut self, row: u32, kind: Kind, lanes: Vec<Vec<Block>>) {
+        let lanes = lanes.into_iter().enumerate();
+        self.lanes.lanes.extend(lanes.map(|(depth, boxes)| Lane { row, kind, depth, boxes }));
+    }
+}
+
+fn one((start, end): (u64, u64), label: u32, bytes: u64) -> Block {
+    Block { start, end, label, count: 1, busy: end - start, longest: end - start, bytes }
+}
+
+/// What calls copy: as their operations tell, else their arguments.
+fn copied(trace: &Trace) -> FxHashMap<CallId, (Moved, u64)> {
+    let mut copied = FxHashMap::<CallId, (Moved, u64)>::default();
+    let mut add = |call: CallId, moved: Moved, bytes: i64| {
+        if call.is_some() && (moved.kind != CopyKind::Unknown || bytes > 0) {
+            let entry = copied.entry(call).or_insert((moved, 0));
+            entry.1 = entry.1.saturating_add(bytes.max(0) as u64);
+        }
+    };
+    let ops = &trace.ops;
+    for at in (0..ops.len()).filter(|at| matches!(ops.kind[*at], OpKind::Copy | OpKind::Memset)) {
+        add(ops.call[at], Moved { kind: ops.copy[at], src: ops.src[at], dst: ops.dst[at] }, ops.bytes[at]);
+    }
+    if ops.is_empty() {
+        for id in trace.arguments.ids() {
+            let row = trace.arguments.row(id);
+            add(row.call, Moved { kind: row.copy, src: row.src, dst: row.dst }, row.bytes);
+        }
+    }
+    copied
+}
+
+/// Every thread's losses that findings count, by start.
+fn losses_by_thread(losses: &[Loss], threads: usize) -> Vec<Vec<&Loss>> {
+    let mut by_thread = vec![Vec::new(); threads];
+    for loss in losses.iter().filter(|loss| loss.finding.is_some()) {
+        if let Some(thread) = loss.thread.some() {
+            by_thread[thread.index()].push(loss);
+        }
+    }
+    for losses in &mut by_thread {
+        losses.sort_by_key(|loss| (loss.start, loss.end));
+    }
+    by_thread
+}
+
+/// Time that findings say a thread lost, ns.
+fn time_lost(losses: &[&Loss], explanation: &Explanation) -> Ns {
+    let counts = |loss: &&&Loss| {
+        let finding = loss.finding.and_then(|at| explanation.findings.get(at as usize));
+        finding.is_some_and(|finding| finding.cause != explain::Cause::ExplicitSync)
+    };
+    losses.iter().filter(counts).fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns))
+}

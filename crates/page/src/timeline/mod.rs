@@ -1,0 +1,228 @@
+//! The timeline: threads above, streams below, every call and operation a box, at every zoom.
+
+mod arrows;
+mod encode;
+mod labels;
+mod lanes;
+mod levels;
+
+use crate::document::{Data, Section};
+use crate::html::Html;
+use arrows::{Pointed, pointed, stretches};
+use encode::{Encoded, LaneIndex, encode};
+use explain::{Explanation, Loss};
+use labels::{Label, Labels};
+use lanes::{Builder, Lanes, Row, Window};
+use report::units;
+use serde::Serialize;
+use trace::{Ns, ThreadId, Trace};
+
+/// Deflated data of a timeline, bytes: with base64, which takes a third more, a page stays below 25 MB, the
+/// most that many mail servers take.
+pub(crate) const ROOM: usize = 16 << 20;
+
+/// What the page's script reads first.
+#[derive(Serialize)]
+struct Model {
+    /// The trace's time at the timeline's start, ns.
+    start: Ns,
+    /// ns.
+    length: Ns,
+    rows: Vec<Row>,
+    lanes: Vec<LaneIndex>,
+    labels: Vec<Label>,
+    findings: Vec<Pointed>,
+    /// See [`Encoded`].
+    merged_below: u64,
+}
+
+/// Who has which row of the timeline.
+pub(crate) struct Rows {
+    names: Vec<String>,
+    of_thread: Vec<Option<u32>>,
+    window: Window,
+}
+
+impl Rows {
+    /// What a thread is called; its place among all where it has no row.
+    pub fn thread(&self, thread: ThreadId) -> String {
+        let Some(thread) = thread.some() else { return String::new() };
+        let row = self.of_thread.get(thread.index()).copied().flatten();
+        row.map_or_else(|| format!("thread no. {}", thread.index()), |row| self.names[row as usize].clone())
+    }
+
+    /// A box of a thread as the page's script takes it: row, start, end.
+    pub fn target(&self, thread: ThreadId, start: Ns, end: Ns) -> Option<String> {
+        let row = self.of_thread.get(thread.some()?.index()).copied().flatten()?;
+        let (start, end) = self.window.place(start, end)?;
+        Some(format!("{row} {start} {end}"))
+    }
+}
+
+/// The part of the timeline that reads without the script, and the data for it in about `room` bytes.
+pub(crate) fn section(
+    trace: &Trace,
+    explanation: &Explanation,
+    losses: &[Loss],
+    selection: &trace::Selection,
+    room: usize,
+) -> (Section, Rows) {
+    let window = window(trace, selection);
+    let mut labels = Labels::new(trace);
+    let lanes = Builder::new(trace, explanation, window, &mut labels).build(losses);
+    let findings = pointed(trace, explanation, losses, &lanes, window);
+    let encoded = encode(&lanes.lanes, window.length(), room, &stretches(&findings));
+    let remarks = remarks(explanation, &lanes, &labels, &encoded);
+    let body = body(&lanes, &remarks);
+    let names = lanes.rows.iter().map(|row| row.name.clone()).collect();
+    let rows = Rows { names, of_thread: lanes.row_of_thread, window };
+    let model = Model {
+        start: window.start,
+        length: window.length(),
+        rows: lanes.rows,
+        lanes: encoded.lanes,
+        labels: labels.all(),
+        findings,
+        merged_below: encoded.merged_below,
+    };
+    let model = serde_json::to_vec(&model).expect("numbers and strings always serialize");
+    let mut data = vec![Data::new("timeline", &model, true)];
+    data.extend(encoded.data);
+    let title = String::from("Timeline");
+    (Section { id: "timeline", title, body, script: "timeline", data }, rows)
+}
+
+/// The time to show: the trace's, or the chosen part of it.
+fn window(trace: &Trace, selection: &trace::Selection) -> Window {
+    let waits = &trace.waits;
+    let (first, last) = trace.span().unwrap_or_default();
+    let first = waits.start.iter().copied().fold(first, Ns::min);
+    let last = waits.end.iter().copied().fold(last, Ns::max);
+    let start = selection.from.map_or(first, |from| from.clamp(first, last));
+    let end = selection.to.map_or(last, |to| to.clamp(start, last));
+    Window { start, end }
+}
+
+/// What the picture lacks, and how to see it.
+fn remarks(explanation: &Explanation, lanes: &Lanes, labels: &Labels<'_>, encoded: &Encoded) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if explanation.trace.clock == "separate" {
+        remarks.push(String::from(
+            "GPU times are on a clock that does not fit the host's: threads and streams do not line up.",
+        ));
+    }
+    let shorter = |width: u64| units::duration(Ns::try_from(width).unwrap_or(Ns::MAX));
+    let (calls, ranges) = (encoded.merged_below, encoded.ranges_merged_below);
+    let merged = match (calls, ranges) {
+        (0, 0) => None,
+        (0, _) => Some(format!("ranges of the program below {}", shorter(ranges))),
+        _ if ranges <= calls => Some(format!("calls, operations and ranges below {}", shorter(calls))),
+        _ => Some(format!(
+            "calls and operations below {}, and ranges below {},",
+            shorter(calls),
+            shorter(ranges)
+        )),
+    };
+    if let Some(merged) = merged {
+        let but = if calls > 0 { ", but for those around the examples of the findings" } else { "" };
+        remarks.push(format!(
+            "To keep the file small, {merged} that follow each other closely are merged into blocks{but}. To see \
+             each: holdup explain --format html --from TIME --to TIME."
+        ));
+    }
+    let mut without = |number: u64, one: &str, many: &str, why: &str| {
+        if number > 0 {
+            remarks.push(format!("Not drawn: {} {why}.", units::counted(number, one, many)));
+        }
+    };
+    without(lanes.rowless, "thread or stream", "threads and streams", "with the least in them");
+    without(lanes.too_deep, "box", "boxes", "nested too deep");
+    if labels.nameless > 0 {
+        remarks.push(String::from("Names beyond 4 MB of text are left out."));
+    }
+    remarks
+}
+
+fn body(lanes: &Lanes, remarks: &[String]) -> Html {
+    let mut html = Html::new();
+    let rows = |kind: &str| lanes.rows.iter().filter(|row| row.kind == kind).count() as u64;
+    html.leaf(
+        "p",
+        &[("class", "lede")],
+        &format!(
+            "{} above, {} below. A hatched strip under a call is time that it lost.",
+            units::counted(rows("thread"), "host thread", "host threads"),
+            units::counted(rows("stream"), "GPU stream", "GPU streams")
+        ),
+    );
+    html.open("div", &[("class", "timeline")]);
+    html.leaf(
+        "p",
+        &[("class", "noscript")],
+        "The timeline needs JavaScript. The tables below have its numbers.",
+    );
+    html.close("div");
+    for remark in remarks {
+        html.leaf("p", &[("class", "remark")], remark);
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Call, Process, Thread};
+
+    /// Two threads: one copies, the other's launch waits for it.
+    fn trace() -> Trace {
+        let mut trace = Trace::default();
+        let process = trace.processes.push(Process { pid: 1, ..Process::default() });
+        let [a, b]: [ThreadId; 2] =
+            [7, 8].map(|tid| trace.threads.push(Thread { process, tid, ..Thread::default() }));
+        let name = trace.strings.intern("cuMemAlloc_v2");
+        let launch = trace.strings.intern("cuLaunchKernel");
+        for at in 0..3 {
+            let start = 1_000_000 * (10 + 10 * at);
+            let call = |thread, name, start, end| Call { start, end, thread, name, ..Call::default() };
+            trace.calls.push(call(a, name, start, start + 5_000_000));
+            trace.calls.push(call(b, launch, start + 100_000, start + 5_050_000));
+        }
+        trace
+    }
+
+    fn arrows(trace: &Trace, selection: &trace::Selection) -> Vec<arrows::Pointed> {
+        let options = explain::Options::default();
+        let (explanation, losses) = explain::explain_each(trace, &options);
+        let window = window(trace, selection);
+        let mut labels = Labels::new(trace);
+        let lanes = Builder::new(trace, &explanation, window, &mut labels).build(&losses);
+        pointed(trace, &explanation, &losses, &lanes, window)
+    }
+
+    #[test]
+    fn an_arrow_goes_from_the_call_that_held_to_the_one_that_waited() {
+        let pointed = arrows(&trace(), &trace::Selection::default());
+        let first = pointed[0].examples[0].as_ref().expect("is in the timeline");
+        let holder = first.holder.expect("somebody held it");
+        assert_eq!((first.waiter.row, holder.row), (1, 0));
+        assert_eq!(first.waiter.start - holder.start, 100_000);
+        assert_eq!(first.waiter.end - holder.end, 50_000);
+        assert!(first.text.ends_with(" at 0.010 s"), "{}", first.text);
+    }
+
+    #[test]
+    fn examples_outside_the_chosen_time_have_no_arrow() {
+        let selection = trace::Selection { from: Some(25_500_000), ..Default::default() };
+        let pointed = arrows(&trace(), &selection);
+        let inside = pointed[0].examples.iter().filter(|example| example.is_some()).count();
+        assert_eq!((pointed[0].examples.len(), inside), (3, 1));
+    }
+
+    #[test]
+    fn an_empty_trace_has_an_empty_timeline() {
+        let trace = Trace::default();
+        let (explanation, losses) = explain::explain_each(&trace, &explain::Options::default());
+        let (section, _) = section(&trace, &explanation, &losses, &trace::Selection::default(), ROOM);
+        assert!(section.body.as_str().contains("0 host threads above, 0 GPU streams below"));
+    }
+}

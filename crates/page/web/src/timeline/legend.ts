@@ -1,0 +1,24 @@
+// What colours and patterns mean: those that the timeline has.
+
+import { element } from "../dom";
+import type { Model } from "./model";
+import { LOOK_NAMES, LOOKS, type Palette } from "./palette";
+
+export function legend(list: HTMLElement, model: Model, palette: Palette): void {
+  const present = new Set(model.stored.labels.map(({ l }) => l));
+  list.replaceChildren(
+    ...LOOKS.filter((look) => present.has(look)).map((look) => {
+      const swatch = element("canvas", { "aria-hidden": "true" });
+      swatch.width = 20 * devicePixelRatio;
+      swatch.height = 12 * devicePixelRatio;
+      const context = swatch.getContext("2d") as CanvasRenderingContext2D;
+      context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+      for (const style of [palette.fills[look], palette.patterns[look]]) {
+        if (!style) continue;
+        context.fillStyle = style;
+        context.fillRect(0, 0, 20, 12);
+      }
+      return element("li", {}, swatch, LOOK_NAMES[look]);
+    }),
+  );
+}

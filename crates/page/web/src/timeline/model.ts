@@ -1,0 +1,229 @@
+// What the timeline shows: rows, lanes of boxes, and what findings point at (crates/page/src/timeline).
+
+import { bytes, json } from "../data";
+
+export type Look =
+  | "launch" | "copy" | "pageable" | "fill" | "sync" | "memory" | "setup" | "other" | "kernel" | "range" | "lost"
+  | "waited";
+
+export interface Label {
+  /** Text. */
+  t: string;
+  /** Look. */
+  l: Look;
+  /** Finding, as an index. */
+  f?: number;
+  /** Row that was waited for. */
+  r?: number;
+}
+
+export interface Row {
+  name: string;
+  note: string;
+  group: string;
+  kind: "thread" | "stream";
+}
+
+export interface Spot {
+  row: number;
+  start: number;
+  end: number;
+}
+
+export interface Arrow {
+  waiter: Spot;
+  lost: [number, number];
+  holder?: Spot;
+  text: string;
+}
+
+export interface Pointed {
+  id: string;
+  examples: (Arrow | null)[];
+}
+
+/** Number of its data, from when to when it has all there is, number of boxes. */
+type Chunk = [number, number, number, number];
+
+interface Level {
+  width: number;
+  chunks: Chunk[];
+}
+
+export interface Lane {
+  row: number;
+  kind: "range" | "call" | "lost" | "op";
+  depth: number;
+  levels: Level[];
+}
+
+interface Stored {
+  start: number;
+  length: number;
+  rows: Row[];
+  lanes: Lane[];
+  labels: Label[];
+  findings: Pointed[];
+  merged_below: number;
+}
+
+/** Decoded boxes, in order of time. */
+export interface Boxes {
+  starts: Float64Array;
+  ends: Float64Array;
+  labels: Uint32Array;
+  /** How many boxes each stands for; none where they are single boxes. */
+  counts?: Uint32Array;
+  /** Bytes that a single box moved; of several, the time they take together, ns. */
+  amounts: Float64Array;
+}
+
+export type Visit = (boxes: Boxes, from: number, to: number) => void;
+
+export class Model {
+  /** Called when boxes that were missing have come. */
+  onLoad: () => void = () => {};
+  private readonly decoded = new Map<number, Boxes>();
+  private readonly loading = new Map<number, Promise<Boxes>>();
+
+  private constructor(readonly stored: Stored) {}
+
+  static async load(): Promise<Model> {
+    const model = new Model(await json<Stored>("timeline"));
+    // The coarsest levels are in front of everything else: with them the first picture is whole.
+    const coarsest = model.lanes.map((lane) => lane.levels[0]).filter((level) => level !== undefined);
+    await Promise.all(coarsest.flatMap((level) => level.chunks.map((chunk) => model.load(chunk, level.width))));
+    return model;
+  }
+
+  get lanes(): Lane[] {
+    return this.stored.lanes;
+  }
+
+  get rows(): Row[] {
+    return this.stored.rows;
+  }
+
+  get length(): number {
+    return Math.max(this.stored.length, 1);
+  }
+
+  /** Whether any boxes are on their way. */
+  get isLoading(): boolean {
+    return this.loading.size > 0;
+  }
+
+  label(number: number): Label {
+    return this.stored.labels[number] ?? { t: "?", l: "other" };
+  }
+
+  /**
+   * Visits a lane's boxes between two times at the level for that many ns a pixel. What is not decoded yet, or
+   * was left out of the file, is visited at a coarser level.
+   */
+  visit(lane: Lane, from: number, to: number, nsPerPixel: number, visit: Visit): void {
+    const fine = lane.levels.findIndex((level) => level.width <= nsPerPixel);
+    const level = fine < 0 ? lane.levels.length - 1 : fine;
+    this.visitLevel(lane, level, from, to, visit);
+  }
+
+  private visitLevel(lane: Lane, at: number, from: number, to: number, visit: Visit): void {
+    const level = lane.levels[at];
+    if (!level || from >= to) return;
+    let reached = from;
+    const chunks = level.chunks;
+    for (let next = firstAfter(chunks, from); next < chunks.length; next++) {
+      const chunk = chunks[next] as Chunk;
+      const [number, start, until] = chunk;
+      if (start >= to) break;
+      if (start > reached) this.visitLevel(lane, at - 1, reached, start, visit);
+      const boxes = this.decoded.get(number);
+      if (boxes) {
+        visit(boxes, Math.max(from, start), Math.min(to, until));
+      } else {
+        void this.load(chunk, level.width);
+        this.visitLevel(lane, at - 1, Math.max(from, start), Math.min(to, until), visit);
+      }
+      reached = Math.max(reached, until);
+    }
+    if (reached < to) this.visitLevel(lane, at - 1, reached, to, visit);
+  }
+
+  /** The first box of a lane that begins after a time and whose label is wanted. */
+  async next(lane: Lane, after: number, wanted: (label: number) => boolean): Promise<Spot | undefined> {
+    const level = lane.levels[lane.levels.length - 1];
+    for (const chunk of level?.chunks ?? []) {
+      if (chunk[2] <= after) continue;
+      const boxes = await this.load(chunk, (level as Level).width);
+      for (let at = firstEndingAfter(boxes, after); at < boxes.starts.length; at++) {
+        const start = boxes.starts[at] as number;
+        if (start > after && wanted(boxes.labels[at] as number)) {
+          return { row: lane.row, start, end: boxes.ends[at] as number };
+        }
+      }
+    }
+    return undefined;
+  }
+
+  private load(chunk: Chunk, width: number): Promise<Boxes> {
+    const [number, start, , length] = chunk;
+    const known = this.decoded.get(number);
+    if (known) return Promise.resolve(known);
+    let loading = this.loading.get(number);
+    if (!loading) {
+      loading = bytes(`boxes-${number}`).then((raw) => {
+        const boxes = decode(raw, start, length, width > 0);
+        this.decoded.set(number, boxes);
+        this.loading.delete(number);
+        this.onLoad();
+        return boxes;
+      });
+      this.loading.set(number, loading);
+    }
+    return loading;
+  }
+}
+
+/** The first chunk that has something after a time. */
+function firstAfter(chunks: Chunk[], time: number): number {
+  let [low, high] = [0, chunks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((chunks[middle] as Chunk)[2] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The first box that ends after a time. */
+export function firstEndingAfter(boxes: Boxes, time: number): number {
+  let [low, high] = [0, boxes.ends.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((boxes.ends[middle] as number) <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Columns of numbers, each byte by byte (crates/page/src/timeline/encode.rs). */
+function decode(raw: Uint8Array, start: number, length: number, merged: boolean): Boxes {
+  let at = 0;
+  const column = <T extends Float64Array | Uint32Array>(into: T): T => {
+    const planes = raw[at++] as number;
+    for (let plane = 0, weight = 1; plane < planes; plane++, weight *= 256) {
+      for (let box = 0; box < length; box++) into[box] = (into[box] as number) + (raw[at++] as number) * weight;
+    }
+    return into;
+  };
+  const starts = column(new Float64Array(length));
+  const ends = column(new Float64Array(length));
+  for (let box = 0, time = start; box < length; box++) {
+    starts[box] = time += starts[box] as number;
+    ends[box] = (ends[box] as number) + time;
+  }
+  const labels = column(new Uint32Array(length));
+  const counts = merged ? column(new Uint32Array(length)) : undefined;
+  const amounts = column(new Float64Array(length));
+  return counts ? { starts, ends, labels, counts, amounts } : { starts, ends, labels, amounts };
+}

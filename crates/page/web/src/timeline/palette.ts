@@ -1,0 +1,123 @@
+// Colours from the page's styles, and patterns, so that boxes differ without colour too.
+
+import type { Look } from "./model";
+
+export const LOOKS: readonly Look[] = [
+  "launch", "copy", "pageable", "fill", "sync", "memory", "setup", "other", "range", "kernel", "lost",
+  "waited",
+];
+
+/** What a look is called in the legend. */
+export const LOOK_NAMES: Record<Look, string> = {
+  launch: "launch",
+  copy: "copy",
+  pageable: "copy of pageable memory",
+  fill: "fill",
+  sync: "synchronization",
+  memory: "allocation, free",
+  setup: "loading, creation",
+  other: "other call",
+  kernel: "kernel",
+  range: "range of the program",
+  lost: "lost time",
+  waited: "wait that the program asked for",
+};
+
+export interface Palette {
+  surface: string;
+  ink: string;
+  muted: string;
+  line: string;
+  band: string;
+  accent: string;
+  lost: string;
+  fills: Record<Look, string>;
+  patterns: Partial<Record<Look, CanvasPattern>>;
+}
+
+/** The colours in force at `element`. */
+export function palette(element: HTMLElement, context: CanvasRenderingContext2D): Palette {
+  const probe = document.createElement("span");
+  element.append(probe);
+  const colour = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const fills = Object.fromEntries(LOOKS.map((look) => [look, colour(`box-${look}`)])) as Record<Look, string>;
+  const hatch = colour("hatch");
+  const lost = colour("lost");
+  const found: Palette = {
+    surface: colour("surface"),
+    ink: colour("ink"),
+    muted: colour("muted"),
+    line: colour("line"),
+    band: colour("band"),
+    accent: colour("accent"),
+    lost,
+    fills,
+    patterns: {
+      pageable: pattern(context, hatch, diagonal),
+      sync: pattern(context, hatch, dots),
+      memory: pattern(context, hatch, crossed),
+      fill: pattern(context, hatch, upright),
+      lost: pattern(context, lost, diagonal),
+      waited: pattern(context, hatch, diagonal),
+    },
+  };
+  probe.remove();
+  return found;
+}
+
+/** Draws one tile of 6 by 6 CSS pixels. */
+type Tile = (context: CanvasRenderingContext2D) => void;
+
+const TILE = 6;
+
+function pattern(context: CanvasRenderingContext2D, colour: string, tile: Tile): CanvasPattern {
+  const scale = Math.max(1, Math.round(devicePixelRatio));
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = TILE * scale;
+  const inner = canvas.getContext("2d") as CanvasRenderingContext2D;
+  inner.scale(scale, scale);
+  inner.strokeStyle = inner.fillStyle = colour;
+  inner.lineWidth = 1.4;
+  tile(inner);
+  const made = context.createPattern(canvas, "repeat") as CanvasPattern;
+  made.setTransform(new DOMMatrix().scale(1 / scale));
+  return made;
+}
+
+function diagonal(context: CanvasRenderingContext2D): void {
+  context.beginPath();
+  for (const shift of [-TILE, 0, TILE]) {
+    context.moveTo(shift - 1, TILE + 1);
+    context.lineTo(shift + TILE + 1, -1);
+  }
+  context.stroke();
+}
+
+function crossed(context: CanvasRenderingContext2D): void {
+  context.lineWidth = 0.8;
+  diagonal(context);
+  context.beginPath();
+  for (const shift of [-TILE, 0, TILE]) {
+    context.moveTo(shift - 1, -1);
+    context.lineTo(shift + TILE + 1, TILE + 1);
+  }
+  context.stroke();
+}
+
+function dots(context: CanvasRenderingContext2D): void {
+  for (const [x, y] of [[1.5, 1.5], [4.5, 4.5]] as const) {
+    context.beginPath();
+    context.arc(x, y, 0.8, 0, 7);
+    context.fill();
+  }
+}
+
+function upright(context: CanvasRenderingContext2D): void {
+  context.beginPath();
+  context.moveTo(1.5, 0);
+  context.lineTo(1.5, TILE);
+  context.stroke();
+}

@@ -1,0 +1,95 @@
+// Which part of the timeline is seen, and how that moves.
+
+/** The narrowest view, ns: more would magnify nothing. */
+const NARROWEST = 50;
+const GLIDE_MS = 260;
+
+export class View {
+  start = 0;
+  end: number;
+  private glide = 0;
+
+  constructor(
+    private readonly length: number,
+    private readonly changed: () => void,
+  ) {
+    this.end = length;
+  }
+
+  /** Whether it is on its way to somewhere. */
+  get isGliding(): boolean {
+    return this.glide !== 0;
+  }
+
+  get span(): number {
+    return this.end - this.start;
+  }
+
+  /** Shows from `start` to `end`, as far as there is something. */
+  set(start: number, end: number): void {
+    this.stop();
+    this.put(start, end);
+  }
+
+  /** Moves by a part of what is seen. */
+  pan(part: number): void {
+    this.set(this.start + part * this.span, this.end + part * this.span);
+  }
+
+  /** Shows `factor` times as much; what is at `part` of the width stays where it is. */
+  zoom(factor: number, part = 0.5): void {
+    const span = Math.min(Math.max(this.span * factor, Math.min(NARROWEST, this.length)), this.length);
+    const fixed = this.start + part * this.span;
+    this.set(fixed - part * span, fixed + (1 - part) * span);
+  }
+
+  fit(): void {
+    this.glideTo(0, this.length);
+  }
+
+  /** Shows a stretch with some room around it. */
+  glideAround(start: number, end: number): void {
+    const room = Math.max(end - start, NARROWEST) * 0.35;
+    this.glideTo(start - room, end + room);
+  }
+
+  private glideTo(start: number, end: number): void {
+    this.stop();
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.put(start, end);
+      return;
+    }
+    const [fromStart, fromSpan] = [this.start, this.span];
+    const span = Math.min(Math.max(end - start, 1), this.length);
+    const begun = performance.now();
+    const step = (now: number) => {
+      const part = Math.min(1, Math.max(0, now - begun) / GLIDE_MS);
+      const eased = 1 - (1 - part) ** 3;
+      // Spans change by factors, so that zooming over six orders of magnitude looks even.
+      const current = fromSpan * (span / fromSpan) ** eased;
+      const moved = Math.abs(fromSpan - span) < 1e-9 ? eased : (fromSpan - current) / (fromSpan - span);
+      const at = fromStart + (start - fromStart) * moved;
+      if (part < 1) {
+        this.put(at, at + current);
+        this.glide = requestAnimationFrame(step);
+      } else {
+        this.glide = 0;
+        this.put(start, end);
+      }
+    };
+    this.glide = requestAnimationFrame(step);
+    this.changed();
+  }
+
+  private stop(): void {
+    cancelAnimationFrame(this.glide);
+    this.glide = 0;
+  }
+
+  private put(start: number, end: number): void {
+    const span = Math.min(Math.max(end - start, Math.min(NARROWEST, this.length)), this.length);
+    this.start = Math.min(Math.max(start, 0), this.length - span);
+    this.end = this.start + span;
+    this.changed();
+  }
+}

@@ -1,0 +1,61 @@
+// Chromium for the tests, with the network off: whatever a page asks for beside itself is a failure.
+import { chromium } from "playwright-core";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+export const root = fileURLToPath(new URL("../../../../", import.meta.url));
+export const holdup = process.env.HOLDUP ?? `${root}target/debug/holdup`;
+if (!existsSync(holdup)) throw new Error(`${holdup} is missing: run \`cargo build -p holdup\`, or set HOLDUP`);
+
+/** Starts the browser. Without a sandbox only for root, who has none. */
+export function launch() {
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+}
+
+/** A tab that collects what goes wrong in it. */
+export async function tab(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
+  const page = await context.newPage();
+  // A copy: reading the timeline's own canvas would change how the browser draws it.
+  await page.addInitScript(() => {
+    window.pixels = (canvas) => {
+      const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      return context.getImageData(0, 0, copy.width, copy.height).data;
+    };
+  });
+  const wrong = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) wrong.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    wrong.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!/^(file|data):/.test(request.url()) && !options.served) wrong.push(`request: ${request.url()}`);
+  });
+  return { page, wrong, close: () => context.close() };
+}
+
+/** Opens a report and waits until its timeline shows all there is to show. */
+export async function open(page, address) {
+  await page.goto(address);
+  await settled(page);
+}
+
+export const CANVAS = ".frame canvas[role=application]";
+
+/** Waits until the timeline has arrived, and shows all it has. */
+export async function settled(page) {
+  await page.waitForSelector(`${CANVAS}[data-settled=true]`);
+}
+
+/** What the timeline shows, ns of the trace. */
+export async function view(page) {
+  const data = await page.$eval(CANVAS, (canvas) => ({ ...canvas.dataset }));
+  return { start: Number(data.start), end: Number(data.end), arrow: data.arrow };
+}

@@ -1,0 +1,104 @@
+//! A finding in words, without a layout: for outputs that lay out by themselves.
+
+use super::{by_size, phrases};
+use crate::escape::visible;
+use crate::{header, units};
+use explain::{Cause, Explanation, Finding, Party, Place, Summary};
+
+/// What is said of one finding: the words of the other outputs, harmless to show.
+#[derive(Clone, Debug)]
+pub struct Words {
+    /// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`
+    pub sentence: String,
+    /// The part of the sentence that counts: `1,163 ms (97 %)`.
+    pub amount: String,
+    /// `driver-lock · likely`
+    pub verdict: String,
+    /// Whom it waits for, what that rests on, why it is so, where it happens; empty ones left out.
+    pub fields: Vec<Field>,
+    /// `53.8 ms at 0.412 s`, for each of [`Finding::examples`].
+    pub examples: Vec<String>,
+}
+
+/// A labelled sentence.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// `waits for`, `or`, `evidence`, `why`, `where`.
+    pub label: &'static str,
+    /// The sentence.
+    pub text: String,
+    /// Source places that belong to it.
+    pub places: Vec<String>,
+}
+
+/// An explanation in words.
+#[derive(Clone, Debug)]
+pub struct Overview {
+    /// The trace in numbers: `Kineto`, `1.25 s`, `3 threads` …
+    pub facts: Vec<String>,
+    /// What must be known before a figure is believed, one sentence each.
+    pub remarks: Vec<String>,
+    /// For each finding, whether it is too small for a paragraph of its own.
+    pub small: Vec<bool>,
+    /// `and 2 smaller findings, 708 µs`, where there are any.
+    pub folded: Option<String>,
+    /// What is explained, and the honest rest.
+    pub conclusion: Vec<String>,
+}
+
+/// The trace and the explanation as a whole; `all` counts no finding as small.
+pub fn overview(explanation: &Explanation, all: bool) -> Overview {
+    let (_, small) = by_size(explanation, all);
+    let is_small = |finding: &Finding| small.iter().any(|other| std::ptr::eq(*other, finding));
+    Overview {
+        facts: header::facts(&explanation.trace),
+        remarks: header::remarks(&explanation.trace),
+        small: explanation.findings.iter().map(is_small).collect(),
+        folded: phrases::folded(&small),
+        conclusion: phrases::conclusion(explanation),
+    }
+}
+
+/// One finding of a trace.
+pub fn words(finding: &Finding, trace: &Summary) -> Words {
+    let many_processes = trace.processes > 1;
+    let mut fields = Vec::new();
+    let mut say = |label, text: String, places: &[Place]| {
+        if !text.is_empty() || !places.is_empty() {
+            fields.push(Field { label, text, places: places.iter().map(phrases::place).collect() });
+        }
+    };
+    let party = |party: &Party| phrases::party(party, many_processes, usize::MAX);
+    if let Some(holder) = &finding.holder {
+        say("waits for", party(holder), &holder.places);
+    }
+    for other in &finding.or {
+        say("or", party(other), &other.places);
+    }
+    let because = visible(&finding.because).into_owned();
+    if finding.cause == Cause::Unexplained {
+        say("why", because, &[]);
+    } else {
+        let colon = if because.is_empty() { "" } else { ": " };
+        say("evidence", format!("{}{colon}{because}", phrases::evidence(finding.evidence)), &[]);
+        say("why", visible(&finding.why).into_owned(), &[]);
+    }
+    say("where", String::new(), &finding.places);
+    Words {
+        sentence: phrases::sentence(finding, many_processes),
+        amount: phrases::amount(finding),
+        verdict: phrases::verdict(finding),
+        fields,
+        examples: finding.examples.iter().map(phrases::example).collect(),
+    }
+}
+
+/// `driver-lock`: the cause's name in every output.
+pub fn cause(cause: Cause) -> String {
+    phrases::cause(cause)
+}
+
+/// `97 %`, of the waiter's time.
+pub fn share(finding: &Finding) -> String {
+    units::percent(finding.share)
+}
