@@ -77,13 +77,16 @@ fn words(text: &str) -> Vec<String> {
 
 /// Puts a word on the last, empty line, and on further ones as far as it is too long.
 fn push_word(lines: &mut Vec<String>, mut word: &str, columns: usize) {
-    while width(word) > columns {
+    loop {
+        // Never the width of what is left: a name may be a megabyte long.
         let front = take(word.chars(), columns);
         word = &word[front.len()..];
         *lines.last_mut().expect("starts with a line") = front;
+        if word.is_empty() {
+            return;
+        }
         lines.push(String::new());
     }
-    lines.last_mut().expect("starts with a line").push_str(word);
 }
 
 #[cfg(test)]

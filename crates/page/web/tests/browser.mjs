@@ -17,6 +17,15 @@ export function launch() {
 export async function tab(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
   const page = await context.newPage();
+  // A copy: reading the timeline's own canvas would change how the browser draws it.
+  await page.addInitScript(() => {
+    window.pixels = (canvas) => {
+      const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+      const context = copy.getContext("2d", { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      return context.getImageData(0, 0, copy.width, copy.height).data;
+    };
+  });
   const wrong = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) wrong.push(`${message.type()}: ${message.text()}`);
@@ -40,18 +49,12 @@ export async function open(page, address) {
 
 export const CANVAS = ".frame canvas[role=application]";
 
+/** Waits until the timeline has arrived, and shows all it has. */
 export async function settled(page) {
   await page.waitForSelector(`${CANVAS}[data-settled=true]`);
-  // What glides has to arrive.
-  await page.waitForFunction(async (canvas) => {
-    const view = () => { const { start, end } = document.querySelector(canvas).dataset; return `${start} ${end}`; };
-    const before = view();
-    await new Promise((done) => setTimeout(done, 120));
-    return before === view() && document.querySelector(canvas).dataset.settled === "true";
-  }, CANVAS);
 }
 
-/** What the timeline shows, ns from its start. */
+/** What the timeline shows, ns of the trace. */
 export async function view(page) {
   const data = await page.$eval(CANVAS, (canvas) => ({ ...canvas.dataset }));
   return { start: Number(data.start), end: Number(data.end), arrow: data.arrow };

@@ -160,7 +160,9 @@ class Painter {
     const { context, scene, placed } = this;
     const wide = Math.max(this.markEnd - this.markStart, 1);
     context.globalAlpha = this.opacity(this.markLabel) * strength(this.markBusy / wide);
-    context.fillStyle = scene.palette.fills[scene.model.label(this.markLabel).l];
+    const look = scene.model.label(this.markLabel).l;
+    // Too small for its hatching, lost time keeps its colour.
+    context.fillStyle = look === "lost" ? scene.palette.lost : scene.palette.fills[look];
     context.fillRect(this.markStart, this.top, wide, placed.height);
     context.globalAlpha = 1;
     this.markEnd = -1;

@@ -3,7 +3,7 @@
 import type { Lane, Model } from "./model";
 
 export const AXIS = 24;
-export const OVERVIEW = 34;
+export const OVERVIEW = 38;
 const HEADING = 24;
 const ROW_GAP = 10;
 const SMALLEST_ROW = 36;

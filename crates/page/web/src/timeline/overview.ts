@@ -40,13 +40,13 @@ export class Overview {
     context.fillRect(0, 0, width, OVERVIEW);
     context.fillStyle = palette.band;
     context.fillRect(gutter, 0, width - gutter, OVERVIEW);
-    this.strip(context, "lost", palette.lost, 3, 12);
-    this.strip(context, "op", palette.fills.kernel, 19, 12);
+    this.strip(context, "lost", palette.lost, 5, 12);
+    this.strip(context, "op", palette.fills.kernel, 21, 12);
     context.fillStyle = palette.muted;
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
-    context.fillText("lost time", 8, 9);
-    context.fillText("GPU", 8, 25);
+    context.fillText("lost time", 8, 11.5);
+    context.fillText("GPU", 8, 27);
   }
 
   draw(palette: Palette): void {
@@ -59,7 +59,7 @@ export class Overview {
     const wide = Math.max(this.view.span * scale, 3);
     if (wide > width - gutter - 1) return;
     context.fillStyle = palette.surface;
-    context.globalAlpha = 0.6;
+    context.globalAlpha = 0.5;
     context.fillRect(gutter, 0, left - gutter, OVERVIEW);
     context.fillRect(left + wide, 0, width - left - wide, OVERVIEW);
     context.globalAlpha = 1;
@@ -70,7 +70,9 @@ export class Overview {
 
   /** One kind of lane over the whole time: as tall as it is full, of all lanes together. */
   private strip(context: CanvasRenderingContext2D, kind: Lane["kind"], colour: string, top: number, tall: number): void {
-    const columns = new Float32Array(Math.max(1, Math.ceil(this.width - this.gutter)));
+    // Columns of the screen's own pixels, or there are seams between them.
+    const origin = Math.round(this.gutter * devicePixelRatio);
+    const columns = new Float32Array(Math.max(1, Math.ceil(this.width * devicePixelRatio) - origin));
     const scale = columns.length / this.model.length;
     const lanes = this.model.lanes.filter((lane) => lane.kind === kind && lane.depth === 0);
     for (const lane of lanes) {
@@ -80,7 +82,7 @@ export class Overview {
     columns.forEach((full, column) => {
       if (!full) return;
       const height = Math.max(2, tall * Math.min(1, full / Math.max(lanes.length, 1)));
-      context.fillRect(this.gutter + column, top + tall - height, 1, height);
+      context.fillRect((origin + column) / devicePixelRatio, top + tall - height, 1 / devicePixelRatio, height);
     });
   }
 

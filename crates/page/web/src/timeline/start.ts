@@ -283,7 +283,8 @@ export class Timeline {
     const holder = arrow.holder && rows[arrow.holder.row]?.name;
     const [takes = "", at = ""] = arrow.text.split(" at ");
     const title = `${finding}: ${waiter} waits ${takes} at ${at}${holder ? `, for ${holder}` : ""}`;
-    this.say([title, `Example ${number + 1}; N and P go to the next and the previous one.`]);
+    const rest = this.onlyRows ? ["Only the rows involved are shown; Esc shows all."] : [];
+    this.say([title, `Example ${number + 1}; N and P go to the next and the previous one.`, ...rest]);
     const back = element("a", { href: `#${finding}` }, `Back to ${finding}`);
     this.details.append(back);
   }
@@ -389,6 +390,7 @@ export class Timeline {
   }
 
   private changed(): void {
+    this.canvas.dataset.settled = "false";
     if (this.dirty) return;
     this.dirty = true;
     requestAnimationFrame(() => this.paint());
@@ -416,9 +418,9 @@ export class Timeline {
         `${duration(view.span)}${arrow}. Press ? for the keys. The table of the longest calls says the same in words.`,
     );
     const { dataset } = this.canvas;
-    dataset.start = String(Math.round(view.start));
-    dataset.end = String(Math.round(view.end));
+    dataset.start = String(Math.round(model.stored.start + view.start));
+    dataset.end = String(Math.round(model.stored.start + view.end));
     dataset.arrow = scene.arrow ? `${scene.arrow.id} ${scene.arrow.arrow.holder?.row ?? ""} ${scene.arrow.arrow.waiter.row}` : "";
-    dataset.settled = String(!model.isLoading);
+    dataset.settled = String(!model.isLoading && !view.isGliding);
   }
 }

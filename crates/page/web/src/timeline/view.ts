@@ -16,13 +16,18 @@ export class View {
     this.end = length;
   }
 
+  /** Whether it is on its way to somewhere. */
+  get isGliding(): boolean {
+    return this.glide !== 0;
+  }
+
   get span(): number {
     return this.end - this.start;
   }
 
   /** Shows from `start` to `end`, as far as there is something. */
   set(start: number, end: number): void {
-    cancelAnimationFrame(this.glide);
+    this.stop();
     this.put(start, end);
   }
 
@@ -49,7 +54,7 @@ export class View {
   }
 
   private glideTo(start: number, end: number): void {
-    cancelAnimationFrame(this.glide);
+    this.stop();
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
       this.put(start, end);
       return;
@@ -68,10 +73,17 @@ export class View {
         this.put(at, at + current);
         this.glide = requestAnimationFrame(step);
       } else {
+        this.glide = 0;
         this.put(start, end);
       }
     };
     this.glide = requestAnimationFrame(step);
+    this.changed();
+  }
+
+  private stop(): void {
+    cancelAnimationFrame(this.glide);
+    this.glide = 0;
   }
 
   private put(start: number, end: number): void {

@@ -1,0 +1,319 @@
+// The page as a browser has it: from a file, with the network off.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { CANVAS, holdup, launch, open, root, settled, tab, view } from "./browser.mjs";
+import { pan } from "./frames.mjs";
+import { writeHostile } from "./hostile.mjs";
+
+const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
+let browser;
+before(async () => {
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** The report of a trace, as a file's address. */
+function report(trace, ...options) {
+  const file = join(directory, `${Math.random().toString(36).slice(2)}.html`);
+  execFileSync(holdup, ["explain", trace, "--format", "html", "-o", file, ...options]);
+  return pathToFileURL(file).href;
+}
+
+const example = (name) => join(root, "examples", name);
+const explained = (trace) =>
+  JSON.parse(execFileSync(holdup, ["explain", trace, "--format", "json"], { maxBuffer: 1 << 28 }));
+
+/** How many pixels of the timeline have the colour of lost time, pure: outlines, arrows and their words. */
+async function lostPixels(page) {
+  return page.evaluate((canvas) => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    probe.style.color = "var(--lost)";
+    const [red, green, blue] = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+    probe.remove();
+    const data = window.pixels(document.querySelector(canvas));
+    let found = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) found++;
+    }
+    return found;
+  }, CANVAS);
+}
+
+for (const name of [
+  "recorded-d2h-stall.holdup",
+  "recorded-launch-convoy.holdup",
+  "pytorch-staggered-copies.json.gz",
+  "pytorch-hidden-sync.json.gz",
+]) {
+  test(`${name}: opens from a file, and a click on the first finding shows its stall`, async () => {
+    const { page, wrong, close } = await tab(browser);
+    await open(page, report(example(name)));
+    const [finding] = explained(example(name)).findings;
+    const text = execFileSync(holdup, ["explain", example(name)], { encoding: "utf8" });
+    const sentence = await page.textContent("#H1 h3");
+    const spoken = text.slice(text.indexOf("\nH1  ") + 5).split(/ {2,}|\n/)[0];
+    assert.ok(sentence.startsWith(`H1 ${spoken}`), `${sentence} / ${spoken}`);
+    const whole = await view(page);
+    const before = await lostPixels(page);
+
+    await page.click("#H1 h3");
+    await settled(page);
+    const seen = await view(page);
+    const { start_ns, duration_ns } = finding.examples[0];
+    assert.ok(seen.end - seen.start < whole.end - whole.start || duration_ns > whole.end / 2, "zooms in");
+    assert.ok(seen.start <= start_ns + duration_ns && seen.end >= start_ns, JSON.stringify({ seen, start_ns }));
+    assert.ok(seen.arrow.startsWith("H1 "), "an arrow is there");
+    assert.ok((await lostPixels(page)) > before + 100, "and drawn");
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "application");
+    assert.ok((await page.textContent(".details")).includes("H1"));
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+}
+
+test("the arrow of a recorded wait goes from the thread that copies to the one that launches", async () => {
+  const { page, wrong, close } = await tab(browser);
+  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await page.click('a[data-example="H1.1"]');
+  await settled(page);
+  const [, holder, waiter] = (await view(page)).arrow.split(" ");
+  assert.notEqual(holder, "");
+  assert.notEqual(holder, waiter);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("the keyboard reaches everything", async () => {
+  const { page, wrong, close } = await tab(browser);
+  await open(page, report(example("recorded-d2h-stall.holdup")));
+  const reached = new Set();
+  for (let press = 0; press < 120; press++) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => {
+      const { dataset, tagName } = document.activeElement;
+      return dataset.example ?? (tagName === "CANVAS" ? "timeline" : tagName);
+    });
+    reached.add(at);
+    if (at === "timeline") break;
+  }
+  const findings = await page.$$eval("#findings > article a[data-example]", (links) => links.map((link) => link.dataset.example));
+  for (const wanted of [...findings, "timeline"]) assert.ok(reached.has(wanted), `Tab reaches ${wanted}`);
+
+  const whole = await view(page);
+  await page.keyboard.press("+");
+  await page.keyboard.press("+");
+  await settled(page);
+  const zoomed = await view(page);
+  assert.ok(zoomed.end - zoomed.start < 0.5 * (whole.end - whole.start), "+ zooms in");
+  await page.keyboard.press("ArrowRight");
+  await settled(page);
+  assert.ok((await view(page)).start > zoomed.start, "the right arrow pans");
+  await page.keyboard.press("-");
+  await settled(page);
+  const wider = await view(page);
+  assert.ok(wider.end - wider.start > zoomed.end - zoomed.start, "- zooms out");
+  await page.keyboard.press("Home");
+  await settled(page);
+  assert.deepEqual(await view(page), whole, "Home shows everything");
+  await page.keyboard.press("n");
+  await settled(page);
+  assert.ok((await view(page)).arrow.startsWith("H1 "), "N goes to the first example");
+  await page.keyboard.press("Escape");
+  assert.equal((await view(page)).arrow, "", "Esc lets go");
+  await page.keyboard.press(".");
+  assert.match(await page.textContent(".details"), /takes/, ". selects a box and says what it is");
+  await page.keyboard.press("?");
+  assert.ok(await page.isVisible("dialog.keys"), "? shows the keys");
+  await page.keyboard.press("Escape");
+  assert.ok(!(await page.isVisible("dialog.keys")));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("the mouse zooms, pans and says what is under it", async () => {
+  const { page, wrong, close } = await tab(browser);
+  await open(page, report(example("recorded-d2h-stall.holdup")));
+  const whole = await view(page);
+  await page.$eval("#timeline", (section) => section.scrollIntoView());
+  const box = await (await page.$(CANVAS)).boundingBox();
+  const middle = [box.x + box.width * 0.6, box.y + 76];
+  await page.mouse.move(...middle);
+  await page.mouse.wheel(0, -200);
+  await page.waitForTimeout(100);
+  assert.deepEqual(await view(page), whole, "a wheel on its way down the page does not zoom");
+  await page.$eval("#timeline", (section) => section.scrollIntoView());
+  await page.mouse.click(...middle);
+  await page.mouse.wheel(0, -400);
+  await page.waitForFunction(([canvas, start]) => Number(document.querySelector(canvas).dataset.start) !== start, [CANVAS, whole.start]);
+  await settled(page);
+  const zoomed = await view(page);
+  assert.ok(zoomed.end - zoomed.start < whole.end - whole.start, "the wheel zooms");
+  await page.mouse.move(...middle);
+  await page.mouse.down();
+  await page.mouse.move(middle[0] - 120, middle[1], { steps: 4 });
+  await page.mouse.up();
+  assert.ok((await view(page)).start > zoomed.start, "dragging pans");
+  await page.mouse.move(middle[0], middle[1] + 1);
+  await page.waitForSelector(".tip:not([hidden])");
+  assert.match(await page.textContent(".tip"), /^cuda\w+.* · at \d/);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("finding by name goes to the next box of that name", async () => {
+  const { page, wrong, close } = await tab(browser);
+  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await page.fill(".toolbar input", "sin_kernel");
+  await page.press(".toolbar input", "Enter");
+  await page.waitForFunction(() => document.querySelector(".details").textContent.includes("sin_kernel"));
+  const first = await page.textContent(".details");
+  await page.press(".toolbar input", "Enter");
+  await page.waitForFunction((first) => document.querySelector(".details").textContent !== first, first);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("light and dark, by the system and by choice", async () => {
+  const address = report(example("pytorch-staggered-copies.json.gz"));
+  const shades = {};
+  const shade = (page) =>
+    page.evaluate((canvas) => {
+      const light = (colour) => colour.reduce((sum, part) => sum + part, 0) / 3;
+      const body = getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).map(Number);
+      return [light(body), light([...window.pixels(document.querySelector(canvas)).slice(0, 3)])];
+    }, CANVAS);
+  for (const colorScheme of ["light", "dark"]) {
+    const { page, wrong, close } = await tab(browser, { colorScheme });
+    await open(page, address);
+    shades[colorScheme] = await shade(page);
+    await page.click(".theme");
+    if (colorScheme === "light") await page.click(".theme");
+    shades[`${colorScheme}, switched`] = await shade(page);
+    assert.deepEqual(wrong, []);
+    await close();
+  }
+  for (const part of [0, 1]) {
+    assert.ok(shades.light[part] > 200 && shades.dark[part] < 60, JSON.stringify(shades));
+    assert.ok(shades["light, switched"][part] < 60 && shades["dark, switched"][part] > 200, JSON.stringify(shades));
+  }
+});
+
+test("tables sort, filter and lead to the timeline", async () => {
+  const { page, wrong, close } = await tab(browser);
+  await open(page, report(example("recorded-d2h-stall.holdup")));
+  const column = (number) =>
+    page.$$eval(`.table:nth-of-type(1) tbody tr:not([hidden]) td:nth-child(${number})`, (cells) => cells.map((cell) => cell.dataset.value ?? cell.textContent));
+  const sorted = (values) => values.map(Number).every((value, at, all) => at === 0 || all[at - 1] >= value);
+  assert.ok(sorted(await column(2)), "the longest first");
+  await page.click(".table:nth-of-type(1) th:nth-child(1) button");
+  assert.ok(sorted(await column(1)), "sorts by start");
+  assert.equal(await page.getAttribute(".table:nth-of-type(1) th:nth-child(1)", "aria-sort"), "descending");
+  await page.fill(".table:nth-of-type(1) .filter input", "LaunchKernel");
+  assert.ok((await column(4)).every((name) => name === "cudaLaunchKernel"));
+  await page.fill(".table:nth-of-type(1) .filter input", "");
+  await page.click(".table:nth-of-type(1) .more");
+  assert.equal((await column(1)).length, 250);
+  await page.click(".table:nth-of-type(1) tbody tr:first-child a");
+  await settled(page);
+  assert.match(await page.textContent(".details"), /takes/);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("it prints: findings, timeline and tables, without buttons", async () => {
+  const { page, wrong, close } = await tab(browser, { colorScheme: "dark" });
+  await open(page, report(example("recorded-d2h-stall.holdup")));
+  const pdf = await page.pdf({ format: "A4" });
+  assert.ok(pdf.length > 50_000, `${pdf.length} bytes`);
+  await page.emulateMedia({ media: "print" });
+  for (const gone of [".toolbar", ".theme", ".filter"]) assert.ok(!(await page.isVisible(gone)), gone);
+  for (const there of ["#H1", CANVAS, "table"]) assert.ok(await page.isVisible(there), there);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("without scripts there are the findings and the tables", async () => {
+  const { page, close } = await tab(browser, { javaScriptEnabled: false });
+  await page.goto(report(example("recorded-d2h-stall.holdup")));
+  assert.ok(await page.isVisible("#H1 h3"));
+  assert.ok(await page.isVisible("text=The timeline needs JavaScript"));
+  assert.ok((await page.$$("tbody tr")).length > 100);
+  await close();
+});
+
+test("hostile names run nothing and break nothing", async () => {
+  for (const trace of writeHostile(join(directory, "hostile.json"))) {
+    const { page, wrong, close } = await tab(browser);
+    const address = report(trace);
+    assert.ok(statSync(new URL(address)).size < 5e6, "a megabyte of name is not in the page");
+    await open(page, address);
+    const name = await page.textContent("#findings h3");
+    assert.ok(name.includes("lost") || name.includes("waited"), name);
+    for (const finding of (await page.$$("#findings > article h3")).slice(0, 5)) {
+      await finding.click();
+      await settled(page);
+    }
+    // Every box and every row, under the pointer.
+    const box = await (await page.$(CANVAS)).boundingBox();
+    await page.keyboard.press("Home");
+    for (let y = 30; y < box.height; y += 9) await page.mouse.move(box.x + box.width * 0.7, box.y + y);
+    await page.fill(".toolbar input", "script");
+    await page.press(".toolbar input", "Enter");
+    await settled(page);
+    const found = await page.evaluate(() => ({
+      ran: window.ran,
+      scripts: document.querySelectorAll("script:not([type])").length,
+      foreign: document.querySelectorAll("img, iframe, style:not(head style), svg:not(.bar), [onerror], [onload]").length,
+      hidden: getComputedStyle(document.body).display,
+      wide: document.documentElement.scrollWidth - innerWidth,
+    }));
+    assert.deepEqual(found, { ran: undefined, scripts: 1, foreign: 0, hidden: "block", wide: Math.min(found.wide, 0) });
+    assert.deepEqual(wrong, []);
+    await close();
+  }
+});
+
+test("holdup view serves the page on this machine until it is ended", async () => {
+  const server = spawn(holdup, ["view", example("recorded-d2h-stall.holdup")], { stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    const line = await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data))));
+    const [address] = line.split(" ");
+    assert.match(address, /^http:\/\/127\.0\.0\.1:\d+\/[0-9a-f]{32}\/$/);
+    const { page, wrong, close } = await tab(browser, { offline: false, served: true });
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await open(page, address);
+    await page.click("#H1 h3");
+    await settled(page);
+    assert.deepEqual(asked.filter((url) => !url.startsWith("data:")), [address]);
+    assert.deepEqual(wrong, []);
+    await close();
+  } finally {
+    server.kill("SIGINT");
+    await new Promise((resolve) => server.once("exit", resolve));
+  }
+});
+
+test("pans stay fluid", async (context) => {
+  const { page, wrong, close } = await tab(browser);
+  await open(page, report(example("pytorch-d2h-own-streams.json.gz")));
+  await page.focus(CANVAS);
+  for (let zoom = 0; zoom < 8; zoom++) {
+    const { mean, longest } = await pan(page, CANVAS, 30);
+    context.diagnostic(`70,126 calls, zoom ${zoom}: frames of ${mean.toFixed(1)} ms, the longest ${longest.toFixed(1)} ms`);
+    // Other work on the machine may cost a frame or two; a picture that is too slow costs all of them.
+    assert.ok(mean < 50, `${mean} ms a frame`);
+    for (let press = 0; press < 3; press++) await page.keyboard.press("+");
+    await settled(page);
+  }
+  assert.deepEqual(wrong, []);
+  await close();
+});
