@@ -86,7 +86,7 @@ fn wrong_usage_is_status_2() {
 
 #[test]
 fn help_has_examples() {
-    for verb in ["explain", "stats", "calls", "ops", "where", "import", "export"] {
+    for verb in ["explain", "view", "stats", "calls", "ops", "where", "import", "export"] {
         let output = run(&[verb, "--help"]);
         assert_eq!(output.status.code(), Some(0));
         assert!(text(&output.stdout).contains(&format!("\n  holdup {verb} ")), "{verb}");

@@ -7,17 +7,17 @@ import { pathToFileURL } from "node:url";
 import { holdup, launch, open, root, settled, tab } from "./browser.mjs";
 
 const PICTURES = [
-  { name: "report", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 800 },
-  { name: "report-timeline", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 610, example: "H1.0" },
-  { name: "report-dark", trace: "recorded-launch-convoy.holdup", colorScheme: "dark", height: 880, example: "H2.0" },
+  { name: "report", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 800, scale: 1.25 },
+  { name: "report-timeline", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 610, scale: 1.25, example: "H1.0" },
+  { name: "report-dark", trace: "recorded-launch-convoy.holdup", colorScheme: "dark", height: 880, scale: 1, example: "H2.0" },
 ];
 
 const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
 const browser = await launch();
-for (const { name, trace, colorScheme, height, example } of PICTURES) {
+for (const { name, trace, colorScheme, height, scale, example } of PICTURES) {
   const file = join(directory, `${name}.html`);
   execFileSync(holdup, ["explain", join(root, "examples", trace), "--format", "html", "-o", file]);
-  const { page, close } = await tab(browser, { colorScheme, viewport: { width: 1280, height }, deviceScaleFactor: 1.15 });
+  const { page, close } = await tab(browser, { colorScheme, viewport: { width: 1280, height }, deviceScaleFactor: scale });
   await open(page, pathToFileURL(file).href);
   if (example) {
     await page.click(`a[data-example="${example}"]`);
