@@ -219,6 +219,24 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_times_there_are_have_a_timeline() {
+        let mut trace = trace();
+        trace.calls.start[0] = Ns::MIN;
+        trace.calls.end[4] = Ns::MAX;
+        let window = window(&trace, &trace::Selection::default());
+        assert_eq!(window.place(Ns::MIN, Ns::MAX), Some((0, u64::MAX)));
+        let mut labels = Labels::new(&trace);
+        let (explanation, losses) = explain::explain_each(&self::trace(), &explain::Options::default());
+        let lanes = Builder::new(&trace, &explanation, window, &mut labels).build(&losses);
+        let encoded = encode(&lanes.lanes, window.length(), ROOM, &[(0, u64::MAX)]);
+        for (index, lane) in encoded.lanes.iter().zip(&lanes.lanes) {
+            let finest = index.levels.last().expect("has a level");
+            assert_eq!(finest.chunks.iter().map(|chunk| chunk.3).sum::<usize>(), lane.boxes.len());
+        }
+        assert_eq!(encoded.lanes.len(), lanes.lanes.len());
+    }
+
+    #[test]
     fn an_empty_trace_has_an_empty_timeline() {
         let trace = Trace::default();
         let (explanation, losses) = explain::explain_each(&trace, &explain::Options::default());
