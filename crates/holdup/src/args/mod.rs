@@ -22,6 +22,7 @@ use trace::{Ns, Selection};
   holdup record python train.py          run a program and watch it
   holdup doctor                          what recording needs, and whether it is here
   holdup explain trace.json.gz           what held the program up, and how to fix it
+  holdup view trace.json.gz              the same as a page in the browser
   holdup stats report.sqlite             where host and GPU time went
   holdup where cudaMemcpyAsync t.json    which lines of the program call it
   holdup lab run overlap                 an experiment, on this machine's GPU or simulated

@@ -26,16 +26,15 @@ pub(super) fn table(trace: &Trace, losses: &[Loss], selection: &Selection, rows:
             ("Because of", Kind::Text),
         ],
     );
-    let origin = trace.span().map_or(0, |(first, _)| first.min(0));
     for call in calls {
         let row = trace.calls.row(call);
-        let (start, duration) = (row.start - origin, row.end - row.start);
+        let duration = row.end.saturating_sub(row.start);
         let lost = losses.get(&call).map_or(&[][..], Vec::as_slice);
         let lost_ns = lost.iter().fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns));
         table.push(vec![
             Cell {
                 target: rows.target(row.thread, row.start, row.end),
-                ..Cell::number(format!("{:.6} s", start as f64 / 1e9), start as f64)
+                ..Cell::number(format!("{:.6} s", row.start as f64 / 1e9), row.start as f64)
             },
             Cell::number(units::duration(duration), duration as f64),
             Cell::text(&rows.thread(row.thread)),
@@ -59,7 +58,7 @@ fn longest(trace: &Trace, selection: &Selection) -> Vec<CallId> {
             && selected.name(calls.name[at])
     };
     let mut all: Vec<CallId> = calls.ids().filter(chosen).collect();
-    let order = |call: &CallId| (std::cmp::Reverse(end(*call) - start(*call)), *call);
+    let order = |call: &CallId| (std::cmp::Reverse(end(*call).saturating_sub(start(*call))), *call);
     // Calls within calls are left out later: what they lie in is longer, so it is among these too.
     let enough = (MOST * 8).min(all.len());
     if enough < all.len() {

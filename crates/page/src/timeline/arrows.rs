@@ -60,7 +60,7 @@ pub(crate) fn stretches(pointed: &[Pointed]) -> Vec<(u64, u64)> {
     let arrows = pointed.iter().flat_map(|finding| finding.examples.iter().flatten());
     let around = |arrow: &Arrow| {
         let (start, end) = (arrow.waiter.start, arrow.waiter.end);
-        (start.saturating_sub(end - start), end + (end - start))
+        (start.saturating_sub(end - start), end.saturating_add(end - start))
     };
     arrows.map(around).collect()
 }
@@ -105,7 +105,7 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     fn arrow(&self, finding: u32, example: &Example, text: String) -> Option<Arrow> {
-        let loss = *self.longest.get(&(finding, example.start_ns)).or(None)?;
+        let loss = *self.longest.get(&(finding, example.start_ns))?;
         let (start, end) = span(self.trace, loss);
         let row = self.lanes.row_of_thread[loss.thread.some()?.index()]?;
         let waiter = self.spot(row, start, end)?;

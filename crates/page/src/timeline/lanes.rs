@@ -59,6 +59,8 @@ pub(crate) struct Lanes {
     pub row_of_stream: Vec<Option<u32>>,
     /// Boxes nested deeper than is drawn.
     pub too_deep: u64,
+    /// Python functions, which are not drawn.
+    pub python: u64,
     /// Threads and streams without a row, though they have something to show.
     pub rowless: u64,
 }
@@ -179,7 +181,9 @@ impl<'a, 'l> Builder<'a, 'l> {
         for at in 0..ranges.len() {
             let Some(thread) = ranges.thread[at].some() else { continue };
             let Some(place) = self.window.place(ranges.start[at], ranges.end[at]) else { continue };
-            if ranges.kind[at] != RangeKind::Python {
+            if ranges.kind[at] == RangeKind::Python {
+                self.lanes.python += 1;
+            } else {
                 by_thread[thread.index()].push(one(place, self.labels.range(ranges.name[at]), 0));
             }
         }

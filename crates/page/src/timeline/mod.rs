@@ -32,8 +32,6 @@ struct Model {
     lanes: Vec<LaneIndex>,
     labels: Vec<Label>,
     findings: Vec<Pointed>,
-    /// See [`Encoded`].
-    merged_below: u64,
 }
 
 /// Who has which row of the timeline.
@@ -72,7 +70,8 @@ pub(crate) fn section(
     let lanes = Builder::new(trace, explanation, window, &mut labels).build(losses);
     let findings = pointed(trace, explanation, losses, &lanes, window);
     let encoded = encode(&lanes.lanes, window.length(), room, &stretches(&findings));
-    let remarks = remarks(explanation, &lanes, &labels, &encoded);
+    let window_is_cut = selection.from.is_some() || selection.to.is_some();
+    let remarks = remarks(explanation, &lanes, &labels, &encoded, window_is_cut);
     let body = body(&lanes, &remarks);
     let names = lanes.rows.iter().map(|row| row.name.clone()).collect();
     let rows = Rows { names, of_thread: lanes.row_of_thread, window };
@@ -83,7 +82,6 @@ pub(crate) fn section(
         lanes: encoded.lanes,
         labels: labels.all(),
         findings,
-        merged_below: encoded.merged_below,
     };
     let model = serde_json::to_vec(&model).expect("numbers and strings always serialize");
     let mut data = vec![Data::new("timeline", &model, true)];
@@ -104,7 +102,13 @@ fn window(trace: &Trace, selection: &trace::Selection) -> Window {
 }
 
 /// What the picture lacks, and how to see it.
-fn remarks(explanation: &Explanation, lanes: &Lanes, labels: &Labels<'_>, encoded: &Encoded) -> Vec<String> {
+fn remarks(
+    explanation: &Explanation,
+    lanes: &Lanes,
+    labels: &Labels<'_>,
+    encoded: &Encoded,
+    window_is_cut: bool,
+) -> Vec<String> {
     let mut remarks = Vec::new();
     if explanation.trace.clock == "separate" {
         remarks.push(String::from(
@@ -137,6 +141,10 @@ fn remarks(explanation: &Explanation, lanes: &Lanes, labels: &Labels<'_>, encode
     };
     without(lanes.rowless, "thread or stream", "threads and streams", "with the least in them");
     without(lanes.too_deep, "box", "boxes", "nested too deep");
+    without(lanes.python, "Python function", "Python functions", "(findings name the lines)");
+    if window_is_cut {
+        remarks.push(String::from("Boxes that reach out of the chosen time are cut at its edges."));
+    }
     if labels.nameless > 0 {
         remarks.push(String::from("Names beyond 4 MB of text are left out."));
     }
@@ -216,6 +224,24 @@ mod tests {
         let pointed = arrows(&trace(), &selection);
         let inside = pointed[0].examples.iter().filter(|example| example.is_some()).count();
         assert_eq!((pointed[0].examples.len(), inside), (3, 1));
+    }
+
+    #[test]
+    fn the_longest_times_there_are_have_a_timeline() {
+        let mut trace = trace();
+        trace.calls.start[0] = Ns::MIN;
+        trace.calls.end[4] = Ns::MAX;
+        let window = window(&trace, &trace::Selection::default());
+        assert_eq!(window.place(Ns::MIN, Ns::MAX), Some((0, u64::MAX)));
+        let mut labels = Labels::new(&trace);
+        let (explanation, losses) = explain::explain_each(&self::trace(), &explain::Options::default());
+        let lanes = Builder::new(&trace, &explanation, window, &mut labels).build(&losses);
+        let encoded = encode(&lanes.lanes, window.length(), ROOM, &[(0, u64::MAX)]);
+        for (index, lane) in encoded.lanes.iter().zip(&lanes.lanes) {
+            let finest = index.levels.last().expect("has a level");
+            assert_eq!(finest.chunks.iter().map(|chunk| chunk.3).sum::<usize>(), lane.boxes.len());
+        }
+        assert_eq!(encoded.lanes.len(), lanes.lanes.len());
     }
 
     #[test]

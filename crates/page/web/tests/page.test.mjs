@@ -54,7 +54,8 @@ for (const name of [
   "pytorch-hidden-sync.json.gz",
 ]) {
   test(`${name}: opens from a file, and a click on the first finding shows its stall`, async () => {
-    const { page, wrong, close } = await tab(browser);
+    // High enough for all rows.
+    const { page, wrong, close } = await tab(browser, { viewport: { width: 1280, height: 1700 } });
     await open(page, report(example(name)));
     const [finding] = explained(example(name)).findings;
     const text = execFileSync(holdup, ["explain", example(name)], { encoding: "utf8" });
@@ -62,7 +63,6 @@ for (const name of [
     const spoken = text.slice(text.indexOf("\nH1  ") + 5).split(/ {2,}|\n/)[0];
     assert.ok(sentence.startsWith(`H1 ${spoken}`), `${sentence} / ${spoken}`);
     const whole = await view(page);
-    const before = await lostPixels(page);
 
     await page.click("#H1 h3");
     await settled(page);
@@ -71,9 +71,14 @@ for (const name of [
     assert.ok(seen.end - seen.start < whole.end - whole.start || duration_ns > whole.end / 2, "zooms in");
     assert.ok(seen.start <= start_ns + duration_ns && seen.end >= start_ns, JSON.stringify({ seen, start_ns }));
     assert.ok(seen.arrow.startsWith("H1 "), "an arrow is there");
-    assert.ok((await lostPixels(page)) > before + 100, "and drawn");
+    const pixels = await lostPixels(page);
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "application");
     assert.ok((await page.textContent(".details")).includes("H1"));
+
+    await page.keyboard.press("Escape");
+    await settled(page);
+    assert.deepEqual(await view(page), { ...seen, arrow: "" }, "Esc takes the arrow away and nothing else");
+    assert.ok(pixels > (await lostPixels(page)) + 500, "the arrow was drawn");
     assert.deepEqual(wrong, []);
     await close();
   });

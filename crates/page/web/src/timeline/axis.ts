@@ -50,11 +50,11 @@ function lines(context: CanvasRenderingContext2D, ends: number[][]): void {
 /** The times that are written, ns of the trace, and where. */
 function ticks(scene: Scene): { x: number; time: number }[] {
   const [step, origin] = [stepOf(scene), scene.model.stored.start];
-  const found = [];
-  for (let time = Math.ceil((origin + scene.start) / step) * step; time <= origin + scene.end; time += step) {
-    found.push({ x: Math.round(across(scene, time - origin)) + 0.5, time });
-  }
-  return found;
+  const first = Math.ceil((origin + scene.start) / step) * step;
+  // Counted: a step may be too small to change a time that is too large.
+  const number = Math.floor((scene.end - scene.start) / step) + 1;
+  const times = Array.from({ length: number }, (_, at) => first + at * step);
+  return times.map((time) => ({ x: Math.round(across(scene, time - origin)) + 0.5, time }));
 }
 
 function stepOf({ start, end, width, gutter }: Scene): number {

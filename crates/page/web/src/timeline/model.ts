@@ -64,7 +64,6 @@ interface Stored {
   lanes: Lane[];
   labels: Label[];
   findings: Pointed[];
-  merged_below: number;
 }
 
 /** Decoded boxes, in order of time. */

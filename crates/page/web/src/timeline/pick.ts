@@ -1,7 +1,7 @@
 // Which box is where, and what is to be said of it.
 
 import { count, duration, moment, size } from "../units";
-import { type Scene, across } from "./draw";
+import type { Scene } from "./draw";
 import { AXIS, type PlacedLane } from "./layout";
 import { type Lane, type Model, type Spot, firstEndingAfter } from "./model";
 
@@ -86,9 +86,4 @@ function losses(model: Model, picked: Picked): string[] {
     const finding = label.f === undefined ? "" : ` (${model.stored.findings[label.f]?.id ?? ""})`;
     return `${label.l === "lost" ? "lost" : "waited"} ${duration(loss.end - loss.start)} · ${label.t}${finding}`;
   });
-}
-
-/** Where a box of the scene is, CSS pixels. */
-export function middleOf(scene: Scene, picked: Spot): number {
-  return (Math.max(across(scene, picked.start), scene.gutter) + Math.min(across(scene, picked.end), scene.width)) / 2;
 }

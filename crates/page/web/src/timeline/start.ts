@@ -230,7 +230,8 @@ export class Timeline {
       return { top, bottom: Math.max(...found.map(({ top, height }) => top + height)) + 24 };
     };
     const room = this.scene.height - AXIS;
-    if (extent().bottom - extent().top > room) this.onlyInvolved(new Set(rows));
+    const scrolls = this.scene.layout.height > room;
+    if (scrolls && extent().bottom - extent().top > room) this.onlyInvolved(new Set(rows));
     const { top, bottom } = extent();
     if (top < this.scene.scroll) this.scrollRows(top - this.scene.scroll);
     else if (bottom > this.scene.scroll + room) this.scrollRows(bottom - this.scene.scroll - room);
@@ -412,7 +413,9 @@ export class Timeline {
     const from = moment(model.stored.start + view.start, view.span / 100);
     const threads = model.rows.filter(({ kind }) => kind === "thread").length;
     const arrow = scene.arrow ? `; an arrow shows ${scene.arrow.id}` : "";
-    this.canvas.setAttribute(
+    const settled = !model.isLoading && !view.isGliding;
+    // Not on every frame: whoever has it read aloud would hear nothing else.
+    if (settled) this.canvas.setAttribute(
       "aria-label",
       `Timeline of ${threads} threads and ${model.rows.length - threads} streams, from ${from} on for ` +
         `${duration(view.span)}${arrow}. Press ? for the keys. The table of the longest calls says the same in words.`,
@@ -421,6 +424,6 @@ export class Timeline {
     dataset.start = String(Math.round(model.stored.start + view.start));
     dataset.end = String(Math.round(model.stored.start + view.end));
     dataset.arrow = scene.arrow ? `${scene.arrow.id} ${scene.arrow.arrow.holder?.row ?? ""} ${scene.arrow.arrow.waiter.row}` : "";
-    dataset.settled = String(!model.isLoading && !view.isGliding);
+    dataset.settled = String(settled);
   }
 }

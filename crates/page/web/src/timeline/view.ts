@@ -2,18 +2,22 @@
 
 /** The narrowest view, ns: more would magnify nothing. */
 const NARROWEST = 50;
+/** The narrowest view as a part of all: beyond, times are too large to be told apart. */
+const FINEST = 2 ** -40;
 const GLIDE_MS = 260;
 
 export class View {
   start = 0;
   end: number;
   private glide = 0;
+  private readonly narrowest: number;
 
   constructor(
     private readonly length: number,
     private readonly changed: () => void,
   ) {
     this.end = length;
+    this.narrowest = Math.min(Math.max(NARROWEST, length * FINEST), length);
   }
 
   /** Whether it is on its way to somewhere. */
@@ -38,7 +42,7 @@ export class View {
 
   /** Shows `factor` times as much; what is at `part` of the width stays where it is. */
   zoom(factor: number, part = 0.5): void {
-    const span = Math.min(Math.max(this.span * factor, Math.min(NARROWEST, this.length)), this.length);
+    const span = Math.min(Math.max(this.span * factor, this.narrowest), this.length);
     const fixed = this.start + part * this.span;
     this.set(fixed - part * span, fixed + (1 - part) * span);
   }
@@ -49,7 +53,7 @@ export class View {
 
   /** Shows a stretch with some room around it. */
   glideAround(start: number, end: number): void {
-    const room = Math.max(end - start, NARROWEST) * 0.35;
+    const room = Math.max(end - start, this.narrowest) * 0.35;
     this.glideTo(start - room, end + room);
   }
 
@@ -87,7 +91,7 @@ export class View {
   }
 
   private put(start: number, end: number): void {
-    const span = Math.min(Math.max(end - start, Math.min(NARROWEST, this.length)), this.length);
+    const span = Math.min(Math.max(end - start, this.narrowest), this.length);
     this.start = Math.min(Math.max(start, 0), this.length - span);
     this.end = this.start + span;
     this.changed();
