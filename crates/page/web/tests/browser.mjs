@@ -54,8 +54,9 @@ export async function settled(page) {
   await page.waitForSelector(`${CANVAS}[data-settled=true]`);
 }
 
-/** What the timeline shows, ns of the trace. */
+/** What the timeline shows once it has arrived, ns of the trace. */
 export async function view(page) {
+  await settled(page);
   const data = await page.$eval(CANVAS, (canvas) => ({ ...canvas.dataset }));
   return { start: Number(data.start), end: Number(data.end), arrow: data.arrow };
 }

@@ -23,6 +23,8 @@ for (const { name, trace, colorScheme, height, scale, example } of PICTURES) {
     await page.click(`a[data-example="${example}"]`);
     await settled(page);
     await page.evaluate(() => document.activeElement.blur());
+    await page.mouse.move(0, 0);
+    await settled(page);
   }
   await page.screenshot({ path: join(root, "docs", `${name}.png`) });
   await close();
