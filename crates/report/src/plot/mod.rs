@@ -111,11 +111,21 @@ pub struct Shade {
     pub text: String,
 }
 
-/// The plot as an SVG document.
+/// The plot as an SVG document that stands alone.
 pub fn svg(plot: &Plot) -> String {
-    match &plot.chart {
-        Chart::Lines(lines) => lines::draw(plot, lines),
-        Chart::Bars(bars) => bars::draw(plot, bars),
-        Chart::Heat(heat) => heat::draw(plot, heat),
+    draw(&plot.chart).file(plot)
+}
+
+/// The plot as an SVG element of a page, which says the title, has the background and may give each class a colour:
+/// `ink`, `soft`, `grid`, `s0` to `s6`, and the group `heat`.
+pub fn svg_inline(plot: &Plot) -> String {
+    draw(&plot.chart).inline(plot)
+}
+
+fn draw(chart: &Chart) -> canvas::Canvas {
+    match chart {
+        Chart::Lines(lines) => lines::draw(lines),
+        Chart::Bars(bars) => bars::draw(bars),
+        Chart::Heat(heat) => heat::draw(heat),
     }
 }
