@@ -104,11 +104,13 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     let mut targets = Targets::new(arguments)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let listings = experiment.view == View::Listings && arguments.format == Form::Text;
+    // On a GPU a trace has no operations to draw.
+    let drawn = experiment.timelines.is_some() && arguments.format == Form::Html && runner.bench().simulated;
     let request = Request {
         set: arguments.set.clone(),
         rounds: arguments.rounds,
         only: only.unwrap_or_default(),
-        traces: listings || targets.trace.is_some(),
+        traces: listings || drawn || targets.trace.is_some(),
     };
     let session = Session::new(experiment, runner.bench(), &request).map_err(Failure::Message)?;
     if targets.trace.is_some() {

@@ -154,7 +154,11 @@ fn results_come_as_one_page_that_loads_nothing() {
             verdict.join(" ").starts_with(results["verdict"].as_str().expect("text")),
             "{name}: {verdict:?}"
         );
-        assert!(main.descendants().any(|node| node.tag_name().name() == "svg"), "{name}: no plot");
+        assert_eq!(count("svg", "plot"), 1, "{name}");
+        // A picture of what happened when, of experiments that are about that: its boxes name what they are.
+        let boxes = count("title", "timelines");
+        let about_time = name.starts_with("overlap") || name.starts_with("stagger");
+        assert_eq!(boxes > 0, about_time, "{name}: {boxes} boxes");
     }
 }
 

@@ -3,13 +3,16 @@
 use crate::baseline::{Change, Comparison};
 use crate::results::{Results, Row, Unit};
 use crate::text::{figure, figures, heading_of, is_number, place, title, value};
+use crate::timelines;
 use page::html::Html;
 use page::table::{Cell, Kind, Table};
 use page::{Page, Section};
 
 /// The page of what was measured, beside an earlier run where there is one.
 pub fn html(results: &Results, comparison: Option<&Comparison>) -> Page {
-    let mut sections = vec![verdict(results), plot(results), rows(results)];
+    let mut sections = vec![verdict(results), plot(results)];
+    sections.extend(timelines(results));
+    sections.push(rows(results));
     sections.extend(comparison.map(|comparison| changes(results, comparison)));
     sections.extend(remarks(results));
     let title = format!("{} on {} · holdup", results.experiment.name, results.bench.name);
@@ -57,6 +60,22 @@ fn plot(results: &Results) -> Section {
     let mut body = Html::new();
     body.plot(&results.plot());
     section("plot", "Plot", body)
+}
+
+/// What the variants did when, of an experiment that is about that.
+fn timelines(results: &Results) -> Option<Section> {
+    let (plot, lines) = timelines::timelines(results);
+    if plot.is_none() && lines.is_empty() {
+        return None;
+    }
+    let mut body = Html::new();
+    for line in &lines {
+        body.leaf("p", &[("class", "lede")], line);
+    }
+    if let Some(plot) = &plot {
+        body.plot(plot);
+    }
+    Some(section("timelines", "What happened when", body))
 }
 
 /// All rows, with a bar for the first figure.

@@ -18,6 +18,7 @@ mod run;
 mod runner;
 mod single;
 mod text;
+mod timelines;
 mod words;
 
 pub use baseline::{Baseline, Change, Comparison};

@@ -146,6 +146,22 @@ impl Canvas {
         );
     }
 
+    /// A filled rectangle that says what it is to whoever points at it.
+    pub(super) fn titled_rect(
+        &mut self,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        fill: Paint<'_>,
+        says: &str,
+    ) {
+        let _ = writeln!(
+            self.text,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"1.5\"{}><title>{}</title></rect>",
+            fill.attributes("fill"),
+            escaped(says)
+        );
+    }
+
     /// A line through the points; `dash` as in `stroke-dasharray`.
     pub(super) fn line(&mut self, points: &[(f64, f64)], stroke: Paint<'_>, width: f64, dash: &str) {
         let at: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
