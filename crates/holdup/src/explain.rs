@@ -3,11 +3,11 @@
 use crate::args::{Explain, Explanation as Form};
 use crate::failure::{Failure, UNREADABLE};
 use crate::output::{self, Color};
-use crate::save::Target;
+use crate::save::{self, Target};
 use crate::{input, time};
 use explain::{Explanation, Options};
 use report::{Page, explanation, units};
-use std::io::{IsTerminal, Write, stdout};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use trace::Selection;
@@ -76,21 +76,11 @@ fn write_page(
         let message = "--format html makes a page of one trace; run it once for each";
         return Err(Failure::Message(message.to_owned()));
     };
-    if target.is_none() && stdout().is_terminal() {
-        let message = "--format html makes a page, which is nothing for a terminal; name a file with -o";
-        return Err(Failure::Message(message.to_owned()));
+    if target.is_none() {
+        output::page_has_a_reader()?;
     }
     let (page, explanation) = page(path, arguments.min_wait, filter, arguments.all)?;
-    match target {
-        None => {
-            page.write(&mut stdout().lock())?;
-        }
-        Some(target) => {
-            let name = target.path().display().to_string();
-            let written = target.write_with(|out| Ok(page.write(out)?))?;
-            output::print(&format!("{}: {}\n", report::visible(&name), page::size(written.bytes)))?;
-        }
-    }
+    save::page(&page, target)?;
     Ok(explanation)
 }
 

@@ -1,11 +1,11 @@
 //! `holdup lab`
 
-use crate::args::{Lab, LabList, LabRun, LabVerb, Table};
+use crate::args::{Lab, LabList, LabRun, LabVerb, ResultsForm as Form, Table};
 use crate::failure::{Failure, operating_system};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, Color};
 use crate::progress::Bar;
-use crate::save::Target;
+use crate::save::{self, Target};
 use lab::{Baseline, Request, Results, Runner, Session, View, Want};
 use report::{Page, listing, plot};
 use serde_json::Value;
@@ -60,6 +60,9 @@ impl Targets {
         {
             return Err(Failure::of(twice, "is to be written twice; name two files"));
         }
+        if arguments.format == Form::Html && arguments.output.is_none() {
+            output::page_has_a_reader()?;
+        }
         let target = |path: &Option<std::path::PathBuf>| {
             path.as_deref().map(|path| Target::new(path, arguments.force)).transpose()
         };
@@ -76,6 +79,11 @@ impl Targets {
             Some(target) => target.write_text(text),
             None => output::print(text),
         }
+    }
+
+    /// Writes a page, to its file or standard output.
+    fn write_page(&mut self, page: &page::Page) -> Result<(), Failure> {
+        save::page(page, self.output.take())
     }
 
     /// Writes the trace, if it is wanted.
@@ -95,12 +103,14 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     let baseline = arguments.baseline.as_deref().map(|path| baseline(path, experiment.name)).transpose()?;
     let mut targets = Targets::new(arguments)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
-    let listings = experiment.view == View::Listings && arguments.format == Table::Text;
+    let listings = experiment.view == View::Listings && arguments.format == Form::Text;
+    // On a GPU a trace has no operations to draw.
+    let drawn = experiment.timelines.is_some() && arguments.format == Form::Html && runner.bench().simulated;
     let request = Request {
         set: arguments.set.clone(),
         rounds: arguments.rounds,
         only: only.unwrap_or_default(),
-        traces: listings || targets.trace.is_some(),
+        traces: listings || drawn || targets.trace.is_some(),
     };
     let session = Session::new(experiment, runner.bench(), &request).map_err(Failure::Message)?;
     if targets.trace.is_some() {
@@ -108,17 +118,19 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     }
     let results = execute(session, &runner)?;
     let comparison = baseline.map(|baseline| baseline.compare(&results));
-    targets.print(&match arguments.format {
-        Table::Json => pretty(&lab::json(&results, comparison.as_ref())),
-        Table::Text => {
+    let comparison = comparison.as_ref();
+    match arguments.format {
+        Form::Json => targets.print(&pretty(&lab::json(&results, comparison)))?,
+        Form::Html => targets.write_page(&lab::html(&results, comparison))?,
+        Form::Text => {
             let page = if arguments.output.is_some() { Page::default() } else { output::page(color) };
-            let mut text = lab::text(&results, comparison.as_ref(), page);
+            let mut text = lab::text(&results, comparison, page);
             if listings {
                 text.push_str(&listed(&results)?);
             }
-            text
+            targets.print(&text)?;
         }
-    })?;
+    }
     if let Some(target) = targets.plot.take() {
         target.write_text(&plot::svg(&results.plot()))?;
     }
@@ -183,6 +195,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
         ("--rounds", arguments.rounds.is_some()),
         ("--plot", arguments.plot.is_some()),
         ("--baseline", arguments.baseline.is_some()),
+        ("--format html", arguments.format == Form::Html),
     ];
     if let Some((option, _)) = useless.iter().find(|(_, given)| *given) {
         return Err(Failure::Message(format!("{option} is for experiments; {} is a file", arguments.name)));
@@ -198,8 +211,8 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
         runner.run(&workload, want, &INTERRUPTED).map_err(|failure| Failure::Message(failure.to_string()))?;
     let bench = runner.bench();
     targets.print(&match arguments.format {
-        Table::Json => pretty(&lab::single_json(&workload, &bench, &run)),
-        Table::Text => lab::single_text(&workload, &bench, &run, output::page(color)),
+        Form::Json => pretty(&lab::single_json(&workload, &bench, &run)),
+        Form::Text | Form::Html => lab::single_text(&workload, &bench, &run, output::page(color)),
     })?;
     targets.keep(run.trace.as_ref())?;
     match run.stopped {

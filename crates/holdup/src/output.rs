@@ -41,6 +41,18 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+/// Whether something that can use a page reads standard output.
+///
+/// # Errors
+/// That a terminal does not.
+pub fn page_has_a_reader() -> Result<(), Failure> {
+    if stdout().is_terminal() {
+        let message = "--format html makes a page, which is nothing for a terminal; name a file with -o";
+        return Err(Failure::Message(message.to_owned()));
+    }
+    Ok(())
+}
+
 /// See no-color.org: any text but the empty one.
 fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())

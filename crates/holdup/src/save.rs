@@ -1,6 +1,7 @@
 //! Writing files and directories that appear under their names only when they are complete.
 
 use crate::failure::{Failure, operating_system};
+use crate::output;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,17 @@ impl Target {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Writes a page to its file, and says how large it is; or to whoever reads standard output.
+pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
+    let Some(target) = target else {
+        page.write(&mut io::stdout().lock())?;
+        return Ok(());
+    };
+    let name = target.path().display().to_string();
+    let written = target.write_with(|out| Ok(page.write(out)?))?;
+    output::print(&format!("{}: {}\n", report::visible(&name), page::size(written.bytes)))
 }
 
 /// A directory to be.

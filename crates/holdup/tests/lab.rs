@@ -126,6 +126,43 @@ fn plots_are_well_formed() {
 }
 
 #[test]
+fn results_come_as_one_page_that_loads_nothing() {
+    let directory = directory();
+    for (name, arguments) in [RUNS[1], RUNS[4], RUNS[6], RUNS[10]] {
+        let file = directory.path().join(format!("{name}.html"));
+        let line = said(&format!("lab run {arguments} --format html -o {}", file.display()));
+        assert!(line.starts_with(&format!("{}: ", file.display())) && line.ends_with("B\n"), "{line}");
+        let page = std::fs::read_to_string(&file).expect("written");
+        assert_eq!(page, said(&format!("lab run {arguments} --format html")), "{name}: not the same twice");
+        assert!(!page.contains(" src=") && !page.contains(" style="), "{name}");
+        let text = said(&format!("lab run {arguments} --format json"));
+        let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let (_, rest) = page.split_once("<main>").expect("main");
+        let (main, _) = rest.split_once("</main>").expect("its end");
+        let main = format!("<main>{main}</main>");
+        let main = roxmltree::Document::parse(&main).expect("elements that end where they should");
+        let count = |tag: &str, section: &str| {
+            let section = main.descendants().find(|node| node.attribute("id") == Some(section));
+            section.map_or(0, |section| section.descendants().filter(|node| node.has_tag_name(tag)).count())
+        };
+        let rows = results["rows"].as_array().map_or(0, Vec::len);
+        assert_eq!(count("tr", "rows"), rows + 1, "{name}: rows under their heading");
+        let verdict =
+            main.descendants().filter(|node| node.has_tag_name("li")).filter_map(|node| node.text());
+        let verdict: Vec<&str> = verdict.collect();
+        assert!(
+            verdict.join(" ").starts_with(results["verdict"].as_str().expect("text")),
+            "{name}: {verdict:?}"
+        );
+        assert_eq!(count("svg", "plot"), 1, "{name}");
+        // A picture of what happened when, of experiments that are about that: its boxes name what they are.
+        let boxes = count("title", "timelines");
+        let about_time = name.starts_with("overlap") || name.starts_with("stagger");
+        assert_eq!(boxes > 0, about_time, "{name}: {boxes} boxes");
+    }
+}
+
+#[test]
 fn a_trace_is_kept_that_explain_reads() {
     let directory = directory();
     let file = directory.path().join("stall.holdup");
@@ -170,6 +207,8 @@ fn a_file_replaces_another_only_when_that_is_wanted() {
     said(&format!("{arguments} --force"));
     assert!(std::fs::read_to_string(&file).expect("readable").starts_with('{'));
     assert_eq!(entries(directory.path()), std::slice::from_ref(&file));
+    let page = arguments.replace("format json", "format html");
+    assert!(refusal(&page).contains("already exists"));
     let twice = refusal(&format!("{arguments} --force --plot {}", file.display()));
     assert!(twice.contains("written twice"), "{twice}");
 }
@@ -190,6 +229,10 @@ fn what_cannot_be_run_is_refused_in_a_line_that_says_what_to_do() {
         ("lab run overlap --on sim:h200 --set streams=many", "not a whole number from 1 to 64"),
         ("lab run overlap --on sim:h200 --set streams", "write it as NAME=VALUE"),
         ("lab run overlap --on sim:h200 --set streams=3", "cannot be cut into 3 streams"),
+        (
+            "lab run mine.toml --on sim:h200 --format html",
+            "--format html is for experiments; mine.toml is a file",
+        ),
         ("lab run overlap --on sim:h200 --variant up", "write it as COLUMN=VALUE"),
         (
             "lab run overlap --on sim:h200 --variant variant=up",

@@ -43,9 +43,9 @@ pub(crate) fn bars(results: &Results, figure: &str, value: &str, follow: &[&str]
     Chart::Bars(Bars { value: value.to_owned(), bars })
 }
 
-/// What distinguishes a row: the values of the columns that vary, but for those that an axis has and those that go
-/// without saying.
-fn name(results: &Results, row: &Row, but: &[&str]) -> String {
+/// What distinguishes a row: the values of the columns that vary, but for those that an axis has, those that go without
+/// saying and those that the variant's name says already.
+pub(crate) fn name(results: &Results, row: &Row, but: &[&str]) -> String {
     let (varying, _) = results.columns();
     let parts = varying.iter().filter(|column| !but.contains(column)).filter_map(|column| {
         Some(match row.cell(column)? {
@@ -62,5 +62,10 @@ fn name(results: &Results, row: &Row, but: &[&str]) -> String {
             Cell::Default | Cell::Nothing => return None,
         })
     });
-    parts.collect::<Vec<_>>().join(", ")
+    let mut name: Vec<String> = Vec::new();
+    for part in parts {
+        let said = name.first().is_some_and(|variant| variant.split('-').any(|word| word == part));
+        name.extend((!said).then_some(part));
+    }
+    name.join(", ")
 }

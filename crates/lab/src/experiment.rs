@@ -28,6 +28,9 @@ pub struct Experiment {
     pub chart: fn(&Results) -> Chart,
     /// How text shows the rows.
     pub view: View,
+    /// How often a variant does the same in its trace, of an experiment that is about what happens when; the last time is
+    /// drawn.
+    pub timelines: Option<fn(&Settings) -> u64>,
 }
 
 /// How text shows rows.

@@ -113,7 +113,7 @@ fn table(results: &Results, page: Page) -> String {
 }
 
 /// The figures that any row has, in the first such row's order.
-fn figures(rows: &[Row]) -> Vec<&'static str> {
+pub(crate) fn figures(rows: &[Row]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for figure in rows.iter().flat_map(|row| &row.figures) {
         if !names.contains(&figure.name) {
@@ -134,19 +134,23 @@ fn room(titles: &[(&'static str, Align)], rows: &[Vec<String>], page: Page) -> O
 }
 
 /// What stands above a column of what was varied.
-fn heading_of(column: &'static str) -> &'static str {
+pub(crate) fn heading_of(column: &'static str) -> &'static str {
     if column == "connections" { "conn." } else { column }
 }
 
 fn align(column: &str) -> Align {
-    match column {
-        "workers" | "streams" | "bytes" | "length" | "connections" | "gpus" | "rounds" | "thread"
-        | "kernel" => Align::Right,
-        _ => Align::Left,
-    }
+    if is_number(column) { Align::Right } else { Align::Left }
 }
 
-fn title(figure: &str) -> &'static str {
+/// Whether a column of what was varied has numbers.
+pub(crate) fn is_number(column: &str) -> bool {
+    matches!(
+        column,
+        "workers" | "streams" | "bytes" | "length" | "connections" | "gpus" | "rounds" | "thread" | "kernel"
+    )
+}
+
+pub(crate) fn title(figure: &str) -> &'static str {
     match figure {
         "per_s" => "per second",
         "ms" => "time",
@@ -161,12 +165,12 @@ fn title(figure: &str) -> &'static str {
     }
 }
 
-fn figure(row: &Row, name: &str) -> String {
+pub(crate) fn figure(row: &Row, name: &str) -> String {
     let measured = row.figure(name).filter(|figure| !figure.value.is_nan());
     measured.map_or(String::new(), |figure| Unit::of(name).text(figure.value))
 }
 
-fn value(column: &str, cell: &Cell) -> String {
+pub(crate) fn value(column: &str, cell: &Cell) -> String {
     match cell {
         Cell::Number(bytes) if column == "bytes" => report::units::bytes(*bytes as i64),
         Cell::Number(number) if column == "length" => report::units::count(*number),

@@ -60,6 +60,13 @@ impl Html {
         self
     }
 
+    /// A plot, which escapes its own text.
+    pub fn plot(&mut self, plot: &report::plot::Plot) -> &mut Html {
+        self.open("figure", &[("class", "plot")]);
+        self.0.push_str(&report::plot::svg_inline(plot));
+        self.close("figure")
+    }
+
     /// Base64, which has no character that HTML knows.
     pub(crate) fn base64(&mut self, encoded: &str) -> &mut Html {
         self.0.push_str(encoded);

@@ -13,6 +13,7 @@ pub mod html;
 mod of_trace;
 pub mod serve;
 mod size;
+pub mod table;
 mod tables;
 mod template;
 mod timeline;

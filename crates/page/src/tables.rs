@@ -1,9 +1,9 @@
-//! Tables that read without the script; with it they sort, filter and unfold.
+//! The tables of a trace: the longest calls, and sums by name.
 
 mod longest;
 
 use crate::document::Section;
-use crate::html::Html;
+use crate::table::{Cell, Kind, Table};
 use crate::timeline::Rows;
 use explain::{Explanation, Loss};
 use report::{stats, units};
@@ -52,7 +52,7 @@ fn by_name(caption: &str, name: &'static str, rows: &[stats::Row]) -> Table {
         ],
     );
     let time = |ns: i64| Cell::number(units::duration(ns), ns as f64);
-    for row in rows {
+    for row in rows.iter().take(MOST_ROWS) {
         table.push(vec![
             Cell::text(&row.name),
             Cell::number(units::count(row.count), row.count as f64),
@@ -62,6 +62,10 @@ fn by_name(caption: &str, name: &'static str, rows: &[stats::Row]) -> Table {
             time(row.min_ns),
             time(row.max_ns),
         ]);
+    }
+    if let Some(more) = rows.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {
+        let more = units::counted(more as u64, "more row", "more rows");
+        table.remark(format!("{more}: holdup stats lists all."));
     }
     table
 }
@@ -94,107 +98,4 @@ fn copies(copies: &[stats::Copies]) -> Table {
         ]);
     }
     table
-}
-
-/// How a column sorts, and to which side it keeps.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Number,
-}
-
-/// A table to be.
-struct Table {
-    caption: String,
-    columns: Vec<(&'static str, Kind)>,
-    rows: Vec<Vec<Cell>>,
-    left_out: u64,
-}
-
-struct Cell {
-    text: String,
-    /// What it sorts by; a text sorts by itself.
-    value: Option<f64>,
-    /// Where a click on it goes in the timeline: row, start, end.
-    target: Option<String>,
-}
-
-impl Cell {
-    fn text(text: &str) -> Cell {
-        Cell { text: text.to_owned(), value: None, target: None }
-    }
-
-    fn number(text: String, value: f64) -> Cell {
-        Cell { text, value: Some(value), target: None }
-    }
-}
-
-impl Table {
-    fn new(caption: &str, columns: &[(&'static str, Kind)]) -> Table {
-        Table { caption: caption.to_owned(), columns: columns.to_vec(), rows: Vec::new(), left_out: 0 }
-    }
-
-    fn push(&mut self, row: Vec<Cell>) {
-        if self.rows.len() < MOST_ROWS {
-            self.rows.push(row);
-        } else {
-            self.left_out += 1;
-        }
-    }
-
-    fn html(&self) -> Html {
-        let mut html = Html::new();
-        html.open("div", &[("class", "table")]).open("table", &[]);
-        html.leaf("caption", &[], &self.caption);
-        html.open("thead", &[]).open("tr", &[]);
-        for (title, kind) in &self.columns {
-            html.leaf("th", &[("scope", "col"), ("class", kind.class())], title);
-        }
-        html.close("tr").close("thead").open("tbody", &[]);
-        for row in &self.rows {
-            html.open("tr", &[]);
-            for (cell, (_, kind)) in row.iter().zip(&self.columns) {
-                html.push(&cell.html(*kind));
-            }
-            html.close("tr");
-        }
-        html.close("tbody").close("table");
-        if self.left_out > 0 {
-            let rows = units::counted(self.left_out, "more row", "more rows");
-            html.leaf(
-                "p",
-                &[("class", "remark")],
-                &format!("{rows}: holdup stats and holdup calls list all."),
-            );
-        }
-        html.close("div");
-        html
-    }
-}
-
-impl Kind {
-    fn class(self) -> &'static str {
-        match self {
-            Kind::Text => "text",
-            Kind::Number => "number",
-        }
-    }
-}
-
-impl Cell {
-    fn html(&self, kind: Kind) -> Html {
-        let value = self.value.map(|value| value.to_string());
-        let mut attributes = vec![("class", kind.class())];
-        attributes.extend(value.as_deref().map(|value| ("data-value", value)));
-        let mut html = Html::new();
-        html.open("td", &attributes);
-        match &self.target {
-            Some(target) => html.leaf("a", &[("href", "#timeline"), ("data-box", target)], &self.text),
-            // Kernels' names are long: they unfold.
-            None if kind == Kind::Text => html.leaf("span", &[], &self.text),
-            None => html.text(&self.text),
-        };
-        html.close("td");
-        html
-    }
 }

@@ -1,6 +1,8 @@
 //! Plots as files: `tests/data/plot/NAME.svg`, rewritten by `HOLDUP_UPDATE=1`. Look at them when they change.
 
-use report::plot::{Bar, Bars, Chart, Heat, Lines, Plot, Point, Series, Shade, svg};
+use report::plot::{
+    Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Look, Panel, Plot, Point, Series, Shade, Span, svg,
+};
 
 /// Compares with the file.
 fn holds(name: &str, chart: Chart) {
@@ -92,12 +94,60 @@ fn heat() {
 }
 
 #[test]
+fn lanes() {
+    let span = |(look, label, start_us, end_us): (Look, &str, i64, i64)| {
+        let text = format!("{label} <of {}>", end_us - start_us);
+        Span { start_ns: start_us * 1_000, end_ns: end_us * 1_000, look, label: label.to_owned(), text }
+    };
+    let lane = |name: &str, spans: &[(Look, &str, i64, i64)]| {
+        let spans = spans.iter().copied().map(span).collect();
+        Lane { name: name.to_owned(), spans }
+    };
+    let whole = [
+        lane("main", &[(Look::Host, "cuMemcpyHtoD", 0, 3_040), (Look::Host, "cuMemcpyDtoH", 3_041, 10_020)]),
+        lane(
+            "stream",
+            &[
+                (Look::In, "in", 0, 3_030),
+                (Look::Kernel, "k", 3_060, 7_300),
+                (Look::Out, "out", 7_310, 10_010),
+            ],
+        ),
+    ];
+    let cut = [
+        lane("main", &[(Look::Host, "cuCtxSynchronize", 12, 5_760)]),
+        lane(
+            "stream 1",
+            &[
+                (Look::In, "in", 0, 1_520),
+                (Look::Kernel, "k", 1_540, 3_660),
+                (Look::Out, "out", 3_670, 5_020),
+            ],
+        ),
+        // Too short for their names, and for a pixel.
+        lane("stream 2", &[(Look::Other, "fill", 1_000, 1_001), (Look::In, "in", 1_530, 1_560)]),
+    ];
+    let panel = |name: &str, note: &str, lanes: &[Lane]| Panel {
+        name: name.to_owned(),
+        note: note.to_owned(),
+        lanes: lanes.to_vec(),
+    };
+    let panels =
+        vec![panel("sequential", "10.0 ms", &whole), panel("depth-first, 2 streams", "5.76 ms", &cut)];
+    holds("lanes", Chart::Lanes(Lanes { panels }));
+}
+
+#[test]
 fn nothing_to_show_is_a_plot_too() {
     let empty = |chart| is_well_formed(&svg(&Plot { title: String::new(), subtitle: String::new(), chart }));
     empty(Chart::Lines(Lines { x: String::new(), y: String::new(), series: vec![series("none", &[])] }));
     empty(Chart::Bars(Bars { value: String::new(), bars: vec![] }));
     let one = Bar { name: String::from("zero"), value: 0.0, text: String::from("0"), spread: 0.0 };
     empty(Chart::Bars(Bars { value: String::new(), bars: vec![one] }));
+    empty(Chart::Lanes(Lanes { panels: vec![] }));
+    let lanes = vec![Lane { name: String::from("stream"), spans: vec![] }];
+    let (name, note) = (String::from("none"), String::new());
+    empty(Chart::Lanes(Lanes { panels: vec![Panel { name, note, lanes }] }));
     let (groups, columns, rows) = (vec![], vec![], vec![(String::from("row"), vec![])]);
     empty(Chart::Heat(Heat { value: String::new(), range: (1.0, 1.0), groups, columns, rows }));
 }

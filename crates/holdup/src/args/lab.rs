@@ -37,6 +37,7 @@ pub struct LabList {
   holdup lab run overlap                                     on this machine's GPU
   holdup lab run overlap --on sim:c2050                      on a model of a Tesla C2050
   holdup lab run architectures --set threads=1,2,4,8 --set memory=pinned --plot threads.svg
+  holdup lab run architectures --format html -o threads.html one page with plot and table, for any browser
   holdup lab run stagger --variant memory=pinned --trace pinned.holdup
   holdup lab run interference --format json -o h200.json     and after the next driver:
   holdup lab run interference --baseline h200.json           what has changed
@@ -62,7 +63,7 @@ pub struct LabRun {
     pub rounds: Option<u32>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Table,
+    pub format: Results,
     /// Write the output to this file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -96,4 +97,14 @@ pub struct Devices {
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,
+}
+
+/// Forms of results.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Results {
+    #[default]
+    Text,
+    Json,
+    /// One page with plots, timelines and a table, which opens in any browser without a network.
+    Html,
 }

@@ -2,7 +2,7 @@
 
 mod lab;
 
-pub use lab::{Devices, Lab, LabList, LabRun, LabVerb};
+pub use lab::{Devices, Lab, LabList, LabRun, LabVerb, Results as ResultsForm};
 
 use crate::output::Color;
 use crate::time;

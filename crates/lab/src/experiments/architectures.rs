@@ -54,6 +54,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     verdict,
     chart: |results| charts::lines(results, drawn(results), "per_s", ("workers", "iterations/s"), &[]),
     view: View::Table,
+    timelines: None,
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {

@@ -25,6 +25,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     verdict,
     chart: |results| charts::bars(results, "host_ms", "ms that the host is held", &[]),
     view: View::Table,
+    timelines: None,
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {

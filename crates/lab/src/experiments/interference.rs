@@ -36,6 +36,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     verdict,
     chart: |results| Chart::Heat(heat(results)),
     view: View::Matrix,
+    timelines: None,
 };
 
 const ALL_CALLS: &str = "idle,launch,allocate,allocate-busy,allocate-pool,allocate-pinned,register,copy-in-pinned,\

@@ -43,6 +43,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     verdict,
     chart: |results| charts::bars(results, "per_s", "launches/s of thread B", &[]),
     view: View::Table,
+    timelines: None,
 };
 
 fn streams() -> Vec<&'static str> {

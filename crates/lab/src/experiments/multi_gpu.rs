@@ -46,6 +46,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         )
     },
     view: View::Table,
+    timelines: None,
 };
 
 fn layouts() -> Vec<&'static str> {

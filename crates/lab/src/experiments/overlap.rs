@@ -33,6 +33,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     verdict,
     chart: |results| charts::bars(results, "ms", "ms", &[]),
     view: View::Table,
+    // Once before the clock starts.
+    timelines: Some(|settings| settings.number("passes") + 1),
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {

@@ -42,10 +42,9 @@ pub const EXPERIMENT: Experiment = Experiment {
     variants,
     relate: |_| {},
     verdict,
-    chart: |results| {
-        charts::bars(results, "ms", "ms from the first release to the result", &["memory", "sync", "kernel"])
-    },
+    chart: |results| charts::bars(results, "ms", "ms from the first release to the result", &["kernel"]),
     view: View::Listings,
+    timelines: Some(|_| 1),
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {

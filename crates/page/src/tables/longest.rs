@@ -1,6 +1,6 @@
 //! The longest calls, and what they lost: the timeline in words.
 
-use super::{Cell, Kind, Table};
+use crate::table::{Cell, Kind, Table};
 use crate::timeline::Rows;
 use explain::Loss;
 use report::{explanation, units};
@@ -32,10 +32,8 @@ pub(super) fn table(trace: &Trace, losses: &[Loss], selection: &Selection, rows:
         let lost = losses.get(&call).map_or(&[][..], Vec::as_slice);
         let lost_ns = lost.iter().fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns));
         table.push(vec![
-            Cell {
-                target: rows.target(row.thread, row.start, row.end),
-                ..Cell::number(format!("{:.6} s", row.start as f64 / 1e9), row.start as f64)
-            },
+            Cell::number(format!("{:.6} s", row.start as f64 / 1e9), row.start as f64)
+                .to(rows.target(row.thread, row.start, row.end)),
             Cell::number(units::duration(duration), duration as f64),
             Cell::text(&rows.thread(row.thread)),
             Cell::text(trace.text(row.name)),

@@ -48,6 +48,7 @@ class SortedTable {
 
   private makeSortable(heading: HTMLTableCellElement, column: number): void {
     const title = heading.textContent ?? "";
+    if (title === "") return;
     const sort = element("button", { type: "button" }, title);
     sort.addEventListener("click", () => {
       const numeric = heading.classList.contains("number");

@@ -1,7 +1,7 @@
 //! A value for each name.
 
-use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, LABEL, MARGIN, SMALL, text_width};
-use super::{Bars, Plot, scale};
+use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, INK, LABEL, MARGIN, SMALL, SOFT, text_width};
+use super::{Bars, scale};
 
 const PLOT_WIDTH: f64 = 460.0;
 /// From one bar to the next.
@@ -11,14 +11,14 @@ const THICK: f64 = 17.0;
 const BELOW: f64 = 56.0;
 
 /// Draws the chart.
-pub(super) fn draw(plot: &Plot, bars: &Bars) -> String {
+pub(super) fn draw(bars: &Bars) -> Canvas {
     let widest = |texts: &mut dyn Iterator<Item = &String>| {
         texts.map(|text| text_width(text, SMALL)).fold(0.0, f64::max)
     };
     let left = MARGIN + widest(&mut bars.bars.iter().map(|bar| &bar.name)) + 10.0;
     let right = 12.0 + widest(&mut bars.bars.iter().map(|bar| &bar.text)) + MARGIN;
     let floor = HEAD + PITCH * bars.bars.len() as f64;
-    let mut canvas = Canvas::new(plot, left + PLOT_WIDTH + right, floor + BELOW);
+    let mut canvas = Canvas::new(left + PLOT_WIDTH + right, floor + BELOW);
 
     let most = bars.bars.iter().map(|bar| bar.value + bar.spread).fold(0.0, f64::max);
     let ticks = scale::ticks(most);
@@ -35,12 +35,12 @@ pub(super) fn draw(plot: &Plot, bars: &Bars) -> String {
         if bar.spread > 0.0 {
             let low = x((bar.value - bar.spread).max(0.0));
             end = x(bar.value + bar.spread);
-            canvas.whisker((low, middle), (end, middle), "#111111");
+            canvas.whisker((low, middle), (end, middle), INK);
         }
         canvas.write(left - 8.0, middle + 4.0, Anchor::End, SMALL, &bar.name);
         canvas.write(end + 7.0, middle + 4.0, Anchor::Start, SMALL, &bar.text);
     }
-    canvas.line(&[(left, HEAD), (left, floor), (left + PLOT_WIDTH, floor)], "#444444", 1.0, "");
+    canvas.line(&[(left, HEAD), (left, floor), (left + PLOT_WIDTH, floor)], SOFT, 1.0, "");
     canvas.write(left + PLOT_WIDTH / 2.0, floor + 42.0, Anchor::Middle, LABEL, &bars.value);
-    canvas.finish()
+    canvas
 }

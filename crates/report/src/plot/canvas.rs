@@ -7,13 +7,46 @@ use std::fmt::Write;
 
 /// Height of the title and the subtitle together.
 pub(super) const HEAD: f64 = 58.0;
+/// Room above a picture without a title: half of a number's height and some air.
+const ABOVE: f64 = 14.0;
 /// Space around everything.
 pub(super) const MARGIN: f64 = 18.0;
+
+/// A colour: its own in a file, and in a page whatever the page's style makes of its class.
+#[derive(Clone, Copy)]
+pub(super) struct Paint<'a> {
+    class: &'static str,
+    colour: &'a str,
+}
+
+impl<'a> Paint<'a> {
+    pub(super) const fn new(class: &'static str, colour: &'a str) -> Paint<'a> {
+        Paint { class, colour }
+    }
+
+    /// ` class="ink" fill="#111111"`, or `stroke`; a colour without a class is the same everywhere.
+    fn attributes(self, what: &str) -> String {
+        let class = if self.class.is_empty() { String::new() } else { format!(" class=\"{}\"", self.class) };
+        format!("{class} {what}=\"{}\"", self.colour)
+    }
+}
+
 /// Colours that people with any colour vision tell apart (Okabe and Ito), dark ones first.
-pub(super) const COLOURS: [&str; 7] =
-    ["#0072b2", "#d55e00", "#009e73", "#000000", "#cc79a7", "#e69f00", "#56b4e9"];
+pub(super) const COLOURS: [Paint<'static>; 7] = [
+    Paint::new("s0", "#0072b2"),
+    Paint::new("s1", "#d55e00"),
+    Paint::new("s2", "#009e73"),
+    Paint::new("s3", "#000000"),
+    Paint::new("s4", "#cc79a7"),
+    Paint::new("s5", "#e69f00"),
+    Paint::new("s6", "#56b4e9"),
+];
+/// Text and marks.
+pub(super) const INK: Paint<'static> = Paint::new("ink", "#111111");
+/// Less important text, and axes.
+pub(super) const SOFT: Paint<'static> = Paint::new("soft", "#444444");
 /// Lines of the frame and the grid.
-pub(super) const GRID: &str = "#d9d9d9";
+pub(super) const GRID: Paint<'static> = Paint::new("grid", "#d9d9d9");
 
 /// Which end of a text its position is.
 #[derive(Clone, Copy)]
@@ -28,34 +61,53 @@ pub(super) enum Anchor {
 pub(super) struct Font {
     pub(super) size: f64,
     pub(super) bold: bool,
-    pub(super) fill: &'static str,
+    pub(super) fill: Paint<'static>,
 }
 
-const TITLE: Font = Font { size: 17.0, bold: true, fill: "#111111" };
-pub(super) const LABEL: Font = Font { size: 13.0, bold: false, fill: "#111111" };
-pub(super) const SMALL: Font = Font { size: 12.0, bold: false, fill: "#444444" };
+const TITLE: Font = Font { size: 17.0, bold: true, fill: INK };
+pub(super) const LABEL: Font = Font { size: 13.0, bold: false, fill: INK };
+pub(super) const SMALL: Font = Font { size: 12.0, bold: false, fill: SOFT };
 
 /// The document.
 pub(super) struct Canvas {
+    width: f64,
+    height: f64,
     text: String,
 }
 
 impl Canvas {
-    /// An empty picture under the plot's title, as wide as both need.
-    pub(super) fn new(plot: &Plot, width: f64, height: f64) -> Canvas {
+    /// An empty picture. What is above [`HEAD`] is for the plot's title.
+    pub(super) fn new(width: f64, height: f64) -> Canvas {
+        Canvas { width, height, text: String::new() }
+    }
+
+    /// The document on its own: the plot's title above it, on white.
+    pub(super) fn file(self, plot: &Plot) -> String {
         let titles = text_width(&plot.title, TITLE).max(text_width(&plot.subtitle, SMALL));
-        let width = width.max(titles + 2.0 * MARGIN);
-        let mut canvas = Canvas { text: String::new() };
-        let _ = writeln!(
-            canvas.text,
+        let width = self.width.max(titles + 2.0 * MARGIN);
+        let mut file = Canvas::new(width, self.height);
+        file.rect(0.0, 0.0, width, self.height, Paint::new("", "#ffffff"));
+        file.write(MARGIN, 28.0, Anchor::Start, TITLE, &plot.title);
+        file.write(MARGIN, 47.0, Anchor::Start, SMALL, &plot.subtitle);
+        file.text.push_str(&self.text);
+        file.document(plot, 0.0)
+    }
+
+    /// The document for a page that has the title and a background: neither is drawn.
+    pub(super) fn inline(self, plot: &Plot) -> String {
+        self.document(plot, HEAD - ABOVE)
+    }
+
+    /// What lies below `top`.
+    fn document(&self, plot: &Plot, top: f64) -> String {
+        let (width, height) = (self.width, self.height - top);
+        format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\">"
-        );
-        let _ = writeln!(canvas.text, "<title>{}</title>", escaped(&plot.title));
-        canvas.rect(0.0, 0.0, width, height, "#ffffff");
-        canvas.write(MARGIN, 28.0, Anchor::Start, TITLE, &plot.title);
-        canvas.write(MARGIN, 47.0, Anchor::Start, SMALL, &plot.subtitle);
-        canvas
+             viewBox=\"0 {top:.0} {width:.0} {height:.0}\" role=\"img\" \
+             font-family=\"system-ui, 'DejaVu Sans', sans-serif\">\n<title>{}</title>\n{}</svg>\n",
+            escaped(&plot.title),
+            self.text
+        )
     }
 
     /// A text; `y` is its base line.
@@ -78,46 +130,67 @@ impl Canvas {
         let weight = if font.bold { " font-weight=\"600\"" } else { "" };
         let _ = writeln!(
             self.text,
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{}\" fill=\"{}\"{weight}{more}>{}</text>",
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{}\"{}{weight}{more}>{}</text>",
             font.size,
-            font.fill,
+            font.fill.attributes("fill"),
             escaped(text)
         );
     }
 
     /// A filled rectangle.
-    pub(super) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: &str) {
+    pub(super) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: Paint<'_>) {
         let _ = writeln!(
             self.text,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\"/>"
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"{}/>",
+            fill.attributes("fill")
+        );
+    }
+
+    /// A filled rectangle that says what it is to whoever points at it.
+    pub(super) fn titled_rect(
+        &mut self,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        fill: Paint<'_>,
+        says: &str,
+    ) {
+        let _ = writeln!(
+            self.text,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"1.5\"{}><title>{}</title></rect>",
+            fill.attributes("fill"),
+            escaped(says)
         );
     }
 
     /// A line through the points; `dash` as in `stroke-dasharray`.
-    pub(super) fn line(&mut self, points: &[(f64, f64)], stroke: &str, width: f64, dash: &str) {
+    pub(super) fn line(&mut self, points: &[(f64, f64)], stroke: Paint<'_>, width: f64, dash: &str) {
         let at: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
         let _ = writeln!(
             self.text,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"{width}\"{dash}/>",
-            at.join(" ")
+            "<polyline points=\"{}\" fill=\"none\"{} stroke-width=\"{width}\"{dash}/>",
+            at.join(" "),
+            stroke.attributes("stroke")
         );
     }
 
     /// A filled shape.
-    pub(super) fn polygon(&mut self, points: &[(f64, f64)], fill: &str) {
+    pub(super) fn polygon(&mut self, points: &[(f64, f64)], fill: Paint<'_>) {
         let at: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let _ = writeln!(self.text, "<polygon points=\"{}\" fill=\"{fill}\"/>", at.join(" "));
+        let _ = writeln!(self.text, "<polygon points=\"{}\"{}/>", at.join(" "), fill.attributes("fill"));
     }
 
     /// A filled circle.
-    pub(super) fn circle(&mut self, x: f64, y: f64, radius: f64, fill: &str) {
-        let _ =
-            writeln!(self.text, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{fill}\"/>");
+    pub(super) fn circle(&mut self, x: f64, y: f64, radius: f64, fill: Paint<'_>) {
+        let _ = writeln!(
+            self.text,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"{}/>",
+            fill.attributes("fill")
+        );
     }
 
     /// A whisker: how far measurements lay to either side.
-    pub(super) fn whisker(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str) {
+    pub(super) fn whisker(&mut self, from: (f64, f64), to: (f64, f64), stroke: Paint<'_>) {
         let upright = (from.0 - to.0).abs() < f64::EPSILON;
         let (dx, dy) = if upright { (4.0, 0.0) } else { (0.0, 4.0) };
         self.line(&[from, to], stroke, 1.5, "");
@@ -126,10 +199,14 @@ impl Canvas {
         }
     }
 
-    /// The document.
-    pub(super) fn finish(mut self) -> String {
-        self.text.push_str("</svg>\n");
-        self.text
+    /// Begins a group: what a page's style may treat as one.
+    pub(super) fn begin(&mut self, class: &'static str) {
+        let _ = writeln!(self.text, "<g class=\"{class}\">");
+    }
+
+    /// Ends the group.
+    pub(super) fn end(&mut self) {
+        self.text.push_str("</g>\n");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A value for each pair of names.
 
-use super::canvas::{Anchor, Canvas, Font, HEAD, LABEL, MARGIN, SMALL, text_width};
-use super::{Heat, Plot, Shade, scale};
+use super::canvas::{Anchor, Canvas, Font, HEAD, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
+use super::{Heat, Shade, scale};
 
 const CELL: (f64, f64) = (64.0, 24.0);
 /// Between two groups of columns.
@@ -15,28 +15,34 @@ const STEPS: usize = 40;
 const SCALE: (f64, f64) = (280.0, 14.0);
 /// The lightest and the darkest colour; what lies between them gets darker steadily.
 const COLOURS: [(f64, f64, f64); 3] = [(255.0, 255.0, 255.0), (250.0, 164.0, 80.0), (110.0, 10.0, 30.0)];
-const DARK: Font = Font { size: 12.0, bold: false, fill: "#111111" };
-const LIGHT: Font = Font { size: 12.0, bold: false, fill: "#ffffff" };
+const DARK: Font = Font { size: 12.0, bold: false, fill: Paint::new("", "#111111") };
+const LIGHT: Font = Font { size: 12.0, bold: false, fill: Paint::new("", "#ffffff") };
 
 /// Draws the chart.
-pub(super) fn draw(plot: &Plot, heat: &Heat) -> String {
+pub(super) fn draw(heat: &Heat) -> Canvas {
     let names = heat.rows.iter().map(|(name, _)| text_width(name, SMALL)).fold(0.0, f64::max);
     let (left, top) = (MARGIN + names + 10.0, HEAD + HEADINGS);
     let floor = top + CELL.1 * heat.rows.len() as f64;
     let columns = columns(heat, left);
     let right = columns.last().map_or(left, |x| x + CELL.0);
     let width = right.max(left + SCALE.0) + MARGIN;
-    let mut canvas = Canvas::new(plot, width, floor + BELOW);
+    let mut canvas = Canvas::new(width, floor + BELOW);
     headings(heat, &columns, &mut canvas);
-    for (row, (name, cells)) in heat.rows.iter().enumerate() {
-        let y = top + CELL.1 * row as f64;
-        canvas.write(left - 8.0, y + 16.0, Anchor::End, SMALL, name);
+    let y = |row: usize| top + CELL.1 * row as f64;
+    for (row, (name, _)) in heat.rows.iter().enumerate() {
+        canvas.write(left - 8.0, y(row) + 16.0, Anchor::End, SMALL, name);
+    }
+    // Colours that mean numbers, and the numbers on them: a dark page turns them around together.
+    canvas.begin("heat");
+    for (row, (_, cells)) in heat.rows.iter().enumerate() {
         for (cell, x) in cells.iter().zip(&columns) {
-            draw_cell(heat, cell.as_ref(), *x, y, &mut canvas);
+            draw_cell(heat, cell.as_ref(), *x, y(row), &mut canvas);
         }
     }
-    draw_scale(heat, left, floor + 16.0, &mut canvas);
-    canvas.finish()
+    draw_scale(left, floor + 16.0, &mut canvas);
+    canvas.end();
+    name_scale(heat, left, floor + 46.0, &mut canvas);
+    canvas
 }
 
 /// Where columns begin.
@@ -53,7 +59,7 @@ fn headings(heat: &Heat, columns: &[f64], canvas: &mut Canvas) {
         if let (Some(from), Some(to)) = (columns.get(first), columns.get(first + size - 1)) {
             let (from, to) = (*from, to + CELL.0);
             canvas.write((from + to) / 2.0, HEAD + 16.0, Anchor::Middle, LABEL, name);
-            canvas.line(&[(from + 2.0, HEAD + 22.0), (to - 2.0, HEAD + 22.0)], "#444444", 1.0, "");
+            canvas.line(&[(from + 2.0, HEAD + 22.0), (to - 2.0, HEAD + 22.0)], SOFT, 1.0, "");
         }
         first += size;
     }
@@ -67,25 +73,28 @@ fn headings(heat: &Heat, columns: &[f64], canvas: &mut Canvas) {
 fn draw_cell(heat: &Heat, cell: Option<&Shade>, x: f64, y: f64, canvas: &mut Canvas) {
     let (width, height) = (CELL.0 - 1.0, CELL.1 - 1.0);
     let Some(shade) = cell else {
-        canvas.write(x + CELL.0 / 2.0, y + 16.0, Anchor::Middle, SMALL, "–");
+        canvas.write(x + CELL.0 / 2.0, y + 16.0, Anchor::Middle, DARK, "–");
         return;
     };
     let share = share(heat, shade.value);
-    canvas.rect(x, y, width, height, "#d9d9d9");
-    canvas.rect(x + 0.5, y + 0.5, width - 1.0, height - 1.0, &colour(share));
+    canvas.rect(x, y, width, height, Paint::new("", "#d9d9d9"));
+    canvas.rect(x + 0.5, y + 0.5, width - 1.0, height - 1.0, Paint::new("", &colour(share)));
     let font = if share > 0.6 { LIGHT } else { DARK };
     canvas.write(x + CELL.0 / 2.0, y + 16.0, Anchor::Middle, font, &shade.text);
 }
 
-fn draw_scale(heat: &Heat, x: f64, y: f64, canvas: &mut Canvas) {
+fn draw_scale(x: f64, y: f64, canvas: &mut Canvas) {
     let step = SCALE.0 / STEPS as f64;
     for at in 0..STEPS {
         let share = at as f64 / (STEPS - 1) as f64;
-        canvas.rect(x + step * at as f64, y, step + 0.5, SCALE.1, &colour(share));
+        canvas.rect(x + step * at as f64, y, step + 0.5, SCALE.1, Paint::new("", &colour(share)));
     }
-    canvas.write(x, y + 30.0, Anchor::Start, SMALL, &scale::number(heat.range.0));
-    canvas.write(x + SCALE.0, y + 30.0, Anchor::End, SMALL, &scale::number(heat.range.1));
-    canvas.write(x + SCALE.0 / 2.0, y + 30.0, Anchor::Middle, SMALL, &heat.value);
+}
+
+fn name_scale(heat: &Heat, x: f64, y: f64, canvas: &mut Canvas) {
+    canvas.write(x, y, Anchor::Start, SMALL, &scale::number(heat.range.0));
+    canvas.write(x + SCALE.0, y, Anchor::End, SMALL, &scale::number(heat.range.1));
+    canvas.write(x + SCALE.0 / 2.0, y, Anchor::Middle, SMALL, &heat.value);
 }
 
 /// Where a value lies on the scale.

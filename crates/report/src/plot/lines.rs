@@ -1,7 +1,7 @@
 //! A value over a number that varies.
 
-use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, LABEL, MARGIN, SMALL, text_width};
-use super::{Lines, Plot, Point, Series, scale};
+use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
+use super::{Lines, Point, Series, scale};
 
 const PLOT_WIDTH: f64 = 560.0;
 const PLOT_HEIGHT: f64 = 360.0;
@@ -16,11 +16,11 @@ const DASHES: [&str; 4] = ["", "8 4", "2 3", "10 3 2 3"];
 const MARKERS: usize = 5;
 
 /// Draws the chart.
-pub(super) fn draw(plot: &Plot, lines: &Lines) -> String {
+pub(super) fn draw(lines: &Lines) -> Canvas {
     let widest = lines.series.iter().map(|series| text_width(&series.name, SMALL)).fold(0.0, f64::max);
     let width = LEFT + PLOT_WIDTH + 24.0 + 46.0 + widest + MARGIN;
     let height = HEAD + PLOT_HEIGHT.max(LEGEND * lines.series.len() as f64) + BELOW;
-    let mut canvas = Canvas::new(plot, width, height);
+    let mut canvas = Canvas::new(width, height);
     let axes = Axes::new(lines);
     axes.draw(lines, &mut canvas);
     let order = from_the_top(&lines.series);
@@ -32,7 +32,7 @@ pub(super) fn draw(plot: &Plot, lines: &Lines) -> String {
         look.marker(x + 18.0, y, &mut canvas);
         canvas.write(x + 46.0, y + 4.0, Anchor::Start, SMALL, &series.name);
     }
-    canvas.finish()
+    canvas
 }
 
 /// The legend names lines in the order of their right ends.
@@ -79,11 +79,11 @@ impl Axes {
             canvas.write(LEFT - 8.0, y + 4.0, Anchor::End, SMALL, &scale::number(*tick));
         }
         let floor = HEAD + PLOT_HEIGHT;
-        canvas.line(&[(LEFT, HEAD), (LEFT, floor), (LEFT + PLOT_WIDTH, floor)], "#444444", 1.0, "");
+        canvas.line(&[(LEFT, HEAD), (LEFT, floor), (LEFT + PLOT_WIDTH, floor)], SOFT, 1.0, "");
         let mut free = f64::NEG_INFINITY;
         for column in &self.columns {
             let (x, label) = (self.x(*column), scale::number(*column));
-            canvas.line(&[(x, floor), (x, floor + 5.0)], "#444444", 1.0, "");
+            canvas.line(&[(x, floor), (x, floor + 5.0)], SOFT, 1.0, "");
             // Numbers close together keep their marks and lose their labels.
             if x - text_width(&label, SMALL) / 2.0 >= free {
                 canvas.write(x, floor + 20.0, Anchor::Middle, SMALL, &label);
@@ -97,7 +97,7 @@ impl Axes {
 
 /// How a line looks; no two of the first 35 alike, nor of the first 20 without colour.
 struct Look {
-    colour: &'static str,
+    colour: Paint<'static>,
     dash: &'static str,
     marker: usize,
 }

@@ -1,11 +1,13 @@
-//! Plots: a line chart, bars or a heat map as an SVG file, and bars and a matrix for a terminal.
+//! Plots: a line chart, bars, a heat map or lanes of time as SVG, and bars and a matrix for a terminal.
 //!
 //! Every plot reads without colour: lines differ in marker and dash, a heat map's cells hold their numbers and get darker
-//! steadily, and bars stand beside their names.
+//! steadily, bars stand beside their names, and a box in a lane says what it is where there is room, and to whoever points
+//! at it.
 
 mod bars;
 mod canvas;
 mod heat;
+mod lanes;
 mod lines;
 mod scale;
 mod terminal;
@@ -32,6 +34,8 @@ pub enum Chart {
     Bars(Bars),
     /// A value for each pair of names.
     Heat(Heat),
+    /// What happened when.
+    Lanes(Lanes),
 }
 
 /// A value over a number that varies: on a logarithmic axis, for what varies doubles mostly.
@@ -111,11 +115,79 @@ pub struct Shade {
     pub text: String,
 }
 
-/// The plot as an SVG document.
+/// What happened when, in panels on one scale of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lanes {
+    /// From the top.
+    pub panels: Vec<Panel>,
+}
+
+/// What happened in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What was run.
+    pub name: String,
+    /// What is said at its right end.
+    pub note: String,
+    /// From the top.
+    pub lanes: Vec<Lane>,
+}
+
+/// What one thread or stream did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lane {
+    /// Its name.
+    pub name: String,
+    /// By start; none overlaps another.
+    pub spans: Vec<Span>,
+}
+
+/// One thing that took time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    /// Start, ns from the panel's; not negative.
+    pub start_ns: i64,
+    /// End, ns from the panel's start.
+    pub end_ns: i64,
+    /// What it is.
+    pub look: Look,
+    /// What is written in it where there is room.
+    pub label: String,
+    /// What is said of it to whoever points at it.
+    pub text: String,
+}
+
+/// What takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A call of a host thread.
+    Host,
+    /// A copy to a device.
+    In,
+    /// A kernel.
+    Kernel,
+    /// A copy to the host.
+    Out,
+    /// Any other copy, or a fill.
+    Other,
+}
+
+/// The plot as an SVG document that stands alone.
 pub fn svg(plot: &Plot) -> String {
-    match &plot.chart {
-        Chart::Lines(lines) => lines::draw(plot, lines),
-        Chart::Bars(bars) => bars::draw(plot, bars),
-        Chart::Heat(heat) => heat::draw(plot, heat),
+    draw(&plot.chart).file(plot)
+}
+
+/// The plot as an SVG element of a page, which says the title, has the background and may give each class a colour:
+/// `ink`, `soft`, `grid`, `s0` to `s6`, `b-host`, `b-in`, `b-kernel`, `b-out`, `b-other`, and the group `heat`.
+pub fn svg_inline(plot: &Plot) -> String {
+    draw(&plot.chart).inline(plot)
+}
+
+fn draw(chart: &Chart) -> canvas::Canvas {
+    match chart {
+        Chart::Lines(lines) => lines::draw(lines),
+        Chart::Bars(bars) => bars::draw(bars),
+        Chart::Heat(heat) => heat::draw(heat),
+        Chart::Lanes(lanes) => lanes::draw(lanes),
     }
 }
