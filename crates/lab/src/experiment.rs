@@ -38,6 +38,8 @@ pub struct Experiment {
 pub enum View {
     /// A table with bars.
     Table,
+    /// What a column does, its values side by side, and the columns that follow from it.
+    Across(&'static str, &'static [&'static str]),
     /// The numbers of the heat map.
     Matrix,
     /// A table, and the calls and GPU operations of each variant.

@@ -3,6 +3,7 @@
 //! An [`Experiment`] is data and functions of data: the variants that its settings make, each a workload and how to read
 //! its outcome, and what the numbers say. A [`Session`] runs them by whatever executes a workload: a [`Runner`].
 
+mod across;
 mod baseline;
 mod catalogue;
 mod cell;

@@ -1,5 +1,6 @@
 //! Results for people.
 
+use crate::across::across;
 use crate::baseline::Comparison;
 use crate::results::{Results, Row, Unit};
 use crate::{Cell, View};
@@ -15,6 +16,10 @@ pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> S
     if !results.rows.is_empty() {
         match results.experiment.view {
             View::Matrix => text.push_str(&matrix(results, page)),
+            View::Across(column, follow) => {
+                let lines = across(results, column, follow, page);
+                text.push_str(&lines.unwrap_or_else(|| table(results, page)));
+            }
             View::Table | View::Listings => text.push_str(&table(results, page)),
         }
     }

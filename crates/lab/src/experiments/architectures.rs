@@ -53,7 +53,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     relate: |_| {},
     verdict,
     chart: |results| charts::lines(results, drawn(results), "per_s", ("workers", "iterations/s"), &[]),
-    view: View::Table,
+    view: View::Across("workers", &[]),
     timelines: None,
 };
 

@@ -45,7 +45,7 @@ pub const EXPERIMENT: Experiment = Experiment {
             &["gpus"],
         )
     },
-    view: View::Table,
+    view: View::Across("workers", &["gpus"]),
     timelines: None,
 };
 

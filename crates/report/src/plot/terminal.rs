@@ -15,6 +15,17 @@ pub fn bar(value: f64, most: f64, columns: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
+/// A bar for each value, upright, where the largest is as high as a line; blank where there is none.
+pub fn bars(values: &[f64]) -> String {
+    const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let bar = |value: &f64| match value / most {
+        part if part.is_finite() => EIGHTHS[(part * 8.0).round().clamp(1.0, 8.0) as usize - 1],
+        _ => ' ',
+    };
+    values.iter().map(bar).collect()
+}
+
 /// A heat map's numbers: a row each, columns under their groups' headings.
 pub fn matrix(heat: &Heat, page: Page) -> String {
     let names = heat.rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(24);
@@ -80,6 +91,13 @@ mod tests {
         assert_eq!(bar(5.0, 10.0, 5), "██▌");
         assert_eq!(bar(0.001, 10.0, 4), "▏");
         assert_eq!((bar(0.0, 10.0, 4), bar(f64::NAN, 1.0, 4), bar(1.0, 0.0, 4)), Default::default());
+    }
+
+    #[test]
+    fn upright_bars_are_as_high_as_their_values() {
+        assert_eq!(bars(&[1.0, 2.0, f64::NAN, 8.0, 0.0]), "▁▂ █▁");
+        assert_eq!(bars(&[0.0, f64::NAN]), "  ");
+        assert_eq!(bars(&[]), "");
     }
 
     #[test]
