@@ -213,7 +213,7 @@ pub struct Example {
 }
 
 /// A remedy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Fix {
     /// Its id (`own-stream`).
     pub id: &'static str,

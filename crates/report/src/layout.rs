@@ -57,7 +57,7 @@ pub(crate) fn hang(text: &str, columns: usize) -> String {
     wrap(text, columns.saturating_sub(4)).join("\n    ") + "\n"
 }
 
-/// The words of `text`, a number and its unit being one.
+/// The words of `text`, a number and its unit being one, and what there are so many of (`8 × cudaMalloc`).
 fn words(text: &str) -> Vec<String> {
     const UNITS: [&str; 14] =
         ["%", "×", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s"];
@@ -66,6 +66,10 @@ fn words(text: &str) -> Vec<String> {
         let unit = UNITS.contains(&word.trim_end_matches([')', ',', ';', '.']));
         match words.last_mut() {
             Some(number) if unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            Some(number) if number.ends_with(" ×") => {
                 number.push(' ');
                 number.push_str(word);
             }
@@ -107,5 +111,6 @@ mod tests {
         assert_eq!(wrap("a abcdefghijklmnop z", 8), ["a", "abcdefgh", "ijklmnop", "z"]);
         assert_eq!(wrap("", 8), [""]);
         assert_eq!(wrap("waits 53.8 ms, long", 10), ["waits", "53.8 ms,", "long"]);
+        assert_eq!(wrap("lost in 8 × cuInit", 10), ["lost in", "8 × cuInit"]);
     }
 }

@@ -58,8 +58,9 @@ impl Trace {
         self.waits.retain(&waits);
         self.ranges.retain(&ranges);
         self.renumber(&numbers(&calls), &numbers(&ranges));
-        if *selection != Selection::default() {
-            self.meta.notes.push("a part of a longer trace".to_owned());
+        let note = "a part of a longer trace";
+        if *selection != Selection::default() && !self.meta.notes.iter().any(|said| said == note) {
+            self.meta.notes.push(note.to_owned());
         }
         self
     }

@@ -1,6 +1,6 @@
 //! The first findings only.
 
-use super::text::paragraph;
+use super::text::paragraphs;
 use super::{by_size, phrases};
 use crate::layout::wrap;
 use crate::page::Page;
@@ -12,10 +12,7 @@ pub fn digest(explanation: &Explanation, page: Page, most: usize) -> String {
     let (large, small) = by_size(explanation, false);
     let mut text = header::text(&explanation.trace, page.columns);
     text.push('\n');
-    for finding in large.iter().take(most) {
-        paragraph(explanation, finding, page, &mut text);
-        text.push('\n');
-    }
+    text.push_str(&paragraphs(explanation, &large[..most.min(large.len())], page));
     let rest = large.len().saturating_sub(most) + small.len();
     let more = format!("holdup explain {}", visible(&explanation.trace.path));
     let more = match rest {

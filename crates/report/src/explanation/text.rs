@@ -6,7 +6,8 @@ use crate::layout::{elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::{header, units};
-use explain::{Cause, Confidence, Explanation, Finding, Place};
+use explain::{Cause, Confidence, Explanation, Finding, Fix, Place};
+use std::collections::HashMap;
 
 /// Columns before a field's label, and before its text.
 const INDENT: usize = 4;
@@ -21,10 +22,7 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     let (large, small) = by_size(explanation, all);
     let mut text = header::text(&explanation.trace, page.columns);
     text.push('\n');
-    for finding in large {
-        paragraph(explanation, finding, page, &mut text);
-        text.push('\n');
-    }
+    text.push_str(&paragraphs(explanation, &large, page));
     if let Some(folded) = phrases::folded(&small) {
         text.push_str(&format!("{folded} (--all shows them)\n\n"));
     }
@@ -35,21 +33,29 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     text
 }
 
-/// Writes one finding of an explanation.
-pub(super) fn paragraph(explanation: &Explanation, finding: &Finding, page: Page, text: &mut String) {
+/// Findings of an explanation, an empty line after each.
+pub(super) fn paragraphs(explanation: &Explanation, findings: &[&Finding], page: Page) -> String {
     let many_processes = explanation.trace.processes > 1;
-    Paragraph { finding, page, many_processes, text }.write();
+    let mut text = String::new();
+    let mut told = HashMap::new();
+    for finding in findings {
+        Paragraph { finding, page, many_processes, text: &mut text, told: &mut told }.write();
+        text.push('\n');
+    }
+    text
 }
 
 /// One finding on its way to the page.
-struct Paragraph<'a> {
-    finding: &'a Finding,
+struct Paragraph<'a, 'findings> {
+    finding: &'findings Finding,
     page: Page,
     many_processes: bool,
     text: &'a mut String,
+    /// The finding that told what a fix is.
+    told: &'a mut HashMap<Fix, &'findings str>,
 }
 
-impl Paragraph<'_> {
+impl Paragraph<'_, '_> {
     fn write(&mut self) {
         let finding = self.finding;
         self.sentence();
@@ -149,6 +155,12 @@ impl Paragraph<'_> {
             let id = format!("{:<column$}", fix.id);
             let room = self.page.columns - hanging;
             let (label, id) = (style.paint(Role::Dim, &label), style.paint(Role::Remedy, &id));
+            // Told once is enough: findings of one cause have the same fixes.
+            if let Some(before) = self.told.get(fix) {
+                self.text.push_str(&format!("{:INDENT$}{label}{id}as in {before}\n", ""));
+                continue;
+            }
+            self.told.insert(*fix, &self.finding.id);
             for (at, line) in wrap(fix.text, room).iter().enumerate() {
                 match at {
                     0 => self.text.push_str(&format!("{:INDENT$}{label}{id}{line}\n", "")),
