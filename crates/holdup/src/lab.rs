@@ -123,10 +123,13 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
         Form::Json => targets.print(&pretty(&lab::json(&results, comparison)))?,
         Form::Html => targets.write_page(&lab::html(&results, comparison))?,
         Form::Text => {
-            let page = if arguments.output.is_some() { Page::default() } else { output::page(color) };
+            let (page, terminal) = match arguments.output {
+                Some(_) => (Page::default(), None),
+                None => (output::page(color), output::terminal_columns()),
+            };
             let mut text = lab::text(&results, comparison, page);
             if listings {
-                text.push_str(&listed(&results)?);
+                text.push_str(&listed(&results, terminal)?);
             }
             targets.print(&text)?;
         }
@@ -172,15 +175,16 @@ fn baseline(path: &Path, experiment: &str) -> Result<Baseline, Failure> {
 }
 
 /// The calls and the GPU operations of each variant, in the manner of nvprof.
-fn listed(results: &Results) -> Result<String, Failure> {
+fn listed(results: &Results, columns: Option<usize>) -> Result<String, Failure> {
+    let format = listing::Format::Text(columns);
     let mut text = Vec::new();
     for (label, trace) in &results.traces {
         let everything = Selection::default();
         text.extend(format!("\n{label}: calls\n").into_bytes());
-        listing::calls(trace, &everything, listing::Format::Text, &mut text)?;
+        listing::calls(trace, &everything, format, &mut text)?;
         if !trace.ops.is_empty() {
             text.extend(format!("\n{label}: GPU operations\n").into_bytes());
-            listing::ops(trace, &everything, listing::Format::Text, &mut text)?;
+            listing::ops(trace, &everything, format, &mut text)?;
         }
     }
     Ok(String::from_utf8_lossy(&text).into_owned())

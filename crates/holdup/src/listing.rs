@@ -3,6 +3,7 @@
 use crate::args::{Listing, OpListing, Rows};
 use crate::failure::Failure;
 use crate::input;
+use crate::output;
 use crate::time;
 use report::listing;
 use std::io::{self, StdoutLock, stdout};
@@ -26,7 +27,7 @@ fn run(arguments: &Listing, write: Write) -> Result<ExitCode, Failure> {
     time::check(&selection)?;
     let trace = input::read(&arguments.trace)?;
     let format = match arguments.format {
-        Rows::Text => listing::Format::Text,
+        Rows::Text => listing::Format::Text(output::terminal_columns()),
         Rows::Csv => listing::Format::Csv,
         Rows::Json => listing::Format::Json,
     };

@@ -23,6 +23,12 @@ pub fn error_page(color: Color) -> Page {
     page_on(stderr().is_terminal(), color)
 }
 
+/// The columns of the terminal that standard output is, if it is one.
+pub fn terminal_columns() -> Option<usize> {
+    let columns = stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    columns.map(|(terminal_size::Width(columns), _)| usize::from(columns).max(Page::NARROWEST))
+}
+
 fn page_on(terminal: bool, color: Color) -> Page {
     let coloured = match color {
         Color::Always => true,

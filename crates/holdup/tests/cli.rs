@@ -86,12 +86,18 @@ fn wrong_usage_is_status_2() {
 
 #[test]
 fn help_has_examples() {
-    for verb in ["explain", "view", "stats", "calls", "ops", "where", "import", "export"] {
+    for verb in [
+        "record", "explain", "view", "stats", "calls", "ops", "where", "import", "export", "devices",
+        "doctor",
+    ] {
         let output = run(&[verb, "--help"]);
         assert_eq!(output.status.code(), Some(0));
         assert!(text(&output.stdout).contains(&format!("\n  holdup {verb} ")), "{verb}");
         let long = text(&output.stdout).lines().find(|line| line.chars().count() > 100);
         assert_eq!(long, None, "{verb}");
+        // What is copied to a shell stays whole on 80 columns.
+        let mut examples = text(&output.stdout).lines().filter(|line| line.starts_with("  holdup "));
+        assert_eq!(examples.find(|line| line.chars().count() > 80), None, "{verb}");
     }
     assert!(text(&run(&["--version"]).stdout).starts_with("holdup 0."));
 }

@@ -57,7 +57,7 @@ fn million() -> Trace {
 fn main() {
     let trace = million();
     let all = Selection::default();
-    for format in [Format::Text, Format::Csv, Format::Json] {
+    for format in [Format::Text(None), Format::Csv, Format::Json] {
         let (started, mut bytes) = (Instant::now(), Counter(0));
         calls(&trace, &all, format, &mut bytes).expect("takes all");
         println!("calls {format:?}: {:?}, {} bytes", started.elapsed(), bytes.0);

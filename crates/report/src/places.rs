@@ -69,7 +69,8 @@ pub fn build(trace: &Trace, path: &str, selection: &Selection) -> Places {
     Places { trace: header::summary(trace, path), count: calls.len() as u64, total_ns, places }
 }
 
-/// The places as a table; long ones are cut in the middle to fit the page unless `wide`.
+/// The places as a table that fits the page unless `wide`: paths are shortened first, and what is longer still is cut in
+/// the middle.
 pub fn text(places: &Places, page: Page, wide: bool) -> String {
     let mut text = header::text(&places.trace, page.columns);
     if places.count == 0 {
@@ -82,8 +83,27 @@ pub fn text(places: &Places, page: Page, wide: bool) -> String {
     let took = units::two_decimals(places.total_ns as f64);
     let from = units::counted(places.places.len() as u64, "place", "places");
     text.push_str(&format!("\n{} {what} took {took}, called from {from}\n", units::count(places.count)));
-    text.push_str(&table(places, several, wide).boxed((!wide).then_some(page.columns)));
+    match wide {
+        true => text.push_str(&table(places, several, Look { parts: None, mean: true }).boxed(None)),
+        false => text.push_str(&fitting(places, several, page.columns).boxed(Some(page.columns))),
+    }
     text
+}
+
+/// How a table shows its places: with so many parts of each path, and with or without the mean duration.
+#[derive(Clone, Copy)]
+struct Look {
+    parts: Option<usize>,
+    mean: bool,
+}
+
+/// The table that says most of those that fit: a place's line and function matter more than its directory.
+fn fitting(places: &Places, several: bool, columns: usize) -> Table {
+    let two = Look { parts: Some(2), mean: true };
+    let one = Look { parts: Some(1), ..two };
+    let tables = [two, one].into_iter().map(|look| table(places, several, look));
+    let mut fit = tables.filter(|table| table.last_fits(columns, usize::MAX));
+    fit.next().unwrap_or_else(|| table(places, several, Look { mean: false, ..one }))
 }
 
 /// The places as one JSON object.
@@ -93,7 +113,7 @@ pub fn json(places: &Places) -> String {
     text
 }
 
-fn table(places: &Places, several: bool, wide: bool) -> Table {
+fn table(places: &Places, several: bool, look: Look) -> Table {
     let mut table = Table::new(&[
         ("Time (%)", Align::Right),
         ("Total time", Align::Right),
@@ -108,22 +128,21 @@ fn table(places: &Places, several: bool, wide: bool) -> Table {
             units::percent_two_decimals(row.total_ns as f64 / places.total_ns.max(1) as f64),
             units::two_decimals(row.total_ns as f64),
             units::count(row.count),
-            units::two_decimals(row.mean_ns as f64),
+            if look.mean { units::two_decimals(row.mean_ns as f64) } else { String::new() },
             units::two_decimals(row.max_ns as f64),
             // Where all rows are of one API, the title says which.
             if several { visible(&row.call).into_owned() } else { String::new() },
-            place(&if wide { row.place.clone() } else { row.place.as_ref().map(shortened) }),
+            place(&row.place.as_ref().map(|place| shortened(place, look.parts))),
         ]);
     }
     table.drop_empty_columns();
     table
 }
 
-/// The place with the last two parts of its path: what tells files apart, and leaves room for
-/// the function.
-fn shortened(place: &Place) -> Place {
-    let mut slashes = place.file.rmatch_indices('/');
-    let file = match slashes.nth(1) {
+/// The place with the last parts of its path: the last two tell files apart, and leave room for the function.
+fn shortened(place: &Place, parts: Option<usize>) -> Place {
+    let slash = parts.and_then(|parts| place.file.rmatch_indices('/').nth(parts - 1));
+    let file = match slash {
         Some((at, _)) if at > 0 => format!("…{}", &place.file[at..]),
         _ => place.file.clone(),
     };
@@ -140,11 +159,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_keeps_its_last_two_parts() {
-        for (file, short) in [("/a/b/c.py", "…/b/c.py"), ("/b/c.py", "/b/c.py"), ("c.py", "c.py"), ("", "")]
-        {
+    fn a_path_keeps_its_last_parts() {
+        for (file, two, one) in [
+            ("/a/b/c.py", "…/b/c.py", "…/c.py"),
+            ("/b/c.py", "/b/c.py", "…/c.py"),
+            ("/c.py", "/c.py", "/c.py"),
+            ("c.py", "c.py", "c.py"),
+            ("", "", ""),
+        ] {
             let place = Place { file: file.into(), line: 3, function: "f".into() };
-            assert_eq!(shortened(&place).file, short);
+            let short = [Some(2), Some(1), None].map(|parts| shortened(&place, parts).file);
+            assert_eq!(short, [two, one, file]);
         }
     }
 }

@@ -76,8 +76,12 @@ fn listings() {
         ("list-empty", fixture::empty()),
     ];
     for (case, trace) in &traces {
-        let forms =
-            [(listing::Format::Text, "txt"), (listing::Format::Csv, "csv"), (listing::Format::Json, "jsonl")];
+        let forms = [
+            (listing::Format::Text(None), "txt"),
+            (listing::Format::Text(Some(80)), "80.txt"),
+            (listing::Format::Csv, "csv"),
+            (listing::Format::Json, "jsonl"),
+        ];
         for (format, extension) in forms {
             let [calls, ops] = list(trace, &Selection::default(), format);
             check(case, &format!("calls.{extension}"), &calls);

@@ -34,16 +34,22 @@ pub struct LabList {
 /// Runs an experiment and says what it shows, or runs a workload that is written in a file.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  holdup lab run overlap                                     on this machine's GPU
-  holdup lab run overlap --on sim:c2050                      on a model of a Tesla C2050
-  holdup lab run architectures --set threads=1,2,4,8 --set memory=pinned --plot threads.svg
-  holdup lab run architectures --format html -o threads.html one page with plot and table, for any browser
+  holdup lab run overlap
+      on this machine's GPU
+  holdup lab run overlap --on sim:c2050
+      on a model of a Tesla C2050
+  holdup lab run architectures --set threads=1,2,4,8 --set memory=pinned
+  holdup lab run architectures --format html -o threads.html
+      one page with plot and table, for any browser
   holdup lab run stagger --variant memory=pinned --trace pinned.holdup
-  holdup lab run interference --format json -o h200.json     and after the next driver:
-  holdup lab run interference --baseline h200.json           what has changed
-  holdup lab run mine.toml                                   a workload: docs/workload.md
+  holdup lab run interference --format json -o h200.json
+  holdup lab run interference --baseline h200.json
+      after the next driver: what has changed
+  holdup lab run mine.toml
+      a workload of your own: docs/workload.md
 
 A file appears under its name only when it is complete, and never over another without --force.
+
 Exit status: 0 done; 2 it could not be run, or was interrupted: the results say that they are partial.")]
 pub struct LabRun {
     /// The experiment, or a workload's file: NAME.toml.
@@ -85,8 +91,10 @@ pub struct LabRun {
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup devices
-  holdup devices --measure           and how fast copies are, pinned and pageable, each way and both
-  holdup devices --on sim:c1060      what a model is made of")]
+  holdup devices --measure
+      and how fast copies are, pinned and pageable, each way and both
+  holdup devices --on sim:c1060
+      what a model is made of")]
 pub struct Devices {
     /// Whose: gpu, or sim:MODEL. If not said: gpu.
     #[arg(long, value_name = "gpu|sim:MODEL")]

@@ -19,15 +19,16 @@ use trace::{Ns, Selection};
 #[derive(Parser)]
 #[command(name = "holdup", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
-  holdup record python train.py          run a program and watch it
-  holdup doctor                          what recording needs, and whether it is here
-  holdup explain trace.json.gz           what held the program up, and how to fix it
-  holdup view trace.json.gz              the same as a page in the browser
-  holdup stats report.sqlite             where host and GPU time went
-  holdup where cudaMemcpyAsync t.json    which lines of the program call it
-  holdup lab run overlap                 an experiment, on this machine's GPU or simulated
+  holdup record python train.py         run a program and watch it
+  holdup doctor                         what recording needs, and what is here
+  holdup explain trace.json.gz          what held the program up; how to fix it
+  holdup view trace.json.gz             the same as a page in the browser
+  holdup stats report.sqlite            where host and GPU time went
+  holdup where cudaMemcpyAsync t.json   which lines of the program call it
+  holdup lab run overlap                an experiment on this machine's GPU
 
 Times and durations: 1.5s, 200ms, 900us, 50ns; a bare number is seconds.
+
 Exit status: 0 done; 1 a finding exceeds --fail-over; 2 wrong usage or unreadable input.")]
 pub struct CommandLine {
     /// Colour text; "auto" means on a terminal, unless NO_COLOR is set.
@@ -61,13 +62,16 @@ pub enum Verb {
 #[cfg(target_os = "linux")]
 #[derive(Args)]
 #[command(after_help = "Examples:
-  holdup record python train.py                          writes train.holdup, prints the first findings
-  holdup record -o night.holdup --level light ./server   driver calls and lock waits only: cheaper
+  holdup record python train.py
+      writes train.holdup and prints the first findings
+  holdup record -o night.holdup --level light ./server
+      driver calls and lock waits only: cheaper
   holdup record --max-size 2GB -- torchrun --nproc-per-node 8 train.py
 
-Level full needs CUPTI, which comes with PyTorch, the CUDA toolkit or the package nvidia-cuda-cupti;
-without it, or while the program uses CUPTI itself (a profiler), light is recorded and said so.
-`holdup doctor` says what is there. Exit status: the program's; 126 or 127 if it cannot be started.")]
+Level full needs CUPTI, which comes with PyTorch, the CUDA toolkit or the package nvidia-cuda-cupti; without it, \
+or while the program uses CUPTI itself (a profiler), light is recorded and said so. `holdup doctor` says what is there.
+
+Exit status: the program's; 126 or 127 if it cannot be started.")]
 pub struct Record {
     /// The file to write; if not named, NAME.holdup after the program, and never over another.
     #[arg(short, long, value_name = "FILE")]
@@ -161,12 +165,15 @@ impl Filter {
 #[command(after_help = "Examples:
   holdup explain trace.json.gz
   holdup explain trace.json.gz --format markdown > issue.md
-  holdup explain trace.json.gz --format html -o report.html    a page to look at, and to mail
-  holdup explain nightly.sqlite --fail-over 50ms     exit status 1 if any finding lost more
+  holdup explain trace.json.gz --format html -o report.html
+      a page to look at, and to mail
+  holdup explain nightly.sqlite --fail-over 50ms
+      exit status 1 if any finding lost more
 
 With several traces, text comes one after another, and JSON as one array; a page is of one trace.
-The page is one file that opens offline: findings, a timeline, tables. With --from and --to its
-timeline shows that time alone.")]
+
+The page is one file that opens offline: findings, a timeline, tables. With --from and --to its timeline shows that \
+time alone.")]
 pub struct Explain {
     /// Traces of any format that holdup reads; "-" is standard input.
     #[arg(required = true, value_name = "TRACE")]
@@ -199,8 +206,10 @@ pub struct Explain {
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup view trace.json.gz
-  holdup view trace.json.gz --open                     and opens the browser
-  ssh -L 8000:127.0.0.1:8000 gpu holdup view trace.holdup --port 8000    from another machine
+  holdup view trace.json.gz --open
+      and opens the browser
+  ssh -L 8000:127.0.0.1:8000 gpu holdup view trace.holdup --port 8000
+      from another machine
 
 Only this machine can reach the page, and only at its full address.")]
 pub struct View {
@@ -251,7 +260,8 @@ pub struct Stats {
   holdup calls trace.json.gz --format csv > calls.csv
   holdup calls trace.json.gz --format json | jq 'select(.duration_ns > 1000000)'
 
-Text leaves out columns that hold nothing; CSV and JSON have all, in nanoseconds and bytes.")]
+Text leaves out columns that hold nothing, and on a narrow terminal those that matter least; CSV and JSON have all, in \
+nanoseconds and bytes.")]
 pub struct Listing {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
@@ -266,12 +276,13 @@ pub struct Listing {
 /// Every GPU operation, in order of time: kernels, copies and fills.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  holdup ops trace.json.gz --name pageable       copies from or to pageable memory
+  holdup ops trace.json.gz --name pageable
+      copies from or to pageable memory
   holdup ops trace.json.gz --from 0.412s --to 0.47s
   holdup ops trace.json.gz --format csv > ops.csv
 
-Text leaves out columns that hold nothing; CSV and JSON have all, in nanoseconds and bytes.
---thread means the thread whose call caused the operation.")]
+Text leaves out columns that hold nothing, and on a narrow terminal those that matter least; CSV and JSON have all, in \
+nanoseconds and bytes. --thread means the thread whose call caused the operation.")]
 pub struct OpListing {
     #[command(flatten)]
     pub listing: Listing,
@@ -283,8 +294,8 @@ pub struct OpListing {
   holdup where cudaMemcpyAsync trace.json.gz
   holdup where launch trace.json.gz --thread 1207957184
 
-Without call stacks in the trace, the place is the framework's operator or the NVTX range around
-the call. To get stacks: PyTorch with_stack=True, Nsight Systems --cudabacktrace=all.")]
+Without call stacks in the trace, the place is the framework's operator or the NVTX range around the call. To get \
+stacks: PyTorch with_stack=True, Nsight Systems --cudabacktrace=all.")]
 pub struct Where {
     /// A part of the API's name, whatever the case.
     #[arg(value_name = "NAME")]
@@ -319,21 +330,25 @@ impl Where {
 /// Writes a trace with its findings for other tools: Perfetto, Chrome's viewer, DuckDB, pandas, spreadsheets.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  holdup export trace.json.gz --to perfetto -o trace.pftrace     open it at https://ui.perfetto.dev
+  holdup export trace.json.gz --to perfetto -o trace.pftrace
+      open it at https://ui.perfetto.dev
   holdup export run.holdup --to chrome -o - | gzip > run.json.gz
-  holdup export run.holdup --to parquet -o tables                open tables/*.parquet with DuckDB
+  holdup export run.holdup --to parquet -o tables
+      open tables/*.parquet with DuckDB
   holdup export run.holdup --to csv -o sheets --from 1s --until 2s
 
-perfetto  processes, threads, devices and streams; arrows from a call to its GPU operations and
-          from a holder's call to whom it kept waiting, whose slice has the cause's name;
-          counters of pending operations and copy bandwidth
+perfetto  processes, threads, devices and streams; arrows from a call to its
+          GPU operations and from a holder's call to whom it kept waiting,
+          whose slice has the cause's name; counters of pending operations and
+          copy bandwidth
 chrome    the same as JSON, for chrome://tracing
-parquet   a directory: a table a file, as in a .holdup file, findings and single losses
-csv       the same with names instead of row numbers; a text that a spreadsheet would run as a
-          formula (it begins with = + - or @) gets an apostrophe before it
+parquet   a directory: a table a file, as in a .holdup file, findings and
+          single losses
+csv       the same with names instead of row numbers; a text that a
+          spreadsheet would run as a formula (it begins with = + - or @) gets
+          an apostrophe before it
 
-What is exported appears under its name only when it is complete. Findings are those of the part
-that is exported.")]
+What is exported appears under its name only when it is complete. Findings are those of the part that is exported.")]
 pub struct Export {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
@@ -372,7 +387,8 @@ impl Export {
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup import trace.json.gz -o trace.holdup
-  holdup import night.json.gz -o stall.holdup --from 41.2s --to 41.4s    only a part of it
+  holdup import night.json.gz -o stall.holdup --from 41.2s --to 41.4s
+      only a part of it
 
 The file appears under its name only when it is complete.")]
 pub struct Import {
@@ -396,8 +412,9 @@ pub struct Import {
   holdup doctor
   holdup doctor --format json | jq '.checks[] | select(.state != \"ok\")'
 
-Looks at holdup's own library, the driver and its devices, CUPTI, MPS, and other tools' variables;
-changes nothing. Exit status: 0 programs can be recorded, 1 they cannot.")]
+Looks at holdup's own library, the driver and its devices, CUPTI, MPS, and other tools' variables; changes nothing.
+
+Exit status: 0 programs can be recorded, 1 they cannot.")]
 pub struct Doctor {
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]

@@ -43,7 +43,7 @@ impl<'a> Listing<'a> {
         }
         Listing {
             trace,
-            names: (format == Format::Text).then(|| Names::new(&trace.strings)),
+            names: matches!(format, Format::Text(_)).then(|| Names::new(&trace.strings)),
             threads: labels::threads(trace),
             ops,
             op_names: op_names(trace, format),
@@ -69,7 +69,7 @@ pub(super) fn op_names(trace: &Trace, format: Format) -> BTreeMap<OpName, String
     for at in 0..trace.ops.len() {
         let name = OpName::of(trace, at);
         names.entry(name).or_insert_with(|| match format {
-            Format::Text => crate::escape::visible(&name.text(trace)).into_owned(),
+            Format::Text(_) => crate::escape::visible(&name.text(trace)).into_owned(),
             Format::Csv | Format::Json => name.text(trace),
         });
     }
@@ -97,7 +97,10 @@ pub(super) fn columns<'t>() -> Vec<Column<Listing<'t>>> {
             let name = |thread: usize| list.name(list.trace.threads.name[thread]);
             list.thread(row).map_or(Cell::Empty, |thread| Cell::Text(name(thread)))
         }),
-        Column::both("Corr", "correlation", Right, |list, row| nonzero(list.trace.calls.correlation[row])),
+        Column::both("Corr", "correlation", Right, |list: &Listing<'t>, row| {
+            nonzero(list.trace.calls.correlation[row])
+        })
+        .spare(1),
         Column::people("Result", Right, |list, row| nonzero(list.trace.calls.result[row].into())),
         Column::programs("result", |list, row| Cell::Int(list.trace.calls.result[row].into())),
         Column::programs("api", |list, row| Cell::Text(list.trace.calls.api[row].name())),

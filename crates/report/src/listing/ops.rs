@@ -97,14 +97,16 @@ fn launch_columns<'t>() -> [Column<Listing<'t>>; 14] {
         };
     }
     [
-        Column::people("Grid Size", Right, |list, row| {
+        Column::people("Grid Size", Right, |list: &Listing<'t>, row| {
             let ops = &list.trace.ops;
             list.of_kernel(row, Cell::Size([ops.grid_x[row], ops.grid_y[row], ops.grid_z[row]]))
-        }),
-        Column::people("Block Size", Right, |list, row| {
+        })
+        .spare(2),
+        Column::people("Block Size", Right, |list: &Listing<'t>, row| {
             let ops = &list.trace.ops;
             list.of_kernel(row, Cell::Size([ops.block_x[row], ops.block_y[row], ops.block_z[row]]))
-        }),
+        })
+        .spare(2),
         number!(grid_x),
         number!(grid_y),
         number!(grid_z),
@@ -114,9 +116,14 @@ fn launch_columns<'t>() -> [Column<Listing<'t>>; 14] {
         number!(registers),
         number!(static_shared),
         number!(dynamic_shared),
-        Column::people("Regs", Right, |list, row| nonzero(list.trace.ops.registers[row].into())),
-        Column::people("SSMem", Right, |list, row| shared(list.trace.ops.static_shared[row])),
-        Column::people("DSMem", Right, |list, row| shared(list.trace.ops.dynamic_shared[row])),
+        Column::people("Regs", Right, |list: &Listing<'t>, row| {
+            nonzero(list.trace.ops.registers[row].into())
+        })
+        .spare(3),
+        Column::people("SSMem", Right, |list: &Listing<'t>, row| shared(list.trace.ops.static_shared[row]))
+            .spare(3),
+        Column::people("DSMem", Right, |list: &Listing<'t>, row| shared(list.trace.ops.dynamic_shared[row]))
+            .spare(3),
     ]
 }
 
@@ -131,15 +138,18 @@ fn copy_columns<'t>() -> [Column<Listing<'t>>; 7] {
             OpKind::Copy | OpKind::Memset => Cell::Int(list.trace.ops.bytes[row]),
             OpKind::Kernel | OpKind::Unknown => Cell::Empty,
         }),
-        Column::people("Throughput", Right, |list, row| {
+        Column::people("Throughput", Right, |list: &Listing<'t>, row| {
             Cell::Rate(list.trace.ops.bytes[row], list.duration(row))
-        }),
+        })
+        .spare(1),
         Column::programs("copy", |list, row| match list.trace.ops.kind[row] {
             OpKind::Copy => Cell::Text(list.trace.ops.copy[row].name()),
             _ => Cell::Empty,
         }),
-        Column::both("SrcMemType", "src", Left, |list, row| memory(list.trace.ops.src[row])),
-        Column::both("DstMemType", "dst", Left, |list, row| memory(list.trace.ops.dst[row])),
+        Column::both("SrcMemType", "src", Left, |list: &Listing<'t>, row| memory(list.trace.ops.src[row]))
+            .spare(1),
+        Column::both("DstMemType", "dst", Left, |list: &Listing<'t>, row| memory(list.trace.ops.dst[row]))
+            .spare(1),
         Column::programs("graph_node", |list, row| nonzero(list.trace.ops.graph_node[row])),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::cell::Cell;
-use crate::layout::width;
+use crate::layout::{elide, width};
 pub(super) use crate::table::Align;
 use std::io::{self, BufWriter, Write};
 
@@ -16,6 +16,8 @@ pub(super) struct Column<L> {
     pub align: Align,
     /// The value in a row.
     pub cell: Get<L>,
+    /// Whether people can do without it where a line is short: the largest goes first, 0 never.
+    pub spare: u8,
 }
 
 /// Gets a value out of a row.
@@ -24,17 +26,22 @@ pub(super) type Get<L> = for<'a> fn(&'a L, usize) -> Cell<'a>;
 impl<L> Column<L> {
     /// A column in every form.
     pub(super) fn both(title: &'static str, key: &'static str, align: Align, cell: Get<L>) -> Column<L> {
-        Column { title, key, align, cell }
+        Column { title, key, align, cell, spare: 0 }
     }
 
     /// A column of the text form.
     pub(super) fn people(title: &'static str, align: Align, cell: Get<L>) -> Column<L> {
-        Column { title, key: "", align, cell }
+        Column { title, key: "", align, cell, spare: 0 }
     }
 
     /// A column of CSV and JSON.
     pub(super) fn programs(key: &'static str, cell: Get<L>) -> Column<L> {
-        Column { title: "", key, align: Align::Left, cell }
+        Column { title: "", key, align: Align::Left, cell, spare: 0 }
+    }
+
+    /// The same, one that may be left out.
+    pub(super) fn spare(self, spare: u8) -> Column<L> {
+        Column { spare, ..self }
     }
 }
 
@@ -49,18 +56,27 @@ pub(super) fn listing<L>(
     let mut to = BufWriter::with_capacity(1 << 16, to);
     let keyed: Vec<&Column<L>> = columns.iter().filter(|column| !column.key.is_empty()).collect();
     match format {
-        Format::Text => text(listing, columns, rows, &mut to)?,
+        Format::Text(page) => text(listing, columns, rows, page, &mut to)?,
         Format::Csv => csv(listing, &keyed, rows, &mut to)?,
         Format::Json => json(listing, &keyed, rows, &mut to)?,
     }
     to.flush()
 }
 
-fn text<L>(listing: &L, columns: &[Column<L>], rows: &[u32], to: &mut impl Write) -> io::Result<()> {
+fn text<L>(
+    listing: &L,
+    columns: &[Column<L>],
+    rows: &[u32],
+    page: Option<usize>,
+    to: &mut impl Write,
+) -> io::Result<()> {
     if rows.is_empty() {
         return writeln!(to, "nothing to list");
     }
-    let used = used(listing, columns, rows);
+    let mut used = used(listing, columns, rows);
+    if let Some(page) = page {
+        fit(&mut used, page);
+    }
     let mut line = Line::default();
     for (column, columns_wide) in &used {
         line.push(column.title, width(column.title), *columns_wide, column.align);
@@ -72,7 +88,12 @@ fn text<L>(listing: &L, columns: &[Column<L>], rows: &[u32], to: &mut impl Write
             cell.clear();
             let value = (column.cell)(listing, row as usize);
             value.push_text(&mut cell);
-            line.push(&cell, width(&cell), *columns_wide, column.align);
+            let mut wide = width(&cell);
+            if wide > *columns_wide && page.is_some() {
+                cell = elide(&cell, *columns_wide);
+                wide = *columns_wide;
+            }
+            line.push(&cell, wide, *columns_wide, column.align);
         }
         line.end(to)?;
     }
@@ -88,6 +109,23 @@ fn used<'c, L>(listing: &L, columns: &'c [Column<L>], rows: &[u32]) -> Vec<(&'c 
         (widest > 0).then(|| (column, widest.max(width(column.title))))
     };
     titled.filter_map(widest).collect()
+}
+
+/// Makes lines fit the page as far as its columns allow: without those that matter least, the last one narrower.
+fn fit<L>(used: &mut Vec<(&Column<L>, usize)>, page: usize) {
+    /// A name of that many columns is told from most others.
+    const ENOUGH: usize = 30;
+    loop {
+        let Some((&(_, last), others)) = used.split_last() else { return };
+        let taken: usize = others.iter().map(|(_, columns_wide)| columns_wide + 2).sum();
+        let spare = used.iter().map(|(column, _)| column.spare).max().unwrap_or(0);
+        if taken + last.min(ENOUGH) <= page || spare == 0 {
+            let room = page.saturating_sub(taken).max(ENOUGH / 2);
+            used.last_mut().expect("there is one").1 = last.min(room);
+            return;
+        }
+        used.retain(|(column, _)| column.spare < spare);
+    }
 }
 
 fn csv<L>(listing: &L, columns: &[&Column<L>], rows: &[u32], to: &mut impl Write) -> io::Result<()> {
