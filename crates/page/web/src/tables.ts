@@ -6,6 +6,8 @@ import { count } from "./units";
 
 /** Rows shown before a table is unfolded. */
 const FEW = 10;
+/** Rows that are worth folding: more than these. */
+const FOLDED = 16;
 
 export function startTables(section: HTMLElement): void {
   for (const holder of section.querySelectorAll<HTMLElement>("div.table")) new SortedTable(holder);
@@ -90,13 +92,15 @@ class SortedTable {
   }
 
   private update(): void {
-    let matching = 0;
+    const matches = this.texts.map((text) => text.includes(this.filter));
+    const matching = matches.filter(Boolean).length;
+    const few = this.unfolded || matching <= FOLDED ? matching : FEW;
+    let shown = 0;
     this.rows.forEach((row, at) => {
-      const matches = (this.texts[at] as string).includes(this.filter);
-      if (matches) matching++;
-      row.hidden = !matches || (!this.unfolded && matching > FEW);
+      row.hidden = !matches[at] || shown === few;
+      if (!row.hidden) shown++;
     });
-    this.more.hidden = matching <= FEW;
+    this.more.hidden = matching <= FOLDED;
     const label = this.unfolded ? `Show the first ${FEW}` : `Show all ${count(matching)}`;
     this.more.textContent = label;
     this.more.title = label;

@@ -12,6 +12,11 @@ const PICTURES = [
   { name: "report-dark", trace: "recorded-launch-convoy.holdup", colorScheme: "dark", height: 880, scale: 1, example: "H2.0" },
 ];
 
+const EXPERIMENTS = [
+  { name: "lab-overlap", arguments: ["overlap", "--on", "sim:c2050"], section: "#timelines .plot" },
+  { name: "lab-interference", arguments: ["interference", "--on", "sim:h200x8"], section: "#plot .plot" },
+];
+
 const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
 const browser = await launch();
 for (const { name, trace, colorScheme, height, scale, example } of PICTURES) {
@@ -27,6 +32,14 @@ for (const { name, trace, colorScheme, height, scale, example } of PICTURES) {
     await settled(page);
   }
   await page.screenshot({ path: join(root, "docs", `${name}.png`) });
+  await close();
+}
+for (const { name, arguments: experiment, section } of EXPERIMENTS) {
+  const file = join(directory, `${name}.html`);
+  execFileSync(holdup, ["lab", "run", ...experiment, "--format", "html", "-o", file], { stdio: "ignore" });
+  const { page, close } = await tab(browser, { colorScheme: "light", viewport: { width: 1080, height: 900 } });
+  await page.goto(pathToFileURL(file).href);
+  await (await page.$(section)).screenshot({ path: join(root, "docs", `${name}.png`) });
   await close();
 }
 await browser.close();

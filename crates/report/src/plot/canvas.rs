@@ -146,20 +146,11 @@ impl Canvas {
         );
     }
 
-    /// A filled rectangle that says what it is to whoever points at it.
-    pub(super) fn titled_rect(
-        &mut self,
-        (x, y): (f64, f64),
-        (width, height): (f64, f64),
-        fill: Paint<'_>,
-        says: &str,
-    ) {
-        let _ = writeln!(
-            self.text,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"1.5\"{}><title>{}</title></rect>",
-            fill.attributes("fill"),
-            escaped(says)
-        );
+    /// What is drawn says something to whoever points at it.
+    pub(super) fn says(&mut self, text: &str, draw: impl FnOnce(&mut Canvas)) {
+        let _ = writeln!(self.text, "<g><title>{}</title>", escaped(text));
+        draw(self);
+        self.end();
     }
 
     /// A line through the points; `dash` as in `stroke-dasharray`.

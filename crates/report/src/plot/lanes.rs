@@ -130,10 +130,12 @@ fn draw_span(span: &Span, axis: &Axis, y: f64, canvas: &mut Canvas) {
     // A hair between neighbours.
     let width = (end - x - 0.6).max(NARROWEST);
     let says = format!("{}, {}", span.text, units::duration(span.end_ns - span.start_ns));
-    canvas.titled_rect((x, y), (width, THICK), span.look.paint(), &says);
-    if text_width(&span.label, INSIDE) + 4.0 <= width {
-        canvas.write(x + width / 2.0, y + 12.0, Anchor::Middle, INSIDE, &span.label);
-    }
+    canvas.says(&says, |canvas| {
+        canvas.rect(x, y, width, THICK, span.look.paint());
+        if text_width(&span.label, INSIDE) + 4.0 <= width {
+            canvas.write(x + width / 2.0, y + 12.0, Anchor::Middle, INSIDE, &span.label);
+        }
+    });
 }
 
 /// The looks that are there.

@@ -26,7 +26,7 @@ pub(super) fn draw(lines: &Lines) -> Canvas {
     let order = from_the_top(&lines.series);
     for (place, at) in order.into_iter().enumerate() {
         let (series, look) = (&lines.series[at], Look::of(at));
-        look.line(&axes, &series.points, &mut canvas);
+        look.line(&axes, lines, series, &mut canvas);
         let (x, y) = (LEFT + PLOT_WIDTH + 24.0, HEAD + 12.0 + LEGEND * place as f64);
         canvas.line(&[(x, y), (x + 36.0, y)], look.colour, 2.0, look.dash);
         look.marker(x + 18.0, y, &mut canvas);
@@ -107,15 +107,18 @@ impl Look {
         Look { colour: COLOURS[at % COLOURS.len()], dash: DASHES[at % DASHES.len()], marker: at % MARKERS }
     }
 
-    fn line(&self, axes: &Axes, points: &[Point], canvas: &mut Canvas) {
-        let at: Vec<(f64, f64)> = points.iter().map(|point| (axes.x(point.x), axes.y(point.y))).collect();
+    fn line(&self, axes: &Axes, lines: &Lines, series: &Series, canvas: &mut Canvas) {
+        let place = |point: &Point| (axes.x(point.x), axes.y(point.y));
+        let at: Vec<(f64, f64)> = series.points.iter().map(place).collect();
         canvas.line(&at, self.colour, 2.0, self.dash);
-        for (point, (x, y)) in points.iter().zip(at) {
+        for (point, (x, y)) in series.points.iter().zip(at) {
             if point.spread > 0.0 {
                 let (low, high) = ((point.y - point.spread).max(0.0), point.y + point.spread);
                 canvas.whisker((x, axes.y(low)), (x, axes.y(high)), self.colour);
             }
-            self.marker(x, y, canvas);
+            let (value, number) = (scale::measured(point.y), scale::number(point.x));
+            let says = format!("{}: {value} {} at {number} {}", series.name, lines.y, lines.x);
+            canvas.says(&says, |canvas| self.marker(x, y, canvas));
         }
     }
 

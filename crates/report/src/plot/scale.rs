@@ -24,6 +24,15 @@ pub(super) fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A measured number: three digits, or all of a larger one.
+pub(super) fn measured(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => number(value.round()),
+        size if size >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +48,6 @@ mod tests {
     #[test]
     fn numbers_have_no_more_decimals_than_they_need() {
         assert_eq!([4000.0, 0.6000000000000001, 2.5].map(number), ["4,000", "0.6", "2.5"]);
+        assert_eq!([1976.4, 99.96, 12.34, 3.659].map(measured), ["1,976", "100", "12.3", "3.66"]);
     }
 }
