@@ -61,6 +61,8 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
         remarks.push(format!("left out, for no table holds them: {}", counts(&summary.left_out)));
     }
     remarks.extend(summary.notes.iter().map(|note| visible(note).into_owned()));
+    // A part of a part says twice that it is one.
+    remarks.dedup();
     if summary.clock == "separate" {
         remarks.push(String::from(
             "GPU times are on a clock that does not fit the host's; nothing is concluded across the two",

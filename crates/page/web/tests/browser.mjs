@@ -1,10 +1,13 @@
 // Chromium for the tests, with the network off: whatever a page asks for beside itself is a failure.
 import { chromium } from "playwright-core";
 import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../../../", import.meta.url));
 export const holdup = process.env.HOLDUP ?? `${root}target/debug/holdup`;
+/** What makes traces of any size: from the same folder. */
+export const xtask = join(dirname(holdup), "xtask");
 if (!existsSync(holdup)) throw new Error(`${holdup} is missing: run \`cargo build -p holdup\`, or set HOLDUP`);
 
 /** Starts the browser. Without a sandbox only for root, who has none. */

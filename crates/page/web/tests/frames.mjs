@@ -1,4 +1,30 @@
-// How long the frames of a pan take.
+// How soon a report is seen, and how long the frames of a pan take.
+import { CANVAS, open, settled, view } from "./browser.mjs";
+
+/** Opens a report and drags its timeline, from all of it in view down to a two hundredth of it or less; lines that say how it went. */
+export async function measure(page, address) {
+  const begun = performance.now();
+  await open(page, address);
+  const whole = performance.now() - begun;
+  const paint = await page.evaluate(() =>
+    performance.getEntriesByType("paint").find(({ name }) => name === "first-contentful-paint")?.startTime);
+  const lines = [`first paint after ${paint?.toFixed(0)} ms, timeline complete after ${whole.toFixed(0)} ms`];
+  const pans = [];
+  await page.focus(CANVAS);
+  for (const zooms of [0, 4, 4, 4, 4, 4]) {
+    for (let zoom = 0; zoom < zooms; zoom++) await page.keyboard.press("+");
+    await settled(page);
+    const { start, end } = await view(page);
+    const result = await pan(page, CANVAS);
+    const { frames, mean, longest, over50, longestTask } = result;
+    pans.push(result);
+    lines.push(
+      `view ${((end - start) / 1e6).toFixed(2)} ms: ${frames} frames, mean ${mean.toFixed(1)} ms, longest ` +
+        `${longest.toFixed(1)} ms, ${over50} over 50 ms, longest task ${longestTask.toFixed(0)} ms`,
+    );
+  }
+  return { paint, pans, lines };
+}
 
 /** Drags over the canvas for so many steps; the longest and the mean frame, ms, and whether work blocked it. */
 export async function pan(page, canvas, steps = 90) {
