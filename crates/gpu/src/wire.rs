@@ -1,4 +1,4 @@
-//! What travels between holdup's process and those that it starts: an order one way, messages the other.
+//! What holdup's process and those that it starts agree on: an order goes one way, messages the other.
 //!
 //! A message is a letter, its length and as many bytes: `J` JSON, `C` calls of a thread as they lay in memory, for both
 //! ends are the same executable.
@@ -8,6 +8,13 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use trace::{CopyKind, MemoryKind};
 use workload::Workload;
+
+/// The first argument of an executable that is started as a process of a workload.
+pub const ARGUMENT: &str = "__holdup-gpu-process";
+
+/// The signals that end a run in order, so that holdup's process handles them and the others do not: interrupt (Ctrl-C), a
+/// request to end, and the end of the terminal.
+pub const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// What a process is to do.
 #[derive(Serialize, Deserialize)]

@@ -9,9 +9,8 @@ mod uses;
 mod watch;
 
 use crate::driver::{Driver, Function};
-use crate::parent::SIGNALS;
 use crate::segment::Segment;
-use crate::wire::{self, Job, Message, Order, Report, ThreadReport, Watch};
+use crate::wire::{self, ARGUMENT, Job, Message, Order, Report, SIGNALS, ThreadReport, Watch};
 use crate::{Error, Place, clock, devices};
 use process::Process;
 use program::Program;
@@ -23,9 +22,6 @@ use std::sync::mpsc;
 use thread::{Stop, Worker};
 use watch::{Nothing, Recorder, Sums, Watcher};
 use workload::Repeat;
-
-/// The first argument of an executable that is started as a process of a workload.
-pub(crate) const ARGUMENT: &str = "__holdup-gpu-process";
 
 /// Is a process of a workload, if this one was started as such, and then does not return.
 ///

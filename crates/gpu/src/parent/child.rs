@@ -2,8 +2,7 @@
 
 use super::ended;
 use crate::Error;
-use crate::child::ARGUMENT;
-use crate::wire::{self, Arrival, Order};
+use crate::wire::{self, ARGUMENT, Arrival, Order};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};

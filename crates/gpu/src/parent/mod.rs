@@ -1,19 +1,19 @@
 //! Runs a workload: starts its processes, waits for them, and puts together what they say.
 
 mod child;
+mod heard;
 mod mps;
 mod recorded;
 mod results;
 mod signals;
 
 use crate::segment::Segment;
-use crate::wire::{Arrival, Job, Message, Order, Watch};
+use crate::wire::{Job, Order, Watch};
 use crate::{Device, Error, clock};
 use child::Child;
+use heard::Heard;
 use mps::Mps;
 pub(crate) use mps::serving;
-use results::Heard;
-pub(crate) use signals::SIGNALS;
 use signals::Signals;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -253,16 +253,5 @@ fn ended(status: ExitStatus) -> (String, String) {
             "; look at nvidia-smi and for Xid in `dmesg`".to_owned(),
         ),
         (None, code) => (format!("exited with {}", code.unwrap_or_default()), String::new()),
-    }
-}
-
-impl Heard {
-    fn hear(&mut self, arrival: Arrival) {
-        match arrival {
-            Arrival::Calls(thread, calls) => self.calls.push((thread, calls)),
-            Arrival::Message(Message::Done(report)) => self.report = Some(*report),
-            Arrival::Message(Message::Failed(error)) => self.trouble = Some(error),
-            Arrival::Message(Message::Devices(devices, cuda)) => self.devices = Some((devices, cuda)),
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! The Trace of the calls that threads recorded.
 
 use super::Partial;
-use super::results::Heard;
+use super::heard::Heard;
 use crate::driver::Function;
 use crate::wire::{Note, Record};
 use crate::{Device, clock};

@@ -1,36 +1,14 @@
 //! What the processes of a workload said, put together.
 
+use super::heard::Heard;
 use super::recorded::recorded;
 use super::{Options, Partial, Run};
 use crate::driver::Function;
 use crate::segment::Segment;
-use crate::wire::{Record, Report, ThreadReport};
-use crate::{Device, Error};
+use crate::wire::ThreadReport;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use workload::{CallTimes, Outcome, ThreadOutcome, Workload};
-
-/// What was heard of a process.
-#[derive(Default)]
-pub struct Heard {
-    pub pid: u32,
-    pub report: Option<Report>,
-    /// Pieces of threads' calls.
-    pub calls: Vec<(usize, Vec<Record>)>,
-    pub devices: Option<(Vec<Device>, i32)>,
-    pub trouble: Option<Error>,
-}
-
-impl Heard {
-    pub fn of(pid: u32) -> Heard {
-        Heard { pid, ..Heard::default() }
-    }
-
-    /// Whether it said all that it had to.
-    pub fn said_all(&self) -> bool {
-        self.report.is_some() || self.devices.is_some() || self.trouble.is_some()
-    }
-}
 
 /// The run, of what was heard and of how far each thread came.
 pub fn put_together(

@@ -1,11 +1,9 @@
 //! While a workload runs, a signal to end makes it stop in order instead.
 
+use crate::wire::SIGNALS;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Interrupt (Ctrl-C), a request to end, and the end of the terminal.
-pub const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// The signal that came last; 0 before.
 static CAME: AtomicI32 = AtomicI32::new(0);
