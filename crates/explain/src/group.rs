@@ -1,27 +1,14 @@
-//! Parts of calls, and waits outside them, into findings: one for each waiter thread, call and cause,
-//! and holder thread and call.
+//! Parts of calls, and waits outside them, by what one finding is about: a waiter thread, call and cause, and a holder
+//! thread and call.
 
 use crate::facts::Facts;
-use crate::fixes::{Holding, fixes, why};
-use crate::fold::{Folded, fold};
 use crate::loss::Loss;
 use crate::parts::{Fact, Holder, Part, Reason};
-use crate::places;
-use crate::side::{Doing, Side};
+use crate::side::Side;
 use crate::stretch::Stretch;
-use crate::words::{because, describe};
-use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place};
+use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns};
-
-/// Examples that a finding shows.
-const EXAMPLES: usize = 3;
-
-/// So many waits of one kind are no first uses: a program of PyTorch's loads a few hundred kernels.
-const OFTEN: u64 = 1000;
-
-/// Source places that a finding shows for each side.
-const PLACES: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key {
@@ -42,7 +29,7 @@ pub(crate) struct Group {
     pub or: Vec<CallId>,
     pub facts: Vec<Fact>,
     /// Which of [`Groups`]'s losses these are, where they are kept.
-    losses: Vec<u32>,
+    pub losses: Vec<u32>,
     evidence: FxHashMap<Evidence, Ns>,
     confidence: FxHashMap<Confidence, Ns>,
 }
@@ -97,35 +84,9 @@ impl Groups {
         u32::try_from(losses.len() - 1).ok()
     }
 
-    /// The findings: most time lost first, unexplained ones last, and whom a call kept waiting before
-    /// what that call itself lost. With them what was kept of single losses.
-    pub fn findings(self, facts: &Facts<'_>) -> (Vec<Finding>, Vec<Loss>) {
-        let mut folded = fold(facts, self.by_key.into_iter().collect());
-        folded.sort_by_key(|Folded { key, group, .. }| {
-            (key.cause == Cause::Unexplained, std::cmp::Reverse(group.lost), *key)
-        });
-        victims_first(&mut folded);
-        let mut losses = self.losses.unwrap_or_default();
-        for (at, folded) in folded.iter().enumerate() {
-            for loss in &folded.group.losses {
-                losses[*loss as usize].finding = u32::try_from(at).ok();
-            }
-        }
-        let finding = |(at, folded): (usize, &Folded)| finding(facts, at, folded);
-        (folded.iter().enumerate().map(finding).collect(), losses)
-    }
-}
-
-/// A wait and the holder's own loss are one stretch of time told twice, and may differ by
-/// microseconds either way: who waited for another goes before who did not, from within a tenth.
-fn victims_first(folded: &mut [Folded]) {
-    for at in 1..folded.len() {
-        let Some(holder) = folded[at].key.holder else { continue };
-        let close = |own: &Folded| own.group.lost - own.group.lost / 10 <= folded[at].group.lost;
-        let tells_same = |own: &Folded| own.key.holder.is_none() && own.key.waiter == holder && close(own);
-        if let Some(before) = folded[..at].iter().position(tells_same) {
-            folded[before..=at].rotate_right(1);
-        }
+    /// All groups, in no order, and the losses that were kept.
+    pub fn done(self) -> (Vec<(Key, Group)>, Vec<Loss>) {
+        (self.by_key.into_iter().collect(), self.losses.unwrap_or_default())
     }
 }
 
@@ -138,6 +99,22 @@ impl Group {
     /// What most of the lost time rests on.
     pub fn evidence(&self) -> Evidence {
         most(&self.evidence).unwrap_or(Evidence::Timing)
+    }
+
+    /// The weakest confidence that a tenth or more of the lost time has; `possible` too where
+    /// timing alone speaks and only once or twice.
+    pub fn confidence(&self) -> Confidence {
+        let weight = |confidence| self.confidence.get(&confidence).copied().unwrap_or(0);
+        let (possible, likely) = (weight(Confidence::Possible), weight(Confidence::Likely));
+        let coincidence = self.count() < 3 && self.evidence() == Evidence::Timing;
+        let tenth = self.lost / 10;
+        if possible > 0 && possible >= tenth || (coincidence && !self.holders.is_empty()) {
+            Confidence::Possible
+        } else if possible.saturating_add(likely) > 0 && possible.saturating_add(likely) >= tenth {
+            Confidence::Likely
+        } else {
+            Confidence::Certain
+        }
     }
 
     /// Takes in another group's parts.
@@ -170,137 +147,12 @@ impl Group {
     }
 }
 
-fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
-    let Folded { key, group, waiters, holders } = folded;
-    let longest = longest(group);
-    let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
-    let span: Ns = waiters.iter().map(|thread| facts.span(*thread)).fold(0, Ns::saturating_add);
-    let holding = holding(facts, key, group);
-    Finding {
-        id: format!("H{}", at + 1),
-        cause: key.cause,
-        lost_ns: group.lost,
-        share: group.lost as f64 / span.max(1) as f64,
-        count: group.count(),
-        max_ns: longest.first().map_or(0, |(lost, _)| *lost),
-        waiter: party(facts, key.waiter, waiters.len(), &waiting),
-        holder: key.holder.map(|side| party(facts, side, holders.len(), &in_calls(&group.holders))),
-        or: others(facts, key, &group.or),
-        evidence: group.evidence(),
-        confidence: confidence(group),
-        because: because(facts, key, group),
-        why: why(key.cause, holding).to_owned(),
-        places: ranked_places(facts, &group.parts),
-        examples: longest
-            .iter()
-            .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
-            .collect(),
-        fixes: fixes(key.cause, holding),
-    }
-}
-
-/// What kept the waiter waiting, as far as it makes a difference to what helps.
-fn holding(facts: &Facts<'_>, key: &Key, group: &Group) -> Holding {
-    if key.holder.is_some_and(|side| side.copies_pageable()) {
-        return Holding::PageableCopy;
-    }
-    let class = |call: Option<CallId>| call.map_or(Class::Other, |call| facts.class(call));
-    let waiter = class(group.parts.first().and_then(|(_, stretch)| stretch.call()));
-    let holder = class(group.holders.first().copied());
-    // What sets something up happens a few times, and then in slow calls.
-    let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;
-    match holder {
-        Class::Allocate | Class::Release => Holding::Allocation,
-        _ if often && holder.enqueues() && waiter.enqueues() => Holding::Submission,
-        _ if matches!(key.waiter.doing, Doing::Lock(_)) => Holding::Unseen,
-        _ => Holding::Other,
-    }
-}
-
-/// The parts that lost most, longest first.
-fn longest(group: &Group) -> Vec<(Ns, Stretch)> {
-    let mut parts = group.parts.clone();
-    parts.sort_by_key(|(lost, stretch)| (std::cmp::Reverse(*lost), *stretch));
-    parts.truncate(EXAMPLES);
-    parts
-}
-
-fn in_calls(calls: &[CallId]) -> Vec<Stretch> {
-    calls.iter().copied().map(Stretch::Call).collect()
-}
-
-fn party(facts: &Facts<'_>, side: Side, threads: usize, stretches: &[Stretch]) -> Party {
-    let trace = facts.trace;
-    let thread = trace.threads.row(side.thread);
-    let process = thread.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-    let parts: Vec<_> = stretches.iter().map(|stretch| (stretch.duration(trace), *stretch)).collect();
-    Party {
-        pid: process,
-        tid: thread.tid,
-        thread: match trace.text(thread.name) {
-            "" => thread.tid.to_string(),
-            name => name.to_owned(),
-        },
-        threads: threads as u64,
-        call: match side.doing {
-            Doing::Call(name, _) => trace.text(name).to_owned(),
-            Doing::Lock(_) | Doing::Unseen => String::new(),
-        },
-        detail: describe(facts, stretches),
-        places: ranked_places(facts, &parts),
-    }
-}
-
-/// Other parties that fit as well, each thread and call once.
-fn others(facts: &Facts<'_>, key: &Key, or: &[CallId]) -> Vec<Party> {
-    let side = |call: CallId| Side::of(facts, Stretch::Call(call));
-    let mut sides: Vec<Side> = or.iter().map(|call| side(*call)).collect();
-    sides.sort();
-    sides.dedup();
-    sides.retain(|side| Some(*side) != key.holder);
-    let of = |other: &Side| {
-        let calls: Vec<_> = or.iter().copied().filter(|call| side(*call) == *other).collect();
-        party(facts, *other, 1, &in_calls(&calls))
-    };
-    sides.iter().take(EXAMPLES).map(of).collect()
-}
-
-/// The source places of some calls, or waits outside calls, most time first.
-fn ranked_places(facts: &Facts<'_>, parts: &[(Ns, Stretch)]) -> Vec<Place> {
-    let stretches: Vec<Stretch> = parts.iter().map(|(_, stretch)| *stretch).collect();
-    let mut time = FxHashMap::<Place, Ns>::default();
-    for ((lost, _), place) in parts.iter().zip(places::of(facts.trace, &stretches)) {
-        if let Some(place) = place {
-            add(time.entry(place).or_default(), *lost);
-        }
-    }
-    let mut ranked: Vec<_> = time.into_iter().collect();
-    ranked.sort_by(|(a, a_time), (b, b_time)| b_time.cmp(a_time).then_with(|| a.cmp(b)));
-    ranked.into_iter().take(PLACES).map(|(place, _)| place).collect()
-}
-
 /// Adds times of which hostile traces may hold more than an `i64` counts.
-fn add(sum: &mut Ns, time: Ns) {
+pub(crate) fn add(sum: &mut Ns, time: Ns) {
     *sum = sum.saturating_add(time);
 }
 
 /// What most of the lost time rests on.
 fn most<K: Copy + Ord>(weights: &FxHashMap<K, Ns>) -> Option<K> {
     weights.iter().max_by_key(|(kind, weight)| (**weight, std::cmp::Reverse(**kind))).map(|(kind, _)| *kind)
-}
-
-/// The weakest confidence that a tenth or more of the lost time has; `possible` too where
-/// timing alone speaks and only once or twice.
-fn confidence(group: &Group) -> Confidence {
-    let weight = |confidence| group.confidence.get(&confidence).copied().unwrap_or(0);
-    let (possible, likely) = (weight(Confidence::Possible), weight(Confidence::Likely));
-    let coincidence = group.count() < 3 && group.evidence() == Evidence::Timing;
-    let tenth = group.lost / 10;
-    if possible > 0 && possible >= tenth || (coincidence && !group.holders.is_empty()) {
-        Confidence::Possible
-    } else if possible.saturating_add(likely) > 0 && possible.saturating_add(likely) >= tenth {
-        Confidence::Likely
-    } else {
-        Confidence::Certain
-    }
 }

@@ -20,6 +20,7 @@ mod rules;
 mod side;
 mod stretch;
 mod summary;
+mod tell;
 mod words;
 
 pub use class::{Class, classify};
@@ -92,7 +93,7 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
         *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
         groups.add(&facts, stretch, lost);
     }
-    let (findings, mut losses) = groups.findings(&facts);
+    let (findings, mut losses) = tell::findings(&facts, groups);
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }
