@@ -1,8 +1,8 @@
 //! Rows for people, where one column is what an experiment is about: its values side by side.
 
 use crate::charts;
+use crate::columns::{figures, title};
 use crate::results::{Results, Row, Unit};
-use crate::text::{figures, title};
 use report::{Page, plot};
 
 /// Between two numbers.

@@ -1,10 +1,9 @@
 //! Results beside those of an earlier run, of another driver or device perhaps.
 
 use crate::experiment::label;
-use crate::json::number;
 use crate::results::{Figure, Results, Row};
 use crate::{Cell, Unit, View};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// What an earlier run measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -154,24 +153,6 @@ impl Comparison {
             text.push_str(&format!(" {} rows are new, {} are gone.", self.added, self.gone));
         }
         text
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        let row = |change: &Change| {
-            let mut object: serde_json::Map<String, Value> = change
-                .varied
-                .iter()
-                .map(|(name, cell)| ((*name).to_owned(), Value::from(cell.clone())))
-                .collect();
-            object.insert(String::from("figure"), change.figure.into());
-            object.insert(String::from("before"), number(change.before));
-            object.insert(String::from("now"), number(change.now));
-            object.insert(String::from("ratio"), number(change.ratio()));
-            object.insert(String::from("beyond_spread"), change.beyond_spread.into());
-            Value::Object(object)
-        };
-        let rows: Vec<Value> = self.changes.iter().map(row).collect();
-        json!({"device": self.device, "rows": rows, "added": self.added, "gone": self.gone, "verdict": self.verdict()})
     }
 }
 

@@ -1,8 +1,8 @@
 //! Results as a page: what `text.rs` says, with the plot and a table to sort and filter.
 
 use crate::baseline::{Change, Comparison};
+use crate::columns::{figure, figures, heading_of, is_number, title, value};
 use crate::results::{Results, Row, Unit};
-use crate::text::{figure, figures, heading_of, is_number, place, title, value};
 use crate::timelines;
 use page::html::Html;
 use page::table::{Cell, Kind, Table};
@@ -26,7 +26,7 @@ fn head(results: &Results) -> Html {
     html.open("h1", &[]).text(results.experiment.name).text(" on ");
     html.leaf("span", &[("class", "name")], &results.bench.name).close("h1");
     html.leaf("p", &[("class", "question")], results.experiment.question);
-    html.open("ul", &[("class", "facts")]).leaf("li", &[], &place(results));
+    html.open("ul", &[("class", "facts")]).leaf("li", &[], &results.place());
     let (_, fixed) = results.columns();
     for (name, cell) in fixed {
         html.leaf("li", &[], &format!("{name} {}", value(name, &cell)));

@@ -1,6 +1,7 @@
 //! Results as JSON: `{"experiment", "device", "rows": [{"variant", …}], "verdict"}`.
 
-use crate::baseline::Comparison;
+use crate::Cell;
+use crate::baseline::{Change, Comparison};
 use crate::results::{Results, Row};
 use serde_json::{Map, Value, json};
 
@@ -25,13 +26,13 @@ pub fn json(results: &Results, comparison: Option<&Comparison>) -> Value {
     put("rows", results.rows.iter().map(|row| self::row(row, results.bench.simulated)).collect());
     put("verdict", results.verdict().join(" ").into());
     if let Some(comparison) = comparison {
-        put("baseline", comparison.json());
+        put("baseline", changes(comparison));
     }
     Value::Object(object)
 }
 
 fn settings(results: &Results) -> Value {
-    let one = |(name, cells): (&str, &[crate::Cell])| {
+    let one = |(name, cells): (&str, &[Cell])| {
         let values: Vec<Value> = cells.iter().cloned().map(Value::from).collect();
         (name.to_owned(), Value::from(values))
     };
@@ -40,10 +41,7 @@ fn settings(results: &Results) -> Value {
 
 /// What it varied, then what it measured: `spread` is that of the first figure.
 fn row(row: &Row, simulated: bool) -> Value {
-    let mut object = Map::new();
-    for (name, cell) in &row.varied {
-        object.insert((*name).to_owned(), cell.clone().into());
-    }
+    let mut object = varied(&row.varied);
     for (at, figure) in row.figures.iter().enumerate() {
         object.insert(figure.name.to_owned(), number(figure.value));
         let spread = if at == 0 { String::from("spread") } else { format!("{}_spread", figure.name) };
@@ -54,6 +52,27 @@ fn row(row: &Row, simulated: bool) -> Value {
     }
     object.insert(String::from("simulated"), simulated.into());
     Value::Object(object)
+}
+
+/// What changed, a row each.
+fn changes(comparison: &Comparison) -> Value {
+    let row = |change: &Change| {
+        let mut object = varied(&change.varied);
+        object.insert(String::from("figure"), change.figure.into());
+        object.insert(String::from("before"), number(change.before));
+        object.insert(String::from("now"), number(change.now));
+        object.insert(String::from("ratio"), number(change.ratio()));
+        object.insert(String::from("beyond_spread"), change.beyond_spread.into());
+        Value::Object(object)
+    };
+    let Comparison { device, changes, added, gone } = comparison;
+    let rows: Vec<Value> = changes.iter().map(row).collect();
+    json!({"device": device, "rows": rows, "added": added, "gone": gone, "verdict": comparison.verdict()})
+}
+
+/// What a row varies.
+fn varied(varied: &[(&'static str, Cell)]) -> Map<String, Value> {
+    varied.iter().map(|(name, cell)| ((*name).to_owned(), Value::from(cell.clone()))).collect()
 }
 
 /// Six digits: more than any measurement has.

@@ -8,6 +8,7 @@ mod baseline;
 mod catalogue;
 mod cell;
 mod charts;
+mod columns;
 mod devices;
 mod experiment;
 pub mod experiments;

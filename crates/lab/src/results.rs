@@ -164,7 +164,21 @@ impl Results {
     /// The plot.
     pub fn plot(&self) -> report::plot::Plot {
         let title = format!("{}: {}", self.experiment.name, self.experiment.about);
-        report::plot::Plot { title, subtitle: crate::text::place(self), chart: (self.experiment.chart)(self) }
+        report::plot::Plot { title, subtitle: self.place(), chart: (self.experiment.chart)(self) }
+    }
+
+    /// `NVIDIA H200, driver 580.159 · 3 rounds`
+    pub fn place(&self) -> String {
+        let bench = &self.bench;
+        let driver = bench.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
+        let how = match bench.simulated {
+            true => String::from("simulated"),
+            false => format!(
+                "{}, ± half of their range",
+                report::units::counted(self.rounds.into(), "round", "rounds")
+            ),
+        };
+        format!("{}{driver} · {how}", bench.name)
     }
 
     /// What the numbers say, a sentence each.

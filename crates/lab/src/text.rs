@@ -2,6 +2,7 @@
 
 use crate::across::across;
 use crate::baseline::Comparison;
+use crate::columns::{figure, figures, heading_of, is_number, title, value};
 use crate::results::{Results, Row, Unit};
 use crate::{Cell, View};
 use report::table::{Align, Table};
@@ -45,7 +46,7 @@ pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> S
 /// Which experiment, where, how, and what all rows have in common.
 fn heading(results: &Results, page: Page) -> String {
     let experiment = results.experiment;
-    let mut text = paragraph(&format!("{} · {}", experiment.name, place(results)), page);
+    let mut text = paragraph(&format!("{} · {}", experiment.name, results.place()), page);
     text.push_str(&paragraph(&format!("    {}", experiment.question), page));
     let (_, fixed) = results.columns();
     let said = |(name, cell): (&str, Cell)| format!("{name} {}", value(name, &cell));
@@ -55,20 +56,6 @@ fn heading(results: &Results, page: Page) -> String {
     }
     text.push('\n');
     text
-}
-
-/// `NVIDIA H200, driver 580.159 · 3 rounds`
-pub(crate) fn place(results: &Results) -> String {
-    let bench = &results.bench;
-    let driver = bench.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
-    let how = match bench.simulated {
-        true => String::from("simulated"),
-        false => format!(
-            "{}, ± half of their range",
-            report::units::counted(results.rounds.into(), "round", "rounds")
-        ),
-    };
-    format!("{}{driver} · {how}", bench.name)
 }
 
 /// A row each, with a bar for its first figure.
@@ -117,17 +104,6 @@ fn table(results: &Results, page: Page) -> String {
     table.boxed(Some(page.columns))
 }
 
-/// The figures that any row has, in the first such row's order.
-pub(crate) fn figures(rows: &[Row]) -> Vec<&'static str> {
-    let mut names = Vec::new();
-    for figure in rows.iter().flat_map(|row| &row.figures) {
-        if !names.contains(&figure.name) {
-            names.push(figure.name);
-        }
-    }
-    names
-}
-
 /// What is left of a line for bars, if it is worth drawing some.
 fn room(titles: &[(&'static str, Align)], rows: &[Vec<String>], page: Page) -> Option<usize> {
     let widest = |at: usize| {
@@ -138,50 +114,8 @@ fn room(titles: &[(&'static str, Align)], rows: &[Vec<String>], page: Page) -> O
     Some(page.columns.saturating_sub(taken + 4)).filter(|columns| *columns >= SHORTEST_BAR)
 }
 
-/// What stands above a column of what was varied.
-pub(crate) fn heading_of(column: &'static str) -> &'static str {
-    if column == "connections" { "conn." } else { column }
-}
-
 fn align(column: &str) -> Align {
     if is_number(column) { Align::Right } else { Align::Left }
-}
-
-/// Whether a column of what was varied has numbers.
-pub(crate) fn is_number(column: &str) -> bool {
-    matches!(
-        column,
-        "workers" | "streams" | "bytes" | "length" | "connections" | "gpus" | "rounds" | "thread" | "kernel"
-    )
-}
-
-pub(crate) fn title(figure: &str) -> &'static str {
-    match figure {
-        "per_s" => "per second",
-        "ms" => "time",
-        "host_ms" => "host held",
-        "free_ms" => "in frees",
-        "slowest_ms" => "slowest",
-        "stalled_share" => "in stalls",
-        "longest_ms" => "longest",
-        "gb_per_s" => "copied",
-        "slowdown" => "slowdown",
-        _ => "figure",
-    }
-}
-
-pub(crate) fn figure(row: &Row, name: &str) -> String {
-    let measured = row.figure(name).filter(|figure| !figure.value.is_nan());
-    measured.map_or(String::new(), |figure| Unit::of(name).text(figure.value))
-}
-
-pub(crate) fn value(column: &str, cell: &Cell) -> String {
-    match cell {
-        Cell::Number(bytes) if column == "bytes" => report::units::bytes(*bytes as i64),
-        Cell::Number(number) if column == "length" => report::units::count(*number),
-        Cell::Nothing => String::from("–"),
-        cell => cell.to_string(),
-    }
 }
 
 fn matrix(results: &Results, page: Page) -> String {

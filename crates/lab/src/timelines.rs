@@ -35,7 +35,7 @@ pub(crate) fn timelines(results: &Results) -> (Option<Plot>, Vec<String>) {
         ));
     }
     let title = format!("{}: what happened when", results.experiment.name);
-    let plot = Plot { title, subtitle: crate::text::place(results), chart: Chart::Lanes(Lanes { panels }) };
+    let plot = Plot { title, subtitle: results.place(), chart: Chart::Lanes(Lanes { panels }) };
     (Some(plot), lines)
 }
 
