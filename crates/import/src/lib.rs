@@ -7,6 +7,7 @@
 
 mod clock;
 mod cupti;
+mod database;
 mod demangle;
 mod detect;
 mod error;
@@ -77,7 +78,7 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     let mut head = Vec::with_capacity(detect::ENOUGH);
     (&file).take(detect::ENOUGH as u64).read_to_end(&mut head)?;
     if detect::format(&head)? == Format::Sqlite {
-        return sqlite::import(path, &mut |done, rows| progress(Progress { done, total: Some(rows) }));
+        return database::import(path, &mut |done, rows| progress(Progress { done, total: Some(rows) }));
     }
     // SAFETY: the map is private and read-only. Another process may still cut or change the file
     // while it is mapped: changed bytes are only ever read as untrusted input, and a cut file

@@ -1,6 +1,6 @@
 //! What the program's environment gets so that it is recorded.
 
-use crate::run::Options;
+use crate::Options;
 use spool::Level;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -10,6 +10,7 @@ mod directory;
 pub mod doctor;
 mod environment;
 mod error;
+mod options;
 mod run;
 mod signals;
 mod status;
@@ -17,5 +18,6 @@ mod witness;
 
 pub use directory::Spool;
 pub use error::Error;
-pub use run::{Command, GRACE, Moment, Options, Outcome};
+pub use options::Options;
+pub use run::{Command, GRACE, Moment, Outcome};
 pub use status::{Status, die_like};

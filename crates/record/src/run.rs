@@ -2,13 +2,12 @@
 
 use crate::signals::{Meaning, Signal, Signals};
 use crate::witness::Witness;
-use crate::{Error, Spool, Status, capture, descendants, environment};
+use crate::{Error, Options, Spool, Status, capture, descendants, environment};
 use libc::{c_int, pid_t};
-use spool::Level;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long processes that outlive the program may go on writing.
@@ -27,22 +26,6 @@ pub struct Command {
     pub argv: Vec<OsString>,
     /// How it is recorded.
     pub options: Options,
-}
-
-/// How a program is recorded.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How much is recorded.
-    pub level: Level,
-    /// Calls at least this long get their stack recorded, ns; `None` for no stacks.
-    pub stacks_ns: Option<u64>,
-    /// Libraries besides the driver whose locks are watched, as beginnings of file names; empty for
-    /// those that the capture library knows.
-    pub locks: Vec<String>,
-    /// Most bytes that all processes of the program may write together.
-    pub max_size: u64,
-    /// The directory to make the spool in.
-    pub spool_parent: PathBuf,
 }
 
 /// A moment on both clocks, ns.

@@ -72,7 +72,7 @@ fn uri(path: &Path) -> Result<String, Problem> {
 
 /// A note when a write-ahead log or journal lies beside the database: it may hold rows, and
 /// reading it would mean writing.
-pub(super) fn unread_log(path: &Path) -> Option<String> {
+pub(crate) fn unread_log(path: &Path) -> Option<String> {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);

@@ -1,8 +1,8 @@
 // The arrow from who held to who waited.
 
-import { type Scene, BOLD, across } from "./draw";
 import { AXIS, type PlacedLane } from "./layout";
 import type { Arrow, Spot } from "./model";
+import { type Scene, BOLD, across } from "./scene";
 
 interface Frame {
   left: number;

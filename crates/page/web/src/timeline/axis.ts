@@ -1,8 +1,8 @@
 // Times along the top.
 
 import { duration, moment } from "../units";
-import { type Scene, FONT, across } from "./draw";
 import { AXIS } from "./layout";
+import { type Scene, FONT, across } from "./scene";
 
 /** Least pixels between two times. */
 const APART = 96;

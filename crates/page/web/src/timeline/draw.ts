@@ -3,32 +3,10 @@
 import { size } from "../units";
 import { axis, grid } from "./axis";
 import { drawArrow } from "./arrow";
-import { AXIS, type Layout, type PlacedLane } from "./layout";
-import { type Arrow, type Boxes, type Label, type Model, type Spot, firstEndingAfter } from "./model";
-import type { Palette } from "./palette";
+import { AXIS, type PlacedLane } from "./layout";
+import { type Arrow, type Boxes, type Label, firstEndingAfter } from "./model";
+import { type Scene, BOLD, FONT, across } from "./scene";
 
-/** What is to be seen. */
-export interface Scene {
-  model: Model;
-  layout: Layout;
-  palette: Palette;
-  width: number;
-  height: number;
-  gutter: number;
-  /** How far rows are scrolled, CSS pixels. */
-  scroll: number;
-  start: number;
-  end: number;
-  /** Where the pointer is, ns. */
-  pointer?: number | undefined;
-  selected?: Spot & { kind: string; depth: number } | undefined;
-  arrow?: { arrow: Arrow; id: string } | undefined;
-  /** Whether a label is searched for; none where nothing is. */
-  searched?: ((label: number) => boolean) | undefined;
-}
-
-export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-export const BOLD = FONT.replace("12px", "600 12px");
 const SMALL = FONT.replace("12px", "11px");
 
 export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -43,11 +21,6 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene): void {
   rows(context, scene);
   context.restore();
   axis(context, scene);
-}
-
-/** CSS pixels from the left for a time. */
-export function across(scene: Scene, time: number): number {
-  return scene.gutter + ((time - scene.start) / (scene.end - scene.start)) * (scene.width - scene.gutter);
 }
 
 function rows(context: CanvasRenderingContext2D, scene: Scene): void {

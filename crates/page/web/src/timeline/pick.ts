@@ -1,7 +1,7 @@
 // Which box is where, and what is to be said of it.
 
 import { count, duration, moment, size } from "../units";
-import type { Scene } from "./draw";
+import type { Scene } from "./scene";
 import { AXIS, type PlacedLane } from "./layout";
 import { type Lane, type Model, type Spot, firstEndingAfter } from "./model";
 

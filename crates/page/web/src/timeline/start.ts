@@ -4,7 +4,7 @@ import { button, element } from "../dom";
 import { onShow, type Target } from "../links";
 import { onThemeChange } from "../theme";
 import { duration, moment } from "../units";
-import { draw, type Scene } from "./draw";
+import { draw } from "./draw";
 import { helpDialog } from "./help";
 import { listen } from "./input";
 import { AXIS, layOut } from "./layout";
@@ -13,6 +13,7 @@ import { type Arrow, Model, type Spot } from "./model";
 import { Overview } from "./overview";
 import { palette } from "./palette";
 import { boxesIn, describe, pick, type Picked } from "./pick";
+import type { Scene } from "./scene";
 import { View } from "./view";
 
 export async function startTimeline(section: HTMLElement): Promise<void> {

@@ -1,0 +1,33 @@
+// What is to be seen of the timeline, and where a time lies in it.
+
+import type { Layout } from "./layout";
+import type { Arrow, Model, Spot } from "./model";
+import type { Palette } from "./palette";
+
+/** What is to be seen. */
+export interface Scene {
+  model: Model;
+  layout: Layout;
+  palette: Palette;
+  width: number;
+  height: number;
+  gutter: number;
+  /** How far rows are scrolled, CSS pixels. */
+  scroll: number;
+  start: number;
+  end: number;
+  /** Where the pointer is, ns. */
+  pointer?: number | undefined;
+  selected?: Spot & { kind: string; depth: number } | undefined;
+  arrow?: { arrow: Arrow; id: string } | undefined;
+  /** Whether a label is searched for; none where nothing is. */
+  searched?: ((label: number) => boolean) | undefined;
+}
+
+export const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const BOLD = FONT.replace("12px", "600 12px");
+
+/** CSS pixels from the left for a time. */
+export function across(scene: Scene, time: number): number {
+  return scene.gutter + ((time - scene.start) / (scene.end - scene.start)) * (scene.width - scene.gutter);
+}
