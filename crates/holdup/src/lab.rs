@@ -1,15 +1,15 @@
 //! `holdup lab`
 
-use crate::args::{Lab, LabList, LabRun, LabVerb, ResultsForm as Form, Table};
+use crate::args::{Lab, LabList, LabRun, LabShow, LabVerb, ResultsForm as Form, ResultsOutput, Table};
 use crate::failure::{Failure, operating_system};
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::save::{self, Target};
-use lab::{Baseline, Request, Results, Runner, Session, View, Want};
+use lab::{Comparison, Request, Results, Runner, Session, View, Want};
 use report::{Page, listing, plot};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use trace::Selection;
 use workload::Workload;
@@ -20,6 +20,7 @@ pub fn run(arguments: &Lab, color: Color) -> Result<ExitCode, Failure> {
         LabVerb::List(arguments) => list(arguments, color),
         LabVerb::Run(arguments) if names_file(&arguments.name) => run_file(arguments, color),
         LabVerb::Run(arguments) => run_experiment(arguments, color),
+        LabVerb::Show(arguments) => show(arguments, color),
     }
 }
 
@@ -53,24 +54,51 @@ struct Targets {
 }
 
 impl Targets {
-    fn new(arguments: &LabRun) -> Result<Targets, Failure> {
-        let paths = [&arguments.output, &arguments.plot, &arguments.trace];
+    fn new(shown: &ResultsOutput, trace: &Option<PathBuf>) -> Result<Targets, Failure> {
+        let paths = [&shown.output, &shown.plot, trace];
         let named: Vec<&Path> = paths.into_iter().flatten().map(|path| path.as_path()).collect();
         if let Some(twice) = named.iter().find(|path| named.iter().filter(|other| other == path).count() > 1)
         {
             return Err(Failure::of(twice, "is to be written twice; name two files"));
         }
-        if arguments.format == Form::Html && arguments.output.is_none() {
+        if shown.format == Form::Html && shown.output.is_none() {
             output::page_has_a_reader()?;
         }
-        let target = |path: &Option<std::path::PathBuf>| {
-            path.as_deref().map(|path| Target::new(path, arguments.force)).transpose()
-        };
-        Ok(Targets {
-            output: target(&arguments.output)?,
-            plot: target(&arguments.plot)?,
-            trace: target(&arguments.trace)?,
-        })
+        let target =
+            |path: &Option<PathBuf>| path.as_deref().map(|path| Target::new(path, shown.force)).transpose();
+        Ok(Targets { output: target(&shown.output)?, plot: target(&shown.plot)?, trace: target(trace)? })
+    }
+
+    /// Writes the results, and draws them if that is wanted.
+    fn write(
+        &mut self,
+        results: &Results,
+        baseline: Option<&Results>,
+        form: Form,
+        color: Color,
+    ) -> Result<(), Failure> {
+        let comparison = baseline.map(|earlier| Comparison::new(results, earlier));
+        let comparison = comparison.as_ref();
+        match form {
+            Form::Json => self.print(&pretty(&lab::json(results, comparison)))?,
+            Form::Markdown => self.print(&lab::markdown(results, comparison))?,
+            Form::Html => save::page(&lab::html(results, comparison), self.output.take())?,
+            Form::Text => {
+                let (page, terminal) = match self.output {
+                    Some(_) => (Page::default(), None),
+                    None => (output::page(color), output::terminal_columns()),
+                };
+                let mut text = lab::text(results, comparison, page);
+                if results.experiment.view == View::Listings {
+                    text.push_str(&listed(results, terminal)?);
+                }
+                self.print(&text)?;
+            }
+        }
+        match self.plot.take() {
+            Some(target) => target.write_text(&plot::svg(&results.plot())),
+            None => Ok(()),
+        }
     }
 
     /// Writes the output, to its file or standard output.
@@ -79,11 +107,6 @@ impl Targets {
             Some(target) => target.write_text(text),
             None => output::print(text),
         }
-    }
-
-    /// Writes a page, to its file or standard output.
-    fn write_page(&mut self, page: &page::Page) -> Result<(), Failure> {
-        save::page(page, self.output.take())
     }
 
     /// Writes the trace, if it is wanted.
@@ -96,16 +119,17 @@ impl Targets {
 }
 
 fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
+    let shown = &arguments.shown;
     let experiment = lab::experiment(&arguments.name).map_err(Failure::Message)?;
     // What is wrong with the settings is said before a device is looked for.
     lab::Settings::new(experiment.name, experiment.parameters, &arguments.set).map_err(Failure::Message)?;
     let only = arguments.variant.as_deref().map(lab::only).transpose().map_err(Failure::Message)?;
-    let baseline = arguments.baseline.as_deref().map(|path| baseline(path, experiment.name)).transpose()?;
-    let mut targets = Targets::new(arguments)?;
+    let baseline = shown.baseline.as_deref().map(|path| baseline(path, experiment.name)).transpose()?;
+    let mut targets = Targets::new(shown, &arguments.trace)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
-    let listings = experiment.view == View::Listings && arguments.format == Form::Text;
+    let listings = experiment.view == View::Listings && shown.format == Form::Text;
     // On a GPU a trace has no operations to draw.
-    let drawn = experiment.timelines.is_some() && arguments.format == Form::Html && runner.bench().simulated;
+    let drawn = experiment.timelines.is_some() && shown.format == Form::Html && runner.bench().simulated;
     let request = Request {
         set: arguments.set.clone(),
         rounds: arguments.rounds,
@@ -117,27 +141,31 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
         one_variant(&session.labels())?;
     }
     let results = execute(session, &runner)?;
-    let comparison = baseline.map(|baseline| baseline.compare(&results));
-    let comparison = comparison.as_ref();
-    match arguments.format {
-        Form::Json => targets.print(&pretty(&lab::json(&results, comparison)))?,
-        Form::Html => targets.write_page(&lab::html(&results, comparison))?,
-        Form::Text => {
-            let (page, terminal) = match arguments.output {
-                Some(_) => (Page::default(), None),
-                None => (output::page(color), output::terminal_columns()),
-            };
-            let mut text = lab::text(&results, comparison, page);
-            if listings {
-                text.push_str(&listed(&results, terminal)?);
-            }
-            targets.print(&text)?;
+    targets.write(&results, baseline.as_ref(), shown.format, color)?;
+    targets.keep(results.traces.first().map(|(_, trace)| trace))?;
+    complete(&results)
+}
+
+/// Shows what earlier runs wrote.
+fn show(arguments: &LabShow, color: Color) -> Result<ExitCode, Failure> {
+    let shown = &arguments.shown;
+    let mut all: Option<Results> = None;
+    for path in &arguments.files {
+        let results = read(path)?;
+        match &mut all {
+            Some(all) => all.merge(results).map_err(|problem| Failure::of(path, problem))?,
+            None => all = Some(results),
         }
     }
-    if let Some(target) = targets.plot.take() {
-        target.write_text(&plot::svg(&results.plot()))?;
-    }
-    targets.keep(results.traces.first().map(|(_, trace)| trace))?;
+    let Some(results) = all else { return Ok(ExitCode::SUCCESS) };
+    let baseline = shown.baseline.as_deref();
+    let baseline = baseline.map(|path| self::baseline(path, results.experiment.name)).transpose()?;
+    Targets::new(shown, &None)?.write(&results, baseline.as_ref(), shown.format, color)?;
+    complete(&results)
+}
+
+/// Says on standard error that results are partial, if they are.
+fn complete(results: &Results) -> Result<ExitCode, Failure> {
     match &results.partial {
         Some(partial) => Err(Failure::Message(partial.to_string())),
         None => Ok(ExitCode::SUCCESS),
@@ -169,9 +197,22 @@ fn execute(session: Session, runner: &Runner) -> Result<Results, Failure> {
     results.map_err(Failure::Message)
 }
 
-fn baseline(path: &Path, experiment: &str) -> Result<Baseline, Failure> {
+/// What an earlier run of the experiment wrote.
+fn baseline(path: &Path, experiment: &str) -> Result<Results, Failure> {
+    let results = read(path)?;
+    match results.experiment.name {
+        name if name == experiment => Ok(results),
+        name => {
+            let problem = format!("results of {name}, not of {experiment}; name another file");
+            Err(Failure::of(path, problem))
+        }
+    }
+}
+
+/// What an earlier run wrote.
+fn read(path: &Path) -> Result<Results, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::of(path, operating_system(&error)))?;
-    Baseline::read(&text, experiment).map_err(|problem| Failure::of(path, problem))
+    Results::read(&text).map_err(|problem| Failure::of(path, problem))
 }
 
 /// The calls and the GPU operations of each variant, in the manner of nvprof.
@@ -192,14 +233,15 @@ fn listed(results: &Results, columns: Option<usize>) -> Result<String, Failure> 
 
 /// Runs the workload of a file.
 fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
-    let path = Path::new(&arguments.name);
+    let (path, shown) = (Path::new(&arguments.name), &arguments.shown);
     let useless = [
         ("--set", !arguments.set.is_empty()),
         ("--variant", arguments.variant.is_some()),
         ("--rounds", arguments.rounds.is_some()),
-        ("--plot", arguments.plot.is_some()),
-        ("--baseline", arguments.baseline.is_some()),
-        ("--format html", arguments.format == Form::Html),
+        ("--plot", shown.plot.is_some()),
+        ("--baseline", shown.baseline.is_some()),
+        ("--format html", shown.format == Form::Html),
+        ("--format markdown", shown.format == Form::Markdown),
     ];
     if let Some((option, _)) = useless.iter().find(|(_, given)| *given) {
         return Err(Failure::Message(format!("{option} is for experiments; {} is a file", arguments.name)));
@@ -207,16 +249,18 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     let text = std::fs::read(path).map_err(|error| Failure::of(path, operating_system(&error)))?;
     let workload =
         Workload::from_toml(&text, &arguments.name).map_err(|error| Failure::Message(error.to_string()))?;
-    let mut targets = Targets::new(arguments)?;
+    let mut targets = Targets::new(shown, &arguments.trace)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let want = Want { timed: true, trace: targets.trace.is_some() };
     interrupt::listen();
     let run =
         runner.run(&workload, want, &INTERRUPTED).map_err(|failure| Failure::Message(failure.to_string()))?;
     let bench = runner.bench();
-    targets.print(&match arguments.format {
+    targets.print(&match shown.format {
         Form::Json => pretty(&lab::single_json(&workload, &bench, &run)),
-        Form::Text | Form::Html => lab::single_text(&workload, &bench, &run, output::page(color)),
+        Form::Text | Form::Html | Form::Markdown => {
+            lab::single_text(&workload, &bench, &run, output::page(color))
+        }
     })?;
     targets.keep(run.trace.as_ref())?;
     match run.stopped {

@@ -163,6 +163,105 @@ fn results_come_as_one_page_that_loads_nothing() {
 }
 
 #[test]
+fn what_was_written_is_shown_again_to_the_letter() {
+    let directory = directory();
+    for (name, arguments) in RUNS {
+        let file = directory.path().join(format!("{name}.json"));
+        let show = format!("lab show {}", file.display());
+        said(&format!("lab run {arguments} --format json -o {}", file.display()));
+        let json = std::fs::read_to_string(&file).expect("written");
+        assert_eq!(said(&format!("{show} --format json")), json, "{name}");
+        // Listings are of traces, which the file has not.
+        let (shown, run) = (said(&show), said(&format!("lab run {arguments}")));
+        assert!(run.starts_with(&shown) && shown.len() > 200, "{name}: {shown}");
+        let plot = directory.path().join(format!("{name}.svg"));
+        let markdown = said(&format!("{show} --format markdown --plot {}", plot.display()));
+        assert_eq!(markdown, said(&format!("lab run {arguments} --format markdown")), "{name}");
+        assert!(markdown.starts_with("# ") && markdown.contains("| --- |"), "{name}: {markdown}");
+        assert!(said(&format!("{show} --format html")).contains("<svg"), "{name}");
+    }
+}
+
+#[test]
+fn runs_of_one_experiment_are_shown_together() {
+    let directory = directory();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let base = "lab run multi-gpu --on sim:a4000x10 --set times=200 --set load=products --set sync=no";
+    let json = |arguments: &str| -> serde_json::Value {
+        serde_json::from_str(&said(&format!("{arguments} --format json"))).expect("JSON")
+    };
+    // Workers alone relate to one worker, who is in the other file.
+    said(&format!("{base} --set workers=1 --format json -o {}", file("one.json")));
+    said(&format!("{base} --set workers=4,10 --format json -o {}", file("more.json")));
+    let (whole, together) = (
+        json(&format!("{base} --set workers=1,4,10")),
+        json(&format!("lab show {} {}", file("one.json"), file("more.json"))),
+    );
+    let sorted = |results: &serde_json::Value| {
+        let mut rows: Vec<String> =
+            results["rows"].as_array().expect("rows").iter().map(|row| row.to_string()).collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(sorted(&whole).len(), 6);
+    assert_eq!(sorted(&whole), sorted(&together));
+    assert_eq!(whole["verdict"], together["verdict"]);
+
+    said(&format!(
+        "lab run multi-gpu --on sim:h200x8 --set workers=1 --set times=200 --format json -o {}",
+        file("other.json")
+    ));
+    let problem = refusal(&format!("lab show {} {}", file("one.json"), file("other.json")));
+    assert!(
+        problem.contains("other.json: multi-gpu on ") && problem.contains("does not go with"),
+        "{problem}"
+    );
+    let problem = refusal(&format!("lab show {} --baseline {}", file("one.json"), file("none.json")));
+    assert!(problem.contains("none.json"), "{problem}");
+}
+
+#[test]
+fn results_of_strangers_break_nothing() {
+    let directory = directory();
+    let file = directory.path().join("hostile.json");
+    let text = said("lab run architectures --on sim:h200 --set threads=1,8 --set iterations=2 --format json");
+    let mut results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    const NAME: &str = "\u{1b}[2J|<script>alert(1)</script>\n\u{202e}";
+    results["device"] = NAME.into();
+    results["driver"] = NAME.into();
+    results["rounds"] = u64::MAX.into();
+    results["simulated"] = false.into();
+    results["notes"] = vec![NAME].into();
+    for (at, row) in results["rows"].as_array_mut().expect("rows").iter_mut().enumerate() {
+        let value = [f64::MAX, -1.0, 0.0, 1e-300][at % 4];
+        row["per_s"] = value.into();
+        row["spread"] = value.into();
+        row["max_error"] = value.into();
+        row["workers"] = [u64::MAX, 0, 1, 8][at % 4].into();
+        row["variant"] = if at % 2 == 0 { NAME.into() } else { row["variant"].clone() };
+        row["connections"] = u64::MAX.into();
+    }
+    std::fs::write(&file, results.to_string()).expect("can write");
+    for form in ["text", "json", "markdown", "html"] {
+        let shown =
+            said(&format!("lab show {} --format {form} --baseline {}", file.display(), file.display()));
+        assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{form}: {shown}");
+        assert!(form == "json" || form == "text" || !shown.contains("<script>alert"), "{form}");
+    }
+    for (text, words) in [
+        ("[]", "no results of an experiment"),
+        (r#"{"experiment": "x", "rows": []}"#, "x: no such experiment"),
+        (r#"{"experiment": "overlap", "rows": [{}]}"#, "row 0 is no row of overlap"),
+        (r#"{"experiment": "overlap", "rows": [{"variant": []}]}"#, "row 0 is no row of overlap"),
+        ("{\"experiment\": \"overlap\", \"rows\": [", "not JSON"),
+    ] {
+        std::fs::write(&file, text).expect("can write");
+        let problem = refusal(&format!("lab show {}", file.display()));
+        assert!(problem.contains("hostile.json") && problem.contains(words), "{problem}");
+    }
+}
+
+#[test]
 fn a_trace_is_kept_that_explain_reads() {
     let directory = directory();
     let file = directory.path().join("stall.holdup");

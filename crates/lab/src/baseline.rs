@@ -3,17 +3,6 @@
 use crate::experiment::label;
 use crate::results::{Figure, Results, Row};
 use crate::{Cell, Unit, View};
-use serde_json::Value;
-
-/// What an earlier run measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Baseline {
-    /// Its device, with the driver where that is known.
-    pub device: String,
-    rows: Vec<serde_json::Map<String, Value>>,
-    /// Whether its spread is known: one round tells nothing of it, unless it was simulated.
-    spread: bool,
-}
 
 /// Rows that two runs have both, and how they differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,68 +33,39 @@ pub struct Change {
     pub beyond_spread: bool,
 }
 
-impl Baseline {
-    /// Reads what [`crate::json`] wrote.
-    ///
-    /// # Errors
-    /// What is wrong with the text, in a line.
-    pub fn read(text: &str, results: &str) -> Result<Baseline, String> {
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}; {REMEDY}"))?;
-        let rows = value.get("rows").and_then(Value::as_array);
-        let (Some(name), Some(rows)) = (value.get("experiment").and_then(Value::as_str), rows) else {
-            return Err(format!("no results of an experiment; {REMEDY}"));
-        };
-        if name != results {
-            return Err(format!("results of {name}, not of {results}; name another file"));
-        }
-        let text = |name: &str| value.get(name).and_then(Value::as_str);
-        let device = text("device").unwrap_or("unknown device");
-        let driver = text("driver").map(|driver| format!(", driver {driver}")).unwrap_or_default();
-        let rows = rows.iter().filter_map(Value::as_object).cloned().collect();
-        let simulated = value.get("simulated") == Some(&Value::Bool(true));
-        let spread = simulated || value.get("rounds").and_then(Value::as_u64) > Some(1);
-        Ok(Baseline { device: format!("{device}{driver}"), rows, spread })
-    }
-
-    /// What changed since.
-    pub fn compare(&self, results: &Results) -> Comparison {
-        let mut taken = vec![false; self.rows.len()];
+impl Comparison {
+    /// What changed since an earlier run of the same experiment.
+    pub fn new(results: &Results, earlier: &Results) -> Comparison {
+        let mut taken = vec![false; earlier.rows.len()];
         let (mut changes, mut added) = (Vec::new(), 0);
-        let spread = self.spread && (results.bench.simulated || results.rounds > 1);
-        let least = if spread { 0.02 } else { 0.5 };
+        // One round alone tells nothing of the spread, unless it was simulated.
+        let spread = |results: &Results| results.bench.simulated || results.rounds > 1;
+        let least = if spread(results) && spread(earlier) { 0.02 } else { 0.5 };
         for row in &results.rows {
-            let at = self.rows.iter().position(|old| is_same(row, old));
+            let same = |old: &Row| row.varied.iter().all(|(name, cell)| old.cell(name) == Some(cell));
+            let at = earlier.rows.iter().position(same);
             at.inspect(|at| taken[*at] = true);
             // What slows down is what matters in a matrix, whatever the device's own speed.
             let relative = row.figure("slowdown").filter(|_| results.experiment.view == View::Matrix);
             let figure = relative.or(row.figures.first());
-            match at.zip(figure).and_then(|(at, figure)| change(row, figure, &self.rows[at], least)) {
+            match at.zip(figure).and_then(|(at, figure)| change(row, figure, &earlier.rows[at], least)) {
                 Some(change) => changes.push(change),
                 None => added += 1,
             }
         }
         let gone = taken.iter().filter(|taken| !**taken).count();
-        Comparison { device: self.device.clone(), changes, added, gone }
+        Comparison { device: earlier.bench.title(), changes, added, gone }
     }
 }
 
-const REMEDY: &str = "give what holdup lab run NAME --format json wrote";
-
-/// Whether an earlier row varied the same.
-fn is_same(row: &Row, old: &serde_json::Map<String, Value>) -> bool {
-    row.varied.iter().all(|(name, cell)| old.get(*name) == Some(&Value::from(cell.clone())))
-}
-
 /// What became of a row's figure; a difference of less than the part `least` of it is none.
-fn change(row: &Row, figure: &Figure, old: &serde_json::Map<String, Value>, least: f64) -> Option<Change> {
-    let before = old.get(figure.name)?.as_f64()?;
-    let is_first = row.figures.first().is_some_and(|first| first.name == figure.name);
-    let spread = if is_first { String::from("spread") } else { format!("{}_spread", figure.name) };
-    let spread = old.get(&spread).and_then(Value::as_f64).unwrap_or(0.0) + figure.spread;
-    let apart = (figure.value - before).abs();
-    let beyond_spread = apart > spread && apart > least * before.abs().min(figure.value.abs());
-    Some(Change { varied: row.varied.clone(), figure: figure.name, before, now: figure.value, beyond_spread })
+fn change(row: &Row, figure: &Figure, old: &Row, least: f64) -> Option<Change> {
+    let before = old.figure(figure.name).filter(|before| !before.value.is_nan())?;
+    let apart = (figure.value - before.value).abs();
+    let beyond_spread =
+        apart > before.spread + figure.spread && apart > least * before.value.abs().min(figure.value.abs());
+    let (varied, figure, before, now) = (row.varied.clone(), figure.name, before.value, figure.value);
+    Some(Change { varied, figure, before, now, beyond_spread })
 }
 
 impl Change {
@@ -159,8 +119,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Bench;
-    use crate::{Settings, experiment};
+    use crate::{Bench, Settings, experiment};
 
     fn results(ms: f64, spread: f64, rounds: u32) -> Results {
         let experiment = experiment("overlap").expect("there");
@@ -181,9 +140,9 @@ mod tests {
 
     /// What a change from one time to another is called.
     fn word(before: Results, now: Results) -> &'static str {
-        let baseline = Baseline::read(&crate::json(&before, None).to_string(), "overlap").expect("own JSON");
-        assert_eq!(baseline.device, "GPU, driver 1.2");
-        let comparison = baseline.compare(&now);
+        let before = Results::read(&crate::json(&before, None).to_string()).expect("own JSON");
+        let comparison = Comparison::new(&now, &before);
+        assert_eq!(comparison.device, "GPU, driver 1.2");
         assert_eq!((comparison.changes.len(), comparison.added, comparison.gone), (1, 0, 0));
         comparison.changes[0].word()
     }

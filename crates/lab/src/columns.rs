@@ -3,6 +3,41 @@
 use crate::Cell;
 use crate::results::{Row, Unit};
 
+/// Every column of what rows vary, in the order that rows have them.
+pub(crate) const COLUMNS: [&str; 18] = [
+    "variant",
+    "call",
+    "effect",
+    "operation",
+    "load",
+    "beside",
+    "workers",
+    "gpus",
+    "memory",
+    "sync",
+    "submit",
+    "connections",
+    "streams",
+    "bytes",
+    "length",
+    "rounds",
+    "thread",
+    "kernel",
+];
+
+/// Every figure, in the order that rows have them.
+pub(crate) const FIGURES: [&str; 9] = [
+    "per_s",
+    "host_ms",
+    "ms",
+    "free_ms",
+    "slowest_ms",
+    "stalled_share",
+    "longest_ms",
+    "gb_per_s",
+    "slowdown",
+];
+
 /// The figures that any row has, in the first such row's order.
 pub(crate) fn figures(rows: &[Row]) -> Vec<&'static str> {
     let mut names = Vec::new();

@@ -61,6 +61,14 @@ pub struct Bench {
     pub simulated: bool,
 }
 
+impl Bench {
+    /// `NVIDIA H200, driver 580.159`
+    pub fn title(&self) -> String {
+        let driver = self.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
+        format!("{}{driver}", self.name)
+    }
+}
+
 /// What is going to be run.
 #[derive(Default)]
 pub struct Plan {

@@ -191,7 +191,7 @@ fn remarks(results: &Results) -> Vec<Section> {
 mod tests {
     use super::*;
     use crate::results::{Figure, Partial};
-    use crate::{Baseline, Bench, Settings, experiment};
+    use crate::{Bench, Settings, experiment};
 
     const HOSTILE: &str = "<img src=x onerror=alert(1)>\"'\u{202e}&";
 
@@ -225,8 +225,8 @@ mod tests {
     #[test]
     fn text_from_models_and_workloads_stays_text() {
         let results = hostile();
-        let baseline = Baseline::read(&crate::json(&results, None).to_string(), "overlap").expect("own JSON");
-        let page = written(&html(&results, Some(&baseline.compare(&results))));
+        let earlier = Results::read(&crate::json(&results, None).to_string()).expect("own JSON");
+        let page = written(&html(&results, Some(&Comparison::new(&results, &earlier))));
         assert!(!page.contains("<img") && !page.contains('\u{202e}'));
         // Title, heading, device, table, plot, comparison, left out, note, partial: all are there.
         assert!(page.matches("&lt;img src=x onerror=alert(1)&gt;").count() >= 9);

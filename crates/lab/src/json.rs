@@ -13,6 +13,7 @@ pub fn json(results: &Results, comparison: Option<&Comparison>) -> Value {
     put("device", results.bench.name.as_str().into());
     put("gpus", results.bench.gpus.into());
     put("driver", results.bench.driver.as_deref().map_or(Value::Null, Value::from));
+    put("copy_engines", results.bench.copy_engines.into());
     put("simulated", results.bench.simulated.into());
     put("settings", settings(results));
     put("rounds", results.rounds.into());

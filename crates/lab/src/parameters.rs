@@ -177,6 +177,22 @@ impl Settings {
         Ok(Settings { values, set: said })
     }
 
+    /// What an earlier run was set to: `values` has the cells of each parameter that it knew.
+    ///
+    /// # Errors
+    /// A line, should a default be none of its parameter's values.
+    pub(crate) fn read(
+        experiment: &str,
+        parameters: &[Parameter],
+        values: impl Fn(&str) -> Option<Vec<Cell>>,
+    ) -> Result<Settings, String> {
+        let mut settings = Settings::new(experiment, parameters, &[])?;
+        for (name, cells) in &mut settings.values {
+            *cells = values(name).unwrap_or(std::mem::take(cells));
+        }
+        Ok(settings)
+    }
+
     /// Whether anybody set that parameter.
     pub fn is_set(&self, name: &str) -> bool {
         self.set.contains(&name)

@@ -169,16 +169,14 @@ impl Results {
 
     /// `NVIDIA H200, driver 580.159 · 3 rounds`
     pub fn place(&self) -> String {
-        let bench = &self.bench;
-        let driver = bench.driver.as_ref().map(|driver| format!(", driver {driver}")).unwrap_or_default();
-        let how = match bench.simulated {
+        let how = match self.bench.simulated {
             true => String::from("simulated"),
             false => format!(
                 "{}, ± half of their range",
                 report::units::counted(self.rounds.into(), "round", "rounds")
             ),
         };
-        format!("{}{driver} · {how}", bench.name)
+        format!("{} · {how}", self.bench.title())
     }
 
     /// What the numbers say, a sentence each.

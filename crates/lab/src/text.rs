@@ -1,6 +1,6 @@
 //! Results for people.
 
-use crate::across::across;
+use crate::across::Across;
 use crate::baseline::Comparison;
 use crate::columns::{figure, figures, heading_of, is_number, title, value};
 use crate::results::{Results, Row, Unit};
@@ -18,7 +18,7 @@ pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> S
         match results.experiment.view {
             View::Matrix => text.push_str(&matrix(results, page)),
             View::Across(column, follow) => {
-                let lines = across(results, column, follow, page);
+                let lines = Across::new(results, column, follow).and_then(|across| across.text(page));
                 text.push_str(&lines.unwrap_or_else(|| table(results, page)));
             }
             View::Table | View::Listings => text.push_str(&table(results, page)),
@@ -48,18 +48,41 @@ fn heading(results: &Results, page: Page) -> String {
     let experiment = results.experiment;
     let mut text = paragraph(&format!("{} · {}", experiment.name, results.place()), page);
     text.push_str(&paragraph(&format!("    {}", experiment.question), page));
-    let (_, fixed) = results.columns();
-    let said = |(name, cell): (&str, Cell)| format!("{name} {}", value(name, &cell));
-    let fixed: Vec<String> = fixed.into_iter().map(said).collect();
-    if !fixed.is_empty() {
-        text.push_str(&paragraph(&format!("    all with {}", fixed.join(", ")), page));
+    if let Some(fixed) = fixed(results) {
+        text.push_str(&paragraph(&format!("    {fixed}"), page));
     }
     text.push('\n');
     text
 }
 
+/// `all with bytes 16 MiB, rounds 1`; nothing where nothing is the same in all rows.
+pub(crate) fn fixed(results: &Results) -> Option<String> {
+    let (_, fixed) = results.columns();
+    let said = |(name, cell): (&str, Cell)| format!("{name} {}", value(name, &cell));
+    let fixed: Vec<String> = fixed.into_iter().map(said).collect();
+    (!fixed.is_empty()).then(|| format!("all with {}", fixed.join(", ")))
+}
+
+/// The rows in Markdown.
+pub(crate) fn rows(results: &Results) -> String {
+    let table = match results.experiment.view {
+        View::Across(column, follow) => Across::new(results, column, follow).map(|across| across.table()),
+        View::Matrix => match (results.experiment.chart)(results) {
+            plot::Chart::Heat(heat) => return plot::matrix_markdown(&heat),
+            _ => None,
+        },
+        View::Table | View::Listings => None,
+    };
+    table.unwrap_or_else(|| whole(results, None)).markdown()
+}
+
 /// A row each, with a bar for its first figure.
 fn table(results: &Results, page: Page) -> String {
+    whole(results, Some(page)).boxed(Some(page.columns))
+}
+
+/// A row each, with bars where the page has room for them.
+fn whole(results: &Results, page: Option<Page>) -> Table {
     let (varying, _) = results.columns();
     let figures = figures(&results.rows);
     // That every result was right is a sentence of the verdict.
@@ -92,7 +115,7 @@ fn table(results: &Results, page: Page) -> String {
     let first = figures.first().copied().unwrap_or_default();
     let most =
         results.rows.iter().map(|row| row.value(first)).filter(|value| !value.is_nan()).fold(0.0, f64::max);
-    let bar_columns = room(&titles, &rows, page);
+    let bar_columns = page.and_then(|page| room(&titles, &rows, page));
     if bar_columns.is_some() {
         titles.push(("", Align::Left));
     }
@@ -101,7 +124,7 @@ fn table(results: &Results, page: Page) -> String {
         cells.extend(bar_columns.map(|columns| plot::bar(row.value(first), most, columns)));
         table.push(cells);
     }
-    table.boxed(Some(page.columns))
+    table
 }
 
 /// What is left of a line for bars, if it is worth drawing some.
@@ -129,10 +152,15 @@ fn matrix(results: &Results, page: Page) -> String {
 
 /// Rows that changed, and what that comes to.
 fn changes(comparison: &Comparison, page: Page) -> String {
-    let mut text = format!("\n{}", paragraph(&comparison.verdict(), page));
+    let table = changed(comparison).map(|table| table.boxed(Some(page.columns)));
+    format!("\n{}{}", paragraph(&comparison.verdict(), page), table.unwrap_or_default())
+}
+
+/// The rows that changed, if any did.
+pub(crate) fn changed(comparison: &Comparison) -> Option<Table> {
     let changed: Vec<_> = comparison.changes.iter().filter(|change| change.beyond_spread).collect();
     if changed.is_empty() {
-        return text;
+        return None;
     }
     let mut table = Table::new(&[
         ("before", Align::Right),
@@ -152,6 +180,5 @@ fn changes(comparison: &Comparison, page: Page) -> String {
             name.join(" "),
         ]);
     }
-    text.push_str(&table.boxed(Some(page.columns)));
-    text
+    Some(table)
 }

@@ -17,6 +17,9 @@ pub(crate) fn timelines(results: &Results) -> (Option<Plot>, Vec<String>) {
     let repeats = repeats(&results.settings);
     let drawn = results.traces.iter().filter(|(_, trace)| !trace.ops.is_empty()).take(MOST);
     let panels: Vec<Panel> = drawn.map(|(label, trace)| panel(results, label, trace, repeats)).collect();
+    if panels.is_empty() && results.bench.simulated {
+        return Default::default();
+    }
     if panels.is_empty() {
         let line = "Not drawn: on a GPU a trace has the host's calls alone. --on sim:MODEL draws what the device does.";
         return (None, vec![line.to_owned()]);

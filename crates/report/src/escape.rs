@@ -26,7 +26,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// [`visible`], and nothing in it that Markdown or its HTML would act on.
-pub(crate) fn markdown(text: &str) -> String {
+pub fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 8);
     for c in visible(text).chars() {
         match c {

@@ -19,6 +19,7 @@ pub mod table;
 pub mod units;
 
 pub use checklist::{Item, Mark, checklist};
+pub use escape::markdown as escape_markdown;
 pub use escape::visible;
 pub use labels::op_name;
 pub use layout::elide;
@@ -33,7 +34,8 @@ pub fn header(trace: &trace::Trace, path: &str, page: Page) -> String {
 /// Text on as many lines as it needs, all but the first indented; as far as it is indented itself where that is further.
 pub fn paragraph(text: &str, page: Page) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
-    let lines = layout::wrap(text.trim_start(), page.columns.saturating_sub(indent.max(4)));
+    let text = escape::visible(text.trim_start());
+    let lines = layout::wrap(&text, page.columns.saturating_sub(indent.max(4)));
     let (first, rest) = (" ".repeat(indent), " ".repeat(indent.max(4)));
     let indented = |(at, line): (usize, String)| format!("{}{line}\n", if at == 0 { &first } else { &rest });
     lines.into_iter().enumerate().map(indented).collect()

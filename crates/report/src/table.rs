@@ -2,6 +2,7 @@
 
 use crate::escape;
 use crate::layout::{elide, width};
+use std::borrow::Cow;
 
 /// Which side a column's text keeps to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,14 +15,15 @@ pub enum Align {
 
 /// Rows under titles. The last column is the one that gives way when space is short.
 pub struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<(Cow<'static, str>, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table without rows under these titles.
-    pub fn new(columns: &[(&'static str, Align)]) -> Table {
-        Table { columns: columns.to_vec(), rows: Vec::new() }
+    pub fn new<T: Clone + Into<Cow<'static, str>>>(columns: &[(T, Align)]) -> Table {
+        let columns = columns.iter().map(|(title, align)| (title.clone().into(), *align)).collect();
+        Table { columns, rows: Vec::new() }
     }
 
     /// Adds a row, a cell for each column.
@@ -50,7 +52,7 @@ impl Table {
             format!("{left}{}{right}\n", bars.join(middle))
         };
         let mut text = rule("┌", "┬", "┐");
-        let titles: Vec<&str> = self.columns.iter().map(|(title, _)| *title).collect();
+        let titles: Vec<&str> = self.columns.iter().map(|(title, _)| title.as_ref()).collect();
         text.push_str(&self.line(&titles, &widths));
         text.push_str(&rule("├", "┼", "┤"));
         for row in &self.rows {
@@ -61,8 +63,8 @@ impl Table {
     }
 
     /// The table in GitHub's Markdown.
-    pub(crate) fn markdown(&self) -> String {
-        let titles: Vec<&str> = self.columns.iter().map(|(title, _)| *title).collect();
+    pub fn markdown(&self) -> String {
+        let titles: Vec<&str> = self.columns.iter().map(|(title, _)| title.as_ref()).collect();
         let dashes = self.columns.iter().map(|(_, align)| match align {
             Align::Left => " --- |",
             Align::Right => " ---: |",
@@ -87,7 +89,7 @@ impl Table {
         const NARROWEST_LAST: usize = 16;
         let widest = |at: usize| {
             let cells = self.rows.iter().map(|row| width(&row[at]));
-            cells.max().unwrap_or(0).max(width(self.columns[at].0))
+            cells.max().unwrap_or(0).max(width(&self.columns[at].0))
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
         if let (Some(columns), Some((last, others))) = (columns, widths.split_last_mut()) {

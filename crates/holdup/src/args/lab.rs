@@ -15,6 +15,7 @@ pub struct Lab {
 pub enum LabVerb {
     List(LabList),
     Run(LabRun),
+    Show(LabShow),
 }
 
 /// Which experiments there are, and what can be set about one.
@@ -67,6 +68,36 @@ pub struct LabRun {
     /// How often a GPU runs each variant; what is said is the median.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// Keep what happened in the one variant that is run, for "holdup explain".
+    #[arg(long, value_name = "FILE.holdup")]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub shown: ResultsOutput,
+}
+
+/// Shows again what earlier runs wrote with --format json, as text, page, Markdown or plot.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup lab show h200.json
+  holdup lab show h200.json --format html -o h200.html
+  holdup lab show threads.json processes.json --plot both.svg
+      runs of one experiment on one device, together
+  holdup lab show now.json --baseline before.json
+      what has changed between two runs
+
+Where several files have the same row, the last one's stands. Traces are not in the files: listings and timelines are \
+for holdup lab run.")]
+pub struct LabShow {
+    /// What holdup lab run NAME --format json wrote; several of one experiment on one device are shown together.
+    #[arg(value_name = "FILE.json", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub shown: ResultsOutput,
+}
+
+/// How results are shown, and where.
+#[derive(Args)]
+pub struct ResultsOutput {
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Results,
@@ -76,9 +107,6 @@ pub struct LabRun {
     /// Draw the results.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// Keep what happened in the one variant that is run, for "holdup explain".
-    #[arg(long, value_name = "FILE.holdup")]
-    pub trace: Option<PathBuf>,
     /// Compare with what an earlier run wrote with --format json.
     #[arg(long, value_name = "FILE.json")]
     pub baseline: Option<PathBuf>,
@@ -113,6 +141,7 @@ pub enum Results {
     #[default]
     Text,
     Json,
+    Markdown,
     /// One page with plots, timelines and a table, which opens in any browser without a network.
     Html,
 }

@@ -2,7 +2,7 @@
 
 mod lab;
 
-pub use lab::{Devices, Lab, LabList, LabRun, LabVerb, Results as ResultsForm};
+pub use lab::{Devices, Lab, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput};
 
 use crate::output::Color;
 use crate::time;

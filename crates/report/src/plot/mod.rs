@@ -12,7 +12,7 @@ mod lines;
 mod scale;
 mod terminal;
 
-pub use terminal::{bar, bars, matrix};
+pub use terminal::{bar, bars, matrix, matrix_markdown};
 
 /// What a plot shows.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,139 @@
+//! Results that an earlier run wrote as JSON, and those of several runs together.
+
+use crate::columns::{COLUMNS, FIGURES};
+use crate::results::{Figure, Partial, Results, Row};
+use crate::{Bench, Cell, Settings};
+use serde_json::{Map, Value};
+
+const REMEDY: &str = "give what holdup lab run NAME --format json wrote";
+
+impl Results {
+    /// Reads what [`json`](crate::json()) wrote; the verdict and the plot come out anew. It has no traces.
+    ///
+    /// # Errors
+    /// What is wrong with the text, in a line.
+    pub fn read(text: &str) -> Result<Results, String> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}; {REMEDY}"))?;
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        let (Some(name), Some(rows)) = (text("experiment"), value.get("rows").and_then(Value::as_array))
+        else {
+            return Err(format!("no results of an experiment; {REMEDY}"));
+        };
+        let experiment = crate::experiment(name)?;
+        let number = |name: &str| value.get(name).and_then(Value::as_u64).map(|number| number as u32);
+        let lines = |name: &str| -> Vec<String> {
+            let lines = value.get(name).and_then(Value::as_array).into_iter().flatten();
+            lines.filter_map(Value::as_str).map(harmless).collect()
+        };
+        let settings = value.get("settings").and_then(Value::as_object);
+        let bench = Bench {
+            name: harmless(text("device").unwrap_or("unknown device")),
+            gpus: number("gpus").unwrap_or(1),
+            driver: text("driver").map(harmless),
+            copy_engines: number("copy_engines"),
+            simulated: value.get("simulated") == Some(&Value::Bool(true)),
+        };
+        let rows = rows.iter().enumerate().map(|(at, row)| {
+            row.as_object()
+                .and_then(self::row)
+                .ok_or_else(|| format!("row {at} is no row of {name}; {REMEDY}"))
+        });
+        Ok(Results {
+            experiment,
+            bench,
+            settings: Settings::read(experiment.name, experiment.parameters, |name| {
+                values(settings?.get(name)?)
+            })?,
+            rounds: number("rounds").unwrap_or(1),
+            rows: rows.collect::<Result<_, _>>()?,
+            left_out: lines("left_out"),
+            notes: lines("notes"),
+            partial: value.get("missing").map(partial),
+            traced: false,
+            traces: Vec::new(),
+        })
+    }
+
+    /// Takes in the rows of another run of the same on the same device; where both have a row, the other's stands.
+    ///
+    /// # Errors
+    /// Why the two do not go together, in a line.
+    pub fn merge(&mut self, other: Results) -> Result<(), String> {
+        let of = |results: &Results| {
+            let Bench { name, driver, simulated, .. } = &results.bench;
+            (results.experiment.name, name.clone(), driver.clone(), *simulated)
+        };
+        if of(self) != of(&other) {
+            let name = |results: &Results| format!("{} on {}", results.experiment.name, results.place());
+            return Err(format!("{} does not go with {}; show them one by one", name(&other), name(self)));
+        }
+        if self.rounds != other.rounds {
+            let (few, many) = (self.rounds.min(other.rounds), self.rounds.max(other.rounds));
+            let note = format!("rounds were from {few} to {many}");
+            self.rounds = many;
+            self.notes.extend((!self.notes.contains(&note)).then_some(note));
+        }
+        self.rows.retain(|row| !other.rows.iter().any(|later| later.varied == row.varied));
+        self.rows.extend(other.rows);
+        // What relates rows may relate more of them now.
+        for row in &mut self.rows {
+            row.figures.retain(|figure| figure.name != "slowdown");
+        }
+        (self.experiment.relate)(&mut self.rows);
+        for (own, others) in [(&mut self.left_out, other.left_out), (&mut self.notes, other.notes)] {
+            let new: Vec<String> = others.into_iter().filter(|line| !own.contains(line)).collect();
+            own.extend(new);
+        }
+        self.partial = self.partial.take().or(other.partial);
+        Ok(())
+    }
+}
+
+/// Text from a file, in which anything may be: it must not move the cursor or break a table.
+fn harmless(text: &str) -> String {
+    report::visible(text).into_owned()
+}
+
+/// What a parameter was set to.
+fn values(value: &Value) -> Option<Vec<Cell>> {
+    value.as_array()?.iter().map(|value| cell(value, Cell::Default)).collect()
+}
+
+/// A cell; `null` where there is none.
+fn cell(value: &Value, null: Cell) -> Option<Cell> {
+    match value {
+        Value::Null => Some(null),
+        Value::Bool(flag) => Some(Cell::Flag(*flag)),
+        Value::Number(number) => number.as_u64().map(Cell::Number),
+        Value::String(text) => Some(Cell::Text(harmless(text))),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A row: all columns and figures that it has, in their usual order.
+fn row(object: &Map<String, Value>) -> Option<Row> {
+    let mut varied = Vec::new();
+    for name in COLUMNS {
+        if let Some(value) = object.get(name) {
+            // The driver has a default for its connections; everything else is there or is not.
+            let null = if name == "connections" { Cell::Default } else { Cell::Nothing };
+            varied.push((name, cell(value, null)?));
+        }
+    }
+    let number = |name: &str| object.get(name).map(|value| value.as_f64().unwrap_or(f64::NAN));
+    let mut figures = Vec::new();
+    for name in FIGURES {
+        if let Some(value) = number(name) {
+            let spread = if figures.is_empty() { String::from("spread") } else { format!("{name}_spread") };
+            figures.push(Figure { name, value, spread: number(&spread).unwrap_or(0.0) });
+        }
+    }
+    (!varied.is_empty()).then(|| Row { varied, figures, max_error: number("max_error") })
+}
+
+fn partial(value: &Value) -> Partial {
+    let number = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0) as usize;
+    let why = value.get("why").and_then(Value::as_str).unwrap_or("the run came to no end");
+    Partial { why: harmless(why), missing: number("variants"), of: number("of") }
+}
