@@ -394,6 +394,7 @@ fn an_interrupted_run_says_what_it_has_and_that_it_is_partial() {
     let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(results["partial"], true);
     assert!(!results["rows"].as_array().expect("rows").is_empty());
+    assert!(self::said(&format!("lab show {}", file.display())).contains("\nPARTIAL: interrupted; "));
     assert_eq!(entries(directory.path()), [file]);
 }
 
