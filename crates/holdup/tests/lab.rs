@@ -248,6 +248,12 @@ fn results_of_strangers_break_nothing() {
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{form}: {shown}");
         assert!(form == "json" || form == "text" || !shown.contains("<script>alert"), "{form}");
     }
+    // Rows without any figure.
+    std::fs::write(&file, r#"{"experiment": "overlap", "rows": [{"variant": "x", "streams": 1}]}"#)
+        .expect("can write");
+    assert!(
+        said(&format!("lab show {}", file.display())).contains("Too few variants were run to say anything.")
+    );
     for (text, words) in [
         ("[]", "no results of an experiment"),
         (r#"{"experiment": "x", "rows": []}"#, "x: no such experiment"),

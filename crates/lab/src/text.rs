@@ -87,10 +87,11 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
     let figures = figures(&results.rows);
     // That every result was right is a sentence of the verdict.
     let errors = results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
+    let spread = !results.bench.simulated && !figures.is_empty();
     let mut titles: Vec<(&'static str, Align)> =
         varying.iter().map(|name| (heading_of(name), align(name))).collect();
     titles.extend(figures.iter().map(|name| (title(name), Align::Right)));
-    if !results.bench.simulated {
+    if spread {
         titles.insert(varying.len() + 1, ("±", Align::Right));
     }
     if errors {
@@ -102,7 +103,7 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
             .map(|name| row.cell(name).map_or(String::new(), |cell| value(name, cell)))
             .collect();
         cells.extend(figures.iter().map(|name| figure(row, name)));
-        if !results.bench.simulated {
+        if spread {
             let spread = row.figures.first().map(|first| Unit::of(first.name).text(first.spread));
             cells.insert(varying.len() + 1, spread.unwrap_or_default());
         }
