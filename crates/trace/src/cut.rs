@@ -1,6 +1,6 @@
 //! Taking a part of a trace.
 
-use crate::{CallId, Ns, RangeId, Selection, ThreadId, Trace, WaitId};
+use crate::{CallId, FrameId, Ns, RangeId, Selection, StackId, ThreadId, Trace, WaitId};
 
 impl Trace {
     /// Only the calls, operations, synchronizations, waits and ranges that `selection` chooses,
@@ -58,11 +58,41 @@ impl Trace {
         self.waits.retain(&waits);
         self.ranges.retain(&ranges);
         self.renumber(&numbers(&calls), &numbers(&ranges));
+        if *selection == Selection::default() {
+            return self;
+        }
+        self.prune();
         let note = "a part of a longer trace";
-        if *selection != Selection::default() && !self.meta.notes.iter().any(|said| said == note) {
+        if !self.meta.notes.iter().any(|said| said == note) {
             self.meta.notes.push(note.to_owned());
         }
         self
+    }
+
+    /// Leaves only the stacks that calls and ranges refer to, and their frames: a part says nothing of what is not in it.
+    fn prune(&mut self) {
+        let mut stacks = vec![false; self.stacks.len()];
+        for innermost in self.calls.stack.iter().chain(&self.ranges.stack) {
+            let mut next = innermost.some();
+            while let Some(stack) = next.filter(|stack| !std::mem::replace(&mut stacks[stack.index()], true))
+            {
+                next = self.stacks.caller[stack.index()].some();
+            }
+        }
+        self.stacks.retain(&stacks);
+        let mut frames = vec![false; self.frames.len()];
+        for frame in self.stacks.frame.iter().filter_map(|frame| frame.some()) {
+            frames[frame.index()] = true;
+        }
+        self.frames.retain(&frames);
+        let (stacks, frames) = (numbers(&stacks), numbers(&frames));
+        let in_rows = [&mut self.calls.stack, &mut self.ranges.stack, &mut self.stacks.caller];
+        for stack in in_rows.into_iter().flatten() {
+            *stack = stack.some().and_then(|stack| stacks[stack.index()]).map_or(StackId::NONE, StackId::new);
+        }
+        for frame in &mut self.stacks.frame {
+            *frame = frame.some().and_then(|frame| frames[frame.index()]).map_or(FrameId::NONE, FrameId::new);
+        }
     }
 
     fn renumber(&mut self, calls: &[Option<usize>], ranges: &[Option<usize>]) {
@@ -117,7 +147,7 @@ fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Op, OpId, Process, Range, Thread, Wait};
+    use crate::{Call, Frame, Op, OpId, Process, Range, Stack, Thread, Wait};
 
     /// Four calls of two threads, 100 ns apart, each with an operation and in a range.
     fn trace() -> Trace {
@@ -169,6 +199,26 @@ mod tests {
         assert_eq!(bytes_of_calls(&cut), [(1, 100)]);
         assert_eq!(cut.ranges.len(), cut.calls.len());
         assert!(cut.calls.range.iter().all(|range| range.index() < cut.ranges.len()));
+    }
+
+    #[test]
+    fn stacks_that_nothing_refers_to_go_with_their_frames() {
+        let mut trace = trace();
+        let frames = ["main", "work", "sleep"].map(|name| {
+            let function = trace.strings.intern(name);
+            trace.frames.push(Frame { function, ..Frame::default() })
+        });
+        let gone = trace.stacks.push(Stack { frame: frames[2], ..Stack::default() });
+        let main = trace.stacks.push(Stack { frame: frames[0], ..Stack::default() });
+        let work = trace.stacks.push(Stack { frame: frames[1], caller: main });
+        (trace.calls.stack[0], trace.calls.stack[2]) = (gone, work);
+        let name = Selection { name: Some("launch".to_owned()), ..Selection::default() };
+        let cut = trace.cut(&name);
+        assert_eq!((cut.stacks.len(), cut.frames.len()), (2, 2));
+        let (work, main) = (cut.stacks.row(cut.calls.stack[0]), cut.stacks.row(cut.stacks.caller[1]));
+        let function = |stack: Stack| cut.text(cut.frames.row(stack.frame).function);
+        assert_eq!((function(work), function(main)), ("work", "main"));
+        assert!(cut.calls.stack[1].is_none());
     }
 
     #[test]
