@@ -44,14 +44,12 @@ macro_rules! functions {
             fn of(library: *mut c_void) -> Result<Cupti, &'static str> {
                 Ok(Cupti {
                     $($field: {
-                        const NAME: &CStr =
-                            match CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
-                                Ok(name) => name,
-                                Err(_) => panic!(),
-                            };
+                        let Ok(name) = CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) else {
+                            return Err($name);
+                        };
                         // SAFETY: the library stays loaded; CUPTI's function of that name has this
                         // type in all versions from CUDA 12.0 on.
-                        let function = unsafe { real_dlsym(library, NAME) };
+                        let function = unsafe { real_dlsym(library, name) };
                         if function.is_null() {
                             return Err($name);
                         }
