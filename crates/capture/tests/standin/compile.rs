@@ -135,13 +135,14 @@ fn build_programs(folder: &Path, binding: Binding, program: &str) {
 fn cc(folder: &Path, binding: Binding, source: &str, name: &str, how: &[&str]) {
     let sources = Path::new(HOME).join("tests/standin");
     let fresh = folder.join(format!("{name}.{}", std::process::id()));
-    let mut command = Command::new("cc");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(&compiler);
     command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]);
     command.arg(sources.join(source)).args(how).args(binding.flags()).arg("-o").arg(&fresh);
     let output = command.output().unwrap_or_else(|error| {
-        panic!("these tests need a C compiler, and `cc` does not start: {error} (Debian: apt install gcc)")
+        panic!("these tests need a C compiler, and `{compiler}` does not start: {error} (Debian: apt install gcc)")
     });
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "`cc` cannot build {source}:\n{said}");
+    assert!(output.status.success(), "`{compiler}` cannot build {source}:\n{said}");
     fs::rename(&fresh, folder.join(name)).expect("the program gets its name");
 }

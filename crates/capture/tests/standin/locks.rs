@@ -42,23 +42,3 @@ fn a_thread_can_be_cancelled_where_it_waits() {
         nothing_is_wrong(&program.both().outcome);
     }
 }
-
-/// Nanoseconds of what a program measured, bare and recorded.
-fn cost(program: &Program) -> [f64; 2] {
-    let measured = |facts: &std::collections::HashMap<String, Vec<u64>>| facts["picoseconds"][0] as f64 / 1e3;
-    let (_, bare) = program.bare();
-    [measured(&bare), measured(&program.recorded().facts)]
-}
-
-/// `cargo test --release -p holdup-capture cost -- --ignored --nocapture`
-#[test]
-#[ignore = "measures"]
-fn cost_of_what_is_watched() {
-    for (what, program) in [
-        ("a free mutex taken and let go of", Program::linked(Binding::Now, "locks", "cost")),
-        ("a call of the driver", Program::looking_up("calls", "cost")),
-    ] {
-        let [bare, recorded] = cost(&program.with(spool::VAR_LOCKS, CHECKS));
-        println!("{what}: {bare:.1} ns, recorded {recorded:.1} ns");
-    }
-}
