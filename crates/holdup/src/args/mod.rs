@@ -145,6 +145,14 @@ pub struct Filter {
     /// Only events that start before this time from the trace's start.
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     to: Option<Ns>,
+    #[command(flatten)]
+    events: Events,
+}
+
+/// Which threads' events, and of which name.
+#[derive(Args)]
+#[command(next_help_heading = "Selection")]
+struct Events {
     /// Only this thread: its id, or a part of its name.
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
@@ -153,10 +161,15 @@ pub struct Filter {
     name: Option<String>,
 }
 
+impl Events {
+    fn between(&self, from: Option<Ns>, to: Option<Ns>) -> Selection {
+        Selection { from, to, thread: self.thread.clone(), name: self.name.clone() }
+    }
+}
+
 impl Filter {
     pub fn selection(&self) -> Selection {
-        let (thread, name) = (self.thread.clone(), self.name.clone());
-        Selection { from: self.from, to: self.to, thread, name }
+        self.events.between(self.from, self.to)
     }
 }
 
@@ -368,18 +381,13 @@ pub struct Export {
     /// Only events that start before this time from the trace's start.
     #[arg(long, value_name = "TIME", value_parser = time::parse, help_heading = "Selection")]
     until: Option<Ns>,
-    /// Only this thread: its id, or a part of its name.
-    #[arg(long, value_name = "THREAD", help_heading = "Selection")]
-    thread: Option<String>,
-    /// Only calls and GPU operations whose name contains this, whatever the case.
-    #[arg(long, value_name = "PART", help_heading = "Selection")]
-    name: Option<String>,
+    #[command(flatten)]
+    events: Events,
 }
 
 impl Export {
     pub fn selection(&self) -> Selection {
-        let (thread, name) = (self.thread.clone(), self.name.clone());
-        Selection { from: self.from, to: self.until, thread, name }
+        self.events.between(self.from, self.until)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each worker copies 352 Ki integers to the GPU, launches 220 small kernels that add 0 … 219 to the first of them by
 //! turns between two buffers, and copies the result back.
 
+use super::spread;
 use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::results::{Results, Row, differ, most};
@@ -215,12 +216,7 @@ impl Case {
             Layout::ProcessesThreadsMps => self.threads_per_process,
             _ => self.workers,
         };
-        for number in 0..self.workers / threads {
-            let process = workload.process(format!("process {number}"));
-            for thread in 0..threads {
-                self.worker(process, number * threads + thread);
-            }
-        }
+        spread(&mut workload, self.workers, threads, |process, number| self.worker(process, number));
         workload
     }
 

@@ -1,5 +1,6 @@
 //! Seed 004: one worker for each GPU, in threads of one process or in processes. Do GPUs run at once?
 
+use super::spread;
 use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
 use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
 use crate::results::{Figure, Results, Row, Unit};
@@ -164,12 +165,7 @@ impl Case {
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new(format!("multi-gpu-{}", self.load.name()));
         let threads = if self.layout == Layout::Processes { 1 } else { self.workers };
-        for number in 0..self.workers / threads {
-            let process = workload.process(format!("process {number}"));
-            for thread in 0..threads {
-                self.worker(process, number * threads + thread);
-            }
-        }
+        spread(&mut workload, self.workers, threads, |process, number| self.worker(process, number));
         workload
     }
 

@@ -1,7 +1,9 @@
 // Chromium for the tests, with the network off: whatever a page asks for beside itself is a failure.
 import { chromium } from "playwright-core";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -14,6 +16,13 @@ if (!existsSync(holdup)) throw new Error(`${holdup} is missing: run \`cargo buil
 export function launch() {
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
+}
+
+/** A folder for what the tests of a file write, gone when they are over. */
+export function folder() {
+  const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /** A tab that collects what goes wrong in it. */

@@ -1,22 +1,17 @@
 // The pages of experiments, as a browser has them: from a file, with the network off.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { holdup, launch, tab } from "./browser.mjs";
+import { folder, holdup, launch, tab } from "./browser.mjs";
 
-const directory = mkdtempSync(join(tmpdir(), "holdup-lab-"));
+const directory = folder();
 let browser;
 before(async () => {
   browser = await launch();
 });
-after(async () => {
-  await browser?.close();
-  rmSync(directory, { recursive: true, force: true });
-});
+after(() => browser?.close());
 
 /** The page of an experiment on a model, as a file's address, and what it says as JSON. */
 function run(...experiment) {

@@ -1,24 +1,20 @@
 // The page as a browser has it: from a file, with the network off.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { CANVAS, holdup, launch, open, root, settled, tab, view, xtask } from "./browser.mjs";
+import { CANVAS, folder, holdup, launch, open, root, settled, tab, view, xtask } from "./browser.mjs";
 import { measure } from "./frames.mjs";
 import { writeHostile } from "./hostile.mjs";
 
-const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
+const directory = folder();
 let browser;
 before(async () => {
   browser = await launch();
 });
-after(async () => {
-  await browser?.close();
-  rmSync(directory, { recursive: true, force: true });
-});
+after(() => browser?.close());
 
 /** The report of a trace, as a file's address. */
 function report(trace, ...options) {
