@@ -75,6 +75,8 @@ pub enum Confidence {
 pub struct Explanation {
     /// The trace in numbers.
     pub trace: Summary,
+    /// Number of calls that were looked at: those that the selection chooses.
+    pub chosen_calls: u64,
     /// Host time in calls longer than the threshold, ns; nested calls count once.
     pub slow_call_ns: Ns,
     /// Number of those calls.

@@ -34,7 +34,7 @@ use group::Groups;
 use parts::{Fact, Part, Reason};
 use rules::Holders;
 use stretch::Stretch;
-use trace::{Ns, Trace};
+use trace::{Ns, Selection, Trace};
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -99,6 +99,7 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
     }
     let explanation = Explanation {
         trace: summary(trace),
+        chosen_calls: chosen_calls(&facts, options),
         slow_call_ns,
         slow_calls,
         explained_ns: slow_call_ns - unexplained_ns,
@@ -108,6 +109,14 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
         findings,
     };
     (explanation, losses)
+}
+
+fn chosen_calls(facts: &Facts<'_>, options: &Options) -> u64 {
+    let calls = &facts.trace.calls;
+    match options.selection == Selection::default() {
+        true => calls.len() as u64,
+        false => calls.ids().filter(|call| facts.is_chosen(Stretch::Call(*call))).count() as u64,
+    }
 }
 
 fn unexplained_reason() -> Reason {

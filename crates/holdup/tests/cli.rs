@@ -85,6 +85,19 @@ fn wrong_usage_is_status_2() {
 }
 
 #[test]
+fn a_choice_of_nothing_is_no_all_clear() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pytorch-d2h-stall.json.gz");
+    for choice in [["--from", "2s"], ["--thread", "nobody"], ["--name", "nothing"]] {
+        let output = run(&["explain", trace, choice[0], choice[1]]);
+        let said = text(&output.stdout);
+        assert!(
+            said.ends_with("\nno call of the trace is in what was chosen; nothing can be said of it\n"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
 fn help_has_examples() {
     for verb in [
         "record", "explain", "view", "stats", "calls", "ops", "where", "import", "export", "devices",

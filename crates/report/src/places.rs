@@ -74,7 +74,7 @@ pub fn build(trace: &Trace, path: &str, selection: &Selection) -> Places {
 pub fn text(places: &Places, page: Page, wide: bool) -> String {
     let mut text = header::text(&places.trace, page.columns);
     if places.count == 0 {
-        text.push_str("\nno call of that name; `holdup stats` lists the names there are\n");
+        text.push_str("\nno such call was chosen; `holdup stats` lists the names there are\n");
         return text;
     }
     let several = places.places.iter().any(|row| row.call != places.places[0].call);

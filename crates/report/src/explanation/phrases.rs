@@ -146,6 +146,9 @@ pub(super) fn example(example: &Example) -> String {
 
 /// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then the honest rest.
 pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
+    if explanation.chosen_calls == 0 && explanation.trace.calls > 0 && explanation.findings.is_empty() {
+        return vec!["no call of the trace is in what was chosen; nothing can be said of it".to_owned()];
+    }
     let threshold = units::duration(explanation.min_wait_ns);
     let waits =
         [("in shorter calls", explanation.short_wait_ns), ("outside calls", explanation.outside_wait_ns)];
