@@ -107,20 +107,12 @@ fn graphs() {
     check(&rows("threads, graph", 0.15, &graph, &cells(&[(1, 302), (8, 2352), (16, 4682), (32, 9223)])));
 }
 
+/// 16 contexts without MPS were once measured at 689, which a later run (270) did not show again.
 #[test]
 fn a_context_for_each_thread() {
     let with = |layout| Case { layout, ..Case::default() };
-    let mut table = rows("contexts", 0.30, &with(Layout::Contexts), &cells(&[(1, 287), (8, 270)]));
+    let alone = cells(&[(1, 287), (8, 270), (16, 270), (32, 270)]);
+    let mut table = rows("contexts", 0.30, &with(Layout::Contexts), &alone);
     table.extend(rows("contexts + MPS", 0.30, &with(Layout::ContextsMps), &cells(&[(16, 3157), (32, 3629)])));
     check(&table);
-}
-
-/// The one cell that the rules do not give: 16 contexts of one process without MPS do 689 iterations/s, more than two
-/// and a half times as many as 8. Contexts that take turns cannot; what else the driver does there nobody measured.
-#[test]
-fn sixteen_contexts_are_an_exception() {
-    let sixteen = Case { layout: Layout::Contexts, workers: 16, ..Case::default() };
-    let simulated = per_s(&sixteen);
-    println!("contexts: 16, measured 689, simulated {simulated:.0}");
-    assert!((270.0..290.0).contains(&simulated), "{simulated}");
 }

@@ -42,11 +42,11 @@ fn on_h200() {
         rates.push(per_s);
     }
     check(&rows);
-    // 100,935; 3,399 to 5,207; 35; 83,367 to 111,969 twice; 75,951 to 84,679; 45,803 were measured.
+    // 100,935; 3,399 to 5,207; 35 to 46; 83,367 to 111,969 twice; 75,951 to 84,679; 45,803 to 74,149 were measured.
     let [idle, fresh, reused, own_fresh, own_reused, pinned, item] = rates[..] else { unreachable!() };
-    // A launch or two a copy: 16 ms each here, 28 ms as measured.
-    assert!(reused < 150.0 && reused > 20.0, "{reused}");
-    assert!(fresh > 20.0 * reused && fresh < 0.1 * idle, "in between two copies: {fresh}");
+    // As many launches as fit between two copies, which are 16 ms: six here, where who waits need not wake up first.
+    assert!(reused < 10.0 * 1000.0 / 16.0 && reused > 20.0, "{reused}");
+    assert!(fresh > 5.0 * reused && fresh < 0.1 * idle, "in between two copies: {fresh}");
     assert!(item < pinned && item > fresh, "{item} {pinned}");
     assert!(own_fresh > 0.8 * idle && own_reused > 0.8 * idle && pinned > 0.6 * idle);
 }
