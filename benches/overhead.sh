@@ -6,7 +6,7 @@
 #
 # HOLDUP               the holdup to run (default: built here); libholdup_capture.so lies beside it
 # HOLDUP_BENCH_DIR     where programs are compiled (default: target/bench)
-# HOLDUP_BENCH_ROUNDS  rounds, in each of which every way runs once; the median counts (default: 15; PyTorch: a fifth)
+# HOLDUP_BENCH_ROUNDS  rounds, in each of which every way runs once; the median counts (default: 15)
 # HOLDUP_BENCH_PYTORCH no: leave PyTorch out (default: yes)
 # HOLDUP_BENCH_SECONDS seconds of launching a run (default: 0.2)
 set -euo pipefail
