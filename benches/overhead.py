@@ -11,19 +11,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-# The microseconds that a launch takes, with so many threads.
-Way = Callable[[str], float]
+# What a program prints when it has run with so many threads: the microseconds that a launch takes come first.
+Way = Callable[[str], list[float]]
 
 
 def runs(*command: str, **environment: str) -> Way:
     """A process a run; THREADS in its arguments is how many."""
 
-    def microseconds(threads: str) -> float:
-        run = [part.replace("THREADS", threads) for part in command]
-        done = subprocess.run(run, env=os.environ | environment, stdout=subprocess.PIPE, text=True, check=True)
-        return float(done.stdout.split()[0])
+    def run(threads: str) -> list[float]:
+        words = [word.replace("THREADS", threads) for word in command]
+        done = subprocess.run(words, env=os.environ | environment, stdout=subprocess.PIPE, text=True, check=True)
+        return [float(word) for word in done.stdout.split()]
 
-    return microseconds
+    return run
 
 
 def forks(until: contextlib.ExitStack, *command: str) -> Way:
@@ -31,11 +31,25 @@ def forks(until: contextlib.ExitStack, *command: str) -> Way:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     server = until.enter_context(process)
 
-    def microseconds(threads: str) -> float:
+    def run(threads: str) -> list[float]:
         print(threads, file=server.stdin, flush=True)
-        return float(server.stdout.readline().split()[0])
+        return [float(word) for word in server.stdout.readline().split()]
 
-    return microseconds
+    return run
+
+
+def turns(ways: dict[str, tuple[Way, list[str]]], rounds: int) -> None:
+    """One row a program and number of threads: bare and recorded in one process, in as many processes as there are rounds."""
+    print("Bare and recorded by turns in one process, µs a launch (median process, and from the least to the most):\n")
+    print("| program | threads | bare | light |")
+    print("|---|---:|---:|---:|")
+    for title, (run, threads) in ways.items():
+        for count in threads:
+            pairs = sorted((run(count)[:2] for _ in range(rounds)), key=lambda pair: pair[1] / pair[0])
+            more = [f"{recorded / bare - 1:+.1%}" for bare, recorded in pairs]
+            bare, recorded = pairs[len(pairs) // 2]
+            print(f"| {title} | {count} | {bare:.2f} | {recorded:.2f} ({more[len(more) // 2]}; {more[0]} to {more[-1]}) |", flush=True)
+    print(flush=True)
 
 
 def table(title: str, ways: dict[str, Way], rounds: int, threads: list[str]) -> None:
@@ -47,8 +61,8 @@ def table(title: str, ways: dict[str, Way], rounds: int, threads: list[str]) -> 
         costs = {way: [] for way in ways}
         for turn in range(rounds):
             # Back and forth: what drifts, drifts for all alike.
-            for way, microseconds in list(ways.items())[:: 1 if turn % 2 else -1]:
-                costs[way].append(microseconds(count))
+            for way, run in list(ways.items())[:: 1 if turn % 2 else -1]:
+                costs[way].append(run(count)[0])
         medians = {way: statistics.median(cost) for way, cost in costs.items()}
         first = next(iter(medians.values()))
         cells = [f"{cost:.2f}" + (f" ({cost / first - 1:+.1%})" if way != next(iter(ways)) else "") for way, cost in medians.items()]
@@ -62,7 +76,15 @@ def main() -> None:
     def recorded(level: str, name: str) -> list[str]:
         return [holdup, "record", "--quiet", "--force", "--level", level, "-o", f"{directory}/{name}.holdup", "--"]
 
-    program = [f"{directory}/launch", "THREADS", seconds]
+    program, library = [f"{directory}/launch", "THREADS", seconds], f"{directory}/turns.so"
+    python = ["python3", launch_py, seconds]
+    wanted = os.environ.get("HOLDUP_BENCH_PYTORCH", "yes") == "yes"
+    has_torch = wanted and subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0
+    with contextlib.ExitStack() as until:
+        ways = {"CUDA C++": (runs(*recorded("light", "turns"), *program, library), threads)}
+        if has_torch:
+            ways["PyTorch"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"])
+        turns(ways, max(1, int(rounds) // 3))
     ways = {
         "bare": runs(*program),
         "light": runs(*recorded("light", "light"), *program),
@@ -70,9 +92,7 @@ def main() -> None:
         "CUPTI only": runs(*program, CUDA_INJECTION64_PATH=f"{directory}/cupti_only.so"),
     }
     table("CUDA C++", ways, int(rounds), threads)
-    wanted = os.environ.get("HOLDUP_BENCH_PYTORCH", "yes") == "yes"
-    if wanted and subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0:
-        python = ["python3", launch_py, seconds]
+    if has_torch:
         with contextlib.ExitStack() as until:
             ways = {
                 "bare": forks(until, *python),

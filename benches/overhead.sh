@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What being recorded costs a kernel launch, beside bare, a minimal CUPTI tracer and torch.profiler, as Markdown tables.
-# Needs a GPU, nvcc with CUPTI's headers, and, for the second table, PyTorch.
+# Needs a GPU, nvcc with CUPTI's headers, and, for what is said of PyTorch, that.
 #
 #     benches/overhead.sh [THREADS…]      default: 1 4 16
 #
@@ -27,14 +27,7 @@ include=$(dirname "$(find -L "$cuda" -name cupti.h -print -quit)")
 nvcc -O2 -o "$dir/launch" "$here/benches/overhead/launch.cu"
 gcc -O2 -shared -fPIC -I"$include" -I"$cuda/include" -o "$dir/cupti_only.so" "$here/benches/overhead/cupti_only.c" \
     -L"$library" -lcupti -Wl,-rpath,"$library"
-
-gcc -O2 -o "$dir/turns" "$here/benches/overhead/turns.c" -ldl
-echo "One process, a plain launch through the recorder and past it, five times:"
-for _ in 1 2 3 4 5; do
-    "$HOLDUP" record --quiet --force --level light -o "$dir/turns.holdup" -- "$dir/turns" 1500
-done
-rm -f "$dir/turns.holdup"
-echo
+gcc -O2 -shared -fPIC -o "$dir/turns.so" "$here/benches/overhead/turns.c" -ldl
 
 exec python3 "$here/benches/overhead.py" "$HOLDUP" "$dir" "$here/benches/overhead/launch.py" \
     "${HOLDUP_BENCH_ROUNDS:-15}" "${HOLDUP_BENCH_SECONDS:-0.2}" "${threads[@]}"

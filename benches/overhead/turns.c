@@ -1,85 +1,130 @@
-// What a wrapped launch adds, within one process: bursts of 200 launches of an empty kernel through the recorder's function
-// and through the driver's own take turns, so that nothing but the function differs.
+// Takes everything of the recorder's that stands before locks and calls out of a process, and puts it back, so that runs with
+// and without it can take turns in one process: what differs between two processes is more than what it costs.
 //
-//     turns BURSTS        with libholdup_capture.so inside, as `holdup record --level light` puts it there
+//     int turns_find(void)          where it stands, in how many places; to be called once it is all there
+//     void turns_take(int without)  takes it out, or puts it back; while nobody is inside the driver
 //
-// Prints the medians of both in ns a launch, and the difference.
+// For level light: what CUPTI does stays.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { LAUNCHES = 200 };
+typedef struct {
+    void **slot, *recorders, *own;
+} Place;
 
-typedef int (*Launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+enum { MOST = 65536 };
+static Place places[MOST];
+static int count;
+static ElfW(Addr) from, to; // of the recorder
+static void *driver, *library;
 
-static const char EMPTY[] = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry empty()\n{\nret;\n}\n";
+static int is_recorders(const void *address) { return (ElfW(Addr))address >= from && (ElfW(Addr))address < to; }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e9 + time.tv_nsec;
+typedef struct {
+    const ElfW(Sym) *symbols;
+    const char *names;
+    const ElfW(Rela) *relocations[2];
+    size_t bytes[2];
+} Tables;
+
+static Tables tables_of(const ElfW(Dyn) *entry) {
+    Tables tables = {0};
+    for (; entry->d_tag != DT_NULL; entry++) {
+        void *pointer = (void *)entry->d_un.d_ptr;
+        switch (entry->d_tag) {
+        case DT_SYMTAB: tables.symbols = pointer; break;
+        case DT_STRTAB: tables.names = pointer; break;
+        case DT_JMPREL: tables.relocations[0] = pointer; break;
+        case DT_RELA: tables.relocations[1] = pointer; break;
+        case DT_PLTRELSZ: tables.bytes[0] = entry->d_un.d_val; break;
+        case DT_RELASZ: tables.bytes[1] = entry->d_un.d_val; break;
+        }
+    }
+    return tables;
 }
 
-// A function of the driver as its symbol table has it: dlsym gives the recorder's.
-static void *own(void *driver, const char *name) {
+// The driver's function that the recorder's stands before: dlsym gives the recorder's, the symbol table the driver's own.
+static void *behind(const void *recorders) {
     struct link_map *map;
-    const ElfW(Sym) *symbol = NULL;
-    const char *names = NULL;
-    if (dlinfo(driver, RTLD_DI_LINKMAP, &map)) exit(1);
-    for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_SYMTAB) symbol = (const void *)entry->d_un.d_ptr;
-        if (entry->d_tag == DT_STRTAB) names = (const void *)entry->d_un.d_ptr;
+    if (dlinfo(driver, RTLD_DI_LINKMAP, &map)) return NULL;
+    Tables tables = tables_of(map->l_ld);
+    for (const ElfW(Sym) *symbol = tables.symbols; (const char *)symbol < tables.names; symbol++) {
+        const char *name = tables.names + symbol->st_name;
+        if (symbol->st_value && !strncmp(name, "cu", 2) && dlsym(driver, name) == recorders) return (char *)map->l_addr + symbol->st_value;
     }
-    for (; (const char *)symbol < names; symbol++)
-        if (symbol->st_value && !strcmp(names + symbol->st_name, name)) return (char *)map->l_addr + symbol->st_value;
-    fprintf(stderr, "the driver has no %s\n", name);
-    exit(1);
+    return NULL;
 }
 
-static void check(int result, const char *what) {
-    if (!result) return;
-    fprintf(stderr, "%s: %d\n", what, result);
-    exit(1);
+static void add(void **slot, void *own) {
+    for (int at = 0; at < count; at++)
+        if (places[at].slot == slot) return;
+    if (!own || count == MOST) return;
+    size_t page = sysconf(_SC_PAGESIZE);
+    if (mprotect((void *)((uintptr_t)slot & ~(page - 1)), page, PROT_READ | PROT_WRITE)) return;
+    places[count++] = (Place){slot, *slot, own};
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+// The slots that a library calls other libraries' functions through.
+static void slots(struct dl_phdr_info *object, const ElfW(Phdr) *dynamic) {
+    Tables tables = tables_of((void *)(object->dlpi_addr + dynamic->p_vaddr));
+    for (int kind = 0; kind < 2; kind++)
+        for (size_t at = 0; at < tables.bytes[kind] / sizeof(ElfW(Rela)); at++) {
+            const ElfW(Rela) *relocation = tables.relocations[kind] + at;
+            const char *name = tables.names + tables.symbols[ELF64_R_SYM(relocation->r_info)].st_name;
+            void **slot = (void **)(object->dlpi_addr + relocation->r_offset);
+            if (!strncmp(name, "pthread_", 8) && is_recorders(*slot)) add(slot, dlsym(library, name));
+            if (!strncmp(name, "cu", 2) && is_recorders(*slot)) add(slot, behind(*slot));
+        }
 }
 
-int main(int argc, char **argv) {
-    int bursts = argc == 2 ? atoi(argv[1]) : 0, device;
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW), *context, *module, *kernel, *stream;
-    if (bursts < 1 || !driver) return 2;
-    check(((int (*)(unsigned))dlsym(driver, "cuInit"))(0), "cuInit");
-    check(((int (*)(int *, int))own(driver, "cuDeviceGet"))(&device, 0), "cuDeviceGet");
-    check(((int (*)(void **, int))own(driver, "cuDevicePrimaryCtxRetain"))(&context, device), "cuDevicePrimaryCtxRetain");
-    check(((int (*)(void *))own(driver, "cuCtxSetCurrent"))(context), "cuCtxSetCurrent");
-    check(((int (*)(void **, const void *))own(driver, "cuModuleLoadData"))(&module, EMPTY), "cuModuleLoadData");
-    check(((int (*)(void **, void *, const char *))own(driver, "cuModuleGetFunction"))(&kernel, module, "empty"), "empty");
-    check(((int (*)(void **, unsigned))own(driver, "cuStreamCreate"))(&stream, 1), "cuStreamCreate");
-    int (*synchronize)(void *) = own(driver, "cuStreamSynchronize");
-    Launch ways[2] = {own(driver, "cuLaunchKernel"), dlsym(driver, "cuLaunchKernel")};
-    if (ways[0] == ways[1]) {
-        fprintf(stderr, "nothing stands before the driver: run it under holdup record --level light\n");
-        return 2;
+// The functions of the driver that a library has looked up, and keeps somewhere in its data.
+static void data(struct dl_phdr_info *object, const ElfW(Phdr) *segment) {
+    void **word = (void **)((object->dlpi_addr + segment->p_vaddr + 7) & ~(ElfW(Addr))7);
+    void **end = (void **)(object->dlpi_addr + segment->p_vaddr + segment->p_memsz);
+    for (; word + 1 <= end; word++)
+        if (is_recorders(*word)) add(word, behind(*word));
+}
+
+static int is(const struct dl_phdr_info *object, const char *name) { return strstr(object->dlpi_name, name) != NULL; }
+
+static int find_recorder(struct dl_phdr_info *object, size_t size, void *found) {
+    if (!is(object, "libholdup_capture")) return 0;
+    from = to = object->dlpi_addr;
+    for (int at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *segment = object->dlpi_phdr + at;
+        ElfW(Addr) end = object->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+        if (segment->p_type == PT_LOAD && end > to) to = end;
     }
-    double *costs[2] = {malloc(bursts * sizeof(double)), malloc(bursts * sizeof(double))};
-    for (int turn = 0; turn < 2 * bursts; turn++) {
-        // Own, recorded, recorded, own: neither is always first.
-        int way = (turn ^ (turn >> 1)) & 1;
-        double begun = now();
-        for (int i = 0; i < LAUNCHES; i++) ways[way](kernel, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
-        costs[way][turn / 2] = (now() - begun) / LAUNCHES;
-        check(synchronize(stream), "cuStreamSynchronize");
+    return 1;
+}
+
+static int find_places(struct dl_phdr_info *object, size_t size, void *nothing) {
+    if (is(object, "libholdup_capture") || is(object, "linux-vdso") || is(object, "ld-linux")) return 0;
+    // The runtime: a library, or part of the program, which has no name.
+    int runtime = is(object, "libcudart") || !*object->dlpi_name;
+    for (int at = 0; at < object->dlpi_phnum; at++) {
+        const ElfW(Phdr) *segment = object->dlpi_phdr + at;
+        if (segment->p_type == PT_DYNAMIC) slots(object, segment);
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_W && runtime) data(object, segment);
     }
-    for (int way = 0; way < 2; way++) qsort(costs[way], bursts, sizeof(double), ascending);
-    double bare = costs[0][bursts / 2], recorded = costs[1][bursts / 2];
-    printf("bare %.0f ns, recorded %.0f ns: %+.0f ns (%+.1f %%)\n", bare, recorded, recorded - bare, (recorded / bare - 1) * 100);
     return 0;
+}
+
+int turns_find(void) {
+    driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+    if (driver && library && dl_iterate_phdr(find_recorder, NULL)) dl_iterate_phdr(find_places, NULL);
+    return count;
+}
+
+void turns_take(int without) {
+    for (int at = 0; at < count; at++)
+        __atomic_store_n(places[at].slot, without ? places[at].own : places[at].recorders, __ATOMIC_RELEASE);
 }
