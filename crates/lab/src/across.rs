@@ -83,10 +83,15 @@ impl<'a> Across<'a> {
     /// `per second by workers, ±2.1 % at most`
     fn caption(&self) -> String {
         let Across { results, figure, column, .. } = self;
-        let spread = results.rows.iter().filter_map(|row| row.figure(figure)).map(|of| of.spread / of.value);
-        let spread = spread.filter(|spread| spread.is_finite()).reduce(f64::max);
-        let spread = match spread.filter(|_| !results.bench.simulated) {
-            Some(spread) => format!(", ±{} at most", report::units::percent(spread)),
+        let measured = || results.rows.iter().filter_map(|row| row.figure(figure));
+        let spread =
+            measured().filter_map(|of| Some(of.spread? / of.value)).filter(|spread| spread.is_finite());
+        let spread = match spread.reduce(f64::max).filter(|_| !results.bench.simulated) {
+            Some(spread) => {
+                let some =
+                    if measured().any(|of| of.spread.is_none()) { " where there were rounds" } else { "" };
+                format!(", ±{} at most{some}", report::units::percent(spread))
+            }
             None => String::new(),
         };
         format!("{} by {column}{spread}", title(figure))

@@ -38,9 +38,6 @@ impl Comparison {
     pub fn new(results: &Results, earlier: &Results) -> Comparison {
         let mut taken = vec![false; earlier.rows.len()];
         let (mut changes, mut added) = (Vec::new(), 0);
-        // One round alone tells nothing of the spread, unless it was simulated.
-        let spread = |results: &Results| results.bench.simulated || results.rounds > 1;
-        let least = if spread(results) && spread(earlier) { 0.02 } else { 0.5 };
         for row in &results.rows {
             let same = |old: &Row| row.varied.iter().all(|(name, cell)| old.cell(name) == Some(cell));
             let at = earlier.rows.iter().position(same);
@@ -48,7 +45,7 @@ impl Comparison {
             // What slows down is what matters in a matrix, whatever the device's own speed.
             let relative = row.figure("slowdown").filter(|_| results.experiment.view == View::Matrix);
             let figure = relative.or(row.figures.first());
-            match at.zip(figure).and_then(|(at, figure)| change(row, figure, &earlier.rows[at], least)) {
+            match at.zip(figure).and_then(|(at, figure)| change(row, figure, &earlier.rows[at])) {
                 Some(change) => changes.push(change),
                 None => added += 1,
             }
@@ -58,12 +55,13 @@ impl Comparison {
     }
 }
 
-/// What became of a row's figure; a difference of less than the part `least` of it is none.
-fn change(row: &Row, figure: &Figure, old: &Row, least: f64) -> Option<Change> {
+/// The part that a figure differs by at least from one of another day if one round alone tells of either.
+const ONE_ROUND: f64 = 0.5;
+
+/// What became of a row's figure.
+fn change(row: &Row, figure: &Figure, old: &Row) -> Option<Change> {
     let before = old.figure(figure.name).filter(|before| !before.value.is_nan())?;
-    let apart = (figure.value - before.value).abs();
-    let beyond_spread =
-        apart > before.spread + figure.spread && apart > least * before.value.abs().min(figure.value.abs());
+    let beyond_spread = figure.differs(before, ONE_ROUND);
     let (varied, figure, before, now) = (row.varied.clone(), figure.name, before.value, figure.value);
     Some(Change { varied, figure, before, now, beyond_spread })
 }
@@ -123,7 +121,7 @@ mod tests {
 
     fn results(ms: f64, spread: f64, rounds: u32) -> Results {
         let experiment = experiment("overlap").expect("there");
-        let figures = vec![Figure { name: "ms", value: ms, spread }];
+        let figures = vec![Figure { name: "ms", value: ms, spread: (rounds > 1).then_some(spread) }];
         Results {
             experiment,
             bench: Bench { name: String::from("GPU"), driver: Some(String::from("1.2")), ..Bench::default() },

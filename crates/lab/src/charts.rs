@@ -15,7 +15,7 @@ pub(crate) fn lines<'a>(
     let mut series: Vec<(&Row, Series)> = Vec::new();
     for row in rows {
         let (Some(at), Some(measured)) = (row.number(x), row.figure(figure)) else { continue };
-        let point = Point { x: at as f64, y: measured.value, spread: measured.spread };
+        let point = Point { x: at as f64, y: measured.value, spread: measured.spread.unwrap_or(0.0) };
         match series.iter_mut().find(|(first, _)| first.is_like(row, &but)) {
             Some((_, line)) => line.points.push(point),
             None => series.push((row, Series { name: name(results, row, &but), points: vec![point] })),
@@ -36,7 +36,7 @@ pub(crate) fn bars(results: &Results, figure: &str, value: &str, follow: &[&str]
             name: name(results, row, follow),
             value: measured.value,
             text: Unit::of(figure).text(measured.value),
-            spread: measured.spread,
+            spread: measured.spread.unwrap_or(0.0),
         })
     };
     let bars = results.rows.iter().filter_map(bar).collect();

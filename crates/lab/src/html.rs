@@ -84,7 +84,7 @@ fn rows(results: &Results) -> Section {
     let figures = figures(&results.rows);
     let first = figures.first().copied().unwrap_or_default();
     let most = results.rows.iter().map(|row| row.value(first)).fold(0.0, f64::max);
-    let spread = !results.bench.simulated;
+    let spread = results.has_spread();
     let errors = results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
 
     let mut columns: Vec<_> = varying.iter().map(|name| (heading_of(name), kind(name))).collect();
@@ -143,7 +143,8 @@ fn bar(value: f64, most: f64) -> Cell {
 
 fn spread_of(row: &Row, name: &str) -> Cell {
     let figure = row.figure(name);
-    figure.map_or(Cell::text(""), |figure| Cell::number(Unit::of(name).text(figure.spread), figure.spread))
+    let spread = figure.and_then(|figure| figure.spread);
+    spread.map_or(Cell::text(""), |spread| Cell::number(Unit::of(name).text(spread), spread))
 }
 
 /// What changed since an earlier run: rows that did come first.
@@ -199,7 +200,7 @@ mod tests {
         let experiment = experiment("overlap").expect("there");
         let row = |variant: &str, value: f64| Row {
             varied: vec![("variant", variant.into()), ("streams", crate::Cell::Nothing)],
-            figures: vec![Figure { name: "ms", value, spread: 0.5 }],
+            figures: vec![Figure { name: "ms", value, spread: Some(0.5) }],
             max_error: Some(0.25),
         };
         Results {

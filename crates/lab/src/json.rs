@@ -40,13 +40,13 @@ fn settings(results: &Results) -> Value {
     Value::Object(results.settings.iter().map(one).collect())
 }
 
-/// What it varied, then what it measured: `spread` is that of the first figure.
+/// What it varied, then what it measured: `spread` is that of the first figure, null after one round.
 fn row(row: &Row, simulated: bool) -> Value {
     let mut object = varied(&row.varied);
     for (at, figure) in row.figures.iter().enumerate() {
         object.insert(figure.name.to_owned(), number(figure.value));
         let spread = if at == 0 { String::from("spread") } else { format!("{}_spread", figure.name) };
-        object.insert(spread, number(figure.spread));
+        object.insert(spread, figure.spread.map_or(Value::Null, number));
     }
     if let Some(error) = row.max_error {
         object.insert(String::from("max_error"), number(error));

@@ -126,7 +126,7 @@ fn row(object: &Map<String, Value>) -> Option<Row> {
     for name in FIGURES {
         if let Some(value) = number(name) {
             let spread = if figures.is_empty() { String::from("spread") } else { format!("{name}_spread") };
-            figures.push(Figure { name, value, spread: number(&spread).unwrap_or(0.0) });
+            figures.push(Figure { name, value, spread: number(&spread).filter(|spread| !spread.is_nan()) });
         }
     }
     (!varied.is_empty()).then(|| Row { varied, figures, max_error: number("max_error") })

@@ -9,8 +9,8 @@ pub struct Figure {
     pub name: &'static str,
     /// The median of the rounds.
     pub value: f64,
-    /// Half of the range of the rounds.
-    pub spread: f64,
+    /// Half of the range of the rounds; nothing is known of it after one round on a machine. A model's is 0.
+    pub spread: Option<f64>,
 }
 
 /// Units of figures.
@@ -171,10 +171,8 @@ impl Results {
     pub fn place(&self) -> String {
         let how = match self.bench.simulated {
             true => String::from("simulated"),
-            false => format!(
-                "{}, ± half of their range",
-                report::units::counted(self.rounds.into(), "round", "rounds")
-            ),
+            false if self.rounds < 2 => String::from("1 round"),
+            false => format!("{} rounds, ± half of their range", self.rounds),
         };
         format!("{} · {how}", self.bench.title())
     }
@@ -212,6 +210,12 @@ impl Results {
         })
     }
 
+    /// Whether of any row's first figure it is known what rounds differ by; of a model's that they do not goes without saying.
+    pub(crate) fn has_spread(&self) -> bool {
+        let known = |row: &Row| row.figures.first().is_some_and(|first| first.spread.is_some());
+        !self.bench.simulated && self.rows.iter().any(known)
+    }
+
     /// The columns that rows vary, and those that are the same in all of them, each in the rows' order.
     pub fn columns(&self) -> (Vec<&'static str>, Vec<(&'static str, Cell)>) {
         let Some(first) = self.rows.first() else { return Default::default() };
@@ -225,16 +229,31 @@ impl Results {
 impl Figure {
     /// How many times as much it is as another, with what the spread of both makes of it.
     pub(crate) fn over(&self, name: &'static str, other: &Figure) -> Figure {
-        let relative = |figure: &Figure| figure.spread / figure.value;
+        let relative = |figure: &Figure| figure.spread.map(|spread| spread / figure.value);
         let value = self.value / other.value;
-        Figure { name, value, spread: value * (relative(self) + relative(other)) }
+        let spread = relative(self).zip(relative(other)).map(|(own, others)| value * (own + others));
+        Figure { name, value, spread }
+    }
+
+    /// Whether it differs from another by more than the rounds of both do, and by more than 2 %; where there was one round,
+    /// by more than the part `one_round` of it.
+    pub(crate) fn differs(&self, other: &Figure, one_round: f64) -> bool {
+        let (spread, least) = match self.spread.zip(other.spread) {
+            Some((own, others)) => (own + others, 0.02),
+            None => (0.0, one_round),
+        };
+        let apart = (self.value - other.value).abs();
+        apart > spread && apart > least * self.value.abs().min(other.value.abs())
     }
 }
 
-/// Whether two figures differ by more than their rounds do, and by more than 2 %.
+/// The part that two figures of one run differ by at least if only one round tells of either: rounds of threads on an H200
+/// differed by up to 12 %.
+const ONE_ROUND: f64 = 0.12;
+
+/// Whether two figures of one run differ.
 pub(crate) fn differ(a: &Figure, b: &Figure) -> bool {
-    let apart = (a.value - b.value).abs();
-    apart > a.spread + b.spread && apart > 0.02 * a.value.abs().min(b.value.abs())
+    a.differs(b, ONE_ROUND)
 }
 
 /// The row with the largest figure of that name.

@@ -213,7 +213,13 @@ impl Results {
     }
 
     fn add(&mut self, variant: &Variant, measured: Measured) {
-        self.rows.extend(measured.rows);
+        let mut rows = measured.rows;
+        if self.bench.simulated {
+            // The same every time.
+            let figures = rows.iter_mut().flat_map(|row| &mut row.figures);
+            figures.for_each(|figure| figure.spread = Some(0.0));
+        }
+        self.rows.extend(rows);
         self.traces.extend(measured.trace.map(|trace| (variant.label(), trace)));
         for note in measured.notes {
             if !self.notes.contains(&note) {
@@ -278,7 +284,7 @@ fn rows(variant: &Variant, rounds: &[Vec<Reading>]) -> Vec<Row> {
     first.into_iter().enumerate().map(row).collect()
 }
 
-/// The median of the rounds, and half of their range.
+/// The median of the rounds, and half of their range if there are several.
 fn figure(name: &'static str, at: usize, rounds: &[&Reading]) -> Figure {
     let mut values: Vec<f64> =
         rounds.iter().filter_map(|round| round.figures.get(at)).map(|(_, value)| *value).collect();
@@ -290,7 +296,7 @@ fn figure(name: &'static str, at: usize, rounds: &[&Reading]) -> Figure {
         _ => (values[middle - 1] + values[middle]) / 2.0,
     };
     let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
-    Figure { name, value: median, spread: range / 2.0 }
+    Figure { name, value: median, spread: (values.len() > 1).then_some(range / 2.0) }
 }
 
 /// Reads `variant=threads,workers=8`.
@@ -337,12 +343,16 @@ mod tests {
         let quiet = AtomicBool::new(false);
         let results = session(Bench::default(), 5).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
         // The first is the warm-up.
-        let expected = Figure { name: "ms", value: 3.0, spread: 4.5 };
+        let expected = Figure { name: "ms", value: 3.0, spread: Some(4.5) };
         assert_eq!(results.rows.len(), 3);
         assert_eq!(results.rows[0].figures, [expected]);
         assert_eq!(results.rows[0].max_error, Some(0.5));
         assert_eq!(results.notes, ["a note"]);
         assert_eq!(at, 18);
+        let mut execute = |_: &Workload, _: Want| Ok(run_of(1_000_000));
+        let results = session(Bench::default(), 1).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
+        assert_eq!(results.rows[0].figures[0].spread, None);
+        assert!(results.place().ends_with(" · 1 round"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
     let figures = figures(&results.rows);
     // That every result was right is a sentence of the verdict.
     let errors = results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
-    let spread = !results.bench.simulated && !figures.is_empty();
+    let spread = results.has_spread();
     let mut titles: Vec<(&'static str, Align)> =
         varying.iter().map(|name| (heading_of(name), align(name))).collect();
     titles.extend(figures.iter().map(|name| (title(name), Align::Right)));
@@ -104,7 +104,7 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
             .collect();
         cells.extend(figures.iter().map(|name| figure(row, name)));
         if spread {
-            let spread = row.figures.first().map(|first| Unit::of(first.name).text(first.spread));
+            let spread = row.figures.first().and_then(|first| Some(Unit::of(first.name).text(first.spread?)));
             cells.insert(varying.len() + 1, spread.unwrap_or_default());
         }
         if errors {

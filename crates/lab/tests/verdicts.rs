@@ -30,11 +30,14 @@ fn row(line: &str) -> Row {
         varied.split_ascii_whitespace().map(pair).map(|(name, value)| (name, cell(&value))).collect();
     let mut row = Row { varied, figures: Vec::new(), max_error: None };
     for (name, value) in figures.split_ascii_whitespace().map(pair) {
-        let (value, spread) = value.split_once('±').unwrap_or((&value, "0"));
+        let (value, spread) = match value.split_once('±') {
+            Some((value, spread)) => (value, Some(spread)),
+            None => (value.as_str(), None),
+        };
         let number = |text: &str| text.parse::<f64>().expect("a number");
         match name {
             "max_error" => row.max_error = Some(number(value)),
-            name => row.figures.push(Figure { name, value: number(value), spread: number(spread) }),
+            name => row.figures.push(Figure { name, value: number(value), spread: spread.map(number) }),
         }
     }
     row
