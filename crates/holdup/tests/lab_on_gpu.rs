@@ -165,7 +165,7 @@ fn what_a_gpu_refuses_is_said_in_a_line() {
     let mut lost = command("lab run overlap --set bytes=64KiB");
     lost.env("STANDIN_FAIL", "cuLaunchKernel 2 719");
     let problem = refusal(lost);
-    let expected = "overlap, variant=sequential,memory=pinned,streams=none,bytes=65536,rounds=1: process \"main\", thread \"main\"";
+    let expected = "overlap, variant=sequential,memory=pinned,streams=none,bytes=65536,kernel-rounds=1: process \"main\", thread \"main\"";
     assert!(problem.contains(expected) && problem.contains("CUDA_ERROR_LAUNCH_FAILED"), "{problem}");
     let mut full = command("lab run overlap --set bytes=64KiB");
     full.env("STANDIN_FAIL", "cuMemAlloc_v2 1 2");

@@ -20,7 +20,7 @@ pub(crate) const COLUMNS: [&str; 18] = [
     "streams",
     "bytes",
     "length",
-    "rounds",
+    "kernel-rounds",
     "thread",
     "kernel",
 ];
@@ -58,7 +58,15 @@ pub(crate) fn heading_of(column: &'static str) -> &'static str {
 pub(crate) fn is_number(column: &str) -> bool {
     matches!(
         column,
-        "workers" | "streams" | "bytes" | "length" | "connections" | "gpus" | "rounds" | "thread" | "kernel"
+        "workers"
+            | "streams"
+            | "bytes"
+            | "length"
+            | "connections"
+            | "gpus"
+            | "kernel-rounds"
+            | "thread"
+            | "kernel"
     )
 }
 

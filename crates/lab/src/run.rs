@@ -396,8 +396,7 @@ mod tests {
         assert_eq!(results.left_out, ["depth-first, breadth-first (2 variants): no streams"]);
         let mut execute = |_: &Workload, _: Want| Err(Failure::Failed(String::from("out of memory")));
         let failure = session(simulated(), 1).run(&mut execute, &quiet, &mut |_| {}).err();
-        let expected =
-            "overlap, variant=sequential,memory=pinned,streams=none,bytes=16777216,rounds=1: out of memory";
+        let expected = "overlap, variant=sequential,memory=pinned,streams=none,bytes=16777216,kernel-rounds=1: out of memory";
         assert_eq!(failure.as_deref(), Some(expected));
         let mut runs = 0;
         let mut execute = |_: &Workload, _: Want| {
@@ -445,7 +444,10 @@ mod tests {
         let request = Request { set: vec![String::from("memory=pinned")], only, ..Request::default() };
         let overlap = crate::experiment("overlap").expect("there");
         let session = Session::new(overlap, Bench::default(), &request).expect("there is one");
-        assert_eq!(session.labels(), ["variant=depth-first,memory=pinned,streams=4,bytes=16777216,rounds=1"]);
+        assert_eq!(
+            session.labels(),
+            ["variant=depth-first,memory=pinned,streams=4,bytes=16777216,kernel-rounds=1"]
+        );
         let none = Request { only: super::only("variant=sideways").expect("well written"), ..request };
         let problem = Session::new(overlap, Bench::default(), &none).err().unwrap_or_default();
         assert!(

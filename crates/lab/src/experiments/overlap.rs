@@ -23,7 +23,12 @@ pub const EXPERIMENT: Experiment = Experiment {
         ),
         Parameter::numbers("streams", "how many streams; they must divide the array", (1, 64), "4"),
         Parameter::many("bytes", "of the array", Kind::Sizes(1 << 10, 1 << 34), "16MiB"),
-        Parameter::numbers("rounds", "of the kernel: it takes so many times as long", (1, 1 << 20), "1"),
+        Parameter::numbers(
+            "kernel-rounds",
+            "of the kernel: it takes so many times as long",
+            (1, 1 << 20),
+            "1",
+        ),
         Parameter::one("passes", "how often it is done", Kind::Numbers(1, 1_000_000), "10"),
     ],
     rounds: 5,
@@ -41,7 +46,7 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
     let mut plan = Plan::default();
     let passes = settings.number("passes");
     for bytes in settings.numbers("bytes") {
-        for rounds in settings.counts("rounds") {
+        for rounds in settings.counts("kernel-rounds") {
             for memory in settings.words("memory") {
                 for (at, streams) in settings.counts("streams").into_iter().enumerate() {
                     if bytes % (u64::from(streams) * u64::from(BLOCK) * 4) != 0 {
@@ -139,7 +144,7 @@ impl Case {
                     if self.order == Order::Sequential { Cell::Nothing } else { self.streams.into() },
                 ),
                 ("bytes", self.bytes.into()),
-                ("rounds", self.rounds.into()),
+                ("kernel-rounds", self.rounds.into()),
             ],
             workload: self.workload(),
             timed: false,
@@ -235,8 +240,9 @@ fn engines(count: u32) -> String {
 
 /// What streams gain over none, the best of them.
 fn gains(results: &Results, sequential: &Row) -> Option<String> {
-    let same =
-        |row: &&Row| ["memory", "bytes", "rounds"].iter().all(|name| row.cell(name) == sequential.cell(name));
+    let same = |row: &&Row| {
+        ["memory", "bytes", "kernel-rounds"].iter().all(|name| row.cell(name) == sequential.cell(name))
+    };
     let others =
         results.rows.iter().filter(same).filter(|row| row.text("variant") != sequential.text("variant"));
     let best = others.min_by(|a, b| a.value("ms").total_cmp(&b.value("ms")))?;
@@ -283,8 +289,9 @@ fn conditions(results: &Results, row: &Row) -> String {
     if varying.contains(&"bytes") {
         text.push_str(&format!(", {}", report::units::bytes(row.number("bytes").unwrap_or(0) as i64)));
     }
-    if varying.contains(&"rounds") {
-        text.push_str(&format!(", {} rounds", row.text("rounds")));
+    if varying.contains(&"kernel-rounds") {
+        let rounds = row.number("kernel-rounds").unwrap_or(0);
+        text.push_str(&format!(", kernels of {}", report::units::counted(rounds, "round", "rounds")));
     }
     text
 }
