@@ -106,6 +106,45 @@ fn the_readme_says_what_an_experiment_says() {
     assert_eq!(shown, said(&format!("lab run {command}")));
 }
 
+/// `docs/lab/h200.md` shows the results beside it, and their plots, as `holdup lab show` does.
+#[test]
+fn the_recorded_results_are_shown_as_they_are() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab");
+    let page = std::fs::read_to_string(docs.join("h200.md")).expect("there");
+    let mut expected = String::new();
+    for (at, part) in page.split("<!-- end -->").enumerate() {
+        expected.push_str(if at == 0 { "" } else { "<!-- end -->" });
+        let Some((text, rest)) = part.split_once("\n<!-- ") else {
+            expected.push_str(part);
+            continue;
+        };
+        let (name, _) = rest.split_once(" -->").expect("the name of a file");
+        let (shown, drawn) = shown(&docs.join("h200").join(name));
+        expected.push_str(&format!("{text}\n<!-- {name} -->\n\n![{name}](h200/{name}.svg)\n{shown}\n"));
+        same(&docs.join(format!("h200/{name}.svg")), &drawn);
+    }
+    same(&docs.join("h200.md"), &expected);
+}
+
+/// What `holdup lab show` says of a file below its heading, and what it draws.
+fn shown(results: &Path) -> (String, String) {
+    let directory = directory();
+    let plot = directory.path().join("plot.svg");
+    let markdown =
+        said(&format!("lab show {}.json --format markdown --plot {}", results.display(), plot.display()));
+    let (_, below) = markdown.split_once('\n').expect("a heading");
+    (below.to_owned(), std::fs::read_to_string(plot).expect("written"))
+}
+
+/// Whether a file holds that.
+fn same(path: &Path, text: &str) {
+    if std::env::var_os("HOLDUP_UPDATE").is_some() {
+        std::fs::write(path, text).expect("can write");
+    }
+    let found = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(found == text, "{} is out of date", path.display());
+}
+
 #[test]
 fn models_are_described_as_devices_are() {
     check("devices-c1060.txt", "devices --on sim:c1060");
