@@ -2,7 +2,7 @@
 
 use crate::Cell;
 use crate::baseline::{Change, Comparison};
-use crate::results::{Results, Row};
+use crate::results::{Results, Row, six_digits};
 use serde_json::{Map, Value, json};
 
 /// The object, with what a comparison says where there is one.
@@ -76,12 +76,12 @@ fn varied(varied: &[(&'static str, Cell)]) -> Map<String, Value> {
     varied.iter().map(|(name, cell)| ((*name).to_owned(), Value::from(cell.clone()))).collect()
 }
 
-/// Six digits: more than any measurement has.
+/// A number of [`six_digits`].
 pub(crate) fn number(value: f64) -> Value {
     if !value.is_finite() {
         return Value::Null;
     }
-    let short: f64 = format!("{value:.5e}").parse().unwrap_or(value);
+    let short = six_digits(value);
     match short.fract() == 0.0 && short.abs() < 1e15 {
         true => (short as i64).into(),
         false => short.into(),

@@ -226,13 +226,23 @@ impl Results {
     }
 }
 
+/// A figure has six digits, more than any measurement: it is told the same again when it was written down and read.
+pub(crate) fn six_digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
 impl Figure {
+    /// A figure of six digits.
+    pub(crate) fn new(name: &'static str, value: f64, spread: Option<f64>) -> Figure {
+        Figure { name, value: six_digits(value), spread: spread.map(six_digits) }
+    }
+
     /// How many times as much it is as another, with what the spread of both makes of it.
     pub(crate) fn over(&self, name: &'static str, other: &Figure) -> Figure {
         let relative = |figure: &Figure| figure.spread.map(|spread| spread / figure.value);
         let value = self.value / other.value;
         let spread = relative(self).zip(relative(other)).map(|(own, others)| value * (own + others));
-        Figure { name, value, spread }
+        Figure::new(name, value, spread)
     }
 
     /// Whether it differs from another by more than the rounds of both do, and by more than 2 %; where there was one round,

@@ -296,7 +296,7 @@ fn figure(name: &'static str, at: usize, rounds: &[&Reading]) -> Figure {
         _ => (values[middle - 1] + values[middle]) / 2.0,
     };
     let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
-    Figure { name, value: median, spread: (values.len() > 1).then_some(range / 2.0) }
+    Figure::new(name, median, (values.len() > 1).then_some(range / 2.0))
 }
 
 /// Reads `variant=threads,workers=8`.
