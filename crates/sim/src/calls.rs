@@ -3,7 +3,7 @@
 use crate::names::Name;
 use crate::plan::{Act, ContextPlan, Copy, KernelPlan, NONE, Plan, Way};
 use crate::program::Base;
-use crate::{Keep, Model, Rule, Use};
+use crate::{Model, Rule};
 use workload::{BufferId, Call, ContextId, Kernel, Memory, Process, StreamId, StreamKind};
 
 /// Bytes of a page of host memory.
@@ -46,9 +46,9 @@ impl Costs<'_> {
     }
 
     pub(crate) fn launch(&self, stream: StreamId, kernel: u32) -> Plan {
-        let (stream, context, default) = self.stream(Some(stream));
+        let (stream, context) = self.stream(Some(stream));
         let rule = &self.model.calls.launch;
-        plan(Name::Launch, rule, 0, context, default, Act::Launch { stream, kernel })
+        plan(Name::Launch, rule, 0, context, Act::Launch { stream, kernel })
     }
 
     /// The copy as it is if the host's memory is page-locked, and if not, where it may be either. `registered` is the
@@ -72,16 +72,16 @@ impl Costs<'_> {
             _ => (Way::Between, NONE, [Name::CopyBetween, Name::CopyBetweenAsync]),
         };
         let (name, blocking) = (name[usize::from(stream.is_some())], stream.is_none());
-        let (stream, context, default) = self.stream(stream);
+        let (stream, context) = self.stream(stream);
         let memory = if way == Way::In { source.memory } else { target.memory };
         let pageable = host != NONE && memory != Memory::Pinned;
         let host = if host == NONE { NONE } else { self.base.buffer + host };
         let copy = Copy { stream, way, bytes, host, pinned: true, waits: blocking, registered: NONE };
         let calls = &self.model.calls;
-        let pinned = plan(name, &calls.copy, 0, context, default, Act::Copy(copy));
+        let pinned = plan(name, &calls.copy, 0, context, Act::Copy(copy));
         let staged = way == Way::In && bytes <= calls.staged_at_once_bytes;
         let copy = Copy { pinned: false, waits: blocking || !staged, registered, ..copy };
-        let staged = plan(name, &calls.pageable_copy, 0, context, default, Act::Copy(copy));
+        let staged = plan(name, &calls.pageable_copy, 0, context, Act::Copy(copy));
         (pinned, pageable.then_some(staged))
     }
 
@@ -89,14 +89,14 @@ impl Costs<'_> {
     pub(crate) fn module(&self) -> [Plan; 2] {
         let calls = &self.model.calls;
         [
-            plan(Name::ModuleLoad, &calls.module_load, 0, self.context, false, Act::Nothing),
-            plan(Name::ModuleUnload, &calls.module_unload, 0, self.context, false, Act::Unload),
+            plan(Name::ModuleLoad, &calls.module_load, 0, self.context, Act::Nothing),
+            plan(Name::ModuleUnload, &calls.module_unload, 0, self.context, Act::Unload),
         ]
     }
 
     pub(crate) fn captured(&self, graph: u32, body: u32, nodes: usize) -> Plan {
         let act = Act::Captured { graph, body };
-        plan(Name::Capture, &self.model.calls.capture, nodes as u64, self.context, false, act)
+        plan(Name::Capture, &self.model.calls.capture, nodes as u64, self.context, act)
     }
 
     /// Any call but those above.
@@ -108,27 +108,27 @@ impl Costs<'_> {
             Call::Register { buffer } | Call::Unregister { buffer } => self.pin(call, buffer),
             Call::Fill { buffer, stream, .. } => self.fill(buffer, stream),
             Call::LaunchGraph { graph, stream } => {
-                let (stream, context, default) = self.stream(Some(stream));
+                let (stream, context) = self.stream(Some(stream));
                 let act = Act::Graph { graph: self.base.graph + graph.0, stream };
-                plan(Name::GraphLaunch, &calls.graph_launch, 0, context, default, act)
+                plan(Name::GraphLaunch, &calls.graph_launch, 0, context, act)
             }
             Call::RecordEvent { event, stream } => {
-                let (stream, context, default) = self.stream(Some(stream));
+                let (stream, context) = self.stream(Some(stream));
                 let act = Act::Record { event: self.base.event + event.0, stream };
-                plan(Name::EventRecord, &calls.order, 0, context, default, act)
+                plan(Name::EventRecord, &calls.order, 0, context, act)
             }
             Call::WaitEvent { event, stream } => {
-                let (stream, context, default) = self.stream(Some(stream));
+                let (stream, context) = self.stream(Some(stream));
                 let act = Act::Wait { event: self.base.event + event.0, stream };
-                plan(Name::StreamWait, &calls.order, 0, context, default, act)
+                plan(Name::StreamWait, &calls.order, 0, context, act)
             }
             Call::CreateStream { stream } => {
-                let (stream, context, _) = self.stream(Some(stream));
-                plan(Name::StreamCreate, &calls.stream, 0, context, false, Act::CreateStream { stream })
+                let (stream, context) = self.stream(Some(stream));
+                plan(Name::StreamCreate, &calls.stream, 0, context, Act::CreateStream { stream })
             }
             Call::DestroyStream { stream } => {
-                let (_, context, _) = self.stream(Some(stream));
-                plan(Name::StreamDestroy, &calls.stream, 0, context, false, Act::Nothing)
+                let (_, context) = self.stream(Some(stream));
+                plan(Name::StreamDestroy, &calls.stream, 0, context, Act::Nothing)
             }
             _ => self.plain(call),
         }
@@ -153,20 +153,21 @@ impl Costs<'_> {
             }
             _ => (Name::ContextSynchronize, &calls.synchronize, Act::SynchronizeContext),
         };
-        plan(name, rule, 0, self.context, false, act)
+        plan(name, rule, 0, self.context, act)
     }
 
     fn allocate(&self, id: BufferId) -> Plan {
         let calls = &self.model.calls;
         let buffer = &self.process.buffers[id.index()];
         let row = self.base.buffer + id.0;
+        let reserve = Act::Reserve { buffer: row, pooled: buffer.memory == Memory::Pool };
         let (name, rule, units, act) = match buffer.memory {
-            Memory::Pool => (Name::AllocatePool, &calls.pool, 0, Act::Reserve { buffer: row }),
-            Memory::Managed => (Name::AllocateManaged, &calls.allocate, 0, Act::Reserve { buffer: row }),
+            Memory::Pool => (Name::AllocatePool, &calls.pool, 0, reserve),
+            Memory::Managed => (Name::AllocateManaged, &calls.allocate, 0, reserve),
             Memory::Pinned => (Name::HostAllocate, &calls.host_allocate, pages(buffer.bytes), Act::Nothing),
-            _ => (Name::Allocate, &calls.allocate, 0, Act::Reserve { buffer: row }),
+            _ => (Name::Allocate, &calls.allocate, 0, reserve),
         };
-        plan(name, rule, units, self.base.context + buffer.context.0, false, act)
+        plan(name, rule, units, self.base.context + buffer.context.0, act)
     }
 
     fn free(&self, id: BufferId) -> Plan {
@@ -178,7 +179,7 @@ impl Costs<'_> {
             Memory::Pinned => (Name::HostFree, &calls.host_free, pages(buffer.bytes), Act::Nothing),
             _ => (Name::Free, &calls.free, 0, Act::Release { buffer: row, waits: true }),
         };
-        plan(name, rule, units, self.base.context + buffer.context.0, false, act)
+        plan(name, rule, units, self.base.context + buffer.context.0, act)
     }
 
     fn pin(&self, call: &Call, id: BufferId) -> Plan {
@@ -189,7 +190,7 @@ impl Costs<'_> {
             Call::Register { .. } => (Name::Register, &calls.register, Act::Pin { buffer: row }),
             _ => (Name::Unregister, &calls.unregister, Act::Unpin { buffer: row }),
         };
-        plan(name, rule, pages(buffer.bytes), self.base.context + buffer.context.0, false, act)
+        plan(name, rule, pages(buffer.bytes), self.base.context + buffer.context.0, act)
     }
 
     fn fill(&self, id: BufferId, stream: Option<StreamId>) -> Plan {
@@ -198,22 +199,21 @@ impl Costs<'_> {
             Some(_) => (Name::FillAsync, false),
             None => (Name::Fill, true),
         };
-        let (stream, context, default) = self.stream(stream);
+        let (stream, context) = self.stream(stream);
         let ns = self.model.kernels.base_ns + self.memory_ns(bytes);
         let act = Act::Fill { stream, bytes, ns, waits };
-        plan(name, &self.model.calls.fill, 0, context, default, act)
+        plan(name, &self.model.calls.fill, 0, context, act)
     }
 
-    /// A stream's row, its context's, and whether it is the legacy default one, as that of no stream is.
-    fn stream(&self, stream: Option<StreamId>) -> (u32, u32, bool) {
-        let Some(id) = stream else {
-            return (self.contexts[self.context as usize].default_stream, self.context, true);
-        };
+    /// A stream's row and its context's; no stream is the legacy default one.
+    fn stream(&self, stream: Option<StreamId>) -> (u32, u32) {
+        let default = |context: u32| (self.contexts[context as usize].default_stream, context);
+        let Some(id) = stream else { return default(self.context) };
         let stream = &self.process.streams[id.index()];
         let context = self.base.context + stream.context.0;
         match stream.kind {
-            StreamKind::Default => (self.contexts[context as usize].default_stream, context, true),
-            _ => (self.base.stream + id.0, context, false),
+            StreamKind::Default => default(context),
+            _ => (self.base.stream + id.0, context),
         }
     }
 
@@ -262,21 +262,16 @@ impl Costs<'_> {
     }
 }
 
-/// A call on a context's legacy default stream, or not.
-fn plan(name: Name, rule: &Rule, units: u64, context: u32, default: bool, act: Act) -> Plan {
-    let lock = match rule.default_stream_lock {
-        Some(lock) if default => lock,
-        _ => rule.lock,
-    };
+fn plan(name: Name, rule: &Rule, units: u64, context: u32, act: Act) -> Plan {
     Plan {
         name,
         before: rule.before_ns,
         held: rule.held_ns + whole(rule.unit_ns * units as f64),
         after: rule.after_ns,
-        lock,
+        lock: rule.lock,
+        staged_lock: rule.staged_stream_lock.unwrap_or(rule.lock),
         mutex: rule.mutex,
-        keep: lock != Use::None
-            && (rule.keeps == Keep::Always || default && rule.keeps == Keep::DefaultStream),
+        keep: rule.keeps,
         context,
         act,
     }

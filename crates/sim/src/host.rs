@@ -6,7 +6,7 @@ use crate::locks::{Holder, Kind, Next, Waiter};
 use crate::machine::{Buffer, Machine};
 use crate::names::Name;
 use crate::ops::Waits;
-use crate::plan::{Act, NONE, Plan, Way};
+use crate::plan::{Act, Copy, NONE, Plan, Way};
 use crate::{Error, Use};
 use workload::{CallTimes, ThreadOutcome};
 
@@ -178,9 +178,16 @@ impl Machine<'_> {
             if !self.take(row, lock, exclusive) {
                 return;
             }
-            self.thread(row).has[*kind as usize] = true;
+            self.has(row, plan, *kind);
         }
         self.locked(row, plan);
+    }
+
+    fn has(&mut self, row: u32, plan: &Plan, kind: Kind) {
+        self.thread(row).has[kind as usize] = true;
+        if let (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) = (kind, plan.act) {
+            self.streams[stream as usize].staging += 1;
+        }
     }
 
     /// Whether a call takes a lock, and if so, whether alone.
@@ -192,7 +199,12 @@ impl Machine<'_> {
         match kind {
             Kind::CopyIn => ordered(Way::In).then_some(true),
             Kind::CopyOut => ordered(Way::Out).then_some(true),
-            Kind::Context => (plan.lock != Use::None).then_some(plan.lock == Use::Exclusive),
+            Kind::Context => {
+                let staged =
+                    plan.act.stream().is_some_and(|stream| self.streams[stream as usize].staging > 0);
+                let lock = if staged { plan.staged_lock } else { plan.lock };
+                (lock != Use::None).then_some(lock == Use::Exclusive)
+            }
             Kind::Launch => plan.mutex.then_some(true),
         }
     }
@@ -227,8 +239,8 @@ impl Machine<'_> {
         let kind = Kind::of_row(wait.lock, self.contexts.len() as u32);
         let call = self.threads[row as usize].call;
         self.record.wait(row, &wait, self.now, call, releaser, kind != Kind::Context);
-        self.thread(row).has[kind as usize] = true;
         let plan = self.plan_of(row);
+        self.has(row, &plan, kind);
         self.take_locks(row, &plan, kind as usize + 1);
     }
 
@@ -261,9 +273,25 @@ impl Machine<'_> {
                 let nodes = self.captured(graph).len() as f64;
                 whole(self.model.calls.graph_launch.unit_ns * nodes)
             }
+            Act::Reserve { buffer, pooled: false } => {
+                let bytes = self.program.buffers[buffer as usize].bytes;
+                let blocks = self.contexts[plan.context as usize].blocks.take(bytes);
+                self.blocks_ns(blocks, self.model.calls.allocate.unit_ns)
+            }
+            Act::Release { buffer, waits: true } => {
+                let bytes = self.buffers[buffer as usize].reserved;
+                let blocks = self.contexts[plan.context as usize].blocks.give_back(bytes);
+                self.blocks_ns(blocks, self.model.calls.free.unit_ns)
+            }
             _ => 0,
         };
         self.events.plan(self.now + plan.held + more, Event::Held(row));
+    }
+
+    /// What the device takes to give or take so many blocks of memory.
+    fn blocks_ns(&self, blocks: u64, unit_ns: f64) -> i64 {
+        let any = if blocks > 0 { self.model.calls.blocks_ns } else { 0 };
+        any + whole(unit_ns * blocks as f64)
     }
 
     /// What launching a kernel costs more the first time in a context.
@@ -298,7 +326,7 @@ impl Machine<'_> {
             Act::Graph { graph, stream } => self.launch_graph(row, graph, stream),
             Act::Copy(copy) => self.copy(row, &copy),
             Act::Fill { stream, bytes, ns, waits } => self.fill(row, stream, bytes, ns, waits),
-            Act::Reserve { buffer } => self.reserve(row, plan.context, buffer),
+            Act::Reserve { buffer, .. } => self.reserve(row, plan.context, buffer),
             Act::Release { buffer, .. } => self.give_back(plan.context, buffer),
             Act::Pin { buffer } => {
                 self.buffers[buffer as usize] = Buffer { pinned: true, touched: true, reserved: 0 };
@@ -387,6 +415,9 @@ impl Machine<'_> {
 
     fn let_go_of(&mut self, row: u32, plan: &Plan, kind: Kind) {
         if std::mem::take(&mut self.thread(row).has[kind as usize]) {
+            if let (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) = (kind, plan.act) {
+                self.streams[stream as usize].staging -= 1;
+            }
             self.release(row, self.lock(plan, kind));
         }
     }

@@ -62,6 +62,8 @@ pub(crate) struct Stream {
     pub pending: u32,
     /// Threads whose launches find it full.
     pub blocked: VecDeque<u32>,
+    /// Pageable copies in it that have their context's lock.
+    pub staging: u32,
 }
 
 /// A context.
@@ -73,6 +75,43 @@ pub(crate) struct Context {
     pub created: u32,
     /// Kernels that it has loaded, a bit each.
     pub loaded: u32,
+    pub blocks: Blocks,
+}
+
+/// Blocks of device memory that a context's small buffers share, as far as their sizes tell.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    /// How many.
+    count: u64,
+    /// Bytes of the small buffers.
+    used: u64,
+}
+
+impl Blocks {
+    /// What the device gives memory in, bytes.
+    const SIZE: u64 = 2 << 20;
+
+    /// Blocks that the device must give for a buffer.
+    pub(crate) fn take(&mut self, bytes: u64) -> u64 {
+        if bytes >= Self::SIZE {
+            return bytes.div_ceil(Self::SIZE);
+        }
+        self.used += bytes;
+        let new = self.used.div_ceil(Self::SIZE).saturating_sub(self.count);
+        self.count += new;
+        new
+    }
+
+    /// Blocks that go back to the device with a buffer.
+    pub(crate) fn give_back(&mut self, bytes: u64) -> u64 {
+        if bytes >= Self::SIZE {
+            return bytes.div_ceil(Self::SIZE);
+        }
+        self.used -= bytes;
+        let old = self.count - self.used.div_ceil(Self::SIZE);
+        self.count -= old;
+        old
+    }
 }
 
 /// A hardware queue.
@@ -112,6 +151,7 @@ impl<'a> Machine<'a> {
             awaited: Vec::new(),
             pending: 0,
             blocked: VecDeque::new(),
+            staging: 0,
         };
         let mut contexts: Vec<Context> = program.contexts.iter().map(|_| Context::default()).collect();
         for (row, stream) in program.streams.iter().enumerate() {
@@ -253,6 +293,16 @@ impl<'a> Machine<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_buffers_share_blocks() {
+        const MIB: u64 = 1 << 20;
+        let mut blocks = Blocks::default();
+        let taken = [MIB, MIB, MIB / 2, 64 * MIB].map(|bytes| blocks.take(bytes));
+        assert_eq!(taken, [1, 0, 1, 32]);
+        let given_back = [64 * MIB, MIB, MIB, MIB / 2].map(|bytes| blocks.give_back(bytes));
+        assert_eq!(given_back, [32, 1, 0, 1]);
+    }
 
     /// [`Workload::check`] refuses this one; should it miss such a thing, the run ends and says who waits.
     #[test]

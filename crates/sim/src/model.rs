@@ -250,10 +250,13 @@ pub struct Calls {
     pub staged_at_once_bytes: u64,
     /// `cuMemsetD32Async`.
     pub fill: Rule,
-    /// `cuMemAlloc`, `cuMemAllocManaged`.
+    /// `cuMemAlloc`, `cuMemAllocManaged`; `unit_ns` for each block of 2 MiB that the context does not have yet.
     pub allocate: Rule,
-    /// `cuMemFree`, which waits for the context's work while it holds its lock.
+    /// `cuMemFree`, which waits for the context's work while it holds its lock; `unit_ns` for each block that it gives back.
     pub free: Rule,
+    /// What an allocation or a free takes more that has the device give or take blocks at all, ns. What is smaller than a
+    /// block shares one with others.
+    pub blocks_ns: i64,
     /// `cuMemAllocAsync`, `cuMemFreeAsync`.
     pub pool: Rule,
     /// `cuMemHostAlloc`; `unit_ns` for each page of 4 KiB, as for the next three.
@@ -297,12 +300,12 @@ pub struct Rule {
     pub after_ns: i64,
     /// How it takes its context's lock.
     pub lock: Use,
-    /// How it takes it for the legacy default stream, where that differs.
-    pub default_stream_lock: Option<Use>,
+    /// How it takes it for a stream in which another thread's pageable copy waits, where that differs.
+    pub staged_stream_lock: Option<Use>,
     /// Whether it takes the launch mutex too, while it has the lock and waits for nothing.
     pub mutex: bool,
-    /// When it keeps the lock while it waits for the device.
-    pub keeps: Keep,
+    /// Whether it keeps the lock while it waits for the device.
+    pub keeps: bool,
 }
 
 /// How a call takes a lock.
@@ -316,19 +319,6 @@ pub enum Use {
     Shared,
     /// Alone.
     Exclusive,
-}
-
-/// When a call keeps its context's lock while it waits for the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Keep {
-    /// It does not.
-    #[default]
-    Never,
-    /// On the legacy default stream.
-    DefaultStream,
-    /// It always does.
-    Always,
 }
 
 impl Model {

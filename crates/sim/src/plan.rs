@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     pub held: i64,
     pub after: i64,
     pub lock: Use,
+    /// How it takes the lock while a pageable copy waits in its stream.
+    pub staged_lock: Use,
     pub mutex: bool,
     /// Keeps its context's lock while it waits.
     pub keep: bool,
@@ -51,7 +53,7 @@ pub(crate) enum Act {
     Graph { graph: u32, stream: u32 },
     Copy(Copy),
     Fill { stream: u32, bytes: u64, ns: i64, waits: bool },
-    Reserve { buffer: u32 },
+    Reserve { buffer: u32, pooled: bool },
     Release { buffer: u32, waits: bool },
     Pin { buffer: u32 },
     Unpin { buffer: u32 },
@@ -63,6 +65,17 @@ pub(crate) enum Act {
     SynchronizeContext,
     CreateStream { stream: u32 },
     Captured { graph: u32, body: u32 },
+}
+
+impl Act {
+    /// The stream that is given something to do.
+    pub(crate) fn stream(&self) -> Option<u32> {
+        match *self {
+            Act::Launch { stream, .. } | Act::Graph { stream, .. } | Act::Fill { stream, .. } => Some(stream),
+            Act::Copy(copy) => Some(copy.stream),
+            _ => None,
+        }
+    }
 }
 
 /// A copy that a device takes part in.

@@ -3,7 +3,7 @@
 use crate::launch_stall::launches;
 use crate::support::{Row, check, run};
 use lab::Place;
-use lab::experiments::interference::{Case, Repeated};
+use lab::experiments::interference::{Case, Effect, Repeated};
 use std::time::Duration;
 use workload::{Memory, Repeat};
 
@@ -61,4 +61,63 @@ fn registered(measured: f64) -> Row {
     let (per_s, share) = launches(&run(&workload, "h200"));
     let what = format!("register, copy, unregister {per_s:.0}/s");
     Row { what, measured: (100.0 + measured, 100.0 + measured), simulated: 100.0 + share, within: 0.1 }
+}
+
+/// How many times as long B takes as beside an idle thread.
+fn slowdown(repeated: Repeated, effect: Effect, place: Place) -> f64 {
+    let per_s = |repeated| {
+        let case = Case { repeated, effect, place, ..Case::default() };
+        let outcome = run(&case.workload(), "h200");
+        let b = outcome.threads.last().unwrap();
+        b.rounds as f64 / b.elapsed_ns as f64
+    };
+    per_s(Repeated::Idle) / per_s(repeated)
+}
+
+/// Cells of the matrix as one H200 had them. Each is a ratio of rates that themselves differ from run to run: it counts as
+/// reproduced within a factor of three.
+#[test]
+fn how_many_times_as_long() {
+    use {Effect::*, Place::*, Repeated::*};
+    const FACTOR: f64 = 3.0;
+    let table = [
+        (Allocate, Launches, OwnStream, 40.0),
+        (AllocateBusy, Launches, SameStream, 931.0),
+        (AllocateBusy, Launches, OwnStream, 1578.0),
+        (AllocatePinned, Launches, OwnStream, 6187.0),
+        (CopyInPageable, Launches, OwnStream, 1.1),
+        (CopyOutPageable, Launches, OwnStream, 1.4),
+        (CopyOutFresh, Launches, SameStream, 24.0),
+        (CopyOutPinned, Copies, SameStream, 132.0),
+        (CopyOutFresh, Copies, SameStream, 29.0),
+        (SynchronizeContext, Copies, SameStream, 12.0),
+        (Launch, Allocations, OwnStream, 9.0),
+        (AllocatePool, Allocations, OwnStream, 1.0),
+        (AllocatePinned, Allocations, OwnStream, 4568.0),
+        (CopyInPinned, Allocations, OwnStream, 240.0),
+        (CopyInPageable, Allocations, OwnStream, 3644.0),
+        (CopyOutPinned, Allocations, OwnStream, 247.0),
+        (CopyOutFresh, Allocations, OwnStream, 31.0),
+        (CopyDevice, Allocations, OwnStream, 11.0),
+        (SynchronizeContext, Allocations, OwnStream, 41.0),
+    ];
+    let row = |(repeated, effect, place, measured): (Repeated, Effect, Place, f64)| Row {
+        what: format!("{repeated:?} {effect:?} {place:?}"),
+        measured: (measured / FACTOR, measured * FACTOR),
+        simulated: slowdown(repeated, effect, place),
+        within: 0.0,
+    };
+    check(&table.map(row));
+}
+
+/// The machine wakes who waits too late, so that its launches and copies hardly ever get in (3,270 to 5,496 times as long);
+/// here each waits for one copy of A's.
+#[test]
+fn a_pageable_copy_holds_up_its_stream_whichever_it_is() {
+    for repeated in [Repeated::CopyInPageable, Repeated::CopyOutPageable] {
+        for effect in [Effect::Launches, Effect::Copies] {
+            let times = slowdown(repeated, effect, Place::SameStream);
+            assert!(times > 100.0, "{repeated:?} {effect:?}: {times}");
+        }
+    }
 }
