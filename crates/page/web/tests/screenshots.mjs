@@ -14,7 +14,6 @@ const PICTURES = [
 
 const EXPERIMENTS = [
   { name: "lab-overlap", arguments: ["overlap", "--on", "sim:c2050"], section: "#timelines .plot" },
-  { name: "lab-interference", arguments: ["interference", "--on", "sim:h200x8"], section: "#plot .plot" },
 ];
 
 const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
