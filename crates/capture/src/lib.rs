@@ -17,6 +17,7 @@ mod nvtx;
 mod preload;
 mod process;
 mod python;
+mod real;
 mod stacks;
 mod texts;
 mod writer;
@@ -60,7 +61,7 @@ const LIBRARIES: &str = "libc10:libtorch:libcudart:libcublas:libcudnn:libcusolve
 static LOADED: extern "C" fn() = loaded;
 
 extern "C" fn loaded() {
-    preload::prepare();
+    real::prepare();
     let number = functions::number;
     let hooks = Hooks { waited, called, launched, name, number, thread_unknown };
     if interpose::install(hooks) {

@@ -2,51 +2,12 @@
 //! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
 
 use crate::cupti;
+use crate::real::{dlsym_address, real_dlsym};
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
 use std::ffi::CStr;
 use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
-/// The C library's `dlsym`.
-static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-
-/// The C library's function of that name: by version, for looking it up must not need `dlsym`.
-fn of_libc(name: &CStr) -> *mut c_void {
-    let versions = [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"];
-    let find = |version: &&CStr| {
-        // SAFETY: both strings end in a zero byte.
-        unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) }
-    };
-    versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
-}
-
-/// Finds the real function; before anything else runs.
-pub fn prepare() {
-    DLSYM.store(of_libc(c"dlsym"), Release);
-}
-
-/// The C library's `dlsym`.
-///
-/// # Safety
-///
-/// As `dlsym`; `RTLD_NEXT` means behind this library.
-pub unsafe fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
-    type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-    let real = real_dlsym_address();
-    if real.is_null() {
-        return real;
-    }
-    // SAFETY: the C library's function.
-    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real)(handle, name.as_ptr()) }
-}
-
-extern "C" fn real_dlsym_address() -> *mut c_void {
-    if DLSYM.load(Acquire).is_null() {
-        prepare();
-    }
-    DLSYM.load(Acquire)
-}
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Whether a look-up is for a symbol that the driver or CUPTI may have. Whoever asks for the next
 /// library's wraps the driver itself, and must get what comes next from where it stands.
@@ -93,7 +54,7 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
         "3:",
         "ret",
         is_ours = sym is_ours,
-        real = sym real_dlsym_address,
+        real = sym dlsym_address,
         ours = sym of_cuda,
     )
 }
@@ -130,7 +91,7 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
         "mov x0, #0",
         "ret",
         is_ours = sym is_ours,
-        real = sym real_dlsym_address,
+        real = sym dlsym_address,
         ours = sym of_cuda,
     )
 }

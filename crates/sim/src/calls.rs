@@ -2,12 +2,21 @@
 
 use crate::names::Name;
 use crate::plan::{Act, ContextPlan, Copy, KernelPlan, NONE, Plan, Way};
-use crate::program::Base;
 use crate::{Model, Rule};
 use workload::{BufferId, Call, ContextId, Kernel, Memory, Process, StreamId, StreamKind};
 
 /// Bytes of a page of host memory.
 const PAGE: u64 = 4096;
+
+/// Where a process's rows begin in the lists of all.
+#[derive(Clone, Copy)]
+pub(crate) struct Base {
+    pub context: u32,
+    pub stream: u32,
+    pub event: u32,
+    pub buffer: u32,
+    pub graph: u32,
+}
 
 /// Gives calls of one thread their costs.
 #[derive(Clone, Copy)]

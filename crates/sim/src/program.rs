@@ -1,6 +1,6 @@
 //! Makes a [`Program`] of a workload and a model.
 
-use crate::calls::{Costs, LONGEST};
+use crate::calls::{Base, Costs, LONGEST};
 use crate::plan::{BufferPlan, ContextPlan, NONE, Program, StreamPlan, ThreadPlan};
 use crate::plan::{Plan, Step as Planned};
 use crate::{Error, Model, Scope};
@@ -52,16 +52,6 @@ pub(crate) fn compile(workload: &Workload, model: &Model) -> Result<Program, Err
     }
     program.contexts = contexts;
     Ok(program)
-}
-
-/// Where a process's rows begin in the lists of all.
-#[derive(Clone, Copy)]
-pub(crate) struct Base {
-    pub context: u32,
-    pub stream: u32,
-    pub event: u32,
-    pub buffer: u32,
-    pub graph: u32,
 }
 
 fn flatten(workload: &Workload, model: &Model, program: &mut Program) -> Result<Vec<Base>, Error> {

@@ -1,6 +1,6 @@
 //! Finding CUPTI and its functions.
 
-use crate::preload::real_dlsym;
+use crate::real::real_dlsym;
 use crate::texts;
 use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};

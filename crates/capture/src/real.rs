@@ -1,0 +1,47 @@
+//! The C library's `dlsym`, which this library stands before.
+
+use libc::{c_char, c_void};
+use std::ffi::CStr;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+/// The C library's `dlsym`.
+static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The C library's function of that name: by version, for looking it up must not need `dlsym`.
+fn of_libc(name: &CStr) -> *mut c_void {
+    let versions = [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"];
+    let find = |version: &&CStr| {
+        // SAFETY: both strings end in a zero byte.
+        unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), version.as_ptr()) }
+    };
+    versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
+}
+
+/// Finds the real function; before anything else runs.
+pub fn prepare() {
+    DLSYM.store(of_libc(c"dlsym"), Release);
+}
+
+/// The C library's `dlsym`.
+///
+/// # Safety
+///
+/// As `dlsym`; `RTLD_NEXT` means behind this library.
+pub unsafe fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+    let real = dlsym_address();
+    if real.is_null() {
+        return real;
+    }
+    // SAFETY: the C library's function.
+    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real)(handle, name.as_ptr()) }
+}
+
+/// Where it is.
+pub extern "C" fn dlsym_address() -> *mut c_void {
+    if DLSYM.load(Acquire).is_null() {
+        prepare();
+    }
+    DLSYM.load(Acquire)
+}
