@@ -178,15 +178,26 @@ impl Machine<'_> {
             if !self.take(row, lock, exclusive) {
                 return;
             }
-            self.has(row, plan, *kind);
+            self.gets(row, plan, *kind);
         }
         self.locked(row, plan);
     }
 
-    fn has(&mut self, row: u32, plan: &Plan, kind: Kind) {
+    /// A call has a lock from now on.
+    fn gets(&mut self, row: u32, plan: &Plan, kind: Kind) {
         self.thread(row).has[kind as usize] = true;
-        if let (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) = (kind, plan.act) {
-            self.streams[stream as usize].staging += 1;
+        if let Some(copies) = self.staging(plan, kind) {
+            *copies += 1;
+        }
+    }
+
+    /// Where it is counted if a call that has that lock is a pageable copy.
+    fn staging(&mut self, plan: &Plan, kind: Kind) -> Option<&mut u32> {
+        match (kind, plan.act) {
+            (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) => {
+                Some(&mut self.streams[stream as usize].staging)
+            }
+            _ => None,
         }
     }
 
@@ -240,7 +251,7 @@ impl Machine<'_> {
         let call = self.threads[row as usize].call;
         self.record.wait(row, &wait, self.now, call, releaser, kind != Kind::Context);
         let plan = self.plan_of(row);
-        self.has(row, &plan, kind);
+        self.gets(row, &plan, kind);
         self.take_locks(row, &plan, kind as usize + 1);
     }
 
@@ -415,8 +426,8 @@ impl Machine<'_> {
 
     fn let_go_of(&mut self, row: u32, plan: &Plan, kind: Kind) {
         if std::mem::take(&mut self.thread(row).has[kind as usize]) {
-            if let (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) = (kind, plan.act) {
-                self.streams[stream as usize].staging -= 1;
+            if let Some(copies) = self.staging(plan, kind) {
+                *copies -= 1;
             }
             self.release(row, self.lock(plan, kind));
         }

@@ -75,6 +75,7 @@ pub(crate) struct Context {
     pub created: u32,
     /// Kernels that it has loaded, a bit each.
     pub loaded: u32,
+    /// Its device memory.
     pub blocks: Blocks,
 }
 
