@@ -103,6 +103,21 @@ fn a_killed_program_leaves_what_it_did() {
 }
 
 #[test]
+fn what_there_was_no_room_for_is_counted_and_when_it_ran_out_is_said() {
+    let directory = directory();
+    let program = built().looking_up("calls").display().to_string();
+    let output =
+        record(directory.path(), &["--max-size", "1MB", "-o", "full.holdup", "--", &program, "cost"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let trace = &explained(&directory.path().join("full.holdup"))["trace"];
+    // A million calls and the launch before them.
+    let [recorded, lost] =
+        [&trace["calls"], &trace["lost_records"]].map(|count| count.as_u64().expect("a number"));
+    assert!(recorded > 1000 && lost > 1000 && recorded + lost >= 1_000_001, "{recorded} and {lost}");
+    assert!(trace["notes"].to_string().contains("holdup record --max-size makes more"), "{trace}");
+}
+
+#[test]
 fn doctor_says_what_is_missing() {
     let output = Command::new(env!("CARGO_BIN_EXE_holdup"))
         .args(["doctor", "--format", "json"])

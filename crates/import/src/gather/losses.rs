@@ -8,8 +8,7 @@ impl Process<'_, '_> {
     /// Counts what was lost and remarks on how the process ended.
     pub(super) fn losses(&mut self, name: &str, file: &File<'_>, chunks: &[Chunk<'_>], between: Damage) {
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
-        let lost = &mut self.all.trace.meta.lost;
-        lost.records("no room left in the spool", dropped);
+        self.dropped(dropped);
         let damaged: Vec<u64> = chunks
             .iter()
             .flat_map(|chunk| chunk.records().filter_map(Result::err))
@@ -17,7 +16,7 @@ impl Process<'_, '_> {
             .map(|damage| damage.bytes)
             .filter(|bytes| *bytes > 0)
             .collect();
-        lost.records("damaged places in the spool", damaged.len() as u64);
+        self.all.trace.meta.lost.records("damaged places in the spool", damaged.len() as u64);
         if !damaged.is_empty() {
             let bytes = damaged.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
             self.note(format!("{name}: {bytes} bytes make no sense and were passed over"));
@@ -33,6 +32,15 @@ impl Process<'_, '_> {
         }
         let unwatched = dropped > 0 || untracked > 0 || !damaged.is_empty() || file.driver_slots() == 0;
         self.all.complete &= !unwatched;
+    }
+
+    /// There was no room for so many records.
+    fn dropped(&mut self, count: u64) {
+        self.all.trace.meta.lost.records("no room left in the spool", count);
+        if count > 0 {
+            let (who, ms) = (self.who(), self.last.saturating_sub(self.first).max(0) / 1_000_000);
+            self.note(format!("{who}: there was room for {ms} ms; holdup record --max-size makes more"));
+        }
     }
 
     fn level(&mut self, file: &File<'_>) {

@@ -130,7 +130,8 @@ struct Process<'g, 'a> {
     cupti: FxHashSet<u32>,
     /// First row of this process in the table of calls.
     first_call: usize,
-    /// Latest time in the file.
+    /// Earliest and latest time in the file.
+    first: Ns,
     last: Ns,
     later: Later,
 }
@@ -163,6 +164,7 @@ impl<'a> Gather<'a> {
             device_of: FxHashMap::default(),
             cupti: FxHashSet::default(),
             first_call,
+            first: Ns::MAX,
             last: 0,
             later: Later::default(),
         };
@@ -218,7 +220,7 @@ impl Process<'_, '_> {
             self.all.trace.meta.lost.record("times that make no sense");
             return None;
         }
-        self.last = self.last.max(end);
+        (self.first, self.last) = (self.first.min(start), self.last.max(end));
         Some((start, end))
     }
 }
