@@ -14,14 +14,17 @@ pub(crate) const IN: u32 = 0;
 pub(crate) const OUT: u32 = 1;
 /// What copies within a device and fills it: their own engine, in the way of nobody else.
 pub(crate) const WITHIN: u32 = 2;
+/// Pageable copies that come in pieces, to the device and to the host: in the way of none but their own kind.
+pub(crate) const PIECES_IN: u32 = 3;
+pub(crate) const PIECES_OUT: u32 = 4;
 /// What runs kernels.
-pub(crate) const COMPUTE: u32 = 3;
+pub(crate) const COMPUTE: u32 = 5;
 
 /// A device.
 pub(crate) struct Device {
     /// Memory that is allocated, bytes.
     pub used: u64,
-    engines: [Engine; 3],
+    engines: [Engine; COMPUTE as usize],
     /// Contexts that take turns; all clients of an MPS server are one.
     pub groups: Vec<Group>,
     /// Whose turn it is.

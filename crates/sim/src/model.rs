@@ -118,6 +118,8 @@ pub struct Copies {
     /// Whether pageable copies of one direction and context go one after the other in the order that they were called
     /// in, whatever their streams: one mutex is held from before the copy until it is done.
     pub pageable_in_order: bool,
+    /// Whether pageable copies come in pieces, between which others' copies go.
+    pub pageable_in_pieces: bool,
 }
 
 /// Rates by the kind of host memory, in MB/s (10⁶ bytes).

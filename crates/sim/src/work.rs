@@ -2,7 +2,7 @@
 
 use crate::Order;
 use crate::calls::transfer_ns;
-use crate::devices::{COMPUTE, IN, OUT, WITHIN};
+use crate::devices::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
 use crate::machine::Machine;
 use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, Copy, NONE, Way};
@@ -80,7 +80,10 @@ impl Machine<'_> {
     fn enqueue_copy(&mut self, row: u32, copy: &Copy) -> OpRef {
         let ns = self.copy_ns(copy);
         let one = self.model.device.copy_engines == 1;
+        let in_pieces = !copy.pinned && self.model.copies.pageable_in_pieces;
         let engine = match copy.way {
+            Way::In if in_pieces => PIECES_IN,
+            Way::Out if in_pieces => PIECES_OUT,
             Way::In => IN,
             Way::Out if one => IN,
             Way::Out => OUT,
