@@ -7,6 +7,7 @@
 mod amounts;
 mod calls;
 mod captures;
+mod here;
 mod lives;
 mod meetings;
 mod operands;

@@ -1,7 +1,7 @@
 //! What each kernel is launched with.
 
 use super::Checked;
-use super::calls::Here;
+use super::here::Here;
 use crate::model::*;
 
 /// The side of the matrix product's tiles.

@@ -8,6 +8,16 @@ use super::read::{Field, Read, instead};
 #[derive(Clone, Default)]
 pub struct Names(BTreeMap<String, u32>);
 
+/// What steps may name.
+#[derive(Clone, Default)]
+pub struct Known {
+    pub streams: Names,
+    pub events: Names,
+    pub buffers: Names,
+    pub graphs: Names,
+    pub barriers: Names,
+}
+
 impl Names {
     /// A thread's own names go before its process's.
     pub fn set(&mut self, name: &str, row: u32) {

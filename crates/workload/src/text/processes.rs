@@ -1,7 +1,7 @@
 //! `[[process]]` and `[[process.thread]]`: what they declare, and their copies.
 
 use super::lines::{Lines, ProcessLines, ThreadLines};
-use super::names::Names;
+use super::names::{Known, Names};
 use super::read::{Field, Read, Table};
 use super::steps::Scene;
 use crate::check::MOST_THREADS;
@@ -74,16 +74,6 @@ struct Reader<'a> {
     lines: ProcessLines,
     contexts: Names,
     names: Known,
-}
-
-/// What steps may name.
-#[derive(Clone, Default)]
-pub struct Known {
-    pub streams: Names,
-    pub events: Names,
-    pub buffers: Names,
-    pub graphs: Names,
-    pub barriers: Names,
 }
 
 impl<'a> Reader<'a> {

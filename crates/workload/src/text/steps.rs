@@ -1,7 +1,7 @@
 //! Steps: one table a call, told by the key that is its verb.
 
 use super::lines::StepLines;
-use super::processes::Known;
+use super::names::Known;
 use super::read::{Field, Read, Table, instead};
 use crate::model::*;
 
