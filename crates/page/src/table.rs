@@ -35,6 +35,9 @@ pub struct Cell {
     part: Option<f64>,
 }
 
+/// Characters of a text that stays on one line if all of its column are as short.
+const SHORT: usize = 24;
+
 impl Cell {
     /// Text, or nothing where it is empty.
     pub fn text(text: &str) -> Cell {
@@ -79,14 +82,15 @@ impl Table {
         html.open("div", &[("class", "table")]).open("table", &[]);
         html.leaf("caption", &[], &self.caption);
         html.open("thead", &[]).open("tr", &[]);
-        for (title, kind) in &self.columns {
-            html.leaf("th", &[("scope", "col"), ("class", kind.class())], title);
+        let classes: Vec<&str> = (0..self.columns.len()).map(|at| self.class(at)).collect();
+        for ((title, _), class) in self.columns.iter().zip(&classes) {
+            html.leaf("th", &[("scope", "col"), ("class", class)], title);
         }
         html.close("tr").close("thead").open("tbody", &[]);
         for row in &self.rows {
             html.open("tr", &[]);
-            for (cell, (_, kind)) in row.iter().zip(&self.columns) {
-                html.push(&cell.html(*kind));
+            for ((cell, (_, kind)), class) in row.iter().zip(&self.columns).zip(&classes) {
+                html.push(&cell.html(*kind, class));
             }
             html.close("tr");
         }
@@ -97,11 +101,12 @@ impl Table {
         html.close("div");
         html
     }
-}
 
-impl Kind {
-    fn class(self) -> &'static str {
-        match self {
+    /// How the column at that place is laid out.
+    fn class(&self, at: usize) -> &'static str {
+        let is_short = |row: &Vec<Cell>| row.get(at).is_none_or(|cell| cell.text.chars().count() <= SHORT);
+        match self.columns[at].1 {
+            Kind::Text if self.rows.iter().all(is_short) => "text short",
             Kind::Text => "text",
             Kind::Number => "number",
             Kind::Bar => "bars",
@@ -110,9 +115,9 @@ impl Kind {
 }
 
 impl Cell {
-    fn html(&self, kind: Kind) -> Html {
+    fn html(&self, kind: Kind, class: &str) -> Html {
         let value = self.value.map(|value| value.to_string());
-        let mut attributes = vec![("class", kind.class())];
+        let mut attributes = vec![("class", class)];
         attributes.extend(value.as_deref().map(|value| ("data-value", value)));
         let mut html = Html::new();
         html.open("td", &attributes);
