@@ -47,6 +47,9 @@ enum Format {
         /// Two spools of one seed and size are the same to the byte.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// So many threads whose every launch waits for another's, at level light, instead of four that rarely wait.
+        #[arg(long, default_value_t = 0)]
+        convoy: u32,
     },
 }
 
@@ -57,8 +60,8 @@ fn main() -> ExitCode {
             let made = kineto::generate(&output, &kineto::Options { size, seed, stacks });
             (output, made.map(|summary| summary.to_string()))
         }
-        Format::Spool { events, output, seed } => {
-            let made = spools::generate(&output, &spools::Options { events, seed });
+        Format::Spool { events, output, seed, convoy } => {
+            let made = spools::generate(&output, &spools::Options { events, seed, convoy });
             (output, made)
         }
     };

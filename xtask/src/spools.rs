@@ -1,7 +1,7 @@
 //! A made-up spool: what the processes of a recorded program leave behind.
 
 use crate::random::Random;
-use spool::{ApiCall, Build, Copy, Kernel, Level, Lock, Mode, Wait};
+use spool::{ApiCall, Build, Call, Copy, Kernel, Level, Lock, Mode, Wait, call};
 use std::path::Path;
 
 /// Kernel's ids of the host threads.
@@ -12,6 +12,8 @@ const CUPTI: u32 = 4720;
 const STALL: i64 = 1000;
 /// How long a stall's copy takes, ns.
 const COPY: i64 = 5_000_000;
+/// How long a launch of a convoy holds the mutex, ns.
+const HELD: i64 = 1_900;
 
 /// What to make.
 pub struct Options {
@@ -19,6 +21,8 @@ pub struct Options {
     pub events: u64,
     /// Two spools of one seed and size are the same to the byte.
     pub seed: u64,
+    /// So many threads whose every launch waits for the mutex that another's holds, instead; 0 for none.
+    pub convoy: u32,
 }
 
 struct Spool {
@@ -33,12 +37,14 @@ struct Spool {
 /// Makes the directory and one process's file in it; says what is in it.
 pub fn generate(directory: &Path, options: &Options) -> std::io::Result<String> {
     let random = Random::new(options.seed);
-    let build = Build::new(THREADS[0], Level::Full);
+    let level = if options.convoy > 0 { Level::Light } else { Level::Full };
+    let build = Build::new(THREADS[0], level);
     let mut spool = Spool { build, random, clock: 1_000, correlation: 0, events: 0, stalls: 0 };
     while spool.events < options.events {
-        match spool.random.within(0, STALL) {
-            0 => spool.stall(),
-            _ => spool.launch(),
+        match options.convoy {
+            0 if spool.random.within(0, STALL) == 0 => spool.stall(),
+            0 => spool.launch(),
+            threads => spool.queue(threads),
         }
     }
     std::fs::create_dir_all(directory)?;
@@ -86,6 +92,39 @@ impl Spool {
         };
         self.build.record(CUPTI, Kernel::KIND, name, &[kernel.bytes()]);
         self.events += 1;
+    }
+
+    /// A launch that waits for the launch mutex behind those of all other threads.
+    fn queue(&mut self, threads: u32) {
+        let thread = |turn: u64| THREADS[0] + (turn % u64::from(threads)) as u32;
+        let (turn, others) = (self.stalls, u64::from(threads) - 1);
+        let (tid, holder) = (thread(turn), thread(turn.saturating_sub(others)));
+        let until = self.clock + HELD * others as i64;
+        let function = self.build.text(tid, "cuLaunchKernel");
+        let wait = Wait {
+            start: self.clock + 200,
+            end: until,
+            lock: 0x7f00_2000,
+            kind: Lock::Mutex as u32,
+            mode: Mode::Exclusive as u32,
+            holders: 1,
+            holder,
+            holder_function: function,
+            holder_since: self.clock - 1_000,
+            releaser: thread((turn + others).saturating_sub(1)),
+            releaser_function: function,
+            releaser_since: until - HELD * others as i64,
+            function,
+            since: self.clock,
+        };
+        let library = self.build.text(tid, "libcuda.so.1");
+        self.build.record(tid, Wait::KIND, library, &[wait.bytes()]);
+        let (stream, flags) = (u64::from(tid), call::HAS_STREAM);
+        let call = Call { start: self.clock, end: until + HELD, stream, flags, ..Call::default() };
+        self.build.record(tid, Call::KIND, function, &[call.bytes()]);
+        self.clock += HELD + self.random.within(0, 100);
+        self.events += 2;
+        self.stalls += 1;
     }
 
     /// A pageable copy of one thread, and another's launch that waits for the lock it holds.

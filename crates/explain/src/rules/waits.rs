@@ -105,7 +105,10 @@ fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cau
     if !facts.library(wait.library).starts_with("libcuda.so") {
         return Cause::ApplicationLock;
     }
-    let pageable = |call: CallId| facts.copied(call).is_some_and(|copied| copied.pageable());
+    let pageable = |call: CallId| {
+        let copies = matches!(facts.class(call), Class::Copy { .. });
+        copies && facts.copied(call).is_some_and(|copied| copied.pageable())
+    };
     match (waiter, holder) {
         (Stretch::Call(call), Holder::Call(other)) if pageable(call) && pageable(other) => {
             let (stream, others) = (facts.stream(call), facts.stream(other));

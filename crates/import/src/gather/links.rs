@@ -8,6 +8,8 @@ use super::Process;
 use super::later::Stacked;
 use crate::suffix;
 use spool::Wait;
+use std::cell::Cell;
+use std::ops::Range;
 use trace::{Api, CallId, LockKind, LockMode, Ns, StackId, Sym, ThreadId, Trace};
 
 /// CUPTI's record of a call is among the first that begin after its wrapper was entered: a few
@@ -24,6 +26,18 @@ const DEEPEST: usize = 64;
 /// The calls of one process by thread and start, outer before inner.
 struct Index {
     calls: Vec<CallId>,
+    /// When each starts.
+    starts: Vec<Ns>,
+    /// Where each thread's are.
+    threads: Vec<Row>,
+}
+
+/// Where a thread's calls are.
+#[derive(Clone, Default)]
+struct Row {
+    calls: Range<usize>,
+    /// Where among them was looked last: mostly one looks a little further on.
+    last: Cell<usize>,
 }
 
 impl Index {
@@ -37,19 +51,31 @@ impl Index {
         if !calls.is_sorted_by_key(key) {
             calls.sort_unstable_by_key(key);
         }
-        Index { calls }
+        let starts = calls.iter().map(|call| calls_of.start[call.index()]).collect();
+        let mut threads = vec![Row::default(); trace.threads.len()];
+        let mut from = 0;
+        for of_one in calls.chunk_by(|a, b| calls_of.thread[a.index()] == calls_of.thread[b.index()]) {
+            let to = from + of_one.len();
+            let thread = calls_of.thread[of_one[0].index()];
+            if let Some(row) = threads.get_mut(thread.index()) {
+                *row = Row { calls: from..to, last: Cell::new(0) };
+            }
+            from = to;
+        }
+        Index { calls, starts, threads }
     }
 
     /// Position of the first call of a thread that begins at `time` or later.
-    fn from(&self, trace: &Trace, thread: ThreadId, time: Ns) -> usize {
-        let calls = &trace.calls;
-        self.calls
-            .partition_point(|call| (calls.thread[call.index()], calls.start[call.index()]) < (thread, time))
+    fn from(&self, thread: ThreadId, time: Ns) -> usize {
+        let Some(row) = self.threads.get(thread.index()) else { return 0 };
+        let at = first_not_before(&self.starts[row.calls.clone()], row.last.get(), time);
+        row.last.set(at);
+        row.calls.start + at
     }
 
     /// The innermost call of a thread around a moment.
     fn around(&self, trace: &Trace, thread: ThreadId, time: Ns) -> CallId {
-        let end = self.from(trace, thread, time.saturating_add(1));
+        let end = self.from(thread, time.saturating_add(1));
         let before = self.calls[..end].iter().rev().take(DEEPEST);
         let mut same = before.take_while(|call| trace.calls.thread[call.index()] == thread);
         same.find(|call| trace.calls.end[call.index()] > time).copied().unwrap_or_default()
@@ -57,8 +83,8 @@ impl Index {
 
     /// The calls of a thread that may be the one entered at `since`, and some that are not.
     fn nearby(&self, trace: &Trace, thread: ThreadId, since: Ns) -> &[CallId] {
-        let first = self.from(trace, thread, since.saturating_sub(SLACK));
-        let behind = self.from(trace, thread, since).saturating_add(NEARBY);
+        let first = self.from(thread, since.saturating_sub(SLACK));
+        let behind = self.from(thread, since).saturating_add(NEARBY);
         let nearby = &self.calls[first..behind.min(self.calls.len())];
         let own = nearby.partition_point(|call| trace.calls.thread[call.index()] == thread);
         &nearby[..own]
@@ -84,6 +110,24 @@ impl Index {
         let own = candidates.min_by_key(|call| begins(call).abs_diff(since)).copied();
         own.unwrap_or_else(|| self.around(trace, thread, since))
     }
+}
+
+/// Position of the first of `starts` that is `time` or later, looked for from `near` on in steps that double.
+fn first_not_before(starts: &[Ns], near: usize, time: Ns) -> usize {
+    let near = near.min(starts.len());
+    let mut step = 1;
+    let between = if starts.get(near).is_some_and(|start| *start < time) {
+        while starts.get(near + step).is_some_and(|start| *start < time) {
+            step *= 2;
+        }
+        near + step / 2..(near + step).min(starts.len())
+    } else {
+        while near >= step && starts[near - step] >= time {
+            step *= 2;
+        }
+        near.saturating_sub(step)..near - step / 2
+    };
+    between.start + starts[between].partition_point(|start| *start < time)
 }
 
 /// A moment in a driver function: who, its name (0 for none), when it was entered, and when to look.
@@ -153,8 +197,8 @@ impl Process<'_, '_> {
             return index.around(&self.all.trace, thread, moment.at);
         }
         let trace = &self.all.trace;
-        let wanted = suffix::bare(trace.text(wanted));
-        let is_function = |name: Sym| suffix::bare(trace.text(name)) == wanted;
+        let bare = suffix::bare(trace.text(wanted));
+        let is_function = |name: Sym| name == wanted || suffix::bare(trace.text(name)) == bare;
         index.entered(trace, thread, is_function, moment.since, moment.at)
     }
 
@@ -212,5 +256,22 @@ fn lock_mode(number: u32) -> LockMode {
         n if n == spool::Mode::Exclusive as u32 => LockMode::Exclusive,
         n if n == spool::Mode::Shared as u32 => LockMode::Shared,
         _ => LockMode::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_not_before;
+
+    #[test]
+    fn a_look_from_anywhere_finds_the_same() {
+        let starts: Vec<i64> = (0..40).map(|at| at / 3 * 10).collect();
+        for near in 0..=starts.len() + 1 {
+            for time in -5..150 {
+                let expected = starts.partition_point(|start| *start < time);
+                assert_eq!(first_not_before(&starts, near, time), expected, "{near} {time}");
+            }
+        }
+        assert_eq!(first_not_before(&[], 3, 7), 0);
     }
 }
