@@ -143,11 +143,11 @@ impl Lost {
         self.records(reason, 1);
     }
 
-    /// Counts `count` records that could not be read.
+    /// Counts `count` records that could not be read; a damaged file may tell of any number.
     pub fn records(&mut self, reason: &str, count: u64) {
         if count > 0 {
-            self.records += count;
-            *self.reasons.entry(reason.to_owned()).or_default() += count;
+            self.records = self.records.saturating_add(count);
+            add(&mut self.reasons, reason, count);
         }
     }
 }
@@ -156,7 +156,24 @@ impl Meta {
     /// Counts `count` records that are left out on purpose.
     pub fn leave_out(&mut self, what: &str, count: u64) {
         if count > 0 {
-            *self.left_out.entry(what.to_owned()).or_default() += count;
+            add(&mut self.left_out, what, count);
         }
+    }
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, what: &str, count: u64) {
+    let sum = counts.entry(what.to_owned()).or_default();
+    *sum = sum.saturating_add(count);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lost;
+
+    #[test]
+    fn any_number_of_records_may_be_lost() {
+        let mut lost = Lost::default();
+        [u64::MAX, 1, 0].into_iter().for_each(|count| lost.records("no room", count));
+        assert_eq!((lost.records, lost.reasons["no room"]), (u64::MAX, u64::MAX));
     }
 }
