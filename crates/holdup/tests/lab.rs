@@ -246,6 +246,16 @@ fn runs_of_one_experiment_are_shown_together() {
     assert_eq!(sorted(&whole), sorted(&together));
     assert_eq!(whole["verdict"], together["verdict"]);
 
+    for (name, variants, of) in [("one.json", 1, 3), ("more.json", 2, 6)] {
+        let mut results =
+            serde_json::from_slice::<serde_json::Value>(&std::fs::read(file(name)).expect("there"))
+                .expect("JSON");
+        results["missing"] = serde_json::json!({"why": "interrupted", "variants": variants, "of": of});
+        std::fs::write(file(name), results.to_string()).expect("can write");
+    }
+    let together = json(&format!("lab show {} {}", file("one.json"), file("more.json")));
+    assert_eq!((&together["missing"]["variants"], &together["missing"]["of"]), (&3.into(), &9.into()));
+
     said(&format!(
         "lab run multi-gpu --on sim:h200x8 --set workers=1 --set times=200 --format json -o {}",
         file("other.json")

@@ -85,7 +85,14 @@ impl Results {
             let new: Vec<String> = others.into_iter().filter(|line| !own.contains(line)).collect();
             own.extend(new);
         }
-        self.partial = self.partial.take().or(other.partial);
+        self.partial = match (self.partial.take(), other.partial) {
+            (Some(own), Some(others)) => Some(Partial {
+                why: own.why,
+                missing: own.missing.saturating_add(others.missing),
+                of: own.of.saturating_add(others.of),
+            }),
+            (own, others) => own.or(others),
+        };
         Ok(())
     }
 }
