@@ -124,7 +124,9 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     // What is wrong with the settings is said before a device is looked for.
     lab::Settings::new(experiment.name, experiment.parameters, &arguments.set).map_err(Failure::Message)?;
     let only = arguments.variant.as_deref().map(lab::only).transpose().map_err(Failure::Message)?;
-    let baseline = shown.baseline.as_deref().map(|path| baseline(path, experiment.name)).transpose()?;
+    let earlier =
+        |path: &Option<PathBuf>| path.as_deref().map(|path| earlier(path, experiment.name)).transpose();
+    let (baseline, resumed) = (earlier(&shown.baseline)?, earlier(&arguments.resume)?);
     let mut targets = Targets::new(shown, &arguments.trace)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let listings = experiment.view == View::Listings && shown.format == Form::Text;
@@ -136,7 +138,10 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
         only: only.unwrap_or_default(),
         traces: listings || drawn || targets.trace.is_some(),
     };
-    let session = Session::new(experiment, runner.bench(), &request).map_err(Failure::Message)?;
+    let mut session = Session::new(experiment, runner.bench(), &request).map_err(Failure::Message)?;
+    if let Some((results, path)) = resumed.zip(arguments.resume.as_deref()) {
+        session = session.resume(results).map_err(|problem| Failure::of(path, problem))?;
+    }
     if targets.trace.is_some() {
         one_variant(&session.labels())?;
     }
@@ -144,7 +149,10 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     targets.write(&results, baseline.as_ref(), shown.format, color)?;
     targets.keep(results.traces.first().map(|(_, trace)| trace))?;
     match &results.partial {
-        Some(partial) => Err(Failure::Message(partial.to_string())),
+        Some(partial) => Err(Failure::Message(match (&shown.output, shown.format) {
+            (Some(path), Form::Json) => format!("{partial}; --resume {} runs them", path.display()),
+            _ => partial.to_string(),
+        })),
         None => Ok(ExitCode::SUCCESS),
     }
 }
@@ -162,7 +170,7 @@ fn show(arguments: &LabShow, color: Color) -> Result<ExitCode, Failure> {
     }
     let Some(results) = all else { return Ok(ExitCode::SUCCESS) };
     let baseline = shown.baseline.as_deref();
-    let baseline = baseline.map(|path| self::baseline(path, results.experiment.name)).transpose()?;
+    let baseline = baseline.map(|path| earlier(path, results.experiment.name)).transpose()?;
     Targets::new(shown, &None)?.write(&results, baseline.as_ref(), shown.format, color)?;
     // That a run came to no end is among what it says.
     Ok(ExitCode::SUCCESS)
@@ -176,7 +184,7 @@ fn one_variant(labels: &[String]) -> Result<(), Failure> {
             "--trace keeps one variant's, and this runs {}: choose one with --variant {first}, say",
             labels.len()
         ))),
-        [] => Ok(()),
+        [] => Err(Failure::Message(String::from("--trace: no variant is left to run; do without --resume"))),
     }
 }
 
@@ -194,7 +202,7 @@ fn execute(session: Session, runner: &Runner) -> Result<Results, Failure> {
 }
 
 /// What an earlier run of the experiment wrote.
-fn baseline(path: &Path, experiment: &str) -> Result<Results, Failure> {
+fn earlier(path: &Path, experiment: &str) -> Result<Results, Failure> {
     let results = read(path)?;
     match results.experiment.name {
         name if name == experiment => Ok(results),
@@ -234,6 +242,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
         ("--set", !arguments.set.is_empty()),
         ("--variant", arguments.variant.is_some()),
         ("--rounds", arguments.rounds.is_some()),
+        ("--resume", arguments.resume.is_some()),
         ("--plot", shown.plot.is_some()),
         ("--baseline", shown.baseline.is_some()),
         ("--format html", shown.format == Form::Html),

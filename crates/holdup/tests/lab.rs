@@ -270,6 +270,42 @@ fn runs_of_one_experiment_are_shown_together() {
 }
 
 #[test]
+fn a_resumed_run_measures_what_is_missing_alone() {
+    let directory = directory();
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let base = "lab run multi-gpu --on sim:a4000x10 --set times=200 --set workers=1,2,4 --format json";
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+    let resumed = |name: &str| json(&said(&format!("{base} --resume {}", file(name))));
+    let mut whole = json(&said(base));
+    std::fs::write(file("whole.json"), whole.to_string()).expect("can write");
+    // As an interruption leaves it: some rows are not there.
+    let mut part = whole.clone();
+    let keep = |row: &serde_json::Value| row["workers"] != 2 && row["load"] != "modules";
+    part["rows"].as_array_mut().expect("rows").retain(keep);
+    part["missing"] = serde_json::json!({"why": "interrupted", "variants": 9, "of": 30});
+    std::fs::write(file("part.json"), part.to_string()).expect("can write");
+    assert_eq!(resumed("whole.json"), whole, "nothing is left to run");
+    whole["notes"] = vec!["rows are of several runs"].into();
+    assert_eq!(resumed("part.json"), whole);
+    // What is there is not run again: another figure stands, and others relate to it.
+    part["rows"][0]["ms"] = 1234.into();
+    std::fs::write(file("changed.json"), part.to_string()).expect("can write");
+    let changed = resumed("changed.json");
+    assert_eq!(changed["rows"][0]["ms"], 1234);
+    assert_ne!(changed["rows"][1]["slowdown"], whole["rows"][1]["slowdown"]);
+
+    let problem = |arguments: &str| refusal(&format!("{arguments} --resume {}", file("whole.json")));
+    let other = problem("lab run multi-gpu --on sim:a4000x10 --set times=100");
+    assert!(other.contains("whole.json: measured with times=200, and this is with times=100"), "{other}");
+    let other = problem("lab run multi-gpu --on sim:h200x8 --set times=200");
+    assert!(other.contains("whole.json: multi-gpu on ") && other.contains("does not go with"), "{other}");
+    let other = problem("lab run overlap --on sim:a4000x10");
+    assert!(other.contains("whole.json: results of multi-gpu, not of overlap"), "{other}");
+    let traced = problem(&format!("{base} --trace {}", file("trace.holdup")));
+    assert!(traced.contains("--trace: no variant is left to run"), "{traced}");
+}
+
+#[test]
 fn results_of_strangers_break_nothing() {
     let directory = directory();
     let file = directory.path().join("hostile.json");

@@ -23,6 +23,7 @@ mod runner;
 mod single;
 mod text;
 mod timelines;
+mod together;
 mod words;
 
 pub use baseline::{Change, Comparison};

@@ -203,6 +203,17 @@ impl Settings {
         self.values.iter().map(|(name, cells)| (*name, cells.as_slice()))
     }
 
+    /// `bytes=64 MiB`
+    pub(crate) fn said(&self, parameter: &Parameter) -> String {
+        let text = |cell: &Cell| match (parameter.kind, cell) {
+            (Kind::Sizes(..), Cell::Number(bytes)) => report::units::bytes(*bytes as i64),
+            (Kind::Durations, Cell::Number(ns)) => report::units::duration(*ns as i64),
+            _ => cell.to_string(),
+        };
+        let values: Vec<String> = self.cells(parameter.name).iter().map(text).collect();
+        format!("{}={}", parameter.name, values.join(","))
+    }
+
     fn cells(&self, name: &str) -> &[Cell] {
         let found = self.values.iter().find(|(own, _)| *own == name);
         found.map_or(&[], |(_, cells)| cells)

@@ -1,4 +1,4 @@
-//! Results that an earlier run wrote as JSON, and those of several runs together.
+//! Results that an earlier run wrote as JSON.
 
 use crate::columns::{COLUMNS, FIGURES};
 use crate::results::{Figure, Partial, Results, Row};
@@ -53,47 +53,6 @@ impl Results {
             traced: false,
             traces: Vec::new(),
         })
-    }
-
-    /// Takes in the rows of another run of the same on the same device; where both have a row, the other's stands.
-    ///
-    /// # Errors
-    /// Why the two do not go together, in a line.
-    pub fn merge(&mut self, other: Results) -> Result<(), String> {
-        let of = |results: &Results| {
-            let Bench { name, driver, simulated, .. } = &results.bench;
-            (results.experiment.name, name.clone(), driver.clone(), *simulated)
-        };
-        if of(self) != of(&other) {
-            let name = |results: &Results| format!("{} on {}", results.experiment.name, results.place());
-            return Err(format!("{} does not go with {}; show them one by one", name(&other), name(self)));
-        }
-        if self.rounds != other.rounds {
-            let (few, many) = (self.rounds.min(other.rounds), self.rounds.max(other.rounds));
-            let note = format!("rounds were from {few} to {many}");
-            self.rounds = many;
-            self.notes.extend((!self.notes.contains(&note)).then_some(note));
-        }
-        self.rows.retain(|row| !other.rows.iter().any(|later| later.varied == row.varied));
-        self.rows.extend(other.rows);
-        // What relates rows may relate more of them now.
-        for row in &mut self.rows {
-            row.figures.retain(|figure| figure.name != "slowdown");
-        }
-        (self.experiment.relate)(&mut self.rows);
-        for (own, others) in [(&mut self.left_out, other.left_out), (&mut self.notes, other.notes)] {
-            let new: Vec<String> = others.into_iter().filter(|line| !own.contains(line)).collect();
-            own.extend(new);
-        }
-        self.partial = match (self.partial.take(), other.partial) {
-            (Some(own), Some(others)) => Some(Partial {
-                why: own.why,
-                missing: own.missing.saturating_add(others.missing),
-                of: own.of.saturating_add(others.of),
-            }),
-            (own, others) => own.or(others),
-        };
-        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::Settings;
 use crate::experiment::{Bench, Experiment, Reading, Variant};
 use crate::results::{Figure, Partial, Results, Row};
+use crate::together::Part;
 use std::sync::atomic::{AtomicBool, Ordering};
 use trace::Trace;
 use workload::{Outcome, Workload};
@@ -83,6 +84,8 @@ pub struct Session {
     left_out: Vec<String>,
     rounds: u32,
     traces: bool,
+    /// What an earlier run measured, which is not run again.
+    earlier: Option<Results>,
 }
 
 impl Session {
@@ -101,12 +104,28 @@ impl Session {
             })?;
         let rounds = if bench.simulated { 1 } else { request.rounds.unwrap_or(experiment.rounds).max(1) };
         let (left_out, traces) = (plan.left_out, request.traces);
-        Ok(Session { experiment, bench, settings, variants, left_out, rounds, traces })
+        Ok(Session { experiment, bench, settings, variants, left_out, rounds, traces, earlier: None })
     }
 
-    /// The variants' names.
+    /// Takes what an earlier run of the experiment on the same device measured: only what it has no rows of is run.
+    ///
+    /// # Errors
+    /// Why the two do not go together, in a line.
+    pub fn resume(mut self, earlier: Results) -> Result<Session, String> {
+        let here = Part { experiment: self.experiment, bench: &self.bench, settings: &self.settings };
+        here.goes_on_with(earlier.part())?;
+        self.earlier = Some(earlier);
+        Ok(self)
+    }
+
+    /// The names of the variants that are to be run.
     pub fn labels(&self) -> Vec<String> {
-        self.variants.iter().map(Variant::label).collect()
+        self.to_be_run().map(Variant::label).collect()
+    }
+
+    fn to_be_run(&self) -> impl Iterator<Item = &Variant> {
+        let rows = self.earlier.iter().flat_map(|earlier| &earlier.rows);
+        self.variants.iter().filter(move |variant| !rows.clone().any(|row| row.is(&variant.varied)))
     }
 
     /// Runs them one after another, each once for nothing and then in rounds; a model needs neither.
@@ -121,12 +140,24 @@ impl Session {
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Results, String> {
         let warm_ups = u32::from(self.experiment.warm_up && !self.bench.simulated);
-        let runs = u64::from(warm_ups + self.rounds) + u64::from(self.traces);
-        let (mut results, variants) = self.begin();
-        let total = runs * variants.len() as u64;
-        let mut impossible: Vec<(String, Vec<&Variant>)> = Vec::new();
-        for (number, variant) in variants.iter().enumerate() {
-            let mut at = Progress { done: runs * number as u64, total, variant: variant.label() };
+        let rounds = self.rounds;
+        let runs = u64::from(warm_ups + rounds) + u64::from(self.traces);
+        let total = runs * self.to_be_run().count() as u64;
+        let (mut results, variants, mut earlier) = self.begin();
+        let known = earlier.len();
+        let (mut done, mut impossible) = (0, Impossible::default());
+        for variant in &variants {
+            let before = results.rows.len();
+            results.rows.extend(earlier.extract_if(.., |row| row.is(&variant.varied)));
+            if results.rows.len() > before {
+                continue;
+            }
+            if let Some(partial) = &mut results.partial {
+                partial.missing += 1;
+                continue;
+            }
+            let mut at = Progress { done, total, variant: variant.label() };
+            done += runs;
             let mut execute = |trace| {
                 progress(&at);
                 at.done += 1;
@@ -136,19 +167,16 @@ impl Session {
                 let run = execute(&variant.workload, Want { timed: variant.timed, trace })?;
                 run.stopped.clone().map_or(Ok(run), |why| Err(Failure::Stopped(why)))
             };
-            let why = match measure(variant, warm_ups, results.rounds, results.traced, &mut execute) {
+            let why = match measure(variant, warm_ups, rounds, results.traced, &mut execute) {
                 Ok(measured) => {
                     results.add(variant, measured);
                     continue;
                 }
                 Err(Failure::Impossible(why)) => {
-                    match impossible.iter_mut().find(|(known, _)| *known == why) {
-                        Some((_, alike)) => alike.push(variant),
-                        None => impossible.push((why, vec![variant])),
-                    }
+                    impossible.add(why, variant);
                     continue;
                 }
-                Err(Failure::Stopped(why)) if results.rows.is_empty() => {
+                Err(Failure::Stopped(why)) if results.rows.is_empty() && earlier.is_empty() => {
                     format!("{why} before anything was measured")
                 }
                 Err(Failure::Stopped(why)) => why,
@@ -156,15 +184,19 @@ impl Session {
                     format!("{}, {}: {why}", results.experiment.name, variant.label())
                 }
             };
-            results.partial = Some(Partial { why, missing: variants.len() - number, of: variants.len() });
-            break;
+            results.partial = Some(Partial { why, missing: 1, of: variants.len() });
         }
-        results.left_out.extend(impossible.iter().map(|(why, alike)| left_out(why, alike)));
+        results.rows.extend(earlier);
+        if known > 0 && results.rows.len() > known {
+            results.are_of_several_runs();
+        }
+        results.left_out.extend(impossible.lines());
         results.end()
     }
 
-    fn begin(self) -> (Results, Vec<Variant>) {
-        let results = Results {
+    /// The results before anything was run, what is to be there, and the rows of it that an earlier run has.
+    fn begin(self) -> (Results, Vec<Variant>, Vec<Row>) {
+        let mut results = Results {
             experiment: self.experiment,
             bench: self.bench,
             settings: self.settings,
@@ -176,21 +208,37 @@ impl Session {
             traced: self.traces,
             traces: Vec::new(),
         };
-        (results, self.variants)
+        let rows = self.earlier.map(|earlier| results.take(earlier)).unwrap_or_default();
+        (results, self.variants, rows)
     }
 }
 
-/// `threads-mps, processes-mps (30 variants): the model c1060 has no MPS`
-fn left_out(why: &str, alike: &[&Variant]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for variant in alike {
-        let name = variant.varied.first().map(|(_, cell)| cell.to_string()).unwrap_or_default();
-        if !names.contains(&name) {
-            names.push(name);
+/// Variants that a device cannot run, by the reason.
+#[derive(Default)]
+struct Impossible<'a>(Vec<(String, Vec<&'a Variant>)>);
+
+impl<'a> Impossible<'a> {
+    fn add(&mut self, why: String, variant: &'a Variant) {
+        match self.0.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, alike)) => alike.push(variant),
+            None => self.0.push((why, vec![variant])),
         }
     }
-    let count = report::units::counted(alike.len() as u64, "variant", "variants");
-    format!("{} ({count}): {why}", names.join(", "))
+
+    /// `threads-mps, processes-mps (30 variants): the model c1060 has no MPS`
+    fn lines(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(why, alike)| {
+            let mut names: Vec<String> = Vec::new();
+            for variant in alike {
+                let name = variant.varied.first().map(|(_, cell)| cell.to_string()).unwrap_or_default();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            let count = report::units::counted(alike.len() as u64, "variant", "variants");
+            format!("{} ({count}): {why}", names.join(", "))
+        })
+    }
 }
 
 /// What a variant's runs gave.
@@ -204,7 +252,7 @@ impl Results {
     /// What was measured, put in relation; or why nothing was.
     fn end(mut self) -> Result<Results, String> {
         if !self.rows.is_empty() {
-            (self.experiment.relate)(&mut self.rows);
+            self.relate();
             return Ok(self);
         }
         let why = self.partial.map(|partial| partial.why);
@@ -373,6 +421,30 @@ mod tests {
             crate::text(&results, None, report::Page::default())
                 .contains("PARTIAL: interrupted; the results")
         );
+    }
+
+    #[test]
+    fn an_interrupted_run_that_resumed_another_has_the_rows_of_both() {
+        let (quiet, bench) = (AtomicBool::new(false), Bench { simulated: true, ..Bench::default() });
+        let all = session(bench.clone(), 1).run(&mut |_, _| Ok(run_of(1_000_000)), &quiet, &mut |_| {});
+        let mut earlier = all.expect("runs");
+        let (last, expected) = (earlier.rows.split_off(2), earlier.rows.len());
+        earlier.rows = last;
+        let mut runs = 0;
+        let mut execute = |_: &Workload, _: Want| {
+            runs += 1;
+            if runs == 2 { Err(Failure::Stopped(String::from("interrupted"))) } else { Ok(run_of(2_000_000)) }
+        };
+        let resumed = session(bench, 1).resume(earlier).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_eq!(resumed.labels().len(), expected);
+        let mut steps = Vec::new();
+        let results = resumed.run(&mut execute, &quiet, &mut |progress| steps.push(progress.clone()));
+        let results = results.expect("something");
+        let times: Vec<f64> = results.rows.iter().map(|row| row.value("ms")).collect();
+        assert_eq!(times, [0.2, 0.1]);
+        let partial = results.partial.expect("not all");
+        assert_eq!((partial.missing, partial.of), (1, 3));
+        assert_eq!(steps.iter().map(|step| (step.done, step.total)).collect::<Vec<_>>(), [(0, 2), (1, 2)]);
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct LabList {
   holdup lab run interference --format json -o h200.json
   holdup lab run interference --baseline h200.json
       after the next driver: what has changed
+  holdup lab run interference --resume h200.json --format json -o h200.json --force
+      after an interruption: only what it did not come to
   holdup lab run mine.toml
       a workload of your own: docs/workload.md
 
@@ -68,6 +70,9 @@ pub struct LabRun {
     /// How often a GPU runs each variant; what is said is the median.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// Take what an earlier run measured from what it wrote with --format json, and run what is missing there.
+    #[arg(long, value_name = "FILE.json")]
+    pub resume: Option<PathBuf>,
     /// Keep what happened in the one variant that is run, for "holdup explain".
     #[arg(long, value_name = "FILE.holdup")]
     pub trace: Option<PathBuf>,
