@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import itertools
 import os
 import pathlib
 import statistics
@@ -52,21 +53,24 @@ def turns(ways: dict[str, tuple[Way, list[str]]], rounds: int) -> None:
     print(flush=True)
 
 
-def table(title: str, ways: dict[str, Way], rounds: int, threads: list[str]) -> None:
-    """One row a number of threads, one column a way; every way runs once a round."""
+def table(title: str, batches: list[int], threads: list[str], begin: Callable[[contextlib.ExitStack], dict[str, Way]]) -> None:
+    """One row a number of threads, one column a way; every way runs once a round. Each batch of rounds begins anew: the runs
+    of a process that forks them share the luck of where its memory lies."""
+    costs: dict[tuple[str, str], list[float]] = {}
+    for rounds in batches:
+        with contextlib.ExitStack() as until:
+            ways = begin(until)
+            for turn, count in itertools.product(range(rounds), threads):
+                # Back and forth: what drifts, drifts for all alike.
+                for way, run in list(ways.items())[:: 1 if turn % 2 else -1]:
+                    costs.setdefault((count, way), []).append(run(count)[0])
     print(f"{title}, µs a launch (over the first column):\n")
     print("| threads | " + " | ".join(ways) + " |")
     print("|---:" + "|---:" * len(ways) + "|")
     for count in threads:
-        costs = {way: [] for way in ways}
-        for turn in range(rounds):
-            # Back and forth: what drifts, drifts for all alike.
-            for way, run in list(ways.items())[:: 1 if turn % 2 else -1]:
-                costs[way].append(run(count)[0])
-        medians = {way: statistics.median(cost) for way, cost in costs.items()}
-        first = next(iter(medians.values()))
-        cells = [f"{cost:.2f}" + (f" ({cost / first - 1:+.1%})" if way != next(iter(ways)) else "") for way, cost in medians.items()]
-        print(f"| {count} | " + " | ".join(cells) + " |", flush=True)
+        first, *others = (statistics.median(costs[count, way]) for way in ways)
+        cells = [f"{first:.2f}"] + [f"{cost:.2f} ({cost / first - 1:+.1%})" for cost in others]
+        print(f"| {count} | " + " | ".join(cells) + " |")
     print(flush=True)
 
 
@@ -85,22 +89,20 @@ def main() -> None:
         if has_torch:
             ways["PyTorch"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"])
         turns(ways, max(1, int(rounds) // 3))
-    ways = {
+    rounds = int(rounds)
+    table("CUDA C++", [rounds], threads, lambda _: {
         "bare": runs(*program),
         "light": runs(*recorded("light", "light"), *program),
         "full": runs(*recorded("full", "full"), *program),
         "CUPTI only": runs(*program, CUDA_INJECTION64_PATH=f"{directory}/cupti_only.so"),
-    }
-    table("CUDA C++", ways, int(rounds), threads)
+    })
     if has_torch:
-        with contextlib.ExitStack() as until:
-            ways = {
-                "bare": forks(until, *python),
-                "light": forks(until, *recorded("light", "torch-light"), *python),
-                "full": forks(until, *recorded("full", "torch-full"), *python),
-                "torch.profiler": forks(until, *python, "profile"),
-            }
-            table("PyTorch", ways, int(rounds), threads)
+        table("PyTorch", [rounds // 3 + (rounds % 3 > batch) for batch in range(min(3, rounds))], threads, lambda until: {
+            "bare": forks(until, *python),
+            "light": forks(until, *recorded("light", "torch-light"), *python),
+            "full": forks(until, *recorded("full", "torch-full"), *python),
+            "torch.profiler": forks(until, *python, "profile"),
+        })
     for recording in pathlib.Path(directory).glob("*.holdup"):
         recording.unlink()
 
