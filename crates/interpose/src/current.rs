@@ -1,16 +1,14 @@
-//! Which [`Thread`] the calling thread is.
+//! A pointer of each thread's own, null when it begins: which of the known threads it is.
 //!
 //! Asked at every watched lock and every wrapped call. Rust's own thread-local variables cost a
 //! function call in a shared library; where possible this one costs two instructions (the
 //! "initial exec" model: the library is mostly there from the program's start, and eight bytes are
 //! left for one that comes later).
 
-use crate::thread::Thread;
-
 #[cfg(target_arch = "x86_64")]
 mod variable {
-    use super::Thread;
     use std::arch::{asm, global_asm};
+    use std::ffi::c_void;
 
     global_asm!(
         ".pushsection .tbss.holdup_thread, \"awT\", @nobits",
@@ -25,28 +23,28 @@ mod variable {
     );
 
     #[inline(always)]
-    pub fn get() -> *const Thread {
-        let thread;
+    pub fn get() -> *const c_void {
+        let pointer;
         // SAFETY: reads the calling thread's own variable, zero when the thread began.
         unsafe {
             asm!(
                 "mov {0}, qword ptr [rip + holdup_thread@GOTTPOFF]",
                 "mov {0}, qword ptr fs:[{0}]",
-                out(reg) thread,
+                out(reg) pointer,
                 options(nostack, preserves_flags, readonly),
             );
         }
-        thread
+        pointer
     }
 
-    pub fn set(thread: *const Thread) {
+    pub fn set(pointer: *const c_void) {
         // SAFETY: writes the calling thread's own variable.
         unsafe {
             asm!(
                 "mov {0}, qword ptr [rip + holdup_thread@GOTTPOFF]",
                 "mov qword ptr fs:[{0}], {1}",
                 out(reg) _,
-                in(reg) thread,
+                in(reg) pointer,
                 options(nostack, preserves_flags),
             );
         }
@@ -55,20 +53,20 @@ mod variable {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod variable {
-    use super::Thread;
     use std::cell::Cell;
+    use std::ffi::c_void;
 
     thread_local! {
-        static THREAD: Cell<*const Thread> = const { Cell::new(std::ptr::null()) };
+        static POINTER: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
     }
 
     #[inline]
-    pub fn get() -> *const Thread {
-        THREAD.get()
+    pub fn get() -> *const c_void {
+        POINTER.get()
     }
 
-    pub fn set(thread: *const Thread) {
-        THREAD.set(thread);
+    pub fn set(pointer: *const c_void) {
+        POINTER.set(pointer);
     }
 }
 

@@ -152,7 +152,7 @@ static FIRST: First =
 /// Says who is told; once a process. False when that was said before.
 pub fn install(hooks: Hooks) -> bool {
     clock::choose();
-    thread::prepare();
+    thread::prepare(pending::ended);
     FIRST.hooks.set(hooks).is_ok()
 }
 

@@ -2,6 +2,7 @@
 
 use crate::thread::{self, Thread};
 use crate::{Wait, hooks};
+use libc::c_void;
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicUsize, compiler_fence};
@@ -53,6 +54,18 @@ fn tell_all(thread: &'static Thread) {
         if let Some(wait) = wait {
             say(thread, &wait);
         }
+    }
+}
+
+/// A thread ends.
+///
+/// # Safety
+/// `thread` is the calling thread's [`Thread`], or null.
+pub unsafe extern "C" fn ended(thread: *mut c_void) {
+    // SAFETY: the caller's promise; a Thread stays.
+    if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
+        tell(thread);
+        thread.end();
     }
 }
 

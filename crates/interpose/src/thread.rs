@@ -90,21 +90,16 @@ thread_local! {
 /// The key whose destructor runs when a thread ends; plus one, 0 for none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
+/// What a thread that ends calls with its [`Thread`], to [`Thread::end`] it.
+pub type Ended = unsafe extern "C" fn(*mut c_void);
+
 /// Makes the key, early, while keys are few: a thread's first ones cost no memory.
-pub fn prepare() {
+pub fn prepare(ended: Ended) {
     let mut key = 0;
-    // SAFETY: `ended` stays loaded as long as the process lives.
+    // SAFETY: `ended` stays loaded as long as the process lives, and is called with what `claim` puts there.
     if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0 {
         KEY.store(key + 1, Release);
     }
-}
-
-unsafe extern "C" fn ended(thread: *mut c_void) {
-    // SAFETY: the key holds a place of THREADS or nothing.
-    let Some(thread) = (unsafe { thread.cast::<Thread>().as_ref() }) else { return };
-    crate::pending::tell(thread);
-    current::set(null());
-    thread.clear();
 }
 
 impl Thread {
@@ -112,7 +107,7 @@ impl Thread {
     #[inline]
     pub fn current() -> Option<&'static Thread> {
         // SAFETY: null or a place of THREADS.
-        match unsafe { current::get().as_ref() } {
+        match unsafe { current::get().cast::<Thread>().as_ref() } {
             None => claim(),
             known => known,
         }
@@ -263,6 +258,12 @@ impl Thread {
         self.find(lock).map(|(_, mode)| mode)
     }
 
+    /// The calling thread ends: its place is free.
+    pub(crate) fn end(&self) {
+        current::set(null());
+        self.clear();
+    }
+
     fn clear(&self) {
         self.held.store(0, Relaxed);
         self.set_call(CallRef::default());
@@ -296,7 +297,7 @@ fn claim() -> Option<&'static Thread> {
             }
         }
     };
-    current::set(thread);
+    current::set((&raw const *thread).cast());
     if let Some(key) = KEY.load(Acquire).checked_sub(1) {
         // SAFETY: a key that was made; the value is only compared and passed to `ended`.
         unsafe { libc::pthread_setspecific(key, (&raw const *thread).cast()) };
