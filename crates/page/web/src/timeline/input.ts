@@ -1,6 +1,29 @@
 // Mouse, touch and keys.
 
-import type { Timeline } from "./start";
+import type { View } from "./view";
+
+/** What is looked at, and what mouse, touch and keys ask of it. */
+export interface Controlled {
+  readonly view: View;
+  readonly canvas: HTMLCanvasElement;
+  /** Part of the canvas's width, right of the gutter, for a place on it. */
+  part(x: number): number;
+  isOnAxis(y: number): boolean;
+  scrollRows(pixels: number): void;
+  hover(x: number, y: number): void;
+  leave(): void;
+  click(x: number, y: number): void;
+  zoomTo(x: number, y: number): void;
+  zoomToSelected(): void;
+  letGo(): void;
+  openHelp(): void;
+  find(): void;
+  /** Selects the box before or after the selected one; without one, the first that is seen. */
+  step(forward: boolean): void;
+  /** The next or previous example of the findings. */
+  nextExample(by: 1 | -1): void;
+  hintAtWheel(): void;
+}
 
 /** How much a key press pans, as a part of what is seen. */
 const PAN = 0.2;
@@ -8,7 +31,7 @@ const ZOOM = 1.5;
 /** Pixels below which a press is a click. */
 const STILL = 4;
 
-export function listen(timeline: Timeline): void {
+export function listen(timeline: Controlled): void {
   keys(timeline);
   wheel(timeline);
   drag(timeline);
@@ -17,7 +40,7 @@ export function listen(timeline: Timeline): void {
   canvas.addEventListener("dblclick", (event) => timeline.zoomTo(event.offsetX, event.offsetY));
 }
 
-function keys(timeline: Timeline): void {
+function keys(timeline: Controlled): void {
   const { view, canvas } = timeline;
   const pan = (direction: number, fine: boolean) => view.pan(direction * (fine ? PAN / 5 : PAN));
   const actions: Record<string, (event: KeyboardEvent) => void> = {
@@ -54,7 +77,7 @@ function keys(timeline: Timeline): void {
   });
 }
 
-function wheel(timeline: Timeline): void {
+function wheel(timeline: Controlled): void {
   const { view, canvas } = timeline;
   canvas.addEventListener(
     "wheel",
@@ -78,7 +101,7 @@ function wheel(timeline: Timeline): void {
   );
 }
 
-function drag(timeline: Timeline): void {
+function drag(timeline: Controlled): void {
   const { view, canvas } = timeline;
   const down = new Map<number, { x: number; y: number }>();
   let moved = 0;

@@ -6,7 +6,7 @@ import { onThemeChange } from "../theme";
 import { duration, moment } from "../units";
 import { draw } from "./draw";
 import { helpDialog } from "./help";
-import { listen } from "./input";
+import { listen, type Controlled } from "./input";
 import { AXIS, layOut } from "./layout";
 import { legend } from "./legend";
 import { type Arrow, Model, type Spot } from "./model";
@@ -32,7 +32,7 @@ interface Example {
   arrow: Arrow;
 }
 
-export class Timeline {
+class Timeline implements Controlled {
   readonly view: View;
   readonly canvas = element("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline" });
   private readonly context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
@@ -89,7 +89,6 @@ export class Timeline {
 
   // What input asks for.
 
-  /** Part of the canvas's width, right of the gutter, for a place on it. */
   part(x: number): number {
     return (x - this.scene.gutter) / Math.max(this.scene.width - this.scene.gutter, 1);
   }
@@ -98,12 +97,10 @@ export class Timeline {
     return y < AXIS;
   }
 
-  scrollRows(pixels: number): boolean {
+  scrollRows(pixels: number): void {
     const most = Math.max(0, this.scene.layout.height + AXIS - this.scene.height);
-    const before = this.scene.scroll;
-    this.scene.scroll = Math.min(Math.max(before + pixels, 0), most);
+    this.scene.scroll = Math.min(Math.max(this.scene.scroll + pixels, 0), most);
     this.changed();
-    return this.scene.scroll !== before;
   }
 
   hover(x: number, y: number): void {
@@ -156,7 +153,6 @@ export class Timeline {
     this.search.focus();
   }
 
-  /** Selects the box before or after the selected one; without one, the first that is seen. */
   step(forward: boolean): void {
     const { picked, scene, view } = this;
     const lane = picked?.lane ?? scene.layout.rows[0]?.lanes.find(({ lane }) => lane.kind === "call" || lane.kind === "op")?.lane;
@@ -175,7 +171,6 @@ export class Timeline {
     }
   }
 
-  /** The next or previous example of the findings. */
   nextExample(by: 1 | -1): void {
     const next = this.current < 0 ? (by > 0 ? 0 : this.examples.length - 1) : this.current + by;
     const example = this.examples[(next + this.examples.length) % Math.max(this.examples.length, 1)];
