@@ -12,7 +12,8 @@
 //! goes one after the other. An outcome's calls are the driver's; what threads do on the host is in no list.
 
 mod calls;
-mod devices;
+mod device;
+mod engines;
 mod events;
 mod host;
 mod locks;
@@ -24,6 +25,7 @@ mod plan;
 mod program;
 mod record;
 mod steps;
+mod thread;
 mod work;
 
 pub use model::*;

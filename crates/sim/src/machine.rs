@@ -1,12 +1,12 @@
 //! The state of a run, and its loop.
 
-use crate::devices::Device;
+use crate::device::Device;
 use crate::events::{Event, Queue};
-use crate::host::{HostThread, Stage};
 use crate::locks::{Kind, Lock};
 use crate::ops::{OpRef, Ops};
 use crate::plan::{BufferPlan, NONE, Program, Step};
 use crate::record::Recorder;
+use crate::thread::{HostThread, Stage};
 use crate::{Error, Model, Options, Order};
 use std::collections::VecDeque;
 use trace::Trace;

@@ -1,10 +1,10 @@
 //! Keeps what happens in a run and makes a Trace of it.
 
-use crate::host::Wait;
 use crate::locks::Holder;
 use crate::names::Name;
 use crate::ops::{Op, What};
 use crate::plan::{Act, ContextPlan, NONE, Program};
+use crate::thread::Wait;
 use crate::{Model, Options};
 use trace::{
     Api, CallId, ContextId, DeviceId, LockKind, LockMode, MemoryKind, Meta, OpKind, ProcessId, RangeKind,

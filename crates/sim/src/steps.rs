@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::calls::{pages, transfer_ns, whole};
 use crate::events::Event;
-use crate::host::Stage;
 use crate::machine::Machine;
 use crate::plan::Step;
+use crate::thread::Stage;
 use workload::Repeat;
 
 /// What a round of a body costs at least that repeats until something happens: one that costs nothing would for ever.

@@ -2,7 +2,7 @@
 
 use crate::Order;
 use crate::calls::transfer_ns;
-use crate::devices::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
+use crate::device::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
 use crate::machine::Machine;
 use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, Copy, NONE, Way};

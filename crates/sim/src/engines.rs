@@ -1,0 +1,329 @@
+//! Devices: hardware queues hand operations to engines, engines run them, contexts take turns.
+
+use crate::Order;
+use crate::device::{COMPUTE, Device, Part};
+use crate::events::Event;
+use crate::machine::Machine;
+use crate::ops::{Op, OpRef, Ops, Waits, What};
+use crate::plan::NONE;
+use workload::StreamKind;
+
+impl Machine<'_> {
+    fn device(&mut self, device: u32) -> &mut Device {
+        &mut self.devices[device as usize]
+    }
+
+    /// Gives an operation to its stream. It starts when all it waits for is done.
+    pub(crate) fn enqueue(&mut self, op: Op) -> OpRef {
+        let earliest = self.now + self.model.device.latency_ns;
+        let new = self.ops.add(Op { earliest, ..op });
+        let mut awaited = self.await_streams(op.stream, new.row);
+        self.streams[op.stream as usize].last = new;
+        if op.engine == COMPUTE {
+            // Copies have queues of their own: they wait for no other stream's kernels.
+            let before = std::mem::replace(&mut self.queues[op.queue as usize].last, new);
+            awaited += self.await_op_in(before, new.row);
+        }
+        self.ops.rows[new.row as usize].awaited = awaited;
+        if self.model.device.order == Order::Issue {
+            self.issue(new);
+        }
+        if awaited == 0 {
+            self.events.plan(earliest, Event::Ready(new.row));
+        }
+        new
+    }
+
+    /// Has an operation wait for what is before it in its stream, in streams that this one waits for, and for events.
+    fn await_streams(&mut self, stream: u32, row: u32) -> u32 {
+        let mut awaited = self.await_op_in(self.streams[stream as usize].last, row);
+        while let Some(mark) = self.streams[stream as usize].awaited.pop() {
+            awaited += self.await_op_in(mark, row);
+        }
+        let plan = self.program.streams[stream as usize];
+        match plan.kind {
+            StreamKind::NonBlocking => {}
+            StreamKind::Blocking => {
+                let default = self.program.contexts[plan.context as usize].default_stream;
+                awaited += self.await_op_in(self.streams[default as usize].last, row);
+            }
+            StreamKind::Default => {
+                for at in 0..self.contexts[plan.context as usize].streams.len() {
+                    let other = self.contexts[plan.context as usize].streams[at] as usize;
+                    if self.program.streams[other].kind == StreamKind::Blocking {
+                        awaited += self.await_op_in(self.streams[other].last, row);
+                    }
+                }
+            }
+        }
+        awaited
+    }
+
+    /// Has an operation wait for another one; 0 if that is done, else 1.
+    fn await_op_in(&mut self, before: OpRef, row: u32) -> u32 {
+        let open = self.ops.await_(before, Waits::Op(row));
+        if open && self.model.device.delayed_signals {
+            let last = self.devices[self.ops.rows[row as usize].device as usize].last_issued;
+            let together = |ops: &Ops| {
+                let batch = ops.rows[before.row as usize].batch;
+                before == last || batch != NONE && batch == ops.rows[last.row as usize].batch
+            };
+            let follows = self.ops.is_open(last) && together(&self.ops);
+            self.ops.rows[row as usize].follows |= follows;
+        }
+        u32::from(open)
+    }
+
+    /// Puts an operation into its engine's queue as it is issued, ready or not.
+    fn issue(&mut self, new: OpRef) {
+        let op = self.ops.rows[new.row as usize];
+        let device = &mut self.devices[op.device as usize];
+        let last = std::mem::replace(&mut device.last_issued, OpRef::DONE);
+        if op.engine != COMPUTE {
+            return device.engines[op.engine as usize].queue.push_back(new.row);
+        }
+        device.groups[op.group as usize].queue.push_back(new.row);
+        if self.model.device.delayed_signals {
+            device.last_issued = new;
+            if self.ops.is_open(last) && !op.follows {
+                let batch = device.join_batch(&mut self.ops.rows[last.row as usize]);
+                self.ops.rows[new.row as usize].batch = batch;
+            }
+        }
+    }
+
+    /// An operation has all that it waited for.
+    pub(crate) fn ready(&mut self, row: u32) {
+        let queued = self.model.device.order == Order::Issue;
+        let op = &mut self.ops.rows[row as usize];
+        op.ready = true;
+        let (device, engine, group) = (op.device, op.engine, op.group);
+        if engine != COMPUTE {
+            if !queued {
+                self.device(device).engines[engine as usize].queue.push_back(row);
+            }
+            return self.start_copy(device, engine);
+        }
+        let earliest = self.issued(row);
+        self.ops.rows[row as usize].earliest = earliest;
+        if !queued {
+            self.device(device).groups[group as usize].queue.push_back(row);
+        }
+        self.start_kernels(device);
+    }
+
+    /// When a kernel that is ready may start.
+    fn issued(&mut self, row: u32) -> i64 {
+        let rule = &self.model.device;
+        let op = &self.ops.rows[row as usize];
+        let device = &mut self.devices[op.device as usize];
+        match op.what {
+            What::Kernel { node: 2.., .. } => self.now + rule.graph_gap_ns,
+            What::Kernel { node: 1, .. } => self.now + rule.gap_ns,
+            _ => {
+                let issued = self.now.max(device.next_issue);
+                device.next_issue = issued + rule.issue_ns;
+                let others = device.groups[op.group as usize].queues.saturating_sub(1);
+                issued + rule.gap_ns + rule.queue_gap_ns * i64::from(others)
+            }
+        }
+    }
+
+    fn start_copy(&mut self, device: u32, engine: u32) {
+        let of = &mut self.devices[device as usize].engines[engine as usize];
+        let Some(row) = of.queue.front().copied().filter(|_| of.runs.is_none()) else { return };
+        let op = &mut self.ops.rows[row as usize];
+        if op.ready {
+            of.queue.pop_front();
+            of.runs = Some(row);
+            op.begin = self.now;
+            self.events.plan(self.now + op.ns, Event::Copied { device, engine });
+        }
+    }
+
+    pub(crate) fn copied(&mut self, device: u32, engine: u32) {
+        if let Some(row) = self.device(device).engines[engine as usize].runs.take() {
+            self.complete(row);
+        }
+        self.start_copy(device, engine);
+    }
+
+    /// Starts what kernels there is room for, in order.
+    fn start_kernels(&mut self, device: u32) {
+        while self.start_kernel(device) {}
+        if self.device(device).groups.len() > 1 {
+            self.take_turns(device);
+        }
+    }
+
+    /// Starts the next kernel, if there is one and room; whether all of it. One that finds too little room takes what
+    /// there is, and the rest as others end.
+    fn start_kernel(&mut self, device: u32) -> bool {
+        let state = &mut self.devices[device as usize];
+        let turns = state.groups.len() > 1;
+        let group = &mut state.groups[state.active as usize];
+        let Some(row) = group.queue.front().copied().filter(|_| !state.switching) else { return false };
+        let op = &mut self.ops.rows[row as usize];
+        let full = !op.started && group.running >= self.model.device.concurrent_kernels;
+        let slots = op.slots.min(group.room);
+        if !op.ready || full || slots == 0 {
+            return false;
+        }
+        let start = self.now.max(op.earliest);
+        if !op.started {
+            op.started = true;
+            op.begin = start;
+            group.running += 1;
+        }
+        op.slots -= slots;
+        op.parts += 1;
+        group.room -= slots;
+        let time = start + op.ns;
+        self.events.plan(time, Event::Ran { op: row, slots, generation: op.generation });
+        if turns {
+            group.parts.push(Part { op: row, slots, time });
+        }
+        if op.slots == 0 {
+            group.queue.pop_front();
+        }
+        op.slots == 0
+    }
+
+    /// A part of a kernel has ended.
+    pub(crate) fn ran(&mut self, row: u32, slots: u32, generation: u32) {
+        let op = &mut self.ops.rows[row as usize];
+        if op.generation != generation {
+            return;
+        }
+        op.parts -= 1;
+        let ended = op.parts == 0 && op.slots == 0;
+        let (device, group, batch) = (op.device, op.group, op.batch);
+        let of = &mut self.devices[device as usize].groups[group as usize];
+        of.room += slots;
+        if let Some(at) =
+            of.parts.iter().position(|part| part.op == row && part.slots == slots && part.time == self.now)
+        {
+            of.parts.swap_remove(at);
+        }
+        if ended {
+            of.running -= 1;
+            match batch {
+                NONE => self.complete(row),
+                batch => self.end_in_batch(device, batch, row),
+            }
+        }
+        self.start_kernels(device);
+    }
+
+    /// The last kernel of a batch to end signals for all.
+    fn end_in_batch(&mut self, device: u32, batch: u32, row: u32) {
+        let state = self.device(device);
+        let of = &mut state.batches[batch as usize];
+        of.open -= 1;
+        of.ended.push(row);
+        if of.open == 0 {
+            let ended = std::mem::take(&mut of.ended);
+            state.free_batches.push(batch);
+            ended.into_iter().for_each(|row| self.complete(row));
+        }
+    }
+
+    /// Where contexts take turns: the turn ends when another one has kernels and this one has none, or had its time.
+    fn take_turns(&mut self, device: u32) {
+        let state = &mut self.devices[device as usize];
+        let Some(next) = state.next_group(state.active).filter(|_| !state.switching) else { return };
+        let group = &state.groups[state.active as usize];
+        if group.running == 0 && group.queue.is_empty() {
+            self.switch(device, next);
+        } else if !state.ends {
+            state.ends = true;
+            let over = (state.turn_began + self.model.sharing.slice_ns).max(self.now);
+            self.events.plan(over, Event::TurnOver { device, turn: state.turn });
+        }
+    }
+
+    fn switch(&mut self, device: u32, group: u32) {
+        let state = self.device(device);
+        state.switching = true;
+        state.ends = false;
+        state.turn += 1;
+        self.events.plan(self.now + self.model.sharing.switch_ns, Event::Switched { device, group });
+    }
+
+    /// A turn has had its time: its kernels are suspended.
+    pub(crate) fn turn_over(&mut self, device: u32, turn: u32) {
+        let state = &mut self.devices[device as usize];
+        if state.turn != turn || state.switching {
+            return;
+        }
+        state.ends = false;
+        let Some(next) = state.next_group(state.active) else { return };
+        let group = &mut state.groups[state.active as usize];
+        for part in group.parts.drain(..) {
+            self.ops.rows[part.op as usize].generation = self.ops.serial();
+            group.suspended.push(Part { time: part.time - self.now, ..part });
+        }
+        self.switch(device, next);
+    }
+
+    /// The next context's turn: what was suspended goes on.
+    pub(crate) fn switched(&mut self, device: u32, group: u32) {
+        let state = &mut self.devices[device as usize];
+        state.switching = false;
+        state.active = group;
+        state.turn_began = self.now;
+        let group = &mut state.groups[group as usize];
+        for Part { op, slots, time } in group.suspended.drain(..) {
+            let time = self.now + time;
+            let generation = self.ops.rows[op as usize].generation;
+            self.events.plan(time, Event::Ran { op, slots, generation });
+            group.parts.push(Part { op, slots, time });
+        }
+        self.start_kernels(device);
+    }
+
+    /// An operation is done: what waits for it goes on.
+    fn complete(&mut self, row: u32) {
+        let op = self.ops.rows[row as usize];
+        self.record.op(&op, self.now);
+        if matches!(op.what, What::Kernel { node: 0, .. }) {
+            self.leave_queue(&op);
+        }
+        let mut waiting = self.ops.done(row);
+        while let Some(waits) = self.ops.next_waiting(&mut waiting) {
+            match waits {
+                Waits::Thread(thread) => self.arrived(thread),
+                Waits::Op(next) => self.come_nearer(next, op.engine),
+            }
+        }
+    }
+
+    /// One thing less that an operation waits for.
+    fn come_nearer(&mut self, row: u32, engine: u32) {
+        let op = &mut self.ops.rows[row as usize];
+        if op.engine != engine {
+            op.earliest = op.earliest.max(self.now + self.model.device.signal_ns);
+        }
+        op.awaited -= 1;
+        if op.awaited == 0 {
+            match op.earliest > self.now {
+                true => self.events.plan(op.earliest, Event::Ready(row)),
+                false => self.ready(row),
+            }
+        }
+    }
+
+    /// A launched kernel leaves room in its stream.
+    fn leave_queue(&mut self, op: &Op) {
+        let queue = &mut self.queues[op.queue as usize];
+        queue.kernels -= 1;
+        if queue.kernels == 0 {
+            self.devices[op.device as usize].groups[op.group as usize].queues -= 1;
+        }
+        let stream = &mut self.streams[op.stream as usize];
+        stream.pending -= 1;
+        if let Some(thread) = stream.blocked.pop_front() {
+            self.events.plan(self.now, Event::Want(thread));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a host thread is.
+
+use crate::locks::{Holder, Kind};
+use crate::names::Name;
+use crate::plan::NONE;
+use workload::{CallTimes, ThreadOutcome};
+
+/// Calls longer than this are stalls, ns ([`CallTimes::stalled_ns`]).
+const STALL: i64 = 1_000_000;
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// On its way.
+    Going,
+    /// In a call, which waits for a lock or the device.
+    Calling,
+    /// At a meeting point.
+    Meeting,
+    /// Ready to be released.
+    Prepared,
+    /// It launches into a stream that is full.
+    Blocked,
+    /// Done.
+    Finished,
+}
+
+/// A host thread.
+pub(crate) struct HostThread {
+    pub stage: Stage,
+    /// Its next step.
+    pub at: u32,
+    /// Rounds to go of the loops it is in.
+    pub loops: Vec<u64>,
+    /// What it is in: a row of plans.
+    pub plan: u32,
+    pub started: i64,
+    /// The row of its call in the trace.
+    pub call: u32,
+    /// Operations that it waits for.
+    pub awaited: u32,
+    /// Whether it waits before it does what it is for, as a free does.
+    pub waits_first: bool,
+    /// Which locks it has, by [`Kind`].
+    pub has: [bool; Kind::COUNT],
+    /// The lock that it waits for.
+    pub wait: Option<Wait>,
+    pub in_body: bool,
+    pub released: i64,
+    pub round_began: i64,
+    pub rounds: u64,
+    pub elapsed: i64,
+    pub sums: Vec<Sum>,
+}
+
+/// A wait for a lock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub lock: u32,
+    pub exclusive: bool,
+    /// How often it was woken too late.
+    pub late: u32,
+    pub since: i64,
+    /// Who had it longest then, and how many did.
+    pub holder: Holder,
+    pub holders: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sum {
+    pub count: u64,
+    pub total: i64,
+    pub max: i64,
+    pub stalled: i64,
+}
+
+impl HostThread {
+    pub(crate) fn new() -> HostThread {
+        HostThread {
+            stage: Stage::Going,
+            at: 0,
+            loops: Vec::new(),
+            plan: 0,
+            started: 0,
+            call: NONE,
+            awaited: 0,
+            waits_first: false,
+            has: [false; Kind::COUNT],
+            wait: None,
+            in_body: false,
+            released: 0,
+            round_began: 0,
+            rounds: 0,
+            elapsed: 0,
+            sums: vec![Sum::default(); Name::ALL.len()],
+        }
+    }
+
+    pub(crate) fn outcome(&mut self) -> ThreadOutcome {
+        let calls = Name::ALL.iter().zip(&self.sums).filter(|(_, sum)| sum.count > 0);
+        let times = |(name, sum): (&Name, &Sum)| CallTimes {
+            name: name.text(),
+            count: sum.count,
+            total_ns: sum.total as u64,
+            max_ns: sum.max as u64,
+            stalled_ns: sum.stalled as u64,
+        };
+        ThreadOutcome {
+            elapsed_ns: self.elapsed as u64,
+            rounds: self.rounds,
+            max_error: None,
+            calls: calls.map(times).collect(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, name: Name, took: i64) {
+        let sum = &mut self.sums[name as usize];
+        sum.count += 1;
+        sum.total += took;
+        sum.max = sum.max.max(took);
+        sum.stalled += if took > STALL { took } else { 0 };
+    }
+}
