@@ -70,16 +70,31 @@ fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {
 /// its like, where the one that let go of it last was in the same call, else to nobody knows whom.
 pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     let wait = facts.trace.waits.row(id);
-    let Blamed { holder, covered } = blamed(facts, &wait);
+    let alike = handed_on(facts, &wait);
+    let one = alike || wait.holder == wait.releaser;
+    let Blamed { holder, covered, other } = blamed(facts, &wait, one);
+    let half = covered >= (wait.end - wait.start) / 2;
+    // Where another thread had the lock too, and did something else, nearly all of the wait must be one's.
+    let alone = other.is_none_or(|(_, others)| nearly_all(&wait, covered - others));
     let confidence = match holder {
         Holder::Nobody => Confidence::Possible,
-        Holder::Call(_) if covered >= (wait.end - wait.start) / 2 => Confidence::Certain,
-        Holder::Call(_) if handed_on(facts, &wait) => Confidence::Likely,
-        Holder::Call(_) => Confidence::Possible,
-        Holder::Thread(_) => Confidence::Certain,
+        Holder::Call(_) if half && alone => Confidence::Certain,
+        Holder::Call(_) if half || alike => Confidence::Likely,
+        Holder::Thread(_) if alone => Confidence::Certain,
+        Holder::Call(_) | Holder::Thread(_) => Confidence::Possible,
     };
     let fact = Fact::Waited { wait: id, covered };
-    Reason { holder, ..Reason::new(cause(facts, &wait, waiter, holder), Evidence::Lock, confidence, fact) }
+    let or = match other {
+        Some((Holder::Call(call), _)) if !alone => vec![call],
+        _ => Vec::new(),
+    };
+    let cause = cause(facts, &wait, waiter, holder);
+    Reason { holder, or, ..Reason::new(cause, Evidence::Lock, confidence, fact) }
+}
+
+/// Of what a wait took, so much that whoever else had the lock had it for a moment.
+fn nearly_all(wait: &Wait, covered: Ns) -> bool {
+    covered >= (wait.end - wait.start) / 10 * 9
 }
 
 /// Whether the first and the last to hold the lock did the same, as in a convoy of launches.
@@ -119,30 +134,49 @@ fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cau
     }
 }
 
-/// Who may have kept a lock, and how much of the wait their call covers.
+/// Who may have kept a lock, and how much of the wait their call covers; the same of who else had it meanwhile.
 struct Blamed {
     holder: Holder,
     covered: Ns,
+    other: Option<(Holder, Ns)>,
 }
 
 /// Who held the lock when the wait began; but who let go of it before the waiter got it, if that
-/// one's call lasted through more of the wait and the first one's through less than half.
-fn blamed(facts: &Facts<'_>, wait: &Wait) -> Blamed {
-    let holder = suspect(facts, wait, wait.holder, wait.holder_call);
-    let releaser = suspect(facts, wait, wait.releaser, wait.releaser_call);
-    // A call that was over before the wait began let go of the lock for an earlier waiter.
-    let stale = matches!(releaser.holder, Holder::Call(_)) && releaser.covered == 0;
-    let brief = holder.covered < (wait.end - wait.start) / 2 && releaser.covered > holder.covered;
-    if !stale && (holder.holder == Holder::Nobody || brief) { releaser } else { holder }
+/// one had it for more of the wait, and the first one not for nearly all of it.
+///
+/// `one`: both are one thread, or did the same.
+fn blamed(facts: &Facts<'_>, wait: &Wait, one: bool) -> Blamed {
+    let got = if one { Ns::MIN } else { got(facts, wait) };
+    let first = suspect(facts, wait, wait.holder, wait.holder_call, wait.start);
+    let last = suspect(facts, wait, wait.releaser, wait.releaser_call, got);
+    let brief = match one {
+        true => first.1 < (wait.end - wait.start) / 2,
+        false => !nearly_all(wait, first.1),
+    };
+    let ((holder, covered), other) = match (first.0, last) {
+        // A call that was over before the wait began let go of the lock for an earlier waiter.
+        (_, (Holder::Nobody, _) | (Holder::Call(_), 0)) => (first, None),
+        (Holder::Nobody, _) => (last, None),
+        _ if brief && last.1 > first.1 => (last, Some(first)),
+        _ => (first, Some(last)),
+    };
+    Blamed { holder, covered, other: other.filter(|_| !one) }
 }
 
-fn suspect(facts: &Facts<'_>, wait: &Wait, thread: ThreadId, call: CallId) -> Blamed {
+/// When the one that let go of a lock last had got it, as its call's own waits for it tell.
+fn got(facts: &Facts<'_>, wait: &Wait) -> Ns {
+    let Some(call) = facts.outermost(wait.releaser_call).some() else { return Ns::MIN };
+    let waits = facts.waits(call).map(|id| facts.trace.waits.row(id));
+    let before = waits.filter(|own| own.lock == wait.lock && own.end <= wait.end);
+    before.map(|own| own.end).max().unwrap_or(Ns::MIN)
+}
+
+/// A thread that had the lock, and how much of the wait its call covers from `since` on.
+fn suspect(facts: &Facts<'_>, wait: &Wait, thread: ThreadId, call: CallId, since: Ns) -> (Holder, Ns) {
     if thread.is_none() || thread == wait.thread {
-        return Blamed { holder: Holder::Nobody, covered: 0 };
+        return (Holder::Nobody, 0);
     }
-    let Some(call) = facts.outermost(call).some() else {
-        return Blamed { holder: Holder::Thread(thread), covered: 0 };
-    };
-    let covered = facts.end(call).min(wait.end) - facts.start(call).max(wait.start);
-    Blamed { holder: Holder::Call(call), covered: covered.max(0) }
+    let Some(call) = facts.outermost(call).some() else { return (Holder::Thread(thread), 0) };
+    let covered = facts.end(call).min(wait.end) - facts.start(call).max(wait.start).max(since);
+    (Holder::Call(call), covered.max(0))
 }
