@@ -52,14 +52,15 @@ pub(crate) fn calls_by_start(trace: &Trace) -> Vec<CallId> {
 }
 
 /// For each call the outermost CUDA call of its thread that it lies in, itself when it lies in
-/// none: a runtime call and the driver call it makes are one wait. `NONE` for other calls.
+/// none: a runtime call and the driver call it makes are one wait. `NONE` for other calls: those of the
+/// operating system, and those of libraries, which wait in the CUDA calls that they make.
 pub(crate) fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
     let calls = &trace.calls;
     let mut outer = vec![CallId::NONE; calls.len()];
     let mut current = vec![CallId::NONE; trace.threads.len()];
     for call in order {
         let at = call.index();
-        if calls.api[at] == Api::Os {
+        if matches!(calls.api[at], Api::Os | Api::Library) {
             continue;
         }
         let current = &mut current[calls.thread[at].index()];
@@ -121,7 +122,8 @@ pub(crate) fn waits_by_call(
     (ByCall::new(inside.into_iter()), outside)
 }
 
-fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec<Vec<CallId>> {
+/// Of each thread, its outermost CUDA calls by start.
+pub(crate) fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec<Vec<CallId>> {
     let mut by_thread = vec![Vec::new(); trace.threads.len()];
     for call in order.iter().filter(|call| outer[call.index()] == **call) {
         by_thread[trace.calls.thread[call.index()].index()].push(*call);

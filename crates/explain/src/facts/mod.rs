@@ -52,6 +52,8 @@ pub(crate) struct Facts<'a> {
     arguments: ByCall<ArgumentId>,
     /// All calls, by start.
     order: Vec<CallId>,
+    /// Of each thread its outermost CUDA calls, by start.
+    by_thread: OnceCell<Vec<Vec<CallId>>>,
 }
 
 /// A copying call's copies on the GPU.
@@ -109,6 +111,7 @@ impl<'a> Facts<'a> {
             arguments: index::arguments_by_call(trace, &outer),
             order,
             outer,
+            by_thread: OnceCell::new(),
         };
         facts.slow = facts.calls_where(|call| facts.is_slow(call));
         facts
@@ -206,11 +209,12 @@ impl<'a> Facts<'a> {
         self.copy(call).map(|copy| copy.what).or_else(|| asked().map(of_arguments))
     }
 
-    /// The call before `call` on its thread, if it is one of the last few of the process.
+    /// The outermost CUDA call before `call` on its thread.
     pub fn previous(&self, call: CallId) -> Option<CallId> {
-        let at = self.order.partition_point(|other| self.start(*other) < self.start(call));
-        let earlier = self.order[..at].iter().rev().take(64);
-        earlier.copied().find(|other| self.thread(*other) == self.thread(call))
+        let index = || index::outermost_by_thread(self.trace, &self.order, &self.outer);
+        let own = &self.by_thread.get_or_init(index)[self.thread(call).index()];
+        let at = own.partition_point(|other| self.start(*other) < self.start(call));
+        own[..at].last().copied()
     }
 
     /// The calls that `wanted` picks, by start.

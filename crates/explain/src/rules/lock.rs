@@ -47,6 +47,7 @@ impl Holders {
         let watched = facts.trace.meta.locks_watched;
         let may_hold = |call: CallId| {
             !watched
+                && facts.outermost(call) == call
                 && facts.duration(call) >= least
                 && !matches!(facts.class(call), Class::Sync | Class::Query | Class::Os | Class::Other)
         };
@@ -95,7 +96,7 @@ impl Holders {
         let after = calls.partition_point(|call| facts.start(*call) < end);
         let (mut covered, mut from) = (0, end);
         for call in calls[..after].iter().rev().take_while(|call| facts.end(**call) > start) {
-            // Calls of a thread may nest: count up to where the last one began.
+            // Calls of a thread may overlap in a damaged trace: count up to where the last one began.
             let begins = facts.start(*call).max(start);
             covered += (facts.end(*call).min(from) - begins).max(0);
             from = from.min(begins);
@@ -134,6 +135,10 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
         .filter_map(|holder| {
             let suspicion = suspicion(facts, call, holder)?;
             let (covered, from) = holders.cover(facts, call, holder);
+            let suspicion = match from > facts.start(call) + tolerance {
+                true => suspicion_of_later(facts, call, suspicion)?,
+                false => suspicion,
+            };
             let waited = facts.end(call).min(facts.end(holder)) - facts.start(call);
             let covers = covered >= (waited - facts.usual(call)) / 100 * COVER_PERCENT
                 && covered >= excess / 100 * EXCESS_PERCENT;
@@ -163,6 +168,13 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
     // What follows the holder's end, up to what a call usually takes, is the call's own work.
     let own = (facts.end(call) - facts.end(holder)).clamp(0, facts.usual(call));
     parts.claim(from, facts.end(call) - own, reason.held_by(holder));
+}
+
+/// What is left of a suspicion against calls that began well after `waiter`: they found it at work, or waiting for
+/// somebody else. A call of a kind that holds the lock was at work: they waited for it.
+fn suspicion_of_later(facts: &Facts<'_>, waiter: CallId, suspicion: Suspicion) -> Option<Suspicion> {
+    let holds = matches!(facts.class(waiter), Class::Allocate | Class::Release | Class::Load);
+    (!holds).then_some(suspicion.min(Suspicion::Weak))
 }
 
 /// Whether and how strongly `holder` may have kept `waiter` waiting.

@@ -8,6 +8,7 @@
 //! B cudaStreamSynchronize 0 900 | sync stream 7        the tracer's record of it; also `context`, `event`
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
+//! library A cublasSnrm2_v2 10 20
 //! range A operator aten::copy_ 0 900
 //! wait B 12 880 A                                      B waits for the driver's lock that A holds
 //! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown,
@@ -67,6 +68,9 @@ pub fn parse(text: &str) -> (Trace, Selection) {
             }
             ["os", thread, name, start, end] => {
                 builder.call(thread, name, us(start), us(end), Api::Os);
+            }
+            ["library", thread, name, start, end] => {
+                builder.call(thread, name, us(start), us(end), Api::Library);
             }
             ["repeat", count, calls, ops, rest @ ..] => {
                 for round in 0..us(count) / 1000 {
