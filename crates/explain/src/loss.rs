@@ -5,7 +5,7 @@ use crate::parts::{Fact, Holder, Part};
 use crate::rules;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
-use trace::{CallId, Ns, OpId, ThreadId, Trace, WaitId};
+use trace::{CallId, Ns, OpId, Renumbered, ThreadId, Trace, WaitId};
 
 /// A part of a thread's time that one cause took: in a slow call, or in a recorded wait for a lock
 /// wherever that was.
@@ -73,6 +73,16 @@ impl Loss {
             loss.thread = row.thread.some().unwrap_or(loss.thread);
         }
         loss
+    }
+}
+
+impl Loss {
+    /// The same in a part of the trace; `None` for a recorded wait that is not in it.
+    pub fn in_part(self, numbers: &Renumbered) -> Option<Loss> {
+        let wait = numbers.wait(self.wait);
+        let (call, holder_call) = (numbers.call(self.call), numbers.call(self.holder_call));
+        let awaited = numbers.op(self.awaited);
+        (self.wait.is_none() || wait.is_some()).then_some(Loss { call, holder_call, awaited, wait, ..self })
     }
 }
 

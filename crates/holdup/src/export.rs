@@ -8,24 +8,33 @@ use crate::progress::Bar;
 use crate::save::{Directory, Target};
 use crate::time;
 use ::export::{Export, Progress};
+use explain::{Explanation, Loss, Options};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
-use trace::{FileError, Trace};
+use trace::{FileError, Selection, Trace};
 
 /// Writes a trace and its findings in another tool's format.
 pub fn run(arguments: &args::Export, color: Color) -> Result<ExitCode, Failure> {
     let selection = arguments.selection();
     time::check(&selection)?;
     let destination = Destination::new(arguments)?;
-    let trace = input::read(&arguments.trace)?.cut(&selection);
-    let (explanation, losses) = explain::explain_each(&trace, &explain::Options::default());
+    let (trace, explanation, losses) = explained(input::read(&arguments.trace)?, selection);
     let export = Export { trace: &trace, explanation: &explanation, losses: &losses };
     destination.write(&export, arguments)?;
     if arguments.output != Path::new("-") {
         say(&trace, &arguments.output, color)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The chosen part of a trace, and what is to be said of it: the rest serves as evidence.
+fn explained(trace: Trace, selection: Selection) -> (Trace, Explanation, Vec<Loss>) {
+    let options = Options { selection, ..Options::default() };
+    let (mut explanation, losses) = explain::explain_each(&trace, &options);
+    let (trace, numbers) = trace.part(&options.selection);
+    explanation.trace = explain::summary(&trace);
+    (trace, explanation, losses.into_iter().filter_map(|loss| loss.in_part(&numbers)).collect())
 }
 
 /// Where an export goes.

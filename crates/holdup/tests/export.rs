@@ -161,6 +161,23 @@ fn a_part_is_exported() {
     assert!((1..all).contains(&calls(&["--from", "0.1s", "--until", "200ms"])));
 }
 
+/// Whom a thread waited for is not left out with the others: neither from what is exported of it, nor from its part of the
+/// trace.
+#[test]
+fn a_part_is_explained_by_the_whole() {
+    let directory = directory();
+    let (recorded, part) = (examples().join("recorded-d2h-stall.holdup"), within(&directory, "part.holdup"));
+    let [recorded, out] = [recorded.display().to_string(), within(&directory, "out")];
+    succeeds(&holdup(&["export", &recorded, "--to", "csv", "-o", &out, "--thread", "2250"]));
+    succeeds(&holdup(&["import", &recorded, "-o", &part, "--thread", "2250"]));
+    let findings = std::fs::read_to_string(Path::new(&out).join("findings.csv")).expect("is there");
+    let first = findings.lines().nth(1).expect("a finding");
+    assert!(first.starts_with("H1,driver-lock,") && first.contains(",cudaMemcpyAsync,"), "{first}");
+    let explained = holdup(&["explain", &part]);
+    let explained = String::from_utf8_lossy(&explained.stdout);
+    assert!(explained.contains("waits for  thread 2249 in cudaMemcpyAsync"), "{explained}");
+}
+
 #[test]
 fn an_export_is_no_trace() {
     let directory = directory();

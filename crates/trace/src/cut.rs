@@ -1,20 +1,39 @@
 //! Taking a part of a trace.
 
-use crate::{CallId, FrameId, Ns, RangeId, Selection, StackId, ThreadId, Trace, WaitId};
+use crate::{CallId, FrameId, Ns, OpId, RangeId, Selection, StackId, ThreadId, Trace, WaitId};
 
 impl Trace {
     /// Only the calls, operations, synchronizations, waits and ranges that `selection` chooses,
     /// with their times as they were. An operation stays with the call that asked for it, a wait with a
-    /// call around it, or by the name of its library; the ranges around a call stay whatever their name.
-    pub fn cut(mut self, selection: &Selection) -> Trace {
+    /// call around it, or by the name of its library; the ranges around a call stay whatever their name. Whoever had the lock
+    /// that a wait was for stays with it: without the holder's call it would seem to have been in none.
+    pub fn cut(self, selection: &Selection) -> Trace {
+        self.part(selection).0
+    }
+
+    /// As [`Trace::cut`], and how rows are numbered from then on.
+    pub fn part(mut self, selection: &Selection) -> (Trace, Renumbered) {
         let selected = selection.of(&self);
-        let calls: Vec<bool> = (0..self.calls.len())
+        let mut calls: Vec<bool> = (0..self.calls.len())
             .map(|at| {
                 selected.time(self.calls.start[at], self.calls.end[at])
                     && selected.thread(self.calls.thread[at])
                     && selected.name(self.calls.name[at])
             })
             .collect();
+        let around = selection.name.is_some().then(|| Around::new(&self, &calls));
+        let waits: Vec<bool> = (0..self.waits.len())
+            .map(|at| {
+                let wait = self.waits.row(WaitId::new(at));
+                let named = around.as_ref().is_none_or(|around| {
+                    let stays = wait.call.some().map(|call| calls[call.index()]);
+                    let by_library = stays.is_none() && selected.name(wait.library);
+                    by_library || stays == Some(true) || around.holds(wait.thread, wait.start, wait.end)
+                });
+                named && selected.time(wait.start, wait.end) && selected.thread(wait.thread)
+            })
+            .collect();
+        self.holders(&waits).into_iter().for_each(|at| calls[at] = true);
         let ops: Vec<bool> = (0..self.ops.len())
             .map(|at| {
                 let call = self.ops.call[at].some();
@@ -28,18 +47,6 @@ impl Trace {
             .map(|at| match self.syncs.call[at].some() {
                 Some(call) => calls[call.index()],
                 None => selected.time(self.syncs.start[at], self.syncs.end[at]),
-            })
-            .collect();
-        let around = selection.name.is_some().then(|| Around::new(&self, &calls));
-        let waits: Vec<bool> = (0..self.waits.len())
-            .map(|at| {
-                let wait = self.waits.row(WaitId::new(at));
-                let named = around.as_ref().is_none_or(|around| {
-                    let stays = wait.call.some().map(|call| calls[call.index()]);
-                    let by_library = stays.is_none() && selected.name(wait.library);
-                    by_library || stays == Some(true) || around.holds(wait.thread, wait.start, wait.end)
-                });
-                named && selected.time(wait.start, wait.end) && selected.thread(wait.thread)
             })
             .collect();
         let ranges: Vec<bool> = (0..self.ranges.len())
@@ -57,16 +64,35 @@ impl Trace {
         self.syncs.retain(&syncs);
         self.waits.retain(&waits);
         self.ranges.retain(&ranges);
-        self.renumber(&numbers(&calls), &numbers(&ranges));
-        if *selection == Selection::default() {
-            return self;
+        let numbers = Renumbered {
+            calls: numbers(&calls),
+            ops: numbers(&ops),
+            waits: numbers(&waits),
+            ranges: numbers(&ranges),
+        };
+        self.renumber(&numbers);
+        if *selection != Selection::default() {
+            self.prune();
+            self.meta.set_part();
         }
-        self.prune();
-        let note = "a part of a longer trace";
-        if !self.meta.notes.iter().any(|said| said == note) {
-            self.meta.notes.push(note.to_owned());
-        }
-        self
+        (self, numbers)
+    }
+
+    /// The calls in which others had the locks that waits were for, and the calls that these lie in.
+    fn holders(&self, waits: &[bool]) -> Vec<usize> {
+        let calls = &self.calls;
+        let kept = (0..waits.len()).filter(|at| waits[*at]);
+        let held = kept.flat_map(|at| [self.waits.holder_call[at], self.waits.releaser_call[at]]);
+        let of = |at: usize| (calls.thread[at], calls.start[at], calls.end[at]);
+        let mut held: Vec<_> = held.filter_map(|call| call.some()).map(|call| of(call.index())).collect();
+        held.sort_unstable();
+        // Calls of a thread lie one in the other, or apart.
+        let holds = |at: &usize| {
+            let (thread, start, end) = of(*at);
+            let next = held.partition_point(|(other, begun, _)| (*other, *begun) < (thread, start));
+            held.get(next).is_some_and(|(other, _, over)| *other == thread && *over <= end)
+        };
+        (0..calls.len()).filter(holds).collect()
     }
 
     /// Leaves only the stacks that calls and ranges refer to, and their frames: a part says nothing of what is not in it.
@@ -95,17 +121,45 @@ impl Trace {
         }
     }
 
-    fn renumber(&mut self, calls: &[Option<usize>], ranges: &[Option<usize>]) {
+    fn renumber(&mut self, numbers: &Renumbered) {
         let waits = &mut self.waits;
         let in_waits = [&mut waits.call, &mut waits.holder_call, &mut waits.releaser_call];
         let in_work = [&mut self.ops.call, &mut self.syncs.call, &mut self.arguments.call];
         let in_calls = in_waits.into_iter().chain(in_work);
         for call in in_calls.flatten() {
-            *call = call.some().and_then(|call| calls[call.index()]).map_or(CallId::NONE, CallId::new);
+            *call = numbers.call(*call);
         }
         for range in &mut self.calls.range {
-            *range = range.some().and_then(|range| ranges[range.index()]).map_or(RangeId::NONE, RangeId::new);
+            *range = range
+                .some()
+                .and_then(|range| numbers.ranges[range.index()])
+                .map_or(RangeId::NONE, RangeId::new);
         }
+    }
+}
+
+/// How the rows of a part of a trace are numbered, by their numbers in the whole.
+pub struct Renumbered {
+    calls: Vec<Option<usize>>,
+    ops: Vec<Option<usize>>,
+    waits: Vec<Option<usize>>,
+    ranges: Vec<Option<usize>>,
+}
+
+impl Renumbered {
+    /// A call; `NONE` where it is not in the part.
+    pub fn call(&self, call: CallId) -> CallId {
+        call.some().and_then(|call| self.calls[call.index()]).map_or(CallId::NONE, CallId::new)
+    }
+
+    /// A GPU operation; `NONE` where it is not in the part.
+    pub fn op(&self, op: OpId) -> OpId {
+        op.some().and_then(|op| self.ops[op.index()]).map_or(OpId::NONE, OpId::new)
+    }
+
+    /// A wait; `NONE` where it is not in the part.
+    pub fn wait(&self, wait: WaitId) -> WaitId {
+        wait.some().and_then(|wait| self.waits[wait.index()]).map_or(WaitId::NONE, WaitId::new)
     }
 }
 
@@ -147,7 +201,7 @@ fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Frame, Op, OpId, Process, Range, Stack, Thread, Wait};
+    use crate::{Call, Frame, Op, Process, Range, Stack, Thread, Wait};
 
     /// Four calls of two threads, 100 ns apart, each with an operation and in a range.
     fn trace() -> Trace {
@@ -239,5 +293,29 @@ mod tests {
         assert_eq!(starts("launch"), [200]);
         assert_eq!(starts("copy"), [20, 20, 500]);
         assert_eq!(starts("cuCopy"), [20, 20]);
+    }
+
+    #[test]
+    fn whoever_held_a_lock_stays_with_the_wait_for_it() {
+        let mut trace = trace();
+        let (holder, waiter) = (trace.calls.thread[0], trace.calls.thread[1]);
+        let name = trace.strings.intern("cuCopy");
+        let inner = trace.calls.push(Call { start: 10, end: 40, thread: holder, name, ..Call::default() });
+        let (call, holder_call) = (CallId::new(1), inner);
+        trace.waits.push(Wait {
+            start: 110,
+            end: 120,
+            thread: waiter,
+            call,
+            holder,
+            holder_call,
+            ..Wait::default()
+        });
+        let selection = Selection { thread: Some(String::from("8")), ..Selection::default() };
+        let (cut, numbers) = trace.part(&selection);
+        // The holder's inner call, the one around it, and the waiter's two.
+        assert_eq!(cut.calls.start, [0, 100, 300, 10]);
+        assert_eq!(cut.calls.start[cut.waits.holder_call[0].index()], 10);
+        assert_eq!((numbers.call(inner), numbers.call(CallId::new(2))), (CallId::new(3), CallId::NONE));
     }
 }

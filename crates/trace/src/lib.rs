@@ -20,6 +20,7 @@ mod strings;
 mod table;
 
 pub use cell::CellError;
+pub use cut::Renumbered;
 pub use file::{FileError, read, to_parquet, write, write_parts};
 pub use join::CorrelationIndex;
 pub use kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};

@@ -117,6 +117,22 @@ pub struct Meta {
     pub notes: Vec<String>,
 }
 
+/// What a part of a trace notes of itself.
+const PART: &str = "a part of a longer trace";
+
+impl Meta {
+    /// Whether the trace was cut from a longer one: what is not in it may have happened all the same.
+    pub fn is_part(&self) -> bool {
+        self.notes.iter().any(|note| note == PART)
+    }
+
+    pub(crate) fn set_part(&mut self) {
+        if !self.is_part() {
+            self.notes.push(PART.to_owned());
+        }
+    }
+}
+
 impl Default for Meta {
     fn default() -> Self {
         Meta {
