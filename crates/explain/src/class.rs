@@ -22,7 +22,8 @@ pub enum Class {
     Release,
     /// Loads code.
     Load,
-    /// Creates a context, stream or event, or looks up a device: slow when something is set up.
+    /// Creates a context, stream or event, or looks up a device: slow when something is set up. Also destroys
+    /// what does not wait for the device: the manual has `cudaStreamDestroy` return at once.
     Create,
     /// Only reads state: no reason to wait for the GPU or another thread.
     Query,
@@ -104,8 +105,8 @@ const PREFIXES: &[(&str, Class)] = &[
     ("CtxDetach", Class::Release),
     ("DevicePrimaryCtxRelease", Class::Release),
     ("DevicePrimaryCtxReset", Class::Release),
-    ("StreamDestroy", Class::Release),
-    ("GraphExecDestroy", Class::Release),
+    ("StreamDestroy", Class::Create),
+    ("GraphExecDestroy", Class::Create),
     ("ModuleLoad", Class::Load),
     ("ModuleGetFunction", Class::Load),
     ("ModuleGetGlobal", Class::Load),
@@ -189,6 +190,7 @@ mod tests {
             ("cuMemUnmap", Class::Release),
             ("cuDevicePrimaryCtxRetain", Class::Create),
             ("cuDevicePrimaryCtxRelease", Class::Release),
+            ("cuStreamDestroy_v2", Class::Create),
             ("cuModuleGetFunction", Class::Load),
             ("cuStreamSynchronize", Class::Sync),
             ("cuCtxSynchronize", Class::Sync),

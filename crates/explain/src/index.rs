@@ -171,6 +171,22 @@ pub(crate) fn ops_by_stream(trace: &Trace) -> Vec<Vec<OpId>> {
     streams
 }
 
+/// Of each stream's operations, by start, the number of the call that asked for it: a graph's are one call's.
+pub(crate) fn calls_of_streams(trace: &Trace, outer: &[CallId], streams: &[Vec<OpId>]) -> Vec<Vec<u32>> {
+    let caller = |op: OpId| trace.ops.call[op.index()].some().map(|call| outer[call.index()]);
+    let number = |ops: &Vec<OpId>| {
+        let (mut number, mut last) = (0, None);
+        let mut numbered = |op: &OpId| {
+            let call = caller(*op);
+            number += u32::from(call.is_none() || call != last);
+            last = call;
+            number
+        };
+        ops.iter().map(&mut numbered).collect()
+    };
+    streams.iter().map(number).collect()
+}
+
 /// Median duration of the fast calls of each name, to an eighth of its size: counted in buckets
 /// of three bits behind the leading one.
 pub(crate) fn usual_costs(trace: &Trace, min_wait: Ns) -> FxHashMap<Sym, Ns> {
@@ -217,6 +233,33 @@ pub(crate) fn first_calls(trace: &Trace, order: &[CallId]) -> FxHashMap<(Process
         first.entry((process, trace.calls.name[call.index()])).or_insert(*call);
     }
     first
+}
+
+/// The calls of a name after the first.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Later {
+    pub all: u64,
+    /// Those that take half as long as the first, or longer.
+    pub as_long: u64,
+}
+
+/// What follows each first call, of outermost CUDA calls.
+pub(crate) fn later_calls(
+    trace: &Trace,
+    outer: &[CallId],
+    first: &FxHashMap<(ProcessId, Sym), CallId>,
+) -> FxHashMap<(ProcessId, Sym), Later> {
+    let calls = &trace.calls;
+    let mut later = FxHashMap::<_, Later>::default();
+    for call in calls.ids().filter(|call| outer[call.index()] == *call) {
+        let name = (trace.process_of_thread(calls.thread[call.index()]), calls.name[call.index()]);
+        let duration = |call: CallId| calls.end[call.index()] - calls.start[call.index()];
+        let Some(first) = first.get(&name).filter(|first| **first != call) else { continue };
+        let known = later.entry(name).or_default();
+        known.all += 1;
+        known.as_long += u64::from(duration(call) >= duration(*first) / 2);
+    }
+    later
 }
 
 pub(crate) fn first_kernels(trace: &Trace) -> FxHashMap<(ProcessId, Sym), OpId> {

@@ -53,6 +53,8 @@ pub(crate) enum Fact {
     Tracer(Sym),
     /// First use of this kernel or function.
     First(Sym),
+    /// The GPU had nothing to do that the trace knows of.
+    Idle,
     /// The operating system's calls show the lock wait.
     LockCall,
     /// The lock wait was recorded; the holder's call covers so much of it, ns.

@@ -81,7 +81,7 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
     match key.cause {
         Cause::DriverLock | Cause::ApplicationLock => lock(facts, group),
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
-        Cause::ExplicitSync => "the call exists to wait".to_owned(),
+        Cause::ExplicitSync => explicit_sync(group),
         Cause::ImplicitDeviceSync => {
             "each call returns as the device finishes the work issued before it".to_owned()
         }
@@ -100,7 +100,7 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
         Cause::CopyEngineBusy => {
             awaited(facts, group, "each copy starts as another stream's copy in the same direction ends")
         }
-        Cause::QueueFull => pending(group),
+        Cause::QueueFull => pending(facts, group),
         Cause::Allocation => "nothing in the trace kept the calls waiting".to_owned(),
         Cause::FirstUse => first_use(facts, group),
         Cause::ProfilerOverhead => overhead(facts, group),
@@ -197,13 +197,27 @@ fn size(bytes: i64) -> String {
     }
 }
 
-fn pending(group: &Group) -> String {
+fn explicit_sync(group: &Group) -> String {
+    let idle = group.facts.iter().filter(|fact| **fact == Fact::Idle).count();
+    match idle {
+        0 => "the call exists to wait".to_owned(),
+        _ => {
+            let calls = if idle == 1 { "1 call" } else { &format!("{idle} calls") };
+            format!("the call exists to wait, but {calls} waited on with all known work of the GPU done")
+        }
+    }
+}
+
+fn pending(facts: &Facts<'_>, group: &Group) -> String {
     let counts = group.facts.iter().filter_map(|fact| match fact {
         Fact::Pending(count) => Some(*count),
         _ => None,
     });
     let (least, most) =
         counts.fold((usize::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
+    if let (usize::MAX, Some(name)) = (least, tracers_record(facts, group)) {
+        return format!("the tracer's own record \"{name}\" lies in the calls");
+    }
     match least == most {
         true => format!("{most} operations were pending in the stream when each call began"),
         false => format!("{least} to {most} operations were pending in the stream when the calls began"),
@@ -219,14 +233,19 @@ fn first_use(facts: &Facts<'_>, group: &Group) -> String {
             _ => None,
         })
         .collect();
-    let recorded = group.facts.iter().find_map(|fact| match fact {
-        Fact::Tracer(name) => Some(facts.trace.text(*name)),
-        _ => None,
-    });
-    if let Some(name) = recorded {
+    let recorded = tracers_record(facts, group);
+    if let (Some(name), []) = (recorded, names.as_slice()) {
         return format!("the tracer's own record \"{name}\" lies in the call");
     }
-    match names.as_slice() {
+    let (some, all) = (group.facts.len() - names.len(), group.facts.len());
+    let recorded = recorded.map(|name| {
+        format!("; the tracer's own record \"{name}\" lies in {some} of {all} parts of the time")
+    });
+    first_names(&names) + &recorded.unwrap_or_default()
+}
+
+fn first_names(names: &[&str]) -> String {
+    match names {
         [] => "the first call in the trace".to_owned(),
         [only] => format!("first use in the trace of {only}"),
         [first, ..] => {
@@ -235,12 +254,16 @@ fn first_use(facts: &Facts<'_>, group: &Group) -> String {
     }
 }
 
-fn overhead(facts: &Facts<'_>, group: &Group) -> String {
-    let recorded = group.facts.iter().find_map(|fact| match fact {
+/// The first record of the tracer's own that a finding rests on.
+fn tracers_record<'a>(facts: &Facts<'a>, group: &Group) -> Option<&'a str> {
+    group.facts.iter().find_map(|fact| match fact {
         Fact::Tracer(name) => Some(facts.trace.text(*name)),
         _ => None,
-    });
-    match recorded {
+    })
+}
+
+fn overhead(facts: &Facts<'_>, group: &Group) -> String {
+    match tracers_record(facts, group) {
         Some(name) => format!("the tracer's own record, such as \"{name}\", fills the call"),
         None => {
             "a call that only reads state, with no other reason to take long; the trace holds no overhead \

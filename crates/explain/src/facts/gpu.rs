@@ -35,7 +35,7 @@ impl Facts<'_> {
             .collect()
     }
 
-    /// Operations asked for before `time` in the stream and not done by then.
+    /// Calls that asked for operations in the stream before `time`, which were not all done by then.
     pub fn pending(&self, stream: StreamId, time: Ns) -> usize {
         let ops = &self.trace.ops;
         let all = self.in_stream(stream);
@@ -45,7 +45,12 @@ impl Facts<'_> {
         };
         let done = all.partition_point(|op| ops.end[op.index()] <= time);
         let asked = all.partition_point(called);
-        asked.saturating_sub(done)
+        let Some(stream) = stream.some().filter(|_| done < asked) else { return 0 };
+        let numbers = &self
+            .stream_calls
+            .get_or_init(|| index::calls_of_streams(self.trace, &self.outer, &self.stream_ops))
+            [stream.index()];
+        (numbers[asked - 1] - numbers[done] + 1) as usize
     }
 
     /// The streams that a call waited for, as the tracer's records of synchronizations tell. Which work an
@@ -76,6 +81,11 @@ impl Facts<'_> {
         let all = self.in_stream(stream);
         let known = all.partition_point(|op| ops.start[op.index()] < time || returned(op));
         all[..known].last().map(|op| ops.end[op.index()])
+    }
+
+    /// Whether an operation of the stream was recorded that started at `time` or later.
+    pub fn goes_on(&self, stream: StreamId, time: Ns) -> bool {
+        self.in_stream(stream).last().is_some_and(|op| self.trace.ops.start[op.index()] >= time)
     }
 
     /// When the device became idle of all that the process asked for before `time`.

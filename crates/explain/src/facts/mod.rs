@@ -4,7 +4,7 @@ mod gpu;
 
 use crate::Options;
 use crate::class::{Class, Classes};
-use crate::index::{self, ByCall, IssueOrder};
+use crate::index::{self, ByCall, IssueOrder, Later};
 use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
@@ -33,9 +33,13 @@ pub(crate) struct Facts<'a> {
     call_ops: Vec<OpId>,
     /// Operations of each stream, by start.
     stream_ops: Vec<Vec<OpId>>,
+    /// For each of them the number of the call that asked for it.
+    stream_calls: OnceCell<Vec<Vec<u32>>>,
     usual: FxHashMap<Sym, Ns>,
     /// First call of each process and name.
     first_call: FxHashMap<(ProcessId, Sym), CallId>,
+    /// The others of that name beside it.
+    later: OnceCell<FxHashMap<(ProcessId, Sym), Later>>,
     /// First operation of each process and kernel name.
     first_kernel: FxHashMap<(ProcessId, Sym), OpId>,
     /// From the first call or wait of each thread to the last.
@@ -97,8 +101,10 @@ impl<'a> Facts<'a> {
             first_op,
             call_ops,
             stream_ops: index::ops_by_stream(trace),
+            stream_calls: OnceCell::new(),
             usual: index::usual_costs(trace, min_wait),
             first_call: index::first_calls(trace, &order),
+            later: OnceCell::new(),
             first_kernel: index::first_kernels(trace),
             thread_span: index::thread_spans(trace),
             thread_device: index::thread_devices(trace),
@@ -187,12 +193,12 @@ impl<'a> Facts<'a> {
     pub fn copy(&self, call: CallId) -> Option<CopyFacts> {
         let ops = &self.trace.ops;
         let is_copy = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy;
-        let mut copies = self.ops(call).iter().filter(is_copy);
-        let first = *copies.next()?;
+        let copies = || self.ops(call).iter().filter(is_copy);
+        let first = *copies().min_by_key(|op| ops.start[op.index()])?;
         let row = ops.row(first);
         let what = Copied { bytes: row.bytes, kind: row.copy, src: row.src, dst: row.dst };
         let start = CopyFacts { first, start: row.start, end: row.end, what };
-        Some(copies.fold(start, |all, op| CopyFacts {
+        Some(copies().filter(|op| **op != first).fold(start, |all, op| CopyFacts {
             start: all.start.min(ops.start[op.index()]),
             end: all.end.max(ops.end[op.index()]),
             what: Copied { bytes: all.what.bytes.saturating_add(ops.bytes[op.index()]), ..all.what },
@@ -275,6 +281,15 @@ impl<'a> Facts<'a> {
     /// Whether this is the first call of its name in its process.
     pub fn is_first_call(&self, call: CallId) -> bool {
         self.first_call.get(&(self.process(call), self.trace.calls.name[call.index()])) == Some(&call)
+    }
+
+    /// Whether the later calls of a first call's name take as long, most of them half as long at least: whatever
+    /// took the time, it is not there once.
+    pub fn is_nothing_new(&self, call: CallId) -> bool {
+        let index = || index::later_calls(self.trace, &self.outer, &self.first_call);
+        let name = (self.process(call), self.trace.calls.name[call.index()]);
+        let later = self.later.get_or_init(index).get(&name).copied().unwrap_or_default();
+        later.all > 0 && later.as_long * 2 >= later.all
     }
 
     /// The first kernel of this launch that its process had not run before.

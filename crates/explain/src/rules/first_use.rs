@@ -30,10 +30,14 @@ pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
     let name = match (kernel, facts.class(call)) {
         (Some(kernel), Class::Launch) => kernel,
         (_, Class::Sync) => return,
-        _ if facts.is_first_call(call) => calls.name[call.index()],
+        _ if facts.is_first_call(call) && !facts.is_nothing_new(call) => calls.name[call.index()],
         _ => return,
     };
     let loads = overhead::loads_within(facts, call);
+    // What a part of a trace has first need not be the first of all.
+    if facts.trace.meta.is_part() && !loads {
+        return;
+    }
     let or = holders.beside(facts, call);
     let (evidence, confidence) = match facts.duration(call) {
         _ if kernel.is_some() && loads => (Evidence::Record, Confidence::Likely),

@@ -13,6 +13,9 @@ const NEARLY_FULL: usize = 1000;
 /// From here on nothing else is needed to make a launch wait.
 const FULL: usize = 1015;
 
+/// Where more than this were pending, the stream took more than it is known to take: its limit is another.
+const MORE_THAN_FULL: usize = 1100;
+
 pub(super) fn full(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     if !facts.class(call).enqueues() || !facts.one_clock() || !parts.mostly_open() {
         return;
@@ -22,6 +25,7 @@ pub(super) fn full(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     // A graph brings many operations at once: it may start below the limit and end above it.
     let own = facts.ops(call).len();
     let confidence = match pending {
+        MORE_THAN_FULL.. => Confidence::Possible,
         FULL.. => Confidence::Certain,
         NEARLY_FULL.. => Confidence::Likely,
         _ if own > 1 && pending > 0 && pending + own >= NEARLY_FULL => Confidence::Possible,
