@@ -44,7 +44,7 @@ pub(super) fn activity(waiter: &Party) -> &str {
     if waiter.call.is_empty() { &waiter.detail } else { &waiter.call }
 }
 
-/// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`
+/// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`, `… in 5 waits for a lock of libc10.so`
 pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     let thread = thread(&finding.waiter, many_processes);
     let (verb, end) = match finding.cause {
@@ -52,8 +52,12 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
         Cause::ExplicitSync => ("waited", ""),
         _ => ("lost", ""),
     };
-    let calls = units::count(finding.count);
-    format!("{thread} {verb} {} in {calls} × {}{end}", amount(finding), visible(activity(&finding.waiter)))
+    let waiter = &finding.waiter;
+    let times = match waiter.detail.strip_prefix("waiting for ").filter(|_| waiter.call.is_empty()) {
+        Some(lock) => format!("{} for {}", units::counted(finding.count, "wait", "waits"), visible(lock)),
+        None => format!("{} × {}", units::count(finding.count), visible(activity(waiter))),
+    };
+    format!("{thread} {verb} {} in {times}{end}", amount(finding))
 }
 
 /// `thread 8 in cudaMemcpyAsync: device to pageable host, 64 MiB, stream 7`; a longer detail,
