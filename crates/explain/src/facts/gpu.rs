@@ -4,6 +4,14 @@ use super::Facts;
 use crate::index;
 use trace::{CallId, DeviceId, Ns, OpId, ProcessId, StreamId, SyncKind};
 
+/// What waits in a stream.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Pending {
+    pub ops: usize,
+    /// The calls that asked for them: one for all of a graph's.
+    pub calls: usize,
+}
+
 impl Facts<'_> {
     /// Operations of a stream, by start.
     pub fn in_stream(&self, stream: StreamId) -> &[OpId] {
@@ -35,8 +43,8 @@ impl Facts<'_> {
             .collect()
     }
 
-    /// Calls that asked for operations in the stream before `time`, which were not all done by then.
-    pub fn pending(&self, stream: StreamId, time: Ns) -> usize {
+    /// What was asked for before `time` in the stream and not done by then.
+    pub fn pending(&self, stream: StreamId, time: Ns) -> Pending {
         let ops = &self.trace.ops;
         let all = self.in_stream(stream);
         let called = |op: &OpId| match ops.call[op.index()].some() {
@@ -45,12 +53,14 @@ impl Facts<'_> {
         };
         let done = all.partition_point(|op| ops.end[op.index()] <= time);
         let asked = all.partition_point(called);
-        let Some(stream) = stream.some().filter(|_| done < asked) else { return 0 };
-        let numbers = &self
-            .stream_calls
-            .get_or_init(|| index::calls_of_streams(self.trace, &self.outer, &self.stream_ops))
-            [stream.index()];
-        (numbers[asked - 1] - numbers[done] + 1) as usize
+        match stream.some().filter(|_| done < asked) {
+            None => Pending::default(),
+            Some(stream) => {
+                let index = || index::calls_of_streams(self.trace, &self.outer, &self.stream_ops);
+                let numbers = &self.stream_calls.get_or_init(index)[stream.index()];
+                Pending { ops: asked - done, calls: (numbers[asked - 1] - numbers[done] + 1) as usize }
+            }
+        }
     }
 
     /// The streams that a call waited for, as the tracer's records of synchronizations tell. Which work an

@@ -2,6 +2,8 @@
 
 mod gpu;
 
+pub(crate) use gpu::Pending;
+
 use crate::Options;
 use crate::class::{Class, Classes};
 use crate::index::{self, ByCall, IssueOrder, Later};
