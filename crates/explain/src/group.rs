@@ -96,6 +96,12 @@ impl Group {
         self.parts.len() as u64
     }
 
+    /// All that the group is about: who waited, and the calls waited for.
+    pub fn stretches(&self) -> impl Iterator<Item = Stretch> {
+        let calls = self.holders.iter().chain(&self.or).copied().map(Stretch::Call);
+        self.parts.iter().map(|(_, stretch)| *stretch).chain(calls)
+    }
+
     /// What most of the lost time rests on.
     pub fn evidence(&self) -> Evidence {
         most(&self.evidence).unwrap_or(Evidence::Timing)

@@ -14,6 +14,7 @@ mod group;
 mod index;
 mod loss;
 mod parts;
+mod peaks;
 mod places;
 mod recorded;
 mod rules;

@@ -2,51 +2,117 @@
 //! calls has the ranges alone.
 
 use crate::Place;
+use crate::peaks::Peaks;
 use crate::stretch::Stretch;
-use trace::{CallId, Frame, RangeId, RangeKind, StackId, ThreadId, Trace};
+use rustc_hash::FxHashMap;
+use trace::{CallId, Frame, Ns, RangeId, RangeKind, StackId, ThreadId, Trace};
 
 /// The most useful place for each call: the innermost frame of the user's own code, else the
 /// innermost frame with a line, else the framework operator or named range that made the call.
 /// `None` where the trace has neither stacks nor ranges.
 pub fn places(trace: &Trace, calls: &[CallId]) -> Vec<Option<Place>> {
-    of(trace, &calls.iter().copied().map(Stretch::Call).collect::<Vec<_>>())
+    let mut places = vec![None; calls.len()];
+    let stretches: Vec<Stretch> = calls.iter().copied().map(Stretch::Call).collect();
+    each(trace, &stretches, |at, place| places[at] = place);
+    places
 }
 
 /// The most useful place of a call stack by itself, as [`places`] has it.
 pub fn place_of_stack(trace: &Trace, stack: StackId) -> Option<Place> {
-    let frames: Vec<Frame> = frames(trace, stack).collect();
-    best(trace, &frames)
+    best(trace, frames(trace, stack))
 }
 
-/// As [`places`].
-pub(crate) fn of(trace: &Trace, stretches: &[Stretch]) -> Vec<Option<Place>> {
-    let around = Around::new(trace, stretches);
-    let place = |at: usize| place(trace, stretches[at], &around.ranges[at]);
-    (0..stretches.len()).map(place).collect()
+/// The places of many stretches, found in one pass, each place once.
+#[derive(Default)]
+pub(crate) struct Places {
+    places: Vec<Place>,
+    of: FxHashMap<Stretch, PlaceId>,
 }
 
-fn place(trace: &Trace, stretch: Stretch, around: &[RangeId]) -> Option<Place> {
+/// A row of [`Places`].
+pub(crate) type PlaceId = usize;
+
+impl Places {
+    /// As [`places`], of each of some stretches, which may be there several times.
+    pub fn new(trace: &Trace, mut stretches: Vec<Stretch>) -> Places {
+        stretches.sort_unstable();
+        stretches.dedup();
+        let mut known = FxHashMap::<Place, PlaceId>::default();
+        let mut of = FxHashMap::default();
+        each(trace, &stretches, |at, place| {
+            if let Some(place) = place {
+                let next = known.len();
+                of.insert(stretches[at], *known.entry(place).or_insert(next));
+            }
+        });
+        let mut places: Vec<_> = known.into_iter().collect();
+        places.sort_unstable_by_key(|(_, id)| *id);
+        Places { places: places.into_iter().map(|(place, _)| place).collect(), of }
+    }
+
+    /// The place of a stretch, where it has one and was asked for.
+    pub fn of(&self, stretch: Stretch) -> Option<PlaceId> {
+        self.of.get(&stretch).copied()
+    }
+
+    pub fn row(&self, id: PlaceId) -> &Place {
+        &self.places[id]
+    }
+}
+
+/// Tells the place of each of some stretches, by its number among them; no order.
+fn each(trace: &Trace, stretches: &[Stretch], mut tell: impl FnMut(usize, Option<Place>)) {
+    let mut by_thread = vec![Vec::new(); trace.threads.len()];
+    for (at, stretch) in stretches.iter().enumerate() {
+        match stretch.thread(trace).some() {
+            Some(thread) => by_thread[thread.index()].push(at),
+            None => tell(at, place(trace, *stretch, &Open::default())),
+        }
+    }
+    let marked = ranges_by_thread(trace, &by_thread);
+    for (mut wanted, marked) in by_thread.into_iter().zip(marked) {
+        wanted.sort_by_key(|at| stretches[*at].start(trace));
+        let mut marked = marked.into_iter().peekable();
+        let mut open = Open::default();
+        for at in wanted {
+            let start = stretches[at].start(trace);
+            while let Some(range) = marked.next_if(|range| trace.ranges.start[range.index()] <= start) {
+                open.push(trace, range);
+            }
+            tell(at, place(trace, stretches[at], &open));
+        }
+    }
+}
+
+fn place(trace: &Trace, stretch: Stretch, open: &Open) -> Option<Place> {
     let (stack, linked) = match stretch {
         Stretch::Call(call) => (trace.calls.stack[call.index()], trace.calls.range[call.index()].some()),
         Stretch::Wait(_) => (StackId::NONE, None),
     };
-    let ranges = || linked.into_iter().chain(around.iter().copied());
-    let stacks = std::iter::once(stack).chain(ranges().map(|range| trace.ranges.stack[range.index()]));
-    let frames: Vec<Frame> = stacks.flat_map(|stack| frames(trace, stack)).collect();
-    best(trace, &frames).or_else(|| named(trace, ranges()))
+    let end = stretch.end(trace);
+    let around = linked.into_iter().chain(open.around(&open.stacked, end));
+    let stacks = std::iter::once(stack).chain(around.map(|range| trace.ranges.stack[range.index()]));
+    let innermost = |kind: RangeKind, of: &Peaks| {
+        let linked = linked.filter(|range| trace.ranges.kind[range.index()] == kind);
+        linked.or_else(|| open.around(of, end).next())
+    };
+    best(trace, stacks.flat_map(|stack| frames(trace, stack))).or_else(|| {
+        let operator = innermost(RangeKind::Operator, &open.operators);
+        named(trace, operator, innermost(RangeKind::User, &open.users))
+    })
 }
 
 /// The most useful of some frames, innermost first.
-fn best(trace: &Trace, frames: &[Frame]) -> Option<Place> {
+fn best(trace: &Trace, frames: impl Iterator<Item = Frame> + Clone) -> Option<Place> {
     let is_own = |frame: &Frame| is_own_code(trace.text(frame.file)) && is_own_code(trace.text(frame.module));
-    let own = frames.iter().find(|frame| frame.line > 0 && is_own(frame));
-    let lined = || frames.iter().find(|frame| frame.line > 0);
-    let native = || frames.iter().find(|frame| is_own_module(trace, frame));
-    own.or_else(lined).or_else(native).map(|frame| of_frame(trace, frame))
+    let own = frames.clone().find(|frame| frame.line > 0 && is_own(frame));
+    let lined = || frames.clone().find(|frame| frame.line > 0);
+    let native = || frames.clone().find(|frame| is_own_module(trace, frame));
+    own.or_else(lined).or_else(native).map(|frame| of_frame(trace, &frame))
 }
 
 /// The frames of a stack, innermost first.
-fn frames(trace: &Trace, stack: StackId) -> impl Iterator<Item = Frame> + use<'_> {
+fn frames(trace: &Trace, stack: StackId) -> impl Iterator<Item = Frame> + Clone + use<'_> {
     let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.caller[stack.index()].some());
     stacks.filter_map(|stack| Some(trace.frames.row(trace.stacks.frame[stack.index()].some()?)))
 }
@@ -86,43 +152,19 @@ fn is_runtime_function(name: &str) -> bool {
 }
 
 /// `aten::item in ## data_dist ##`: the operator, and the range the user named around it.
-fn named(trace: &Trace, ranges: impl Iterator<Item = RangeId> + Clone) -> Option<Place> {
-    let of_kind = |kind| ranges.clone().find(|range| trace.ranges.kind[range.index()] == kind);
+fn named(trace: &Trace, operator: Option<RangeId>, user: Option<RangeId>) -> Option<Place> {
     // PyTorch's NVTX ranges carry running numbers behind their name.
     let name = |range: RangeId| {
         let name = trace.text(trace.ranges.name[range.index()]);
         let end = [", op_id =", ", seq ="].iter().filter_map(|part| name.find(part)).min();
         &name[..end.unwrap_or(name.len())]
     };
-    let function = match (of_kind(RangeKind::Operator), of_kind(RangeKind::User)) {
+    let function = match (operator, user) {
         (Some(operator), Some(user)) => format!("{} in {}", name(operator), name(user)),
         (Some(only), None) | (None, Some(only)) => name(only).to_owned(),
         (None, None) => return None,
     };
     Some(Place { file: String::new(), line: 0, function })
-}
-
-/// The ranges around each of some stretches, innermost first.
-struct Around {
-    ranges: Vec<Vec<RangeId>>,
-}
-
-impl Around {
-    fn new(trace: &Trace, stretches: &[Stretch]) -> Around {
-        let mut ranges = vec![Vec::new(); stretches.len()];
-        let mut by_thread = vec![Vec::new(); trace.threads.len()];
-        for (at, stretch) in stretches.iter().enumerate() {
-            if let Some(thread) = stretch.thread(trace).some() {
-                by_thread[thread.index()].push(at);
-            }
-        }
-        let marked = ranges_by_thread(trace, &by_thread);
-        for (mut wanted, marked) in by_thread.into_iter().zip(marked) {
-            wanted.sort_by_key(|at| stretches[*at].start(trace));
-            sweep(trace, stretches, &wanted, &marked, &mut ranges);
-        }
-        Around { ranges }
-    }
 }
 
 /// The program's ranges of each thread that is asked for, by start, outer before inner.
@@ -145,29 +187,120 @@ fn ranges_by_thread(trace: &Trace, wanted: &[Vec<usize>]) -> Vec<Vec<RangeId>> {
     marked
 }
 
-/// Walks a thread's ranges and the wanted stretches together in time.
-fn sweep(
-    trace: &Trace,
-    stretches: &[Stretch],
-    wanted: &[usize],
-    marked: &[RangeId],
-    out: &mut [Vec<RangeId>],
-) {
-    let ranges = &trace.ranges;
-    let mut open: Vec<RangeId> = Vec::new();
-    let mut next = 0;
-    for at in wanted {
-        let (start, end) = (stretches[*at].start(trace), stretches[*at].end(trace));
-        while let Some(range) = marked.get(next).filter(|range| ranges.start[range.index()] <= start) {
-            // What ended before this range began cannot hold a later stretch.
-            let begins = ranges.start[range.index()];
-            while open.last().is_some_and(|last| ranges.end[last.index()] <= begins) {
-                open.pop();
-            }
-            open.push(*range);
-            next += 1;
+/// A thread's ranges that have begun and may not have ended, the latest last.
+///
+/// Ranges that nest leave it as they end. Those that overlap, as the ranges of asynchronous work do, pile up in it:
+/// which of them have not ended is looked up.
+#[derive(Default)]
+struct Open {
+    ranges: Vec<RangeId>,
+    /// When operators end, by their place in `ranges`.
+    operators: Peaks,
+    /// When ranges that the user named end.
+    users: Peaks,
+    /// When ranges that know their source place end.
+    stacked: Peaks,
+}
+
+impl Open {
+    fn push(&mut self, trace: &Trace, range: RangeId) {
+        let ranges = &trace.ranges;
+        // What ended before this range began cannot hold a later stretch.
+        let begins = ranges.start[range.index()];
+        while self.ranges.last().is_some_and(|last| ranges.end[last.index()] <= begins) {
+            self.pop();
         }
-        let holds = |range: &&RangeId| ranges.end[range.index()] >= end;
-        out[*at] = open.iter().rev().filter(holds).copied().collect();
+        let (at, end) = (self.ranges.len(), ranges.end[range.index()]);
+        self.ranges.push(range);
+        match ranges.kind[range.index()] {
+            RangeKind::Operator => self.operators.set(at, end),
+            RangeKind::User => self.users.set(at, end),
+            _ => {}
+        }
+        if ranges.stack[range.index()].is_some() {
+            self.stacked.set(at, end);
+        }
+    }
+
+    fn pop(&mut self) {
+        self.ranges.pop();
+        for ends in [&mut self.operators, &mut self.users, &mut self.stacked] {
+            ends.clear(self.ranges.len());
+        }
+    }
+
+    /// Those of some that do not end before `end`, innermost first.
+    fn around<'a>(&'a self, ends: &'a Peaks, end: Ns) -> impl Iterator<Item = RangeId> + Clone + 'a {
+        ends.above(end.saturating_sub(1), self.ranges.len()).map(|at| self.ranges[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Call, Range, Sym};
+
+    const KINDS: [RangeKind; 3] = [RangeKind::Operator, RangeKind::User, RangeKind::Python];
+
+    /// A thread with a call from 4 to 6 and ranges of these times and kinds, each named after its number; those of
+    /// Python have a stack.
+    fn trace(ranges: &[(Ns, Ns, RangeKind)]) -> Trace {
+        let mut trace = Trace::default();
+        let thread = trace.threads.push(trace::Thread::default());
+        trace.calls.push(Call { start: 4, end: 6, thread, ..Call::default() });
+        for (at, (start, end, kind)) in ranges.iter().copied().enumerate() {
+            let name: Sym = trace.strings.intern(&at.to_string());
+            let mut stack = StackId::NONE;
+            if kind == RangeKind::Python {
+                let frame = Frame { line: 1, file: name, function: name, ..Frame::default() };
+                let frame = trace.frames.push(frame);
+                stack = trace.stacks.push(trace::Stack { frame, ..trace::Stack::default() });
+            }
+            trace.ranges.push(Range { start, end, kind, name, thread, stack });
+        }
+        trace
+    }
+
+    /// By looking at all ranges.
+    fn naive(ranges: &[(Ns, Ns, RangeKind)]) -> Option<String> {
+        let mut around: Vec<_> =
+            (0..ranges.len()).filter(|at| ranges[*at].0 <= 4 && ranges[*at].1 >= 6).collect();
+        around.sort_by_key(|at| (ranges[*at].0, -ranges[*at].1));
+        let innermost = |kind| around.iter().rev().find(|at| ranges[**at].2 == kind).map(|at| at.to_string());
+        let [operator, user, python] = KINDS.map(innermost);
+        let both = operator.iter().zip(&user).map(|(operator, user)| format!("{operator} in {user}")).next();
+        python.or(both).or(operator).or(user)
+    }
+
+    #[test]
+    fn ranges_that_overlap_are_told_as_by_looking_at_all() {
+        let times = [(0, 5), (1, 6), (2, 4), (2, 9), (3, 7), (4, 6), (4, 8), (5, 9)];
+        let any = || times.iter().flat_map(|(start, end)| KINDS.map(|kind| (*start, *end, kind)));
+        for first in any() {
+            for second in any() {
+                for third in any() {
+                    let ranges = [first, second, third];
+                    let found = places(&trace(&ranges), &[CallId::new(0)]);
+                    let found = found[0].as_ref().map(|place| place.function.clone());
+                    assert_eq!(found, naive(&ranges), "{ranges:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_stretches_get_the_places_that_each_gets_alone() {
+        let ranges = (0..40).map(|at| (at, at + 3 + at * 7 % 5, KINDS[at as usize % 2]));
+        let mut trace = trace(&ranges.collect::<Vec<_>>());
+        let thread = trace.calls.thread[0];
+        for start in (0..40).rev() {
+            trace.calls.push(Call { start, end: start + 1 + start % 3, thread, ..Call::default() });
+        }
+        let all: Vec<_> = trace.calls.ids().map(Stretch::Call).collect();
+        let together = Places::new(&trace, all.iter().chain(&all).copied().collect());
+        for call in trace.calls.ids() {
+            let place = together.of(Stretch::Call(call)).map(|id| together.row(id).clone());
+            assert_eq!(place, places(&trace, &[call])[0]);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use trace::{CallId, Ns, Sym, ThreadId, Trace, WaitId};
 
 /// A stretch of a thread's time: a call, or a wait for a lock in no call of the trace.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) enum Stretch {
     Call(CallId),
     Wait(WaitId),

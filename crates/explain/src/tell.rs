@@ -5,7 +5,7 @@ use crate::fixes::{Holding, fixes, why};
 use crate::fold::{Folded, fold};
 use crate::group::{Group, Groups, Key, add};
 use crate::loss::Loss;
-use crate::places;
+use crate::places::{PlaceId, Places};
 use crate::side::{Doing, Side};
 use crate::stretch::Stretch;
 use crate::words::{because, describe};
@@ -36,7 +36,9 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups) -> (Vec<Finding>, Vec<
             losses[*loss as usize].finding = u32::try_from(at).ok();
         }
     }
-    let finding = |(at, folded): (usize, &Folded)| finding(facts, at, folded);
+    let stretches = folded.iter().flat_map(|folded| folded.group.stretches()).collect();
+    let places = Places::new(facts.trace, stretches);
+    let finding = |(at, folded): (usize, &Folded)| finding(facts, &places, at, folded);
     (folded.iter().enumerate().map(finding).collect(), losses)
 }
 
@@ -53,7 +55,7 @@ fn victims_first(folded: &mut [Folded]) {
     }
 }
 
-fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
+fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Finding {
     let Folded { key, group, waiters, holders } = folded;
     let longest = longest(group);
     let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
@@ -66,14 +68,14 @@ fn finding(facts: &Facts<'_>, at: usize, folded: &Folded) -> Finding {
         share: group.lost as f64 / span.max(1) as f64,
         count: group.count(),
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
-        waiter: party(facts, key.waiter, waiters.len(), &waiting),
-        holder: key.holder.map(|side| party(facts, side, holders.len(), &in_calls(&group.holders))),
-        or: others(facts, key, &group.or),
+        waiter: party(facts, places, key.waiter, waiters.len(), &waiting),
+        holder: key.holder.map(|side| party(facts, places, side, holders.len(), &in_calls(&group.holders))),
+        or: others(facts, places, key, &group.or),
         evidence: group.evidence(),
         confidence: group.confidence(),
         because: because(facts, key, group),
         why: why(key.cause, holding).to_owned(),
-        places: ranked_places(facts, &group.parts),
+        places: ranked_places(places, group.parts.iter().copied()),
         examples: longest
             .iter()
             .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
@@ -112,11 +114,11 @@ fn in_calls(calls: &[CallId]) -> Vec<Stretch> {
     calls.iter().copied().map(Stretch::Call).collect()
 }
 
-fn party(facts: &Facts<'_>, side: Side, threads: usize, stretches: &[Stretch]) -> Party {
+fn party(facts: &Facts<'_>, places: &Places, side: Side, threads: usize, stretches: &[Stretch]) -> Party {
     let trace = facts.trace;
     let thread = trace.threads.row(side.thread);
     let process = thread.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-    let parts: Vec<_> = stretches.iter().map(|stretch| (stretch.duration(trace), *stretch)).collect();
+    let parts = stretches.iter().map(|stretch| (stretch.duration(trace), *stretch));
     Party {
         pid: process,
         tid: thread.tid,
@@ -130,12 +132,12 @@ fn party(facts: &Facts<'_>, side: Side, threads: usize, stretches: &[Stretch]) -
             Doing::Lock(_) | Doing::Unseen => String::new(),
         },
         detail: describe(facts, stretches),
-        places: ranked_places(facts, &parts),
+        places: ranked_places(places, parts),
     }
 }
 
 /// Other parties that fit as well, each thread and call once.
-fn others(facts: &Facts<'_>, key: &Key, or: &[CallId]) -> Vec<Party> {
+fn others(facts: &Facts<'_>, places: &Places, key: &Key, or: &[CallId]) -> Vec<Party> {
     let side = |call: CallId| Side::of(facts, Stretch::Call(call));
     let mut sides: Vec<Side> = or.iter().map(|call| side(*call)).collect();
     sides.sort();
@@ -143,21 +145,20 @@ fn others(facts: &Facts<'_>, key: &Key, or: &[CallId]) -> Vec<Party> {
     sides.retain(|side| Some(*side) != key.holder);
     let of = |other: &Side| {
         let calls: Vec<_> = or.iter().copied().filter(|call| side(*call) == *other).collect();
-        party(facts, *other, 1, &in_calls(&calls))
+        party(facts, places, *other, 1, &in_calls(&calls))
     };
     sides.iter().take(EXAMPLES).map(of).collect()
 }
 
 /// The source places of some calls, or waits outside calls, most time first.
-fn ranked_places(facts: &Facts<'_>, parts: &[(Ns, Stretch)]) -> Vec<Place> {
-    let stretches: Vec<Stretch> = parts.iter().map(|(_, stretch)| *stretch).collect();
-    let mut time = FxHashMap::<Place, Ns>::default();
-    for ((lost, _), place) in parts.iter().zip(places::of(facts.trace, &stretches)) {
-        if let Some(place) = place {
-            add(time.entry(place).or_default(), *lost);
+fn ranked_places(places: &Places, parts: impl Iterator<Item = (Ns, Stretch)>) -> Vec<Place> {
+    let mut time = FxHashMap::<PlaceId, Ns>::default();
+    for (lost, stretch) in parts {
+        if let Some(place) = places.of(stretch) {
+            add(time.entry(place).or_default(), lost);
         }
     }
-    let mut ranked: Vec<_> = time.into_iter().collect();
+    let mut ranked: Vec<_> = time.into_iter().map(|(place, time)| (places.row(place), time)).collect();
     ranked.sort_by(|(a, a_time), (b, b_time)| b_time.cmp(a_time).then_with(|| a.cmp(b)));
-    ranked.into_iter().take(PLACES).map(|(place, _)| place).collect()
+    ranked.into_iter().take(PLACES).map(|(place, _)| place.clone()).collect()
 }
