@@ -1,12 +1,15 @@
 //! What rules ask of a trace, indexed once.
 
 mod gpu;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use gpu::Pending;
 
 use crate::Options;
 use crate::class::{Class, Classes};
 use crate::index::{self, ByCall, IssueOrder, Later};
+use crate::peaks::Peaks;
 use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
@@ -50,6 +53,8 @@ pub(crate) struct Facts<'a> {
     thread_device: Vec<DeviceId>,
     /// The tracer's own work, by start.
     pub overheads: Vec<RangeId>,
+    /// When each of these ends.
+    overhead_ends: Peaks,
     issue_order: OnceCell<IssueOrder>,
     lock_calls: Vec<Vec<(Ns, Ns)>>,
     waits: ByCall<WaitId>,
@@ -94,6 +99,7 @@ impl<'a> Facts<'a> {
         let outer = index::outer_calls(trace, &order);
         let (first_op, call_ops) = index::ops_by_call(trace, &outer);
         let (waits, outside_waits) = index::waits_by_call(trace, &order, &outer);
+        let overheads = index::overheads(trace);
         let mut facts = Facts {
             trace,
             classes,
@@ -110,7 +116,8 @@ impl<'a> Facts<'a> {
             first_kernel: index::first_kernels(trace),
             thread_span: index::thread_spans(trace),
             thread_device: index::thread_devices(trace),
-            overheads: index::overheads(trace),
+            overhead_ends: Peaks::of(overheads.iter().map(|range| trace.ranges.end[range.index()])),
+            overheads,
             issue_order: OnceCell::new(),
             lock_calls: index::lock_calls(trace, &order),
             waits,
@@ -278,6 +285,16 @@ impl<'a> Facts<'a> {
     /// The recorded waits for locks within an outermost call.
     pub fn waits(&self, call: CallId) -> impl Iterator<Item = WaitId> {
         self.waits.of(call)
+    }
+
+    /// The tracer's own work during a call, by start.
+    pub fn overheads_during(&self, call: CallId) -> Vec<RangeId> {
+        let starts = &self.trace.ranges.start;
+        let began = self.overheads.partition_point(|range| starts[range.index()] < self.end(call));
+        let during = self.overhead_ends.above(self.start(call), began);
+        let mut during: Vec<_> = during.map(|at| self.overheads[at]).collect();
+        during.reverse();
+        during
     }
 
     /// Whether this is the first call of its name in its process.

@@ -11,7 +11,7 @@ const LEAST_OVERHEAD: Ns = 10_000;
 
 /// Overhead that the tracer says happened on this very thread.
 pub(super) fn of_this_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
-    for range in overlapping(facts, call) {
+    for range in facts.overheads_during(call) {
         let (start, end) = times(facts, range);
         let here = facts.trace.ranges.thread[range.index()] == facts.thread(call);
         if here && parts.open_within(start, end) >= LEAST_OVERHEAD {
@@ -25,7 +25,7 @@ pub(super) fn of_this_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts)
 /// within a launch of 2.6 ms). What merely happens during a long call says nothing.
 pub(super) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let trace = facts.trace;
-    for range in overlapping(facts, call) {
+    for range in facts.overheads_during(call) {
         let (start, end) = times(facts, range);
         let thread = trace.ranges.thread[range.index()];
         let of_process = thread.is_none() || trace.process_of_thread(thread) == facts.process(call);
@@ -42,7 +42,7 @@ pub(super) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) 
 /// Whether the driver loaded code while the call ran, as far as the tracer says.
 pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
     let trace = facts.trace;
-    overlapping(facts, call).into_iter().any(|range| {
+    facts.overheads_during(call).into_iter().any(|range| {
         let thread = trace.ranges.thread[range.index()];
         let here = thread.is_none() || thread == facts.thread(call);
         here && cause_of(trace.text(trace.ranges.name[range.index()])) == Cause::FirstUse
@@ -80,10 +80,4 @@ fn cause_of(name: &str) -> Cause {
 
 fn times(facts: &Facts<'_>, range: RangeId) -> (Ns, Ns) {
     (facts.trace.ranges.start[range.index()], facts.trace.ranges.end[range.index()])
-}
-
-fn overlapping(facts: &Facts<'_>, call: CallId) -> Vec<RangeId> {
-    let (start, end) = (facts.start(call), facts.end(call));
-    let began = facts.overheads.partition_point(|range| times(facts, *range).0 < end);
-    facts.overheads[..began].iter().copied().filter(|range| times(facts, *range).1 > start).collect()
 }
