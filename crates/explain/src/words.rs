@@ -115,21 +115,23 @@ fn lock(facts: &Facts<'_>, group: &Group) -> String {
                 does not show who held it"
             .to_owned();
     }
-    let ends: Vec<Ns> = group
-        .parts
-        .iter()
-        .filter_map(|(_, stretch)| {
-            let nearest = |holder: &CallId| (facts.end(*holder) - stretch.end(facts.trace)).abs();
-            group.holders.iter().map(nearest).min()
-        })
-        .collect();
-    let farthest = ends.iter().max().copied().unwrap_or(0);
+    let mut ends: Vec<Ns> = group.holders.iter().map(|holder| facts.end(*holder)).collect();
+    ends.sort_unstable();
+    let apart = |stretch: &Stretch| from_nearest(&ends, stretch.end(facts.trace));
+    let farthest = group.parts.iter().filter_map(|(_, stretch)| apart(stretch)).max().unwrap_or(0);
     let seen = group.facts.contains(&Fact::LockCall);
     let seen = if seen { "; the operating system's calls show the lock wait itself" } else { "" };
     format!(
         "each wait lies within the holder's calls and ends with one, at most {} µs apart{seen}",
         (farthest + 999) / 1000
     )
+}
+
+/// How far a time is from the nearest of some sorted ones.
+fn from_nearest(sorted: &[Ns], time: Ns) -> Option<Ns> {
+    let (before, after) = sorted.split_at(sorted.partition_point(|other| *other < time));
+    let near = before.last().into_iter().chain(after.first());
+    near.map(|other| (other - time).abs()).min()
 }
 
 /// `general`, and which operation was waited for most.
@@ -269,6 +271,22 @@ fn overhead(facts: &Facts<'_>, group: &Group) -> String {
             "a call that only reads state, with no other reason to take long; the trace holds no overhead \
                  records, so a thread that lost its CPU fits as well"
                 .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_time_is_found_as_by_looking_at_all() {
+        for chosen in 0..1u32 << 7 {
+            let times: Vec<Ns> = (0..7).filter(|time| chosen >> time & 1 == 1).map(|time| time * 3).collect();
+            for time in -4..25 {
+                let nearest = times.iter().map(|other| (other - time).abs()).min();
+                assert_eq!(from_nearest(&times, time), nearest, "{time} among {times:?}");
+            }
         }
     }
 }
