@@ -1,5 +1,6 @@
 //! What rules ask of a trace, indexed once.
 
+mod copies;
 mod gpu;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use crate::class::{Class, Classes};
 use crate::index::{self, ByCall, IssueOrder, Later};
 use crate::peaks::Peaks;
 use crate::stretch::Stretch;
+use copies::PageableCopies;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{
@@ -55,6 +57,7 @@ pub(crate) struct Facts<'a> {
     pub overheads: Vec<RangeId>,
     /// When each of these ends.
     overhead_ends: Peaks,
+    pageable_copies: OnceCell<PageableCopies>,
     issue_order: OnceCell<IssueOrder>,
     lock_calls: Vec<Vec<(Ns, Ns)>>,
     waits: ByCall<WaitId>,
@@ -118,6 +121,7 @@ impl<'a> Facts<'a> {
             thread_device: index::thread_devices(trace),
             overhead_ends: Peaks::of(overheads.iter().map(|range| trace.ranges.end[range.index()])),
             overheads,
+            pageable_copies: OnceCell::new(),
             issue_order: OnceCell::new(),
             lock_calls: index::lock_calls(trace, &order),
             waits,

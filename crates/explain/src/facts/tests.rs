@@ -2,7 +2,10 @@
 
 use super::Facts;
 use crate::Options;
-use trace::{Argument, Call, CopyKind, MemoryKind, Ns, Process, Range, RangeId, RangeKind, Thread, Trace};
+use crate::class::Class;
+use trace::{
+    Argument, Call, CallId, CopyKind, MemoryKind, Ns, Process, Range, RangeId, RangeKind, Thread, Trace,
+};
 
 /// Numbers without a pattern that matters here.
 struct Numbers(u64);
@@ -44,16 +47,36 @@ fn trace(seed: u64) -> Trace {
     trace
 }
 
-fn each_trace(check: impl Fn(&Facts<'_>)) {
+fn each_trace(check: impl Fn(&Facts<'_>, &mut Numbers)) {
     for seed in 0..100 {
         let trace = trace(seed);
-        check(&Facts::new(&trace, &Options::default()));
+        check(&Facts::new(&trace, &Options::default()), &mut Numbers(!seed));
     }
 }
 
 #[test]
+fn the_first_pageable_copy_that_returns_in_time_is_found() {
+    each_trace(|facts, numbers| {
+        let pageable = |call: CallId| {
+            let copies = matches!(facts.class(call), Class::Copy { .. });
+            copies && facts.copied(call).is_some_and(|copied| copied.pageable())
+        };
+        assert_eq!(facts.slow.len(), facts.trace.calls.len());
+        for call in &facts.slow {
+            let time = facts.end(*call) - numbers.below(100_000);
+            let (from, to) = (time - numbers.below(250_000), time + numbers.below(250_000));
+            let wanted = |other: CallId| facts.thread(other) != facts.thread(*call);
+            let found = facts.pageable_copy(from, to, wanted);
+            let returns = |other: &CallId| (from..=to).contains(&facts.end(*other));
+            let fits = |other: &CallId| wanted(*other) && pageable(*other) && returns(other);
+            assert_eq!(found, facts.slow.iter().copied().find(fits));
+        }
+    });
+}
+
+#[test]
 fn all_overheads_during_a_call_are_found() {
-    each_trace(|facts| {
+    each_trace(|facts, _| {
         let ranges = &facts.trace.ranges;
         let times =
             |range: &RangeId| -> (Ns, Ns) { (ranges.start[range.index()], ranges.end[range.index()]) };

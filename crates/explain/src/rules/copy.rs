@@ -131,15 +131,12 @@ fn blamed(facts: &Facts<'_>, call: CallId, op: OpId) -> CallId {
 
 /// Another thread's pageable copy, called before this one, that returns at `time`.
 fn earlier_pageable_copy(facts: &Facts<'_>, call: CallId, time: Ns, slack: Ns) -> Option<CallId> {
-    let earlier = |other: &CallId| {
-        facts.thread(*other) != facts.thread(call)
-            && facts.process(*other) == facts.process(call)
-            && facts.start(*other) <= facts.start(call)
-            && (facts.end(*other) - time).abs() <= slack
-            && matches!(facts.class(*other), Class::Copy { .. })
-            && facts.copied(*other).is_some_and(|copied| copied.pageable())
+    let earlier = |other: CallId| {
+        facts.thread(other) != facts.thread(call)
+            && facts.process(other) == facts.process(call)
+            && facts.start(other) <= facts.start(call)
     };
-    facts.slow.iter().copied().find(earlier)
+    facts.pageable_copy(time.saturating_sub(slack), time.saturating_add(slack), earlier)
 }
 
 /// While the copy runs.
