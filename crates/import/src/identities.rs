@@ -52,6 +52,10 @@ impl Identities {
     /// Context `number` of process `pid` on the GPU `device`.
     pub(crate) fn context(&mut self, trace: &mut Trace, pid: i64, device: i64, number: i64) -> ContextId {
         let process = self.process(trace, pid);
+        self.context_of(trace, process, device, number)
+    }
+
+    fn context_of(&mut self, trace: &mut Trace, process: ProcessId, device: i64, number: i64) -> ContextId {
         let device = self.device(trace, device);
         let rows = &mut trace.contexts;
         let add = || rows.push(Context { process, device, number });
@@ -68,6 +72,17 @@ impl Identities {
         number: i64,
     ) -> StreamId {
         let context = self.context(trace, pid, device, context);
+        self.stream_in(trace, context, number)
+    }
+
+    /// Stream `number` of that context of a process, `NONE` where nobody knows which.
+    pub(crate) fn stream_of(
+        &mut self,
+        trace: &mut Trace,
+        process: ProcessId,
+        (device, context, number): (i64, i64, i64),
+    ) -> StreamId {
+        let context = self.context_of(trace, process, device, context);
         self.stream_in(trace, context, number)
     }
 

@@ -183,13 +183,34 @@ impl Beside {
         let own = trace.contexts.row(context);
         let mut name = String::new();
         if self.processes[&own.device].len() > 1 {
-            let pid = own.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-            name.push_str(&format!("process {pid} "));
+            match own.process.some() {
+                Some(process) => name.push_str(&format!("process {} ", trace.processes.pid[process.index()])),
+                None => name.push_str("unknown process "),
+            }
         }
         if self.contexts[&(own.device, own.process)] > 1 {
             name.push_str(&format!("context {} ", own.number));
         }
         name.push_str(&format!("stream {}", row.number));
         name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Context, Device, Process, Stream};
+
+    #[test]
+    fn streams_of_a_device_are_told_apart_also_where_a_process_is_not_known() {
+        let mut trace = Trace::default();
+        let device = trace.devices.push(Device::default());
+        let process = trace.processes.push(Process { pid: 7, ..Process::default() });
+        for process in [process, ProcessId::NONE] {
+            let context = trace.contexts.push(Context { process, device, number: 1 });
+            trace.streams.push(Stream { context, number: 3 });
+        }
+        let names: Vec<_> = Who::new(&trace).tracks.into_iter().map(|track| track.name).collect();
+        assert_eq!(names, ["process 7 stream 3", "unknown process stream 3"]);
     }
 }

@@ -22,8 +22,8 @@ pub(super) struct Merge {
     labels: Vec<LabelText>,
     /// External id of each call; 0 for none.
     call_external: Vec<i64>,
-    /// External id of operators.
-    operators: Vec<(i64, RangeId)>,
+    /// Process and external id of operators: processes count by themselves.
+    operators: Vec<((ProcessId, i64), RangeId)>,
 }
 
 enum LabelText {
@@ -103,17 +103,18 @@ impl Merge {
 
     fn range(&mut self, range: &Marked, symbols: &Symbols, threads: &[ThreadId]) {
         let Span { start, end, thread, name, external } = range.span;
+        let thread = threads[thread as usize];
         let stack = self.places.stack(&mut self.trace, symbols.of(range.stack));
         let id = self.trace.ranges.push(Range {
             start,
             end,
-            thread: threads[thread as usize],
+            thread,
             kind: range.kind,
             name: symbols.of(name),
             stack,
         });
         if range.kind == RangeKind::Operator && external != 0 {
-            self.operators.push((external, id));
+            self.operators.push(((self.trace.process_of_thread(thread), external), id));
         }
     }
 
@@ -148,14 +149,15 @@ impl Merge {
         }
     }
 
-    /// Links calls to the operator with their external id.
+    /// Links calls to the operator of their process with their external id.
     fn link_operators(&mut self) {
         self.operators.sort_unstable();
         for (at, external) in self.call_external.iter().enumerate() {
             if *external == 0 {
                 continue;
             }
-            if let Ok(found) = self.operators.binary_search_by_key(external, |operator| operator.0) {
+            let key = (self.trace.process_of_thread(self.trace.calls.thread[at]), *external);
+            if let Ok(found) = self.operators.binary_search_by_key(&key, |operator| operator.0) {
                 self.trace.calls.range[at] = self.operators[found].1;
             }
         }
@@ -166,8 +168,12 @@ impl Merge {
     /// The process of each operation, then of each synchronization. GPU events name only their
     /// device, so in a trace of several processes it is the one process that used the
     /// correlation id, or none if that is not one.
-    fn op_processes(&self) -> Processes {
+    fn op_processes(&mut self) -> Processes {
         let trace = &self.trace;
+        if trace.processes.is_empty() && !(trace.ops.is_empty() && trace.syncs.is_empty()) {
+            // GPU events alone are of one process, whose id nobody says.
+            return Processes::One(self.identities.process(&mut self.trace, 0));
+        }
         let mut used = vec![0u64; trace.processes.len()];
         for thread in &trace.calls.thread {
             if let Some(process) = trace.process_of_thread(*thread).some() {
@@ -205,12 +211,9 @@ impl Merge {
             };
             let (trace, identities) = (&mut self.trace, &mut self.identities);
             let key = self.streams.keys[temporary.index()];
-            let stream = *place.entry((process, temporary)).or_insert_with(|| {
-                let (device, context, number) = key;
-                // A GPU event that no process owns still has a stream to be listed under.
-                let pid = process.some().map_or(0, |process| trace.processes.row(process).pid);
-                identities.stream(trace, pid, device, context, number)
-            });
+            // A GPU event of which no one knows the process still has a stream to be listed under.
+            let add = || identities.stream_of(trace, process, key);
+            let stream = *place.entry((process, temporary)).or_insert_with(add);
             match op {
                 Some(op) => self.trace.ops.stream[op] = stream,
                 None => {
