@@ -388,13 +388,35 @@ impl Trace {
         self.meta.epoch_unix_ns = self.meta.epoch_unix_ns.map(|epoch| epoch + first);
     }
 
-    /// First start and last end over calls, GPU operations and ranges, ns; `None` when there are
-    /// none of them.
+    /// First start and last end over calls, GPU operations, synchronizations, waits and ranges, ns; `None` when
+    /// there are none of them.
     pub fn span(&self) -> Option<(Ns, Ns)> {
-        let start = [&self.calls.start, &self.ops.start, &self.ranges.start];
-        let end = [&self.calls.end, &self.ops.end, &self.ranges.end];
+        let (calls, ops, ranges) = (&self.calls, &self.ops, &self.ranges);
+        let (syncs, waits) = (&self.syncs, &self.waits);
+        let start = [&calls.start, &ops.start, &syncs.start, &waits.start, &ranges.start];
+        let end = [&calls.end, &ops.end, &syncs.end, &waits.end, &ranges.end];
         let first = start.into_iter().flatten().min()?;
         let last = end.into_iter().flatten().max()?;
         Some((*first, *last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_begins_with_the_first_event_of_any_table() {
+        let mut trace = Trace::default();
+        assert_eq!(trace.span(), None);
+        trace.meta.epoch_unix_ns = Some(5);
+        trace.waits.push(Wait { start: 100, end: 200, ..Wait::default() });
+        assert_eq!(trace.span(), Some((100, 200)));
+        trace.calls.push(Call { start: 150, end: 300, ..Call::default() });
+        trace.syncs.push(Sync { start: 90, end: 400, ..Sync::default() });
+        trace.rebase();
+        assert_eq!(trace.span(), Some((0, 310)));
+        assert_eq!((trace.syncs.start[0], trace.waits.start[0], trace.calls.start[0]), (0, 10, 60));
+        assert_eq!(trace.meta.epoch_unix_ns, Some(95));
     }
 }
