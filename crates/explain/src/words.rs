@@ -4,6 +4,7 @@ use crate::facts::Facts;
 use crate::group::{Group, Key};
 use crate::parts::Fact;
 use crate::recorded::Recorded;
+use crate::rules::RATED_BYTES;
 use crate::stretch::Stretch;
 use crate::{Cause, Class, Evidence};
 use rustc_hash::FxHashMap;
@@ -85,11 +86,11 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
         Cause::ImplicitDeviceSync => {
             "each call returns as the device finishes the work issued before it".to_owned()
         }
-        Cause::PageableStaging => format!("{} through staging buffers", rate(group)),
+        Cause::PageableStaging => format!("{} through staging buffers", Copies::of(group).words()),
         Cause::PageFaults => {
             format!(
                 "{}: far below what staging reaches into memory in use (8 to 17 GB/s on an H200)",
-                rate(group)
+                Copies::of(group).words()
             )
         }
         Cause::PageableOrder => awaited(
@@ -156,9 +157,14 @@ fn awaited(facts: &Facts<'_>, group: &Group, general: &str) -> String {
 
 /// What is said of copies that only arguments tell of: everything that may have taken the time.
 fn asked_only(cause: Cause, group: &Group) -> String {
+    let copies = Copies::of(group);
     let or = match cause {
         Cause::PageableStaging => {
             "; without the GPU's records, waiting for earlier work (hidden-sync) fits as well"
+        }
+        Cause::HiddenSync if copies.rate().is_none() => {
+            ", too little to take so long; without the GPU's records, a slow copy (pageable-staging, \
+             page-faults) fits as well"
         }
         Cause::HiddenSync => {
             ", far below what staging reaches (8 to 17 GB/s on an H200); without the GPU's records, a slow \
@@ -166,22 +172,44 @@ fn asked_only(cause: Cause, group: &Group) -> String {
         }
         _ => "; without the GPU's records, waiting and copying cannot be told apart",
     };
-    format!("{} by the calls' arguments{or}", rate(group))
+    format!("{} by the calls' arguments{or}", copies.words())
 }
 
-fn rate(group: &Group) -> String {
-    let copied = group.facts.iter().filter_map(|fact| match fact {
-        Fact::Copied { bytes, time } | Fact::Asked { bytes, time } => Some((*bytes, *time)),
-        _ => None,
-    });
-    // A call split in two parts states its copy twice.
-    let (bytes, time) =
-        copied.fold((0i64, 0i64), |sum, copy| (sum.0.saturating_add(copy.0), sum.1.saturating_add(copy.1)));
-    let each = size(bytes / group.facts.len().max(1) as i64);
-    let rate = bytes as f64 / time.max(1) as f64;
-    match group.count() {
-        1 => format!("a copy of {each} at {rate:.1} GB/s"),
-        copies => format!("{copies} copies of {each} on average at {rate:.1} GB/s"),
+/// What was copied in the parts of a finding.
+struct Copies {
+    count: u64,
+    /// Bytes of a copy on average.
+    each: i64,
+    /// Of all of them; a call split in two parts states its copy twice.
+    bytes: i64,
+    time: Ns,
+}
+
+impl Copies {
+    fn of(group: &Group) -> Copies {
+        let copied = group.facts.iter().filter_map(|fact| match fact {
+            Fact::Copied { bytes, time } | Fact::Asked { bytes, time } => Some((*bytes, *time)),
+            _ => None,
+        });
+        let (bytes, time) = copied
+            .fold((0i64, 0i64), |sum, copy| (sum.0.saturating_add(copy.0), sum.1.saturating_add(copy.1)));
+        let each = bytes / group.facts.len().max(1) as i64;
+        Copies { count: group.count(), each, bytes, time }
+    }
+
+    /// GB/s, where copies are large enough to tell.
+    fn rate(&self) -> Option<f64> {
+        (self.each >= RATED_BYTES).then(|| self.bytes as f64 / self.time.max(1) as f64)
+    }
+
+    /// `25 copies of 64 MiB on average at 1.5 GB/s`
+    fn words(&self) -> String {
+        let each = size(self.each);
+        let rate = self.rate().map_or(String::new(), |rate| format!(" at {rate:.1} GB/s"));
+        match self.count {
+            1 => format!("a copy of {each}{rate}"),
+            copies => format!("{copies} copies of {each} on average{rate}"),
+        }
     }
 }
 
@@ -221,6 +249,9 @@ fn pending(facts: &Facts<'_>, group: &Group) -> String {
         return format!("the tracer's own record \"{name}\" lies in the calls");
     }
     match least == most {
+        true if group.count() == 1 => {
+            format!("{most} operations were pending in the stream when the call began")
+        }
         true => format!("{most} operations were pending in the stream when each call began"),
         false => format!("{least} to {most} operations were pending in the stream when the calls began"),
     }
@@ -278,6 +309,30 @@ fn overhead(facts: &Facts<'_>, group: &Group) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn group(calls: usize, fact: Fact) -> Group {
+        let part = |at: usize| (1, Stretch::Call(CallId::new(at)));
+        let mut group = Group::default();
+        group.parts = (0..calls).map(part).collect();
+        group.facts = vec![fact; calls];
+        group
+    }
+
+    #[test]
+    fn small_copies_have_no_rate() {
+        let copies = |count, bytes| Copies::of(&group(count, Fact::Copied { bytes, time: 1 << 20 })).words();
+        assert_eq!(copies(200, 4), "200 copies of 4 B on average");
+        assert_eq!(copies(1, RATED_BYTES / 2), "a copy of 512 KiB");
+        assert_eq!(copies(1, RATED_BYTES), "a copy of 1 MiB at 1.0 GB/s");
+        assert_eq!(copies(2, 16 * RATED_BYTES), "2 copies of 16 MiB on average at 16.0 GB/s");
+    }
+
+    #[test]
+    fn one_call_is_not_each_call() {
+        let pending = |calls| pending(&group(calls, Fact::Pending(1022)));
+        assert_eq!(pending(1), "1022 operations were pending in the stream when the call began");
+        assert_eq!(pending(2), "1022 operations were pending in the stream when each call began");
+    }
 
     #[test]
     fn the_nearest_time_is_found_as_by_looking_at_all() {

@@ -16,7 +16,7 @@ const GAP: Ns = 50_000;
 const HANDOVER: Ns = 250_000;
 
 /// Copies below this size are too short to tell a rate.
-const RATED_BYTES: i64 = 1 << 20;
+pub(crate) const RATED_BYTES: i64 = 1 << 20;
 
 /// Bytes per second below which a copy to pageable memory is not only staged: an H200 reaches
 /// 16.8 GB/s into memory in use and 1.55 GB/s (3.8 with huge pages) into memory never touched.

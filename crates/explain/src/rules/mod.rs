@@ -11,6 +11,7 @@ mod queue;
 mod sync;
 mod waits;
 
+pub(crate) use copy::RATED_BYTES;
 pub(crate) use lock::Holders;
 pub(crate) use waits::{elsewhere as waits_elsewhere, reason as reason_of_wait};
 
