@@ -27,6 +27,7 @@ fn explanations() {
         ("explain-two-processes", fixture::two_processes()),
         ("explain-convoy", fixture::convoy()),
         ("explain-outside", fixture::outside()),
+        ("explain-crumbs", fixture::crumbs()),
         ("explain-nothing", fixture::nothing()),
         ("explain-hostile", fixture::hostile()),
     ];

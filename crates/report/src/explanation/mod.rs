@@ -27,11 +27,20 @@ pub fn line(finding: &Finding, many_processes: bool) -> String {
     format!("{verdict}: {sentence}{holder}")
 }
 
+/// Findings that are told of in full even where all are small.
+const AT_LEAST: usize = 3;
+
 /// Findings worth a paragraph, and those too small for one.
 ///
-/// Small is less than a thousandth of the time looked at: nobody fixes those first.
+/// Small is less than a thousandth of the time looked at: nobody fixes those first. Where the time is
+/// lost in a thousand ways, the first of them are as good as it gets.
 fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
     let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];
     let threshold = spent.iter().map(|time| time / 1_000).sum();
-    explanation.findings.iter().partition(|finding| all || finding.lost_ns >= threshold)
+    let is_large = |finding: &Finding| all || finding.lost_ns >= threshold;
+    if !explanation.findings.iter().any(is_large) {
+        let (first, rest) = explanation.findings.split_at(AT_LEAST.min(explanation.findings.len()));
+        return (first.iter().collect(), rest.iter().collect());
+    }
+    explanation.findings.iter().partition(|finding| is_large(finding))
 }

@@ -49,7 +49,9 @@ pub struct Overview {
 /// The trace and the explanation as a whole; `all` counts no finding as small.
 pub fn overview(explanation: &Explanation, all: bool) -> Overview {
     let (_, small) = by_size(explanation, all);
-    let is_small = |finding: &Finding| small.iter().any(|other| std::ptr::eq(*other, finding));
+    // They are in the order of the findings.
+    let mut next = small.iter().peekable();
+    let is_small = |finding: &Finding| next.next_if(|other| std::ptr::eq(**other, finding)).is_some();
     Overview {
         facts: header::facts(&explanation.trace),
         remarks: header::remarks(&explanation.trace),
