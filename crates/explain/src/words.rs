@@ -101,7 +101,7 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
         Cause::CopyEngineBusy => {
             awaited(facts, group, "each copy starts as another stream's copy in the same direction ends")
         }
-        Cause::QueueFull => pending(facts, group),
+        Cause::QueueFull => queue_full(facts, group),
         Cause::Allocation => "nothing in the trace kept the calls waiting".to_owned(),
         Cause::FirstUse => first_use(facts, group),
         Cause::ProfilerOverhead => overhead(facts, group),
@@ -238,23 +238,29 @@ fn explicit_sync(group: &Group) -> String {
     }
 }
 
-fn pending(facts: &Facts<'_>, group: &Group) -> String {
-    let counts = group.facts.iter().filter_map(|fact| match fact {
-        Fact::Pending(count) => Some(*count),
-        _ => None,
-    });
-    let (least, most) =
-        counts.fold((usize::MAX, 0), |(least, most), count| (least.min(count), most.max(count)));
-    if let (usize::MAX, Some(name)) = (least, tracers_record(facts, group)) {
-        return format!("the tracer's own record \"{name}\" lies in the calls");
-    }
-    match least == most {
+fn queue_full(facts: &Facts<'_>, group: &Group) -> String {
+    pending(group).unwrap_or_else(|| {
+        let name = tracers_record(facts, group).unwrap_or_default();
+        format!("the tracer's own record \"{name}\" lies in the calls")
+    })
+}
+
+/// How many operations were pending; `None` where only the tracer's records say that they were too many.
+fn pending(group: &Group) -> Option<String> {
+    let counts = || {
+        group.facts.iter().filter_map(|fact| match fact {
+            Fact::Pending(count) => Some(*count),
+            _ => None,
+        })
+    };
+    let (least, most) = (counts().min()?, counts().max()?);
+    Some(match least == most {
         true if group.count() == 1 => {
             format!("{most} operations were pending in the stream when the call began")
         }
         true => format!("{most} operations were pending in the stream when each call began"),
         false => format!("{least} to {most} operations were pending in the stream when the calls began"),
-    }
+    })
 }
 
 fn first_use(facts: &Facts<'_>, group: &Group) -> String {
@@ -329,7 +335,7 @@ mod tests {
 
     #[test]
     fn one_call_is_not_each_call() {
-        let pending = |calls| pending(&group(calls, Fact::Pending(1022)));
+        let pending = |calls| pending(&group(calls, Fact::Pending(1022))).expect("so many are pending");
         assert_eq!(pending(1), "1022 operations were pending in the stream when the call began");
         assert_eq!(pending(2), "1022 operations were pending in the stream when each call began");
     }
