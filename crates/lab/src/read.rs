@@ -95,11 +95,51 @@ fn row(object: &Map<String, Value>) -> Option<Row> {
             figures.push(Figure { name, value, spread: number(&spread).filter(|spread| !spread.is_nan()) });
         }
     }
-    (!varied.is_empty()).then(|| Row { varied, figures, max_error: number("max_error") })
+    // JSON has no infinity: a result that was nothing like a number has an error of `null`.
+    let max_error = number("max_error").map(|error| if error.is_nan() { f64::INFINITY } else { error });
+    (!varied.is_empty()).then_some(Row { varied, figures, max_error })
 }
 
 fn partial(value: &Value) -> Partial {
     let number = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0) as usize;
     let why = value.get("why").and_then(Value::as_str).unwrap_or("the run came to no end");
     Partial { why: harmless(why), missing: number("variants"), of: number("of") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of a row with that error, at first and once it was written and read again.
+    fn said(max_error: Option<f64>) -> [Vec<String>; 2] {
+        let figures = vec![Figure { name: "ms", value: 1.0, spread: None }];
+        let varied = vec![("variant", Cell::from("sequential")), ("memory", "pinned".into())];
+        let experiment = crate::experiment("overlap").expect("there");
+        let results = Results {
+            experiment,
+            bench: Bench::default(),
+            settings: Settings::new(experiment.name, experiment.parameters, &[]).expect("defaults"),
+            rounds: 1,
+            rows: vec![
+                Row { varied: varied.clone(), figures: figures.clone(), max_error: Some(0.0) },
+                Row { varied, figures, max_error },
+            ],
+            left_out: Vec::new(),
+            notes: Vec::new(),
+            partial: None,
+            traced: false,
+            traces: Vec::new(),
+        };
+        let read = Results::read(&crate::json(&results, None).to_string()).expect("own JSON");
+        [results.verdict(), read.verdict()]
+    }
+
+    #[test]
+    fn results_are_as_right_or_wrong_as_they_were_when_written() {
+        for error in [None, Some(0.0), Some(0.5), Some(f64::INFINITY)] {
+            let [first, again] = said(error);
+            assert_eq!(first, again, "{error:?}");
+        }
+        assert!(!said(Some(f64::INFINITY))[1].contains(&String::from("Every result was right.")));
+    }
 }
