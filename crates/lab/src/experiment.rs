@@ -1,6 +1,6 @@
 //! What an experiment is: data, and functions of data.
 
-use crate::{Cell, Parameter, Results, Row, Settings};
+use crate::{Cell, Figure, Parameter, Results, Row, Settings};
 use report::plot::Chart;
 use workload::{Outcome, Workload};
 
@@ -20,8 +20,9 @@ pub struct Experiment {
     pub warm_up: bool,
     /// The variants that settings make on a device.
     pub variants: fn(&Settings, &Bench) -> Result<Plan, String>,
-    /// Figures that need other rows, added when all are there.
-    pub relate: fn(&mut [Row]),
+    /// What each row is compared with, of an experiment whose rows say how many times as long something takes as in
+    /// another.
+    pub relation: Option<Relation>,
     /// What the numbers say, a sentence each.
     pub verdict: fn(&Results) -> Vec<String>,
     /// What the plot shows.
@@ -31,6 +32,48 @@ pub struct Experiment {
     /// How often a variant does the same in its trace, of an experiment that is about what happens when; the last time is
     /// drawn.
     pub timelines: Option<fn(&Settings) -> u64>,
+}
+
+/// How rows relate to one that is the same but for some columns.
+pub struct Relation {
+    /// The column by which that one is known, and what it says there.
+    pub base: (&'static str, &'static str),
+    /// The columns in which the others may differ from it.
+    pub but: &'static [&'static str],
+    /// A row's figure that follows from the two, the row's own and that of its base.
+    pub figure: fn(&Row, &Row) -> Option<Figure>,
+}
+
+impl Relation {
+    /// Whether what varies so is what the other is compared with.
+    pub(crate) fn is_base(&self, base: &Varied, of: &Varied) -> bool {
+        let (column, value) = self.base;
+        let is_one = base.iter().any(|(name, cell)| *name == column && cell.to_string() == value);
+        is_one && are_alike(base, of, self.but)
+    }
+
+    /// Adds the figure to each row whose base is there.
+    pub fn relate(&self, rows: &mut [Row]) {
+        let figure = |row: &Row| {
+            let base = rows.iter().find(|other| self.is_base(&other.varied, &row.varied))?;
+            (self.figure)(row, base)
+        };
+        let figures: Vec<Option<Figure>> = rows.iter().map(figure).collect();
+        for (row, figure) in rows.iter_mut().zip(figures) {
+            row.figures.extend(figure);
+        }
+    }
+}
+
+/// What a variant or a row varies, by the columns' names.
+pub(crate) type Varied = [(&'static str, Cell)];
+
+/// Whether two vary the same except for those columns.
+pub(crate) fn are_alike(one: &Varied, other: &Varied, but: &[&str]) -> bool {
+    let others = |varied: &'_ Varied| -> Vec<(&'static str, Cell)> {
+        varied.iter().filter(|(name, _)| !but.contains(name)).cloned().collect()
+    };
+    others(one) == others(other)
 }
 
 /// How text shows rows.

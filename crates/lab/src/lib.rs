@@ -30,7 +30,7 @@ pub use baseline::{Change, Comparison};
 pub use catalogue::{CATALOGUE, describe_text, experiment, list_json, list_text};
 pub use cell::Cell;
 pub use devices::{Fact, Machine, Sheet};
-pub use experiment::{Bench, Experiment, Plan, Reading, Variant, View};
+pub use experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

@@ -1,5 +1,6 @@
 //! What an experiment measured.
 
+use crate::experiment::are_alike;
 use crate::{Bench, Cell, Experiment};
 
 /// What is known of a row's figure.
@@ -108,10 +109,7 @@ impl Row {
 
     /// Whether it varies the same as another except for those columns.
     pub fn is_like(&self, other: &Row, but: &[&str]) -> bool {
-        let others = |row: &Row| -> Vec<(&'static str, Cell)> {
-            row.varied.iter().filter(|(name, _)| !but.contains(name)).cloned().collect()
-        };
-        others(self) == others(other)
+        are_alike(&self.varied, &other.varied, but)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Running an experiment: every variant, once for nothing and then in rounds.
 
 use crate::Settings;
-use crate::experiment::{Bench, Experiment, Reading, Variant};
+use crate::experiment::{Bench, Experiment, Reading, Relation, Variant};
 use crate::results::{Figure, Partial, Results, Row};
 use crate::together::Part;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,11 +97,12 @@ impl Session {
         let settings = Settings::new(experiment.name, experiment.parameters, &request.set)?;
         let plan = (experiment.variants)(&settings, &bench);
         let plan = plan.map_err(|problem| format!("{}: {problem}", experiment.name))?;
-        let variants =
-            chosen(plan.variants, &request.only).map_err(|problem| match plan.left_out.first() {
+        let variants = chosen(plan.variants, &request.only, experiment).map_err(|problem| {
+            match plan.left_out.first() {
                 Some(reason) => format!("{problem} ({reason})"),
                 None => problem,
-            })?;
+            }
+        })?;
         let rounds = if bench.simulated { 1 } else { request.rounds.unwrap_or(experiment.rounds).max(1) };
         let (left_out, traces) = (plan.left_out, request.traces);
         Ok(Session { experiment, bench, settings, variants, left_out, rounds, traces, earlier: None })
@@ -277,21 +278,33 @@ impl Results {
     }
 }
 
-/// The variants that are as all of `only` says.
-fn chosen(variants: Vec<Variant>, only: &[(String, String)]) -> Result<Vec<Variant>, String> {
+/// The variants that are as all of `only` says, and those that they are compared with.
+fn chosen(
+    variants: Vec<Variant>,
+    only: &[(String, String)],
+    experiment: &Experiment,
+) -> Result<Vec<Variant>, String> {
     if variants.is_empty() {
         return Err(String::from("with these settings there is nothing to run here; set others"));
     }
     let (count, first) = (variants.len(), variants[0].label());
-    let chosen: Vec<Variant> = variants.into_iter().filter(|variant| variant.matches(only)).collect();
-    if chosen.is_empty() {
+    let chosen = || variants.iter().filter(|variant| variant.matches(only));
+    if chosen().next().is_none() {
         let wanted: Vec<String> = only.iter().map(|(name, value)| format!("{name}={value}")).collect();
         return Err(format!(
             "--variant {}: none of the {count} is so; the first is {first}",
             wanted.join(",")
         ));
     }
-    Ok(chosen)
+    let is_base = |base: &Variant, relation: &Relation| {
+        chosen().any(|variant| relation.is_base(&base.varied, &variant.varied))
+    };
+    let is_wanted = |variant: &Variant| {
+        variant.matches(only) || experiment.relation.as_ref().is_some_and(|to| is_base(variant, to))
+    };
+    let wanted: Vec<bool> = variants.iter().map(is_wanted).collect();
+    let both = variants.into_iter().zip(wanted);
+    Ok(both.filter_map(|(variant, is_wanted)| is_wanted.then_some(variant)).collect())
 }
 
 /// What the runs of a variant give.
@@ -527,5 +540,26 @@ mod tests {
             "{problem}"
         );
         assert!(super::only("depth-first").is_err());
+    }
+
+    #[test]
+    fn what_chosen_variants_are_compared_with_is_run_too() {
+        let labels = |experiment, set: &str, variant| {
+            let only = only(variant).expect("well written");
+            let request = Request { set: vec![set.to_owned()], only, ..Request::default() };
+            let bench = Bench { gpus: 4, ..Bench::default() };
+            let experiment = crate::experiment(experiment).expect("there");
+            Session::new(experiment, bench, &request).expect("there is one").labels()
+        };
+        assert_eq!(
+            labels("interference", "variant=own-stream", "call=allocate,effect=launches"),
+            [
+                "variant=own-stream,call=idle,effect=launches",
+                "variant=own-stream,call=allocate,effect=launches"
+            ]
+        );
+        let alone = labels("multi-gpu", "variant=threads", "workers=4,load=products,sync=no");
+        assert_eq!(alone.len(), 2, "{alone:?}");
+        assert!(alone[0].contains("workers=1,gpus=1"), "{alone:?}");
     }
 }

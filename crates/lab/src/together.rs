@@ -101,7 +101,9 @@ impl Results {
         for row in &mut self.rows {
             row.figures.retain(|figure| figure.name != "slowdown");
         }
-        (self.experiment.relate)(&mut self.rows);
+        if let Some(relation) = &self.experiment.relation {
+            relation.relate(&mut self.rows);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What verdicts say of measured numbers: `tests/data/verdicts/EXPERIMENT-WHAT.txt` has rows, a line each
-//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, rewritten by `HOLDUP_UPDATE=1`.
+//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, rewritten by `HOLDUP_UPDATE=1`. A line
+//! `set NAME=VALUE …` says what is not at its default.
 
 use lab::{Bench, Cell, Figure, Results, Row, Settings};
 use std::path::Path;
@@ -47,8 +48,13 @@ fn results(file: &str, rows: &str) -> Results {
     let experiment = lab::CATALOGUE.iter().find(|experiment| file.starts_with(experiment.name));
     let experiment = experiment.expect("a file is named after its experiment");
     let lines = rows.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let mut rows: Vec<Row> = lines.map(row).collect();
-    (experiment.relate)(&mut rows);
+    let (set, lines): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("set "));
+    let set: Vec<String> =
+        set.iter().flat_map(|line| line.split_ascii_whitespace().skip(1)).map(str::to_owned).collect();
+    let mut rows: Vec<Row> = lines.into_iter().map(row).collect();
+    if let Some(relation) = &experiment.relation {
+        relation.relate(&mut rows);
+    }
     Results {
         experiment,
         bench: Bench {
@@ -57,7 +63,7 @@ fn results(file: &str, rows: &str) -> Results {
             copy_engines: Some(2),
             ..Bench::default()
         },
-        settings: Settings::new(experiment.name, experiment.parameters, &[]).expect("defaults"),
+        settings: Settings::new(experiment.name, experiment.parameters, &set).expect("well set"),
         rounds: 3,
         rows,
         left_out: Vec::new(),

@@ -51,7 +51,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     rounds: 3,
     warm_up: true,
     variants,
-    relate: |_| {},
+    relation: None,
     verdict,
     chart: |results| charts::lines(results, drawn(results), "per_s", ("workers", "iterations/s"), &[]),
     view: View::Across("workers", &[]),

@@ -21,7 +21,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     rounds: 5,
     warm_up: true,
     variants,
-    relate: |_| {},
+    relation: None,
     verdict,
     chart: |results| charts::bars(results, "host_ms", "ms that the host is held", &[]),
     view: View::Table,

@@ -1,7 +1,7 @@
 //! The matrix: while one thread repeats a call, what do another thread's launches, copies and allocations lose, on the
 //! same stream, another stream, another context, another GPU?
 
-use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View};
+use crate::experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::results::{Figure, Results, Row, Unit};
 use crate::{Place, Word, words::words};
@@ -32,7 +32,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     rounds: 3,
     warm_up: false,
     variants,
-    relate,
+    relation: Some(Relation { base: ("call", "idle"), but: &["call"], figure: slowdown }),
     verdict,
     chart: |results| Chart::Heat(heat(results)),
     view: View::Matrix,
@@ -347,17 +347,9 @@ fn read(outcome: &Outcome) -> Reading {
     Reading { figures, ..Reading::default() }
 }
 
-/// Each row's slowdown: how many times as many B does while A is idle.
-fn relate(rows: &mut [Row]) {
-    let slowdown = |row: &Row| {
-        let idle = [("call", Repeated::Idle.name().into())];
-        let idle = rows.iter().find(|other| other.is(&idle) && other.is_like(row, &["call"]))?;
-        Some(idle.figure("per_s")?.over("slowdown", row.figure("per_s")?))
-    };
-    let slowdowns: Vec<Option<Figure>> = rows.iter().map(slowdown).collect();
-    for (row, slowdown) in rows.iter_mut().zip(slowdowns) {
-        row.figures.extend(slowdown);
-    }
+/// How many times as many B does while A is idle.
+fn slowdown(row: &Row, idle: &Row) -> Option<Figure> {
+    Some(idle.figure("per_s")?.over("slowdown", row.figure("per_s")?))
 }
 
 /// From this many times as long on it counts.
@@ -366,7 +358,9 @@ const SLOW: f64 = 2.0;
 const NAMED: usize = 6;
 
 fn verdict(results: &Results) -> Vec<String> {
-    let busy = || results.rows.iter().filter(|row| !row.is(&[("call", Repeated::Idle.name().into())]));
+    let is_idle = |row: &Row| row.is(&[("call", Repeated::Idle.name().into())]);
+    // Without what B does alone nothing is known of a pair.
+    let busy = || results.rows.iter().filter(|row| !is_idle(row) && !row.value("slowdown").is_nan());
     let mut slow: Vec<&Row> = busy().filter(|row| row.value("slowdown") >= SLOW).collect();
     slow.sort_by(|a, b| b.value("slowdown").total_cmp(&a.value("slowdown")));
     let mut sentences = Vec::new();

@@ -39,7 +39,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     rounds: 3,
     warm_up: false,
     variants,
-    relate: |_| {},
+    relation: None,
     verdict,
     chart: |results| charts::bars(results, "per_s", "launches/s of thread B", &[]),
     view: View::Table,

@@ -1,7 +1,7 @@
 //! Seed 004: one worker for each GPU, in threads of one process or in processes. Do GPUs run at once?
 
 use super::spread;
-use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
+use crate::experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View, max_error};
 use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
 use crate::results::{Figure, Results, Row, Unit};
 use crate::{Layout, Word, charts, words::words};
@@ -35,7 +35,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     rounds: 3,
     warm_up: true,
     variants,
-    relate,
+    relation: Some(Relation { base: ("workers", "1"), but: &["workers", "gpus"], figure: slowdown }),
     verdict,
     chart: |results| {
         charts::lines(
@@ -252,18 +252,9 @@ impl Case {
     }
 }
 
-/// Each row's slowdown: how many times as long as with one worker.
-fn relate(rows: &mut [Row]) {
-    let slowdown = |row: &Row| {
-        let is_one =
-            |other: &&Row| other.number("workers") == Some(1) && other.is_like(row, &["workers", "gpus"]);
-        let one = rows.iter().find(is_one)?;
-        Some(row.figure("ms")?.over("slowdown", one.figure("ms")?))
-    };
-    let slowdowns: Vec<Option<Figure>> = rows.iter().map(slowdown).collect();
-    for (row, slowdown) in rows.iter_mut().zip(slowdowns) {
-        row.figures.extend(slowdown);
-    }
+/// How many times as long it takes as with one worker.
+fn slowdown(row: &Row, one: &Row) -> Option<Figure> {
+    Some(row.figure("ms")?.over("slowdown", one.figure("ms")?))
 }
 
 fn verdict(results: &Results) -> Vec<String> {

@@ -34,7 +34,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     rounds: 5,
     warm_up: true,
     variants,
-    relate: |_| {},
+    relation: None,
     verdict,
     chart: |results| charts::bars(results, "ms", "ms", &[]),
     view: View::Table,

@@ -40,7 +40,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     rounds: 1,
     warm_up: false,
     variants,
-    relate: |_| {},
+    relation: None,
     verdict,
     chart: |results| charts::bars(results, "ms", "ms from the first release to the result", &["kernel"]),
     view: View::Listings,
