@@ -143,7 +143,7 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
         session = session.resume(results).map_err(|problem| Failure::of(path, problem))?;
     }
     if targets.trace.is_some() {
-        one_variant(&session.labels())?;
+        one_variant(&session.chosen())?;
     }
     let results = execute(session, &runner)?;
     targets.write(&results, baseline.as_ref(), shown.format, color)?;

@@ -81,6 +81,8 @@ pub struct Session {
     bench: Bench,
     settings: Settings,
     variants: Vec<Variant>,
+    /// What those were chosen by; others are there for being compared with.
+    only: Vec<(String, String)>,
     left_out: Vec<String>,
     rounds: u32,
     traces: bool,
@@ -104,8 +106,8 @@ impl Session {
             }
         })?;
         let rounds = if bench.simulated { 1 } else { request.rounds.unwrap_or(experiment.rounds).max(1) };
-        let (left_out, traces) = (plan.left_out, request.traces);
-        Ok(Session { experiment, bench, settings, variants, left_out, rounds, traces, earlier: None })
+        let (left_out, only, traces) = (plan.left_out, request.only.clone(), request.traces);
+        Ok(Session { experiment, bench, settings, variants, only, left_out, rounds, traces, earlier: None })
     }
 
     /// Takes what an earlier run of the experiment on the same device measured: only what it has no rows of is run.
@@ -122,6 +124,11 @@ impl Session {
     /// The names of the variants that are to be run.
     pub fn labels(&self) -> Vec<String> {
         self.to_be_run().map(Variant::label).collect()
+    }
+
+    /// The names of those of them that were chosen: whose traces there will be, where those were asked for.
+    pub fn chosen(&self) -> Vec<String> {
+        self.to_be_run().filter(|variant| variant.matches(&self.only)).map(Variant::label).collect()
     }
 
     fn to_be_run(&self) -> impl Iterator<Item = &Variant> {
@@ -142,8 +149,10 @@ impl Session {
     ) -> Result<Results, String> {
         let warm_ups = u32::from(self.experiment.warm_up && !self.bench.simulated);
         let rounds = self.rounds;
-        let runs = u64::from(warm_ups + rounds) + u64::from(self.traces);
-        let total = runs * self.to_be_run().count() as u64;
+        let (traces, only) = (self.traces, self.only.clone());
+        let is_traced = |variant: &Variant| traces && variant.matches(&only);
+        let runs = |variant: &Variant| u64::from(warm_ups + rounds) + u64::from(is_traced(variant));
+        let total = self.to_be_run().map(runs).sum();
         let (mut results, variants, mut earlier) = self.begin();
         let known = earlier.len();
         let (mut done, mut impossible) = (0, Impossible::default());
@@ -158,7 +167,7 @@ impl Session {
                 continue;
             }
             let mut at = Progress { done, total, variant: variant.label() };
-            done += runs;
+            done += runs(variant);
             let mut execute = |trace| {
                 progress(&at);
                 at.done += 1;
@@ -168,7 +177,7 @@ impl Session {
                 let run = execute(&variant.workload, Want { timed: variant.timed, trace })?;
                 run.stopped.clone().map_or(Ok(run), |why| Err(Failure::Stopped(why)))
             };
-            let why = match measure(variant, warm_ups, rounds, results.traced, &mut execute) {
+            let why = match measure(variant, warm_ups, rounds, is_traced(variant), &mut execute) {
                 Ok(measured) => {
                     results.add(variant, measured);
                     continue;
@@ -540,6 +549,27 @@ mod tests {
             "{problem}"
         );
         assert!(super::only("depth-first").is_err());
+    }
+
+    #[test]
+    fn what_variants_are_compared_with_is_not_traced() {
+        let only = only("call=allocate,effect=launches").expect("well written");
+        let set = vec![String::from("variant=own-stream")];
+        let request = Request { set, only, traces: true, ..Request::default() };
+        let bench = Bench { simulated: true, ..Bench::default() };
+        let matrix = crate::experiment("interference").expect("there");
+        let session = Session::new(matrix, bench, &request).expect("there is one");
+        let label = "variant=own-stream,call=allocate,effect=launches";
+        assert_eq!(session.chosen(), [label]);
+        let mut execute = |_: &Workload, want: Want| {
+            Ok(Run { trace: want.trace.then(Trace::default), ..run_of(1_000_000) })
+        };
+        let mut last = None;
+        let quiet = AtomicBool::new(false);
+        let results = session.run(&mut execute, &quiet, &mut |progress| last = Some(progress.clone()));
+        let traces = results.expect("runs").traces;
+        assert_eq!(traces.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>(), [label]);
+        assert_eq!(last.map(|last| (last.done, last.total)), Some((2, 3)));
     }
 
     #[test]
