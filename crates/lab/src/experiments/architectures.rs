@@ -414,20 +414,30 @@ fn question_b(results: &Results) -> Option<String> {
 
 /// From where on do more threads do hardly more?
 fn plateau(results: &Results) -> Option<String> {
-    const HARDLY: f64 = 1.1;
     let first = results.rows.iter().find(|row| row.is(&[("variant", "threads".into())]))?;
     let alike = results.rows.iter().filter(|row| row.is_like(first, &["workers"]));
-    let line: Vec<&Row> = alike.collect();
-    let flat = line.windows(2).find(|pair| pair[1].value("per_s") < pair[0].value("per_s") * HARDLY)?;
+    let mut line: Vec<&Row> = alike.collect();
+    line.sort_by_key(|row| row.number("workers"));
+    let pairs: Vec<&[&Row]> = line.windows(2).collect();
+    let flat = pairs.iter().rev().take_while(|pair| !gains(pair[0], pair[1])).last()?;
+    let (last, next) = (flat[0], flat[1]);
     Some(format!(
         "Threads stop gaining at {}: {} with {}, {} with {} ({}).",
-        flat[0].text("workers"),
-        per_s(flat[0]),
-        flat[0].text("workers"),
-        per_s(flat[1]),
-        flat[1].text("workers"),
+        last.text("workers"),
+        per_s(last),
+        last.text("workers"),
+        per_s(next),
+        next.text("workers"),
         conditions(first)
     ))
+}
+
+/// Whether more workers do more: a tenth of what they could, or a tenth if they could do twice as much.
+fn gains(fewer: &Row, more: &Row) -> bool {
+    let workers = |row: &Row| row.number("workers").unwrap_or(1) as f64;
+    let could = (workers(more) / workers(fewer)).min(2.0);
+    let Some((before, after)) = fewer.figure("per_s").zip(more.figure("per_s")) else { return false };
+    differ(before, after) && after.value >= before.value * (1.0 + 0.1 * (could - 1.0))
 }
 
 fn graphs(results: &Results) -> Option<String> {
