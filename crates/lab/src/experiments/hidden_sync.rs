@@ -2,7 +2,7 @@
 
 use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::results::{Results, Row, Unit};
+use crate::results::{Results, Row, Unit, differ};
 use crate::{Word, charts, words::words};
 use workload::{BufferId, Kernel, Memory, Outcome, Repeat, Steps, StreamId, StreamKind, Workload};
 
@@ -207,17 +207,28 @@ fn held(host: &Row, device: &Row) -> String {
         host.text("operation"),
         report::units::count(host.number("length").unwrap_or(0))
     );
-    let sooner = 1.0 - device.value("ms") / host.value("ms");
-    let result = match sooner.abs() {
-        share if share < 0.02 => String::from("the result comes no sooner"),
-        share if sooner > 0.0 => format!("the result comes {} sooner", Unit::Share.text(share)),
-        share => format!("the result comes {} later", Unit::Share.text(share)),
+    let changes = |figure| {
+        let both = host.figure(figure).zip(device.figure(figure));
+        both.is_some_and(|(host, device)| differ(host, device))
     };
-    format!(
-        "{what}: the scalar's way to the host holds the thread for {} instead of {}, {} as long; {result} where it stays on \
-         the device.",
-        text(host, "host_ms"),
-        text(device, "host_ms"),
-        Unit::Times.text(host.value("host_ms") / device.value("host_ms"))
-    )
+    let sooner = 1.0 - device.value("ms") / host.value("ms");
+    let result = match (changes("ms"), sooner > 0.0) {
+        (false, _) => String::from("the result comes no sooner"),
+        (true, true) => format!("the result comes {} sooner", Unit::Share.text(sooner)),
+        (true, false) => format!("the result comes {} later", Unit::Share.text(-sooner)),
+    };
+    let held = match changes("host_ms") {
+        true => format!(
+            "the scalar's way to the host holds the thread for {} instead of {}, {} as long",
+            text(host, "host_ms"),
+            text(device, "host_ms"),
+            Unit::Times.text(host.value("host_ms") / device.value("host_ms"))
+        ),
+        false => format!(
+            "the thread is held for as long either way ({} and {})",
+            text(host, "host_ms"),
+            text(device, "host_ms")
+        ),
+    };
+    format!("{what}: {held}; {result} where it stays on the device.")
 }

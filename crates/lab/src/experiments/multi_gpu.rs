@@ -3,7 +3,7 @@
 use super::spread;
 use crate::experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View, max_error};
 use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
-use crate::results::{Figure, Results, Row, Unit};
+use crate::results::{Figure, Results, Row, Unit, differ};
 use crate::{Layout, Word, charts, words::words};
 use workload::{Kernel, Memory, Outcome, Process, Repeat, Steps, StreamKind, Workload};
 
@@ -264,8 +264,7 @@ fn verdict(results: &Results) -> Vec<String> {
         .filter(|row| row.number("workers") == Some(1))
         .filter_map(|one| Some((one, widest(results, one)?)))
         .collect();
-    let (held, free): (Vec<_>, Vec<_>) =
-        pairs.into_iter().partition(|(_, all)| all.value("slowdown") > NOTICEABLE);
+    let (held, free): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(one, all)| takes_longer(all, one));
     let mut sentences: Vec<String> = held.iter().map(|(one, all)| holding_up(one, all)).collect();
     if !free.is_empty() {
         let list: Vec<String> = free.iter().map(|(one, all)| briefly(one, all)).collect();
@@ -274,8 +273,11 @@ fn verdict(results: &Results) -> Vec<String> {
     sentences
 }
 
-/// More than this counts as waiting for others: rounds differ by less.
-const NOTICEABLE: f64 = 1.15;
+/// Whether a row's time is longer than another's, by more than rounds differ.
+fn takes_longer(row: &Row, than: &Row) -> bool {
+    let Some((time, others)) = row.figure("ms").zip(than.figure("ms")) else { return false };
+    time.value > others.value && differ(time, others)
+}
 
 /// The row with a worker on each of the most GPUs, all else being as in `one`.
 fn widest<'a>(results: &'a Results, one: &Row) -> Option<&'a Row> {
