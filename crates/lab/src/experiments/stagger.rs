@@ -166,31 +166,30 @@ fn verdict(results: &Results) -> Vec<String> {
     variants.dedup();
     let sentence = |variant: &String| {
         let rows: Vec<&Row> = results.rows.iter().filter(|row| row.text("variant") == *variant).collect();
-        of_variant(variant, &rows)
+        of_variant(variant, &rows, &results.settings)
     };
     variants.iter().filter_map(sentence).collect()
 }
 
-fn of_variant(variant: &str, rows: &[&Row]) -> Option<String> {
-    let first = rows.first()?.value("ms");
+fn of_variant(variant: &str, rows: &[&Row], settings: &Settings) -> Option<String> {
     if rows.len() < 2 {
         return None;
     }
-    let ends: Vec<f64> = rows.iter().map(|row| row.value("ms")).collect();
+    let threads = Returned::all(rows, settings);
+    let ends: Vec<f64> = threads.iter().map(|thread| thread.end).collect();
     let highest = ends.iter().copied().fold(0.0, f64::max);
-    // A kernel's length is known from the first thread's, to the few percent that copies and releases take.
-    let is_late =
-        |row: &&&Row| row.value("ms") > 1.05 * first * row.number("kernel").unwrap_or(8) as f64 / 8.0;
-    let late: Vec<String> = rows.iter().filter(is_late).map(|row| row.text("thread")).collect();
+    let late = late(&threads, settings);
     let together = ends.iter().all(|end| *end > 0.98 * highest);
+    let first = threads[0].took();
     let how = match () {
-        () if highest > 1.05 * first => {
+        () if late.is_empty() => String::from("each result comes with its own kernel"),
+        // A shorter kernel takes longer than the longest.
+        () if late.iter().any(|thread| thread.took() > first + margin(first)) => {
             String::from("later kernels wait: a thread's copies keep other threads' work from starting")
         }
         () if together => String::from(
             "the results come together, with the longest kernel's: copies complete in the order of issue",
         ),
-        () if late.is_empty() => String::from("each result comes with its own kernel"),
         () => format!("{} for others' work, the rest have their results with their kernels", waiting(&late)),
     };
     let all: Vec<String> = ends.iter().map(|end| Unit::Milliseconds.text(*end)).collect();
@@ -202,10 +201,73 @@ fn of_variant(variant: &str, rows: &[&Row]) -> Option<String> {
     Some(format!("{variant}: {how} ({}){freed}.", all.join(", ")))
 }
 
+/// When a thread was released and had its result, ms from the first release.
+struct Returned {
+    number: u64,
+    /// The length of its kernel, in parts of the first thread's.
+    kernel: f64,
+    released: f64,
+    end: f64,
+}
+
+impl Returned {
+    fn all(rows: &[&Row], settings: &Settings) -> Vec<Returned> {
+        let apart = settings.number("apart") as f64 / 1e6;
+        let one = |row: &&Row| {
+            let number = row.number("thread").unwrap_or(0);
+            let kernel = row.number("kernel").unwrap_or(8) as f64 / 8.0;
+            Returned { number, kernel, released: number as f64 * apart, end: row.value("ms") }
+        };
+        rows.iter().map(one).collect()
+    }
+
+    /// From its own release to its result.
+    fn took(&self) -> f64 {
+        self.end - self.released
+    }
+
+    /// Whether both were under way at some time.
+    fn overlaps(&self, other: &Returned) -> bool {
+        self.released < other.end && other.released < self.end
+    }
+}
+
+/// Who had its result later than the length of its own kernel explains.
+fn late<'a>(threads: &'a [Returned], settings: &Settings) -> Vec<&'a Returned> {
+    let (first, kernel) = (threads[0].took(), first_kernel(threads, settings));
+    let is_late = |thread: &&Returned| {
+        let own = first - kernel * (1.0 - thread.kernel);
+        let alone = threads.iter().all(|other| other.number == thread.number || !thread.overlaps(other));
+        !alone && thread.took() > own + margin(first)
+    };
+    threads.iter().filter(is_late).collect()
+}
+
+/// What copies take more or less beside those of others, in a variant whose first thread took so long: a few percent, and of
+/// a short time the millisecond that the copies themselves may take.
+fn margin(first: f64) -> f64 {
+    (0.02 * first).max(1.0)
+}
+
+/// How long the first kernel took at least, the rest of the thread's time being its copies: as long as its cycles take at
+/// the highest clock of any GPU so far, and longer where a later thread had its result so much sooner.
+fn first_kernel(threads: &[Returned], settings: &Settings) -> f64 {
+    // An RTX 4090 boosts to 2.52 GHz (its data sheet).
+    const HIGHEST_CLOCK_KHZ: f64 = 3e6;
+    let first = threads[0].took();
+    let least = 8.0 * settings.number("cycles") as f64 / HIGHEST_CLOCK_KHZ;
+    let shorter = threads.iter().filter(|thread| thread.kernel < 1.0);
+    let lengths = shorter.map(|thread| (first - thread.took()) / (1.0 - thread.kernel));
+    lengths.fold(least, f64::max).min(first)
+}
+
 /// `thread 1 waits`, `threads 1, 2 wait`
-fn waiting(threads: &[String]) -> String {
+fn waiting(threads: &[&Returned]) -> String {
     match threads {
-        [one] => format!("thread {one} waits"),
-        several => format!("threads {} wait", several.join(", ")),
+        [one] => format!("thread {} waits", one.number),
+        several => {
+            let numbers: Vec<String> = several.iter().map(|thread| thread.number.to_string()).collect();
+            format!("threads {} wait", numbers.join(", "))
+        }
     }
 }
