@@ -296,10 +296,15 @@ fn verdict(results: &Results) -> Vec<String> {
     }
     sentences.extend(cures(results, &stalling));
     if let Some(row) = results.rows.iter().find(|row| row.is(&[("beside", "full-queue".into())])) {
-        sentences.push(format!(
-            "A stream whose kernels take longer than their launches fills: {} of the time went into waiting launches.",
-            Unit::Share.text(row.value("stalled_share").min(1.0))
-        ));
+        let share = row.value("stalled_share").min(1.0);
+        let waiting = Unit::Share.text(share);
+        sentences.push(match share >= STALLS {
+            true => format!(
+                "A stream whose kernels take longer than their launches fills: {waiting} of the time went into waiting \
+                 launches."
+            ),
+            false => format!("B's kernels alone hardly fill its stream: {waiting} of its time went into waiting launches."),
+        });
     }
     sentences
 }
