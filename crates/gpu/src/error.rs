@@ -78,6 +78,14 @@ pub enum Error {
         /// What the operating system said.
         reason: String,
     },
+    /// A signal came before there was anything to tell of.
+    #[error("{how} while {what}")]
+    Interrupted {
+        /// How it was ended.
+        how: String,
+        /// What was going on.
+        what: String,
+    },
     /// There is no MPS server to be had.
     #[error("MPS: {problem}")]
     Mps {

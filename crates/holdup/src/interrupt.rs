@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 /// Set when somebody wants the command to end.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first signal to end sets [`INTERRUPTED`], and a second one of its kind ends this process.
+/// From now on the first signal to end, which is what a terminal sends that is closed, too, sets [`INTERRUPTED`], and a second one of its kind ends this process.
 #[cfg(unix)]
 pub fn listen() {
     extern "C" fn note(_: libc::c_int) {
         INTERRUPTED.store(true, std::sync::atomic::Ordering::Relaxed);
     }
-    for signal in [libc::SIGINT, libc::SIGTERM] {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: the handler stores a flag and does nothing else; the structs are valid.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();

@@ -23,9 +23,8 @@ impl Runner {
     /// A line that says what is not there and what to do.
     pub fn named(on: Option<&str>) -> Result<Runner, String> {
         match on {
-            None => gpus()
-                .map_err(|why| format!("{why}; or simulate one with --on sim:h200 (there are {})", models())),
-            Some("gpu") => gpus().map_err(|why| format!("--on gpu: {why}")),
+            None => gpus(|why| format!("{why}; or simulate one with --on sim:h200 (there are {})", models())),
+            Some("gpu") => gpus(|why| format!("--on gpu: {why}")),
             Some(on) => match on.strip_prefix("sim:") {
                 Some(name) => simulated(name),
                 None => Err(format!("--on {on}: give gpu or sim:MODEL; models are {}", models())),
@@ -82,14 +81,18 @@ fn simulated(name: &str) -> Result<Runner, String> {
         .map_err(|error| format!("--on sim:{error}"))
 }
 
+/// This machine's GPUs, or what `absent` makes of the reason why there are none.
 #[cfg(target_os = "linux")]
-fn gpus() -> Result<Runner, String> {
-    gpu::devices(None).map(Runner::Gpu).map_err(|error| error.to_string())
+fn gpus(absent: impl Fn(String) -> String) -> Result<Runner, String> {
+    gpu::devices(None).map(Runner::Gpu).map_err(|error| match error {
+        gpu::Error::Interrupted { .. } => error.to_string(),
+        error => absent(error.to_string()),
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn gpus() -> Result<Runner, String> {
-    Err(String::from("workloads run on GPUs under Linux only"))
+fn gpus(absent: impl Fn(String) -> String) -> Result<Runner, String> {
+    Err(absent(String::from("workloads run on GPUs under Linux only")))
 }
 
 #[cfg(target_os = "linux")]
@@ -103,6 +106,7 @@ fn on_gpu(workload: &Workload, want: Want) -> Result<Run, Failure> {
             notes: run.notes,
         }),
         Err(gpu::Error::Mps { problem }) => Err(Failure::Impossible(format!("MPS: {problem}"))),
+        Err(error @ gpu::Error::Interrupted { .. }) => Err(Failure::Stopped(error.to_string())),
         Err(error) => Err(Failure::Failed(error.to_string())),
     }
 }

@@ -84,10 +84,18 @@ impl std::fmt::Display for Partial {
     }
 }
 
+impl Partial {
+    /// The error of what came to nothing.
+    fn interrupting(self, what: &str) -> Error {
+        Error::Interrupted { how: self.to_string(), what: what.to_owned() }
+    }
+}
+
 /// Runs a workload on the devices of this machine, every process of it in a process of its own, also when there is only
 /// one: CUDA is never initialized in this one.
 ///
-/// SIGINT, SIGTERM and SIGHUP stop the run, which is then partial. Runs of one process wait for one another.
+/// SIGINT, SIGTERM and SIGHUP stop the run, which is then partial; one that comes too late for that is for whoever handled
+/// them before. Runs of one process wait for one another.
 ///
 /// # Errors
 ///
@@ -98,7 +106,7 @@ pub fn run(workload: &Workload, options: &Options) -> Result<Run, Error> {
     let signals = Signals::hold();
     let threads = workload.processes.iter().map(|process| process.threads.len()).sum();
     let segment = Segment::new(workload.barriers.len(), threads)?;
-    let mps = Mps::of(workload)?;
+    let mps = Mps::of(workload, &signals)?;
     let started = Instant::now();
     let mut children = start(workload, options, &segment, threads, &mps)?;
     let (heard, partial) = wait(&mut children, &segment, &signals, started, options.limit)?;
@@ -112,14 +120,17 @@ pub fn run(workload: &Workload, options: &Options) -> Result<Run, Error> {
 ///
 /// # Errors
 ///
-/// There is no driver, or it finds no device.
+/// There is no driver, it finds no device, or a signal came before it had answered.
 pub(crate) fn describe(executable: Option<PathBuf>) -> Result<(Vec<Device>, i32), Error> {
     let signals = Signals::hold();
     let segment = Segment::new(0, 0)?;
     let executable = path(executable)?;
     let mut children = [Child::start(&executable, "devices", &Order::Describe, None, &[])?];
     let patience = Some(Duration::from_secs(60));
-    let (heard, _) = wait(&mut children, &segment, &signals, Instant::now(), patience)?;
+    let (heard, partial) = wait(&mut children, &segment, &signals, Instant::now(), patience)?;
+    if let Some(how @ Partial::Signal(_)) = partial {
+        return Err(how.interrupting("the driver was asked for its devices"));
+    }
     let heard = heard.into_iter().next().and_then(|heard| heard.devices);
     heard.ok_or_else(|| children[0].died("did not say what devices there are"))
 }
@@ -198,7 +209,7 @@ fn wait(
         }
         if partial.is_none() && trouble.is_none() {
             let late = limit.is_some_and(|limit| started.elapsed() >= limit);
-            partial = signals.came().map(Partial::Signal).or(late.then_some(Partial::Limit));
+            partial = signals.take().map(Partial::Signal).or(late.then_some(Partial::Limit));
         }
         if (partial.is_some() || trouble.is_some()) && deadline.is_none() {
             segment.abort();

@@ -1,5 +1,7 @@
 //! NVIDIA's Multi-Process Service: a daemon of the run's own, where the workload wants one, and none where it does not.
 
+use super::Partial;
+use super::signals::Signals;
 use crate::Error;
 use crate::error::said;
 use std::fs::File;
@@ -44,9 +46,9 @@ pub enum Mps {
 
 impl Mps {
     /// What the workload wants.
-    pub fn of(workload: &Workload) -> Result<Mps, Error> {
+    pub fn of(workload: &Workload, signals: &Signals) -> Result<Mps, Error> {
         if workload.mps {
-            return Daemon::start().map(Mps::Own);
+            return Daemon::start(signals).map(Mps::Own);
         }
         match serving() {
             None => Ok(Mps::None),
@@ -93,16 +95,21 @@ pub struct Daemon {
 
 impl Daemon {
     /// Starts one and waits until it takes orders.
-    fn start() -> Result<Daemon, Error> {
+    fn start(signals: &Signals) -> Result<Daemon, Error> {
         let mut daemon = Daemon { directory: directory()?, pid: None };
-        let status = daemon.launch().map_err(|error| not_started(&error))?;
+        let status = daemon.launch(signals).map_err(|error| not_started(&error))?;
         let began = Instant::now();
-        while status.is_some_and(|status| status.success()) && began.elapsed() < PATIENCE {
+        let waits = || status.is_some_and(|status| status.success()) && began.elapsed() < PATIENCE;
+        while waits() && !signals.came() {
             daemon.pid = daemon.written();
             if daemon.pid.is_some() && daemon.directory.path().join("control").exists() {
                 return Ok(daemon);
             }
             std::thread::sleep(GLANCE);
+        }
+        // Ctrl-C is for the daemon's program, too: that it did not start says nothing then.
+        if let Some(signal) = signals.take() {
+            return Err(Partial::Signal(signal).interrupting("an MPS daemon was started"));
         }
         let words = std::fs::read_to_string(daemon.directory.path().join(WORDS)).unwrap_or_default();
         let words = words.trim().lines().last().unwrap_or("it says nothing").to_owned();
@@ -110,11 +117,11 @@ impl Daemon {
     }
 
     /// Has it start in the background. What it says goes into a file: a pipe would stay open for as long as it runs.
-    fn launch(&self) -> io::Result<Option<ExitStatus>> {
+    fn launch(&self, signals: &Signals) -> io::Result<Option<ExitStatus>> {
         let words = File::create(self.directory.path().join(WORDS))?;
         let mut command = self.command();
         command.arg("-d").stdin(Stdio::null()).stdout(words.try_clone()?).stderr(words);
-        wait_for(&mut command.spawn()?)
+        wait_for(&mut command.spawn()?, || signals.came())
     }
 
     /// The daemon of the directory, if one runs.
@@ -153,7 +160,7 @@ impl Daemon {
         if let Some(mut input) = asking.stdin.take() {
             input.write_all(order.as_bytes())?;
         }
-        wait_for(&mut asking).map(drop)
+        wait_for(&mut asking, || false).map(drop)
     }
 }
 
@@ -164,10 +171,10 @@ impl Drop for Daemon {
     }
 }
 
-/// Waits for a program of MPS to end, but not for ever: then it is killed, and there is no status.
-fn wait_for(program: &mut Child) -> io::Result<Option<ExitStatus>> {
+/// Waits for a program of MPS to end, but not for ever nor beyond `stop`: then it is killed, and there is no status.
+fn wait_for(program: &mut Child, stop: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
-    while began.elapsed() < PATIENCE {
+    while began.elapsed() < PATIENCE && !stop() {
         if let Some(status) = program.try_wait()? {
             return Ok(Some(status));
         }

@@ -15,7 +15,12 @@ extern "C" fn note(signal: i32) {
     CAME.store(signal, Relaxed);
 }
 
-/// Holds the signals for as long as it lives; then whoever handled them before does again.
+fn taken() -> Option<i32> {
+    Some(CAME.swap(0, Relaxed)).filter(|signal| *signal != 0)
+}
+
+/// Holds the signals for as long as it lives; then whoever handled them before does again, and gets the one that came and
+/// that nobody was told of.
 pub struct Signals {
     before: [libc::sigaction; 3],
     _alone: std::sync::MutexGuard<'static, ()>,
@@ -42,9 +47,14 @@ impl Signals {
         Signals { before, _alone: alone }
     }
 
-    /// The signal that came, if one did.
-    pub fn came(&self) -> Option<i32> {
-        Some(CAME.load(Relaxed)).filter(|signal| *signal != 0)
+    /// Whether a signal came that nobody was told of.
+    pub fn came(&self) -> bool {
+        CAME.load(Relaxed) != 0
+    }
+
+    /// The signal that came, if one did, for somebody who tells of it.
+    pub fn take(&self) -> Option<i32> {
+        taken()
     }
 }
 
@@ -53,6 +63,10 @@ impl Drop for Signals {
         for (signal, before) in SIGNALS.into_iter().zip(&self.before) {
             // SAFETY: what was there before.
             unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
+        }
+        if let Some(signal) = taken() {
+            // SAFETY: takes no pointer.
+            unsafe { libc::raise(signal) };
         }
     }
 }

@@ -167,13 +167,18 @@ fn start(workload: &Workload, standin: &Standin, function: &str, count: usize) -
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gpu_try starts");
     let text = serde_json::to_vec(workload).expect("it is data");
     child.stdin.take().expect("it is piped").write_all(&text).expect("gpu_try reads");
+    await_calls(standin, function, count);
+    child
+}
+
+/// Waits until so many calls of a function were made.
+fn await_calls(standin: &Standin, function: &str, count: usize) {
     let patience = Instant::now() + Duration::from_secs(20);
     let calls = || standin.log().iter().filter(|(_, _, call)| call.starts_with(function)).count();
     while calls() < count {
         assert!(Instant::now() < patience, "{function} is not called");
         std::thread::sleep(Duration::from_millis(5));
     }
-    child
 }
 
 #[test]
@@ -206,6 +211,23 @@ fn a_call_that_never_returns_is_ended_with_its_process() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("note: process \"p0\" had to be killed, and its calls are lost"), "{said}");
     assert_nobody_is_left(&standin);
+}
+
+#[test]
+fn asking_for_devices_can_be_interrupted() {
+    for (signal, how) in [(libc::SIGINT, "interrupted"), (libc::SIGTERM, "stopped by signal 15")] {
+        let standin = Standin::new().with("STANDIN_FAIL", "cuInit 1 -2");
+        let mut command = standin.command(&["devices"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("gpu_try starts");
+        await_calls(&standin, "cuInit", 1);
+        // SAFETY: as above.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said, format!("{how} while the driver was asked for its devices\n"));
+        assert_eq!(output.status.code(), Some(1));
+        assert_nobody_is_left(&standin);
+    }
 }
 
 #[test]

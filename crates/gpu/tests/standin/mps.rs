@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use workload::Workload;
 
@@ -14,12 +15,14 @@ use workload::Workload;
 const CONTROL: &str = r#"#!/bin/sh
 name=nvidia-cuda-mps-control
 if [ "$1" = -d ]; then
+    [ -n "$SLOW" ] && touch "$SLOW" && exec sleep 60
     "$(dirname "$0")/nvidia-cuda-mps-daemon" 60 > /dev/null 2>&1 &
     echo $! > "$CUDA_MPS_PIPE_DIRECTORY/$name.pid"
     touch "$CUDA_MPS_PIPE_DIRECTORY/control"
     echo "$CUDA_MPS_PIPE_DIRECTORY $!" >> "$STANDIN_DAEMONS"
 else
     read order
+    [ -n "$QUITS" ] && touch "$QUITS"
     [ "$order" = quit ] && [ -z "$STUBBORN" ] && kill $(cat "$CUDA_MPS_PIPE_DIRECTORY/$name.pid")
 fi
 "#;
@@ -50,20 +53,43 @@ impl Programs {
 
     /// Runs a workload with these programs in the path.
     fn run(&self, standin: &Standin, workload: &Workload, variables: &[(&str, &Path)]) -> Output {
+        run(self.command(standin).envs(variables.iter().copied()), workload)
+    }
+
+    fn command(&self, standin: &Standin) -> Command {
         let path = format!("{}:{}", self.0.path().display(), std::env::var("PATH").unwrap_or_default());
         let mut command = standin.command(&["run"]);
         command.env("PATH", path).env("STANDIN_DAEMONS", self.0.path().join("daemons"));
-        run(command.envs(variables.iter().copied()), workload)
+        command
+    }
+
+    /// The same, interrupted when the programs make a file for which the variable stands.
+    fn interrupted(&self, standin: &Standin, at: &str, variables: &[(&str, &str)]) -> Output {
+        let file = self.0.path().join("now");
+        let child =
+            start(self.command(standin).env(at, &file).envs(variables.iter().copied()), &workload(true));
+        let patience = Instant::now() + Duration::from_secs(20);
+        while !file.exists() {
+            assert!(Instant::now() < patience, "{at} does not happen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // SAFETY: takes no pointer; the child was not waited for.
+        unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+        child.wait_with_output().expect("it ends")
     }
 }
 
 fn run(command: &mut Command, workload: &Workload) -> Output {
+    start(command, workload).wait_with_output().expect("it ends")
+}
+
+fn start(command: &mut Command, workload: &Workload) -> Child {
     use std::io::Write;
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().expect("gpu_try starts");
     let text = serde_json::to_vec(workload).expect("it is data");
     child.stdin.take().expect("it is piped").write_all(&text).expect("gpu_try reads");
-    child.wait_with_output().expect("it ends")
+    child
 }
 
 /// Two processes, under MPS or not.
@@ -168,4 +194,22 @@ fn what_mps_lacks_is_told() {
         said.starts_with("MPS: nvidia-cuda-mps-control does not start a server: no permission; "),
         "{said}"
     );
+}
+
+#[test]
+fn a_daemon_that_does_not_start_can_be_interrupted() {
+    let programs = Programs::new();
+    let began = Instant::now();
+    let output = programs.interrupted(&Standin::new(), "SLOW", &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted while an MPS daemon was started\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_signal_that_comes_when_all_is_measured_is_not_lost() {
+    use std::os::unix::process::ExitStatusExt;
+    let programs = Programs::new();
+    let output = programs.interrupted(&Standin::new(), "QUITS", &[("STUBBORN", "yes")]);
+    assert_eq!(output.status.signal(), Some(libc::SIGINT), "{output:?}");
 }
