@@ -87,6 +87,10 @@ pub enum Action {
         stream: usize,
     },
     SynchronizeContext,
+    /// Has the thread's calls be for that context from here on.
+    SetContext {
+        context: usize,
+    },
     CreateStream {
         stream: usize,
         flags: u32,

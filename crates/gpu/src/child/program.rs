@@ -71,13 +71,25 @@ impl Compiler<'_> {
         for (stream, asked) in asked.streams.iter().enumerate() {
             if self.process.first_user_of_stream(stream) == Some(thread) && asked.kind != StreamKind::Default
             {
-                self.create_stream(stream);
+                self.within(asked.context.index(), |compiler| compiler.create_stream(stream));
             }
         }
-        for event in 0..asked.events.len() {
+        for (event, asked) in asked.events.iter().enumerate() {
             if self.process.first_user_of_event(event) == Some(thread) {
-                self.create_event(event);
+                self.within(asked.context.index(), |compiler| compiler.create_event(event));
             }
+        }
+    }
+
+    /// Has calls be made in a context that need not be the thread's.
+    fn within(&mut self, context: usize, calls: impl FnOnce(&mut Self)) {
+        let own = self.context;
+        if context != own {
+            self.action(Function::ContextSetCurrent, Action::SetContext { context });
+        }
+        calls(self);
+        if context != own {
+            self.action(Function::ContextSetCurrent, Action::SetContext { context: own });
         }
     }
 

@@ -227,6 +227,9 @@ impl<'a> Worker<'a> {
                 Action::QueryStream { stream } => (table.stream_query)(self.stream(stream)?),
                 Action::SynchronizeStream { stream } => (table.stream_synchronize)(self.stream(stream)?),
                 Action::SynchronizeContext => (table.context_synchronize)(),
+                Action::SetContext { context } => {
+                    (table.context_set_current)(self.process.contexts[context].context)
+                }
                 Action::CreateStream { stream, flags } => {
                     let mut handle = null_mut();
                     let code = (table.stream_create)(&mut handle, flags);

@@ -272,7 +272,8 @@ PUBLIC CUresult cuStreamQuery(struct stream *stream) {
 }
 PUBLIC CUresult cuStreamSynchronize(struct stream *stream) {
     ASKED("%s", "");
-    return usable(stream);
+    /* A stream of another context, too. */
+    return stream || current ? SUCCESS : INVALID_CONTEXT;
 }
 PUBLIC CUresult cuEventCreate(struct event **event, unsigned flags) {
     ASKED("%u", flags);
@@ -287,7 +288,7 @@ PUBLIC CUresult cuEventDestroy_v2(struct event *event) {
 PUBLIC CUresult cuEventRecord(struct event *event, struct stream *stream) {
     ASKED("%s", "");
     event->recorded++;
-    return usable(stream);
+    return stream && stream->context != event->context ? INVALID_HANDLE : usable(stream);
 }
 PUBLIC CUresult cuEventQuery(struct event *event) {
     ASKED("%d", event->recorded);

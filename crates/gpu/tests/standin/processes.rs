@@ -73,6 +73,19 @@ fn threads_share_what_a_process_has_and_contexts_are_their_own() {
 }
 
 #[test]
+fn a_stream_and_an_event_are_of_their_own_context_whoever_uses_them_first() {
+    let mut workload = Workload::new("contexts");
+    let process = workload.process("p");
+    let [near, far] = [process.primary(0), process.primary(1)];
+    let (stream, event) = (process.stream("s", far, StreamKind::NonBlocking), process.event("e", far));
+    // The first to use them is of another context.
+    process.thread("near", near).body().synchronize(stream).synchronize_event(event);
+    // The stand-in refuses launches into a stream of another context than the current one, and records of such an event.
+    process.thread("far", far).body().launch(Kernel::Empty, 1, 1, stream).record(event, stream);
+    ran(&workload, &Standin::new());
+}
+
+#[test]
 fn threads_go_on_as_long_as_they_are_to() {
     let lasting = Duration::from_millis(30);
     let workload = processes(4, |number, thread, stream| {
