@@ -52,11 +52,11 @@ impl Here<'_, '_> {
                 let row = &self.at.process().events[event.index()];
                 self.context(row.context, || format!("event {:?}", row.name))
             }
-            Call::WaitEvent { .. }
-            | Call::QueryEvent { .. }
+            Call::WaitEvent { stream, .. }
+            | Call::QueryStream { stream }
+            | Call::SynchronizeStream { stream } => self.default_stream(stream),
+            Call::QueryEvent { .. }
             | Call::SynchronizeEvent { .. }
-            | Call::QueryStream { .. }
-            | Call::SynchronizeStream { .. }
             | Call::SynchronizeContext
             | Call::DestroyEvent { .. }
             | Call::LoadModule
@@ -70,6 +70,14 @@ impl Here<'_, '_> {
     fn stream(&self, id: StreamId) -> Checked {
         let stream = &self.at.process().streams[id.index()];
         self.context(stream.context, || format!("stream {:?}", stream.name))
+    }
+
+    /// That the default stream is the thread's context's: its handle means whichever context is current.
+    fn default_stream(&self, id: StreamId) -> Checked {
+        match self.at.process().streams[id.index()].kind {
+            StreamKind::Default => self.stream(id),
+            StreamKind::Blocking | StreamKind::NonBlocking => Ok(()),
+        }
     }
 
     fn no_default(&self, id: StreamId, what: &str) -> Checked {
@@ -244,6 +252,7 @@ impl Here<'_, '_> {
 
     /// That event and stream are of one context, as `cuEventRecord` wants them.
     fn record(&self, event: EventId, stream: StreamId) -> Checked {
+        self.default_stream(stream)?;
         let event = &self.at.process().events[event.index()];
         let stream = &self.at.process().streams[stream.index()];
         if event.context != stream.context {
