@@ -11,6 +11,9 @@ const MOST_BLOCKS: u32 = i32::MAX as u32;
 /// The most threads a block has (the same table).
 const MOST_BLOCK: u32 = 1024;
 
+/// The most threads of a launch: the kernels count theirs in 32 bits.
+const MOST_THREADS_OF_GRID: u64 = u32::MAX as u64;
+
 /// Checks one step, without those inside it.
 pub fn check(step: &Step, at: &At<'_>) -> Checked {
     let here = Here { at };
@@ -246,6 +249,13 @@ impl Here<'_, '_> {
         }
         if !(1..=MOST_BLOCK).contains(&block) {
             return self.fail(format!("blocks of {block} threads: use 1 to {MOST_BLOCK}"));
+        }
+        let threads = u64::from(grid) * u64::from(block);
+        if threads > MOST_THREADS_OF_GRID {
+            return self.fail(format!(
+                "{grid} blocks of {block} threads are {threads} threads: use at most {MOST_THREADS_OF_GRID}, the kernels' \
+                 own limit"
+            ));
         }
         Ok(())
     }
