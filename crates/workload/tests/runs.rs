@@ -108,6 +108,8 @@ impl Memories {
         let happens = match step {
             Step::Call(Call::Allocate { buffer, .. }) => self.allocated.insert(*buffer),
             Step::Call(Call::Free { buffer, .. }) => {
+                // The graph has an address that is nobody's, even if the buffer is allocated again.
+                self.graph.take_if(|buffers| buffers.contains(buffer));
                 !self.registered.contains(buffer) && self.allocated.remove(buffer)
             }
             Step::Call(Call::Register { buffer }) => {

@@ -295,8 +295,8 @@ impl<'w> Life<'_, 'w> {
             let own = deeds(step);
             match step {
                 Step::Call(call) => {
-                    own.into_iter().try_for_each(|(deed, thing)| self.does(deed, thing, at))?;
-                    self.also(call, at)
+                    self.also(call, at)?;
+                    own.into_iter().try_for_each(|(deed, thing)| self.does(deed, thing, at))
                 }
                 Step::Loop { times, steps } => {
                     self.steps(steps, at)?;
@@ -318,8 +318,8 @@ impl<'w> Life<'_, 'w> {
         done
     }
 
-    /// What a call does to things that it does not name: a graph's launch uses the buffers captured in it, and a
-    /// buffer is not freed while it is registered.
+    /// What a call does to things that it does not name: a graph's launch uses the buffers captured in it, a buffer is not
+    /// freed while it is registered, and with it end the graphs that know where it was.
     fn also(&mut self, call: &Call, at: &At<'w>) -> Checked {
         match call {
             Call::LaunchGraph { graph, .. } => {
@@ -331,7 +331,21 @@ impl<'w> Life<'_, 'w> {
                 Err(at
                     .problem(format!("buffer {name:?} is freed while it is registered: unregister it first")))
             }
+            Call::Free { buffer, .. } => {
+                let captured = self.lives.captured.iter().filter(|(_, buffers)| buffers.contains(buffer));
+                let graphs: Vec<Thing> = captured.map(|(graph, _)| Thing::Graph(*graph)).collect();
+                graphs.into_iter().for_each(|graph| self.outlives(graph, at.part));
+                Ok(())
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// A graph of this thread's ends with something in it.
+    fn outlives(&mut self, graph: Thing, part: Part) {
+        if self.lives.owners.get(&graph) == Some(&self.thread) && self.state(graph) == State::Alive {
+            self.states.insert(graph, State::Ended);
+            self.lives.chapters.entry((graph, part)).and_modify(|chapter| chapter.ends = true);
         }
     }
 
@@ -430,6 +444,9 @@ impl<'w> Words<'w> {
 
     fn too_late(&self) -> String {
         let Words { kind, name, ended, end, .. } = self;
-        format!("{kind} {name:?} is used after it was {ended}: {end} it later")
+        match *kind {
+            "graph" => format!("graph {name:?} is launched after a buffer in it was freed: capture it again"),
+            _ => format!("{kind} {name:?} is used after it was {ended}: {end} it later"),
+        }
     }
 }
