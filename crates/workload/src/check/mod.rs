@@ -2,10 +2,12 @@
 //!
 //! What is checked first lets what comes after rely on it: rows exist (`rows`), amounts are bounded (`amounts`), each
 //! call by itself makes sense (`calls`, `operands`), captures can be captured (`captures`), things exist when they
-//! are used (`lives`), and threads that meet do not wait for ever (`meetings`).
+//! are used (`lives`), events of captures are not waited for outside (`captured`), and threads that meet do not wait for
+//! ever (`meetings`).
 
 mod amounts;
 mod calls;
+mod captured;
 mod captures;
 mod here;
 mod lives;
@@ -44,5 +46,6 @@ pub(crate) fn check(workload: &Workload) -> Checked {
         captures::check(step, at)
     })?;
     lives::check(workload)?;
+    captured::check(workload)?;
     meetings::check(workload)
 }

@@ -1,0 +1,85 @@
+//! Nobody asks or waits for an event that was recorded last inside a capture: there it is a place in a graph, which never
+//! comes to pass (CUDA driver API, `CUDA_ERROR_CAPTURED_EVENT`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Checked;
+use super::walk::{self, At};
+use crate::error::Part;
+use crate::model::*;
+
+/// Checks the events that one thread alone records: of others it is not known which record is the last.
+pub fn check(workload: &Workload) -> Checked {
+    let recorders = recorders(workload)?;
+    for whose in walk::threads(workload) {
+        let alone =
+            |event: EventId| recorders.get(&(whose.0, event)).is_some_and(|threads| threads.len() == 1);
+        let mut events = Events { alone: &alone, captured: BTreeSet::new() };
+        for part in Part::ALL {
+            let mut at = At::new(workload, whose.0, whose.1, part);
+            let steps = part.of(at.thread());
+            let repeats = part == Part::Body && at.thread().repeat != Repeat::Times(1);
+            (0..=u32::from(repeats)).try_for_each(|_| events.steps(steps, &mut at, false, repeats))?;
+        }
+    }
+    Ok(())
+}
+
+/// The threads that record each event of each process.
+fn recorders(
+    workload: &Workload,
+) -> Result<BTreeMap<(usize, EventId), BTreeSet<usize>>, crate::error::Problem> {
+    let mut recorders: BTreeMap<_, BTreeSet<usize>> = BTreeMap::new();
+    walk::each_step(workload, &mut |step, at| {
+        if let Step::Call(Call::RecordEvent { event, .. }) = step {
+            let (process, thread) = at.whose();
+            recorders.entry((process, *event)).or_default().insert(thread);
+        }
+        Ok(())
+    })?;
+    Ok(recorders)
+}
+
+/// The events of a thread on its way through its steps.
+struct Events<'e> {
+    /// Whether no other thread records it.
+    alone: &'e dyn Fn(EventId) -> bool,
+    /// Those that were recorded inside a capture last.
+    captured: BTreeSet<EventId>,
+}
+
+impl Events<'_> {
+    /// Goes through the steps, through a loop's twice: the last record of a round decides how the next one begins. `again`:
+    /// a loop around these is gone through twice, which does for those inside.
+    fn steps<'w>(&mut self, steps: &'w [Step], at: &mut At<'w>, capturing: bool, again: bool) -> Checked {
+        at.each_in(steps, |step, at| match step {
+            Step::Call(call) => self.call(call, at, capturing),
+            Step::Loop { times, steps } => {
+                let rounds = if *times > 1 && !again { 2 } else { 1 };
+                (0..rounds).try_for_each(|_| self.steps(steps, at, capturing, again || rounds == 2))
+            }
+            Step::Capture { steps, .. } => self.steps(steps, at, true, again),
+        })
+    }
+
+    fn call(&mut self, call: &Call, at: &At<'_>, capturing: bool) -> Checked {
+        match *call {
+            Call::RecordEvent { event, .. } if capturing && (self.alone)(event) => {
+                self.captured.insert(event);
+            }
+            Call::RecordEvent { event, .. } | Call::CreateEvent { event } => {
+                self.captured.remove(&event);
+            }
+            Call::SynchronizeEvent { event } | Call::QueryEvent { event }
+                if self.captured.contains(&event) =>
+            {
+                let name = &at.process().events[event.index()].name;
+                return Err(at.problem(format!(
+                    "event {name:?} was last recorded inside a capture, where it never comes to pass: record it outside first"
+                )));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
