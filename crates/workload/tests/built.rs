@@ -113,6 +113,53 @@ fn a_thread_that_comes_once_too_often_after_a_billion_times_is_found() {
     );
 }
 
+/// Rounds of loops around loops that are not those of the other thread, too many to be tried one by one.
+#[test]
+fn rounds_that_repeat_are_not_tried_one_by_one() {
+    let mut workload = Workload::new("w");
+    let barriers = ["x", "y"].map(|name| workload.barrier(name, 2));
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let lists = |steps: &mut workload::Steps<'_>, loops: &[u64]| {
+        for times in loops {
+            steps.repeat(*times, |steps| {
+                steps.meet(barriers[0]);
+            });
+        }
+        steps.meet(barriers[1]);
+    };
+    const TIMES: u64 = 1 << 10;
+    for (name, loops) in [("A", vec![TIMES, 3 * TIMES, 2 * TIMES]), ("B", vec![6 * TIMES - 7, 7])] {
+        process.thread(name, context).body().repeat(TIMES, |steps| {
+            steps.repeat(TIMES, |steps| lists(steps, &loops));
+        });
+    }
+    assert_eq!(workload.check(), Ok(()));
+    // One of them now meets at the other barrier before the last time at this.
+    for (thread, first) in [(0, 0), (1, 1)] {
+        let mut after = workload.processes[0].threads[thread].after();
+        after.meet(barriers[first]).meet(barriers[1 - first]);
+    }
+    assert!(wrong(&workload).contains("waits for ever"), "{}", wrong(&workload));
+}
+
+#[test]
+fn an_order_that_does_not_repeat_itself_is_refused() {
+    let mut workload = Workload::new("w");
+    let barrier = workload.barrier("x", 2);
+    let process = workload.process("main");
+    let context = process.primary(0);
+    for (name, outer, inner) in [("A", 700_001, 700_003), ("B", 700_003, 700_001)] {
+        process.thread(name, context).body().repeat(outer, |steps| {
+            steps.repeat(inner, |steps| {
+                steps.meet(barrier);
+            });
+        });
+    }
+    let said = wrong(&workload);
+    assert!(said.contains("body step 1.1.1: meets in an order that is not tried to its end"), "{said}");
+}
+
 #[test]
 fn calls_are_counted_to_the_last() {
     let calls = |times: u64| {

@@ -316,6 +316,15 @@ fn all_meet(workload: &Workload) -> bool {
     pass(before, vec![0; count], vec![false; count]) && pass(all.collect(), lengths, late)
 }
 
+/// The same with more rounds of each loop: enough that some of them are skipped.
+fn longer(steps: &[Step], factor: u64) -> Vec<Step> {
+    let longer = |step: &Step| match step {
+        Step::Loop { times, steps } => Step::Loop { times: times * factor, steps: longer(steps, factor) },
+        other => other.clone(),
+    };
+    steps.iter().map(longer).collect()
+}
+
 #[test]
 fn threads_are_accepted_just_when_nobody_waits_for_ever() {
     let meet = (0..BARRIERS).prop_map(|row| Step::Call(Call::Meet { barrier: BarrierId(row) })).boxed();
@@ -323,8 +332,13 @@ fn threads_are_accepted_just_when_nobody_waits_for_ever() {
     // What a second thread does resembles what the first does, or few would be accepted.
     let second = prop_oneof![Just(None), parts(meet.clone(), 1, 2).prop_map(Some)];
     let third = steps(meet, 2);
-    many(8000, 800, (first, second, third, any::<bool>()), |(first, second, third, late)| {
+    let all = (first, second, third, any::<bool>(), 1..6u64);
+    many(8000, 800, all, |(first, second, third, late, factor)| {
         let second = second.unwrap_or_else(|| first.clone());
+        let [first, second] = [first, second].map(|(before, body, after, times)| {
+            let [before, body, after] = [before, body, after].map(|steps| longer(&steps, factor));
+            (before, body, after, times * factor)
+        });
         let last = (vec![], vec![], third, if late { 0 } else { 1 });
         let mut workload = workload(&[first, second, last]);
         for row in 0..BARRIERS {

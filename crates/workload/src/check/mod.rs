@@ -3,7 +3,7 @@
 //! What is checked first lets what comes after rely on it: rows exist (`rows`), amounts are bounded (`amounts`), each
 //! call by itself makes sense (`calls`, `operands`), captures can be captured (`captures`), things exist when they
 //! are used (`lives`), events of captures are not waited for outside (`captured`), and threads that meet do not wait for
-//! ever (`meetings`).
+//! ever (`meetings`, `trial`).
 
 mod amounts;
 mod calls;
@@ -14,6 +14,7 @@ mod lives;
 mod meetings;
 mod operands;
 mod rows;
+mod trial;
 mod walk;
 
 use crate::error::{Error, Problem};
