@@ -355,8 +355,11 @@ impl Model {
     pub fn parse(text: &str, file: &str) -> Result<Model, Error> {
         let problem = |problem: String| Error::Model { file: file.to_owned(), problem };
         let table: toml::Table = toml::from_str(text).map_err(|error| problem(located(&error, text)))?;
-        let parsed: Result<Model, toml::de::Error> = match table.contains_key("base") {
-            true => based(table, file)?.try_into(),
+        let is_based = table.contains_key("base");
+        let table = based(table, file)?;
+        amounts("", &table).map_err(problem)?;
+        let parsed: Result<Model, toml::de::Error> = match is_based {
+            true => table.try_into(),
             // Not from the table, which has forgotten the lines.
             false => toml::from_str(text),
         };
@@ -399,9 +402,48 @@ impl Model {
             {
                 Err("kernels.product_flops_per_ns must be more than 0".to_owned())
             }
+            None => self.counts(),
+        }
+    }
+
+    /// Refuses more of anything than a run has room for.
+    fn counts(&self) -> Result<(), String> {
+        let counts = [
+            ("device.count", self.device.count, 1024),
+            ("device.multiprocessors", self.device.multiprocessors, 10_000),
+            ("device.threads_per_multiprocessor", self.device.threads_per_multiprocessor, 10_000),
+            ("connections.default", self.connections.default, 1024),
+            ("connections.most", self.connections.most, 1024),
+            ("connections.mps", self.connections.mps, 1024),
+        ];
+        match counts.iter().find(|(_, value, most)| value > most) {
+            Some((field, _, most)) => Err(format!("{field} must be at most {most}")),
             None => Ok(()),
         }
     }
+}
+
+/// The longest time of a model, a minute: sums of a few million of them are still times.
+const LONGEST_NS: i64 = 60_000_000_000;
+
+/// Refuses numbers that are less than nothing, by which time would run backwards, and times too long to be added up.
+fn amounts(table_of: &str, table: &toml::Table) -> Result<(), String> {
+    for (key, value) in table {
+        let field = if table_of.is_empty() { key.clone() } else { format!("{table_of}.{key}") };
+        let is_time = key.ends_with("_ns");
+        match value {
+            toml::Value::Table(inner) => amounts(&field, inner)?,
+            toml::Value::Integer(..0) => return Err(format!("{field} must not be negative")),
+            toml::Value::Float(number) if !(0.0..).contains(number) => {
+                return Err(format!("{field} must not be negative"));
+            }
+            toml::Value::Integer(LONGEST_NS..) if is_time => {
+                return Err(format!("{field} must be less than a minute, {LONGEST_NS}"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A table over that of the model it names as its base.

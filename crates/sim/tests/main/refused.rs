@@ -93,6 +93,22 @@ fn models_that_are_none() {
         said("base = \"h200\"\n[device]\nclock_mhz = 0\n"),
         "mine.toml: device.clock_mhz must be more than 0"
     );
+    assert_eq!(
+        said("base = \"h200\"\n[calls.launch]\nbefore_ns = -500000\n"),
+        "mine.toml: calls.launch.before_ns must not be negative"
+    );
+    assert_eq!(
+        said("base = \"h200\"\n[kernels]\nadd_round_cycles = nan\n"),
+        "mine.toml: kernels.add_round_cycles must not be negative"
+    );
+    assert_eq!(
+        said("base = \"h200\"\n[device]\nissue_ns = 9_000_000_000_000_000_000\n"),
+        "mine.toml: device.issue_ns must be less than a minute, 60000000000"
+    );
+    assert_eq!(
+        said("base = \"h200\"\n[device]\ncount = 4000000000\n"),
+        "mine.toml: device.count must be at most 1024"
+    );
     let unknown = said("base = \"h200\"\n[device]\nclock = 0\n");
     assert!(unknown.starts_with("mine.toml: unknown field `clock`"), "{unknown}");
     let missing = Model::load("no-such-model").unwrap_err().to_string();
