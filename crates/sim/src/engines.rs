@@ -1,12 +1,15 @@
 //! Devices: hardware queues hand operations to engines, engines run them, contexts take turns.
 
-use crate::Order;
 use crate::device::{COMPUTE, Device, Part};
 use crate::events::Event;
 use crate::machine::Machine;
 use crate::ops::{Op, OpRef, Ops, Waits, What};
 use crate::plan::NONE;
+use crate::{Error, Order};
 use workload::StreamKind;
+
+/// Operations at most that devices were asked for and have not done, of some 150 bytes each; a graph has half of it.
+const MOST_OPEN: usize = 2_000_000;
 
 impl Machine<'_> {
     fn device(&mut self, device: u32) -> &mut Device {
@@ -16,6 +19,10 @@ impl Machine<'_> {
     /// Gives an operation to its stream. It starts when all it waits for is done.
     pub(crate) fn enqueue(&mut self, op: Op) -> OpRef {
         let earliest = self.now + self.model.device.latency_ns;
+        if self.ops.open() >= MOST_OPEN {
+            self.error = Some(Error::TooMuch { most: MOST_OPEN });
+            return OpRef::DONE;
+        }
         let new = self.ops.add(Op { earliest, ..op });
         let mut awaited = self.await_streams(op.stream, new.row);
         self.streams[op.stream as usize].last = new;

@@ -40,7 +40,7 @@ pub struct Options {
     pub trace: bool,
     /// Rows of a Trace at most, of calls, operations, waits and synchronizations together; further ones are counted as lost.
     pub most_rows: usize,
-    /// Calls and other steps of all threads at most; a workload that makes more is refused.
+    /// Calls, operations of graphs and other steps of all threads at most; a workload that makes more is refused.
     pub most_calls: u64,
 }
 
@@ -115,6 +115,14 @@ pub enum Error {
     TooLong {
         /// The limit.
         most: u64,
+    },
+    /// More work for devices than there is room for.
+    #[error(
+        "devices are to do more than {most} operations at once; wait for some, or make the workload smaller"
+    )]
+    TooMuch {
+        /// The limit.
+        most: usize,
     },
     /// More time than there is.
     #[error("it would take more than 73 years; make the workload smaller")]

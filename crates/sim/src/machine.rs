@@ -42,7 +42,7 @@ pub(crate) struct Machine<'a> {
     pub record: Recorder,
     /// Room for what letting go of a lock leads to.
     pub after_release: Vec<crate::locks::Next>,
-    /// Steps that threads have made, calls among them.
+    /// Steps that threads have made, calls among them, and operations of graphs.
     pub made: u64,
     /// Threads that have not finished what they do before their release.
     pub preparing: usize,

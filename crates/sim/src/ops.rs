@@ -75,6 +75,7 @@ pub(crate) enum Waits {
 /// All operations that are not done.
 pub(crate) struct Ops {
     pub rows: Vec<Op>,
+    /// Rows of those that are done.
     free: Vec<u32>,
     edges: Vec<Edge>,
     /// The first of a list.
@@ -136,6 +137,11 @@ impl Ops {
                 row
             }
         }
+    }
+
+    /// How many there are.
+    pub(crate) fn open(&self) -> usize {
+        self.rows.len() - self.free.len()
     }
 
     /// Whether it is not done.

@@ -28,9 +28,7 @@ impl Machine<'_> {
                 return self.events.plan(time, Event::Resume(row));
             }
             thread.at += 1;
-            self.made += u64::from(!matches!(step, Step::Loop { .. } | Step::Again { .. }));
-            if self.made > self.options.most_calls {
-                self.error = Some(Error::TooLong { most: self.options.most_calls });
+            if !matches!(step, Step::Loop { .. } | Step::Again { .. }) && !self.make(1) {
                 return;
             }
             let thread = &mut self.threads[row as usize];
@@ -63,6 +61,16 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// Counts steps; whether so many may be made.
+    pub(crate) fn make(&mut self, steps: usize) -> bool {
+        self.made += steps as u64;
+        let too_long = self.made > self.options.most_calls;
+        if too_long {
+            self.error = Some(Error::TooLong { most: self.options.most_calls });
+        }
+        !too_long
     }
 
     fn map(&mut self, buffer: u32, touched: bool) -> i64 {

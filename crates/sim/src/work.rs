@@ -54,7 +54,11 @@ impl Machine<'_> {
     }
 
     pub(crate) fn launch_graph(&mut self, row: u32, graph: u32, stream: u32) {
-        for at in 0..self.captured(graph).len() {
+        let nodes = self.captured(graph).len();
+        if !self.make(nodes) {
+            return;
+        }
+        for at in 0..nodes {
             let plan = self.captured(graph)[at];
             match self.program.plans[plan as usize].act {
                 Act::Launch { kernel, .. } => {

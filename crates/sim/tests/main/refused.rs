@@ -82,6 +82,28 @@ fn what_would_never_end() {
 }
 
 #[test]
+fn more_work_than_there_is_room_for() {
+    let mut workload = Workload::new("graphs");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let stream = process.stream("s", context, StreamKind::NonBlocking);
+    let graph = process.graph("g");
+    let thread = process.thread("A", context);
+    thread.before().capture(graph, stream, |steps| {
+        steps.repeat(900_000, |steps| {
+            steps.launch(Kernel::Delay { cycles: 1_980_000 }, 1, 1, stream);
+        });
+    });
+    thread.body().repeat(1000, |steps| {
+        steps.launch_graph(graph, stream);
+    });
+    let run = |options| sim::run(&workload, &Model::load("h200").unwrap(), options).err();
+    assert_eq!(run(Options::default()), Some(Error::TooMuch { most: 2_000_000 }));
+    let options = Options { most_calls: 1_000_000, ..Options::default() };
+    assert_eq!(run(options), Some(Error::TooLong { most: 1_000_000 }));
+}
+
+#[test]
 fn models_that_are_none() {
     let said = |text: &str| Model::parse(text, "mine.toml").unwrap_err().to_string();
     assert_eq!(said("name = \n"), "mine.toml: line 1: string values must be quoted, expected literal string");
