@@ -148,7 +148,9 @@ impl Costs<'_> {
         let calls = &self.model.calls;
         let event = |event: workload::EventId| self.base.event + event.0;
         let (name, rule, act) = match *call {
-            Call::CreateEvent { .. } => (Name::EventCreate, &calls.event, Act::Nothing),
+            Call::CreateEvent { event: row } => {
+                (Name::EventCreate, &calls.event, Act::CreateEvent { event: event(row) })
+            }
             Call::DestroyEvent { .. } => (Name::EventDestroy, &calls.event, Act::Nothing),
             Call::QueryEvent { .. } => (Name::EventQuery, &calls.query, Act::Nothing),
             Call::QueryStream { .. } => (Name::StreamQuery, &calls.query, Act::Nothing),

@@ -3,8 +3,8 @@
 use crate::calls::whole;
 use crate::events::Event;
 use crate::locks::{Holder, Kind, Next, Waiter};
-use crate::machine::{Buffer, Machine};
-use crate::ops::Waits;
+use crate::machine::{Buffer, Machine, Stream};
+use crate::ops::{OpRef, Waits};
 use crate::plan::{Act, Copy, Plan, Way};
 use crate::thread::{HostThread, Stage, Wait};
 use crate::{Error, Use};
@@ -227,37 +227,59 @@ impl Machine<'_> {
             }
             Act::Unpin { buffer } => self.buffers[buffer as usize].pinned = false,
             Act::Record { event, stream } => {
-                self.marks[event as usize] = self.streams[stream as usize].last;
+                let mut marks = std::mem::take(&mut self.marks[event as usize]);
+                marks.clear();
+                self.name_work(stream, &mut marks);
+                self.marks[event as usize] = marks;
             }
             Act::Wait { event, stream } => {
-                let mark = self.marks[event as usize];
-                if self.ops.is_open(mark) {
-                    self.streams[stream as usize].awaited.push(mark);
+                let awaited = &mut self.streams[stream as usize].awaited;
+                self.marks[event as usize].iter().for_each(|mark| self.ops.name_in(awaited, *mark));
+            }
+            Act::SynchronizeEvent { event } => {
+                for at in 0..self.marks[event as usize].len() {
+                    self.await_op(self.marks[event as usize][at], row);
                 }
             }
-            Act::SynchronizeEvent { event } => self.await_op(self.marks[event as usize], row),
-            Act::SynchronizeStream { stream } => {
-                self.await_op(self.streams[stream as usize].last, row);
-            }
+            Act::SynchronizeStream { stream } => self.await_stream(stream, row),
             Act::SynchronizeContext => {
                 self.await_context(plan.context, row);
             }
             Act::CreateStream { stream } => self.create_stream(stream),
+            // One of that name that was there before is another.
+            Act::CreateEvent { event } => self.marks[event as usize].clear(),
             Act::Captured { graph, body } => self.graphs[graph as usize] = body,
         }
     }
 
     /// Has a thread wait for an operation.
-    pub(crate) fn await_op(&mut self, op: crate::ops::OpRef, row: u32) {
+    pub(crate) fn await_op(&mut self, op: OpRef, row: u32) {
         let open = self.ops.await_(op, Waits::Thread(row));
         self.thread(row).awaited += u32::from(open);
+    }
+
+    /// Names all that is not done of what a stream was given, and of what that was to wait for.
+    pub(crate) fn name_work(&self, stream: u32, list: &mut Vec<OpRef>) {
+        let Stream { last, awaited, .. } = &self.streams[stream as usize];
+        self.ops.name_in(list, *last);
+        awaited.iter().for_each(|op| self.ops.name_in(list, *op));
+    }
+
+    /// Has a thread wait for all work of a stream.
+    fn await_stream(&mut self, stream: u32, row: u32) {
+        self.await_op(self.streams[stream as usize].last, row);
+        for at in 0..self.streams[stream as usize].awaited.len() {
+            self.await_op(self.streams[stream as usize].awaited[at], row);
+        }
     }
 
     /// Has a thread wait for all work of a context; whether there is any.
     fn await_context(&mut self, context: u32, row: u32) -> bool {
         for at in 0..self.contexts[context as usize].streams.len() {
-            let stream = self.contexts[context as usize].streams[at];
-            self.await_op(self.streams[stream as usize].last, row);
+            self.await_stream(self.contexts[context as usize].streams[at], row);
+        }
+        for at in 0..self.contexts[context as usize].left.len() {
+            self.await_op(self.contexts[context as usize].left[at], row);
         }
         self.threads[row as usize].awaited > 0
     }

@@ -32,7 +32,7 @@ pub(crate) struct Machine<'a> {
     pub devices: Vec<Device>,
     pub buffers: Vec<Buffer>,
     /// What each event waits for.
-    pub marks: Vec<OpRef>,
+    pub marks: Vec<Vec<OpRef>>,
     /// What was captured last into each graph.
     pub graphs: Vec<u32>,
     /// Threads at each meeting point.
@@ -56,7 +56,7 @@ pub(crate) struct Stream {
     pub queue: u32,
     /// What it was given last.
     pub last: OpRef,
-    /// What its next operation waits for besides.
+    /// What whatever comes next in it waits for besides.
     pub awaited: Vec<OpRef>,
     /// Launches that are not done.
     pub pending: u32,
@@ -71,6 +71,8 @@ pub(crate) struct Stream {
 pub(crate) struct Context {
     /// Its streams.
     pub streams: Vec<u32>,
+    /// Work of streams that were destroyed before it was done.
+    pub left: Vec<OpRef>,
     /// Streams created so far: they get hardware queues by turns.
     pub created: u32,
     /// Kernels that it has loaded, a bit each.
@@ -177,7 +179,7 @@ impl<'a> Machine<'a> {
             queues: (0..queues).map(|_| HardwareQueue { last: OpRef::DONE, kernels: 0 }).collect(),
             devices: program.groups.iter().map(|groups| Device::new(model, *groups)).collect(),
             buffers: program.buffers.iter().map(buffer).collect(),
-            marks: vec![OpRef::DONE; program.events],
+            marks: vec![Vec::new(); program.events],
             graphs: vec![NONE; program.graphs],
             meeting: vec![Vec::new(); workload.barriers.len()],
             locks: (0..Kind::COUNT * program.contexts.len()).map(lock).collect(),

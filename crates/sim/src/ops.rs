@@ -126,6 +126,23 @@ impl Ops {
         true
     }
 
+    /// Names an operation in a list of what something is going to wait for, unless it is done.
+    pub(crate) fn name_in(&self, list: &mut Vec<OpRef>, op: OpRef) {
+        /// Shorter lists stay as they are: the order in which they name operations is that of the trace.
+        const SHORT: usize = 64;
+        if !self.is_open(op) || list.last() == Some(&op) {
+            return;
+        }
+        if list.len() == list.capacity() && list.len() >= SHORT {
+            list.retain(|one| self.is_open(*one));
+            list.sort_unstable_by_key(|one| one.row);
+            list.dedup();
+            // So that this is done the next time when there are twice as many.
+            list.reserve(list.len());
+        }
+        list.push(op);
+    }
+
     fn add_edge(&mut self, edge: Edge) -> u32 {
         match self.free_edge {
             NONE => {

@@ -64,6 +64,7 @@ pub(crate) enum Act {
     SynchronizeStream { stream: u32 },
     SynchronizeContext,
     CreateStream { stream: u32 },
+    CreateEvent { event: u32 },
     Captured { graph: u32, body: u32 },
 }
 

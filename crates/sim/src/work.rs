@@ -127,10 +127,16 @@ impl Machine<'_> {
         }
     }
 
-    /// A stream that is created gets the next hardware queue of its context.
+    /// A stream that is created has nothing to do with one of that name that was there before, whose work only its context
+    /// still waits for, and gets the next hardware queue of its context.
     pub(crate) fn create_stream(&mut self, stream: u32) {
+        let context = self.program.streams[stream as usize].context;
+        let mut left = std::mem::take(&mut self.contexts[context as usize].left);
+        self.name_work(stream, &mut left);
+        self.contexts[context as usize].left = left;
+        self.streams[stream as usize].last = OpRef::DONE;
+        self.streams[stream as usize].awaited.clear();
         if self.model.device.order == Order::Ready {
-            let context = self.program.streams[stream as usize].context;
             let created = &mut self.contexts[context as usize].created;
             let queue = context * self.program.connections + *created % self.program.connections;
             *created += 1;

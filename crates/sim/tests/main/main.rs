@@ -7,6 +7,7 @@ mod invariants;
 mod launch_stall;
 mod multi_gpu;
 mod norm;
+mod order;
 mod overlap;
 mod refused;
 mod stagger;

@@ -1,0 +1,67 @@
+//! Who waits for what: events and streams, and those of the same name that come after them.
+
+use crate::support::run;
+use workload::Workload;
+
+/// A delay of a second on an H200.
+const SECOND: &str = r#"{ launch = "delay", cycles = 1980000000, grid = 1, block = 1, stream = "a" }"#;
+
+/// How long a thread's body of these steps takes, s.
+fn seconds(steps: &str) -> f64 {
+    let text = format!(
+        r#"name = "order"
+[[process]]
+name = "main"
+[process.streams]
+a = "non-blocking"
+b = "non-blocking"
+[process.events]
+e = "plain"
+f = "plain"
+[[process.thread]]
+name = "A"
+body = [{steps}]
+"#
+    )
+    .replace("SECOND", SECOND);
+    let workload =
+        Workload::from_toml(text.as_bytes(), "order.toml").unwrap_or_else(|error| panic!("{error}"));
+    run(&workload, "h200").threads[0].elapsed_ns as f64 / 1e9
+}
+
+#[test]
+fn what_a_stream_waits_for_is_part_of_what_is_recorded_and_waited_for() {
+    const ORDERED: &str = r#"SECOND, { record = "e", stream = "a" }, { wait = "e", stream = "b" }, "#;
+    let behind = [
+        r#"{ synchronize = "b" }"#,
+        r#"{ record = "f", stream = "b" }, { synchronize-event = "f" }"#,
+        r#"{ launch = "empty", stream = "b", grid = 1, block = 1 }, { synchronize = "b" }"#,
+        // Once more, by way of a third event and stream.
+        r#"{ record = "f", stream = "b" }, { wait = "f", stream = "b" }, { synchronize = "b" }"#,
+    ];
+    for steps in behind {
+        let took = seconds(&format!("{ORDERED}{steps}"));
+        assert!((1.0..1.01).contains(&took), "{steps}: {took} s");
+    }
+    let took = seconds(ORDERED);
+    assert!(took < 0.01, "nobody waits: {took} s");
+}
+
+#[test]
+fn a_stream_or_event_that_is_created_anew_has_nothing_behind_it() {
+    const STREAM: &str =
+        r#"{ create-stream = "a" }, SECOND, { destroy-stream = "a" }, { create-stream = "a" }, "#;
+    const EVENT: &str = r#"{ create-event = "e" }, SECOND, { record = "e", stream = "a" }, { destroy-event = "e" },
+        { create-event = "e" }, "#;
+    let cases = [
+        (STREAM, r#"{ synchronize = "a" }"#, 0.0),
+        (STREAM, r#"{ launch = "empty", stream = "a", grid = 1, block = 1 }, { synchronize = "a" }"#, 0.0),
+        (STREAM, r#""synchronize-context""#, 1.0),
+        (EVENT, r#"{ synchronize-event = "e" }"#, 0.0),
+        (EVENT, r#"{ synchronize = "a" }"#, 1.0),
+    ];
+    for (before, steps, expected) in cases {
+        let took = seconds(&format!("{before}{steps}"));
+        assert!((expected..expected + 0.01).contains(&took), "{before}{steps}: {took} s");
+    }
+}
