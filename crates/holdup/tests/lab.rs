@@ -497,3 +497,21 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).expect("readable");
     entries.map(|entry| entry.expect("readable").path()).collect()
 }
+
+#[test]
+fn names_of_a_workload_do_nothing_to_a_terminal() {
+    let directory = directory();
+    let file = directory.path().join("names.toml");
+    let text = r#"
+        name = "\u001b[2Jw"
+        [[process]]
+        name = "\u001b]0;title\u0007p"
+        [[process.thread]]
+        name = "a\u202eb"
+        body = ["synchronize-context"]
+    "#;
+    std::fs::write(&file, text).expect("can write");
+    let said = said(&format!("lab run {} --on sim:h200", file.display()));
+    assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{said:?}");
+    assert!(said.contains("\\u{1b}]0;title"), "{said}");
+}

@@ -26,10 +26,10 @@ impl Table {
         Table { columns, rows: Vec::new() }
     }
 
-    /// Adds a row, a cell for each column.
+    /// Adds a row, a cell for each column; names in it may be anybody's.
     pub fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.columns.len());
-        self.rows.push(row);
+        self.rows.push(row.into_iter().map(harmless).collect());
     }
 
     /// Leaves out columns without any text in them.
@@ -118,6 +118,14 @@ fn taken(others: &[usize]) -> usize {
     others.iter().map(|width| width + 3).sum::<usize>() + 4
 }
 
+/// The cell as [`escape::visible`] has it, most often as it is.
+fn harmless(cell: String) -> String {
+    match escape::visible(&cell) {
+        Cow::Owned(safe) => safe,
+        Cow::Borrowed(_) => cell,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +163,14 @@ mod tests {
         table.push(vec![String::new(), "b".into()]);
         table.drop_empty_columns();
         assert_eq!(table.markdown(), "| B |\n| --- |\n| b |\n");
+    }
+
+    #[test]
+    fn names_in_cells_do_nothing_to_a_terminal() {
+        let mut table = Table::new(&[("A", Align::Left), ("B", Align::Left)]);
+        table.push(vec!["a\x1b[2Jb".to_owned(), "c\nd".to_owned()]);
+        let text = table.boxed(None);
+        assert!(text.contains("│ a\\u{1b}[2Jb │ c\\nd │"), "{text}");
+        assert_eq!(text.lines().count(), 5);
     }
 }
