@@ -515,3 +515,16 @@ fn names_of_a_workload_do_nothing_to_a_terminal() {
     assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{said:?}");
     assert!(said.contains("\\u{1b}]0;title"), "{said}");
 }
+
+#[test]
+fn one_variant_of_a_matrix_has_what_it_is_compared_with_and_a_trace_of_its_own() {
+    let directory = directory();
+    let file = directory.path().join("one.holdup");
+    let chosen = "--variant variant=own-stream,call=allocate,effect=launches";
+    let text = said(&format!(
+        "lab run interference --on sim:h200 {chosen} --set time=5ms --trace {}",
+        file.display()
+    ));
+    assert!(text.contains(" of 1 pairs B takes twice as long"), "{text}");
+    assert!(file.exists());
+}
