@@ -57,9 +57,10 @@ impl Targets {
     fn new(shown: &ResultsOutput, trace: &Option<PathBuf>) -> Result<Targets, Failure> {
         let paths = [&shown.output, &shown.plot, trace];
         let named: Vec<&Path> = paths.into_iter().flatten().map(|path| path.as_path()).collect();
-        if let Some(twice) = named.iter().find(|path| named.iter().filter(|other| other == path).count() > 1)
-        {
-            return Err(Failure::of(twice, "is to be written twice; name two files"));
+        let places: Vec<PathBuf> = named.iter().map(|path| save::place(path)).collect();
+        let is_twice = |at: &usize| places[..*at].contains(&places[*at]);
+        if let Some(twice) = (0..places.len()).find(is_twice) {
+            return Err(Failure::of(named[twice], "is to be written twice; name two files"));
         }
         if shown.format == Form::Html && shown.output.is_none() {
             output::page_has_a_reader()?;

@@ -8,6 +8,14 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 use trace::{FileError, Trace};
 
+/// Where a file of that path is going to be, however the path gets there. Its last part is not followed: a link is replaced.
+pub fn place(path: &Path) -> PathBuf {
+    match (parent(path).canonicalize(), path.file_name()) {
+        (Ok(directory), Some(name)) => directory.join(name),
+        _ => path.to_owned(),
+    }
+}
+
 /// A file to be.
 pub struct Target {
     path: PathBuf,

@@ -399,8 +399,11 @@ fn a_file_replaces_another_only_when_that_is_wanted() {
     assert_eq!(entries(directory.path()), std::slice::from_ref(&file));
     let page = arguments.replace("format json", "format html");
     assert!(refusal(&page).contains("already exists"));
-    let twice = refusal(&format!("{arguments} --force --plot {}", file.display()));
-    assert!(twice.contains("written twice"), "{twice}");
+    let around = directory.path().join(".").join(file.file_name().expect("a name"));
+    for again in [&file, &around] {
+        let twice = refusal(&format!("{arguments} --force --plot {}", again.display()));
+        assert!(twice.contains("written twice"), "{twice}");
+    }
 }
 
 #[test]
