@@ -225,7 +225,9 @@ fn verdict(results: &Results) -> Vec<String> {
     let mut sentences: Vec<String> = sequential.filter_map(|row| gains(results, row)).collect();
     let orders = results.pairs("variant", Order::DepthFirst.name().into(), Order::BreadthFirst.name().into());
     sentences.extend(orders.filter_map(|(depth, breadth)| order(results, depth, breadth)));
-    sentences.extend(results.bench.copy_engines.map(engines));
+    // Copies of pageable memory are not the engines' alone.
+    let pinned = results.rows.iter().any(|row| row.is(&[("memory", HostMemory::Pinned.name().into())]));
+    sentences.extend(results.bench.copy_engines.filter(|_| pinned).map(engines));
     sentences
 }
 
