@@ -202,11 +202,8 @@ fn verdict(results: &Results) -> Vec<String> {
 
 fn held(host: &Row, device: &Row) -> String {
     let text = |row: &Row, figure| Unit::Milliseconds.text(row.value(figure));
-    let what = format!(
-        "{} of {} floats",
-        host.text("operation"),
-        report::units::count(host.number("length").unwrap_or(0))
-    );
+    let floats = report::units::counted(host.number("length").unwrap_or(0), "float", "floats");
+    let what = format!("{} of {floats}", host.text("operation"));
     let changes = |figure| {
         let both = host.figure(figure).zip(device.figure(figure));
         both.is_some_and(|(host, device)| differ(host, device))
