@@ -12,7 +12,7 @@ use workload::{Kernel, Memory, Outcome, Process, StreamKind, ThreadOutcome, Work
 pub const EXPERIMENT: Experiment = Experiment {
     name: "stagger",
     about: "threads released one after another, each with a shorter kernel: who returns when",
-    question: "Four threads copy in, run a kernel and copy back, released 10 ms apart; the first kernel is the longest. \
+    question: "Threads copy in, run a kernel and copy back, released one after another; the first kernel is the longest. \
                Does each thread return with its own kernel, or in the order of issue? With pinned memory, and what do the \
                frees wait for?",
     parameters: &[
