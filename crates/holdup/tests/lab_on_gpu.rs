@@ -178,6 +178,49 @@ fn what_a_gpu_refuses_is_said_in_a_line() {
 }
 
 #[test]
+fn a_search_for_devices_that_hangs_can_be_interrupted() {
+    for on in ["", " --on gpu"] {
+        let mut hanging = command(&format!("lab run overlap{on}"));
+        let child = hanging.env("STANDIN_FAIL", "cuInit 1 -2").spawn().expect("the program starts");
+        std::thread::sleep(Duration::from_millis(700));
+        interrupt(&child, "-INT");
+        let output = child.wait_with_output().expect("the program ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said, "holdup: interrupted while the driver was asked for its devices\n");
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+fn interrupt(child: &std::process::Child, signal: &str) {
+    let killed = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(killed.expect("kill is there").success());
+}
+
+#[test]
+fn a_closed_terminal_ends_a_simulation_like_an_interrupt() {
+    let directory = directory();
+    let file = directory.path().join("long.toml");
+    let text = r#"
+        name = "long"
+        [[process]]
+        name = "p"
+        [[process.thread]]
+        name = "t"
+        repeat = 900000000
+        body = ["synchronize-context"]
+    "#;
+    std::fs::write(&file, text).expect("can write");
+    let child = command(&format!("lab run {} --on sim:h200", file.display())).spawn();
+    let child = child.expect("the program starts");
+    std::thread::sleep(Duration::from_millis(700));
+    interrupt(&child, "-HUP");
+    let output = child.wait_with_output().expect("the program ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said, "holdup: interrupted; the results are partial\n");
+}
+
+#[test]
 fn an_interruption_ends_every_process_and_leaves_what_was_measured() {
     let directory = directory();
     let file = directory.path().join("partial.json");
@@ -189,9 +232,7 @@ fn an_interruption_ends_every_process_and_leaves_what_was_measured() {
     let child = command(&arguments).spawn().expect("the program starts");
     std::thread::sleep(Duration::from_millis(2600));
     let began = Instant::now();
-    let killed =
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");
-    assert!(killed.success());
+    interrupt(&child, "-INT");
     let output = child.wait_with_output().expect("the program ends");
     assert!(began.elapsed() < Duration::from_secs(10));
     let said = String::from_utf8_lossy(&output.stderr);
