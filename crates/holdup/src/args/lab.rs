@@ -64,7 +64,7 @@ pub struct LabRun {
     /// What to set, as in threads=1,2,4,8; "holdup lab list NAME" says what there is.
     #[arg(long, value_name = "NAME=VALUES")]
     pub set: Vec<String>,
-    /// Run only variants that are so, as in variant=threads,workers=8.
+    /// Run only variants that are so, as in variant=threads,workers=8, and those that they are compared with.
     #[arg(long, value_name = "COLUMN=VALUE,…")]
     pub variant: Option<String>,
     /// How often a GPU runs each variant; what is said is the median.
