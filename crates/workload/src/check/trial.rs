@@ -9,8 +9,7 @@ use super::meetings::{Meeting, Meets, counted, name};
 use crate::error::{Place, Problem};
 use crate::model::*;
 
-/// So many meetings are tried, those in skipped rounds not counted; a million takes about 10 ms (`tests/built.rs`, two
-/// threads, one core of a virtual machine).
+/// So many meetings are tried, those in skipped rounds not counted.
 const MOST_TRIED: u64 = 1 << 20;
 
 /// A list of meetings that a thread is in the middle of.
@@ -145,8 +144,9 @@ struct Before<'m> {
 }
 
 impl<'m> Before<'m> {
-    /// A thread has come to a meeting: if what happened since then is to happen again, skips that. Whether it was.
-    fn skips(&mut self, ways: &mut [Way<'m>], came: usize) -> bool {
+    /// A thread has come to a meeting: if what happened since then is to happen again, skips that. Whether it was. `tried`
+    /// has the meetings so far, and grows with what looking takes: noting where a thread is takes as long as one.
+    fn skips(&mut self, ways: &mut [Way<'m>], came: usize, tried: &mut u64) -> bool {
         let times = if came == self.came { self.repeats(ways, came) } else { None };
         // Without a loop that goes on each meeting is another.
         let times = times.filter(|times| (1..u64::MAX).contains(times));
@@ -156,6 +156,7 @@ impl<'m> Before<'m> {
         self.since += 1;
         if self.since > self.most {
             *self = Before { ways: ways.to_vec(), came, since: 0, most: (2 * self.most).max(1) };
+            *tried += ways.len() as u64;
         }
         times.is_some()
     }
@@ -175,7 +176,7 @@ pub struct Trial<'m> {
     threads: &'m [Meets],
     /// Who waits at each barrier.
     there: Vec<Vec<usize>>,
-    /// Meetings so far.
+    /// Meetings so far, and what looking for such as repeat themselves took.
     tried: u64,
 }
 
@@ -209,11 +210,13 @@ impl<'m> Trial<'m> {
             let way = &mut ways[thread];
             match way.body.as_mut().map_or_else(|| way.after.next(), Cursor::next) {
                 Some(meeting) => {
-                    if self.tried == MOST_TRIED {
+                    if self.tried >= MOST_TRIED {
                         return Err(too_many(meeting.1));
                     }
                     self.come(thread, meeting, &mut ways, &mut ready);
-                    if far.skips(&mut ways, thread) || near.skips(&mut ways, thread) {
+                    let mut skips =
+                        |before: &mut Before<'m>| before.skips(&mut ways, thread, &mut self.tried);
+                    if skips(&mut far) || skips(&mut near) {
                         near = Before::default();
                     }
                 }
