@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 /// Set when somebody wants the command to end.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first signal to end, which is what a terminal sends that is closed, too, sets [`INTERRUPTED`], and a second one of its kind ends this process.
+/// From now on the first signal to end sets [`INTERRUPTED`], and a second one of its kind ends this process. A terminal that
+/// is closed sends one, too.
 #[cfg(unix)]
 pub fn listen() {
     extern "C" fn note(_: libc::c_int) {
