@@ -12,6 +12,7 @@ mod captures;
 mod here;
 mod lives;
 mod meetings;
+mod meets;
 mod operands;
 mod rows;
 mod trial;

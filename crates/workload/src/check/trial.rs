@@ -5,7 +5,7 @@
 //! rounds that some of their loops have left, the same happens again until one of these loops is in its last round.
 
 use super::Checked;
-use super::meetings::{Meeting, Meets, counted, name};
+use super::meets::{Meeting, Meets, counted, name};
 use crate::error::{Place, Problem};
 use crate::model::*;
 

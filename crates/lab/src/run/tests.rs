@@ -1,0 +1,201 @@
+//! Running an experiment with figures made up.
+
+use super::*;
+use crate::CATALOGUE;
+use workload::ThreadOutcome;
+
+fn outcome(elapsed_ns: u64) -> Outcome {
+    let thread = ThreadOutcome { elapsed_ns, rounds: 10, max_error: Some(0.5), calls: Vec::new() };
+    Outcome { threads: vec![thread] }
+}
+
+fn session(bench: Bench, rounds: u32) -> Session {
+    let request =
+        Request { set: vec![String::from("memory=pinned")], rounds: Some(rounds), ..Request::default() };
+    Session::new(crate::experiment("overlap").expect("there"), bench, &request).expect("well set")
+}
+
+fn run_of(elapsed_ns: u64) -> Run {
+    Run { outcome: outcome(elapsed_ns), trace: None, stopped: None, notes: vec![String::from("a note")] }
+}
+
+#[test]
+fn a_row_is_the_median_of_its_rounds_with_half_their_range() {
+    let times = [900, 10, 40, 20, 30, 100].map(|ms| ms * 1_000_000);
+    let mut at = 0;
+    let mut execute = |_: &Workload, _: Want| {
+        at += 1;
+        Ok(run_of(times[(at - 1) % times.len()]))
+    };
+    let quiet = AtomicBool::new(false);
+    let results = session(Bench::default(), 5).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
+    // The first is the warm-up.
+    let expected = Figure { name: "ms", value: 3.0, spread: Some(4.5) };
+    assert_eq!(results.rows.len(), 3);
+    assert_eq!(results.rows[0].figures, [expected]);
+    assert_eq!(results.rows[0].max_error, Some(0.5));
+    assert_eq!(results.notes, ["a note"]);
+    assert_eq!(at, 18);
+    let mut execute = |_: &Workload, _: Want| Ok(run_of(1_000_000));
+    let results = session(Bench::default(), 1).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
+    assert_eq!(results.rows[0].figures[0].spread, None);
+    assert!(results.place().ends_with(" · 1 round"));
+}
+
+#[test]
+fn what_was_measured_before_an_interruption_is_kept_and_said_to_be_partial() {
+    let (quiet, bench) = (AtomicBool::new(false), Bench { simulated: true, ..Bench::default() });
+    let mut runs = 0;
+    let mut execute = |_: &Workload, _: Want| {
+        runs += 1;
+        let mut run = run_of(1_000_000);
+        run.stopped = (runs == 3).then(|| String::from("interrupted"));
+        Ok(run)
+    };
+    let results = session(bench, 1).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
+    let partial = results.partial.as_ref().expect("not all");
+    assert_eq!((results.rows.len(), partial.missing, partial.of), (2, 1, 3));
+    assert_eq!(crate::json(&results, None)["partial"], true);
+    assert!(
+        crate::text(&results, None, report::Page::default()).contains("PARTIAL: interrupted; the results")
+    );
+}
+
+#[test]
+fn an_interrupted_run_that_resumed_another_has_the_rows_of_both() {
+    let (quiet, bench) = (AtomicBool::new(false), Bench { simulated: true, ..Bench::default() });
+    let all = session(bench.clone(), 1).run(&mut |_, _| Ok(run_of(1_000_000)), &quiet, &mut |_| {});
+    let mut earlier = all.expect("runs");
+    let (last, expected) = (earlier.rows.split_off(2), earlier.rows.len());
+    earlier.rows = last;
+    let mut runs = 0;
+    let mut execute = |_: &Workload, _: Want| {
+        runs += 1;
+        if runs == 2 { Err(Failure::Stopped(String::from("interrupted"))) } else { Ok(run_of(2_000_000)) }
+    };
+    let resumed = session(bench, 1).resume(earlier).unwrap_or_else(|problem| panic!("{problem}"));
+    assert_eq!(resumed.labels().len(), expected);
+    let mut steps = Vec::new();
+    let results = resumed.run(&mut execute, &quiet, &mut |progress| steps.push(progress.clone()));
+    let results = results.expect("something");
+    let times: Vec<f64> = results.rows.iter().map(|row| row.value("ms")).collect();
+    assert_eq!(times, [0.2, 0.1]);
+    let partial = results.partial.expect("not all");
+    assert_eq!((partial.missing, partial.of), (1, 3));
+    assert_eq!(steps.iter().map(|step| (step.done, step.total)).collect::<Vec<_>>(), [(0, 2), (1, 2)]);
+}
+
+#[test]
+fn an_interruption_before_anything_was_measured_leaves_nothing() {
+    let interrupted = AtomicBool::new(true);
+    let mut execute = |_: &Workload, _: Want| Ok(run_of(1));
+    let why = session(Bench::default(), 1).run(&mut execute, &interrupted, &mut |_| {}).err();
+    assert_eq!(why.as_deref(), Some("interrupted before anything was measured"));
+}
+
+#[test]
+fn what_a_device_cannot_do_is_left_out_and_what_fails_is_said() {
+    let quiet = AtomicBool::new(false);
+    let simulated = || Bench { simulated: true, ..Bench::default() };
+    let mut runs = 0;
+    let mut execute = |_: &Workload, _: Want| {
+        runs += 1;
+        if runs > 1 { Err(Failure::Impossible(String::from("no streams"))) } else { Ok(run_of(1)) }
+    };
+    let results = session(simulated(), 1).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
+    assert_eq!(results.left_out, ["depth-first, breadth-first (2 variants): no streams"]);
+    let mut execute = |_: &Workload, _: Want| Err(Failure::Failed(String::from("out of memory")));
+    let failure = session(simulated(), 1).run(&mut execute, &quiet, &mut |_| {}).err();
+    let expected = "overlap, variant=sequential,memory=pinned,streams=none,bytes=16777216,kernel-rounds=1: out of memory";
+    assert_eq!(failure.as_deref(), Some(expected));
+    let mut runs = 0;
+    let mut execute = |_: &Workload, _: Want| {
+        runs += 1;
+        if runs > 2 { Err(Failure::Failed(String::from("the GPU is lost"))) } else { Ok(run_of(1)) }
+    };
+    let results = session(simulated(), 1).run(&mut execute, &quiet, &mut |_| {}).expect("something");
+    let said = results.partial.map(|partial| partial.to_string()).unwrap_or_default();
+    assert!(said.contains("the GPU is lost; the results are partial: 1 of 3 variants"), "{said}");
+    let mut execute = |_: &Workload, _: Want| Err(Failure::Impossible(String::from("no MPS")));
+    let failure = session(simulated(), 1).run(&mut execute, &quiet, &mut |_| {}).err();
+    let expected = "nothing could be run: sequential, depth-first, breadth-first (3 variants): no MPS";
+    assert_eq!(failure.as_deref(), Some(expected));
+}
+
+#[test]
+fn every_variant_of_every_experiment_is_a_possible_workload() {
+    for experiment in &CATALOGUE {
+        for gpus in [1, 8] {
+            let bench = Bench { gpus, ..Bench::default() };
+            let settings = Settings::new(experiment.name, experiment.parameters, &[]).expect("defaults");
+            let plan = (experiment.variants)(&settings, &bench).expect("possible");
+            assert!(!plan.variants.is_empty(), "{}", experiment.name);
+            let mut labels: Vec<String> = plan.variants.iter().map(Variant::label).collect();
+            for variant in &plan.variants {
+                let checked = variant.workload.check();
+                assert!(checked.is_ok(), "{} {}: {checked:?}", experiment.name, variant.label());
+                assert!(variant.varied.iter().any(|(name, _)| *name == "variant"), "{}", variant.label());
+            }
+            labels.sort();
+            labels.dedup();
+            assert_eq!(labels.len(), plan.variants.len(), "{}: two variants of one name", experiment.name);
+        }
+    }
+}
+
+#[test]
+fn a_variant_is_chosen_by_its_columns() {
+    let only = only("variant=depth-first, streams=4").expect("well written");
+    let request = Request { set: vec![String::from("memory=pinned")], only, ..Request::default() };
+    let overlap = crate::experiment("overlap").expect("there");
+    let session = Session::new(overlap, Bench::default(), &request).expect("there is one");
+    assert_eq!(
+        session.labels(),
+        ["variant=depth-first,memory=pinned,streams=4,bytes=16777216,kernel-rounds=1"]
+    );
+    let none = Request { only: super::only("variant=sideways").expect("well written"), ..request };
+    let problem = Session::new(overlap, Bench::default(), &none).err().unwrap_or_default();
+    assert!(
+        problem.starts_with("--variant variant=sideways: none of the 3 is so; the first is"),
+        "{problem}"
+    );
+    assert!(super::only("depth-first").is_err());
+}
+
+#[test]
+fn what_variants_are_compared_with_is_not_traced() {
+    let only = only("call=allocate,effect=launches").expect("well written");
+    let set = vec![String::from("variant=own-stream")];
+    let request = Request { set, only, traces: true, ..Request::default() };
+    let bench = Bench { simulated: true, ..Bench::default() };
+    let matrix = crate::experiment("interference").expect("there");
+    let session = Session::new(matrix, bench, &request).expect("there is one");
+    let label = "variant=own-stream,call=allocate,effect=launches";
+    assert_eq!(session.chosen(), [label]);
+    let mut execute =
+        |_: &Workload, want: Want| Ok(Run { trace: want.trace.then(Trace::default), ..run_of(1_000_000) });
+    let mut last = None;
+    let quiet = AtomicBool::new(false);
+    let results = session.run(&mut execute, &quiet, &mut |progress| last = Some(progress.clone()));
+    let traces = results.expect("runs").traces;
+    assert_eq!(traces.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>(), [label]);
+    assert_eq!(last.map(|last| (last.done, last.total)), Some((2, 3)));
+}
+
+#[test]
+fn what_chosen_variants_are_compared_with_is_run_too() {
+    let labels = |experiment, set: &str, variant| {
+        let only = only(variant).expect("well written");
+        let request = Request { set: vec![set.to_owned()], only, ..Request::default() };
+        let bench = Bench { gpus: 4, ..Bench::default() };
+        let experiment = crate::experiment(experiment).expect("there");
+        Session::new(experiment, bench, &request).expect("there is one").labels()
+    };
+    assert_eq!(
+        labels("interference", "variant=own-stream", "call=allocate,effect=launches"),
+        ["variant=own-stream,call=idle,effect=launches", "variant=own-stream,call=allocate,effect=launches"]
+    );
+    let alone = labels("multi-gpu", "variant=threads", "workers=4,load=products,sync=no");
+    assert_eq!(alone.len(), 2, "{alone:?}");
+    assert!(alone[0].contains("workers=1,gpus=1"), "{alone:?}");
+}
