@@ -20,6 +20,7 @@ mod python;
 mod real;
 mod stacks;
 mod texts;
+mod unseen;
 mod writer;
 
 use clock::Scale;
@@ -29,6 +30,7 @@ use spool::{Call, Level, Lock, Mode, Program, call};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
+use unseen::unseen;
 use writer::Writer;
 
 /// Calls at least this long get their stack written unless `HOLDUP_STACKS` says otherwise, ns.
@@ -89,15 +91,11 @@ fn driver_seen() {
 
 /// Starts recording in this process, once.
 fn start() {
-    // SAFETY: errno is the thread's own; what happens here must not show in it.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { *errno };
-    if !STARTED.swap(true, AcqRel) && process::open() {
-        begin();
-    }
-    // SAFETY: as above.
-    unsafe { *errno = before };
+    unseen(|| {
+        if !STARTED.swap(true, AcqRel) && process::open() {
+            begin();
+        }
+    });
 }
 
 /// Starts recording into the file that was just made.
@@ -326,17 +324,10 @@ fn over(thread: &'static Thread, span: Span, write: impl FnOnce(&mut Writer)) {
     });
 }
 
-/// What a long call is worth, and the first one after the driver was initialized. The thread's errno
-/// stays as it was.
+/// What a long call is worth, and the first one after the driver was initialized.
 #[cold]
 fn seldom(writer: &mut Writer, Span { start, end }: Span) {
-    // SAFETY: errno is the thread's own.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { *errno };
-    look_closer(writer, start, end);
-    // SAFETY: as above.
-    unsafe { *errno = before };
+    unseen(|| look_closer(writer, start, end));
 }
 
 fn look_closer(writer: &mut Writer, start: Ticks, end: Ticks) {

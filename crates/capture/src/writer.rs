@@ -2,13 +2,14 @@
 //! full. No lock, no allocation; a system call only for a new chunk.
 
 use crate::process;
+use crate::unseen::unseen;
 use interpose::{Moment, Span, Thread, Ticks};
 use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, Head, call};
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicUsize, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, compiler_fence};
 
 /// Most threads that write at once.
 const MOST: usize = 4096;
@@ -58,10 +59,25 @@ pub struct Writer {
 struct Slot {
     /// In use: a signal handler that gets here must not write into the middle of a record.
     busy: AtomicBool,
+    /// The thread that it is in use by, or was last.
+    owner: AtomicU32,
     writer: UnsafeCell<Writer>,
 }
 // SAFETY: a slot belongs to one thread, whose `Thread::user` points to it.
 unsafe impl Sync for Slot {}
+
+impl Slot {
+    /// A thread that has no chunk yet comes: one that ended in the middle of a record, by leaving a signal
+    /// handler through another door, is not in it any more. Again by a signal handler is no harm.
+    #[cold]
+    #[inline(never)]
+    fn hand_over(&self, thread: &Thread) {
+        if self.owner.load(Relaxed) != thread.tid() {
+            self.busy.store(false, Relaxed);
+            self.owner.store(thread.tid(), Relaxed);
+        }
+    }
+}
 
 const fn empty() -> Writer {
     Writer {
@@ -78,8 +94,9 @@ const fn empty() -> Writer {
     }
 }
 
-static WRITERS: [Slot; MOST] =
-    [const { Slot { busy: AtomicBool::new(false), writer: UnsafeCell::new(empty()) } }; MOST];
+static WRITERS: [Slot; MOST] = [const {
+    Slot { busy: AtomicBool::new(false), owner: AtomicU32::new(0), writer: UnsafeCell::new(empty()) }
+}; MOST];
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs `write` with the thread's writer, unless recording has not begun, there is no writer left,
@@ -91,6 +108,10 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
         Some(slot) => slot,
         None => claim(thread)?,
     };
+    let fresh = thread.is_unplaced();
+    if fresh {
+        slot.hand_over(thread);
+    }
     if slot.busy.load(Relaxed) {
         return None;
     }
@@ -99,7 +120,7 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
     compiler_fence(SeqCst);
     // SAFETY: only this thread uses the slot, and `busy` keeps it from using it twice.
     let writer = unsafe { &mut *slot.writer.get() };
-    if thread.is_unplaced() {
+    if fresh {
         writer.change_hands(thread);
     }
     let result = write(writer);
@@ -249,13 +270,7 @@ impl Writer {
     fn make_room(&mut self, size: usize) -> bool {
         let least = (size + size_of::<Head>() + size_of::<Clock>() + CHUNK_HEADER) as u64;
         let wanted = (self.last * 4).clamp(ALIGN, LARGEST).max(least.next_multiple_of(ALIGN));
-        // SAFETY: errno is the thread's own.
-        let errno = unsafe { libc::__errno_location() };
-        // SAFETY: as above; the program must not see what making a chunk does to it.
-        let before = unsafe { *errno };
-        let chunk = process::chunk(wanted, self.tid);
-        // SAFETY: as above.
-        unsafe { *errno = before };
+        let chunk = unseen(|| process::chunk(wanted, self.tid));
         if chunk.is_null() {
             return false;
         }

@@ -38,6 +38,17 @@ void other_hold(sem_t *taken) {
     pthread_mutex_unlock(&lock);
 }
 
+void other_hold_and_cancel(struct other_victim *victim) {
+    pthread_mutex_lock(&lock);
+    sem_post(victim->taken);
+    while (!__atomic_load_n(&victim->known, __ATOMIC_ACQUIRE) ||
+           __atomic_load_n(&lock.__data.__lock, __ATOMIC_RELAXED) != 2) {
+        sched_yield();
+    }
+    pthread_cancel(victim->thread);
+    pthread_mutex_unlock(&lock);
+}
+
 void other_take(void) {
     pthread_mutex_lock(&lock);
     pthread_mutex_unlock(&lock);

@@ -6,6 +6,13 @@
 
 /* Takes the mutex, posts, holds it until somebody waits and 2 ms more. */
 void other_hold(sem_t *taken);
+/* Whom to cancel while it waits for the mutex: known once `known` is set. */
+struct other_victim {
+    sem_t *taken; /* posted when the mutex is taken */
+    int known;
+    pthread_t thread;
+};
+void other_hold_and_cancel(struct other_victim *victim);
 /* Takes the mutex and lets go of it. */
 void other_take(void);
 /* Takes the mutex and keeps it. */

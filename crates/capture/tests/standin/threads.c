@@ -2,6 +2,8 @@
 #include "program.h"
 #include "other.h"
 
+#include <sched.h>
+
 static pthread_barrier_t all_there;
 
 static void *calls_among_others(void *data) {
@@ -148,6 +150,64 @@ static void last_words(void) {
     }
 }
 
+static sem_t cancelled;
+static long launches_made;
+
+/* A cancellation is pending all the time, and no call here acts on one. */
+static void *calls_although_cancelled(void *data) {
+    (void)data;
+    while (sem_trywait(&cancelled) != 0) {
+        sched_yield();
+    }
+    for (; launches_made < 20000; launches_made++) {
+        CHECK(launch() == 0);
+    }
+    pthread_testcancel();
+    return NULL;
+}
+
+static void cancelled_in_calls(void) {
+    void *result = NULL;
+    pthread_t thread = started(calls_although_cancelled, NULL);
+    CHECK(pthread_cancel(thread) == 0 && sem_post(&cancelled) == 0);
+    CHECK(pthread_join(thread, &result) == 0);
+    printf("cancelled %d after %ld launches\n", result == PTHREAD_CANCELED, launches_made);
+}
+
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;
+static int let_go;
+
+/* The wait is told of when the lock is let go of: this thread's first record. */
+static void *waits_although_cancelled(void *data) {
+    pthread_mutex_lock(&outer);
+    sem_post(data);
+    other_take();
+    let_go = 1;
+    pthread_mutex_unlock(&outer);
+    pthread_testcancel();
+    return NULL;
+}
+
+static void *holds_and_cancels(void *data) {
+    other_hold_and_cancel(data);
+    return NULL;
+}
+
+static void cancelled_with_locks(void) {
+    void *result = NULL;
+    sem_t there;
+    sem_init(&there, 0, 0);
+    struct other_victim victim = {.taken = &taken};
+    pthread_t holder = started(holds_and_cancels, &victim);
+    wait_for(&taken);
+    victim.thread = started(waits_although_cancelled, &there);
+    wait_for(&there);
+    __atomic_store_n(&victim.known, 1, __ATOMIC_RELEASE);
+    CHECK(pthread_join(victim.thread, &result) == 0);
+    joined(holder);
+    printf("cancelled %d, let go %d, outer lock %d\n", result == PTHREAD_CANCELED, let_go, pthread_mutex_trylock(&outer));
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -160,8 +220,11 @@ int main(int count, char **words) {
         {"ended-holding", ended_holding},
         {"ended-holding-nothing", ended_holding_nothing},
         {"last-words", last_words},
+        {"cancelled-in-calls", cancelled_in_calls},
+        {"cancelled-with-locks", cancelled_with_locks},
     };
     sem_init(&taken, 0, 0);
+    sem_init(&cancelled, 0, 0);
     bind_driver();
     CHECK(CU(cuInit)(0) == 0 && launch() == 0);
     for (size_t at = 0; at < sizeof all / sizeof *all; at++) {

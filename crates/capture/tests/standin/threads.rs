@@ -105,3 +105,13 @@ fn calls_of_a_thread_that_ends_are_recorded() {
     assert_eq!(launches(recorded.process()).values().sum::<usize>(), 1 + 20);
     assert_eq!(recorded.process().untracked_threads, 0);
 }
+
+#[test]
+fn a_cancellation_waits_for_the_program() {
+    let recorded = program("cancelled-in-calls").both();
+    assert_eq!(recorded.outcome.stdout, "cancelled 1 after 20000 launches\ndone\n");
+    assert_eq!(launches(recorded.process()).values().sum::<usize>(), 1 + 20_000);
+    let recorded = program("cancelled-with-locks").both();
+    assert_eq!(recorded.outcome.stdout, "cancelled 1, let go 1, outer lock 0\ndone\n");
+    assert_eq!(recorded.process().waits.len(), 1);
+}
