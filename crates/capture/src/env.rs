@@ -1,10 +1,10 @@
-//! The environment variables that `record` sets, read without allocating.
+//! The environment variables that `record` sets, read without allocating: while recording starts and not later.
 
 /// A variable's bytes; `None` when it is not set or too long for anything here.
 pub fn text(name: &str) -> Option<&'static [u8]> {
     let mut key = [0; 64];
     key.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
-    // SAFETY: `key` ends in a zero byte. Read while the program starts CUDA: a program that
+    // SAFETY: `key` ends in a zero byte. Read only while the program starts CUDA: a program that
     // changes its environment on another thread just then breaks any reader, its own too.
     let value = unsafe { libc::getenv(key.as_ptr().cast()).as_ref() }?;
     // SAFETY: the C library's strings end in a zero byte, and `record`'s variables are not changed.

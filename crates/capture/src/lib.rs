@@ -13,6 +13,7 @@ mod cupti;
 mod driver;
 mod env;
 mod functions;
+mod listed;
 mod nvtx;
 mod preload;
 mod process;
@@ -52,10 +53,6 @@ const MOST_SITES: usize = 32;
 /// The names of watched libraries as texts, by site.
 static SITES: [AtomicU32; MOST_SITES] = [const { AtomicU32::new(0) }; MOST_SITES];
 static SITE_COUNT: AtomicU32 = AtomicU32::new(0);
-
-/// Libraries whose locks are watched besides the driver's, unless `HOLDUP_LOCKS` says otherwise.
-const LIBRARIES: &str = "libc10:libtorch:libcudart:libcublas:libcudnn:libcusolver:libcufft:libcurand:\
-                         libcusparse:libnccl:libnvrtc:libcupy:libjax:libpjrt";
 
 /// Runs when the library is loaded, before the program.
 #[used]
@@ -104,6 +101,7 @@ fn begin() {
     python::prepare();
     let scale = Scale::measured();
     set_thresholds(&scale);
+    listed::choose();
     writer::here(|writer| clock::begin(writer, &scale));
     let light = env::text(spool::VAR_LEVEL) == Some(b"light");
     let full = !light && writer::here(start_cupti).unwrap_or(false);
@@ -203,11 +201,9 @@ fn watch_locks(writer: &mut Writer, patient: bool) -> bool {
         name.starts_with(b"libcuda.so").then(|| site(texts::intern(writer, name)))
     });
     process::driver_watched(driver.changed as u64);
-    let listed = env::text(spool::VAR_LOCKS).unwrap_or(LIBRARIES.as_bytes());
     let others = interpose::watch(patient, &mut |path: &[u8]| {
         let name = file_name(path);
-        let mut beginnings = listed.split(|byte| *byte == b':').filter(|start| !start.is_empty());
-        beginnings.any(|start| name.starts_with(start)).then(|| site(texts::intern(writer, name)))
+        listed::is_listed(name).then(|| site(texts::intern(writer, name)))
     });
     !driver.unfinished && !others.unfinished
 }

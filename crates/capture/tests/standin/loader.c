@@ -129,6 +129,20 @@ static void answer(void *found) {
     printf("%p %s\n", found, end ? end : text ? text : "nothing wrong");
 }
 
+/* A slow call looks through a new library while the environment is being changed: it is nobody's to read. */
+static void environment_changes(void) {
+    extern char **environ;
+    begin();
+    char **kept = environ;
+    environ = (char **)8;
+    other = dlopen("libother.so", RTLD_NOW);
+    STANDIN(standin_plan)((struct standin_plan){.ms = 2});
+    CUresult result = launch();
+    environ = kept;
+    CHECK(other && result == 0);
+    contend();
+}
+
 /* The answers of the loader. */
 static void look_ups(void) {
     begin();
@@ -222,6 +236,7 @@ int main(int count, char **words) {
         {"half-loaded", half_loaded},
         {"early-user", early_user},     {"shimmed", shimmed},             {"look-ups", look_ups},
         {"while-loading", while_loading}, {"child-begins", child_begins},
+        {"environment-changes", environment_changes},
     };
     sem_init(&taken, 0, 0);
     sem_init(&constructing, 0, 0);

@@ -34,6 +34,13 @@ fn locks_of_a_library_that_comes_late_are_watched() {
 }
 
 #[test]
+fn the_environment_is_the_programs_once_recording_has_begun() {
+    for program in both_ways("environment-changes") {
+        assert_eq!(waited_for(well(&program).process()), ["libother.so"]);
+    }
+}
+
+#[test]
 fn a_library_that_comes_again_is_watched_again() {
     for program in both_ways("library-again") {
         assert_eq!(waited_for(well(&program).process()), ["libother.so"; 2]);
