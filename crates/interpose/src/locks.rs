@@ -9,8 +9,8 @@ use crate::pending;
 use crate::thread::{self, Party, Thread};
 use crate::{LockKind, LockMode, Wait, now};
 use libc::{
-    EBUSY, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK, c_int, clockid_t, pthread_cond_t,
-    pthread_mutex_t, pthread_rwlock_t, timespec,
+    CLOCK_MONOTONIC, CLOCK_REALTIME, EBUSY, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK, c_int,
+    clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, timespec,
 };
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -151,6 +151,35 @@ fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
         (0, _) => (Party::default(), 0),
         (tid, _) => (thread::party(tid), 1),
     }
+}
+
+/// Takes a lock by [`take`] where the C library would try to take it, too; where it looks at its
+/// arguments first and finds fault with them, by `wait` alone, which says so.
+#[inline]
+fn take_if(
+    sound: bool,
+    site: usize,
+    lock: usize,
+    how: (LockKind, LockMode),
+    attempt: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    if sound { take(site, lock, how, attempt, wait) } else { tried(wait(), lock, how) }
+}
+
+/// Whether one can wait by that clock.
+fn is_clock(clock: clockid_t) -> bool {
+    matches!(clock, CLOCK_REALTIME | CLOCK_MONOTONIC)
+}
+
+/// Whether a time is one.
+///
+/// # Safety
+///
+/// `until` can be read, as the C library reads it.
+unsafe fn is_time(until: *const timespec) -> bool {
+    // SAFETY: the caller's promise.
+    (0..1_000_000_000).contains(&unsafe { (*until).tv_nsec })
 }
 
 /// Tries to take a mutex, as [`take`] does first. A robust one is only looked at: glibc's
@@ -299,8 +328,8 @@ replacements! {
         || attempt(mutex),
         || libc::pthread_mutex_timedlock(mutex, until),
     );
-    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |site| take(
-        site, mutex as usize, MUTEX,
+    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |site| take_if(
+        is_clock(clock), site, mutex as usize, MUTEX,
         || attempt(mutex),
         || real::pthread_mutex_clocklock(mutex, clock, until),
     );
@@ -314,13 +343,13 @@ replacements! {
         || libc::pthread_rwlock_tryrdlock(lock),
         || libc::pthread_rwlock_rdlock(lock),
     );
-    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
-        site, lock as usize, READ,
+    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take_if(
+        is_time(until), site, lock as usize, READ,
         || libc::pthread_rwlock_tryrdlock(lock),
         || real::pthread_rwlock_timedrdlock(lock, until),
     );
-    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
-        site, lock as usize, READ,
+    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take_if(
+        is_clock(clock) && is_time(until), site, lock as usize, READ,
         || libc::pthread_rwlock_tryrdlock(lock),
         || real::pthread_rwlock_clockrdlock(lock, clock, until),
     );
@@ -331,13 +360,13 @@ replacements! {
         || libc::pthread_rwlock_trywrlock(lock),
         || libc::pthread_rwlock_wrlock(lock),
     );
-    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
-        site, lock as usize, WRITE,
+    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take_if(
+        is_time(until), site, lock as usize, WRITE,
         || libc::pthread_rwlock_trywrlock(lock),
         || real::pthread_rwlock_timedwrlock(lock, until),
     );
-    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
-        site, lock as usize, WRITE,
+    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take_if(
+        is_clock(clock) && is_time(until), site, lock as usize, WRITE,
         || libc::pthread_rwlock_trywrlock(lock),
         || real::pthread_rwlock_clockwrlock(lock, clock, until),
     );

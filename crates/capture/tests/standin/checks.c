@@ -110,6 +110,31 @@ static void any_mutex(int type, int robust, int protocol) {
     IS(0, pthread_mutex_destroy(&mutex));
 }
 
+/* By such a clock nobody waits, and such a time never comes: the lock is not even looked at. */
+static void clock_is_none(void) {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    struct timespec until = in_ms(CLOCK_MONOTONIC, 60000);
+    IS(EINVAL, pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC_RAW, &until));
+    IS(EINVAL, pthread_mutex_clocklock(&mutex, CLOCK_PROCESS_CPUTIME_ID, &until));
+    IS(0, pthread_mutex_trylock(&mutex));
+    IS(0, pthread_mutex_unlock(&mutex));
+    IS(0, pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &never));
+    IS(0, pthread_mutex_unlock(&mutex));
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    const struct timespec before = {1, -1};
+    IS(EINVAL, pthread_rwlock_timedrdlock(&lock, &never));
+    IS(EINVAL, pthread_rwlock_timedwrlock(&lock, &never));
+    IS(EINVAL, pthread_rwlock_timedwrlock(&lock, &before));
+    IS(EINVAL, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &never));
+    IS(EINVAL, pthread_rwlock_clockwrlock(&lock, CLOCK_REALTIME, &before));
+    IS(EINVAL, pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC_RAW, &until));
+    IS(EINVAL, pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC_RAW, &until));
+    IS(0, pthread_rwlock_trywrlock(&lock));
+    IS(0, pthread_rwlock_unlock(&lock));
+    IS(0, pthread_rwlock_timedwrlock(&lock, &long_ago));
+    IS(0, pthread_rwlock_unlock(&lock));
+}
+
 static void recursive(void) {
     pthread_mutex_t mutex;
     make(&mutex, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
@@ -383,6 +408,7 @@ int check_locks(void) {
         any_mutex(types[at], PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);
         any_mutex(types[at], PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
     }
+    clock_is_none();
     recursive();
     error_checking();
     robust();
