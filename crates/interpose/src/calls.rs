@@ -110,12 +110,19 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
     if bytes.starts_with(b"cuGetProcAddress") {
         return look_up(real);
     }
-    if !names::is_interesting(bytes) {
+    // A library may answer its own look-ups with what it was handed out itself.
+    if !names::is_interesting(bytes) || is_thunk(real) {
         return real;
     }
     let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];
     let at = known.iter().position(|wrapped| wrapped.real.load(Acquire) == real).or_else(|| add(name, real));
     at.and_then(thunk_of).unwrap_or(real)
+}
+
+/// Whether a function is one that stands before another.
+fn is_thunk(function: *mut c_void) -> bool {
+    PLAIN_THUNKS.iter().any(|plain| *plain as *mut c_void == function)
+        || THUNKS.iter().any(|thunk| *thunk as *mut c_void == function)
 }
 
 /// The function that stands before the one in that place.
