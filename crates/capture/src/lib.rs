@@ -98,7 +98,8 @@ fn start() {
 /// Starts recording into the file that was just made.
 fn begin() {
     driver::prepare();
-    python::prepare();
+    python::expect();
+    python::look();
     let scale = Scale::measured();
     set_thresholds(&scale);
     listed::choose();

@@ -50,15 +50,38 @@ struct Python {
 
 static PYTHON: OnceLock<Python> = OnceLock::new();
 
-/// Looks for Python, which mostly is there before CUDA is used. Not in the middle of a call: it would
-/// wait for a thread that is loading a library, and that thread may wait for the call.
-pub fn prepare() {
-    if PYTHON.get().is_none()
-        && let Some(interpreter) = Interpreter::find()
-    {
+/// How often Python may be found half loaded until it is taken as it is.
+const PATIENCE: u32 = 16;
+/// How often it will be looked for yet.
+static LOOKS: AtomicU32 = AtomicU32::new(0);
+
+/// Python may be there by now: as recording starts, or for a program that takes it in late.
+pub fn expect() {
+    LOOKS.store(PATIENCE, Relaxed);
+}
+
+/// Looks for Python if it may be there, without the loader's help: in the middle of a call it would
+/// have the thread wait for one that is loading a library, and that thread may wait for the call.
+pub fn look() {
+    let looks = LOOKS.load(Relaxed);
+    if looks == 0 {
+        return;
+    }
+    let done = PYTHON.get().is_some() || find(looks == 1);
+    LOOKS.store(if done { 0 } else { looks - 1 }, Relaxed);
+}
+
+/// Looks for Python; false when it is being loaded, unless it is taken `anyway`.
+fn find(anyway: bool) -> bool {
+    let Some(runtime) = interpose::symbol(c"_PyRuntime") else { return true };
+    if !anyway && !interpose::is_loaded(runtime.addr()) {
+        return false;
+    }
+    if let Some(interpreter) = Interpreter::find_by(&interpose::symbol) {
         let code = interpose::object_around(interpreter.address());
         PYTHON.get_or_init(|| Python { interpreter, code });
     }
+    true
 }
 
 /// The interpreter's own code; empty without one.

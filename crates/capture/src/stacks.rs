@@ -18,6 +18,7 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 /// Writes the stack of the calling thread, which just left a driver call.
 pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
     modules(writer);
+    python::look();
     let mut python = [PythonFrame::default(); python::MOST];
     let count = python::frames(writer, &mut python);
     let mut native = Native { addresses: [0; MOST_NATIVE], count: 0, until: 0..0 };
@@ -75,8 +76,7 @@ fn modules(writer: &mut Writer) {
     // SAFETY: the callback gets the walk, which outlives it and is used by this thread.
     unsafe { libc::dl_iterate_phdr(Some(module), (&raw mut walk).cast()) };
     if walk.python {
-        // A program that takes Python in late.
-        python::prepare();
+        python::expect();
     }
 }
 

@@ -54,12 +54,19 @@ pub struct Slot<'a> {
     pub place: *mut *mut c_void,
     /// Whether the loader makes it read-only once the object is loaded.
     guarded: bool,
+    /// Whether it stays empty where nobody has the function.
+    weak: bool,
 }
 
 impl Slot<'_> {
     /// What is in it.
     pub fn value(&self) -> *mut c_void {
         self.cell().load(Acquire)
+    }
+
+    /// Whether the loader has yet to make it read-only.
+    fn is_unguarded(&self) -> bool {
+        self.guarded && is_writable(self.place)
     }
 
     /// The place as others may change it at the same time.
@@ -119,6 +126,36 @@ pub fn range_around(address: usize) -> Range<usize> {
         ControlFlow::Break(())
     });
     found
+}
+
+/// A function or variable that an object makes public: the first in the order in which they were loaded.
+/// The loader itself is not asked: it would have the caller wait for a thread that is loading a library.
+pub fn symbol(name: &CStr) -> Option<*mut c_void> {
+    let hash = gnu_hash(name);
+    let mut found = None;
+    each_object(&mut |object| {
+        found = object.symbol(name, hash);
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found
+}
+
+/// Whether the loader is done with the object that contains an address.
+pub fn is_loaded(address: usize) -> bool {
+    let mut loaded = false;
+    each_object(&mut |object| {
+        if !object.contains(address) {
+            return ControlFlow::Continue(());
+        }
+        loaded = object.is_loaded();
+        ControlFlow::Break(())
+    });
+    loaded
+}
+
+/// The hash of a name in the table of public symbols (`DT_GNU_HASH`).
+fn gnu_hash(name: &CStr) -> u32 {
+    name.to_bytes().iter().fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)))
 }
 
 impl<'a> Object<'a> {
@@ -197,6 +234,69 @@ impl<'a> Object<'a> {
         &entries[..entries.iter().position(|entry| entry.tag == 0).unwrap_or(count)]
     }
 
+    /// A function or variable that it makes public; objects without a GNU hash table have none.
+    fn symbol(&self, name: &CStr, hash: u32) -> Option<*mut c_void> {
+        const STRTAB: i64 = 5;
+        const SYMTAB: i64 = 6;
+        const GNU_HASH: i64 = 0x6fff_fef5;
+        let table = |tag: i64| {
+            let entry = self.dynamic().iter().find(|entry| entry.tag == tag)?;
+            Some(self.address(entry.value)).filter(|at| self.contains(*at as usize))
+        };
+        let (strings, symbols, hashes) = (table(STRTAB)?, table(SYMTAB)?, table(GNU_HASH)? as *const u32);
+        // SAFETY: the loader's own tables, which it reads in the same way: four numbers, a filter of 64-bit
+        // words, the first symbol of each bucket, and a hash for each symbol, whose last bit ends a bucket.
+        unsafe {
+            let [buckets, first, words, shift] = hashes.cast::<[u32; 4]>().read();
+            let filter = hashes.add(4).cast::<u64>();
+            let word = filter.add((hash / 64 % words.max(1)) as usize).read();
+            if buckets == 0 || word >> (hash % 64) & word >> (hash.unbounded_shr(shift) % 64) & 1 == 0 {
+                return None;
+            }
+            let starts = filter.add(words as usize).cast::<u32>();
+            let chain = starts.add(buckets as usize);
+            let mut at = starts.add((hash % buckets) as usize).read();
+            while at >= first {
+                let here = chain.add((at - first) as usize).read();
+                if here | 1 == hash | 1
+                    && let Some(address) = self.public(strings, symbols, at, name)
+                {
+                    return Some(address);
+                }
+                at = if here & 1 == 0 { at + 1 } else { 0 };
+            }
+        }
+        None
+    }
+
+    /// The address of a symbol if it has that name and is defined here.
+    ///
+    /// # Safety
+    ///
+    /// The tables are the object's, and the symbol's number is one of them.
+    unsafe fn public(&self, strings: u64, symbols: u64, at: u32, name: &CStr) -> Option<*mut c_void> {
+        const THREAD_LOCAL: u8 = 6;
+        const INDIRECT: u8 = 10;
+        // SAFETY: the caller's promise; names end in zero bytes.
+        let (symbol, its_name) = unsafe {
+            let symbol = (symbols as *const Symbol).add(at as usize).read_unaligned();
+            (symbol, CStr::from_ptr((strings + u64::from(symbol.name)) as *const libc::c_char))
+        };
+        let plain = symbol.section != 0 && !matches!(symbol.info & 0xf, THREAD_LOCAL | INDIRECT);
+        let address = self.base().wrapping_add(symbol.value) as *mut c_void;
+        (plain && its_name == name).then_some(address)
+    }
+
+    /// Whether the loader is done with it.
+    fn is_loaded(&self) -> bool {
+        let mut done = true;
+        self.each_slot(&mut |slot| {
+            let filled = self.is_filled(&slot) || slot.weak && slot.value().is_null();
+            done = done && filled && !slot.is_unguarded();
+        });
+        done
+    }
+
     /// Calls `visit` with each slot for a function of another object.
     pub fn each_slot(&self, visit: &mut dyn FnMut(Slot<'a>)) {
         let find = |tag: i64| self.dynamic().iter().find(|entry| entry.tag == tag).map(|entry| entry.value);
@@ -223,19 +323,19 @@ impl<'a> Object<'a> {
                 // SAFETY: the relocation tables lie in loaded segments and have this size.
                 let entry = unsafe { (start as *const Rela).add(at).read_unaligned() };
                 let name = self.name(&entry, self.address(strings), self.address(symbols), string_bytes);
-                if let Some(name) = name {
+                if let Some((name, weak)) = name {
                     let place = self.base().wrapping_add(entry.offset);
                     if self.is_data(place) {
                         let guarded = self.is_guarded(place);
-                        visit(Slot { name, place: place as *mut *mut c_void, guarded });
+                        visit(Slot { name, place: place as *mut *mut c_void, guarded, weak });
                     }
                 }
             }
         }
     }
 
-    /// The name of the imported function that a relocation is for.
-    fn name(&self, entry: &Rela, strings: u64, symbols: u64, string_bytes: u64) -> Option<&'a CStr> {
+    /// The name of the imported function that a relocation is for, and whether it is a weak one.
+    fn name(&self, entry: &Rela, strings: u64, symbols: u64, string_bytes: u64) -> Option<(&'a CStr, bool)> {
         let (kind, number) = (entry.info as u32, (entry.info >> 32) as usize);
         let place = self.base().wrapping_add(entry.offset) as usize;
         if !SLOTS.contains(&kind) || number == 0 || entry.addend != 0 || !self.contains(place) {
@@ -245,12 +345,14 @@ impl<'a> Object<'a> {
         let symbol = unsafe { (symbols as *const Symbol).add(number).read_unaligned() };
         const FUNCTION: u8 = 2;
         const UNTYPED: u8 = 0;
+        const WEAK: u8 = 2;
         let imported = symbol.section == 0 && matches!(symbol.info & 0xf, FUNCTION | UNTYPED);
         if !imported || u64::from(symbol.name) >= string_bytes {
             return None;
         }
         // SAFETY: the name lies within the string table, whose strings end in zero bytes.
-        Some(unsafe { CStr::from_ptr((strings + u64::from(symbol.name)) as *const libc::c_char) })
+        let name = unsafe { CStr::from_ptr((strings + u64::from(symbol.name)) as *const libc::c_char) };
+        Some((name, symbol.info >> 4 == WEAK))
     }
 
     /// Whether a place may be written to while the object is loaded.
@@ -284,6 +386,6 @@ impl<'a> Object<'a> {
 
     /// Whether the loader is done with a slot and the page it lies in.
     pub fn is_finished(&self, slot: &Slot<'_>) -> bool {
-        self.is_filled(slot) && !(slot.guarded && is_writable(slot.place))
+        self.is_filled(slot) && !slot.is_unguarded()
     }
 }

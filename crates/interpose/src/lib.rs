@@ -25,6 +25,7 @@ pub use patch::restore;
 pub use sites::{Watched, watch};
 pub use thread::{CallRef, Party, Progress, Thread};
 
+use libc::c_void;
 use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
@@ -197,6 +198,17 @@ pub fn object_around(address: usize) -> Range<usize> {
         ControlFlow::Break(())
     });
     found
+}
+
+/// A function or variable that a loaded library or the program makes public. This waits for nobody, not
+/// for a thread that is loading a library either: see [`is_loaded`].
+pub fn symbol(name: &CStr) -> Option<*mut c_void> {
+    elf::symbol(name)
+}
+
+/// Whether the library or program that an address lies in is loaded to the end.
+pub fn is_loaded(address: usize) -> bool {
+    elf::is_loaded(address)
 }
 
 /// Calls `visit` with the path of each loaded library.

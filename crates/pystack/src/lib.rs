@@ -81,7 +81,10 @@ pub struct Interpreter {
     this_thread: unsafe extern "C" fn() -> *mut c_void,
 }
 
-/// The address of a symbol that some library or the program itself has made public.
+/// Gives the address of a symbol that some library or the program itself has made public.
+type Symbols<'a> = &'a dyn Fn(&CStr) -> Option<*mut c_void>;
+
+/// As the loader has it.
 fn symbol(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name ends with a zero byte; dlsym has no other precondition.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
@@ -95,13 +98,20 @@ impl Interpreter {
     /// This looks up symbols and so may lock and allocate; it may be called before Python is initialized, and from
     /// any thread.
     pub fn find() -> Option<Interpreter> {
+        Interpreter::find_by(&symbol)
+    }
+
+    /// As [`find`](Self::find), but with symbols from elsewhere: the loader has whoever asks it wait for a
+    /// thread that is loading a library. The library with the interpreter must be loaded to the end: its
+    /// `Py_GetVersion` may be called.
+    pub fn find_by(symbol: Symbols<'_>) -> Option<Interpreter> {
         let _errno = KeepErrno::new();
         if !cfg!(all(target_os = "linux", target_pointer_width = "64")) {
             return None;
         }
         let memory = Memory::ours();
         let runtime = symbol(c"_PyRuntime")?.addr();
-        let hex = version(memory)?;
+        let hex = version(memory, symbol)?;
         // 0xf0: a final release. What came before them had other layouts.
         if hex >> 24 != 3 || hex & 0xff != 0xf0 {
             return None;
@@ -111,7 +121,7 @@ impl Interpreter {
             Some(layout) => layout,
             None => Layout::published(&debug_offsets(memory, runtime)?, hex)?,
         };
-        let types = types(memory)?;
+        let types = types(memory, symbol)?;
         let (is_initialized, this_thread) =
             (symbol(c"Py_IsInitialized")?, symbol(c"PyGILState_GetThisThreadState")?);
         // SAFETY: `int Py_IsInitialized(void)`, Include/pylifecycle.h.
@@ -211,7 +221,7 @@ impl Interpreter {
 }
 
 /// `PY_VERSION_HEX` of the interpreter.
-fn version(memory: Memory) -> Option<u64> {
+fn version(memory: Memory, symbol: Symbols<'_>) -> Option<u64> {
     if let Some(address) = symbol(c"Py_Version") {
         // Since 3.11: `const unsigned long Py_Version`.
         return Some(memory.word(address.addr())? as u64);
@@ -253,7 +263,7 @@ fn debug_offsets(memory: Memory, runtime: usize) -> Option<[u64; DEBUG_WORDS]> {
 }
 
 /// The types that are expected, if they look like types.
-fn types(memory: Memory) -> Option<Types> {
+fn types(memory: Memory, symbol: Symbols<'_>) -> Option<Types> {
     let meta = symbol(c"PyType_Type")?.addr();
     let class = |name: &CStr| {
         let address = symbol(name)?.addr();

@@ -58,7 +58,7 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 11] = [
+const LIBRARIES: [(&str, &str, &[&str]); 13] = [
     ("cuda.c", "libcuda.so.1", &[]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
@@ -68,6 +68,8 @@ const LIBRARIES: [(&str, &str, &[&str]); 11] = [
     ("scoped.c", "libscoped.so", &[]),
     ("finder.c", "libfinder.so", &["-Wl,--no-as-needed", "-l:libscoped.so", "-Wl,-rpath,$ORIGIN/inner"]),
     ("inner.c", "inner/libinner.so", &[]),
+    ("inner.c", "libpython-like.so", &[]),
+    ("answers.c", "libanswers.so", &[]),
     ("halfway.c", "libhalfway.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),
 ];

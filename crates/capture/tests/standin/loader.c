@@ -164,13 +164,24 @@ static void look_ups(void) {
 }
 
 /* While a thread loads a library whose constructor loads another, the program starts recording. */
-static sem_t constructing;
-static int initializing;
+static sem_t constructing, called;
+static int initializing, waits_for_call;
+
+/* A constructor may wait for another thread's call, which is not to wait for the loader. */
+static void await_call(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 3;
+    printf("call %s\n", sem_timedwait(&called, &until) == 0 ? "ended" : "waits for the loader");
+}
 
 __attribute__((visibility("default"))) void loader_constructing(void);
 void loader_constructing(void) {
     char path[64], state = 0;
     sem_post(&constructing);
+    if (waits_for_call) {
+        return await_call();
+    }
     while (!__atomic_load_n(&initializing, __ATOMIC_ACQUIRE)) {
         sched_yield();
     }
@@ -198,6 +209,40 @@ static void while_loading(void) {
     CHECK(CU(cuInit)(0) == 0);
     joined(loading);
     calls_of_user(10);
+}
+
+static void *calls_while_loading(void *data) {
+    (void)data;
+    __typeof__(&standin_plan) plan = STANDIN(standin_plan);
+    sem_post(&called);
+    wait_for(&constructing);
+    plan((struct standin_plan){.ms = 2});
+    CHECK(launch() == 0);
+    sem_post(&called);
+    return NULL;
+}
+
+/* Something that looks like Python was loaded, and a library is being. */
+static void slow_while_loading(void) {
+    begin();
+    waits_for_call = 1;
+    CHECK(dlopen("libpython-like.so", RTLD_NOW));
+    pthread_t calling = started(calls_while_loading, NULL);
+    wait_for(&called);
+    CHECK(dlopen("libconstructed.so", RTLD_NOW));
+    joined(calling);
+}
+
+/* The look-up is another library's, which has looked up in the usual way. */
+static void looked_up_twice(void) {
+    begin();
+    void *answers = dlopen("libanswers.so", RTLD_NOW | RTLD_LOCAL), *found = NULL;
+    CHECK(answers);
+    __typeof__(&cuGetProcAddress_v2) look = (__typeof__(look))dlsym(answers, "cuGetProcAddress_v2");
+    CHECK(look("cuLaunchKernel", &found, 13000, 0, NULL) == 0);
+    for (int at = 0; at < 10; at++) {
+        CHECK(((__typeof__(&cuLaunchKernel))found)(NULL, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL) == 0);
+    }
 }
 
 static void *copies(void *data) {
@@ -236,10 +281,12 @@ int main(int count, char **words) {
         {"half-loaded", half_loaded},
         {"early-user", early_user},     {"shimmed", shimmed},             {"look-ups", look_ups},
         {"while-loading", while_loading}, {"child-begins", child_begins},
-        {"environment-changes", environment_changes},
+        {"environment-changes", environment_changes}, {"slow-while-loading", slow_while_loading},
+        {"looked-up-twice", looked_up_twice},
     };
     sem_init(&taken, 0, 0);
     sem_init(&constructing, 0, 0);
+    sem_init(&called, 0, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
         if (count == 2 && strcmp(words[1], all[at].name) == 0) {

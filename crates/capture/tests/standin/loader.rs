@@ -102,6 +102,20 @@ fn recording_starts_while_a_library_is_loaded() {
 }
 
 #[test]
+fn a_slow_call_waits_for_no_thread_that_loads_a_library() {
+    for program in both_ways("slow-while-loading") {
+        assert_eq!(well(&program).outcome.stdout, "call ended\ndone\n");
+    }
+}
+
+#[test]
+fn a_call_is_recorded_once_whoever_looked_it_up() {
+    for program in both_ways("looked-up-twice") {
+        assert_eq!(launches(well(&program).process()), 10);
+    }
+}
+
+#[test]
 fn a_child_that_begins_anew_knows_its_libraries() {
     let program = Program::looking_up("loader", "child-begins").with(spool::VAR_LOCKS, "libother");
     let recorded = well(&program);
