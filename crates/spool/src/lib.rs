@@ -74,6 +74,10 @@ pub struct FileHeader {
     pub untracked_threads: AtomicU64,
     /// Slots through which the driver takes locks that are watched; 0 when its locks are not.
     pub driver_slots: AtomicU64,
+    /// Why there was no more room: a [`Full`]; 0 while there is, and in files of before that was said.
+    pub full: AtomicU32,
+    /// Zero.
+    pub reserved: AtomicU32,
 }
 
 /// The start of a chunk.
@@ -112,6 +116,32 @@ pub struct Progress {
 pub const CHUNK_HEADER: usize = size_of::<ChunkHeader>();
 
 const _: () = assert!(CHUNK_HEADER == 64 && size_of::<FileHeader>() <= ALIGN as usize);
+
+/// Why there was no more room in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Full {
+    /// All processes of the program had written as much as they may together.
+    Limit = 1,
+    /// The disk had no more room, or failed.
+    Disk = 2,
+    /// A file of the process may not be larger.
+    FileSize = 3,
+    /// The process may not open another file.
+    Descriptors = 4,
+    /// The file could not be opened any more: the process has another user or root directory now.
+    Gone = 5,
+    /// The process may not map more memory.
+    Memory = 6,
+}
+
+impl Full {
+    /// The reason of that number.
+    pub fn from_number(number: u32) -> Option<Full> {
+        use Full::*;
+        [Limit, Disk, FileSize, Descriptors, Gone, Memory].into_iter().find(|full| *full as u32 == number)
+    }
+}
 
 /// How much is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,8 @@
 //! A reader for files that a dying process may have left in any state.
 
 use crate::{
-    ALIGN, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Head, Level, MAGIC, Progress, PythonFrame,
-    Stack, Text,
+    ALIGN, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Head, Level, MAGIC, Progress,
+    PythonFrame, Stack, Text,
 };
 use std::mem::offset_of;
 
@@ -88,6 +88,11 @@ impl<'a> File<'a> {
     /// Records dropped by threads without a chunk.
     pub fn dropped(&self) -> u64 {
         u64_at(self.bytes, offset_of!(FileHeader, dropped))
+    }
+
+    /// Why records were dropped, if it is known.
+    pub fn full(&self) -> Option<Full> {
+        Full::from_number(u32_at(self.bytes, offset_of!(FileHeader, full)))
     }
 
     /// Slots through which the driver takes locks that are watched.
