@@ -22,6 +22,7 @@ mod real;
 mod stacks;
 mod texts;
 mod unseen;
+mod windows;
 mod writer;
 
 use clock::Scale;

@@ -1,8 +1,9 @@
 //! This process's spool file: made when recording starts, handed out in chunks.
 
 use crate::env;
-use libc::c_char;
-use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Level, MAGIC};
+use crate::windows;
+use libc::{c_char, c_int};
+use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC};
 use std::cell::UnsafeCell;
 use std::io::Write;
 use std::ptr::null_mut;
@@ -28,6 +29,8 @@ pub static STATE: State =
 static TAKEN: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 /// Most bytes that they may take.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
+/// How often a signal may interrupt what a chunk needs.
+const PATIENCE: u32 = 100;
 /// No more chunks: the disk is full or the limit reached.
 static FULL: AtomicBool = AtomicBool::new(false);
 
@@ -54,14 +57,8 @@ pub fn open() -> bool {
         // SAFETY: `path` ends in a zero byte.
         let file = unsafe { libc::open(path.as_ptr().cast(), flags, 0o600) };
         if file >= 0 {
-            let header = map(file, 0, ALIGN).cast::<FileHeader>();
-            if header.is_null() {
-                return false;
-            }
-            // SAFETY: the mapping is large enough, zeroed and never unmapped.
-            fill(unsafe { &*header });
-            STATE.header.store(header, Release);
-            return true;
+            let begun = begin(&File(file));
+            return begun.is_ok();
         }
         // SAFETY: errno is the thread's own.
         if unsafe { *libc::__errno_location() } != libc::EEXIST {
@@ -71,12 +68,22 @@ pub fn open() -> bool {
     false
 }
 
+/// Makes the header.
+fn begin(file: &File) -> Result<(), Full> {
+    file.reserve(0, ALIGN)?;
+    let header = windows::begin(file)?.cast::<FileHeader>();
+    // SAFETY: the mapping is large enough, zeroed and never unmapped.
+    fill(unsafe { &*header });
+    STATE.header.store(header, Release);
+    Ok(())
+}
+
 fn fill(header: &FileHeader) {
     header.pid.store(std::process::id(), Relaxed);
     header.parent.store(std::os::unix::process::parent_id(), Relaxed);
     header.monotonic_ns.store(interpose::monotonic(), Relaxed);
     header.unix_ns.store(clock(libc::CLOCK_REALTIME), Relaxed);
-    header.next.store(ALIGN, Relaxed);
+    header.next.store(windows::SIZE, Relaxed);
     header.magic.store(MAGIC, Release);
 }
 
@@ -102,24 +109,62 @@ fn map_budget(directory: &[u8]) {
     // SAFETY: `path` ends in a zero byte.
     let file = unsafe { libc::open(path.as_ptr().cast(), flags, 0o600) };
     if file >= 0 {
-        TAKEN.store(map(file, 0, 4096).cast(), Release);
+        let file = File(file);
+        if let Ok(budget) = file.reserve(0, 4096).and_then(|()| file.map(0, 4096)) {
+            TAKEN.store(budget.cast(), Release);
+        }
     }
 }
 
-/// Reserves and maps a part of a file, and closes it; null when there is no room. The disk blocks
-/// are taken first: writing to a mapped hole of a full disk would end the program.
-fn map(file: i32, offset: u64, size: u64) -> *mut u8 {
-    let allowed = offset + size <= file_size_limit();
-    // SAFETY: plain system calls on a descriptor that this function owns; the result is checked.
-    unsafe {
-        let reserved = allowed && libc::posix_fallocate(file, offset as i64, size as i64) == 0;
+/// An open file; closed when dropped.
+pub struct File(c_int);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: a descriptor that is this one's own.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+impl File {
+    /// Opens the process's file.
+    fn open() -> Result<File, Full> {
+        // SAFETY: the header was seen, so the path is complete; it ends in a zero byte.
+        let open = || unsafe { libc::open(PATH.0.get().cast::<c_char>(), libc::O_RDWR | libc::O_CLOEXEC) };
+        // SAFETY: errno is the thread's own.
+        let failure = || unsafe { *libc::__errno_location() };
+        for _ in 0..PATIENCE {
+            match open() {
+                file if file >= 0 => return Ok(File(file)),
+                _ if failure() == libc::EINTR => {}
+                _ => break,
+            }
+        }
+        Err(if matches!(failure(), libc::EMFILE | libc::ENFILE) { Full::Descriptors } else { Full::Gone })
+    }
+
+    /// Takes disk blocks for a part: writing to a mapped hole of a full disk would end the program.
+    fn reserve(&self, offset: u64, size: u64) -> Result<(), Full> {
+        if offset + size > file_size_limit() {
+            return Err(Full::FileSize);
+        }
+        // SAFETY: a plain system call.
+        let reserve = || unsafe { libc::posix_fallocate(self.0, offset as i64, size as i64) };
+        // Signals, as of a profiler, interrupt it, and it begins again.
+        match (0..PATIENCE).map(|_| reserve()).find(|failure| *failure != libc::EINTR) {
+            Some(0) => Ok(()),
+            Some(libc::EFBIG) => Err(Full::FileSize),
+            _ => Err(Full::Disk),
+        }
+    }
+
+    /// Maps a part.
+    pub fn map(&self, offset: u64, size: u64) -> Result<*mut u8, Full> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let address = match reserved {
-            true => libc::mmap(null_mut(), size as usize, access, libc::MAP_SHARED, file, offset as i64),
-            false => libc::MAP_FAILED,
-        };
-        libc::close(file);
-        if address == libc::MAP_FAILED { null_mut() } else { address.cast() }
+        // SAFETY: a new mapping where the kernel finds room.
+        let address =
+            unsafe { libc::mmap(null_mut(), size as usize, access, libc::MAP_SHARED, self.0, offset as i64) };
+        if address == libc::MAP_FAILED { Err(Full::Memory) } else { Ok(address.cast()) }
     }
 }
 
@@ -143,34 +188,49 @@ pub fn header() -> Option<&'static FileHeader> {
 /// Takes a chunk for a thread; null when there is no room for one.
 pub fn chunk(size: u64, tid: u32) -> *mut ChunkHeader {
     let Some(header) = header() else { return null_mut() };
-    if FULL.load(Relaxed) || !take(size) {
+    if FULL.load(Relaxed) {
         return null_mut();
     }
-    // SAFETY: the header was seen, so the path is complete; it ends in a zero byte.
-    let file = unsafe { libc::open(PATH.0.get().cast::<c_char>(), libc::O_RDWR | libc::O_CLOEXEC) };
-    let offset = header.next.fetch_add(size, Relaxed);
-    let chunk = if file < 0 { null_mut() } else { map(file, offset, size).cast::<ChunkHeader>() };
+    let made = take(size).and_then(|()| make(header, size));
     // SAFETY: a mapping of `size` bytes, zeroed, that only the caller's thread writes to.
-    let Some(fresh) = (unsafe { chunk.as_ref() }) else {
-        FULL.store(true, Relaxed);
-        return null_mut();
+    let fresh = match made.map(|chunk| unsafe { &*chunk }) {
+        Ok(fresh) => fresh,
+        Err(why) => {
+            FULL.store(true, Relaxed);
+            _ = header.full.compare_exchange(0, why as u32, Relaxed, Relaxed);
+            return null_mut();
+        }
     };
     fresh.size.store(size, Relaxed);
     fresh.tid.store(tid, Relaxed);
     fresh.magic.store(CHUNK_MAGIC, Release);
-    chunk
+    std::ptr::from_ref(fresh).cast_mut()
+}
+
+/// A part of the file for a chunk.
+fn make(header: &FileHeader, size: u64) -> Result<*mut ChunkHeader, Full> {
+    let file = File::open()?;
+    let (address, offset) = match windows::cut(header, &file, size) {
+        Some(part) => part,
+        None => {
+            let offset = header.next.fetch_add(size, Relaxed);
+            (file.map(offset, size)?, offset)
+        }
+    };
+    // Mapped already, but nobody looks there before.
+    file.reserve(offset, size)?;
+    Ok(address.cast())
 }
 
 /// Counts `size` bytes against the limit.
-fn take(size: u64) -> bool {
+fn take(size: u64) -> Result<(), Full> {
     // SAFETY: published mappings are never unmapped.
-    let Some(taken) = (unsafe { TAKEN.load(Acquire).as_ref() }) else { return true };
-    let fits = taken.fetch_add(size, Relaxed).saturating_add(size) <= LIMIT.load(Relaxed);
-    if !fits {
-        taken.fetch_sub(size, Relaxed);
-        FULL.store(true, Relaxed);
+    let Some(taken) = (unsafe { TAKEN.load(Acquire).as_ref() }) else { return Ok(()) };
+    if taken.fetch_add(size, Relaxed).saturating_add(size) <= LIMIT.load(Relaxed) {
+        return Ok(());
     }
-    fits
+    taken.fetch_sub(size, Relaxed);
+    Err(Full::Limit)
 }
 
 /// Says what is recorded from now on.
@@ -197,5 +257,6 @@ pub fn finish() {
 /// In a fork's child: the file is the parent's.
 pub fn forget() {
     STATE.header.store(null_mut(), Release);
+    windows::forget();
     FULL.store(false, Relaxed);
 }

@@ -58,7 +58,7 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 13] = [
+const LIBRARIES: [(&str, &str, &[&str]); 14] = [
     ("cuda.c", "libcuda.so.1", &[]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
@@ -69,6 +69,7 @@ const LIBRARIES: [(&str, &str, &[&str]); 13] = [
     ("finder.c", "libfinder.so", &["-Wl,--no-as-needed", "-l:libscoped.so", "-Wl,-rpath,$ORIGIN/inner"]),
     ("inner.c", "inner/libinner.so", &[]),
     ("inner.c", "libpython-like.so", &[]),
+    ("interrupts.c", "libinterrupts.so", &[]),
     ("answers.c", "libanswers.so", &[]),
     ("halfway.c", "libhalfway.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),

@@ -140,6 +140,7 @@ fn a_limit_of_file_sizes_does_not_end_the_program() {
         let process = recorded.process();
         assert_eq!(ended(recorded), (Some(0), None));
         assert!(process.dropped > 0 && process.calls.len() as u64 + process.dropped >= 10_000);
+        assert_eq!(process.full, Some(spool::Full::FileSize));
     });
 }
 
@@ -151,6 +152,7 @@ fn a_program_without_descriptors_goes_on() {
         let process = recorded.process();
         assert_eq!(ended(&recorded), (Some(0), None));
         assert!(process.dropped > 0 && launches(process) > 10);
+        assert_eq!(process.full, Some(spool::Full::Descriptors));
         assert_eq!(launches(process) as u64 + process.dropped, 10_010);
     }
 }

@@ -1,6 +1,6 @@
 //! A spool as a test wants to see it: all times are nanoseconds. Damage is a failure whatever the program did.
 
-use spool::{BriefCall, Call, Chunk, Clock, Clocks, File, Level, Stack, Wait, call};
+use spool::{BriefCall, Call, Chunk, Clock, Clocks, File, Full, Level, Stack, Wait, call};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -20,6 +20,8 @@ pub struct Process {
     pub level: Option<Level>,
     /// Records dropped, with and without a chunk.
     pub dropped: u64,
+    /// Why, if the file says so.
+    pub full: Option<Full>,
     pub untracked_threads: u64,
     /// Driver calls begun, as the chunks count them.
     pub begun: u64,
@@ -89,6 +91,7 @@ impl Process {
             finished: file.finished(),
             level: file.level(),
             dropped: file.dropped(),
+            full: file.full(),
             untracked_threads: file.untracked_threads(),
             ..Process::default()
         };

@@ -76,6 +76,25 @@ static void come_and_go(void) {
     one_by_one(150);
 }
 
+/* How many mappings the recording has. */
+static unsigned long maps(void) {
+    char line[512];
+    unsigned long count = 0;
+    FILE *file = fopen("/proc/self/maps", "r");
+    CHECK(file);
+    while (fgets(line, sizeof line, file)) {
+        count += strstr(line, ".spool") != NULL;
+    }
+    fclose(file);
+    return count;
+}
+
+/* Each needs a place to write. */
+static void many_in_turn(void) {
+    one_by_one(400);
+    fact("maps", maps());
+}
+
 static void *many_calls(void *data) {
     (void)data;
     for (int at = 0; at < 4000; at++) {
@@ -216,6 +235,7 @@ int main(int count, char **words) {
         {"two-hundred", two_hundred},
         {"too-many", too_many},
         {"come-and-go", come_and_go},
+        {"many-in-turn", many_in_turn},
         {"full", full},
         {"ended-holding", ended_holding},
         {"ended-holding-nothing", ended_holding_nothing},

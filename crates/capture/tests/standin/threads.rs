@@ -50,6 +50,21 @@ fn threads_take_the_places_of_those_that_ended() {
 }
 
 #[test]
+fn threads_in_turn_take_hardly_any_mappings() {
+    let recorded = recorded(program("many-in-turn"));
+    each_launched(&recorded, 3);
+    // 64 threads share one; a process may have 65,530.
+    assert!((1..20).contains(&recorded.fact("maps")), "{}", recorded.fact("maps"));
+}
+
+#[test]
+fn signals_do_not_end_the_recording() {
+    let recorded = recorded(program("full").preloading("libinterrupts.so").with(spool::VAR_STACKS, "off"));
+    assert_eq!(launches(recorded.process()).values().sum::<usize>(), 1 + 8 * 4000);
+    assert_eq!((recorded.process().dropped, recorded.process().full), (0, None));
+}
+
+#[test]
 fn threads_beyond_those_that_can_be_known_are_counted() {
     // There is no need to keep so many records, only to count.
     let recorded = recorded(program("too-many").with(spool::VAR_MAX_SIZE, "1000000"));
@@ -64,7 +79,7 @@ fn what_there_is_no_room_for_is_counted() {
         let recorded = recorded(program);
         let process = recorded.process();
         let kept: usize = launches(process).values().sum();
-        assert!(process.dropped > 0, "{size}");
+        assert!(process.dropped > 0 && process.full == Some(spool::Full::Limit), "{size}");
         // Besides the launches: that of the main thread, cuInit, and, without any room, their names,
         // the program's, the libraries' and the driver's.
         let all = (kept as u64 + process.dropped) - (8 * 4000 + 1);

@@ -1,0 +1,101 @@
+//! Parts of the spool file that are mapped in one piece and cut into chunks: a process may have only so
+//! many mappings (65,530), and a program that starts threads all the time takes a chunk for each.
+//!
+//! A window may reach beyond the end of the file. A piece is looked at once its part of the file is there.
+
+use crate::process::File;
+use spool::{ALIGN, FileHeader, Full};
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64};
+
+/// Bytes of a window.
+pub const SIZE: u64 = 4 << 20;
+/// Pieces of a window.
+const PIECES: u64 = SIZE / ALIGN;
+/// Most windows: room for 16 GiB of small chunks. Further ones are mapped by themselves.
+const MOST: usize = 4096;
+
+struct Window {
+    address: AtomicPtr<u8>,
+    /// Where it lies in the file.
+    offset: AtomicU64,
+}
+
+static WINDOWS: [Window; MOST] =
+    [const { Window { address: AtomicPtr::new(null_mut()), offset: AtomicU64::new(0) } }; MOST];
+/// The window that is being cut, times [`STEP`], plus the pieces that are cut off.
+static CURSOR: AtomicU64 = AtomicU64::new(PIECES);
+const STEP: u64 = 1 << 32;
+/// A thread is mapping another window. Nobody waits for it.
+static MAPPING: AtomicBool = AtomicBool::new(false);
+
+/// Maps the first window of a file, whose first piece is the caller's.
+pub fn begin(file: &File) -> Result<*mut u8, Full> {
+    match file.map(0, SIZE) {
+        Ok(address) => {
+            open(0, address, 0, 1);
+            Ok(address)
+        }
+        Err(_) => file.map(0, ALIGN),
+    }
+}
+
+/// Cuts off so many bytes: where they are mapped, and where they lie in the file. `None` when they are to
+/// be mapped by themselves.
+pub fn cut(header: &FileHeader, file: &File, size: u64) -> Option<(*mut u8, u64)> {
+    let pieces = size / ALIGN;
+    if pieces >= PIECES {
+        return None;
+    }
+    cut_off(pieces).or_else(|| another(header, file, pieces))
+}
+
+/// So many pieces of the window that is being cut, if it has them.
+fn cut_off(pieces: u64) -> Option<(*mut u8, u64)> {
+    let rest = |cursor: u64| (cursor % STEP + pieces <= PIECES).then_some(cursor + pieces);
+    CURSOR.fetch_update(Acquire, Acquire, rest).ok().map(piece)
+}
+
+/// Maps another window, and cuts off its first pieces.
+fn another(header: &FileHeader, file: &File, pieces: u64) -> Option<(*mut u8, u64)> {
+    if MAPPING.swap(true, Acquire) {
+        return None;
+    }
+    // Another thread may have been done just before.
+    let part = cut_off(pieces).or_else(|| map_another(header, file, pieces));
+    MAPPING.store(false, Release);
+    part
+}
+
+fn map_another(header: &FileHeader, file: &File, pieces: u64) -> Option<(*mut u8, u64)> {
+    let number = CURSOR.load(Relaxed) / STEP + 1;
+    if number >= MOST as u64 {
+        return None;
+    }
+    let offset = header.next.fetch_add(SIZE, Relaxed);
+    let address = file.map(offset, SIZE).ok()?;
+    open(number, address, offset, pieces);
+    Some((address, offset))
+}
+
+/// From now on that window is cut, of which so many pieces are taken.
+fn open(number: u64, address: *mut u8, offset: u64, taken: u64) {
+    let window = &WINDOWS[number as usize % MOST];
+    window.address.store(address, Relaxed);
+    window.offset.store(offset, Relaxed);
+    CURSOR.store(number * STEP + taken, Release);
+}
+
+/// The piece that the cursor was at.
+fn piece(cursor: u64) -> (*mut u8, u64) {
+    let (window, at) = (&WINDOWS[(cursor / STEP) as usize % MOST], cursor % STEP * ALIGN);
+    // SAFETY: the piece lies within the window, which is mapped for good.
+    (unsafe { window.address.load(Relaxed).add(at as usize) }, window.offset.load(Relaxed) + at)
+}
+
+/// In a fork's child: the windows are the parent's.
+pub fn forget() {
+    CURSOR.store(PIECES, Release);
+    MAPPING.store(false, Release);
+}

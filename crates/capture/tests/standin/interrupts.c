@@ -1,0 +1,16 @@
+/* Has every other reservation of room in a file interrupted, as by a signal. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+
+static int count;
+
+static int reserve(int file, off64_t offset, off64_t length) {
+    if (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) % 2 == 0) {
+        return EINTR;
+    }
+    return fallocate64(file, 0, offset, length) == 0 ? 0 : errno;
+}
+
+int posix_fallocate(int file, off_t offset, off_t length) { return reserve(file, offset, length); }
+int posix_fallocate64(int file, off64_t offset, off64_t length) { return reserve(file, offset, length); }
