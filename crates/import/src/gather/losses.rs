@@ -1,14 +1,14 @@
 //! What a process's file lacks, and what that means.
 
 use super::Process;
-use spool::{Chunk, Damage, File, Level};
+use spool::{Chunk, Damage, File, Full, Level};
 use trace::Sym;
 
 impl Process<'_, '_> {
     /// Counts what was lost and remarks on how the process ended.
     pub(super) fn losses(&mut self, name: &str, file: &File<'_>, chunks: &[Chunk<'_>], between: Damage) {
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
-        self.dropped(dropped);
+        self.dropped(dropped, file.full());
         let damaged: Vec<u64> = chunks
             .iter()
             .flat_map(|chunk| chunk.records().filter_map(Result::err))
@@ -35,11 +35,11 @@ impl Process<'_, '_> {
     }
 
     /// There was no room for so many records.
-    fn dropped(&mut self, count: u64) {
+    fn dropped(&mut self, count: u64, why: Option<Full>) {
         self.all.trace.meta.lost.records("no room left in the spool", count);
         if count > 0 {
             let (who, ms) = (self.who(), self.last.saturating_sub(self.first).max(0) / 1_000_000);
-            self.note(format!("{who}: there was room for {ms} ms; holdup record --max-size makes more"));
+            self.note(format!("{who}: there was room for {ms} ms; {}", more_room(why)));
         }
     }
 
@@ -60,14 +60,17 @@ impl Process<'_, '_> {
         let who = self.who();
         self.note(format!("{who} did not end in an orderly way: what it had not written out is missing"));
         let inside = self.inside(chunks);
+        // Those are counted already; some may have been of other things than calls.
+        let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
         if file.level() == Some(Level::Light) && self.device_of.is_empty() {
-            let missing =
-                total(chunks, |chunk| chunk.calls()).saturating_sub(self.later.driver_calls + inside);
+            let known = self.later.driver_calls.saturating_add(inside).saturating_add(dropped);
+            let missing = total(chunks, |chunk| chunk.calls()).saturating_sub(known);
             let lost = &mut self.all.trace.meta.lost;
             lost.records("driver calls that a process did not live to write out", missing);
         } else {
             // CUPTI leaves out driver calls within runtime calls, but each launch has one record.
-            let missing = total(chunks, |chunk| chunk.launches()).saturating_sub(self.launches());
+            let known = self.launches().saturating_add(dropped);
+            let missing = total(chunks, |chunk| chunk.launches()).saturating_sub(known);
             let lost = &mut self.all.trace.meta.lost;
             lost.records(
                 "kernel launches that a process did not live to write out (with their kernels)",
@@ -117,6 +120,20 @@ impl Process<'_, '_> {
         if !notes.contains(&note) {
             notes.push(note);
         }
+    }
+}
+
+/// What gave out, and how there will be more of it.
+fn more_room(why: Option<Full>) -> &'static str {
+    match why {
+        None | Some(Full::Limit) => "holdup record --max-size makes more",
+        Some(Full::Disk) => "then the disk was full: holdup record --spool-dir takes another",
+        Some(Full::FileSize) => "then the spool was as large as a file may be here: ulimit -f says how large",
+        Some(Full::Descriptors) => "then it could open no more files: ulimit -n says how many",
+        Some(Full::Gone) => {
+            "then it could open its spool no more: it had changed its user or its root directory"
+        }
+        Some(Full::Memory) => "then it could map no more memory: ulimit -v and vm.max_map_count say how much",
     }
 }
 

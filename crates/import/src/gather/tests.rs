@@ -308,15 +308,57 @@ fn what_a_killed_process_could_not_say_is_counted() {
     let mut put = |at: usize, value: &[u8]| bytes[chunk + at..][..value.len()].copy_from_slice(value);
     put(offset_of!(ChunkHeader, dropped), &4u64.to_ne_bytes());
     let progress = offset_of!(ChunkHeader, progress);
-    put(progress + offset_of!(Progress, launches), &7u32.to_ne_bytes());
+    put(progress + offset_of!(Progress, launches), &14u32.to_ne_bytes());
     put(progress + offset_of!(Progress, function), &1u32.to_ne_bytes());
     put(progress + offset_of!(Progress, since), &900i64.to_ne_bytes());
     let trace = read(&[bytes]);
     let reasons: Vec<u64> = trace.meta.lost.reasons.values().copied().collect();
-    // Of seven launches begun, the runtime's and the driver's record of one are there.
+    // Of fourteen launches begun, the runtime's and the driver's record of one are there, and seven may be
+    // among what was dropped.
     assert_eq!((reasons, trace.meta.lost.records), (vec![5, 7], 12));
     assert!(trace.meta.notes.iter().any(|note| note.contains("never returned from cuLaunchKernel")));
     assert!(!trace.meta.locks_watched);
+}
+
+/// A process that began `begun` calls, wrote one, dropped `dropped` records and was killed.
+fn killed_when_full(begun: u64, dropped: u64, full: u32) -> Trace {
+    let mut build = Build::new(7, Level::Light);
+    wrapped(&mut build, "cuMemcpyDtoHAsync", MAIN, 100, 900);
+    build.set(offset_of!(FileHeader, finished), &0u32.to_ne_bytes());
+    build.set(offset_of!(FileHeader, full), &full.to_ne_bytes());
+    let mut file = build.finish();
+    let mut put =
+        |at: usize, value: u64| file[ALIGN as usize + at..][..8].copy_from_slice(&value.to_ne_bytes());
+    put(offset_of!(ChunkHeader, dropped), dropped);
+    put(offset_of!(ChunkHeader, progress) + offset_of!(Progress, calls), begun);
+    read(&[file])
+}
+
+#[test]
+fn a_call_is_lost_for_one_reason() {
+    let lost = |begun| killed_when_full(begun, 9, 0).meta.lost;
+    assert_eq!(lost(10).records, 9);
+    let both = lost(12);
+    assert_eq!((both.records, both.reasons["no room left in the spool"]), (11, 9));
+}
+
+#[test]
+fn what_gave_out_is_said() {
+    let said = |full| killed_when_full(10, 9, full).meta.notes.join("\n");
+    // Files that do not say so, and those of a later holdup.
+    for full in [0, Full::Limit as u32, 99] {
+        assert!(said(full).contains("--max-size makes more"), "{}", said(full));
+    }
+    for (full, word) in [
+        (Full::Disk, "the disk was full"),
+        (Full::FileSize, "ulimit -f"),
+        (Full::Descriptors, "ulimit -n"),
+        (Full::Gone, "changed its user"),
+        (Full::Memory, "vm.max_map_count"),
+    ] {
+        let said = said(full as u32);
+        assert!(said.contains(word) && !said.contains("--max-size"), "{said}");
+    }
 }
 
 #[test]
