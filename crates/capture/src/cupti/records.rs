@@ -85,6 +85,9 @@ static NAMES: [[AtomicU32; 2048]; 2] = [const { [const { AtomicU32::new(0) }; 20
 
 fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw, runtime: bool) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
+    if !sane(start, end) {
+        return false;
+    }
     let Some(known) = NAMES[usize::from(runtime)].get(raw.u32(4) as usize) else { return false };
     let mut name = known.load(Relaxed);
     if name == 0 {
@@ -100,7 +103,7 @@ fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw, runtime: bool) -> bool {
         runtime: runtime.into(),
     };
     writer.append(ApiCall::KIND, name, &[record.bytes()]);
-    sane(start, end)
+    true
 }
 
 fn function_name(cupti: &Cupti, runtime: bool, number: u32) -> &'static [u8] {
