@@ -69,7 +69,7 @@ impl Command {
         let spool = Spool::make(&self.options.spool_parent)?;
         descendants::adopt();
         let signals = Signals::hold();
-        let witness = signals.witness();
+        let witness = Witness::start(&signals);
         let started = Moment::now();
         let (child, mut notes) = self.start(&library, spool.path(), &signals)?;
         let status = attend(child, &signals, witness)
@@ -119,7 +119,7 @@ fn attend(child: pid_t, signals: &Signals, mut witness: Witness) -> io::Result<S
             Some(Change::Stopped(signal)) => stop_along(signal, signals),
             None => {}
         }
-        if let Some(signal) = signals.next(SLEEP) {
+        if let Some(signal) = witness.next(signals, SLEEP) {
             pass_on(child, signal, &mut witness);
         }
     }

@@ -2,7 +2,6 @@
 //! when the program has not got them itself.
 
 use crate::descendants;
-use crate::witness::Witness;
 use libc::{c_int, pid_t, sigset_t};
 use std::io;
 use std::mem::MaybeUninit;
@@ -135,9 +134,9 @@ impl Signals {
         Signals { held, original: Original { mask, child } }
     }
 
-    /// Starts to tell which messages go to the whole process group.
-    pub fn witness(&self) -> Witness {
-        Witness::start(set(messages()))
+    /// Those of the held signals that mean something to a program.
+    pub fn messages(&self) -> sigset_t {
+        set(messages())
     }
 
     /// How signals were handled before.

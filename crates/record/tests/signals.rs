@@ -71,6 +71,24 @@ fn a_signal_to_the_whole_group_comes_once() {
 }
 
 #[test]
+fn signals_to_the_group_in_quick_succession_come_once_each() {
+    // Ends with the number of one signal, and ten times that of the other.
+    let script = "m=0; n=0; trap 'm=$((m+10))' TERM; trap 'n=$((n+1))' USR1; : > $READY; \
+                  i=0; while [ $i -lt 20 ]; do sleep 0.05; i=$((i+1)); done; exit $((m+n))";
+    for _ in 0..3 {
+        let mut try_ = with_ready(Try::shell(script));
+        let mut child = try_.start();
+        for signal in [libc::SIGTERM, libc::SIGUSR1] {
+            kill(-pid(&child), signal);
+        }
+        pause();
+        // What came alone is still told apart.
+        kill(pid(&child), libc::SIGUSR1);
+        assert_eq!(child.wait().expect("it ends").code(), Some(12));
+    }
+}
+
+#[test]
 fn the_programs_own_signal_does_not_come_back() {
     let script = "n=0; trap 'n=$((n+1))' TERM; kill -TERM $PPID; sleep 0.2; exit $n";
     assert_eq!(Try::shell(script).run().status.code(), Some(0));
