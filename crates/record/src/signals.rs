@@ -10,17 +10,29 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Signals by which people and job schedulers end or inform a program.
-const MESSAGES: [c_int; 9] = [
+/// Signals by which people and job schedulers end or inform a program, and those that say what it did
+/// wrong: anyone may send them. Where this process itself does wrong, the kernel does not ask who holds them.
+const MESSAGES: [c_int; 20] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
     libc::SIGUSR1,
+    libc::SIGSEGV,
     libc::SIGUSR2,
     libc::SIGALRM,
     libc::SIGTERM,
     libc::SIGXCPU,
+    libc::SIGXFSZ,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
     libc::SIGPWR,
+    libc::SIGSYS,
 ];
 
 /// Signals by which a terminal stops a program.

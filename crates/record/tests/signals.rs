@@ -47,6 +47,14 @@ fn a_signal_to_the_recorder_alone_is_passed_on() {
         ("USR1", libc::SIGUSR1),
         ("INT", libc::SIGINT),
         ("QUIT", libc::SIGQUIT),
+        ("ABRT", libc::SIGABRT),
+        ("TRAP", libc::SIGTRAP),
+        ("SYS", libc::SIGSYS),
+        ("VTALRM", libc::SIGVTALRM),
+        ("PROF", libc::SIGPROF),
+        ("IO", libc::SIGIO),
+        ("XFSZ", libc::SIGXFSZ),
+        ("ALRM", libc::SIGALRM),
     ] {
         let mut try_ = counting(name);
         let mut child = try_.start();
