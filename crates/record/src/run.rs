@@ -91,8 +91,8 @@ impl Command {
         command.args(arguments);
         let notes = environment::prepare(&mut command, &self.options, library, spool);
         let original = signals.original();
-        // SAFETY: `restore` makes system calls only.
-        unsafe { command.pre_exec(move || original.restore()) };
+        // SAFETY: `restore_all` makes system calls only.
+        unsafe { command.pre_exec(move || original.restore_all()) };
         let child = command.spawn().map_err(|source| Error::refused(self.program(), source))?;
         Ok((child.id() as pid_t, notes))
     }

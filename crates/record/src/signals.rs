@@ -35,6 +35,9 @@ const MESSAGES: [c_int; 20] = [
     libc::SIGSYS,
 ];
 
+/// Timers that a process keeps when it executes another program, but its children do not get.
+const TIMERS: [c_int; 3] = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
+
 /// Signals by which a terminal stops a program.
 const STOPS: [c_int; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
@@ -106,9 +109,20 @@ extern "C" fn remember() {
 pub struct Original {
     mask: sigset_t,
     child: libc::sigaction,
+    timers: [libc::itimerval; 3],
 }
 
 impl Original {
+    /// As [`Original::restore`], and sets the timers that whoever executed this process had set: for the
+    /// program, which was to run in its place. Async-signal-safe.
+    pub fn restore_all(&self) -> io::Result<()> {
+        for (which, timer) in TIMERS.into_iter().zip(&self.timers) {
+            // SAFETY: a value that the same function gave.
+            unsafe { libc::setitimer(which, timer, null_mut()) };
+        }
+        self.restore()
+    }
+
     /// Handles signals again as before they were held. Async-signal-safe.
     pub fn restore(&self) -> io::Result<()> {
         // SAFETY: both values were filled by the same functions.
@@ -143,7 +157,7 @@ impl Signals {
             libc::sigaction(libc::SIGCHLD, &default, &mut child);
             mask.assume_init()
         };
-        Signals { held, original: Original { mask, child } }
+        Signals { held, original: Original { mask, child, timers: stop_timers() } }
     }
 
     /// Those of the held signals that mean something to a program.
@@ -194,6 +208,18 @@ impl Drop for Signals {
     fn drop(&mut self) {
         let _ = self.original.restore();
     }
+}
+
+/// Stops the timers that ring by signals; what was left of each.
+fn stop_timers() -> [libc::itimerval; 3] {
+    TIMERS.map(|which| {
+        let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
+        let none = libc::itimerval { it_interval: zero, it_value: zero };
+        let mut left = none;
+        // SAFETY: reads the one value and writes the other.
+        unsafe { libc::setitimer(which, &none, &mut left) };
+        left
+    })
 }
 
 /// Every signal that is held.

@@ -97,6 +97,28 @@ fn signals_to_the_group_in_quick_succession_come_once_each() {
 }
 
 #[test]
+fn an_alarm_set_before_is_the_programs() {
+    for timer in [libc::ITIMER_REAL, libc::ITIMER_PROF] {
+        let mut try_ = Try::new(&["sh", "-c", "i=0; while [ $i -lt 2000000 ]; do i=$((i+1)); done"]);
+        let set = move || {
+            let value = libc::timeval { tv_sec: 0, tv_usec: 200_000 };
+            let once =
+                libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, it_value: value };
+            // SAFETY: a system call on a process that is about to execute the program.
+            unsafe { libc::setitimer(timer, &once, std::ptr::null_mut()) };
+            Ok(())
+        };
+        // SAFETY: `set` makes a system call only.
+        unsafe { try_.command.pre_exec(set) };
+        let began = Instant::now();
+        let status = try_.run().status;
+        let expected = if timer == libc::ITIMER_REAL { libc::SIGALRM } else { libc::SIGPROF };
+        assert_eq!(status.signal(), Some(expected), "{status:?}");
+        assert!(began.elapsed() >= Duration::from_millis(150));
+    }
+}
+
+#[test]
 fn the_programs_own_signal_does_not_come_back() {
     let script = "n=0; trap 'n=$((n+1))' TERM; kill -TERM $PPID; sleep 0.2; exit $n";
     assert_eq!(Try::shell(script).run().status.code(), Some(0));
