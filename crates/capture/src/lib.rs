@@ -11,6 +11,7 @@
 mod clock;
 mod cupti;
 mod driver;
+mod early;
 mod env;
 mod functions;
 mod listed;
@@ -110,6 +111,7 @@ fn begin() {
     set_level(if full { Level::Full } else { Level::Light });
     writer::here(|writer| {
         program(writer);
+        nvtx::begin(writer);
         watch_locks(writer, true);
     });
     interpose::wrap_imports(&driver::linked);
@@ -245,6 +247,7 @@ extern "C" fn forked() {
     stacks::forget();
     python::forget();
     driver::forget();
+    early::forget();
     cupti::forget();
     SITES.iter().for_each(|site| site.store(0, Relaxed));
     SITE_COUNT.store(0, Relaxed);

@@ -2,11 +2,13 @@
 //! library named in `NVTX_INJECTION64_PATH` and let it fill in their table of functions
 //! (nvtxTypes.h: `NvtxExportTableCallbacks`, `NvtxCallbackIdCore`, `NvtxCallbackIdCore2`).
 
-use crate::texts;
 use crate::writer::{self, MOST_RANGES, Writer};
+use crate::{early, texts};
+use interpose::Ticks;
 use libc::{c_char, c_int, c_void};
 use spool::{Range, ThreadName};
 use std::ffi::CStr;
+use std::ptr::null_mut;
 
 /// `NVTX_ETID_CALLBACKS`
 const CALLBACKS: u32 = 1;
@@ -109,12 +111,50 @@ fn text(writer: &mut Writer, text: *const c_char) -> u32 {
     }
 }
 
+/// In a handle, beside the number of an early text; other handles are ids of texts.
+const EARLY: usize = 1 << 32;
+
+/// A handle of a string or a domain.
+fn handle(name: *const c_char) -> *mut c_void {
+    let handle = writer::here(|writer| text(writer, name) as usize);
+    handle.or_else(|| early(name, 0)).unwrap_or(0) as *mut c_void
+}
+
+/// Keeps a text for when recording starts, as the name of a thread if its id is given; its handle.
+fn early(name: *const c_char, tid: u32) -> Option<usize> {
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: NVTX takes strings that end in a zero byte.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    Some(early::keep(name, tid)? as usize | EARLY)
+}
+
+/// The text that a handle stands for.
+fn text_of(writer: &mut Writer, handle: usize) -> u32 {
+    match handle & EARLY {
+        0 => handle as u32,
+        _ => early::text(handle as u32).map_or(0, |text| texts::intern(writer, text)),
+    }
+}
+
+/// Recording begins: says the names that threads have already.
+pub fn begin(writer: &mut Writer) {
+    early::thread_names().for_each(|(tid, name)| {
+        let name = texts::intern(writer, name);
+        write_thread_name(writer, tid, name);
+    });
+}
+
+fn write_thread_name(writer: &mut Writer, tid: u32, name: u32) {
+    writer.append(ThreadName::KIND, name, &[ThreadName { tid: tid.into() }.bytes()]);
+}
+
 fn message(writer: &mut Writer, attributes: *const Attributes) -> u32 {
     // SAFETY: NVTX takes a pointer to a whole struct or null.
     match unsafe { attributes.as_ref() } {
         Some(given) if given.message_type == ASCII => text(writer, given.message),
-        // Handles of registered strings are ids of texts: see `register_string`.
-        Some(given) if given.message_type == REGISTERED => given.message as usize as u32,
+        Some(given) if given.message_type == REGISTERED => text_of(writer, given.message as usize),
         _ => 0,
     }
 }
@@ -128,14 +168,19 @@ fn open(writer: &mut Writer, name: u32) -> c_int {
     depth as c_int
 }
 
-fn close(writer: &mut Writer, domain: u64) -> c_int {
+fn close(writer: &mut Writer, domain: *mut c_void) -> c_int {
     let Some(depth) = writer.depth.checked_sub(1) else { return -1 };
     writer.depth = depth;
     if depth < MOST_RANGES {
-        let (name, start) = writer.ranges[depth];
-        writer.append(Range::KIND, name, &[Range { start, end: interpose::now(), domain }.bytes()]);
+        let ((name, start), end) = (writer.ranges[depth], interpose::now());
+        write_range(writer, name, start, end, domain);
     }
     depth as c_int
+}
+
+fn write_range(writer: &mut Writer, name: u32, start: Ticks, end: Ticks, domain: *mut c_void) {
+    let domain = text_of(writer, domain as usize).into();
+    writer.append(Range::KIND, name, &[Range { start, end, domain }.bytes()]);
 }
 
 unsafe extern "C" fn push(name: *const c_char) -> c_int {
@@ -155,7 +200,7 @@ unsafe extern "C" fn push_ex(attributes: *const Attributes) -> c_int {
 }
 
 unsafe extern "C" fn pop() -> c_int {
-    writer::here(|writer| close(writer, 0)).unwrap_or(-1)
+    writer::here(|writer| close(writer, null_mut())).unwrap_or(-1)
 }
 
 unsafe extern "C" fn domain_push(_: *mut c_void, attributes: *const Attributes) -> c_int {
@@ -164,7 +209,7 @@ unsafe extern "C" fn domain_push(_: *mut c_void, attributes: *const Attributes) 
 }
 
 unsafe extern "C" fn domain_pop(domain: *mut c_void) -> c_int {
-    writer::here(|writer| close(writer, domain as u64)).unwrap_or(-1)
+    writer::here(|writer| close(writer, domain)).unwrap_or(-1)
 }
 
 /// Ranges that start on one thread and end on another are kept by their number: the upper half is
@@ -185,7 +230,7 @@ unsafe extern "C" fn range_start_ex(attributes: *const Attributes) -> u64 {
 }
 
 unsafe extern "C" fn range_end(id: u64) {
-    end(id, 0);
+    end(id, null_mut());
 }
 
 unsafe extern "C" fn domain_range_start(_: *mut c_void, attributes: *const Attributes) -> u64 {
@@ -194,33 +239,34 @@ unsafe extern "C" fn domain_range_start(_: *mut c_void, attributes: *const Attri
 }
 
 unsafe extern "C" fn domain_range_end(domain: *mut c_void, id: u64) {
-    end(id, domain as u64);
+    end(id, domain);
 }
 
-fn end(id: u64, domain: u64) {
+fn end(id: u64, domain: *mut c_void) {
     let now = interpose::now();
     let passed = ((now as u64 >> UNIT) as u32).wrapping_sub(id as u32);
     let start = now - (i64::from(passed) << UNIT);
     if id != 0 {
         writer::here(|writer| {
-            writer.append(Range::KIND, (id >> 32) as u32, &[Range { start, end: now, domain }.bytes()]);
+            write_range(writer, (id >> 32) as u32, start, now, domain);
         });
     }
 }
 
 unsafe extern "C" fn name_thread(tid: u32, name: *const c_char) {
-    writer::here(|writer| {
+    let written = writer::here(|writer| {
         let name = text(writer, name);
-        writer.append(ThreadName::KIND, name, &[ThreadName { tid: tid.into() }.bytes()]);
+        write_thread_name(writer, tid, name);
     });
+    if written.is_none() {
+        early(name, tid);
+    }
 }
 
-/// A handle of a string: the id of its text.
 unsafe extern "C" fn register_string(_: *mut c_void, string: *const c_char) -> *mut c_void {
-    writer::here(|writer| text(writer, string)).unwrap_or(0) as usize as *mut c_void
+    handle(string)
 }
 
-/// A handle of a domain: the id of its name's text.
 unsafe extern "C" fn create_domain(name: *const c_char) -> *mut c_void {
-    writer::here(|writer| text(writer, name)).unwrap_or(0) as usize as *mut c_void
+    handle(name)
 }

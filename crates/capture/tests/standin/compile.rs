@@ -74,7 +74,7 @@ const LIBRARIES: [(&str, &str, &[&str]); 14] = [
     ("halfway.c", "libhalfway.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),
 ];
-const PROGRAMS: [&str; 6] = ["waits", "locks", "calls", "endings", "threads", "loader"];
+const PROGRAMS: [&str; 7] = ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx"];
 
 /// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
 /// is nothing left to do.

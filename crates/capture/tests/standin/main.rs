@@ -13,6 +13,7 @@ mod calls;
 mod endings;
 mod loader;
 mod locks;
+mod nvtx;
 mod python;
 mod restore;
 mod threads;

@@ -34,6 +34,9 @@ pub struct Process {
     pub stacks: Vec<StackRow>,
     pub modules: Vec<Row<spool::Module>>,
     pub notes: Vec<String>,
+    /// Marked ranges in order: text and domain.
+    pub ranges: Vec<(String, String)>,
+    pub thread_names: Vec<(u64, String)>,
     pub programs: Vec<(String, String)>,
     pub devices: Vec<Row<spool::Device>>,
     pub drivers: Vec<u32>,
@@ -152,6 +155,14 @@ impl Process {
                 spool::Device::KIND => self.devices.extend(self.row(tid, name, spool::Device::read(body))),
                 spool::Driver::KIND => self.drivers.push(name),
                 spool::Note::KIND => self.notes.push(self.text(name)),
+                spool::Range::KIND => {
+                    let range = spool::Range::read(body).expect("a whole record");
+                    self.ranges.push((self.text(name), self.text(range.domain as u32)));
+                }
+                spool::ThreadName::KIND => {
+                    let thread = spool::ThreadName::read(body).expect("a whole record").tid;
+                    self.thread_names.push((thread, self.text(name)));
+                }
                 spool::Program::KIND => {
                     let command = spool::Program::read(body).expect("a whole record").command;
                     self.programs.push((self.text(name), self.text(command as u32)));
