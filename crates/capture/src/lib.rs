@@ -13,6 +13,7 @@ mod cupti;
 mod driver;
 mod early;
 mod env;
+mod file;
 mod functions;
 mod listed;
 mod nvtx;

@@ -1,10 +1,11 @@
 //! This process's spool file: made when recording starts, handed out in chunks.
 
 use crate::env;
+use crate::file::File;
 use crate::windows;
-use libc::{c_char, c_int};
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC};
 use std::cell::UnsafeCell;
+use std::ffi::CStr;
 use std::io::Write;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -29,8 +30,6 @@ pub static STATE: State =
 static TAKEN: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 /// Most bytes that they may take.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
-/// How often a signal may interrupt what a chunk needs.
-const PATIENCE: u32 = 100;
 /// No more chunks: the disk is full or the limit reached.
 static FULL: AtomicBool = AtomicBool::new(false);
 
@@ -40,6 +39,12 @@ struct Path(UnsafeCell<[u8; 1024]>);
 // only after it was seen.
 unsafe impl Sync for Path {}
 static PATH: Path = Path(UnsafeCell::new([0; 1024]));
+
+/// The path of the process's file, for whoever has seen the header.
+fn path() -> &'static CStr {
+    // SAFETY: the header was seen, so the path is complete; it ends in a zero byte.
+    unsafe { CStr::from_ptr(PATH.0.get().cast()) }
+}
 
 /// Makes the file; false when there is no directory for it or it cannot be made.
 pub fn open() -> bool {
@@ -116,69 +121,6 @@ fn map_budget(directory: &[u8]) {
     }
 }
 
-/// An open file; closed when dropped.
-pub struct File(c_int);
-
-impl Drop for File {
-    fn drop(&mut self) {
-        // SAFETY: a descriptor that is this one's own.
-        unsafe { libc::close(self.0) };
-    }
-}
-
-impl File {
-    /// Opens the process's file.
-    fn open() -> Result<File, Full> {
-        // SAFETY: the header was seen, so the path is complete; it ends in a zero byte.
-        let open = || unsafe { libc::open(PATH.0.get().cast::<c_char>(), libc::O_RDWR | libc::O_CLOEXEC) };
-        // SAFETY: errno is the thread's own.
-        let failure = || unsafe { *libc::__errno_location() };
-        for _ in 0..PATIENCE {
-            match open() {
-                file if file >= 0 => return Ok(File(file)),
-                _ if failure() == libc::EINTR => {}
-                _ => break,
-            }
-        }
-        Err(if matches!(failure(), libc::EMFILE | libc::ENFILE) { Full::Descriptors } else { Full::Gone })
-    }
-
-    /// Takes disk blocks for a part: writing to a mapped hole of a full disk would end the program.
-    fn reserve(&self, offset: u64, size: u64) -> Result<(), Full> {
-        if offset + size > file_size_limit() {
-            return Err(Full::FileSize);
-        }
-        // SAFETY: a plain system call.
-        let reserve = || unsafe { libc::posix_fallocate(self.0, offset as i64, size as i64) };
-        // Signals, as of a profiler, interrupt it, and it begins again.
-        match (0..PATIENCE).map(|_| reserve()).find(|failure| *failure != libc::EINTR) {
-            Some(0) => Ok(()),
-            Some(libc::EFBIG) => Err(Full::FileSize),
-            _ => Err(Full::Disk),
-        }
-    }
-
-    /// Maps a part.
-    pub fn map(&self, offset: u64, size: u64) -> Result<*mut u8, Full> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping where the kernel finds room.
-        let address =
-            unsafe { libc::mmap(null_mut(), size as usize, access, libc::MAP_SHARED, self.0, offset as i64) };
-        if address == libc::MAP_FAILED { Err(Full::Memory) } else { Ok(address.cast()) }
-    }
-}
-
-/// Most bytes a file of this process may have: beyond, growing it sends a signal that ends the
-/// program.
-fn file_size_limit() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: writes the struct it is given.
-    match unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } {
-        0 => limit.rlim_cur,
-        _ => u64::MAX,
-    }
-}
-
 /// The file's header, once there is one.
 pub fn header() -> Option<&'static FileHeader> {
     // SAFETY: published mappings are never unmapped.
@@ -209,7 +151,7 @@ pub fn chunk(size: u64, tid: u32) -> *mut ChunkHeader {
 
 /// A part of the file for a chunk.
 fn make(header: &FileHeader, size: u64) -> Result<*mut ChunkHeader, Full> {
-    let file = File::open()?;
+    let file = File::open(path())?;
     let (address, offset) = match windows::cut(header, &file, size) {
         Some(part) => part,
         None => {

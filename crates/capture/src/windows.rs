@@ -3,7 +3,7 @@
 //!
 //! A window may reach beyond the end of the file. A piece is looked at once its part of the file is there.
 
-use crate::process::File;
+use crate::file::File;
 use spool::{ALIGN, FileHeader, Full};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
