@@ -115,17 +115,22 @@ pub fn counts() -> (u64, u64) {
     counts
 }
 
-/// The addresses of the object that contains an address; none if there is no such object.
-pub fn range_around(address: usize) -> Range<usize> {
-    let mut found = 0..0;
+/// What `ask` says of the object that contains an address; `None` if there is no such object.
+fn of_object_at<R>(address: usize, ask: impl Fn(&Object<'_>) -> R) -> Option<R> {
+    let mut said = None;
     each_object(&mut |object| {
         if !object.contains(address) {
             return ControlFlow::Continue(());
         }
-        found = object.range();
+        said = Some(ask(&object));
         ControlFlow::Break(())
     });
-    found
+    said
+}
+
+/// The addresses of the object that contains an address; none if there is no such object.
+pub fn range_around(address: usize) -> Range<usize> {
+    of_object_at(address, |object| object.range()).unwrap_or(0..0)
 }
 
 /// A function or variable that an object makes public: the first in the order in which they were loaded.
@@ -142,15 +147,7 @@ pub fn symbol(name: &CStr) -> Option<*mut c_void> {
 
 /// Whether the loader is done with the object that contains an address.
 pub fn is_loaded(address: usize) -> bool {
-    let mut loaded = false;
-    each_object(&mut |object| {
-        if !object.contains(address) {
-            return ControlFlow::Continue(());
-        }
-        loaded = object.is_loaded();
-        ControlFlow::Break(())
-    });
-    loaded
+    of_object_at(address, |object| object.is_loaded()).unwrap_or(false)
 }
 
 /// The hash of a name in the table of public symbols (`DT_GNU_HASH`).
@@ -193,15 +190,6 @@ impl<'a> Object<'a> {
             (start..start.wrapping_add(header.p_memsz)).contains(&(address as u64))
         };
         self.headers().iter().any(|header| header.p_type == libc::PT_LOAD && within(header))
-    }
-
-    /// From its first to behind its last address.
-    pub fn span(&self) -> Range<usize> {
-        let loaded = || self.headers().iter().filter(|header| header.p_type == libc::PT_LOAD);
-        let at = |address: u64| self.base().wrapping_add(address) as usize;
-        let start = loaded().map(|header| at(header.p_vaddr)).min().unwrap_or(0);
-        let end = loaded().map(|header| at(header.p_vaddr.wrapping_add(header.p_memsz))).max().unwrap_or(0);
-        start..end
     }
 
     /// An address as the dynamic section gives it: glibc relocates most, but not all of them.

@@ -189,15 +189,7 @@ pub fn loaded() -> (u64, u64) {
 /// From the first to behind the last address of the library or program that an address lies in; empty
 /// when it lies in none.
 pub fn object_around(address: usize) -> Range<usize> {
-    let mut found = 0..0;
-    elf::each_object(&mut |object| {
-        if !object.contains(address) {
-            return ControlFlow::Continue(());
-        }
-        found = object.span();
-        ControlFlow::Break(())
-    });
-    found
+    elf::range_around(address)
 }
 
 /// A function or variable that a loaded library or the program makes public. This waits for nobody, not
