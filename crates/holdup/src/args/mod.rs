@@ -186,7 +186,7 @@ impl Filter {
 With several traces, text comes one after another, and JSON as one array; a page is of one trace.
 
 The page is one file that opens offline: findings, a timeline, tables. With --from and --to its timeline shows that \
-time alone.")]
+time alone; a call that reaches out of it counts whole.")]
 pub struct Explain {
     /// Traces of any format that holdup reads; "-" is standard input.
     #[arg(required = true, value_name = "TRACE")]
