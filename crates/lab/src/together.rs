@@ -34,7 +34,8 @@ impl Part<'_> {
     /// # Errors
     /// What differs, in a line.
     pub fn goes_on_with(&self, earlier: Part<'_>) -> Result<(), String> {
-        self.goes_with(earlier)?;
+        self.goes_with(earlier)
+            .map_err(|problem| format!("{problem}; go on with it there, or start anew"))?;
         if earlier.bench.gpus > self.bench.gpus {
             let gpus = |bench: &Bench| report::units::counted(bench.gpus.into(), "GPU", "GPUs");
             return Err(format!("measured with {}, and here is {}", gpus(earlier.bench), gpus(self.bench)));
