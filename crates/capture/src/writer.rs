@@ -17,7 +17,7 @@ const MOST: usize = 4096;
 /// Largest chunk, bytes. A thread's first is [`ALIGN`], each further one four times the last.
 const LARGEST: u64 = 4 << 20;
 
-/// How much of a chunk is touched ahead, bytes: room for some 2,700 calls.
+/// How much of a chunk is touched ahead, bytes: room for some 8,000 launches.
 const AHEAD: usize = 64 << 10;
 
 /// Both say what a thread is doing; the one in a chunk's header is written by `interpose`.
@@ -43,6 +43,8 @@ pub struct Writer {
     room: usize,
     /// The stream of the chunk's last [`Call`] with one.
     stream: Option<u64>,
+    /// When the chunk's last call returned; long ago when it has none.
+    until: Ticks,
     thread: Option<&'static Thread>,
     /// Size of the last chunk, 0 before the first.
     last: u64,
@@ -85,6 +87,7 @@ const fn empty() -> Writer {
         used: 0,
         room: 0,
         stream: None,
+        until: Ticks::MIN,
         thread: None,
         last: 0,
         touched: 0,
@@ -167,15 +170,15 @@ impl Writer {
         }
     }
 
-    /// Appends a record of several parts, filled up to whole words; without room it is counted.
-    pub fn append(&mut self, kind: u16, tag: u32, parts: &[&[u8]]) {
+    /// Appends a record of several parts, filled up to whole words; false without room: it is counted.
+    pub fn append(&mut self, kind: u16, tag: u32, parts: &[&[u8]]) -> bool {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let words = 1 + length.div_ceil(8);
-        let Ok(count) = u16::try_from(words) else { return };
+        let Ok(count) = u16::try_from(words) else { return false };
         let size = words * 8;
         if self.used + size > self.room && !self.make_room(size) {
             self.drop_one();
-            return;
+            return false;
         }
         // SAFETY: `size` bytes from `used` on lie in the chunk, which only this thread writes.
         unsafe {
@@ -190,6 +193,7 @@ impl Writer {
         self.used += size;
         // SAFETY: the chunk is mapped as long as the process lives.
         unsafe { (*self.chunk).used.store(self.used as u64, Release) };
+        true
     }
 
     /// Sees to it that the thread notes its calls in a chunk.
@@ -207,9 +211,11 @@ impl Writer {
         if says_no_more && known_stream && self.brief(function, span, record.flags) {
             return;
         }
-        self.append(Call::KIND, function, &[record.bytes()]);
-        if record.flags & call::HAS_STREAM != 0 {
-            self.stream = Some(record.stream);
+        if self.append(Call::KIND, function, &[record.bytes()]) {
+            self.until = record.end;
+            if record.flags & call::HAS_STREAM != 0 {
+                self.stream = Some(record.stream);
+            }
         }
     }
 
@@ -219,23 +225,16 @@ impl Writer {
         function != 0 && self.stream == Some(stream) && self.brief(function, span, call::HAS_STREAM)
     }
 
-    /// Appends a brief call; false when it was long or has no room: another chunk does not know its
-    /// stream.
+    /// Appends a brief call; false when it is none or has no room: another chunk does not know its stream.
     #[inline]
     fn brief(&mut self, function: u32, Span { start, end }: Span, flags: u32) -> bool {
-        const SIZE: usize = size_of::<Head>() + size_of::<BriefCall>();
-        let (Ok(duration), true) = (u32::try_from(end - start), self.used + SIZE <= self.room) else {
-            return false;
-        };
-        let head = Head { kind: BriefCall::KIND, words: (SIZE / 8) as u16, tag: function };
-        // SAFETY: `SIZE` bytes from `used` on lie in the chunk, which only this thread writes; records
-        // are whole words, so both are aligned.
-        unsafe {
-            let at = self.chunk.cast::<u8>().add(CHUNK_HEADER + self.used);
-            at.cast::<Head>().write(head);
-            at.add(size_of::<Head>()).cast::<BriefCall>().write(BriefCall { start, duration, flags });
-        }
-        self.used += SIZE;
+        let gap = start.wrapping_sub(self.until);
+        let word = BriefCall::word(function, gap, end.wrapping_sub(start), flags != 0);
+        let (Some(word), true) = (word, self.used + size_of::<Head>() <= self.room) else { return false };
+        // SAFETY: a word from `used` on lies in the chunk, which only this thread writes; records are whole
+        // words, so it is aligned.
+        unsafe { self.chunk.cast::<u8>().add(CHUNK_HEADER + self.used).cast::<Head>().write(word) };
+        (self.used, self.until) = (self.used + size_of::<Head>(), end);
         // SAFETY: the chunk is mapped as long as the process lives.
         unsafe { (*self.chunk).used.store(self.used as u64, Release) };
         true
@@ -279,7 +278,8 @@ impl Writer {
             // SAFETY: mapped as long as the process lives, and laid out alike (asserted above).
             thread.note_in(unsafe { &*(&raw const (*chunk).progress).cast::<interpose::Progress>() });
         }
-        (self.last, self.stream, self.touched) = (wanted, None, 0);
+        (self.last, self.touched) = (wanted, 0);
+        (self.stream, self.until) = (None, Ticks::MIN);
         self.clock(interpose::moment());
         true
     }

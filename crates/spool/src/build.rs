@@ -1,7 +1,8 @@
 //! Spool files made in memory, for tests and generators: a capture library writes its own in place.
 
 use crate::{
-    ALIGN, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Head, Level, MAGIC, MOST_BYTES, Text,
+    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Head, Level, MAGIC, MOST_BYTES,
+    Text,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
@@ -54,13 +55,27 @@ impl Build {
         let words = 1 + length.div_ceil(8);
         assert!(words * 8 <= MOST_BYTES, "a record of {length} bytes");
         let head = Head { kind, words: words as u16, tag };
-        let bytes = self.threads.entry(tid).or_default();
-        let end = bytes.len() + words * 8;
-        bytes.extend(head.kind.to_ne_bytes());
-        bytes.extend(head.words.to_ne_bytes());
-        bytes.extend(head.tag.to_ne_bytes());
+        let bytes = self.word(tid, head);
+        let end = bytes.len() + (words - 1) * 8;
         parts.iter().for_each(|part| bytes.extend(*part));
         bytes.resize(end, 0);
+    }
+
+    /// Appends a brief call to the thread `tid`'s records.
+    ///
+    /// # Panics
+    /// When it does not fit.
+    pub fn brief(&mut self, tid: u32, BriefCall { function, gap, duration, flags }: BriefCall) {
+        let word = BriefCall::word(function, gap.into(), duration.into(), flags != 0);
+        self.word(tid, word.expect("a brief call is brief"));
+    }
+
+    fn word(&mut self, tid: u32, word: Head) -> &mut Vec<u8> {
+        let bytes = self.threads.entry(tid).or_default();
+        bytes.extend(word.kind.to_ne_bytes());
+        bytes.extend(word.words.to_ne_bytes());
+        bytes.extend(word.tag.to_ne_bytes());
+        bytes
     }
 
     /// The file's bytes: a chunk a thread, in order of their ids.

@@ -1,8 +1,8 @@
 //! A reader for files that a dying process may have left in any state.
 
 use crate::{
-    ALIGN, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Head, Level, MAGIC, Progress,
-    PythonFrame, Stack, Text,
+    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, Call, ChunkHeader, FileHeader, Full, Head, Level, MAGIC,
+    Progress, PythonFrame, Stack, Text, call,
 };
 use std::mem::offset_of;
 
@@ -186,6 +186,24 @@ impl<'a> Chunk<'a> {
             }
         })
     }
+
+    /// The driver calls in the order they returned, brief ones at length, each with the id of its
+    /// function's name.
+    pub fn driver_calls(&self) -> impl Iterator<Item = (u32, Call)> + use<'a> {
+        let (mut last, mut stream) = (0, 0);
+        self.records().flatten().filter_map(move |record| {
+            let (name, call) = match BriefCall::read(record.head) {
+                Some(brief) => (brief.function, brief.unfold(last, stream)),
+                None if record.head.kind == Call::KIND => (record.head.tag, Call::read(record.body)?),
+                None => return None,
+            };
+            last = call.end;
+            if call.flags & call::HAS_STREAM != 0 {
+                stream = call.stream;
+            }
+            Some((name, call))
+        })
+    }
 }
 
 /// The first record of some bytes, and the rest of them.
@@ -196,7 +214,7 @@ fn split(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
         words: u16::from_ne_bytes([word[2], word[3]]),
         tag: u32_at(bytes, 4),
     };
-    let size = head.words as usize * 8;
+    let size = if head.kind < BriefCall::KIND { head.words as usize * 8 } else { 8 };
     if head.kind == 0 || size < 8 || size > bytes.len() {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What a chunk holds: records of whole words, the first of which is the [`Head`].
 
-/// The first word of a record.
+/// The first word of a record, or all of a [`BriefCall`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Head {
@@ -99,15 +99,6 @@ record! {
     }
 }
 
-impl BriefCall {
-    /// The same call at length; `stream` is that of the last [`Call`] before it that has one.
-    pub fn unfold(&self, stream: u64) -> Call {
-        let end = self.start.saturating_add(self.duration.into());
-        let stream = if self.flags & call::HAS_STREAM == 0 { 0 } else { stream };
-        Call { start: self.start, end, flags: self.flags, stream, ..Call::default() }
-    }
-}
-
 /// Facts in [`Call::flags`].
 pub mod call {
     /// Which way a copy goes: CUPTI's number of the direction.
@@ -120,17 +111,62 @@ pub mod call {
     pub const HAS_STREAM: u32 = 1 << 24;
 }
 
-record! {
-    /// A short driver call that succeeded and says no more than its stream, which is that of the last
-    /// [`Call`] before it in its chunk that has one. Most calls are launches like this, and what they
-    /// take is most of what recording them costs. `tag`: id of the function's name.
-    BriefCall = 15 {
-        /// Entry, ticks.
-        start: i64,
-        /// Ticks until the return.
-        duration: u32,
-        /// [`call::HAS_STREAM`] or 0.
-        flags: u32,
+/// A short driver call that succeeded, soon after the last one, and that says no more than its stream,
+/// which is that of the last [`Call`] before it in its chunk that has one. Most calls are launches like
+/// this, and the memory they take is much of what recording them costs: this record is one word, and
+/// no [`Head`] comes before it. Whatever does not fit is a [`Call`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BriefCall {
+    /// Id of the function's name.
+    pub function: u32,
+    /// Ticks from the return of the last call before it in its chunk to its entry.
+    pub gap: u32,
+    /// Ticks until the return.
+    pub duration: u32,
+    /// [`call::HAS_STREAM`] or 0.
+    pub flags: u32,
+}
+
+impl BriefCall {
+    /// [`Head::kind`] of such words, and of them alone, is this at least.
+    pub const KIND: u16 = 1 << 15;
+    /// In the first two bytes besides: it has a stream.
+    const STREAM: u16 = 1 << 14;
+    /// Bits of a gap, and of a duration.
+    const BITS: u32 = 24;
+
+    /// The word, laid out as a [`Head`]; `None` for what does not fit.
+    #[inline]
+    pub fn word(function: u32, gap: i64, duration: i64, has_stream: bool) -> Option<Head> {
+        // Negative times become large.
+        let fits = (gap | duration) as u64 >> Self::BITS == 0 && function < Self::STREAM.into();
+        let stream = if has_stream { Self::STREAM } else { 0 };
+        fits.then_some(Head {
+            kind: Self::KIND | stream | function as u16,
+            words: gap as u16,
+            tag: gap as u32 >> 16 | (duration as u32) << (32 - Self::BITS),
+        })
+    }
+
+    /// What a word says; `None` for the head of another record.
+    #[inline]
+    pub fn read(word: Head) -> Option<BriefCall> {
+        let flags = if word.kind & Self::STREAM == 0 { 0 } else { call::HAS_STREAM };
+        (word.kind >= Self::KIND).then_some(BriefCall {
+            function: (word.kind & (Self::STREAM - 1)).into(),
+            gap: u32::from(word.words) | (word.tag & 0xff) << 16,
+            duration: word.tag >> (32 - Self::BITS),
+            flags,
+        })
+    }
+
+    /// The same call at length, after one that returned at `last`; `stream` is that of the last call with
+    /// one.
+    pub fn unfold(&self, last: i64, stream: u64) -> Call {
+        let start = last.saturating_add(self.gap.into());
+        let end = start.saturating_add(self.duration.into());
+        let stream = if self.flags & call::HAS_STREAM == 0 { 0 } else { stream };
+        Call { start, end, flags: self.flags, stream, ..Call::default() }
     }
 }
 

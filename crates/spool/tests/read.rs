@@ -1,7 +1,10 @@
 //! A reader must take whatever a dying process left.
 
 use proptest::prelude::*;
-use spool::{ALIGN, Build, CHUNK_HEADER, Call, File, Level, MOST_TEXT, PythonFrame, Stack, Text};
+use spool::{
+    ALIGN, BriefCall, Build, CHUNK_HEADER, Call, Chunk, File, Level, MOST_TEXT, PythonFrame, Stack, Text,
+    call,
+};
 
 /// A file of one chunk a thread, each with the given texts.
 fn file(chunks: &[&[&[u8]]]) -> Vec<u8> {
@@ -91,4 +94,50 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn a_brief_call_says_what_it_was_told(
+        function in 0u32..1 << 15, gap in -9i64..1 << 25, duration in -9i64..1 << 25, has_stream: bool,
+    ) {
+        let fits = function < 1 << 14 && (0..1 << 24).contains(&gap) && (0..1 << 24).contains(&duration);
+        let word = BriefCall::word(function, gap, duration, has_stream);
+        prop_assert_eq!(word.is_some(), fits);
+        let flags = if has_stream { call::HAS_STREAM } else { 0 };
+        let told = BriefCall { function, gap: gap as u32, duration: duration as u32, flags };
+        prop_assert_eq!(word.and_then(BriefCall::read), word.map(|_| told));
+    }
+}
+
+#[test]
+fn brief_calls_go_on_from_the_call_before_them() {
+    let mut build = Build::new(7, Level::Light);
+    let call =
+        |start, stream| Call { start, end: start + 50, flags: call::HAS_STREAM, stream, ..Call::default() };
+    build.record(100, Call::KIND, 1, &[call(1_000, 8).bytes()]);
+    build.brief(100, BriefCall { function: 2, gap: 10, duration: 5, flags: call::HAS_STREAM });
+    let text = build.text(100, "between");
+    build.brief(100, BriefCall { function: text, gap: 100, duration: 7, flags: 0 });
+    build.record(100, Call::KIND, 3, &[Call { stream: 9, flags: 0, ..call(2_000, 0) }.bytes()]);
+    build.brief(100, BriefCall { function: 2, gap: 1, duration: 2, flags: call::HAS_STREAM });
+    // Another thread's go on from its own.
+    build.record(101, Call::KIND, 1, &[call(10, 6).bytes()]);
+    build.brief(101, BriefCall { function: 2, gap: 0, duration: 0, flags: call::HAS_STREAM });
+    let bytes = build.finish();
+    let (chunks, _) = File::new(&bytes).unwrap().chunks();
+    let said = |chunk: &Chunk<'_>| -> Vec<_> {
+        chunk.driver_calls().map(|(name, call)| (name, call.start, call.end, call.stream)).collect()
+    };
+    assert_eq!(
+        said(&chunks[0]),
+        [
+            (1, 1_000, 1_050, 8),
+            (2, 1_060, 1_065, 8),
+            (text, 1_165, 1_172, 0),
+            (3, 2_000, 2_050, 9),
+            (2, 2_051, 2_053, 8)
+        ]
+    );
+    assert_eq!(said(&chunks[1]), [(1, 10, 60, 6), (2, 60, 60, 6)]);
 }

@@ -1,6 +1,6 @@
 //! A spool as a test wants to see it: all times are nanoseconds. Damage is a failure whatever the program did.
 
-use spool::{BriefCall, Call, Chunk, Clock, Clocks, File, Full, Level, Stack, Wait, call};
+use spool::{Call, Chunk, Clock, Clocks, File, Full, Level, Stack, Wait};
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -132,21 +132,13 @@ impl Process {
         self.begun += chunk.calls();
         self.threads.push(tid);
         self.within.extend(chunk.within().map(|(function, _)| (tid, self.text(function))));
-        let mut stream = 0;
+        for (name, call) in chunk.driver_calls() {
+            self.calls.extend(self.row(tid, name, Some(self.call_in_ns(call))));
+        }
         for record in chunk.records() {
             let record = record.expect("no damage");
             let (name, body) = (record.head.tag, record.body);
             match record.head.kind {
-                Call::KIND => {
-                    let call = self.row(tid, name, Call::read(body).map(|call| self.call_in_ns(call)));
-                    let said = call.as_ref().filter(|call| call.record.flags & call::HAS_STREAM != 0);
-                    stream = said.map_or(stream, |call| call.record.stream);
-                    self.calls.extend(call);
-                }
-                BriefCall::KIND => {
-                    let brief = BriefCall::read(body).map(|brief| self.call_in_ns(brief.unfold(stream)));
-                    self.calls.extend(self.row(tid, name, brief));
-                }
                 Wait::KIND => {
                     let wait = Wait::read(body).map(|wait| self.wait_in_ns(wait));
                     self.waits.extend(self.row(tid, name, wait));

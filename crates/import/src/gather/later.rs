@@ -4,7 +4,7 @@
 use super::Process;
 use crate::cupti;
 use rustc_hash::FxHashMap;
-use spool::{ApiCall, BriefCall, Module, PythonFrame, Record, Stack, Sync, Wait, call};
+use spool::{ApiCall, Module, PythonFrame, Record, Stack, Sync, Wait, call};
 use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId};
 
 /// What waits for the rest of its process.
@@ -18,8 +18,6 @@ pub(super) struct Later {
     recorded_until: FxHashMap<u32, Ns>,
     /// Streams by handle, numbered as they appear; the default stream is 0.
     streams: FxHashMap<u64, i64>,
-    /// The stream of the last call that said one.
-    stream: u64,
     /// Driver calls in the table of calls.
     pub driver_calls: u64,
 }
@@ -87,22 +85,13 @@ impl Process<'_, '_> {
 
     /// Takes a driver call as its wrapper saw it, unless CUPTI has recorded it as well: when CUPTI
     /// is given up in the middle, the calls in progress have both.
-    pub(super) fn wrapped_call(&mut self, tid: u32, record: &Record<'_>) {
-        let call = match record.head.kind {
-            spool::Call::KIND => spool::Call::read(record.body),
-            BriefCall::KIND => BriefCall::read(record.body).map(|brief| brief.unfold(self.later.stream)),
-            _ => return,
-        };
-        let Some(call) = call else { return };
+    pub(super) fn wrapped_call(&mut self, tid: u32, name: u32, call: &spool::Call) {
         let (begun, ended) = (self.clocks.ns(call.start), self.clocks.ns(call.end));
-        if call.flags & call::HAS_STREAM != 0 {
-            self.later.stream = call.stream;
-        }
         let covered = self.later.recorded_until.get(&tid).is_some_and(|until| begun < *until);
         let Some((start, end)) = self.times(begun, ended).filter(|_| !covered) else { return };
         self.later.driver_calls += 1;
         let thread = self.thread(tid);
-        let name = self.texts.function(&mut self.all.trace.strings, Api::Driver, record.head.tag);
+        let name = self.texts.function(&mut self.all.trace.strings, Api::Driver, name);
         let row = trace::Call {
             start,
             end,
@@ -113,7 +102,7 @@ impl Process<'_, '_> {
             ..Default::default()
         };
         let id = self.all.trace.calls.push(row);
-        self.argument(id, &call);
+        self.argument(id, call);
     }
 
     fn argument(&mut self, id: CallId, record: &spool::Call) {

@@ -187,7 +187,9 @@ impl Process<'_, '_> {
         self.clocks = std::mem::take(&mut self.readings).into_iter().collect();
         self.each(chunks, Process::record);
         self.each(chunks, Process::driver_call);
-        self.each(chunks, Process::wrapped_call);
+        for chunk in chunks {
+            chunk.driver_calls().for_each(|(name, call)| self.wrapped_call(chunk.tid(), name, &call));
+        }
         self.syncs();
         self.tracers();
         self.link();

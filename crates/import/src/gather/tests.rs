@@ -163,8 +163,8 @@ fn wrapped_calls_are_timed_in_ticks() {
     wrapped(&mut build, "cuMemcpyDtoHAsync", MAIN, ticks(3_000_000), ticks(3_400_000));
     let launch = build.text(MAIN, "cuLaunchKernel");
     // 2.5 ticks a nanosecond.
-    let brief = BriefCall { start: ticks(5_000_000), duration: 2_500, flags: 0 };
-    build.record(MAIN, BriefCall::KIND, launch, &[brief.bytes()]);
+    let gap = (ticks(5_000_000) - ticks(3_400_000)) as u32;
+    build.brief(MAIN, BriefCall { function: launch, gap, duration: 2_500, flags: 0 });
     [2_000_000, 4_000_000].into_iter().for_each(|ns| clock(&mut build, ns));
     build.set(offset_of!(FileHeader, finished), &0u32.to_ne_bytes());
     let mut bytes = build.finish();
@@ -225,8 +225,7 @@ fn without_cupti_the_wrappers_say_what_their_arguments_said() {
     wrapped(&mut build, "cuMemcpyDtoHAsync", OTHER, 100, 900);
     wrapped(&mut build, "cuLaunchKernel", MAIN, 250, 950);
     let launch = build.text(MAIN, "cuLaunchKernel");
-    let brief = BriefCall { start: 960, duration: 7, flags: call::HAS_STREAM };
-    build.record(MAIN, BriefCall::KIND, launch, &[brief.bytes()]);
+    build.brief(MAIN, BriefCall { function: launch, gap: 10, duration: 7, flags: call::HAS_STREAM });
     wait(&mut build);
     let trace = read(&[build.finish()]);
     let brief = trace.calls.row(trace.arguments.call[1]);
