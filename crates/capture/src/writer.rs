@@ -43,7 +43,7 @@ pub struct Writer {
     room: usize,
     /// The stream of the chunk's last [`Call`] with one.
     stream: Option<u64>,
-    /// When the chunk's last call returned; long ago when it has none.
+    /// When the chunk's last call returned; 0 when it has none, as for who reads it.
     until: Ticks,
     thread: Option<&'static Thread>,
     /// Size of the last chunk, 0 before the first.
@@ -87,7 +87,7 @@ const fn empty() -> Writer {
         used: 0,
         room: 0,
         stream: None,
-        until: Ticks::MIN,
+        until: 0,
         thread: None,
         last: 0,
         touched: 0,
@@ -279,7 +279,7 @@ impl Writer {
             thread.note_in(unsafe { &*(&raw const (*chunk).progress).cast::<interpose::Progress>() });
         }
         (self.last, self.touched) = (wanted, 0);
-        (self.stream, self.until) = (None, Ticks::MIN);
+        (self.stream, self.until) = (None, 0);
         self.clock(interpose::moment());
         true
     }
