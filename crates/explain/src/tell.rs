@@ -6,6 +6,7 @@ use crate::fold::{Folded, fold};
 use crate::group::{Group, Groups, Key, add};
 use crate::loss::Loss;
 use crate::places::{PlaceId, Places};
+use crate::recorded::Recorded;
 use crate::side::{Doing, Side};
 use crate::stretch::Stretch;
 use crate::words::{because, describe};
@@ -86,6 +87,9 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
 
 /// What kept the waiter waiting, as far as it makes a difference to what helps.
 fn holding(facts: &Facts<'_>, key: &Key, group: &Group) -> Holding {
+    if Recorded::of(facts, group).is_some_and(|recorded| recorded.for_sharers()) {
+        return Holding::Sharers;
+    }
     if key.holder.is_some_and(|side| side.copies_pageable()) {
         return Holding::PageableCopy;
     }

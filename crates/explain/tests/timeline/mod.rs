@@ -12,7 +12,8 @@
 //! range A operator aten::copy_ 0 900
 //! wait B 12 880 A                                      B waits for the driver's lock that A holds
 //! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown,
-//!                                                      `released 5`: the releaser's call is the one at 5
+//!                                                      `released 5`: the releaser's call is the one at 5;
+//!                                                      `shared 3`: by three, while B wants it alone
 //! locks watched
 //! tracer T                                             a thread of the tracer's own
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
@@ -158,6 +159,7 @@ impl Builder {
                 ["lock", number] => wait.lock = number.parse().unwrap(),
                 ["released", time] => released = us(time),
                 ["in", "-"] => in_call = false,
+                ["shared", by] => (wait.mode, wait.holders) = (LockMode::Exclusive, by.parse().unwrap()),
                 _ => panic!("not of a wait: {option:?}"),
             }
         }
