@@ -88,7 +88,7 @@ def main() -> None:
         ways = {"CUDA C++": (runs(*recorded("light", "turns"), *program, library), threads)}
         if has_torch:
             ways["PyTorch"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"])
-        turns(ways, max(1, int(rounds) // 3))
+        turns(ways, int(rounds) // 3 | 1)
     rounds = int(rounds)
     table("CUDA C++", [rounds], threads, lambda _: {
         "bare": runs(*program),
