@@ -101,6 +101,7 @@ fn whatever_is_no_trace_is_refused_with_a_remedy() {
         (b"{\"traceEvents\" [", "byte 15"),
         (b"<?xml version=\"1.0\"?><nvvp/>", "XML"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
+        (b"holdup\x001\0\0\0\0", "the version that recorded it"),
         (b"==1234== Profiling application\n", "nvprof"),
         (&[0x1f, 0x8b, 8, 0], "gzip"),
         (&empty_database(), "without CUDA tables"),

@@ -42,6 +42,8 @@ fn not_a_trace(head: &[u8]) -> Problem {
         )
     } else if starts("==") {
         ("text printed by nvprof", "record again with `nvprof -o FILE` and name that file")
+    } else if head.starts_with(spool::ANY_VERSION) {
+        ("a spool file of another version of holdup", "read it with the version that recorded it")
     } else if head.iter().all(|byte| *byte == 0) {
         ("nothing but zero bytes at its start: a sparse or unfinished file", "copy or export it again")
     } else if head.iter().all(|byte| byte.is_ascii_whitespace()) {

@@ -29,6 +29,9 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 /// First bytes of a spool file; the digit is the format's version.
 pub const MAGIC: u64 = u64::from_ne_bytes(*b"holdup\x002");
 
+/// First bytes of a spool file of any version.
+pub const ANY_VERSION: &[u8] = b"holdup\0";
+
 /// First bytes of a chunk.
 pub const CHUNK_MAGIC: u64 = u64::from_ne_bytes(*b"chunk\x00\x001");
 

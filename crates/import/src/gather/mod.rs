@@ -90,6 +90,9 @@ fn gather(
     for (name, bytes) in files {
         match spool::File::new(bytes) {
             Some(file) => opened.push((name, file, bytes.len())),
+            None if bytes.starts_with(spool::ANY_VERSION) => {
+                gather.trace.meta.lost.record("spool file of another version of holdup");
+            }
             None => gather.trace.meta.lost.record("spool file that a process did not live to begin"),
         }
     }

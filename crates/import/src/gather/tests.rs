@@ -367,6 +367,15 @@ fn what_is_no_spool_file_is_counted() {
 }
 
 #[test]
+fn a_spool_file_of_another_version_is_not_misread() {
+    let mut other = full().finish();
+    other[spool::ANY_VERSION.len()] = b'1';
+    let trace = read(&[other, full().finish()]);
+    let reasons: Vec<_> = trace.meta.lost.reasons.keys().map(|reason| reason.to_string()).collect();
+    assert_eq!((reasons, trace.calls.len()), (vec!["spool file of another version of holdup".to_owned()], 4));
+}
+
+#[test]
 fn a_directory_or_a_file_of_a_spool_is_a_trace() {
     let directory = tempfile::tempdir().unwrap();
     let refused = crate::open(directory.path(), &mut |_| {}).err().unwrap().to_string();
