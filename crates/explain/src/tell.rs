@@ -61,7 +61,8 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
     let longest = longest(group);
     let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
     let span: Ns = waiters.iter().map(|thread| facts.span(*thread)).fold(0, Ns::saturating_add);
-    let holding = holding(facts, key, group);
+    let recorded = Recorded::of(facts, group);
+    let holding = holding(facts, key, group, recorded.as_ref());
     Finding {
         id: format!("H{}", at + 1),
         cause: key.cause,
@@ -74,7 +75,7 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
         or: others(facts, places, key, &group.or),
         evidence: group.evidence(),
         confidence: group.confidence(),
-        because: because(facts, key, group),
+        because: because(facts, key, group, recorded.as_ref()),
         why: why(key.cause, holding).to_owned(),
         places: ranked_places(places, group.parts.iter().copied()),
         examples: longest
@@ -86,8 +87,8 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
 }
 
 /// What kept the waiter waiting, as far as it makes a difference to what helps.
-fn holding(facts: &Facts<'_>, key: &Key, group: &Group) -> Holding {
-    if Recorded::of(facts, group).is_some_and(|recorded| recorded.for_sharers()) {
+fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Recorded>) -> Holding {
+    if recorded.is_some_and(Recorded::for_sharers) {
         return Holding::Sharers;
     }
     if key.holder.is_some_and(|side| side.copies_pageable()) {

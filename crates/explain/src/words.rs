@@ -72,11 +72,11 @@ fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
 }
 
 /// The evidence for a cause with its figures.
-pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group) -> String {
+pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Recorded>) -> String {
     if group.facts.iter().any(|fact| matches!(fact, Fact::Asked { .. })) {
         return asked_only(key.cause, group);
     }
-    if let (Evidence::Lock, Some(recorded)) = (group.evidence(), Recorded::of(facts, group)) {
+    if let (Evidence::Lock, Some(recorded)) = (group.evidence(), recorded) {
         return recorded.words(facts, key, group);
     }
     match key.cause {
