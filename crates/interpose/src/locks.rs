@@ -9,8 +9,8 @@ use crate::pending;
 use crate::thread::{self, Party, Thread};
 use crate::{LockKind, LockMode, Wait, now};
 use libc::{
-    CLOCK_MONOTONIC, CLOCK_REALTIME, EBUSY, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK, c_int,
-    clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, timespec,
+    CLOCK_MONOTONIC, CLOCK_REALTIME, EBUSY, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK,
+    c_int, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, timespec,
 };
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -67,7 +67,8 @@ fn got(result: c_int) -> bool {
     matches!(result, 0 | EOWNERDEAD)
 }
 
-/// Takes a lock by `attempt`, and if it is taken by `wait`.
+/// Takes a lock by `attempt`, and if it is taken by `wait`. Where the C library looks at the arguments of
+/// a wait before it tries, and finds fault with them, `attempt` is an error: `wait` says which.
 #[inline]
 fn take(
     site: usize,
@@ -151,20 +152,6 @@ fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
         (0, _) => (Party::default(), 0),
         (tid, _) => (thread::party(tid), 1),
     }
-}
-
-/// Takes a lock by [`take`] where the C library would try to take it, too; where it looks at its
-/// arguments first and finds fault with them, by `wait` alone, which says so.
-#[inline]
-fn take_if(
-    sound: bool,
-    site: usize,
-    lock: usize,
-    how: (LockKind, LockMode),
-    attempt: impl FnOnce() -> c_int,
-    wait: impl FnOnce() -> c_int,
-) -> c_int {
-    if sound { take(site, lock, how, attempt, wait) } else { tried(wait(), lock, how) }
 }
 
 /// Whether one can wait by that clock.
@@ -328,9 +315,9 @@ replacements! {
         || attempt(mutex),
         || libc::pthread_mutex_timedlock(mutex, until),
     );
-    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |site| take_if(
-        is_clock(clock), site, mutex as usize, MUTEX,
-        || attempt(mutex),
+    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |site| take(
+        site, mutex as usize, MUTEX,
+        || if is_clock(clock) { attempt(mutex) } else { EINVAL },
         || real::pthread_mutex_clocklock(mutex, clock, until),
     );
     pthread_mutex_trylock(mutex: *mut pthread_mutex_t) = |_site|
@@ -343,14 +330,14 @@ replacements! {
         || libc::pthread_rwlock_tryrdlock(lock),
         || libc::pthread_rwlock_rdlock(lock),
     );
-    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take_if(
-        is_time(until), site, lock as usize, READ,
-        || libc::pthread_rwlock_tryrdlock(lock),
+    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
+        site, lock as usize, READ,
+        || if is_time(until) { libc::pthread_rwlock_tryrdlock(lock) } else { EINVAL },
         || real::pthread_rwlock_timedrdlock(lock, until),
     );
-    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take_if(
-        is_clock(clock) && is_time(until), site, lock as usize, READ,
-        || libc::pthread_rwlock_tryrdlock(lock),
+    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
+        site, lock as usize, READ,
+        || if is_clock(clock) && is_time(until) { libc::pthread_rwlock_tryrdlock(lock) } else { EINVAL },
         || real::pthread_rwlock_clockrdlock(lock, clock, until),
     );
     pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) = |_site|
@@ -360,14 +347,14 @@ replacements! {
         || libc::pthread_rwlock_trywrlock(lock),
         || libc::pthread_rwlock_wrlock(lock),
     );
-    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take_if(
-        is_time(until), site, lock as usize, WRITE,
-        || libc::pthread_rwlock_trywrlock(lock),
+    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
+        site, lock as usize, WRITE,
+        || if is_time(until) { libc::pthread_rwlock_trywrlock(lock) } else { EINVAL },
         || real::pthread_rwlock_timedwrlock(lock, until),
     );
-    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take_if(
-        is_clock(clock) && is_time(until), site, lock as usize, WRITE,
-        || libc::pthread_rwlock_trywrlock(lock),
+    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
+        site, lock as usize, WRITE,
+        || if is_clock(clock) && is_time(until) { libc::pthread_rwlock_trywrlock(lock) } else { EINVAL },
         || real::pthread_rwlock_clockwrlock(lock, clock, until),
     );
     pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) = |_site|
