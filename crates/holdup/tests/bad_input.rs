@@ -84,6 +84,15 @@ fn empty_database() -> Vec<u8> {
 }
 
 #[test]
+fn a_spool_of_another_version_is_no_all_clear() {
+    let directory = directory();
+    let spool = directory.path().join("spool");
+    std::fs::create_dir(&spool).expect("can create");
+    std::fs::write(spool.join("7-0.spool"), b"holdup\x001").expect("can write");
+    refused(&spool, "the version that recorded it");
+}
+
+#[test]
 fn whatever_is_no_trace_is_refused_with_a_remedy() {
     let directory = directory();
     let holdup = directory.path().join("whole.holdup");

@@ -26,8 +26,21 @@ pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
         (_, _) if head.starts_with(b"SQLite format 3\0") => Ok(Format::Sqlite),
         ([b'P', b'K', 3 | 5, 4 | 6, ..], _) => Ok(Format::Holdup),
         (_, _) if head.starts_with(&spool::MAGIC.to_ne_bytes()) => Ok(Format::Spool),
+        (_, _) if is_of_another_version(head) => Err(another_version()),
         (_, Some(b'{' | b'[')) => Ok(Format::Json),
         _ => Err(not_a_trace(head)),
+    }
+}
+
+/// Whether a file is one of a spool that this version cannot read.
+pub(crate) fn is_of_another_version(bytes: &[u8]) -> bool {
+    bytes.starts_with(spool::ANY_VERSION) && !bytes.starts_with(&spool::MAGIC.to_ne_bytes())
+}
+
+pub(crate) fn another_version() -> Problem {
+    Problem::NotATrace {
+        what: "a spool of another version of holdup".to_owned(),
+        what_to_do: "read it with the version that recorded it",
     }
 }
 
@@ -42,8 +55,6 @@ fn not_a_trace(head: &[u8]) -> Problem {
         )
     } else if starts("==") {
         ("text printed by nvprof", "record again with `nvprof -o FILE` and name that file")
-    } else if head.starts_with(spool::ANY_VERSION) {
-        ("a spool file of another version of holdup", "read it with the version that recorded it")
     } else if head.iter().all(|byte| *byte == 0) {
         ("nothing but zero bytes at its start: a sparse or unfinished file", "copy or export it again")
     } else if head.iter().all(|byte| byte.is_ascii_whitespace()) {

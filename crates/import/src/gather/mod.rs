@@ -13,6 +13,7 @@ mod symbols;
 mod tests;
 mod texts;
 
+use crate::detect::{another_version, is_of_another_version};
 use crate::identities::Identities;
 use crate::{Problem, Progress, finish};
 use later::Later;
@@ -45,6 +46,9 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
             what: "a directory without a recording in it: no process of the program used CUDA".to_owned(),
             what_to_do: "name the file or spool itself",
         });
+    }
+    if maps.iter().all(|(_, map)| is_of_another_version(map)) {
+        return Err(another_version());
     }
     let contents: Vec<_> = maps.iter().map(|(path, map)| (name(path), &map[..])).collect();
     Ok(gather(&contents, &mut Symbols::default(), progress))
@@ -90,7 +94,7 @@ fn gather(
     for (name, bytes) in files {
         match spool::File::new(bytes) {
             Some(file) => opened.push((name, file, bytes.len())),
-            None if bytes.starts_with(spool::ANY_VERSION) => {
+            None if is_of_another_version(bytes) => {
                 gather.trace.meta.lost.record("spool file of another version of holdup");
             }
             None => gather.trace.meta.lost.record("spool file that a process did not live to begin"),
