@@ -161,8 +161,13 @@ pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
         .map(|(place, time)| format!("waits for locks {place} add up to {}", units::duration(time)))
         .collect();
     if explanation.slow_call_ns <= 0 {
-        let rest =
-            if waits.is_empty() { "nothing held up a host thread".to_owned() } else { waits.join("; ") };
+        let rest = match waits.as_slice() {
+            [] if explanation.trace.calls == 0 => {
+                return vec!["the trace has no calls; nothing can be said of it".to_owned()];
+            }
+            [] => "nothing held up a host thread".to_owned(),
+            waits => waits.join("; "),
+        };
         return vec![format!("no call took longer than {threshold}; {rest}")];
     }
     let share = |part: i64| units::percent(part as f64 / explanation.slow_call_ns as f64);
