@@ -53,6 +53,14 @@ def turns(ways: dict[str, tuple[Way, list[str]]], rounds: int) -> None:
     print(flush=True)
 
 
+def cell(costs: list[float], bare: list[float]) -> str:
+    """The median cost and how much that is over the other's; and the spread, for processes of one kind may have two speeds."""
+    cost, spread = statistics.median(costs), f"{min(costs):.2f} to {max(costs):.2f}"
+    if costs is bare:
+        return f"{cost:.2f} ({spread})"
+    return f"{cost:.2f} ({cost / statistics.median(bare) - 1:+.1%}; {spread})"
+
+
 def table(title: str, batches: list[int], threads: list[str], begin: Callable[[contextlib.ExitStack], dict[str, Way]]) -> None:
     """One row a number of threads, one column a way; every way runs once a round. Each batch of rounds begins anew: the runs
     of a process that forks them share the luck of where its memory lies."""
@@ -64,13 +72,12 @@ def table(title: str, batches: list[int], threads: list[str], begin: Callable[[c
                 # Back and forth: what drifts, drifts for all alike.
                 for way, run in list(ways.items())[:: 1 if turn % 2 else -1]:
                     costs.setdefault((count, way), []).append(run(count)[0])
-    print(f"{title}, µs a launch (over the first column):\n")
+    bare = next(iter(ways))
+    print(f"{title}, µs a launch (over the first column; the least and the most of all rounds):\n")
     print("| threads | " + " | ".join(ways) + " |")
     print("|---:" + "|---:" * len(ways) + "|")
     for count in threads:
-        first, *others = (statistics.median(costs[count, way]) for way in ways)
-        cells = [f"{first:.2f}"] + [f"{cost:.2f} ({cost / first - 1:+.1%})" for cost in others]
-        print(f"| {count} | " + " | ".join(cells) + " |")
+        print(f"| {count} | " + " | ".join(cell(costs[count, way], costs[count, bare]) for way in ways) + " |")
     print(flush=True)
 
 
