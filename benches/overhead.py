@@ -39,17 +39,19 @@ def forks(until: contextlib.ExitStack, *command: str) -> Way:
     return run
 
 
-def turns(ways: dict[str, tuple[Way, list[str]]], rounds: int) -> None:
-    """One row a program and number of threads: bare and recorded in one process, in as many processes as there are rounds."""
-    print("Bare and recorded by turns in one process, µs a launch (median process, and from the least to the most):\n")
-    print("| program | threads | bare | light |")
-    print("|---|---:|---:|---:|")
-    for title, (run, threads) in ways.items():
+def turns(ways: dict[tuple[str, str], tuple[Way, list[str]]], rounds: int) -> None:
+    """One row a program, level and number of threads: without and with the recorder in one process, in as many processes as
+    there are rounds. At level full CUPTI is there without it, too, and what it hands out is thrown away."""
+    print("Without and with the recorder by turns in one process, µs a launch (median process, and from the least to the most):\n")
+    print("| program | level | threads | without | with |")
+    print("|---|---|---:|---:|---:|")
+    for (program, level), (run, threads) in ways.items():
         for count in threads:
             pairs = sorted((run(count)[:2] for _ in range(rounds)), key=lambda pair: pair[1] / pair[0])
             more = [f"{recorded / bare - 1:+.1%}" for bare, recorded in pairs]
             bare, recorded = pairs[len(pairs) // 2]
-            print(f"| {title} | {count} | {bare:.2f} | {recorded:.2f} ({more[len(more) // 2]}; {more[0]} to {more[-1]}) |", flush=True)
+            cost = f"{recorded:.2f} ({more[len(more) // 2]}; {more[0]} to {more[-1]})"
+            print(f"| {program} | {level} | {count} | {bare:.2f} | {cost} |", flush=True)
     print(flush=True)
 
 
@@ -92,9 +94,14 @@ def main() -> None:
     wanted = os.environ.get("HOLDUP_BENCH_PYTORCH", "yes") == "yes"
     has_torch = wanted and subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0
     with contextlib.ExitStack() as until:
-        ways = {"CUDA C++": (runs(*recorded("light", "turns"), *program, library), threads)}
+        # CUPTI hands out what fills a buffer, some 15,000 launches: turns as long as that have its reading in them.
+        longer, bursts = str(float(seconds) * 10), "50"
+        ways = {
+            ("CUDA C++", "light"): (runs(*recorded("light", "turns"), *program, library), threads),
+            ("CUDA C++", "full"): (runs(*recorded("full", "turns"), program[0], "THREADS", longer, library, bursts), threads),
+        }
         if has_torch:
-            ways["PyTorch"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"])
+            ways["PyTorch", "light"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"])
         turns(ways, int(rounds) // 3 | 1)
     rounds = int(rounds)
     table("CUDA C++", [rounds], threads, lambda _: {

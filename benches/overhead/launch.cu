@@ -1,9 +1,10 @@
 // Cost of a kernel launch as the host sees it: THREADS threads, each with a stream of its own, launch an empty kernel.
 //
-//     launch THREADS SECONDS [TURNS.so]
+//     launch THREADS SECONDS [TURNS.so [BURSTS]]
 //
 // Prints the median over bursts of 200 of the microseconds that a launch takes, and the launches made. With turns.so, in a
-// process that is recorded, bursts with and without the recorder take turns: prints the medians without and with it.
+// process that is recorded, so many bursts (default: 1) with and without the recorder take turns: prints the medians over
+// turns without and with it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -28,6 +29,7 @@ static double median(std::vector<double> &costs) {
 // Bursts with the recorder and without it; one way only, without turns.so.
 struct Turns {
     void (*take)(int) = nullptr;
+    int bursts = 1;
     pthread_barrier_t all;
     bool over = false;
 
@@ -68,11 +70,15 @@ int main(int argc, char **argv) {
             }
             double end = now() + seconds;
             for (int turn = 0, way; (way = turns.next(at, turn, end)) >= 0; turn++) {
-                // Short enough that the stream's queue of about a thousand launches never fills.
-                double burst = now();
-                for (int i = 0; i < 200; i++) empty<<<1, 32, 0, stream>>>();
-                costs[way][at].push_back((now() - burst) * 1e6 / 200);
-                cudaStreamSynchronize(stream);
+                double took = 0;
+                for (int burst = 0; burst < turns.bursts; burst++) {
+                    // Short enough that the stream's queue of about a thousand launches never fills.
+                    double start = now();
+                    for (int i = 0; i < 200; i++) empty<<<1, 32, 0, stream>>>();
+                    took += now() - start;
+                    cudaStreamSynchronize(stream);
+                }
+                costs[way][at].push_back(took * 1e6 / (200 * turns.bursts));
             }
         });
     while (ready < threads) {
@@ -81,9 +87,10 @@ int main(int argc, char **argv) {
         void *library = dlopen(argv[3], RTLD_NOW);
         int (*find)() = library ? (int (*)())dlsym(library, "turns_find") : nullptr;
         if (!find || find() == 0) {
-            fprintf(stderr, "launch: nothing stands before the driver: run it under holdup record --level light\n");
+            fprintf(stderr, "launch: nothing stands before the driver: run it under holdup record\n");
             exit(2);
         }
+        if (argc > 4) turns.bursts = atoi(argv[4]);
         turns.take = (void (*)(int))dlsym(library, "turns_take");
     }
     go = true;
