@@ -69,8 +69,9 @@ pub(crate) enum Holding {
     /// launches an iteration made 2,352 to 2,988 iterations a second, 3,833 as processes under MPS
     /// and 9,223 with one graph launch an iteration.
     Submission,
-    /// It shares the lock with others, one call after another, and the waiter wants it alone.
-    Sharers,
+    /// It shares the lock with others, one call after another, and the waiter wants it alone; whether to allocate or
+    /// free.
+    Sharers { from_allocation: bool },
     /// Anything else, while the waiter was in no call of the trace.
     Unseen,
     /// Anything else.
@@ -84,7 +85,8 @@ pub(crate) fn fixes(cause: Cause, holding: Holding) -> Vec<Fix> {
             Holding::PageableCopy => vec![OWN_STREAM, PINNED_REUSED],
             Holding::Allocation => vec![POOL_ALLOCATOR],
             Holding::Submission => vec![LAUNCH_GRAPH, MPS],
-            Holding::Sharers => vec![GRAPH, MPS],
+            Holding::Sharers { from_allocation: true } => vec![POOL_ALLOCATOR, GRAPH, MPS],
+            Holding::Sharers { from_allocation: false } => vec![GRAPH, MPS],
             Holding::Unseen => Vec::new(),
             Holding::Other => vec![EAGER_LOADING, OWN_STREAM, GRAPH],
         },
@@ -111,7 +113,7 @@ pub(crate) fn why(cause: Cause, holding: Holding) -> &'static str {
         Cause::DriverLock if holding == Holding::Submission => {
             "whoever submits work takes a lock of the context for a moment, and the threads queue up for it"
         }
-        Cause::DriverLock if holding == Holding::Sharers => {
+        Cause::DriverLock if matches!(holding, Holding::Sharers { .. }) => {
             "whoever wants the lock alone waits until nobody shares it: long, where several threads submit all the time"
         }
         Cause::DriverLock if holding == Holding::Unseen => {

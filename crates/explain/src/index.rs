@@ -122,6 +122,18 @@ pub(crate) fn waits_by_call(
     (ByCall::new(inside.into_iter()), outside)
 }
 
+/// When waits began that found several to have their lock, sorted, by process and lock.
+pub(crate) fn found_shared(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<Ns>> {
+    let waits = &trace.waits;
+    let mut found = FxHashMap::<_, Vec<Ns>>::default();
+    for at in (0..waits.len()).filter(|at| waits.holders[*at] > 1 && waits.thread[*at].is_some()) {
+        let process = trace.threads.process[waits.thread[at].index()];
+        found.entry((process, waits.lock[at])).or_default().push(waits.start[at]);
+    }
+    found.values_mut().for_each(|starts| starts.sort_unstable());
+    found
+}
+
 /// Of each thread, its outermost CUDA calls by start.
 pub(crate) fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec<Vec<CallId>> {
     let mut by_thread = vec![Vec::new(); trace.threads.len()];

@@ -57,8 +57,9 @@ pub(crate) enum Fact {
     Idle,
     /// The operating system's calls show the lock wait.
     LockCall,
-    /// The lock wait was recorded; the holder's call covers so much of it, ns.
-    Waited { wait: WaitId, covered: Ns },
+    /// The lock wait was recorded; the holder's call covers so much of it, ns. `shared`: it was for a lock
+    /// that several threads share, one call after another.
+    Waited { wait: WaitId, covered: Ns, shared: bool },
 }
 
 /// A part of a call's time with a reason.

@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::group::{Group, Key};
 use crate::parts::Fact;
 use std::collections::BTreeSet;
-use trace::{LockKind, LockMode, Ns, Sym, Wait};
+use trace::{LockKind, Sym};
 
 /// The recorded waits of a finding, summed up.
 pub(crate) struct Recorded {
@@ -20,26 +20,18 @@ pub(crate) struct Recorded {
     shared: i128,
 }
 
-/// Whether a thread wanted a lock alone that several shared, and no call known lasted through half of the
-/// wait: the C library lets others share a lock past one who wants it alone (its default,
-/// `PTHREAD_RWLOCK_PREFER_READER_NP`). Of 16 threads that launch, eleven waited up to 0.99 s for the
-/// context's lock in their first launch, until others were done (H200).
-fn is_shared(wait: &Wait, covered: Ns) -> bool {
-    wait.mode == LockMode::Exclusive && wait.holders > 1 && covered < (wait.end - wait.start) / 2
-}
-
 impl Recorded {
     /// `None` where no wait was recorded.
     pub(crate) fn of(facts: &Facts<'_>, group: &Group) -> Option<Recorded> {
         let (locks, libraries) = (BTreeSet::new(), BTreeSet::new());
         let mut sum = Recorded { waits: 0, time: 0, covered: 0, locks, libraries, holders: 0, shared: 0 };
         for fact in &group.facts {
-            if let Fact::Waited { wait, covered } = fact {
+            if let Fact::Waited { wait, covered, shared } = fact {
                 let row = facts.trace.waits.row(*wait);
                 sum.waits += 1;
                 let time = i128::from(row.end - row.start);
                 sum.time += time;
-                sum.shared += if is_shared(&row, *covered) { time } else { 0 };
+                sum.shared += if *shared { time } else { 0 };
                 sum.covered += i128::from(*covered);
                 sum.locks.insert((row.kind, row.lock));
                 sum.libraries.insert(row.library);
@@ -61,24 +53,35 @@ impl Recorded {
             count => format!("{count} recorded waits"),
         };
         let mut words = format!("{waits} for {} of {}", self.lock(), self.library(facts));
-        match (key.holder, group.holders.is_empty()) {
-            (None, _) => words.push_str("; who held it is not known"),
-            (_, true) => words.push_str("; its holder was in no call of the trace"),
-            (_, false) => {
-                let percent = self.covered * 100 / self.time.max(1);
-                words.push_str(&format!("; the holder's calls cover {percent} % of that time"));
-            }
-        }
-        match self.holders {
-            0 | 1 => {}
-            holders if self.for_sharers() => {
-                words.push_str(&format!("; it was wanted alone while up to {holders} threads shared it"));
-            }
-            holders => words.push_str(&format!("; up to {holders} threads held it at once")),
-        }
+        words.push_str(&if self.for_sharers() { self.sharing() } else { self.holding(key, group) });
         let percent = i128::from(group.in_short) * 100 / i128::from(group.lost.max(1));
         if percent > 0 {
             words.push_str(&format!("; {percent} % of it in calls too short to be slow"));
+        }
+        words
+    }
+
+    /// Who shared the lock that was wanted alone.
+    fn sharing(&self) -> String {
+        let others = match self.holders {
+            0 | 1 => "others".to_owned(),
+            holders => format!("up to {holders} others"),
+        };
+        format!("; it was wanted alone while {others} shared it, call after call")
+    }
+
+    /// For how long the holder's calls had the lock.
+    fn holding(&self, key: &Key, group: &Group) -> String {
+        let mut words = match (key.holder, group.holders.is_empty()) {
+            (None, _) => "; who held it is not known".to_owned(),
+            (_, true) => "; its holder was in no call of the trace".to_owned(),
+            (_, false) => {
+                let percent = self.covered * 100 / self.time.max(1);
+                format!("; the holder's calls cover {percent} % of that time")
+            }
+        };
+        if self.holders > 1 {
+            words.push_str(&format!("; up to {} threads held it at once", self.holders));
         }
         words
     }

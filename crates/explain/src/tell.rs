@@ -88,14 +88,14 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
 
 /// What kept the waiter waiting, as far as it makes a difference to what helps.
 fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Recorded>) -> Holding {
+    let class = |call: Option<CallId>| call.map_or(Class::Other, |call| facts.class(call));
+    let waiter = class(group.parts.first().and_then(|(_, stretch)| stretch.call()));
     if recorded.is_some_and(Recorded::for_sharers) {
-        return Holding::Sharers;
+        return Holding::Sharers { from_allocation: matches!(waiter, Class::Allocate | Class::Release) };
     }
     if key.holder.is_some_and(|side| side.copies_pageable()) {
         return Holding::PageableCopy;
     }
-    let class = |call: Option<CallId>| call.map_or(Class::Other, |call| facts.class(call));
-    let waiter = class(group.parts.first().and_then(|(_, stretch)| stretch.call()));
     let holder = class(group.holders.first().copied());
     // What sets something up happens a few times, and then in slow calls.
     let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{
     Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, ProcessId,
-    RangeId, Selected, StreamId, Sym, SyncId, ThreadId, ThreadRole, Trace, WaitId,
+    RangeId, Selected, StreamId, Sym, SyncId, ThreadId, ThreadRole, Trace, Wait, WaitId,
 };
 
 /// Cost of a call that no fast call of its name tells: an ordinary launch under a tracer takes
@@ -61,6 +61,8 @@ pub(crate) struct Facts<'a> {
     issue_order: OnceCell<IssueOrder>,
     lock_calls: Vec<Vec<(Ns, Ns)>>,
     waits: ByCall<WaitId>,
+    /// When a wait began that found several to have a lock, by process and lock.
+    shared: OnceCell<FxHashMap<(ProcessId, i64), Vec<Ns>>>,
     outside_waits: Vec<WaitId>,
     syncs: OnceCell<ByCall<SyncId>>,
     arguments: ByCall<ArgumentId>,
@@ -125,6 +127,7 @@ impl<'a> Facts<'a> {
             issue_order: OnceCell::new(),
             lock_calls: index::lock_calls(trace, &order),
             waits,
+            shared: OnceCell::new(),
             outside_waits,
             syncs: OnceCell::new(),
             arguments: index::arguments_by_call(trace, &outer),
@@ -236,6 +239,23 @@ impl<'a> Facts<'a> {
         own[..at].last().copied()
     }
 
+    /// Whether a call of the same name in the same process and on the same device began and ended within `[from, to)`,
+    /// as the first thousands of calls tell that began there.
+    pub fn has_like(&self, call: CallId, from: Ns, to: Ns) -> bool {
+        const MOST: usize = 10_000;
+        let name = |call: CallId| self.trace.calls.name[call.index()];
+        let (wanted, process, device) = (name(call), self.process(call), self.device(call));
+        if device.is_none() && self.trace.devices.len() > 1 {
+            return false;
+        }
+        let begun = self.order.partition_point(|other| self.start(*other) < from);
+        let within = self.order[begun..].iter().take(MOST).take_while(|other| self.start(**other) < to);
+        within.copied().any(|other| {
+            let alike = name(other) == wanted && self.end(other) < to;
+            alike && self.process(other) == process && self.device(other) == device
+        })
+    }
+
     /// The calls that `wanted` picks, by start.
     pub fn calls_where(&self, wanted: impl Fn(CallId) -> bool) -> Vec<CallId> {
         self.order.iter().copied().filter(|call| wanted(*call)).collect()
@@ -289,6 +309,16 @@ impl<'a> Facts<'a> {
     /// The recorded waits for locks within an outermost call.
     pub fn waits(&self, call: CallId) -> impl Iterator<Item = WaitId> {
         self.waits.of(call)
+    }
+
+    /// Whether a wait for the same lock that began during this one, or this one, found several to have it.
+    pub fn was_shared(&self, wait: &Wait) -> bool {
+        let found = self.shared.get_or_init(|| index::found_shared(self.trace));
+        let lock = (self.trace.threads.process[wait.thread.index()], wait.lock);
+        found.get(&lock).is_some_and(|starts| {
+            let from = starts.partition_point(|start| *start < wait.start);
+            starts.get(from).is_some_and(|start| *start < wait.end)
+        })
     }
 
     /// The tracer's own work during a call, by start.

@@ -8,6 +8,7 @@ mod first_use;
 mod lock;
 mod overhead;
 mod queue;
+mod sharers;
 mod sync;
 mod waits;
 

@@ -1,6 +1,7 @@
 //! `driver-lock` and `application-lock` as recorded: a thread found a lock taken, in a call or outside,
 //! and who held it.
 
+use super::sharers;
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
@@ -74,6 +75,9 @@ pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     let one = alike || wait.holder == wait.releaser;
     let Blamed { holder, covered, other } = blamed(facts, &wait, one);
     let half = covered >= (wait.end - wait.start) / 2;
+    if !half && sharers::had_it(facts, &wait) {
+        return of_sharers(facts, &wait, waiter, id);
+    }
     // Where another thread had the lock too, and did something else, nearly all of the wait must be one's.
     let alone = other.is_none_or(|(_, others)| nearly_all(&wait, covered - others));
     let confidence = match holder {
@@ -83,13 +87,28 @@ pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
         Holder::Thread(_) if alone => Confidence::Certain,
         Holder::Call(_) | Holder::Thread(_) => Confidence::Possible,
     };
-    let fact = Fact::Waited { wait: id, covered };
+    let fact = Fact::Waited { wait: id, covered, shared: false };
     let or = match other {
         Some((Holder::Call(call), _)) if !alone => vec![call],
         _ => Vec::new(),
     };
     let cause = cause(facts, &wait, waiter, holder);
     Reason { holder, or, ..Reason::new(cause, Evidence::Lock, confidence, fact) }
+}
+
+/// Of those who shared the lock, the one that let go of it last is known to have ended the wait.
+fn of_sharers(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, id: WaitId) -> Reason {
+    let (holder, covered) = match suspect(facts, wait, wait.releaser, wait.releaser_call, wait.start) {
+        (Holder::Nobody, _) => suspect(facts, wait, wait.holder, wait.holder_call, wait.start),
+        last => last,
+    };
+    let confidence = match holder {
+        Holder::Call(call) if sharers::kept_on(facts, wait, call) => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    let fact = Fact::Waited { wait: id, covered, shared: true };
+    let cause = cause(facts, wait, waiter, holder);
+    Reason { holder, ..Reason::new(cause, Evidence::Lock, confidence, fact) }
 }
 
 /// Of what a wait took, so much that whoever else had the lock had it for a moment.
