@@ -1,7 +1,7 @@
 //! Groups told as findings: which first, who waited for whom, where, and what helps.
 
 use crate::facts::Facts;
-use crate::fixes::{Holding, fixes, why};
+use crate::fixes::{Holding, Wanted, fixes, why};
 use crate::fold::{Folded, fold};
 use crate::group::{Group, Groups, Key, add};
 use crate::loss::Loss;
@@ -91,7 +91,7 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
     let class = |call: Option<CallId>| call.map_or(Class::Other, |call| facts.class(call));
     let waiter = class(group.parts.first().and_then(|(_, stretch)| stretch.call()));
     if recorded.is_some_and(Recorded::for_sharers) {
-        return Holding::Sharers { from_allocation: matches!(waiter, Class::Allocate | Class::Release) };
+        return Holding::Sharers(wanted(facts, group, waiter));
     }
     if key.holder.is_some_and(|side| side.copies_pageable()) {
         return Holding::PageableCopy;
@@ -104,6 +104,17 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
         _ if often && holder.enqueues() && waiter.enqueues() => Holding::Submission,
         _ if matches!(key.waiter.doing, Doing::Lock(_)) => Holding::Unseen,
         _ => Holding::Other,
+    }
+}
+
+/// What the waiter wants a lock alone for, most of the time.
+fn wanted(facts: &Facts<'_>, group: &Group, waiter: Class) -> Wanted {
+    let is_first = |stretch: &Stretch| stretch.call().is_some_and(|call| facts.is_first_launch(call));
+    let in_first = || group.parts.iter().filter(|(_, stretch)| is_first(stretch)).map(|(lost, _)| *lost);
+    match waiter {
+        Class::Allocate | Class::Release => Wanted::Allocation,
+        Class::Launch if in_first().fold(0, Ns::saturating_add) > group.lost / 2 => Wanted::FirstLaunch,
+        _ => Wanted::Other,
     }
 }
 

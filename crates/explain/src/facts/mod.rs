@@ -47,6 +47,8 @@ pub(crate) struct Facts<'a> {
     first_call: FxHashMap<(ProcessId, Sym), CallId>,
     /// The others of that name beside it.
     later: OnceCell<FxHashMap<(ProcessId, Sym), Later>>,
+    /// First launch into each stream.
+    first_launch: OnceCell<FxHashMap<StreamId, CallId>>,
     /// First operation of each process and kernel name.
     first_kernel: FxHashMap<(ProcessId, Sym), OpId>,
     /// From the first call or wait of each thread to the last.
@@ -118,6 +120,7 @@ impl<'a> Facts<'a> {
             usual: index::usual_costs(trace, min_wait),
             first_call: index::first_calls(trace, &order),
             later: OnceCell::new(),
+            first_launch: OnceCell::new(),
             first_kernel: index::first_kernels(trace),
             thread_span: index::thread_spans(trace),
             thread_device: index::thread_devices(trace),
@@ -334,6 +337,19 @@ impl<'a> Facts<'a> {
     /// Whether this is the first call of its name in its process.
     pub fn is_first_call(&self, call: CallId) -> bool {
         self.first_call.get(&(self.process(call), self.trace.calls.name[call.index()])) == Some(&call)
+    }
+
+    /// Whether this is the trace's first launch into its stream.
+    pub fn is_first_launch(&self, call: CallId) -> bool {
+        let index = || {
+            let mut first = FxHashMap::default();
+            for launch in self.calls_where(|call| self.class(call) == Class::Launch) {
+                first.entry(self.stream(launch)).or_insert(launch);
+            }
+            first
+        };
+        let stream = self.stream(call).some();
+        stream.is_some_and(|stream| self.first_launch.get_or_init(index).get(&stream) == Some(&call))
     }
 
     /// Whether the later calls of a first call's name take as long, most of them half as long at least: whatever
