@@ -41,7 +41,7 @@ def forks(until: contextlib.ExitStack, *command: str) -> Way:
 
 def turns(ways: dict[tuple[str, str], tuple[Way, list[str]]], rounds: int) -> None:
     """One row a program, level and number of threads: without and with the recorder in one process, in as many processes as
-    there are rounds. At level full CUPTI is there without it, too, and what it hands out is thrown away."""
+    there are rounds. At level full CUPTI goes on without it, too, and its records are read."""
     print("Without and with the recorder by turns in one process, µs a launch (median process, and from the least to the most):\n")
     print("| program | level | threads | without | with |")
     print("|---|---|---:|---:|---:|")
@@ -94,7 +94,7 @@ def main() -> None:
     wanted = os.environ.get("HOLDUP_BENCH_PYTORCH", "yes") == "yes"
     has_torch = wanted and subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0
     with contextlib.ExitStack() as until:
-        # CUPTI hands out what fills a buffer, some 15,000 launches: turns as long as that have its reading in them.
+        # CUPTI hands out a buffer after some 15,000 launches of a thread: long turns have the like of it in both.
         longer, bursts = str(float(seconds) * 10), "50"
         ways = {
             ("CUDA C++", "light"): (runs(*recorded("light", "turns"), *program, library), threads),

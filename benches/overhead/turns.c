@@ -4,7 +4,7 @@
 //     int turns_find(void)          where it stands, in how many places; to be called once it is all there
 //     void turns_take(int without)  takes it out, or puts it back; while nobody is inside the driver
 //
-// At level full CUPTI goes on; without the recorder, what it hands out is thrown away.
+// At level full CUPTI goes on, and its records are read, either way.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -71,23 +71,6 @@ static void add(void **slot, void *own) {
     places[count++] = (Place){slot, *slot, own};
 }
 
-static int (*next_record)(uint8_t *, size_t, void **);
-
-// Stands before the recorder's reading of CUPTI's buffers: walks one to its end, and shows nothing of it.
-static int throw_away(uint8_t *buffer, size_t valid, void **record) {
-    int code;
-    while (!(code = next_record(buffer, valid, record))) {
-    }
-    return code;
-}
-
-// Where the recorder keeps that function of CUPTI's. What is there now is it, what comes instead is ours.
-static void reading(struct dl_phdr_info *object, const ElfW(Phdr) *segment) {
-    void **word = (void **)(object->dlpi_addr + segment->p_vaddr), **end = word + segment->p_memsz / sizeof *word;
-    for (; next_record && word < end; word++)
-        if (*word == (void *)next_record) add(word, (void *)throw_away);
-}
-
 // The slots that a library calls other libraries' functions through.
 static void slots(struct dl_phdr_info *object, const ElfW(Phdr) *dynamic) {
     Tables tables = tables_of((void *)(object->dlpi_addr + dynamic->p_vaddr));
@@ -122,23 +105,14 @@ static int find_recorder(struct dl_phdr_info *object, size_t size, void *found) 
     return 1;
 }
 
-static int find_cupti(struct dl_phdr_info *object, size_t size, void *nothing) {
-    void *cupti = is(object, "libcupti.so") ? dlopen(object->dlpi_name, RTLD_NOW | RTLD_NOLOAD) : NULL;
-    if (cupti) next_record = dlsym(cupti, "cuptiActivityGetNextRecord");
-    return next_record != NULL;
-}
-
 static int find_places(struct dl_phdr_info *object, size_t size, void *nothing) {
-    int recorder = is(object, "libholdup_capture");
-    if (is(object, "linux-vdso") || is(object, "ld-linux")) return 0;
+    if (is(object, "libholdup_capture") || is(object, "linux-vdso") || is(object, "ld-linux")) return 0;
     // The runtime: a library, or part of the program, which has no name.
     int runtime = is(object, "libcudart") || !*object->dlpi_name;
     for (int at = 0; at < object->dlpi_phnum; at++) {
         const ElfW(Phdr) *segment = object->dlpi_phdr + at;
-        int writable = segment->p_type == PT_LOAD && segment->p_flags & PF_W;
-        if (writable && recorder) reading(object, segment);
-        if (segment->p_type == PT_DYNAMIC && !recorder) slots(object, segment);
-        if (writable && runtime) data(object, segment);
+        if (segment->p_type == PT_DYNAMIC) slots(object, segment);
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_W && runtime) data(object, segment);
     }
     return 0;
 }
@@ -146,9 +120,7 @@ static int find_places(struct dl_phdr_info *object, size_t size, void *nothing) 
 int turns_find(void) {
     driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-    if (!driver || !library || !dl_iterate_phdr(find_recorder, NULL)) return 0;
-    dl_iterate_phdr(find_cupti, NULL);
-    dl_iterate_phdr(find_places, NULL);
+    if (driver && library && dl_iterate_phdr(find_recorder, NULL)) dl_iterate_phdr(find_places, NULL);
     return count;
 }
 
