@@ -54,7 +54,11 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
     }
     match save(&outcome, target, arguments) {
         Ok((trace, path)) if !arguments.quiet => say(&trace, &path, color),
-        Ok(_) => {}
+        Ok((trace, path)) => {
+            if let Some(losses) = report::losses(&trace) {
+                eprintln!("holdup: {losses}; \"holdup explain {}\" says more", path.display());
+            }
+        }
         Err(failure) => {
             failure.report();
             let kept = outcome.spool.keep();

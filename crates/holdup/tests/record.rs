@@ -62,7 +62,8 @@ fn a_recording_names_who_held_the_lock() {
 fn no_recording_takes_the_place_of_another() {
     let directory = directory();
     for _ in 0..2 {
-        record(directory.path(), &["--quiet", "--", &waits(), "uncontended"]);
+        let output = record(directory.path(), &["--quiet", "--", &waits(), "uncontended"]);
+        assert_eq!(text(&output.stderr), "");
     }
     for name in ["waits-look-up.holdup", "waits-look-up-2.holdup"] {
         assert!(directory.path().join(name).is_file(), "{name}");
@@ -106,9 +107,15 @@ fn a_killed_program_leaves_what_it_did() {
 fn what_there_was_no_room_for_is_counted_and_when_it_ran_out_is_said() {
     let directory = directory();
     let program = built().looking_up("calls").display().to_string();
-    let output =
-        record(directory.path(), &["--max-size", "1MB", "-o", "full.holdup", "--", &program, "cost"]);
+    let arguments = ["--quiet", "--max-size", "1MB", "-o", "full.holdup", "--", &program, "cost"];
+    let output = record(directory.path(), &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    // Also where no findings are wanted.
+    let said = text(&output.stderr);
+    assert!(
+        said.lines().count() == 1 && said.contains("records lost (") && said.contains("no room"),
+        "{said}"
+    );
     let trace = &explained(&directory.path().join("full.holdup"))["trace"];
     // A million calls and the launch before them.
     let [recorded, lost] =

@@ -71,6 +71,14 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
     remarks
 }
 
+/// How many records were lost, and why.
+pub(crate) fn losses(summary: &Summary) -> Option<String> {
+    let count = (summary.lost_records > 0).then_some(summary.lost_records)?;
+    let lost = units::counted(count, "record lost", "records lost");
+    let reasons = counts(&summary.lost_reasons);
+    Some(if reasons.is_empty() { lost } else { format!("{lost} ({reasons})") })
+}
+
 /// `3 flow arrows, 2 instant events`, most first.
 fn counts(of: &BTreeMap<String, u64>) -> String {
     let mut counts: Vec<_> = of.iter().collect();

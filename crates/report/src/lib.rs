@@ -31,6 +31,11 @@ pub fn header(trace: &trace::Trace, path: &str, page: Page) -> String {
     header::text(&header::summary(trace, path), page.columns)
 }
 
+/// `17,646,398 records lost (17,646,398 no room left in the spool)`; `None` where none was.
+pub fn losses(trace: &trace::Trace) -> Option<String> {
+    header::losses(&explain::summary(trace))
+}
+
 /// Text on as many lines as it needs, all but the first indented; as far as it is indented itself where that is further.
 pub fn paragraph(text: &str, page: Page) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
