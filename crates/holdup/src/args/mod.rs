@@ -95,7 +95,7 @@ pub struct Record {
     /// Where to collect what is recorded until the program ends; if not named, where temporary files go.
     #[arg(long, value_name = "DIR")]
     pub spool_dir: Option<PathBuf>,
-    /// Print no findings.
+    /// Print no findings, only how many records were lost.
     #[arg(short, long)]
     pub quiet: bool,
     /// The program and its arguments.
