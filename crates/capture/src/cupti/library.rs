@@ -92,16 +92,14 @@ const TOOLKITS: [&str; 4] = [
 ];
 
 /// Finds CUPTI: the copy that the program uses, else the first that loads of: what the loader
-/// finds, the copy beside the CUDA runtime in use (a Python wheel's), the toolkit's. Of the
-/// versions, the one that fits the driver's CUDA or is older.
-pub fn find(writer: &mut Writer) -> Result<Cupti, Failure> {
+/// finds, the copy beside the CUDA runtime in use (a Python wheel's), the toolkit's. Of several
+/// versions in one place, the newest.
+pub fn find() -> Result<Cupti, Failure> {
     let loaded = NAMES.iter().find_map(|name| open(name, libc::RTLD_NOLOAD));
     let library = loaded.or_else(|| NAMES.iter().find_map(|name| open(name, 0))).or_else(beside_runtime);
     let library = library.or_else(|| TOOLKITS.iter().find_map(|directory| within(directory.as_bytes())));
     let library = library.ok_or(Failure::Missing)?;
-    let cupti = Cupti::of(library).map_err(Failure::Lacks)?;
-    note_path(writer, cupti.version as *const c_void);
-    Ok(cupti)
+    Cupti::of(library).map_err(Failure::Lacks)
 }
 
 /// Why CUPTI cannot be used.
@@ -153,7 +151,9 @@ fn beside_runtime() -> Option<*mut c_void> {
     })
 }
 
-fn note_path(writer: &mut Writer, function: *const c_void) {
+/// Says which copy records, for the reader of the trace.
+pub fn note_path(writer: &mut Writer, cupti: &Cupti) {
+    let function = cupti.version as *const c_void;
     // SAFETY: an all-zero description is valid, and dladdr fills it or leaves it.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: only looks the address up.

@@ -43,7 +43,7 @@ static BUFFERS: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; 
 
 /// Starts recording through CUPTI.
 pub fn start(writer: &mut Writer) -> Result<(), Failure> {
-    let cupti = library::find(writer)?;
+    let cupti = library::find()?;
     let cupti = CUPTI.get_or_init(|| cupti);
     let check = |what: &'static str, code| if code == 0 { Ok(()) } else { Err(Failure::Failed(what, code)) };
     let mut version = 0;
@@ -69,6 +69,7 @@ pub fn start(writer: &mut Writer) -> Result<(), Failure> {
         spare.store(fresh(), Release);
     }
     VERSION.store(version, Relaxed);
+    library::note_path(writer, cupti);
     Ok(())
 }
 

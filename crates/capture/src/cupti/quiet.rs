@@ -33,7 +33,7 @@ const NAMES: [&str; 16] = [
 /// the runtime's, 800 of the driver's).
 const LAST: u32 = 1500;
 
-/// Switches their records off. CUPTI before CUDA 12.3 cannot, and records them.
+/// Switches their records off. CUPTI before CUDA 12.5 cannot, and records them.
 pub fn switch_off(cupti: &Cupti) {
     for (domain, switch) in [(DRIVER, cupti.enable_driver), (RUNTIME, cupti.enable_runtime)] {
         let Some(switch) = switch else { continue };
