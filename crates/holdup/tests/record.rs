@@ -7,6 +7,7 @@
 mod compile;
 
 use compile::{Binding, built, library};
+use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
@@ -56,6 +57,42 @@ fn a_recording_names_who_held_the_lock() {
     // Without a GPU there is no CUPTI.
     let notes = explanation["trace"]["notes"].to_string();
     assert!(notes.contains("level light") && notes.contains("libcupti"), "{notes}");
+}
+
+/// Columns of a listing of a trace, row by row.
+fn listed(file: &Path, what: &str, columns: &[&str]) -> serde_json::Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    let output = command.args([what, "--format", "json"]).arg(file).output().expect("the program starts");
+    let row = |line: &str| {
+        let row: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        columns.iter().map(|column| row[column].clone()).collect::<serde_json::Value>()
+    };
+    text(&output.stdout).lines().map(row).collect()
+}
+
+#[test]
+fn every_cupti_gives_the_same_records() {
+    // That of CUDA 12 cannot leave out the calls that are not worth a record, the other can.
+    for library in ["inner/libcupti.so.12", "inner/libcupti.so.13"] {
+        let directory = directory();
+        let cupti = built().folder(Binding::Lazy).join(library).display().to_string();
+        let preloading = r#"LD_PRELOAD="$LD_PRELOAD:$0" exec "$@""#;
+        let command = ["sh", "-c", preloading, &cupti, &waits(), "uncontended"];
+        let output = record(directory.path(), &[&["-o", "made.holdup"], &command[..]].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(said.contains(&format!("GPU records by {cupti}")), "{said}");
+        let file = directory.path().join("made.holdup");
+        assert_eq!(listed(&file, "calls", &["name", "op"]), json!([["cudaLaunchKernel", "standin_kernel"]]));
+        let operations = json!([
+            ["kernel", null, null, null, null],
+            ["memcpy", 4096, "DtoH", "device", "pageable"],
+            ["memset", 512, null, null, "device"],
+        ]);
+        assert_eq!(listed(&file, "ops", &["kind", "bytes", "copy", "src", "dst"]), operations);
+        // Three that CUPTI dropped, and the kernel that has no times.
+        assert_eq!(explained(&file)["trace"]["lost_records"], 4);
+    }
 }
 
 #[test]

@@ -33,7 +33,7 @@ const NAMES: [&str; 16] = [
 /// the runtime's, 800 of the driver's).
 const LAST: u32 = 1500;
 
-/// Switches their records off. CUPTI before CUDA 12.5 cannot, and records them.
+/// Switches their records off. CUPTI before CUDA 12.5 cannot: of what it hands out, those are left out.
 pub fn switch_off(cupti: &Cupti) {
     for (domain, switch) in [(DRIVER, cupti.enable_driver), (RUNTIME, cupti.enable_runtime)] {
         let Some(switch) = switch else { continue };
@@ -42,7 +42,7 @@ pub fn switch_off(cupti: &Cupti) {
             // SAFETY: CUPTI writes a name that lives as long as it does, or fails.
             let known = unsafe { (cupti.callback_name)(domain, number, &mut name) } == 0 && !name.is_null();
             // SAFETY: as above; names end in a zero byte.
-            if known && is_quiet(unsafe { CStr::from_ptr(name) }) {
+            if known && is_quiet(unsafe { CStr::from_ptr(name) }.to_bytes()) {
                 // SAFETY: CUPTI's function, with a number it gave a name to.
                 unsafe { switch(number, 0) };
             }
@@ -50,8 +50,8 @@ pub fn switch_off(cupti: &Cupti) {
     }
 }
 
-fn is_quiet(name: &CStr) -> bool {
-    let name = name.to_bytes();
+/// Whether calls of this function, by CUPTI's name for it, are left out.
+pub fn is_quiet(name: &[u8]) -> bool {
     let matches = |quiet: &str| {
         let rest = name.strip_prefix(quiet.as_bytes());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"_v") || rest.starts_with(b"_pts"))

@@ -5,6 +5,7 @@
 //! whose times make no sense is counted as dropped.
 
 use super::library::Cupti;
+use super::quiet;
 use crate::texts;
 use crate::writer::Writer;
 use spool::{ApiCall, Copy, Fill, Kernel, Overhead, Sync};
@@ -21,6 +22,9 @@ pub mod kind {
     pub const CONCURRENT_KERNEL: u32 = 10;
     pub const OVERHEAD: u32 = 17;
     pub const MEMCPY_PEER: u32 = 22;
+    /// Not asked for: CUPTI before CUDA 12.9 hands out one for every `cudaEventRecord` where
+    /// synchronizations are.
+    pub const CUDA_EVENT: u32 = 36;
     pub const SYNCHRONIZATION: u32 = 38;
     pub const ALL: [u32; 8] =
         [CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, SYNCHRONIZATION, OVERHEAD, RUNTIME, DRIVER];
@@ -56,7 +60,8 @@ impl Raw {
     }
 }
 
-/// Writes one record; false when it makes no sense or its kind is not known.
+/// Writes one record, unless it is one of those left out; false when it makes no sense or its kind is
+/// not known.
 ///
 /// # Safety
 ///
@@ -71,6 +76,7 @@ pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: *const u8) -> bo
         kind::MEMSET => fill(writer, raw),
         kind::SYNCHRONIZATION => sync(writer, raw),
         kind::OVERHEAD => overhead(writer, raw),
+        kind::CUDA_EVENT => true,
         _ => false,
     }
 }
@@ -80,8 +86,10 @@ fn sane(start: i64, end: i64) -> bool {
     start > 0 && start <= end
 }
 
-/// Names of runtime and driver functions by CUPTI's number, as ids of texts.
+/// Names of runtime and driver functions by CUPTI's number, as ids of texts; `LEFT_OUT` for those whose
+/// calls are not recorded.
 static NAMES: [[AtomicU32; 2048]; 2] = [const { [const { AtomicU32::new(0) }; 2048] }; 2];
+const LEFT_OUT: u32 = u32::MAX;
 
 fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw, runtime: bool) -> bool {
     let (start, end) = (raw.time(8), raw.time(16));
@@ -91,8 +99,12 @@ fn call(writer: &mut Writer, cupti: &Cupti, raw: Raw, runtime: bool) -> bool {
     let Some(known) = NAMES[usize::from(runtime)].get(raw.u32(4) as usize) else { return false };
     let mut name = known.load(Relaxed);
     if name == 0 {
-        name = texts::intern(writer, function_name(cupti, runtime, raw.u32(4)));
+        let function = function_name(cupti, runtime, raw.u32(4));
+        name = if quiet::is_quiet(function) { LEFT_OUT } else { texts::intern(writer, function) };
         known.store(name, Relaxed);
+    }
+    if name == LEFT_OUT {
+        return true;
     }
     let record = ApiCall {
         start,

@@ -58,7 +58,7 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 14] = [
+const LIBRARIES: [(&str, &str, &[&str]); 16] = [
     ("cuda.c", "libcuda.so.1", &[]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
@@ -73,6 +73,8 @@ const LIBRARIES: [(&str, &str, &[&str]); 14] = [
     ("answers.c", "libanswers.so", &[]),
     ("halfway.c", "libhalfway.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),
+    ("cupti.c", "inner/libcupti.so.12", &[]),
+    ("cupti.c", "inner/libcupti.so.13", &["-DSWITCHES"]),
 ];
 const PROGRAMS: [&str; 7] = ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx"];
 

@@ -1,0 +1,123 @@
+/*
+ * A stand-in for CUPTI, for programs that are preloaded with it: asked for what it has, it hands out one
+ * buffer with records as the real one makes them. Built with SWITCHES, it can leave out the calls of
+ * single functions, as CUPTI does from CUDA 12.5 on.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { SUCCESS = 0, MAX_LIMIT_REACHED = 12, INVALID_PARAMETER = 1, RECORD = 192, RECORDS = 16 };
+enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, CUDA_EVENT = 36, SYNCHRONIZATION = 38 };
+enum { LAUNCH_KERNEL = 211, GET_DEVICE = 17, KERNEL_GET_NAME = 703 };
+
+static void (*request)(uint8_t **, size_t *, size_t *);
+static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
+static uint64_t (*timestamp)(void);
+static int left_out[3][1024];
+
+int cuptiGetVersion(uint32_t *version) { return *version = 18, SUCCESS; }
+int cuptiActivityRegisterCallbacks(void *requested, void *completed) {
+    return request = requested, complete = completed, SUCCESS;
+}
+int cuptiActivityRegisterTimestampCallback(void *clock) { return timestamp = clock, SUCCESS; }
+int cuptiSetThreadIdType(int type) { return type == 1 ? SUCCESS : INVALID_PARAMETER; }
+int cuptiActivityEnable(int kind) { return kind > 0 ? SUCCESS : INVALID_PARAMETER; }
+int cuptiActivityDisable(int kind) { return kind > 0 ? SUCCESS : INVALID_PARAMETER; }
+int cuptiActivityFlushPeriod(uint32_t ms) { return ms < 10000 ? SUCCESS : INVALID_PARAMETER; }
+
+#ifdef SWITCHES
+static int switched(int domain, uint32_t function, uint8_t on) {
+    return function < 1024 ? left_out[domain][function] = !on, SUCCESS : INVALID_PARAMETER;
+}
+int cuptiActivityEnableDriverApi(uint32_t function, uint8_t on) { return switched(1, function, on); }
+int cuptiActivityEnableRuntimeApi(uint32_t function, uint8_t on) { return switched(2, function, on); }
+#endif
+
+int cuptiGetCallbackName(int domain, uint32_t function, const char **name) {
+    *name = domain == 2 && function == LAUNCH_KERNEL   ? "cudaLaunchKernel_v7000"
+            : domain == 2 && function == GET_DEVICE    ? "cudaGetDevice_v3020"
+            : domain == 1 && function == KERNEL_GET_NAME ? "cuKernelGetName"
+                                                         : NULL;
+    return *name ? SUCCESS : INVALID_PARAMETER;
+}
+
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped) {
+    return *dropped = context || stream ? 0 : 3, SUCCESS;
+}
+
+int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
+    uint8_t *next = *record ? *record + RECORD : buffer;
+    return next < buffer + valid ? *record = next, SUCCESS : MAX_LIMIT_REACHED;
+}
+
+/* A record's next field. */
+static void u32(uint8_t *record, size_t at, uint32_t value) { memcpy(record + at, &value, sizeof value); }
+static void u64(uint8_t *record, size_t at, uint64_t value) { memcpy(record + at, &value, sizeof value); }
+
+static uint8_t *add(uint8_t **end, uint32_t kind) {
+    uint8_t *record = *end;
+    memset(record, 0, RECORD);
+    u32(record, 0, kind);
+    *end += RECORD;
+    return record;
+}
+
+static void add_call(uint8_t **end, int domain, uint32_t function, uint32_t correlation, uint64_t start) {
+    if (left_out[domain][function]) {
+        return;
+    }
+    uint8_t *call = add(end, domain == 2 ? RUNTIME : DRIVER);
+    u32(call, 4, function), u64(call, 8, start), u64(call, 16, start + 1000);
+    u32(call, 24, 1), u32(call, 28, 1), u32(call, 32, correlation);
+}
+
+static void add_kernel(uint8_t **end, uint32_t correlation, uint64_t start, uint64_t finish) {
+    uint8_t *kernel = add(end, CONCURRENT_KERNEL);
+    u64(kernel, 16, start), u64(kernel, 24, finish), u32(kernel, 44, 1), u32(kernel, 48, 7);
+    for (size_t at = 52; at <= 72; at += 4) {
+        u32(kernel, at, 2);
+    }
+    u32(kernel, 92, correlation), u64(kernel, 104, (uint64_t)(uintptr_t)"standin_kernel");
+}
+
+static void add_copy(uint8_t **end, uint32_t correlation, uint64_t start) {
+    enum { DEVICE_TO_HOST = 2, PAGEABLE = 1, OF_DEVICE = 3 };
+    uint8_t *copy = add(end, MEMCPY);
+    copy[4] = DEVICE_TO_HOST, copy[5] = OF_DEVICE, copy[6] = PAGEABLE;
+    u64(copy, 8, 4096), u64(copy, 16, start), u64(copy, 24, start + 500), u32(copy, 36, 1), u32(copy, 40, 7);
+    u32(copy, 44, correlation);
+}
+
+static void add_fill(uint8_t **end, uint32_t correlation, uint64_t start) {
+    uint8_t *fill = add(end, MEMSET);
+    u64(fill, 8, 512), u64(fill, 16, start), u64(fill, 24, start + 500), u32(fill, 36, 1), u32(fill, 40, 7);
+    u32(fill, 44, correlation), fill[50] = 3;
+}
+
+int cuptiActivityFlushAll(uint32_t how) {
+    uint8_t *buffer = NULL, *end;
+    size_t room = 0, most;
+    static int flushed;
+    if (flushed++ || how > 1) {
+        return SUCCESS;
+    }
+    request(&buffer, &room, &most);
+    if (room < RECORD * RECORDS) {
+        return INVALID_PARAMETER;
+    }
+    uint64_t now = timestamp() - 100000;
+    end = buffer;
+    add_call(&end, 2, GET_DEVICE, 1, now);
+    add_call(&end, 1, KERNEL_GET_NAME, 2, now + 1000);
+    add_call(&end, 2, LAUNCH_KERNEL, 3, now + 3000);
+    add_kernel(&end, 3, now + 4000, now + 9000);
+    add_copy(&end, 4, now + 10000);
+    add_fill(&end, 5, now + 11000);
+    /* Made by CUPTI before CUDA 12.9 where synchronizations are asked for. */
+    u32(add(&end, CUDA_EVENT), 4, 6);
+    /* It did not end: it has no times. */
+    add_kernel(&end, 6, 0, 0);
+    complete(NULL, 0, buffer, room, (size_t)(end - buffer));
+    return SUCCESS;
+}
