@@ -1,5 +1,6 @@
 //! Joining calls with the GPU operations and synchronizations they asked for.
 
+use crate::captures::Captures;
 use crate::{CallId, ProcessId, Trace};
 
 /// Finds the call with a correlation id within a process.
@@ -64,7 +65,7 @@ impl Trace {
 
     /// Successful launches without a GPU operation, in a trace that has operations. A driver call
     /// that carries the correlation id of the runtime's call around it has that call's operation; a call
-    /// without an id cannot have one.
+    /// without an id cannot have one, and one that is captured into a graph has none yet.
     fn unmatched_calls(&self, index: &CorrelationIndex, has_op: &[bool]) -> u64 {
         if self.ops.is_empty() {
             return 0;
@@ -76,9 +77,11 @@ impl Trace {
             let first = index.call(process, calls.correlation[at]).some();
             first.is_some_and(|first| has_op[first.index()])
         };
+        let captures = Captures::new(self);
+        let captured = |at: usize| captures.at(calls.thread[at], calls.start[at]);
         let lonely = (0..calls.len()).filter(|&at| {
             let counts = calls.correlation[at] != 0 && calls.result[at] == 0;
-            counts && !has_op[at] && asks_for_work[calls.name[at].index()] && !shares(at)
+            counts && !has_op[at] && asks_for_work[calls.name[at].index()] && !shares(at) && !captured(at)
         });
         lonely.count() as u64
     }

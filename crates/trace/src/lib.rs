@@ -7,6 +7,7 @@
 //!
 //! The crate knows no CUDA library, no foreign trace format and no user interface.
 
+mod captures;
 mod cell;
 mod cut;
 mod file;
