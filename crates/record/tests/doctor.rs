@@ -231,6 +231,18 @@ fn a_cupti_newer_than_the_driver() {
 }
 
 #[test]
+fn an_older_cupti_beside_one_newer_than_the_driver() {
+    let facts = format!(r#"{{"cupti":{{"path":"/opt/libcupti.so.13","version":130000}}}}{HEALTHY}"#);
+    let mut machine = Machine::saying(&facts);
+    let path = machine.file("libraries/libcupti.so.12", "");
+    let report = machine.examine();
+    assert_eq!(report.state("CUPTI"), "ok");
+    assert_eq!(report.found("CUPTI")[0], "/opt/libcupti.so.13: not used");
+    let line = format!("{}: for programs that bring none", path.display());
+    assert!(report.found("CUPTI").contains(&line.as_str()), "{:?}", report.found("CUPTI"));
+}
+
+#[test]
 fn an_mps_daemon() {
     let mut machine = Machine::saying(HEALTHY);
     let control = machine.file("mps/control", "");

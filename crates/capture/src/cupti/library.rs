@@ -6,6 +6,7 @@ use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::io::Write;
+use std::iter;
 
 /// Result of every function; 0 is success.
 pub type Code = c_int;
@@ -91,15 +92,23 @@ const TOOLKITS: [&str; 4] = [
     "/usr/local/cuda/targets/sbsa-linux/lib/",
 ];
 
-/// Finds CUPTI: the copy that the program uses, else the first that loads of: what the loader
-/// finds, the copy beside the CUDA runtime in use (a Python wheel's), the toolkit's. Of several
-/// versions in one place, the newest.
-pub fn find() -> Result<Cupti, Failure> {
-    let loaded = NAMES.iter().find_map(|name| open(name, libc::RTLD_NOLOAD));
-    let library = loaded.or_else(|| NAMES.iter().find_map(|name| open(name, 0))).or_else(beside_runtime);
-    let library = library.or_else(|| TOOLKITS.iter().find_map(|directory| within(directory.as_bytes())));
-    let library = library.ok_or(Failure::Missing)?;
-    Cupti::of(library).map_err(Failure::Lacks)
+/// The first copy of CUPTI that starts, of: those that the program uses, those the loader finds, the one
+/// beside the CUDA runtime in use (a Python wheel's), the toolkits'. Of several versions in one place the
+/// newest comes first, which a driver may be too old for. Why the first did not start, if none does.
+pub fn first_that(starts: impl Fn(&Cupti) -> Result<(), Failure>) -> Result<Cupti, Failure> {
+    let loaded = NAMES.iter().map(|name| open(name, libc::RTLD_NOLOAD));
+    let by_loader = NAMES.iter().map(|name| open(name, 0));
+    let of_toolkits = TOOLKITS.iter().map(|directory| within(directory.as_bytes()));
+    let places = loaded.chain(by_loader).chain(iter::once_with(beside_runtime)).chain(of_toolkits);
+    let mut first = None;
+    for library in places.flatten() {
+        let cupti = Cupti::of(library).map_err(Failure::Lacks);
+        match cupti.and_then(|cupti| starts(&cupti).map(|()| cupti)) {
+            Err(failure) if !failure.is_final() => _ = first.get_or_insert(failure),
+            done => return done,
+        }
+    }
+    Err(first.unwrap_or(Failure::Missing))
 }
 
 /// Why CUPTI cannot be used.
@@ -111,6 +120,16 @@ pub enum Failure {
     Lacks(&'static str),
     /// A function failed with a code.
     Failed(&'static str, Code),
+}
+
+/// `CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED`: another profiler uses it.
+pub const TAKEN: Code = 39;
+
+impl Failure {
+    /// Whether no other copy would do better.
+    fn is_final(self) -> bool {
+        matches!(self, Failure::Failed(_, TAKEN))
+    }
 }
 
 fn open(name: &CStr, how: c_int) -> Option<*mut c_void> {

@@ -43,8 +43,19 @@ static BUFFERS: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; 
 
 /// Starts recording through CUPTI.
 pub fn start(writer: &mut Writer) -> Result<(), Failure> {
-    let cupti = library::find()?;
+    let cupti = library::first_that(switch_on)?;
     let cupti = CUPTI.get_or_init(|| cupti);
+    // SAFETY: CUPTI's function.
+    unsafe { (cupti.flush_period)(FLUSH_PERIOD) };
+    quiet::switch_off(cupti);
+    for spare in &BUFFERS[..READY] {
+        spare.store(fresh(), Release);
+    }
+    library::note_path(writer, cupti);
+    Ok(())
+}
+
+fn switch_on(cupti: &Cupti) -> Result<(), Failure> {
     let check = |what: &'static str, code| if code == 0 { Ok(()) } else { Err(Failure::Failed(what, code)) };
     let mut version = 0;
     // SAFETY: CUPTI's functions, with arguments as its headers ask for; the callbacks are functions
@@ -62,14 +73,8 @@ pub fn start(writer: &mut Writer) -> Result<(), Failure> {
                 return Err(Failure::Failed("cuptiActivityEnable", code));
             }
         }
-        (cupti.flush_period)(FLUSH_PERIOD);
-    }
-    quiet::switch_off(cupti);
-    for spare in &BUFFERS[..READY] {
-        spare.store(fresh(), Release);
     }
     VERSION.store(version, Relaxed);
-    library::note_path(writer, cupti);
     Ok(())
 }
 
@@ -185,7 +190,9 @@ pub fn explain(writer: &mut Writer, failure: Failure) {
             "no GPU records: libcupti was not found (install the CUDA toolkit or the nvidia-cuda-cupti wheel)"
         ),
         Failure::Lacks(name) => write!(room, "no GPU records: this libcupti has no {name}"),
-        Failure::Failed(name, 39) => write!(room, "no GPU records: another profiler uses CUPTI ({name})"),
+        Failure::Failed(name, library::TAKEN) => {
+            write!(room, "no GPU records: another profiler uses CUPTI ({name})")
+        }
         Failure::Failed(name, code) => write!(room, "no GPU records: {name} failed with code {code}"),
     };
     let left = room.len();

@@ -73,8 +73,8 @@ const LIBRARIES: [(&str, &str, &[&str]); 16] = [
     ("answers.c", "libanswers.so", &[]),
     ("halfway.c", "libhalfway.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),
-    ("cupti.c", "inner/libcupti.so.12", &[]),
-    ("cupti.c", "inner/libcupti.so.13", &["-DSWITCHES"]),
+    ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
+    ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
 const PROGRAMS: [&str; 7] = ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx"];
 

@@ -1,15 +1,17 @@
 /*
- * A stand-in for CUPTI, for programs that are preloaded with it: asked for what it has, it hands out one
- * buffer with records as the real one makes them. Built with SWITCHES, it can leave out the calls of
- * single functions, as CUPTI does from CUDA 12.5 on.
+ * A stand-in for CUPTI: asked for what it has, it hands out one buffer with records as the real one makes
+ * them. That of CUDA 13 can leave out the calls of single functions, as CUPTI does from CUDA 12.5 on, and
+ * does not start where STANDIN_CUDA says that the driver is older.
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, MAX_LIMIT_REACHED = 12, INVALID_PARAMETER = 1, RECORD = 192, RECORDS = 16 };
-enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, CUDA_EVENT = 36, SYNCHRONIZATION = 38 };
+enum { SUCCESS = 0, INVALID_PARAMETER = 1, MAX_LIMIT_REACHED = 12, NOT_COMPATIBLE = 14 };
+enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, CUDA_EVENT = 36 };
 enum { LAUNCH_KERNEL = 211, GET_DEVICE = 17, KERNEL_GET_NAME = 703 };
+enum { RECORD = 192, RECORDS = 16 };
 
 static void (*request)(uint8_t **, size_t *, size_t *);
 static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
@@ -22,11 +24,14 @@ int cuptiActivityRegisterCallbacks(void *requested, void *completed) {
 }
 int cuptiActivityRegisterTimestampCallback(void *clock) { return timestamp = clock, SUCCESS; }
 int cuptiSetThreadIdType(int type) { return type == 1 ? SUCCESS : INVALID_PARAMETER; }
-int cuptiActivityEnable(int kind) { return kind > 0 ? SUCCESS : INVALID_PARAMETER; }
+int cuptiActivityEnable(int kind) {
+    const char *driver = getenv("STANDIN_CUDA");
+    return driver && atoi(driver) < CUDA ? NOT_COMPATIBLE : kind > 0 ? SUCCESS : INVALID_PARAMETER;
+}
 int cuptiActivityDisable(int kind) { return kind > 0 ? SUCCESS : INVALID_PARAMETER; }
 int cuptiActivityFlushPeriod(uint32_t ms) { return ms < 10000 ? SUCCESS : INVALID_PARAMETER; }
 
-#ifdef SWITCHES
+#if CUDA >= 13
 static int switched(int domain, uint32_t function, uint8_t on) {
     return function < 1024 ? left_out[domain][function] = !on, SUCCESS : INVALID_PARAMETER;
 }
@@ -35,10 +40,12 @@ int cuptiActivityEnableRuntimeApi(uint32_t function, uint8_t on) { return switch
 #endif
 
 int cuptiGetCallbackName(int domain, uint32_t function, const char **name) {
-    *name = domain == 2 && function == LAUNCH_KERNEL   ? "cudaLaunchKernel_v7000"
-            : domain == 2 && function == GET_DEVICE    ? "cudaGetDevice_v3020"
-            : domain == 1 && function == KERNEL_GET_NAME ? "cuKernelGetName"
-                                                         : NULL;
+    *name = NULL;
+    if (domain == 2) {
+        *name = function == LAUNCH_KERNEL ? "cudaLaunchKernel_v7000" : function == GET_DEVICE ? "cudaGetDevice_v3020" : NULL;
+    } else if (function == KERNEL_GET_NAME) {
+        *name = "cuKernelGetName";
+    }
     return *name ? SUCCESS : INVALID_PARAMETER;
 }
 
@@ -51,7 +58,7 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) 
     return next < buffer + valid ? *record = next, SUCCESS : MAX_LIMIT_REACHED;
 }
 
-/* A record's next field. */
+/* Fields of a record, by their offsets in CUPTI's structs. */
 static void u32(uint8_t *record, size_t at, uint32_t value) { memcpy(record + at, &value, sizeof value); }
 static void u64(uint8_t *record, size_t at, uint64_t value) { memcpy(record + at, &value, sizeof value); }
 

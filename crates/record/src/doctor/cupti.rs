@@ -42,8 +42,11 @@ enum Origin {
 /// Which copies are there, and whether the driver is new enough for the one that is taken.
 pub fn check(answer: &Answer, patience: Duration) -> Check {
     let copies = copies(answer, patience);
-    let taken = copies.iter().position(|copy| copy.origin == Origin::Loader);
-    let taken = taken.or_else(|| copies.iter().position(|copy| copy.origin == Origin::Toolkit));
+    let from = |origin: Origin| copies.iter().position(|copy| copy.origin == origin);
+    let first = from(Origin::Loader).or_else(|| from(Origin::Toolkit));
+    // As the capture library does it: one that does not start makes way for the next.
+    let fits = |at: &usize| copies[*at].origin != Origin::Python && unfit(&copies[*at], answer).is_none();
+    let taken = first.map(|first| (first..copies.len()).find(fits).unwrap_or(first));
     let found: Vec<String> =
         copies.iter().enumerate().map(|(at, copy)| described(copy, Some(at) == taken)).collect();
     if taken.is_none() && !copies.iter().any(|copy| copy.origin == Origin::Python) {
