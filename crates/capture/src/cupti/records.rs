@@ -1,8 +1,8 @@
 //! CUPTI's activity records into the spool's.
 //!
 //! CUPTI's structs only grow at their ends: from CUDA 12.0 to 13.x the fields read here lie at the
-//! same offsets (measured with the headers of 12.0 to 12.9, 13.0 and 13.5). Each record is checked: one
-//! whose times make no sense is counted as dropped.
+//! same offsets (measured with the headers of 12.0 to 12.9, 13.0 and 13.5; `tests/gpu/cupti.py` compares what
+//! is recorded). Each record is checked: one whose times make no sense is counted as dropped.
 
 use super::library::Cupti;
 use super::quiet;
