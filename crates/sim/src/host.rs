@@ -100,12 +100,15 @@ impl Machine<'_> {
                 (lock != Use::None).then_some(lock == Use::Exclusive)
             }
             Kind::Launch => plan.mutex.then_some(true),
+            // Only once it is known whether there are blocks to give or take.
+            Kind::Memory => None,
         }
     }
 
     fn lock(&self, plan: &Plan, kind: Kind) -> u32 {
         let context = match kind {
             Kind::Launch => self.program.contexts[plan.context as usize].mutex,
+            Kind::Memory => 0,
             _ => plan.context,
         };
         kind.row(context, self.contexts.len() as u32)
@@ -131,10 +134,14 @@ impl Machine<'_> {
         let Some(wait) = self.thread(row).wait.take() else { return };
         let releaser = self.locks[wait.lock as usize].releaser;
         let kind = Kind::of_row(wait.lock, self.contexts.len() as u32);
-        let call = self.threads[row as usize].call;
-        self.record.wait(row, &wait, self.now, call, releaser, kind != Kind::Context);
         let plan = self.plan_of(row);
         self.gets(row, &plan, kind);
+        // That one is the kernel's, where no recorder sees it.
+        if kind == Kind::Memory {
+            return self.spend(row);
+        }
+        let call = self.threads[row as usize].call;
+        self.record.wait(row, &wait, self.now, call, releaser, kind != Kind::Context);
         self.take_locks(row, &plan, kind as usize + 1);
     }
 
@@ -161,25 +168,38 @@ impl Machine<'_> {
     }
 
     fn hold(&mut self, row: u32, plan: &Plan) {
-        let more = match plan.act {
-            Act::Launch { kernel, .. } => self.first_use(plan.context, kernel),
+        let (more, memory) = match plan.act {
+            Act::Launch { kernel, .. } => (self.first_use(plan.context, kernel), false),
             Act::Graph { graph, .. } => {
                 let nodes = self.captured(graph).len() as f64;
-                whole(self.model.calls.graph_launch.unit_ns * nodes)
+                (whole(self.model.calls.graph_launch.unit_ns * nodes), false)
             }
             Act::Reserve { buffer, pooled: false } => {
                 let bytes = self.program.buffers[buffer as usize].bytes;
                 let blocks = self.contexts[plan.context as usize].blocks.take(bytes);
-                self.blocks_ns(blocks, self.model.calls.allocate.unit_ns)
+                (self.blocks_ns(blocks, self.model.calls.allocate.unit_ns), blocks > 0)
             }
             Act::Release { buffer, waits: true } => {
                 let bytes = self.buffers[buffer as usize].reserved;
                 let blocks = self.contexts[plan.context as usize].blocks.give_back(bytes);
-                self.blocks_ns(blocks, self.model.calls.free.unit_ns)
+                (self.blocks_ns(blocks, self.model.calls.free.unit_ns), blocks > 0)
             }
-            _ => 0,
+            _ => (0, false),
         };
-        self.events.plan(self.now + plan.held + more, Event::Held(row));
+        self.thread(row).held = plan.held + more;
+        if memory && self.model.locks.memory.is_some() {
+            if !self.take(row, self.lock(plan, Kind::Memory), true) {
+                return;
+            }
+            self.gets(row, plan, Kind::Memory);
+        }
+        self.spend(row);
+    }
+
+    /// A call has all its locks and spends its time with them.
+    fn spend(&mut self, row: u32) {
+        let held = self.threads[row as usize].held;
+        self.events.plan(self.now + held, Event::Held(row));
     }
 
     /// What the device takes to give or take so many blocks of memory.

@@ -3,7 +3,7 @@
 use crate::Lock as Rule;
 use std::collections::VecDeque;
 
-/// A context's locks, in the order that a call takes them.
+/// The locks, in the order that a call takes them. Each context has its own but for the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Pageable copies to the device have it until they are done.
@@ -14,11 +14,14 @@ pub(crate) enum Kind {
     Context,
     /// The launch mutex.
     Launch,
+    /// What devices of all processes give and take memory under; there is one, not one a context.
+    Memory,
 }
 
 impl Kind {
-    pub(crate) const COUNT: usize = 4;
-    pub(crate) const ALL: [Kind; Kind::COUNT] = [Kind::CopyIn, Kind::CopyOut, Kind::Context, Kind::Launch];
+    pub(crate) const COUNT: usize = 5;
+    pub(crate) const ALL: [Kind; Kind::COUNT] =
+        [Kind::CopyIn, Kind::CopyOut, Kind::Context, Kind::Launch, Kind::Memory];
 
     /// Its row, given the context's and how many contexts there are.
     pub(crate) fn row(self, context: u32, contexts: u32) -> u32 {

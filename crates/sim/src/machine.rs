@@ -37,7 +37,7 @@ pub(crate) struct Machine<'a> {
     pub graphs: Vec<u32>,
     /// Threads at each meeting point.
     pub meeting: Vec<Vec<u32>>,
-    /// Locks, each kind by context.
+    /// Locks, each kind by context; of the last kind the first context's is everyone's.
     pub locks: Vec<Lock>,
     pub record: Recorder,
     /// Room for what letting go of a lock leads to.
@@ -160,9 +160,13 @@ impl<'a> Machine<'a> {
         for (row, stream) in program.streams.iter().enumerate() {
             contexts[stream.context as usize].streams.push(row as u32);
         }
-        let lock = |row: usize| match row / program.contexts.len() {
-            launch if launch == Kind::Launch as usize => Lock::new(&model.locks.mutex),
-            _ => Lock::new(&model.locks.context),
+        let (rules, count) = (&model.locks, program.contexts.len());
+        let lock = |row: usize| {
+            Lock::new(match Kind::of_row(row as u32, count as u32) {
+                Kind::Launch => &rules.mutex,
+                Kind::Memory => rules.memory.as_ref().unwrap_or(&rules.context),
+                _ => &rules.context,
+            })
         };
         let buffer = |plan: &BufferPlan| Buffer { touched: plan.touched, ..Buffer::default() };
         let leading = |repeat: Repeat| repeat != Repeat::WhileOthers;
@@ -182,7 +186,7 @@ impl<'a> Machine<'a> {
             marks: vec![Vec::new(); program.events],
             graphs: vec![NONE; program.graphs],
             meeting: vec![Vec::new(); workload.barriers.len()],
-            locks: (0..Kind::COUNT * program.contexts.len()).map(lock).collect(),
+            locks: (0..Kind::COUNT * count).map(lock).collect(),
             record: Recorder::new(options),
             after_release: Vec::new(),
             made: 0,

@@ -202,6 +202,10 @@ pub struct Locks {
     pub mutex: Lock,
     /// Whose mutex it is.
     pub mutex_of: Scope,
+    /// What an allocation or a free has alone, whatever its process and device, while a device gives or takes blocks of
+    /// memory; none where nothing is known of it.
+    #[serde(default)]
+    pub memory: Option<Lock>,
 }
 
 /// How one lock goes from thread to thread.

@@ -41,6 +41,8 @@ pub(crate) struct HostThread {
     pub awaited: u32,
     /// Whether it waits before it does what it is for, as a free does.
     pub waits_first: bool,
+    /// How long the call spends with its locks, ns.
+    pub held: i64,
     /// Which locks it has, by [`Kind`].
     pub has: [bool; Kind::COUNT],
     /// The lock that it waits for.
@@ -85,6 +87,7 @@ impl HostThread {
             call: NONE,
             awaited: 0,
             waits_first: false,
+            held: 0,
             has: [false; Kind::COUNT],
             wait: None,
             in_body: false,

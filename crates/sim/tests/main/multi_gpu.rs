@@ -2,7 +2,7 @@
 
 use crate::support::{Row, check, row, run};
 use lab::Layout;
-use lab::experiments::multi_gpu::Case;
+use lab::experiments::multi_gpu::{Case, Load};
 
 fn us(model: &str, case: &Case) -> f64 {
     let outcome = run(&case.workload(), model);
@@ -38,6 +38,27 @@ fn eight_h200() {
         for (workers, time) in [1, 2, 4, 8, 16].into_iter().zip(measured) {
             let case = Case { layout, workers, gpus: 8, sync, times: 2_000, ..Case::default() };
             rows.push(row(format!("{layout:?} {sync} {workers}"), time, us("h200x8", &case), 0.15));
+        }
+    }
+    check(&rows);
+}
+
+/// 1 MiB allocated and freed: whatever the GPU and the process, one after the other. Measured were runs on three machines,
+/// whose rounds differ by up to a third.
+#[test]
+fn allocations_of_several_h200() {
+    let table = [
+        ("h200x8", 8, Layout::Threads, [(71.0, 103.0), (181.0, 248.0), (336.0, 336.0), (503.0, 503.0)]),
+        ("h200x8", 8, Layout::Processes, [(73.0, 116.0), (184.0, 208.0), (403.0, 403.0), (539.0, 539.0)]),
+        ("h200", 1, Layout::Processes, [(73.0, 116.0), (228.0, 228.0), (364.0, 364.0), (497.0, 497.0)]),
+    ];
+    let mut rows = Vec::new();
+    for (model, gpus, layout, measured) in table {
+        for (workers, measured) in (1..).zip(measured) {
+            let case =
+                Case { layout, workers, gpus, load: Load::Allocations, times: 1_000, ..Case::default() };
+            let what = format!("{layout:?} {workers} on {}", gpus.min(workers));
+            rows.push(Row { what, measured, simulated: us(model, &case), within: 0.25 });
         }
     }
     check(&rows);
