@@ -27,9 +27,11 @@ const DEVICE_SCALAR: Fix = Fix {
     text: "keep the result on the device (device pointer mode, no .item()), or read results in batches",
     safety: "safe when no host decision needs the value before the next use on the device",
 };
+/// A pool of CUDA's gives what is free back at each synchronization unless its release threshold is set: an allocation, its
+/// free and a synchronization take 150 µs then, with four GPUs at once 422 (H200; `docs/lab/h200.md`).
 const POOL_ALLOCATOR: Fix = Fix {
     id: "pool-allocator",
-    text: "allocate once or from a pool (cudaMallocAsync, a caching allocator) instead of per use",
+    text: "allocate once, or from a pool that keeps its memory: a caching allocator, cudaMallocAsync with a threshold",
     safety: "safe when each free is ordered after the last use in its stream",
 };
 const EAGER_LOADING: Fix = Fix {

@@ -23,7 +23,12 @@ pub const EXPERIMENT: Experiment = Experiment {
         )
         .or_named("threads"),
         Parameter::words::<Load>("load", "what each worker does", "products,allocations,modules,starvation"),
-        Parameter::many("sync", "synchronize after each kernel", Kind::Flags, "no,yes"),
+        Parameter::many(
+            "sync",
+            "synchronize after each kernel, or each free into a pool",
+            Kind::Flags,
+            "no,yes",
+        ),
         Parameter::one(
             "times",
             "kernels of a worker; a tenth as many allocations, a hundredth as many of the others",
@@ -64,7 +69,7 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
     for load in settings.words("load") {
         // Neither allocations nor module loads leave anything to wait for; starving is seen by waiting.
         let syncs = match load {
-            Load::Products => settings.flags("sync"),
+            Load::Products | Load::Pool => settings.flags("sync"),
             Load::Allocations | Load::Modules => vec![false],
             Load::Starvation => vec![true],
         };
@@ -108,6 +113,9 @@ words! {
         Products = "products",
         /// Allocates and frees device memory.
         Allocations = "allocations",
+        /// Allocates from the device's pool and frees into it. A pool as it comes keeps what is free until the stream
+        /// is synchronized.
+        Pool = "pool",
         /// Loads and unloads a module.
         Modules = "modules",
         /// The first worker launches long kernels, the others products: does it starve?
@@ -120,7 +128,7 @@ impl Load {
     fn times(self, times: u64) -> u64 {
         match self {
             Load::Products => times,
-            Load::Allocations => (times / 10).max(1),
+            Load::Allocations | Load::Pool => (times / 10).max(1),
             Load::Modules | Load::Starvation => (times / 100).max(1),
         }
     }
@@ -207,7 +215,8 @@ impl Case {
         let b = buffer("b", Memory::Device, matrix(INNER, COLUMNS));
         let c = buffer("c", Memory::Device, matrix(ROWS, COLUMNS));
         let result = buffer("result", Memory::Pageable, matrix(ROWS, COLUMNS));
-        let extra = buffer("extra", Memory::Device, ALLOCATION);
+        let memory = if self.load == Load::Pool { Memory::Pool } else { Memory::Device };
+        let extra = buffer("extra", memory, ALLOCATION);
         let product = Kernel::MatrixProduct { a, b, c, rows: ROWS, inner: INNER, columns: COLUMNS };
         let starved = self.load == Load::Starvation && number == 0;
 
@@ -227,6 +236,9 @@ impl Case {
             }
             Load::Allocations => {
                 steps.allocate(extra).free(extra);
+            }
+            Load::Pool => {
+                steps.allocate_on(extra, stream).free_on(extra, stream);
             }
             Load::Modules => {
                 steps.load_module();
@@ -301,6 +313,8 @@ fn holding_up(one: &Row, all: &Row) -> String {
         ("products", true) => "a product and its synchronization take",
         ("products", false) => "a product takes",
         ("allocations", _) => "an allocation and its free take",
+        ("pool", true) => "an allocation from the pool, its free and a synchronization take",
+        ("pool", false) => "an allocation from the pool and its free take",
         ("modules", _) => "loading and unloading a module take",
         _ => "a long kernel, beside short ones of the other workers, takes",
     };
@@ -316,8 +330,8 @@ fn holding_up(one: &Row, all: &Row) -> String {
 
 /// `processes with products (91.0 µs with one GPU, 91.1 µs with 10)`
 fn briefly(one: &Row, all: &Row) -> String {
-    let sync =
-        if one.is(&[("load", "products".into()), ("sync", true.into())]) { ", synchronizing" } else { "" };
+    let both_ways = ["products", "pool"].contains(&one.text("load").as_str());
+    let sync = if both_ways && one.is(&[("sync", true.into())]) { ", synchronizing" } else { "" };
     format!(
         "{} with {}{sync} ({} with one GPU, {} with {})",
         all.text("variant"),
