@@ -168,26 +168,27 @@ impl Machine<'_> {
     }
 
     fn hold(&mut self, row: u32, plan: &Plan) {
-        let (more, memory) = match plan.act {
-            Act::Launch { kernel, .. } => (self.first_use(plan.context, kernel), false),
+        let more = match plan.act {
+            Act::Launch { kernel, .. } => self.first_use(plan.context, kernel),
             Act::Graph { graph, .. } => {
                 let nodes = self.captured(graph).len() as f64;
-                (whole(self.model.calls.graph_launch.unit_ns * nodes), false)
+                whole(self.model.calls.graph_launch.unit_ns * nodes)
             }
             Act::Reserve { buffer, pooled: false } => {
                 let bytes = self.program.buffers[buffer as usize].bytes;
                 let blocks = self.contexts[plan.context as usize].blocks.take(bytes);
-                (self.blocks_ns(blocks, self.model.calls.allocate.unit_ns), blocks > 0)
+                self.blocks_ns(blocks, self.model.calls.allocate.unit_ns)
             }
             Act::Release { buffer, waits: true } => {
                 let bytes = self.buffers[buffer as usize].reserved;
                 let blocks = self.contexts[plan.context as usize].blocks.give_back(bytes);
-                (self.blocks_ns(blocks, self.model.calls.free.unit_ns), blocks > 0)
+                self.blocks_ns(blocks, self.model.calls.free.unit_ns)
             }
-            _ => (0, false),
+            _ => 0,
         };
         self.thread(row).held = plan.held + more;
-        if memory && self.model.locks.memory.is_some() {
+        let of_memory = matches!(plan.act, Act::Reserve { .. } | Act::Release { .. });
+        if of_memory && more > 0 && self.model.locks.memory.is_some() {
             if !self.take(row, self.lock(plan, Kind::Memory), true) {
                 return;
             }
