@@ -31,7 +31,8 @@ const DEVICE_SCALAR: Fix = Fix {
 /// free and a synchronization take 150 µs then, with four GPUs at once 422 (H200; `docs/lab/h200.md`).
 const POOL_ALLOCATOR: Fix = Fix {
     id: "pool-allocator",
-    text: "allocate once, or from a pool that keeps its memory: a caching allocator, cudaMallocAsync with a threshold",
+    text: "allocate once, or from a pool that keeps its memory: a caching allocator, or cudaMallocAsync with a release \
+           threshold",
     safety: "safe when each free is ordered after the last use in its stream",
 };
 const EAGER_LOADING: Fix = Fix {
