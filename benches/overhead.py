@@ -39,15 +39,15 @@ def forks(until: contextlib.ExitStack, *command: str) -> Way:
     return run
 
 
-def turns(ways: dict[tuple[str, str], tuple[Way, list[str]]], rounds: int) -> None:
-    """One row a program, level and number of threads: without and with the recorder in one process, in as many processes as
-    there are rounds. At level full CUPTI goes on without it, too, and its records are read."""
+def turns(ways: dict[tuple[str, str], tuple[Way, list[str], int]]) -> None:
+    """One row a program, level and number of threads: without and with the recorder in one process, in an odd number of
+    processes. At level full CUPTI goes on without it, too, and its records are read."""
     print("Without and with the recorder by turns in one process, µs a launch (median process, and from the least to the most):\n")
     print("| program | level | threads | without | with |")
     print("|---|---|---:|---:|---:|")
-    for (program, level), (run, threads) in ways.items():
+    for (program, level), (run, threads, processes) in ways.items():
         for count in threads:
-            pairs = sorted((run(count)[:2] for _ in range(rounds)), key=lambda pair: pair[1] / pair[0])
+            pairs = sorted((run(count)[:2] for _ in range(processes | 1)), key=lambda pair: pair[1] / pair[0])
             more = [f"{recorded / bare - 1:+.1%}" for bare, recorded in pairs]
             bare, recorded = pairs[len(pairs) // 2]
             cost = f"{recorded:.2f} ({more[len(more) // 2]}; {more[0]} to {more[-1]})"
@@ -85,6 +85,7 @@ def table(title: str, batches: list[int], threads: list[str], begin: Callable[[c
 
 def main() -> None:
     holdup, directory, launch_py, rounds, seconds, *threads = sys.argv[1:]
+    rounds = int(rounds)
 
     def recorded(level: str, name: str) -> list[str]:
         return [holdup, "record", "--quiet", "--force", "--level", level, "-o", f"{directory}/{name}.holdup", "--"]
@@ -96,14 +97,15 @@ def main() -> None:
     with contextlib.ExitStack() as until:
         # CUPTI hands out a buffer after some 15,000 launches of a thread: long turns have the like of it in both.
         longer, bursts = str(float(seconds) * 10), "50"
+        light = runs(*recorded("light", "turns"), *program, library)
+        full = runs(*recorded("full", "turns"), program[0], "THREADS", longer, library, bursts)
         ways = {
-            ("CUDA C++", "light"): (runs(*recorded("light", "turns"), *program, library), threads),
-            ("CUDA C++", "full"): (runs(*recorded("full", "turns"), program[0], "THREADS", longer, library, bursts), threads),
+            ("CUDA C++", "light"): (light, threads, rounds * 2),
+            ("CUDA C++", "full"): (full, threads, rounds // 3),
         }
         if has_torch:
-            ways["PyTorch", "light"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"])
-        turns(ways, int(rounds) // 3 | 1)
-    rounds = int(rounds)
+            ways["PyTorch", "light"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"], rounds)
+        turns(ways)
     table("CUDA C++", [rounds], threads, lambda _: {
         "bare": runs(*program),
         "light": runs(*recorded("light", "light"), *program),

@@ -28,7 +28,9 @@ mod windows;
 mod writer;
 
 use clock::Scale;
-use interpose::{Arguments, Hooks, LockKind, LockMode, Ns, Span, Thread, Ticks, Wait, Wrapped};
+use interpose::{
+    Arguments, Hooks, LaunchThunks, Launches, LockKind, LockMode, Ns, Span, Thread, Ticks, Wait, Wrapped,
+};
 use process::STATE;
 use spool::{Call, Level, Lock, Mode, Program, call};
 use std::ffi::c_int;
@@ -64,8 +66,8 @@ static LOADED: extern "C" fn() = loaded;
 
 extern "C" fn loaded() {
     real::prepare();
-    let number = functions::number;
-    let hooks = Hooks { waited, called, launched, name, number, thread_unknown };
+    let (launches, number) = (&LAUNCH_THUNKS, functions::number);
+    let hooks = Hooks { waited, called, launches, name, number, thread_unknown };
     if interpose::install(hooks) {
         clock::loaded();
         // First of all handlers to be registered, so first to run in a child.
@@ -145,6 +147,13 @@ fn start_cupti(writer: &mut Writer) -> bool {
 fn set_level(level: Level) {
     STATE.level.store(level as u32, Release);
     process::set_level(level);
+    shorten_launches();
+}
+
+/// Where calls are what is recorded, launches that are not worth a closer look go the short way.
+fn shorten_launches() {
+    let light = STATE.level.load(Relaxed) == Level::Light as u32;
+    interpose::set_short_launch(if light { STATE.seldom.load(Relaxed) } else { 0 });
 }
 
 /// The program makes itself CUPTI's client.
@@ -242,7 +251,6 @@ extern "C" fn forked() {
     interpose::forked();
     let had_started = STARTED.swap(false, AcqRel);
     process::forget();
-    writer::forget();
     texts::forget();
     functions::forget();
     stacks::forget();
@@ -277,29 +285,33 @@ fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, 
     });
 }
 
-/// A plain launch is over.
-fn launched(thread: &'static Thread, wrapped: &'static Wrapped, stream: usize, span: Span, result: c_int) {
-    let stream = stream as u64;
-    over(thread, span, |writer| {
-        if result != 0 || !writer.launch(wrapped.name(), span, stream) {
-            write_launch(writer, wrapped, stream, span, result);
-        }
-    });
-}
+/// Plain launches.
+struct Launched;
 
-/// Writes a launch of which more is to be said than of most.
-#[cold]
-#[inline(never)]
-fn write_launch(
-    writer: &mut Writer,
-    wrapped: &Wrapped,
-    stream: u64,
-    Span { start, end }: Span,
-    result: c_int,
-) {
-    let flags = call::HAS_STREAM;
-    let name = name_of(writer, wrapped);
-    writer.call(name, &Call { start, end, result, flags, stream, ..Call::default() });
+static LAUNCH_THUNKS: LaunchThunks = LaunchThunks::of::<Launched>();
+
+impl Launches for Launched {
+    #[inline(always)]
+    fn short(thread: &'static Thread, name: u32, stream: usize, span: Span) -> bool {
+        writer::launch(thread, name, span, stream as u64)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn launched(
+        thread: &'static Thread,
+        wrapped: &'static Wrapped,
+        stream: usize,
+        span: Span,
+        result: c_int,
+    ) {
+        let Span { start, end } = span;
+        let (flags, stream) = (call::HAS_STREAM, stream as u64);
+        over(thread, span, |writer| {
+            let name = name_of(writer, wrapped);
+            writer.call(name, &Call { start, end, result, flags, stream, ..Call::default() });
+        });
+    }
 }
 
 /// The call that recording began in had no name yet.
@@ -346,6 +358,7 @@ fn look_closer(writer: &mut Writer, start: Ticks, end: Ticks) {
     driver::describe(writer, cupti::version());
     if driver::is_described() {
         STATE.seldom.store(LOADED_LATE.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
+        shorten_launches();
     }
 }
 

@@ -160,19 +160,19 @@ fn message(writer: &mut Writer, attributes: *const Attributes) -> u32 {
 }
 
 fn open(writer: &mut Writer, name: u32) -> c_int {
-    let depth = writer.depth;
-    if let Some(range) = writer.ranges.get_mut(depth) {
+    let depth = writer.rest().depth;
+    if let Some(range) = writer.rest().ranges.get_mut(depth) {
         *range = (name, interpose::now());
     }
-    writer.depth += 1;
+    writer.rest().depth += 1;
     depth as c_int
 }
 
 fn close(writer: &mut Writer, domain: *mut c_void) -> c_int {
-    let Some(depth) = writer.depth.checked_sub(1) else { return -1 };
-    writer.depth = depth;
+    let Some(depth) = writer.rest().depth.checked_sub(1) else { return -1 };
+    writer.rest().depth = depth;
     if depth < MOST_RANGES {
-        let ((name, start), end) = (writer.ranges[depth], interpose::now());
+        let ((name, start), end) = (writer.rest().ranges[depth], interpose::now());
         write_range(writer, name, start, end, domain);
     }
     depth as c_int

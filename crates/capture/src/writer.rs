@@ -3,16 +3,13 @@
 
 use crate::process;
 use crate::unseen::unseen;
-use interpose::{Moment, Span, Thread, Ticks};
+use interpose::{MOST_THREADS, Moment, Room, Span, Thread, Ticks};
 use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, Head, call};
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, compiler_fence};
-
-/// Most threads that write at once.
-const MOST: usize = 4096;
+use std::sync::atomic::{AtomicBool, AtomicU32, compiler_fence};
 
 /// Largest chunk, bytes. A thread's first is [`ALIGN`], each further one four times the last.
 const LARGEST: u64 = 4 << 20;
@@ -33,7 +30,8 @@ const _: () = {
 /// Deepest nesting of a thread's marked ranges.
 pub const MOST_RANGES: usize = 64;
 
-/// Where a thread writes. What each record needs comes first: with [`Slot::busy`] in one cache line.
+/// Where a thread writes. What a launch needs lies with [`Slot::busy`] in the thread's own [`Room`], that
+/// is, in one cache line.
 #[repr(C)]
 pub struct Writer {
     chunk: *mut ChunkHeader,
@@ -41,10 +39,19 @@ pub struct Writer {
     used: usize,
     /// Bytes of records that fit.
     room: usize,
-    /// The stream of the chunk's last [`Call`] with one.
-    stream: Option<u64>,
+    /// The stream of the chunk's last [`Call`] with one, [`NO_STREAM`] before.
+    stream: u64,
     /// When the chunk's last call returned; 0 when it has none, as for who reads it.
     until: Ticks,
+    /// All else; its place's in [`RESTS`] since the thread came.
+    rest: *mut Rest,
+}
+
+/// No stream's handle.
+const NO_STREAM: u64 = u64::MAX;
+
+/// What a writer needs less often.
+pub struct Rest {
     thread: Option<&'static Thread>,
     /// Size of the last chunk, 0 before the first.
     last: u64,
@@ -57,7 +64,7 @@ pub struct Writer {
     pub depth: usize,
 }
 
-#[repr(C, align(64))]
+#[repr(C)]
 struct Slot {
     /// In use: a signal handler that gets here must not write into the middle of a record.
     busy: AtomicBool,
@@ -65,10 +72,33 @@ struct Slot {
     owner: AtomicU32,
     writer: UnsafeCell<Writer>,
 }
-// SAFETY: a slot belongs to one thread, whose `Thread::user` points to it.
-unsafe impl Sync for Slot {}
+
+const _: () = assert!(size_of::<Slot>() <= size_of::<Room>() && align_of::<Slot>() <= align_of::<Room>());
 
 impl Slot {
+    /// The thread's.
+    #[inline]
+    fn of(thread: &'static Thread) -> &'static Slot {
+        // SAFETY: room enough, used for nothing else; the zeros that it begins with are a slot of nobody's.
+        unsafe { &*thread.room().cast::<Slot>() }
+    }
+
+    /// Runs `write` with its writer, unless that is in use.
+    #[inline]
+    fn with<R>(&self, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+        if self.busy.load(Relaxed) {
+            return None;
+        }
+        self.busy.store(true, Relaxed);
+        // A signal handler on this thread must see it before anything of the writer changes.
+        compiler_fence(SeqCst);
+        // SAFETY: only its thread uses it, and `busy` keeps it from using it twice.
+        let result = write(unsafe { &mut *self.writer.get() });
+        compiler_fence(SeqCst);
+        self.busy.store(false, Relaxed);
+        Some(result)
+    }
+
     /// A thread that has no chunk yet comes: one that ended in the middle of a record, by leaving a signal
     /// handler through another door, is not in it any more. Again by a signal handler is no harm.
     #[cold]
@@ -81,55 +111,42 @@ impl Slot {
     }
 }
 
-const fn empty() -> Writer {
-    Writer {
-        chunk: null_mut(),
-        used: 0,
-        room: 0,
-        stream: None,
-        until: 0,
-        thread: None,
-        last: 0,
-        touched: 0,
-        tid: 0,
-        ranges: [(0, 0); MOST_RANGES],
-        depth: 0,
+/// By [`Thread::place`].
+struct Rests([UnsafeCell<Rest>; MOST_THREADS]);
+// SAFETY: a place is used by the thread that has it.
+unsafe impl Sync for Rests {}
+
+static RESTS: Rests = Rests([const { UnsafeCell::new(Rest::new()) }; MOST_THREADS]);
+
+impl Rest {
+    const fn new() -> Rest {
+        Rest { thread: None, last: 0, touched: 0, tid: 0, ranges: [(0, 0); MOST_RANGES], depth: 0 }
     }
 }
 
-static WRITERS: [Slot; MOST] = [const {
-    Slot { busy: AtomicBool::new(false), owner: AtomicU32::new(0), writer: UnsafeCell::new(empty()) }
-}; MOST];
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
-
-/// Runs `write` with the thread's writer, unless recording has not begun, there is no writer left,
-/// or it is in use further up this thread's stack.
+/// Runs `write` with the thread's writer, unless recording has not begun, or it is in use further up this
+/// thread's stack.
 #[inline]
 pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
-    // SAFETY: what `set_user` left: null, as before recording starts, or a slot of WRITERS.
-    let slot = match unsafe { thread.user().cast::<Slot>().as_ref() } {
-        Some(slot) => slot,
-        None => claim(thread)?,
-    };
+    let slot = Slot::of(thread);
     let fresh = thread.is_unplaced();
     if fresh {
+        process::header()?;
         slot.hand_over(thread);
     }
-    if slot.busy.load(Relaxed) {
-        return None;
-    }
-    slot.busy.store(true, Relaxed);
-    // A signal handler on this thread must see it before anything of the writer changes.
-    compiler_fence(SeqCst);
-    // SAFETY: only this thread uses the slot, and `busy` keeps it from using it twice.
-    let writer = unsafe { &mut *slot.writer.get() };
-    if fresh {
-        writer.change_hands(thread);
-    }
-    let result = write(writer);
-    compiler_fence(SeqCst);
-    slot.busy.store(false, Relaxed);
-    Some(result)
+    slot.with(|writer| {
+        if fresh {
+            writer.change_hands(thread);
+        }
+        write(writer)
+    })
+}
+
+/// Appends a successful launch of a thread that has a chunk, if the chunk says all else; false when there is
+/// more to be said, or the writer is in use.
+#[inline]
+pub fn launch(thread: &'static Thread, function: u32, span: Span, stream: u64) -> bool {
+    Slot::of(thread).with(|writer| writer.launch(function, span, stream)) == Some(true)
 }
 
 /// As [`with`], for the thread that calls.
@@ -137,37 +154,26 @@ pub fn here<R>(write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
     with(Thread::current()?, write)
 }
 
-/// A slot for a thread, and for those that have its place later.
-#[cold]
-fn claim(thread: &Thread) -> Option<&'static Slot> {
-    let header = process::header()?;
-    let slot = WRITERS.get(TAKEN.fetch_add(1, Relaxed));
-    match slot {
-        Some(slot) => thread.set_user((slot as *const Slot).cast_mut().cast()),
-        None => {
-            header.untracked_threads.fetch_add(1, Relaxed);
-        }
-    }
-    slot
-}
-
-/// In a fork's child: no thread has a chunk.
-pub fn forget() {
-    for slot in &WRITERS[..TAKEN.swap(0, Relaxed).min(MOST)] {
-        // SAFETY: the child has one thread, and it is here.
-        unsafe { *slot.writer.get() = empty() };
-        slot.busy.store(false, Relaxed);
-    }
-}
-
 impl Writer {
     /// The slot may be that of a thread that ended: its chunk says whose records it holds.
     #[cold]
     #[inline(never)]
     fn change_hands(&mut self, thread: &'static Thread) {
-        if self.tid != thread.tid() {
-            *self = Writer { thread: Some(thread), tid: thread.tid(), ..empty() };
+        let (rest, tid) = (RESTS.0[thread.place()].get(), thread.tid());
+        // SAFETY: the place is the thread's.
+        if self.rest.is_null() || unsafe { (*rest).tid } != tid {
+            // SAFETY: as above.
+            unsafe { *rest = Rest { thread: Some(thread), tid, ..Rest::new() } };
+            *self = Writer { chunk: null_mut(), used: 0, room: 0, stream: NO_STREAM, until: 0, rest };
         }
+    }
+
+    /// What it needs less often.
+    #[inline]
+    pub fn rest(&mut self) -> &mut Rest {
+        // SAFETY: `change_hands` comes before anything else; the place is the thread's, and whoever has the
+        // writer has the rest.
+        unsafe { &mut *self.rest }
     }
 
     /// Appends a record of several parts, filled up to whole words; false without room: it is counted.
@@ -206,7 +212,7 @@ impl Writer {
     /// Appends a driver call, as briefly as it can be said.
     pub fn call(&mut self, function: u32, record: &Call) {
         let says_no_more = record.result == 0 && record.flags & !call::HAS_STREAM == 0 && record.bytes == 0;
-        let known_stream = record.flags == 0 || self.stream == Some(record.stream);
+        let known_stream = record.flags == 0 || self.stream == record.stream;
         let span = Span { start: record.start, end: record.end };
         if says_no_more && known_stream && self.brief(function, span, record.flags) {
             return;
@@ -214,7 +220,7 @@ impl Writer {
         if self.append(Call::KIND, function, &[record.bytes()]) {
             self.until = record.end;
             if record.flags & call::HAS_STREAM != 0 {
-                self.stream = Some(record.stream);
+                self.stream = record.stream;
             }
         }
     }
@@ -222,7 +228,7 @@ impl Writer {
     /// Appends a successful launch if the chunk says all else; false when there is more to be said.
     #[inline]
     pub fn launch(&mut self, function: u32, span: Span, stream: u64) -> bool {
-        function != 0 && self.stream == Some(stream) && self.brief(function, span, call::HAS_STREAM)
+        function != 0 && self.stream == stream && self.brief(function, span, call::HAS_STREAM)
     }
 
     /// Appends a brief call; false when it is none or has no room: another chunk does not know its stream.
@@ -246,10 +252,10 @@ impl Writer {
         const PAGE: usize = 4096;
         let next = (CHUNK_HEADER + self.used).next_multiple_of(PAGE);
         let until = (next + AHEAD).min(CHUNK_HEADER + self.room);
-        for page in (self.touched.max(next)..until).step_by(PAGE) {
+        for page in (self.rest().touched.max(next)..until).step_by(PAGE) {
             // SAFETY: within the chunk, behind what was appended; only this thread writes here.
             unsafe { self.chunk.cast::<u8>().add(page).write_volatile(0) };
-            self.touched = page + PAGE;
+            self.rest().touched = page + PAGE;
         }
     }
 
@@ -268,18 +274,19 @@ impl Writer {
     /// Takes a chunk that holds at least `size` bytes of records besides what the clocks show.
     fn make_room(&mut self, size: usize) -> bool {
         let least = (size + size_of::<Head>() + size_of::<Clock>() + CHUNK_HEADER) as u64;
-        let wanted = (self.last * 4).clamp(ALIGN, LARGEST).max(least.next_multiple_of(ALIGN));
-        let chunk = unseen(|| process::chunk(wanted, self.tid));
+        let rest = self.rest();
+        let wanted = (rest.last * 4).clamp(ALIGN, LARGEST).max(least.next_multiple_of(ALIGN));
+        let chunk = unseen(|| process::chunk(wanted, rest.tid));
         if chunk.is_null() {
             return false;
         }
-        (self.chunk, self.used, self.room) = (chunk, 0, wanted as usize - CHUNK_HEADER);
-        if let Some(thread) = self.thread {
+        (rest.last, rest.touched) = (wanted, 0);
+        if let Some(thread) = rest.thread {
             // SAFETY: mapped as long as the process lives, and laid out alike (asserted above).
             thread.note_in(unsafe { &*(&raw const (*chunk).progress).cast::<interpose::Progress>() });
         }
-        (self.last, self.touched) = (wanted, 0);
-        (self.stream, self.until) = (None, 0);
+        (self.chunk, self.used, self.room) = (chunk, 0, wanted as usize - CHUNK_HEADER);
+        (self.stream, self.until) = (NO_STREAM, 0);
         self.clock(interpose::moment());
         true
     }

@@ -6,7 +6,7 @@
 
 use crate::elf::{self, Object};
 use crate::thread::{CallRef, Thread};
-use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, names, now, patch};
+use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, launches, names, now, patch};
 use libc::{c_char, c_int, c_void};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -20,29 +20,11 @@ pub const ARGUMENTS: usize = 14;
 /// Most functions that can be wrapped.
 const MOST: usize = 768;
 
-/// Most plain launches among them, which come first.
-const MOST_PLAIN: usize = 8;
-
 /// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits.
 type Entry = unsafe extern "C-unwind" fn(
     usize,
     usize,
     usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-) -> c_int;
-
-/// A plain launch.
-type Plain = unsafe extern "C-unwind" fn(
     usize,
     usize,
     usize,
@@ -69,6 +51,36 @@ pub struct Wrapped {
 }
 
 impl Wrapped {
+    /// None yet.
+    pub(crate) const fn new() -> Wrapped {
+        Wrapped {
+            real: AtomicPtr::new(std::ptr::null_mut()),
+            number: AtomicU32::new(0),
+            launches: AtomicU32::new(0),
+            shape: AtomicU32::new(0),
+            name: AtomicU32::new(0),
+        }
+    }
+
+    /// The driver's function; null for none yet.
+    #[inline]
+    pub(crate) fn real(&self) -> *mut c_void {
+        self.real.load(Acquire)
+    }
+
+    /// Makes it stand for a function. Only then may a thunk of it be handed out.
+    pub(crate) fn set(&self, Function { number, shape, launch }: Function, real: *mut c_void) {
+        self.number.store(number, Relaxed);
+        self.shape.store(shape, Relaxed);
+        self.launches.store((launch != Launch::No).into(), Relaxed);
+        self.real.store(real, Release);
+    }
+
+    /// In a fork's child: it has no name.
+    pub(crate) fn forget_name(&self) {
+        self.name.store(0, Relaxed);
+    }
+
     /// Its number, as [`Hooks::number`] gave it.
     #[inline]
     pub fn number(&self) -> u32 {
@@ -88,17 +100,8 @@ impl Wrapped {
     }
 }
 
-static WRAPPED: [Wrapped; MOST] = [const {
-    Wrapped {
-        real: AtomicPtr::new(std::ptr::null_mut()),
-        number: AtomicU32::new(0),
-        launches: AtomicU32::new(0),
-        shape: AtomicU32::new(0),
-        name: AtomicU32::new(0),
-    }
-}; MOST];
-static COUNT: AtomicUsize = AtomicUsize::new(MOST_PLAIN);
-static PLAIN: AtomicUsize = AtomicUsize::new(0);
+static WRAPPED: [Wrapped; MOST] = [const { Wrapped::new() }; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// What to hand out for a function of the driver: one that tells of its calls if they are worth it,
 /// else the function itself. One of `cuGetProcAddress` wraps what it gives.
@@ -115,38 +118,30 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
         return real;
     }
     let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];
-    let at = known.iter().position(|wrapped| wrapped.real.load(Acquire) == real).or_else(|| add(name, real));
-    at.and_then(thunk_of).unwrap_or(real)
+    let known = known.iter().position(|wrapped| wrapped.real() == real).and_then(thunk_of);
+    known.or_else(|| launches::thunk_of(real)).or_else(|| add(name, real)).unwrap_or(real)
 }
 
 /// Whether a function is one that stands before another.
 fn is_thunk(function: *mut c_void) -> bool {
-    PLAIN_THUNKS.iter().any(|plain| *plain as *mut c_void == function)
-        || THUNKS.iter().any(|thunk| *thunk as *mut c_void == function)
+    launches::is_thunk(function) || THUNKS.iter().any(|thunk| *thunk as *mut c_void == function)
 }
 
 /// The function that stands before the one in that place.
 fn thunk_of(at: usize) -> Option<*mut c_void> {
-    match PLAIN_THUNKS.get(at) {
-        Some(plain) => Some(*plain as *mut c_void),
-        None => THUNKS.get(at).map(|thunk| *thunk as *mut c_void),
-    }
+    THUNKS.get(at).map(|thunk| *thunk as *mut c_void)
 }
 
-fn add(name: &CStr, real: *mut c_void) -> Option<usize> {
-    let Function { number, shape, launch } = (hooks()?.number)(name);
-    let plain = match launch {
-        Launch::Plain => Some(PLAIN.fetch_add(1, AcqRel)).filter(|at| *at < MOST_PLAIN),
-        _ => None,
-    };
-    let at = plain.unwrap_or_else(|| COUNT.fetch_add(1, AcqRel));
-    let wrapped = WRAPPED.get(at)?;
-    wrapped.number.store(number, Relaxed);
-    wrapped.shape.store(shape, Relaxed);
-    wrapped.launches.store((launch != Launch::No).into(), Relaxed);
-    wrapped.real.store(real, Release);
-    // A thunk is handed out as it is: no one wraps it again by mistake.
-    Some(at)
+/// Makes a function stand before that one. A thunk is handed out as it is: no one wraps it again by
+/// mistake.
+fn add(name: &CStr, real: *mut c_void) -> Option<*mut c_void> {
+    let function = (hooks()?.number)(name);
+    let plain = if function.launch == Launch::Plain { launches::add(function, real) } else { None };
+    plain.or_else(|| {
+        let at = COUNT.fetch_add(1, AcqRel);
+        WRAPPED.get(at)?.set(function, real);
+        thunk_of(at)
+    })
 }
 
 /// A function with a number of its own.
@@ -186,7 +181,7 @@ unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
     let begun = begin(wrapped);
     // SAFETY: a function of the driver with integer and pointer arguments, of which it takes the first
     // ones; a thunk is handed out only after `real` was stored.
-    let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(wrapped.real.load(Relaxed)) };
+    let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(wrapped.real()) };
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
     // SAFETY: as above.
     let result = unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
@@ -197,42 +192,9 @@ unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
     result
 }
 
-/// As `thunk`, for plain launches: what most calls go through has the fewest words to pass on.
-///
-/// # Safety
-///
-/// As `cuLaunchKernel`.
-#[allow(clippy::too_many_arguments)]
-unsafe extern "C-unwind" fn plain_thunk<const AT: usize>(
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-    g: usize,
-    h: usize,
-    stream: usize,
-    j: usize,
-    k: usize,
-) -> c_int {
-    let wrapped = &WRAPPED[AT];
-    let begun = begin(wrapped);
-    // SAFETY: a function of the driver with these arguments; a thunk is handed out only after `real` was
-    // stored.
-    let real = unsafe { std::mem::transmute::<*mut c_void, Plain>(wrapped.real.load(Relaxed)) };
-    // SAFETY: the caller's own words.
-    let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
-    if let Some(begun) = begun {
-        let span = begun.end();
-        (begun.hooks.launched)(begun.thread, wrapped, stream, span, result);
-    }
-    result
-}
-
 /// A call that is told of.
-struct Begun {
-    thread: &'static Thread,
+pub(crate) struct Begun {
+    pub(crate) thread: &'static Thread,
     hooks: &'static Hooks,
     /// The call it is made in.
     outer: CallRef,
@@ -242,7 +204,7 @@ struct Begun {
 impl Begun {
     /// The call is over.
     #[inline]
-    fn end(&self) -> Span {
+    pub(crate) fn end(&self) -> Span {
         let end = now();
         self.thread.set_call(self.outer);
         Span { start: self.start, end }
@@ -251,7 +213,7 @@ impl Begun {
 
 /// A wrapped call begins; `None` when it is not to be told of.
 #[inline]
-fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
+pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     if !is_recording() {
         return None;
     }
@@ -290,17 +252,6 @@ static THUNKS: [Entry; MOST] = thunks!(
     0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23
     24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47
 );
-
-static PLAIN_THUNKS: [Plain; MOST_PLAIN] = [
-    plain_thunk::<0>,
-    plain_thunk::<1>,
-    plain_thunk::<2>,
-    plain_thunk::<3>,
-    plain_thunk::<4>,
-    plain_thunk::<5>,
-    plain_thunk::<6>,
-    plain_thunk::<7>,
-];
 
 /// `cuGetProcAddress` and its second version, which has one argument more.
 type LookUp = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_void) -> c_int;
@@ -410,9 +361,8 @@ pub fn wrap_late_imports(patient: bool) -> bool {
 /// In a fork's child: whoever was at it is not here, and functions have no names.
 pub fn forget_all() {
     IMPORTING.store(false, Release);
-    for wrapped in &WRAPPED[..COUNT.load(Acquire).min(MOST)] {
-        wrapped.name.store(0, Relaxed);
-    }
+    WRAPPED[..COUNT.load(Acquire).min(MOST)].iter().for_each(Wrapped::forget_name);
+    launches::forget_all();
 }
 
 impl Import {

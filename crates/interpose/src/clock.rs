@@ -27,12 +27,17 @@ pub struct Moment {
 /// The time in ticks.
 #[inline]
 pub fn now() -> Ticks {
+    if FIRST.counter.load(Relaxed) { counter() } else { without_counter() }
+}
+
+/// The time in ticks of the processor's counter, where it is trusted ([`crate::First::counter`]).
+#[inline]
+pub(crate) fn counter() -> Ticks {
     #[cfg(target_arch = "x86_64")]
-    if FIRST.counter.load(Relaxed) {
-        // SAFETY: only reads the counter, which every such processor has.
-        return unsafe { std::arch::x86_64::_rdtsc() } as Ticks;
-    }
-    without_counter()
+    // SAFETY: only reads the counter, which every such processor has.
+    return unsafe { std::arch::x86_64::_rdtsc() } as Ticks;
+    #[cfg(not(target_arch = "x86_64"))]
+    monotonic()
 }
 
 #[cold]

@@ -36,7 +36,7 @@ static TABLE: [Contended; MOST] = [const {
 }; MOST];
 
 /// A bit for every eighth place of the table, set once a lock belongs there: mostly the answer of
-/// [`find`], in one cache line that everybody reads.
+/// [`may_know`], in one cache line that everybody reads.
 #[repr(align(64))]
 struct Filter([AtomicU64; FILTER]);
 
@@ -58,8 +58,11 @@ impl Filter {
     }
 
     fn add(&self, lock: usize) {
-        let (word, bit) = Self::bit(lock);
-        self.0[word].fetch_or(bit, Relaxed);
+        // Once: it would take the cache line away from everybody.
+        if !self.may_have(lock) {
+            let (word, bit) = Self::bit(lock);
+            self.0[word].fetch_or(bit, Relaxed);
+        }
     }
 }
 
@@ -68,13 +71,14 @@ fn first(lock: usize) -> usize {
     (lock >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - MOST.trailing_zeros())
 }
 
-/// The lock's place, if anybody ever waited for it.
+/// False when nobody ever waited for the lock.
 #[inline]
-pub fn find(lock: usize) -> Option<&'static Contended> {
-    if FILTERED.may_have(lock) { look_up(lock) } else { None }
+pub fn may_know(lock: usize) -> bool {
+    FILTERED.may_have(lock)
 }
 
-fn look_up(lock: usize) -> Option<&'static Contended> {
+/// The lock's place, if anybody ever waited for it.
+pub fn find(lock: usize) -> Option<&'static Contended> {
     for step in 0..PROBES {
         let place = &TABLE[(first(lock) + step) % MOST];
         match place.lock.load(Acquire) {
@@ -90,9 +94,9 @@ fn look_up(lock: usize) -> Option<&'static Contended> {
 pub fn find_or_add(lock: usize) -> Option<&'static Contended> {
     for step in 0..PROBES {
         let place = &TABLE[(first(lock) + step) % MOST];
-        let known = match place.lock.compare_exchange(0, lock, AcqRel, Acquire) {
-            Ok(_) => lock,
-            Err(known) => known,
+        let known = match place.lock.load(Acquire) {
+            0 => place.lock.compare_exchange(0, lock, AcqRel, Acquire).map_or_else(|known| known, |_| lock),
+            known => known,
         };
         if known == lock {
             FILTERED.add(lock);

@@ -12,6 +12,7 @@ mod clock;
 mod contended;
 mod current;
 mod elf;
+mod launches;
 mod locks;
 mod names;
 mod patch;
@@ -21,9 +22,10 @@ mod thread;
 
 pub use calls::{Arguments, Wrapped, wrap, wrap_imports, wrap_late_imports};
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
+pub use launches::{LaunchThunks, Launches, set_short_launch};
 pub use patch::restore;
 pub use sites::{Watched, watch};
-pub use thread::{CallRef, Party, Progress, Thread};
+pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
 
 use libc::c_void;
 use std::ffi::CStr;
@@ -43,8 +45,8 @@ pub struct Hooks {
     pub name: fn(&'static Thread, u32) -> u32,
     /// A wrapped call is over.
     pub called: Called,
-    /// A wrapped call of a plain launch is over.
-    pub launched: Launched,
+    /// What stands before plain launches.
+    pub launches: &'static LaunchThunks,
     /// Numbers functions by name, from 1.
     pub number: fn(&CStr) -> Function,
     /// There is no [`Thread`] left for a thread: nothing is told of it. Called once for each.
@@ -69,7 +71,7 @@ pub enum Launch {
     #[default]
     No,
     /// It does, with the arguments of `cuLaunchKernel`. Most calls are of this kind: they have a way of
-    /// their own ([`Hooks::launched`]).
+    /// their own ([`Launches`]).
     Plain,
     /// It does, with other arguments.
     Other,
@@ -133,22 +135,24 @@ pub struct Span {
 /// in registers: most calls are short.
 pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
 
-/// Is told of a plain launch that is over: the function, its stream, and what it returned.
-pub type Launched = fn(&'static Thread, &'static Wrapped, usize, Span, i32);
-
-/// What every wrapped call looks at first, in one cache line.
-#[repr(align(64))]
+/// What every wrapped call looks at first, in one cache line; launches look at the next.
+#[repr(C, align(64))]
 struct First {
     recording: AtomicBool,
     /// Time is taken from the time-stamp counter.
     counter: AtomicBool,
     hooks: OnceLock<Hooks>,
+    launches: launches::State,
 }
 
-const _: () = assert!(size_of::<First>() == 64);
+const _: () = assert!(std::mem::offset_of!(First, launches) == 64);
 
-static FIRST: First =
-    First { recording: AtomicBool::new(false), counter: AtomicBool::new(false), hooks: OnceLock::new() };
+static FIRST: First = First {
+    recording: AtomicBool::new(false),
+    counter: AtomicBool::new(false),
+    hooks: OnceLock::new(),
+    launches: launches::State::new(),
+};
 
 /// Says who is told; once a process. False when that was said before.
 pub fn install(hooks: Hooks) -> bool {
@@ -159,6 +163,9 @@ pub fn install(hooks: Hooks) -> bool {
 
 /// Whether wrapped calls are told of.
 pub fn set_recording(on: bool) {
+    if !on {
+        set_short_launch(0);
+    }
     FIRST.recording.store(on, Release);
 }
 

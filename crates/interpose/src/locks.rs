@@ -187,6 +187,18 @@ unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
         // SAFETY: the caller's own argument.
         return unsafe { libc::pthread_mutex_trylock(mutex) };
     }
+    // SAFETY: as above.
+    unsafe { attempt_robust(mutex) }
+}
+
+/// What an attempt to take a robust mutex would find.
+///
+/// # Safety
+///
+/// As `pthread_mutex_trylock`.
+#[cold]
+#[inline(never)]
+unsafe fn attempt_robust(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the first word of a mutex; in robust ones it holds its owner's id.
     let owner = unsafe { AtomicU32::from_ptr(mutex.cast()) }.load(Relaxed) & FUTEX_TID_MASK;
     let own = Thread::current().map_or(0, Thread::tid);
@@ -206,15 +218,13 @@ fn tried(result: c_int, lock: usize, how: (LockKind, LockMode)) -> c_int {
 /// Lets go of a mutex by `release`.
 #[inline]
 fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
-    match contended::find(mutex) {
-        None => release(),
-        Some(place) => give_contended(place, release),
-    }
+    if contended::may_know(mutex) { give_contended(mutex, release) } else { release() }
 }
 
-/// Lets go of a lock that was waited for and that the thread has alone.
-fn give_contended(place: &Contended, release: impl FnOnce() -> c_int) -> c_int {
-    let Some(thread) = Thread::current() else { return release() };
+/// Lets go of a mutex that may have been waited for.
+#[inline(never)]
+fn give_contended(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
+    let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) else { return release() };
     place.release(thread.party());
     let result = release();
     pending::tell(thread);
@@ -228,20 +238,18 @@ fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     // What was not noted is held alone. The C library lets go of such a lock whatever its state is:
     // there is no failure after which it would be held still.
     let mode = thread.release(lock);
-    match contended::find(lock) {
-        None => release(),
-        Some(place) => give_shared(thread, place, mode, release),
-    }
+    if contended::may_know(lock) { give_shared(thread, lock, mode, release) } else { release() }
 }
 
-/// Lets go of a lock that was waited for.
+/// Lets go of a lock that may have been waited for.
 #[inline(never)]
 fn give_shared(
     thread: &'static Thread,
-    place: &Contended,
+    lock: usize,
     mode: Option<LockMode>,
     release: impl FnOnce() -> c_int,
 ) -> c_int {
+    let Some(place) = contended::find(lock) else { return release() };
     match mode {
         Some(LockMode::Shared) => place.release_share(|| thread.party()),
         _ => place.release(thread.party()),

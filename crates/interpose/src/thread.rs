@@ -1,14 +1,14 @@
 //! The threads of the process, as far as they took a watched lock or made a wrapped call.
 
-use crate::{LockMode, Ticks, current};
+use crate::{LockMode, Ticks, clock, current};
 use libc::c_void;
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
 
 /// Most threads that are known at once.
-pub(crate) const MOST: usize = 4096;
+pub const MOST: usize = 4096;
 
 /// Most locks of a thread that are known at once. The driver holds two or three.
 const MOST_HELD: usize = 8;
@@ -17,14 +17,21 @@ const MOST_HELD: usize = 8;
 /// it holds.
 #[repr(C, align(128))]
 pub struct Thread {
-    /// Where its calls are noted: `own`, or a place that was given.
+    /// Where its calls are noted: `own` while it is null, or a place that was given.
     progress: AtomicPtr<Progress>,
-    user: AtomicPtr<c_void>,
+    room: UnsafeCell<Room>,
     held: AtomicUsize,
     /// The locks it holds, the last taken last: addresses, plus [`SHARED`] where it holds one beside others.
     locks: [AtomicUsize; MOST_HELD],
     own: Progress,
 }
+
+// SAFETY: of what is not atomic, only the thread's own user makes use, on that thread.
+unsafe impl Sync for Thread {}
+
+/// Room of a thread's own for who is told of its calls: with what a call looks at, in one cache line. Zeros
+/// when the first thread in its place begins; kept for those that get the place later.
+pub type Room = [u64; 7];
 
 /// Locks are aligned to four bytes or more.
 const SHARED: usize = 1;
@@ -40,6 +47,12 @@ pub struct Progress {
     pub launches: AtomicU32,
     /// When that call began.
     pub since: AtomicI64,
+}
+
+impl Progress {
+    fn call(&self) -> CallRef {
+        CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) }
+    }
 }
 
 /// A call in progress.
@@ -63,7 +76,7 @@ pub struct Party {
 static THREADS: [Thread; MOST] = [const {
     Thread {
         progress: AtomicPtr::new(null_mut()),
-        user: AtomicPtr::new(null_mut()),
+        room: UnsafeCell::new([0; 7]),
         held: AtomicUsize::new(0),
         locks: [const { AtomicUsize::new(0) }; MOST_HELD],
         own: Progress {
@@ -78,6 +91,10 @@ static THREADS: [Thread; MOST] = [const {
 /// The kernel's id of the thread in each place; 0 for one that is free. Apart from the threads: who
 /// looks one up does not disturb them.
 static TIDS: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
+
+/// Where the thread in each place notes its calls, as it says itself; null for [`Thread::own`]. Apart from the
+/// threads, too: every wait for a lock looks up what its holder does.
+static PROGRESS: [AtomicPtr<Progress>; MOST] = [const { AtomicPtr::new(null_mut()) }; MOST];
 
 /// Places used so far; those behind were never touched.
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -106,11 +123,14 @@ impl Thread {
     /// The calling thread; `None` when too many are known.
     #[inline]
     pub fn current() -> Option<&'static Thread> {
+        Thread::known().or_else(claim)
+    }
+
+    /// The calling thread, if it was asked for before.
+    #[inline]
+    pub(crate) fn known() -> Option<&'static Thread> {
         // SAFETY: null or a place of THREADS.
-        match unsafe { current::get().cast::<Thread>().as_ref() } {
-            None => claim(),
-            known => known,
-        }
+        unsafe { current::get().cast::<Thread>().as_ref() }
     }
 
     /// The kernel's id of it.
@@ -118,9 +138,9 @@ impl Thread {
         self.id().load(Relaxed)
     }
 
-    /// Its place among all.
+    /// Its place among all: less than [`MOST`].
     #[inline]
-    pub(crate) fn place(&self) -> usize {
+    pub fn place(&self) -> usize {
         (std::ptr::from_ref(self).addr() - THREADS.as_ptr().addr()) / size_of::<Thread>()
     }
 
@@ -129,15 +149,10 @@ impl Thread {
         &TIDS[self.place()]
     }
 
-    /// What [`Thread::set_user`] left.
+    /// Its [`Room`], which nobody else looks at; for the thread itself.
     #[inline]
-    pub fn user(&self) -> *mut c_void {
-        self.user.load(Relaxed)
-    }
-
-    /// Keeps something for this place, also for the threads that get it later.
-    pub fn set_user(&self, user: *mut c_void) {
-        self.user.store(user, Relaxed);
+    pub fn room(&self) -> *mut Room {
+        self.room.get()
     }
 
     /// Where its calls are noted.
@@ -153,14 +168,18 @@ impl Thread {
         place.since.store(call.since, Relaxed);
         place.function.store(call.function, Relaxed);
         self.set_call(CallRef::default());
-        self.progress.store(std::ptr::from_ref(place).cast_mut(), Release);
+        self.set_progress(std::ptr::from_ref(place).cast_mut());
+    }
+
+    fn set_progress(&self, progress: *mut Progress) {
+        self.progress.store(progress, Release);
+        PROGRESS[self.place()].store(progress, Release);
     }
 
     /// The wrapped call it is in.
     #[inline]
     pub fn call(&self) -> CallRef {
-        let progress = self.progress();
-        CallRef { function: progress.function.load(Relaxed), since: progress.since.load(Relaxed) }
+        self.progress().call()
     }
 
     /// Whether its calls are noted in no place that was given.
@@ -173,12 +192,42 @@ impl Thread {
     #[inline]
     pub(crate) fn enter(&self, call: CallRef, launches: u32) -> CallRef {
         let progress = self.progress();
-        let outer =
-            CallRef { function: progress.function.load(Relaxed), since: progress.since.load(Relaxed) };
+        let outer = progress.call();
         progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
         progress.launches.store(progress.launches.load(Relaxed).wrapping_add(launches), Relaxed);
         self.set_call_in(progress, call);
         outer
+    }
+
+    /// A launch begins, now, which is no part of another call; where it is noted, and when it began. `None`
+    /// when it is part of one, or when the thread notes its calls in no place that was given.
+    #[inline]
+    pub(crate) fn enter_launch(&self, function: u32) -> Option<(&'static Progress, Ticks)> {
+        // SAFETY: null or what `note_in` was given, which stays.
+        let progress = unsafe { self.progress.load(Acquire).as_ref() }?;
+        if progress.function.load(Relaxed) != 0 {
+            return None;
+        }
+        let since = clock::counter();
+        progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
+        progress.launches.store(progress.launches.load(Relaxed).wrapping_add(1), Relaxed);
+        progress.since.store(since, Relaxed);
+        progress.function.store(function, Relaxed);
+        compiler_fence(SeqCst);
+        if !std::ptr::eq(progress, self.progress.load(Acquire)) {
+            self.move_call(progress, CallRef { function, since });
+        }
+        Some((progress, since))
+    }
+
+    /// The launch that was noted there is over.
+    #[inline]
+    pub(crate) fn leave_launch(&self, progress: &Progress) {
+        progress.function.store(0, Relaxed);
+        compiler_fence(SeqCst);
+        if !std::ptr::eq(progress, self.progress.load(Acquire)) {
+            self.move_call(progress, CallRef::default());
+        }
     }
 
     /// It is in that call now.
@@ -267,7 +316,7 @@ impl Thread {
     fn clear(&self) {
         self.held.store(0, Relaxed);
         self.set_call(CallRef::default());
-        self.progress.store(null_mut(), Release);
+        self.set_progress(null_mut());
         self.id().store(0, Release);
     }
 }
@@ -335,16 +384,21 @@ pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
 /// What the thread with that id does, if it is known.
 pub fn party(tid: u32) -> Party {
     let known = TIDS[..USED.load(Relaxed).min(MOST)].iter().position(|known| known.load(Relaxed) == tid);
-    known.map_or(Party { tid, call: CallRef::default() }, |at| Party { tid, call: THREADS[at].call() })
+    let call = |at: usize| {
+        // SAFETY: null or what `note_in` was given, which stays.
+        unsafe { PROGRESS[at].load(Acquire).as_ref() }.unwrap_or(&THREADS[at].own).call()
+    };
+    Party { tid, call: known.map_or(CallRef::default(), call) }
 }
 
 /// In a fork's child: no thread is known.
 pub fn forget_all() {
     for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
         // The place it noted its calls in may be the parent's.
-        thread.progress.store(null_mut(), Release);
+        thread.set_progress(null_mut());
         thread.clear();
-        thread.user.store(null_mut(), Relaxed);
+        // SAFETY: the child has one thread, and it is here.
+        unsafe { *thread.room() = [0; 7] };
     }
     current::set(null());
     if let Some(key) = KEY.load(Acquire).checked_sub(1) {

@@ -190,10 +190,10 @@ fn calls_in_signal_handlers_are_recorded_whole() {
         let process = recorded.process();
         let [calls, signals] = ["calls", "signals"].map(|name| recorded.fact(name) as usize);
         let synchronized = process.calls_of("cuStreamSynchronize");
-        let launched = process.calls_of("cuLaunchKernel");
+        let launched = process.calls_of("cuLaunchKernel").len();
         // A handler that comes while its thread writes a record is not recorded: few are.
         assert_eq!(synchronized.len(), calls);
-        assert!(launched.len() <= signals && launched.len() > signals / 10, "{}", launched.len());
+        assert!(launched <= calls + signals && launched > calls + signals / 10, "{launched}");
         assert!(process.calls.iter().all(|call| call.record.result == 0));
         assert!(process.calls.iter().all(|call| call.record.start <= call.record.end));
     });

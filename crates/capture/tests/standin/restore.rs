@@ -1,7 +1,7 @@
 //! Watching in this process, and putting everything back.
 
 use crate::compile::{Binding, built};
-use interpose::{Hooks, Thread, Wait, Watched};
+use interpose::{Hooks, LaunchThunks, Launches, Span, Thread, Wait, Watched, Wrapped};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicUsize;
@@ -47,11 +47,24 @@ impl Checks {
     }
 }
 
+/// Of no launch anything is told.
+struct Untold;
+
+impl Launches for Untold {
+    fn short(_: &'static Thread, _: u32, _: usize, _: Span) -> bool {
+        true
+    }
+
+    fn launched(_: &'static Thread, _: &'static Wrapped, _: usize, _: Span, _: c_int) {}
+}
+
+static LAUNCHES: LaunchThunks = LaunchThunks::of::<Untold>();
+
 #[test]
 fn what_was_watched_is_as_before_once_it_is_restored() {
     let number = |_: &CStr| interpose::Function::default();
-    let (called, launched) = (|_: &_, _: &_, _: &_, _, _| {}, |_: &_, _: &_, _, _, _| {});
-    let hooks = Hooks { waited, called, launched, name: |_, _| 0, number, thread_unknown: || {} };
+    let called = |_: &_, _: &_, _: &_, _, _| {};
+    let hooks = Hooks { waited, called, launches: &LAUNCHES, name: |_, _| 0, number, thread_unknown: || {} };
     assert!(interpose::install(hooks));
     for binding in [Binding::Lazy, Binding::Now] {
         let checks = Checks::load(binding);

@@ -1,0 +1,215 @@
+//! Functions that stand before the driver's plain launches.
+//!
+//! Most calls are such launches, and a launch takes two or three microseconds, of which few may be the
+//! recorder's. By then the driver has used most of the nearest caches for itself: what a launch costs
+//! more is the code and the data that have to come back. So there is a short way for a launch of which
+//! no more is to be said than of most, through little code and few cache lines, and the usual way.
+
+use crate::calls::{self, Wrapped};
+use crate::clock::counter;
+use crate::thread::{Progress, Thread};
+use crate::{FIRST, Function, Span, Ticks, hooks};
+use libc::{c_int, c_void};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicUsize};
+
+/// Most plain launches: the driver has two, and those of an older and a newer version.
+pub const MOST: usize = 6;
+
+/// Is told of plain launches that are over. All of it known when this is compiled: what a hook does with a
+/// launch is part of the function that stands before it.
+pub trait Launches {
+    /// One that succeeded, is no part of another call, is by a thread that notes its calls in a place of
+    /// its own ([`Thread::note_in`]), and took less than [`set_short_launch`] says; of which function, as
+    /// [`crate::Hooks::name`] named it, and into which stream. False when it is to be told of as any other.
+    fn short(thread: &'static Thread, name: u32, stream: usize, span: Span) -> bool;
+
+    /// Any other.
+    fn launched(thread: &'static Thread, wrapped: &'static Wrapped, stream: usize, span: Span, result: i32);
+}
+
+/// `cuLaunchKernel`
+type Plain = unsafe extern "C-unwind" fn(
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+) -> c_int;
+
+/// The functions that stand before plain launches.
+pub struct LaunchThunks([Plain; MOST]);
+
+impl LaunchThunks {
+    /// Those that tell `L`.
+    pub const fn of<L: Launches>() -> LaunchThunks {
+        LaunchThunks([
+            thunk::<L, 0>,
+            thunk::<L, 1>,
+            thunk::<L, 2>,
+            thunk::<L, 3>,
+            thunk::<L, 4>,
+            thunk::<L, 5>,
+        ])
+    }
+}
+
+/// What every launch looks at: that of the first of them in one cache line.
+#[repr(C)]
+pub struct State {
+    /// Launches that take less, ticks, may go the short way; 0 for none.
+    short: AtomicI64,
+    count: AtomicUsize,
+    wrapped: [Wrapped; MOST],
+}
+
+impl State {
+    pub const fn new() -> State {
+        State {
+            short: AtomicI64::new(0),
+            count: AtomicUsize::new(0),
+            wrapped: [const { Wrapped::new() }; MOST],
+        }
+    }
+}
+
+/// Launches that take less than so many ticks are [`Launches::short`], where the clock is the processor's
+/// own; 0 for none.
+pub fn set_short_launch(ticks: i64) {
+    let short = if FIRST.counter.load(Relaxed) { ticks } else { 0 };
+    FIRST.launches.short.store(short, Relaxed);
+}
+
+/// Makes one stand before a plain launch; `None` when there are too many.
+pub fn add(function: Function, real: *mut c_void) -> Option<*mut c_void> {
+    let at = FIRST.launches.count.fetch_add(1, AcqRel);
+    FIRST.launches.wrapped.get(at)?.set(function, real);
+    thunk_at(at)
+}
+
+/// The one that stands before that function.
+pub fn thunk_of(real: *mut c_void) -> Option<*mut c_void> {
+    known().iter().position(|wrapped| wrapped.real() == real).and_then(thunk_at)
+}
+
+/// Whether a function is one of them.
+pub fn is_thunk(function: *mut c_void) -> bool {
+    hooks().is_some_and(|hooks| hooks.launches.0.iter().any(|thunk| *thunk as *mut c_void == function))
+}
+
+/// In a fork's child: functions have no names.
+pub fn forget_all() {
+    known().iter().for_each(Wrapped::forget_name);
+}
+
+fn known() -> &'static [Wrapped] {
+    let State { count, wrapped, .. } = &FIRST.launches;
+    &wrapped[..count.load(Acquire).min(MOST)]
+}
+
+fn thunk_at(at: usize) -> Option<*mut c_void> {
+    hooks()?.launches.0.get(at).map(|thunk| *thunk as *mut c_void)
+}
+
+/// # Safety
+///
+/// As `cuLaunchKernel`.
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C-unwind" fn thunk<L: Launches, const AT: usize>(
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+    g: usize,
+    h: usize,
+    stream: usize,
+    j: usize,
+    k: usize,
+) -> c_int {
+    let wrapped = &FIRST.launches.wrapped[AT];
+    let Some(begun) = begin(wrapped) else {
+        // SAFETY: the caller's own words.
+        return unsafe { usual::<L, AT>(a, b, c, d, e, f, g, h, stream, j, k) };
+    };
+    // SAFETY: a function of the driver with these arguments; a thunk is handed out only after it was set.
+    let real = unsafe { std::mem::transmute::<*mut c_void, Plain>(wrapped.real()) };
+    // SAFETY: the caller's own words.
+    let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
+    let span = begun.end();
+    let is_short = result == 0 && span.end - span.start < FIRST.launches.short.load(Relaxed);
+    if !is_short || !L::short(begun.thread, wrapped.name(), stream, span) {
+        L::launched(begun.thread, wrapped, stream, span, result);
+    }
+    result
+}
+
+/// A launch that may go the short way.
+struct Begun {
+    thread: &'static Thread,
+    progress: &'static Progress,
+    start: Ticks,
+}
+
+/// A launch begins; `None` when it goes the usual way.
+#[inline(always)]
+fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
+    let name = wrapped.name();
+    if FIRST.launches.short.load(Relaxed) == 0 || name == 0 {
+        return None;
+    }
+    let thread = Thread::known()?;
+    let (progress, start) = thread.enter_launch(name)?;
+    Some(Begun { thread, progress, start })
+}
+
+impl Begun {
+    /// It is over.
+    #[inline(always)]
+    fn end(&self) -> Span {
+        let end = counter();
+        self.thread.leave_launch(self.progress);
+        Span { start: self.start, end }
+    }
+}
+
+/// The usual way of a call.
+///
+/// # Safety
+///
+/// As `cuLaunchKernel`.
+#[cold]
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+unsafe extern "C-unwind" fn usual<L: Launches, const AT: usize>(
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+    g: usize,
+    h: usize,
+    stream: usize,
+    j: usize,
+    k: usize,
+) -> c_int {
+    let wrapped = &FIRST.launches.wrapped[AT];
+    let begun = calls::begin(wrapped);
+    // SAFETY: as in `thunk`.
+    let real = unsafe { std::mem::transmute::<*mut c_void, Plain>(wrapped.real()) };
+    // SAFETY: the caller's own words.
+    let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
+    if let Some(begun) = begun {
+        let span = begun.end();
+        L::launched(begun.thread, wrapped, stream, span, result);
+    }
+    result
+}
