@@ -5,9 +5,9 @@
 //! more is the code and the data that have to come back. So there is a short way for a launch of which
 //! no more is to be said than of most, through little code and few cache lines, and the usual way.
 
-use crate::calls::{self, Wrapped};
 use crate::clock::counter;
 use crate::thread::{Progress, Thread};
+use crate::wrapped::{self, Wrapped};
 use crate::{FIRST, Function, Span, Ticks, hooks};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -202,7 +202,7 @@ unsafe extern "C-unwind" fn usual<L: Launches, const AT: usize>(
     k: usize,
 ) -> c_int {
     let wrapped = &FIRST.launches.wrapped[AT];
-    let begun = calls::begin(wrapped);
+    let begun = wrapped::begin(wrapped);
     // SAFETY: as in `thunk`.
     let real = unsafe { std::mem::transmute::<*mut c_void, Plain>(wrapped.real()) };
     // SAFETY: the caller's own words.

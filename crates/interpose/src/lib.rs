@@ -12,6 +12,7 @@ mod clock;
 mod contended;
 mod current;
 mod elf;
+mod imports;
 mod launches;
 mod locks;
 mod names;
@@ -19,13 +20,16 @@ mod patch;
 mod pending;
 mod sites;
 mod thread;
+mod wrapped;
 
-pub use calls::{Arguments, Wrapped, wrap, wrap_imports, wrap_late_imports};
+pub use calls::{Arguments, wrap};
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
+pub use imports::{wrap_imports, wrap_late_imports};
 pub use launches::{LaunchThunks, Launches, set_short_launch};
 pub use patch::restore;
 pub use sites::{Watched, watch};
 pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
+pub use wrapped::Wrapped;
 
 use libc::c_void;
 use std::ffi::CStr;
@@ -185,6 +189,7 @@ pub fn forked() {
     contended::forget_all();
     pending::forget_all();
     calls::forget_all();
+    imports::forget_all();
     sites::forget_all();
 }
 

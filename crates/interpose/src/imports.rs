@@ -1,0 +1,153 @@
+//! Functions of the driver that libraries and programs are linked with instead of looking them up.
+
+use crate::calls::wrap;
+use crate::elf::{self, Object};
+use crate::{names, patch};
+use libc::c_void;
+use std::cell::UnsafeCell;
+use std::ffi::CStr;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+
+/// Most different functions of the driver that libraries are linked with.
+const MOST_IMPORTS: usize = 512;
+
+/// Longest name of one, with its zero byte; the driver's longest has 43 bytes.
+const MOST_NAME: usize = 64;
+
+/// A function of the driver that is looked up when it is first called.
+struct Import {
+    name: UnsafeCell<[u8; MOST_NAME]>,
+    /// What goes into the slots; null to leave them alone.
+    function: AtomicPtr<c_void>,
+}
+// SAFETY: names are written while IMPORTING is held, before IMPORTED counts them, and never again.
+unsafe impl Sync for Import {}
+
+static IMPORTS: [Import; MOST_IMPORTS] = [const {
+    Import { name: UnsafeCell::new([0; MOST_NAME]), function: AtomicPtr::new(std::ptr::null_mut()) }
+}; MOST_IMPORTS];
+static IMPORTED: AtomicUsize = AtomicUsize::new(0);
+/// Somebody is at it.
+static IMPORTING: AtomicBool = AtomicBool::new(false);
+
+/// Puts the wrapped functions into the slots of libraries and programs that are linked with the
+/// driver instead of looking its functions up. `resolve` gives the function that a name stands for,
+/// null for none: a slot may still hold what looks it up.
+///
+/// `resolve` runs while no library is looked at: it may wait for a thread that loads one, and that
+/// thread for whoever looks.
+pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
+    if IMPORTING.swap(true, AcqRel) {
+        return;
+    }
+    let before = IMPORTED.load(Acquire);
+    each_import(true, &|_| true, &mut |slot, bound| {
+        if bound.is_none() {
+            remember(slot.name);
+        }
+    });
+    for import in &IMPORTS[before..IMPORTED.load(Acquire)] {
+        let real = resolve(import.name());
+        let function = wrap(import.name(), real);
+        if function != real {
+            import.function.store(function, Release);
+        }
+    }
+    fill_imports(true, &|_| true);
+    IMPORTING.store(false, Release);
+}
+
+/// As [`wrap_imports`], for libraries that were loaded since and that say that they need the driver.
+/// Nothing is looked up. False when a library was being loaded: try again. Unless `patient`, one that
+/// looks so is taken as it is.
+pub fn wrap_late_imports(patient: bool) -> bool {
+    if IMPORTING.swap(true, AcqRel) {
+        return false;
+    }
+    // Where relocations are many, reading them all takes longer than most calls.
+    let finished = fill_imports(patient, &|object| object.needs(b"libcuda.so"));
+    IMPORTING.store(false, Release);
+    finished
+}
+
+/// In a fork's child: whoever was at it is not here.
+pub fn forget_all() {
+    IMPORTING.store(false, Release);
+}
+
+impl Import {
+    fn name(&self) -> &CStr {
+        // SAFETY: written before it was counted, and ends in a zero byte.
+        unsafe { CStr::from_ptr(self.name.get().cast()) }
+    }
+}
+
+/// The import of that name.
+fn import(name: &CStr) -> Option<&'static Import> {
+    let known = &IMPORTS[..IMPORTED.load(Acquire)];
+    known.iter().find(|import| import.name() == name)
+}
+
+/// Makes a name known. One that is too long, or too many, is left alone.
+fn remember(name: &CStr) {
+    let (bytes, at) = (name.to_bytes_with_nul(), IMPORTED.load(Relaxed));
+    if bytes.len() > MOST_NAME || import(name).is_some() {
+        return;
+    }
+    if let Some(import) = IMPORTS.get(at) {
+        // SAFETY: IMPORTING is held, and nobody reads what is not counted.
+        unsafe { (&mut *import.name.get())[..bytes.len()].copy_from_slice(bytes) };
+        IMPORTED.store(at + 1, Release);
+    }
+}
+
+/// Changes all slots for which there is a function, in libraries that are `wanted`.
+fn fill_imports(patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
+    each_import(patient, wanted, &mut |slot, bound| {
+        let function = match bound {
+            // Whatever it is: the driver's function, or that of a library that stands before it.
+            Some(real) => wrap(slot.name, real),
+            None => import(slot.name).map_or(std::ptr::null_mut(), |import| import.function.load(Acquire)),
+        };
+        if !function.is_null() && bound != Some(function) {
+            patch::put(&slot, function);
+        }
+    })
+}
+
+/// Calls `visit` with each slot for a function of the driver that is worth wrapping, and the
+/// function that is in it unless that is still to be looked up. Slots that are wrapped are passed
+/// over, and those that the loader is not done with: then it returns false.
+fn each_import(
+    patient: bool,
+    wanted: &dyn Fn(&Object<'_>) -> bool,
+    visit: &mut dyn FnMut(elf::Slot<'_>, Option<*mut c_void>),
+) -> bool {
+    let own = elf::range_around(wrap_imports as *const c_void as usize);
+    let mut finished = true;
+    elf::each_object(&mut |object| {
+        let path = object.path();
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if object.contains(own.start) || name.starts_with(b"libcuda.so") || !wanted(&object) {
+            return ControlFlow::Continue(());
+        }
+        object.each_slot(&mut |slot| {
+            let bytes = slot.name.to_bytes();
+            let wanted = names::is_interesting(bytes) || bytes.starts_with(b"cuGetProcAddress");
+            if !bytes.starts_with(b"cu") || !wanted || own.contains(&(slot.value() as usize)) {
+                return;
+            }
+            if object.is_finished(&slot) || !patient && object.is_filled(&slot) {
+                let bound = !object.contains(slot.value() as usize);
+                let function = slot.value();
+                visit(slot, bound.then_some(function));
+            } else {
+                finished = false;
+            }
+        });
+        ControlFlow::Continue(())
+    });
+    finished
+}
