@@ -1,7 +1,7 @@
 //! Waits of a thread that are over and not told of yet: it may have the lock still.
 
-use crate::thread::{self, Thread};
-use crate::{Wait, hooks};
+use crate::thread::{self, CallRef, Party, Thread};
+use crate::{LockKind, LockMode, Wait, hooks};
 use libc::c_void;
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -14,13 +14,47 @@ const MOST: usize = 4;
 /// filled, and what is told is taken out first.
 struct Pending {
     count: AtomicUsize,
-    waits: UnsafeCell<[Option<Wait>; MOST]>,
+    waits: UnsafeCell<[Kept; MOST]>,
 }
+
 // SAFETY: only the thread at the same place of the known ones uses it.
 unsafe impl Sync for Pending {}
 
+/// Room for a wait. Zeros while it is empty, which an `Option` would not be: all of these would lie in the library's
+/// file.
+struct Kept {
+    is_filled: bool,
+    wait: Wait,
+}
+
+impl Kept {
+    const EMPTY: Kept = Kept { is_filled: false, wait: NONE };
+
+    fn take(&mut self) -> Option<Wait> {
+        std::mem::take(&mut self.is_filled).then_some(self.wait)
+    }
+}
+
+const NONE: Wait = {
+    let call = CallRef { function: 0, since: 0 };
+    let party = Party { tid: 0, call };
+    Wait {
+        start: 0,
+        end: 0,
+        lock: 0,
+        kind: LockKind::Mutex,
+        mode: LockMode::Exclusive,
+        site: 0,
+        call,
+        holders: 0,
+        holder: party,
+        releaser: party,
+    }
+};
+
 static PENDING: [Pending; thread::MOST] =
-    [const { Pending { count: AtomicUsize::new(0), waits: UnsafeCell::new([None; MOST]) } }; thread::MOST];
+    [const { Pending { count: AtomicUsize::new(0), waits: UnsafeCell::new([Kept::EMPTY; MOST]) } };
+        thread::MOST];
 
 /// Keeps a wait until [`tell`]; tells of it at once when there are too many.
 pub fn add(thread: &'static Thread, wait: Wait) {
@@ -32,7 +66,10 @@ pub fn add(thread: &'static Thread, wait: Wait) {
     pending.count.store(at + 1, Relaxed);
     compiler_fence(SeqCst);
     // SAFETY: the thread's own, and no reference to it is held while anything else runs.
-    unsafe { (*pending.waits.get())[at] = Some(wait) };
+    let kept = unsafe { &mut (*pending.waits.get())[at] };
+    kept.wait = wait;
+    compiler_fence(SeqCst);
+    kept.is_filled = true;
 }
 
 /// Tells of all waits that are kept.
