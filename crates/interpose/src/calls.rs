@@ -1,39 +1,14 @@
-//! Functions that stand before the driver's entry points.
-//!
-//! The driver's functions take integers and pointers only, so one kind of function can stand
-//! before all of them: it passes on as many words as the longest takes. Words that a shorter
-//! function does not take are whatever lies in the registers and on the caller's stack.
+//! Functions that stand before the driver's entry points, and what a program gets instead of which.
 
-use crate::wrapped::{Wrapped, begin};
+use crate::wrapped::{Entry, Wrapped, run};
 use crate::{Launch, hooks, launches, names};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
-/// Words passed on: `cuLaunchKernel` takes 11, the longest of others 13.
-pub const ARGUMENTS: usize = 14;
-
 /// Most functions that can be wrapped.
 const MOST: usize = 768;
-
-/// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits.
-type Entry = unsafe extern "C-unwind" fn(
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-    usize,
-) -> c_int;
 
 static WRAPPED: [Wrapped; MOST] = [const { Wrapped::new() }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -103,28 +78,6 @@ unsafe extern "C-unwind" fn thunk<const AT: usize>(
 ) -> c_int {
     // SAFETY: the caller's own words.
     unsafe { run(&WRAPPED[AT], &[a, b, c, d, e, f, g, h, i, j, k, l, m, n]) }
-}
-
-/// The arguments of a wrapped call; those beyond what the function takes mean nothing.
-pub type Arguments = [usize; ARGUMENTS];
-
-/// # Safety
-///
-/// `args` are what the caller of `wrapped` gave.
-#[inline]
-unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
-    let begun = begin(wrapped);
-    // SAFETY: a function of the driver with integer and pointer arguments, of which it takes the first
-    // ones; a thunk is handed out only after `real` was stored.
-    let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(wrapped.real()) };
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
-    // SAFETY: as above.
-    let result = unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
-    if let Some(begun) = begun {
-        let span = begun.end();
-        (begun.hooks.called)(begun.thread, wrapped, args, span, result);
-    }
-    result
 }
 
 macro_rules! thunks {

@@ -3,11 +3,11 @@
 //! Most calls are such launches, and a launch takes two or three microseconds, of which few may be the
 //! recorder's. By then the driver has used most of the nearest caches for itself: what a launch costs
 //! more is the code and the data that have to come back. So there is a short way for a launch of which
-//! no more is to be said than of most, through little code and few cache lines, and the usual way.
+//! no more is to be said than of most, through little code and few cache lines. Others go the way of all calls.
 
 use crate::clock::counter;
 use crate::thread::{Progress, Thread};
-use crate::wrapped::{self, Wrapped};
+use crate::wrapped::{Arguments, Wrapped, run};
 use crate::{FIRST, Function, Span, Ticks, hooks};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -24,7 +24,7 @@ pub trait Launches {
     /// [`crate::Hooks::name`] named it, and into which stream. False when it is to be told of as any other.
     fn short(thread: &'static Thread, name: u32, stream: usize, span: Span) -> bool;
 
-    /// Any other.
+    /// One that began so and was not short, or of which [`Launches::short`] says so.
     fn launched(thread: &'static Thread, wrapped: &'static Wrapped, stream: usize, span: Span, result: i32);
 }
 
@@ -137,7 +137,7 @@ unsafe extern "C-unwind" fn thunk<L: Launches, const AT: usize>(
     let wrapped = &FIRST.launches.wrapped[AT];
     let Some(begun) = begin(wrapped) else {
         // SAFETY: the caller's own words.
-        return unsafe { usual::<L, AT>(a, b, c, d, e, f, g, h, stream, j, k) };
+        return unsafe { usual(wrapped, &[a, b, c, d, e, f, g, h, stream, j, k, 0, 0, 0]) };
     };
     // SAFETY: a function of the driver with these arguments; a thunk is handed out only after it was set.
     let real = unsafe { std::mem::transmute::<*mut c_void, Plain>(wrapped.real()) };
@@ -158,7 +158,7 @@ struct Begun {
     start: Ticks,
 }
 
-/// A launch begins; `None` when it goes the usual way.
+/// A launch begins; `None` when it goes the way of all calls.
 #[inline(always)]
 fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     let name = wrapped.name();
@@ -180,36 +180,14 @@ impl Begun {
     }
 }
 
-/// The usual way of a call.
+/// The way of all calls. Apart, so that nothing of it lies within the short way.
 ///
 /// # Safety
 ///
-/// As `cuLaunchKernel`.
+/// As [`run`].
 #[cold]
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
-unsafe extern "C-unwind" fn usual<L: Launches, const AT: usize>(
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-    g: usize,
-    h: usize,
-    stream: usize,
-    j: usize,
-    k: usize,
-) -> c_int {
-    let wrapped = &FIRST.launches.wrapped[AT];
-    let begun = wrapped::begin(wrapped);
-    // SAFETY: as in `thunk`.
-    let real = unsafe { std::mem::transmute::<*mut c_void, Plain>(wrapped.real()) };
-    // SAFETY: the caller's own words.
-    let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
-    if let Some(begun) = begun {
-        let span = begun.end();
-        L::launched(begun.thread, wrapped, stream, span, result);
-    }
-    result
+unsafe fn usual(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { run(wrapped, args) }
 }

@@ -22,14 +22,14 @@ mod sites;
 mod thread;
 mod wrapped;
 
-pub use calls::{Arguments, wrap};
+pub use calls::wrap;
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use imports::{wrap_imports, wrap_late_imports};
 pub use launches::{LaunchThunks, Launches, set_short_launch};
 pub use patch::restore;
 pub use sites::{Watched, watch};
 pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
-pub use wrapped::Wrapped;
+pub use wrapped::{Arguments, Wrapped};
 
 use libc::c_void;
 use std::ffi::CStr;

@@ -193,9 +193,7 @@ impl Thread {
     pub(crate) fn enter(&self, call: CallRef, launches: u32) -> CallRef {
         let progress = self.progress();
         let outer = progress.call();
-        progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
-        progress.launches.store(progress.launches.load(Relaxed).wrapping_add(launches), Relaxed);
-        self.set_call_in(progress, call);
+        self.enter_in(progress, call, launches);
         outer
     }
 
@@ -209,25 +207,21 @@ impl Thread {
             return None;
         }
         let since = clock::counter();
-        progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
-        progress.launches.store(progress.launches.load(Relaxed).wrapping_add(1), Relaxed);
-        progress.since.store(since, Relaxed);
-        progress.function.store(function, Relaxed);
-        compiler_fence(SeqCst);
-        if !std::ptr::eq(progress, self.progress.load(Acquire)) {
-            self.move_call(progress, CallRef { function, since });
-        }
+        self.enter_in(progress, CallRef { function, since }, 1);
         Some((progress, since))
+    }
+
+    #[inline]
+    fn enter_in(&self, progress: &Progress, call: CallRef, launches: u32) {
+        progress.calls.store(progress.calls.load(Relaxed) + 1, Relaxed);
+        progress.launches.store(progress.launches.load(Relaxed).wrapping_add(launches), Relaxed);
+        self.set_call_in(progress, call);
     }
 
     /// The launch that was noted there is over.
     #[inline]
     pub(crate) fn leave_launch(&self, progress: &Progress) {
-        progress.function.store(0, Relaxed);
-        compiler_fence(SeqCst);
-        if !std::ptr::eq(progress, self.progress.load(Acquire)) {
-            self.move_call(progress, CallRef::default());
-        }
+        self.set_call_in(progress, CallRef::default());
     }
 
     /// It is in that call now.
@@ -241,17 +235,20 @@ impl Thread {
         progress.since.store(call.since, Relaxed);
         progress.function.store(call.function, Relaxed);
         compiler_fence(SeqCst);
-        if !std::ptr::eq(progress, self.progress()) {
+        if !std::ptr::eq(progress, self.progress.load(Acquire)) {
             self.move_call(progress, call);
         }
     }
 
-    /// A signal handler had the thread's calls noted elsewhere from now on.
+    /// It is noted in no place that was given, or a signal handler had the thread's calls noted elsewhere from
+    /// now on.
     #[cold]
     #[inline(never)]
     fn move_call(&self, before: &Progress, call: CallRef) {
-        before.function.store(0, Relaxed);
-        self.set_call(call);
+        if !std::ptr::eq(before, self.progress()) {
+            before.function.store(0, Relaxed);
+            self.set_call(call);
+        }
     }
 
     /// The thread and its call.

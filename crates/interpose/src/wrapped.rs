@@ -1,10 +1,38 @@
-//! A function of the driver that another stands before, and what the usual call of it comes to.
+//! A function of the driver that another stands before, and a call of it.
+//!
+//! The driver's functions take integers and pointers only, so one kind of function can stand
+//! before all of them: it passes on as many words as the longest takes. Words that a shorter
+//! function does not take are whatever lies in the registers and on the caller's stack.
 
 use crate::thread::{CallRef, Thread};
 use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now};
-use libc::c_void;
+use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+/// Words passed on: `cuLaunchKernel` takes 11, the longest of others 13.
+pub const ARGUMENTS: usize = 14;
+
+/// The arguments of a wrapped call; those beyond what the function takes mean nothing.
+pub type Arguments = [usize; ARGUMENTS];
+
+/// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits.
+pub(crate) type Entry = unsafe extern "C-unwind" fn(
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+) -> c_int;
 
 /// A function of the driver that is wrapped.
 #[repr(align(32))]
@@ -68,10 +96,31 @@ impl Wrapped {
     }
 }
 
+/// A call, which is told of when it is over.
+///
+/// # Safety
+///
+/// `args` are what the caller of `wrapped` gave.
+#[inline]
+pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
+    let begun = begin(wrapped);
+    // SAFETY: a function of the driver with integer and pointer arguments, of which it takes the first
+    // ones; a thunk is handed out only after `real` was stored.
+    let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(wrapped.real()) };
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
+    // SAFETY: as above.
+    let result = unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
+    if let Some(begun) = begun {
+        let span = begun.end();
+        (begun.hooks.called)(begun.thread, wrapped, args, span, result);
+    }
+    result
+}
+
 /// A call that is told of.
-pub(crate) struct Begun {
-    pub(crate) thread: &'static Thread,
-    pub(crate) hooks: &'static Hooks,
+struct Begun {
+    thread: &'static Thread,
+    hooks: &'static Hooks,
     /// The call it is made in.
     outer: CallRef,
     start: Ticks,
@@ -80,7 +129,7 @@ pub(crate) struct Begun {
 impl Begun {
     /// The call is over.
     #[inline]
-    pub(crate) fn end(&self) -> Span {
+    fn end(&self) -> Span {
         let end = now();
         self.thread.set_call(self.outer);
         Span { start: self.start, end }
@@ -89,7 +138,7 @@ impl Begun {
 
 /// A wrapped call begins; `None` when it is not to be told of.
 #[inline]
-pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
+fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     if !is_recording() {
         return None;
     }
