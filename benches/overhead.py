@@ -5,8 +5,10 @@
 
 import contextlib
 import itertools
+import math
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -55,42 +57,51 @@ def turns(ways: dict[tuple[str, str], tuple[Way, list[str], int]]) -> None:
     print(flush=True)
 
 
-def cell(costs: list[float], bare: list[float]) -> str:
-    """The median cost and how much that is over the other's; and the spread, for processes of one kind may have two speeds."""
-    cost, spread = statistics.median(costs), f"{min(costs):.2f} to {max(costs):.2f}"
-    if costs is bare:
-        return f"{cost:.2f} ({spread})"
-    return f"{cost:.2f} ({cost / statistics.median(bare) - 1:+.1%}; {spread})"
+def spread(costs: list[float]) -> float:
+    """How far the mean of so many processes may be from that of many more, in parts of it: 95 of 100 times no farther."""
+    return 1.96 * statistics.stdev(costs) / math.sqrt(len(costs)) / statistics.mean(costs)
+
+
+def cell(costs: list[float], base: list[float] | None) -> str:
+    """The mean cost, and how much that is over the other's."""
+    mean = statistics.mean(costs)
+    if base is None:
+        return f"{mean:.2f} ± {spread(costs) * mean:.2f}"
+    return f"{mean:.2f} ({mean / statistics.mean(base) - 1:+.1%} ± {math.hypot(spread(costs), spread(base)):.1%})"
 
 
 def table(title: str, batches: list[int], threads: list[str], begin: Callable[[contextlib.ExitStack], dict[str, Way]]) -> None:
     """One row a number of threads, one column a way; every way runs once a round. Each batch of rounds begins anew: the runs
-    of a process that forks them share the luck of where its memory lies."""
+    of a process that forks them share the luck of where its memory lies. The first way is bare, the last another's tracer,
+    which level full is compared with."""
     costs: dict[tuple[str, str], list[float]] = {}
     for rounds in batches:
         with contextlib.ExitStack() as until:
             ways = begin(until)
-            for turn, count in itertools.product(range(rounds), threads):
-                # Back and forth: what drifts, drifts for all alike.
-                for way, run in list(ways.items())[:: 1 if turn % 2 else -1]:
-                    costs.setdefault((count, way), []).append(run(count)[0])
-    bare = next(iter(ways))
-    print(f"{title}, µs a launch (over the first column; the least and the most of all rounds):\n")
+            for _, count in itertools.product(range(rounds), threads):
+                # In any order: none comes always after the same.
+                for way in random.sample(list(ways), len(ways)):
+                    costs.setdefault((count, way), []).append(ways[way](count)[0])
+    bare, *_, other = ways
+    base = {bare: None, other: None, "light": bare, "full": other}
+    print(f"{title}, µs a launch (mean of {sum(batches)}, with its 95 % interval; light over {bare}, full over {other}):\n")
     print("| threads | " + " | ".join(ways) + " |")
     print("|---:" + "|---:" * len(ways) + "|")
     for count in threads:
-        print(f"| {count} | " + " | ".join(cell(costs[count, way], costs[count, bare]) for way in ways) + " |")
+        cells = [cell(costs[count, way], base[way] and costs[count, base[way]]) for way in ways]
+        print(f"| {count} | " + " | ".join(cells) + " |")
     print(flush=True)
 
 
 def main() -> None:
     holdup, directory, launch_py, rounds, seconds, *threads = sys.argv[1:]
-    rounds = int(rounds)
+    rounds = max(2, int(rounds))
 
     def recorded(level: str, name: str) -> list[str]:
         return [holdup, "record", "--quiet", "--force", "--level", level, "-o", f"{directory}/{name}.holdup", "--"]
 
-    program, library = [f"{directory}/launch", "THREADS", seconds], f"{directory}/turns.so"
+    launch, library = [f"{directory}/launch", "THREADS"], f"{directory}/turns.so"
+    program = [*launch, seconds, "16"]
     python = ["python3", launch_py, seconds]
     wanted = os.environ.get("HOLDUP_BENCH_PYTORCH", "yes") == "yes"
     has_torch = wanted and subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0
@@ -98,9 +109,9 @@ def main() -> None:
         # CUPTI hands out a buffer after some 15,000 launches of a thread: long turns have the like of it in both.
         longer, bursts = str(float(seconds) * 10), "50"
         light = runs(*recorded("light", "turns"), *program, library)
-        full = runs(*recorded("full", "turns"), program[0], "THREADS", longer, library, bursts)
+        full = runs(*recorded("full", "turns"), *launch, longer, "1", library, bursts)
         ways = {
-            ("CUDA C++", "light"): (light, threads, rounds * 2),
+            ("CUDA C++", "light"): (light, threads, rounds),
             ("CUDA C++", "full"): (full, threads, rounds // 3),
         }
         if has_torch:
@@ -113,7 +124,7 @@ def main() -> None:
         "CUPTI only": runs(*program, CUDA_INJECTION64_PATH=f"{directory}/cupti_only.so"),
     })
     if has_torch:
-        table("PyTorch", [rounds // 3 + (rounds % 3 > batch) for batch in range(min(3, rounds))], threads, lambda until: {
+        table("PyTorch", [max(1, rounds // 9)] * 3, threads, lambda until: {
             "bare": forks(until, *python),
             "light": forks(until, *recorded("light", "torch-light"), *python),
             "full": forks(until, *recorded("full", "torch-full"), *python),

@@ -1,17 +1,25 @@
 // Cost of a kernel launch as the host sees it: THREADS threads, each with a stream of its own, launch an empty kernel.
 //
-//     launch THREADS SECONDS [TURNS.so [BURSTS]]
+//     launch THREADS SECONDS [GROUPS [TURNS.so [BURSTS]]]
 //
-// Prints the median over bursts of 200 of the microseconds that a launch takes, and the launches made. With turns.so, in a
-// process that is recorded, so many bursts (default: 1) with and without the recorder take turns: prints the medians over
-// turns without and with it.
+// Prints the median over bursts of 200 of the microseconds that a launch takes, and the launches made.
+//
+// Where a core's other hyperthread is another machine's, it makes a processor a third slower for a while. So the time can be
+// divided among GROUPS (default: 1) of such threads, one after another, each on other processors: the least of their medians
+// is what is printed then.
+//
+// With turns.so, in a process that is recorded, so many bursts (default: 1) with and without the recorder take turns: prints
+// what it is without and with it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <functional>
 #include <pthread.h>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -24,6 +32,18 @@ static double now() {
 static double median(std::vector<double> &costs) {
     std::sort(costs.begin(), costs.end());
     return costs.empty() ? 0 : costs[costs.size() / 2];
+}
+
+// Keeps the calling thread on one of the processors that the process may run on: the one that lies at that part of them.
+static void stay(double part, const cpu_set_t &processors) {
+    int number = (int)(part * CPU_COUNT(&processors)) % CPU_COUNT(&processors);
+    for (int at = 0; at < CPU_SETSIZE; at++)
+        if (CPU_ISSET(at, &processors) && number-- == 0) {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(at, &one);
+            pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+        }
 }
 
 // Bursts with the recorder and without it; one way only, without turns.so.
@@ -46,21 +66,52 @@ struct Turns {
         pthread_barrier_wait(&all);
         return over ? -1 : without;
     }
+
+    void find(const char *path) {
+        void *library = dlopen(path, RTLD_NOW);
+        int (*find)() = library ? (int (*)())dlsym(library, "turns_find") : nullptr;
+        if (!find || find() == 0) {
+            fprintf(stderr, "launch: nothing stands before the driver: run it under holdup record\n");
+            exit(2);
+        }
+        take = (void (*)(int))dlsym(library, "turns_take");
+    }
 };
 
-int main(int argc, char **argv) {
-    if (argc < 3) return 2;
-    int threads = atoi(argv[1]);
-    double seconds = atof(argv[2]);
-    cudaFree(0);
-    Turns turns;
-    pthread_barrier_init(&turns.all, nullptr, threads);
+// What a launch costs in each burst, with the recorder and without it.
+struct Costs {
+    std::vector<double> of[2];
+
+    void add(const Costs &other) {
+        for (int way = 0; way < 2; way++) of[way].insert(of[way].end(), other.of[way].begin(), other.of[way].end());
+    }
+};
+
+// What a thread does once all are there.
+static void work(int thread, Turns &turns, double seconds, cudaStream_t stream, Costs &costs) {
+    double end = now() + seconds;
+    for (int turn = 0, way; (way = turns.next(thread, turn, end)) >= 0; turn++) {
+        double took = 0;
+        for (int burst = 0; burst < turns.bursts; burst++) {
+            // Short enough that the stream's queue of about a thousand launches never fills.
+            double start = now();
+            for (int i = 0; i < 200; i++) empty<<<1, 32, 0, stream>>>();
+            took += now() - start;
+            cudaStreamSynchronize(stream);
+        }
+        costs.of[way].push_back(took * 1e6 / (200 * turns.bursts));
+    }
+}
+
+// A group of threads, each with a stream of its own.
+static Costs launch(int threads, double seconds, Turns &turns, const char *recorder, const std::function<void(int)> &place) {
     std::atomic<int> ready{0};
     std::atomic<bool> go{false};
-    std::vector<std::vector<double>> costs[2] = {std::vector<std::vector<double>>(threads), std::vector<std::vector<double>>(threads)};
+    std::vector<Costs> costs(threads);
     std::vector<std::thread> workers;
     for (int at = 0; at < threads; at++)
         workers.emplace_back([&, at] {
+            place(at);
             cudaStream_t stream;
             cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
             for (int i = 0; i < 1000; i++) empty<<<1, 32, 0, stream>>>();
@@ -68,39 +119,41 @@ int main(int argc, char **argv) {
             ready++;
             while (!go) {
             }
-            double end = now() + seconds;
-            for (int turn = 0, way; (way = turns.next(at, turn, end)) >= 0; turn++) {
-                double took = 0;
-                for (int burst = 0; burst < turns.bursts; burst++) {
-                    // Short enough that the stream's queue of about a thousand launches never fills.
-                    double start = now();
-                    for (int i = 0; i < 200; i++) empty<<<1, 32, 0, stream>>>();
-                    took += now() - start;
-                    cudaStreamSynchronize(stream);
-                }
-                costs[way][at].push_back(took * 1e6 / (200 * turns.bursts));
-            }
+            work(at, turns, seconds, stream, costs[at]);
+            cudaStreamDestroy(stream);
         });
     while (ready < threads) {
     }
-    if (argc > 3) {
-        void *library = dlopen(argv[3], RTLD_NOW);
-        int (*find)() = library ? (int (*)())dlsym(library, "turns_find") : nullptr;
-        if (!find || find() == 0) {
-            fprintf(stderr, "launch: nothing stands before the driver: run it under holdup record\n");
-            exit(2);
-        }
-        if (argc > 4) turns.bursts = atoi(argv[4]);
-        turns.take = (void (*)(int))dlsym(library, "turns_take");
-    }
+    // All of the recorder is in place by now.
+    if (recorder && !turns.take) turns.find(recorder);
     go = true;
     for (auto &worker : workers) worker.join();
-    std::vector<double> all[2];
-    for (int way = 0; way < 2; way++)
-        for (auto &cost : costs[way]) all[way].insert(all[way].end(), cost.begin(), cost.end());
+    for (int at = 1; at < threads; at++) costs[0].add(costs[at]);
+    return costs[0];
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return 2;
+    int threads = atoi(argv[1]), groups = argc > 3 ? atoi(argv[3]) : 1;
+    cudaFree(0);
+    cpu_set_t processors;
+    sched_getaffinity(0, sizeof processors, &processors);
+    Turns turns;
+    pthread_barrier_init(&turns.all, nullptr, threads);
+    if (argc > 5) turns.bursts = atoi(argv[5]);
+    double least[2] = {HUGE_VAL, HUGE_VAL};
+    size_t launches = 0;
+    for (int group = 0; group < groups; group++) {
+        auto place = [&](int thread) {
+            if (groups > 1) stay((double)group / groups + (double)thread / threads, processors);
+        };
+        Costs costs = launch(threads, atof(argv[2]) / groups, turns, argc > 4 ? argv[4] : nullptr, place);
+        launches += costs.of[0].size() * 200;
+        for (int way = 0; way < 2; way++) least[way] = std::min(least[way], median(costs.of[way]));
+    }
     if (turns.take)
-        printf("%.3f %.3f\n", median(all[1]), median(all[0]));
+        printf("%.3f %.3f\n", least[1], least[0]);
     else
-        printf("%.3f %zu\n", median(all[0]), all[0].size() * 200);
+        printf("%.3f %zu\n", least[0], launches);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
