@@ -72,8 +72,8 @@ def cell(costs: list[float], base: list[float] | None) -> str:
 
 def table(title: str, batches: list[int], threads: list[str], begin: Callable[[contextlib.ExitStack], dict[str, Way]]) -> None:
     """One row a number of threads, one column a way; every way runs once a round. Each batch of rounds begins anew: the runs
-    of a process that forks them share the luck of where its memory lies. The first way is bare, the last another's tracer,
-    which level full is compared with."""
+    of a process that forks them share the luck of where its memory lies. The first way is bare, and level full is compared
+    with the last, another's tracer."""
     costs: dict[tuple[str, str], list[float]] = {}
     for rounds in batches:
         with contextlib.ExitStack() as until:
@@ -82,55 +82,77 @@ def table(title: str, batches: list[int], threads: list[str], begin: Callable[[c
                 # In any order: none comes always after the same.
                 for way in random.sample(list(ways), len(ways)):
                     costs.setdefault((count, way), []).append(ways[way](count)[0])
-    bare, *_, other = ways
-    base = {bare: None, other: None, "light": bare, "full": other}
-    print(f"{title}, µs a launch (mean of {sum(batches)}, with its 95 % interval; light over {bare}, full over {other}):\n")
+    bare, *_, last = ways
+    bases = {"light": bare, "full": last}
+    over = ", ".join(f"{level} over {base}" for level, base in bases.items() if level in ways)
+    print(f"{title}, µs a launch (mean of {sum(batches)}, with its 95 % interval; {over}):\n")
     print("| threads | " + " | ".join(ways) + " |")
     print("|---:" + "|---:" * len(ways) + "|")
     for count in threads:
-        cells = [cell(costs[count, way], base[way] and costs[count, base[way]]) for way in ways]
+        cells = [cell(costs[count, way], costs.get((count, bases.get(way)))) for way in ways]
         print(f"| {count} | " + " | ".join(cells) + " |")
     print(flush=True)
 
 
+class Bench:
+    """What is run, and how; see `overhead.sh` for the environment."""
+
+    def __init__(self, holdup: str, directory: str, launch_py: str, rounds: str, seconds: str, *threads: str) -> None:
+        self.holdup, self.directory, self.rounds, self.seconds = holdup, directory, max(2, int(rounds)), seconds
+        self.threads = list(threads)
+        self.parts, self.levels = (os.environ[f"HOLDUP_BENCH_{name}"].split() for name in ["PARTS", "LEVELS"])
+        self.launch, self.library = [f"{directory}/launch", "THREADS"], f"{directory}/turns.so"
+        self.program = [*self.launch, seconds, "16"]
+        self.python = ["python3", launch_py, seconds]
+
+    def recorded(self, level: str, name: str) -> list[str]:
+        output = f"{self.directory}/{name}.holdup"
+        return [self.holdup, "record", "--quiet", "--force", "--level", level, "-o", output, "--"]
+
+    def has_torch(self) -> bool:
+        has_it = ["python3", "-c", "import torch"]
+        return "pytorch" in self.parts and subprocess.run(has_it, capture_output=True).returncode == 0
+
+    def turns(self) -> None:
+        ways = {}
+        with contextlib.ExitStack() as until:
+            if "light" in self.levels:
+                light = runs(*self.recorded("light", "turns"), *self.program, self.library)
+                ways["CUDA C++", "light"] = (light, self.threads, self.rounds)
+            if "full" in self.levels:
+                # CUPTI hands out a buffer after some 15,000 launches of a thread: long turns have the like of it in both.
+                long = [str(float(self.seconds) * 10), "1", self.library, "50"]
+                full = runs(*self.recorded("full", "turns"), *self.launch, *long)
+                ways["CUDA C++", "full"] = (full, self.threads, self.rounds // 3)
+            if "light" in self.levels and self.has_torch():
+                python = forks(until, *self.recorded("light", "torch-turns"), *self.python, self.library)
+                ways["PyTorch", "light"] = (python, ["1"], self.rounds)
+            turns(ways)
+
+    def processes(self, _until: contextlib.ExitStack) -> dict[str, Way]:
+        ways = {"bare": runs(*self.program)}
+        ways |= {level: runs(*self.recorded(level, level), *self.program) for level in self.levels}
+        if "full" in self.levels:
+            ways["CUPTI only"] = runs(*self.program, CUDA_INJECTION64_PATH=f"{self.directory}/cupti_only.so")
+        return ways
+
+    def pytorch(self, until: contextlib.ExitStack) -> dict[str, Way]:
+        ways = {"bare": forks(until, *self.python)}
+        ways |= {level: forks(until, *self.recorded(level, f"torch-{level}"), *self.python) for level in self.levels}
+        if "full" in self.levels:
+            ways["torch.profiler"] = forks(until, *self.python, "profile")
+        return ways
+
+
 def main() -> None:
-    holdup, directory, launch_py, rounds, seconds, *threads = sys.argv[1:]
-    rounds = max(2, int(rounds))
-
-    def recorded(level: str, name: str) -> list[str]:
-        return [holdup, "record", "--quiet", "--force", "--level", level, "-o", f"{directory}/{name}.holdup", "--"]
-
-    launch, library = [f"{directory}/launch", "THREADS"], f"{directory}/turns.so"
-    program = [*launch, seconds, "16"]
-    python = ["python3", launch_py, seconds]
-    wanted = os.environ.get("HOLDUP_BENCH_PYTORCH", "yes") == "yes"
-    has_torch = wanted and subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode == 0
-    with contextlib.ExitStack() as until:
-        # CUPTI hands out a buffer after some 15,000 launches of a thread: long turns have the like of it in both.
-        longer, bursts = str(float(seconds) * 10), "50"
-        light = runs(*recorded("light", "turns"), *program, library)
-        full = runs(*recorded("full", "turns"), *launch, longer, "1", library, bursts)
-        ways = {
-            ("CUDA C++", "light"): (light, threads, rounds),
-            ("CUDA C++", "full"): (full, threads, rounds // 3),
-        }
-        if has_torch:
-            ways["PyTorch", "light"] = (forks(until, *recorded("light", "torch-turns"), *python, library), ["1"], rounds)
-        turns(ways)
-    table("CUDA C++", [rounds], threads, lambda _: {
-        "bare": runs(*program),
-        "light": runs(*recorded("light", "light"), *program),
-        "full": runs(*recorded("full", "full"), *program),
-        "CUPTI only": runs(*program, CUDA_INJECTION64_PATH=f"{directory}/cupti_only.so"),
-    })
-    if has_torch:
-        table("PyTorch", [max(1, rounds // 9)] * 3, threads, lambda until: {
-            "bare": forks(until, *python),
-            "light": forks(until, *recorded("light", "torch-light"), *python),
-            "full": forks(until, *recorded("full", "torch-full"), *python),
-            "torch.profiler": forks(until, *python, "profile"),
-        })
-    for recording in pathlib.Path(directory).glob("*.holdup"):
+    bench = Bench(*sys.argv[1:])
+    if "turns" in bench.parts:
+        bench.turns()
+    if "processes" in bench.parts:
+        table("CUDA C++", [bench.rounds], bench.threads, bench.processes)
+    if bench.has_torch():
+        table("PyTorch", [max(1, bench.rounds // 9)] * 3, bench.threads, bench.pytorch)
+    for recording in pathlib.Path(bench.directory).glob("*.holdup"):
         recording.unlink()
 
 

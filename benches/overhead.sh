@@ -6,8 +6,9 @@
 #
 # HOLDUP               the holdup to run (default: built here); libholdup_capture.so lies beside it
 # HOLDUP_BENCH_DIR     where programs are compiled (default: target/bench)
-# HOLDUP_BENCH_ROUNDS  rounds, in each of which every way runs once; the median counts (default: 15)
-# HOLDUP_BENCH_PYTORCH no: leave PyTorch out (default: yes)
+# HOLDUP_BENCH_ROUNDS  rounds, in each of which every way runs once, in processes of their own (default: 15)
+# HOLDUP_BENCH_PARTS   which of "turns processes pytorch" (default: all, pytorch where it is installed)
+# HOLDUP_BENCH_LEVELS  which of "light full" (default: both)
 # HOLDUP_BENCH_SECONDS seconds of launching a run (default: 0.2)
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -29,5 +30,6 @@ gcc -O2 -shared -fPIC -I"$include" -I"$cuda/include" -o "$dir/cupti_only.so" "$h
     -L"$library" -lcupti -Wl,-rpath,"$library"
 gcc -O2 -shared -fPIC -o "$dir/turns.so" "$here/benches/overhead/turns.c" -ldl
 
+export HOLDUP_BENCH_PARTS=${HOLDUP_BENCH_PARTS:-turns processes pytorch} HOLDUP_BENCH_LEVELS=${HOLDUP_BENCH_LEVELS:-light full}
 exec python3 "$here/benches/overhead.py" "$HOLDUP" "$dir" "$here/benches/overhead/launch.py" \
     "${HOLDUP_BENCH_ROUNDS:-15}" "${HOLDUP_BENCH_SECONDS:-0.2}" "${threads[@]}"
