@@ -150,10 +150,11 @@ fn set_level(level: Level) {
     shorten_launches();
 }
 
-/// Where calls are what is recorded, launches that are not worth a closer look go the short way.
+/// Launches that are not worth a closer look go the short way: to a record where calls are what is recorded,
+/// else to none.
 fn shorten_launches() {
     let light = STATE.level.load(Relaxed) == Level::Light as u32;
-    interpose::set_short_launch(if light { STATE.seldom.load(Relaxed) } else { 0 });
+    interpose::set_short_launch(STATE.seldom.load(Relaxed), light);
 }
 
 /// The program makes itself CUPTI's client.

@@ -11,7 +11,7 @@ use crate::wrapped::{Arguments, Wrapped, run};
 use crate::{FIRST, Function, Span, Ticks, hooks};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 
 /// Most plain launches: the driver has two, and those of an older and a newer version.
 pub const MOST: usize = 6;
@@ -19,8 +19,8 @@ pub const MOST: usize = 6;
 /// Is told of plain launches that are over. All of it known when this is compiled: what a hook does with a
 /// launch is part of the function that stands before it.
 pub trait Launches {
-    /// One that succeeded, is no part of another call, is by a thread that notes its calls in a place of
-    /// its own ([`Thread::note_in`]), and took less than [`set_short_launch`] says; of which function, as
+    /// A short one: it succeeded, is no part of another call, is by a thread that notes its calls in a place
+    /// of its own ([`Thread::note_in`]), and took less than [`set_short_launch`] says; of which function, as
     /// [`crate::Hooks::name`] named it, and into which stream. False when it is to be told of as any other.
     fn short(thread: &'static Thread, name: u32, stream: usize, span: Span) -> bool;
 
@@ -65,6 +65,8 @@ impl LaunchThunks {
 pub struct State {
     /// Launches that take less, ticks, may go the short way; 0 for none.
     short: AtomicI64,
+    /// They are told of.
+    told: AtomicBool,
     count: AtomicUsize,
     wrapped: [Wrapped; MOST],
 }
@@ -73,16 +75,18 @@ impl State {
     pub const fn new() -> State {
         State {
             short: AtomicI64::new(0),
+            told: AtomicBool::new(true),
             count: AtomicUsize::new(0),
             wrapped: [const { Wrapped::new() }; MOST],
         }
     }
 }
 
-/// Launches that take less than so many ticks are [`Launches::short`], where the clock is the processor's
-/// own; 0 for none.
-pub fn set_short_launch(ticks: i64) {
+/// Launches that take less than so many ticks are [`Launches::short`] if they are to be `told` of, and not told
+/// of if not, where the clock is the processor's own; 0 for none.
+pub fn set_short_launch(ticks: i64, told: bool) {
     let short = if FIRST.counter.load(Relaxed) { ticks } else { 0 };
+    FIRST.launches.told.store(told, Relaxed);
     FIRST.launches.short.store(short, Relaxed);
 }
 
@@ -144,8 +148,9 @@ unsafe extern "C-unwind" fn thunk<L: Launches, const AT: usize>(
     // SAFETY: the caller's own words.
     let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
     let span = begun.end();
-    let is_short = result == 0 && span.end - span.start < FIRST.launches.short.load(Relaxed);
-    if !is_short || !L::short(begun.thread, wrapped.name(), stream, span) {
+    let State { short, told, .. } = &FIRST.launches;
+    let is_short = result == 0 && span.end - span.start < short.load(Relaxed);
+    if !is_short || told.load(Relaxed) && !L::short(begun.thread, wrapped.name(), stream, span) {
         L::launched(begun.thread, wrapped, stream, span, result);
     }
     result

@@ -168,7 +168,7 @@ pub fn install(hooks: Hooks) -> bool {
 /// Whether wrapped calls are told of.
 pub fn set_recording(on: bool) {
     if !on {
-        set_short_launch(0);
+        set_short_launch(0, true);
     }
     FIRST.recording.store(on, Release);
 }

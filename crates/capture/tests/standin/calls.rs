@@ -121,6 +121,20 @@ fn a_slow_call_has_a_stack() {
 }
 
 #[test]
+fn at_level_full_calls_are_counted_and_slow_ones_have_a_stack() {
+    let launches = Program::looking_up("endings", "returns").at_level_full().both();
+    let process = launches.process();
+    assert_eq!((process.level, process.calls_of("cuLaunchKernel").len()), (Some(Level::Full), 0));
+    assert_eq!(process.begun, 100);
+    let slow = Program::looking_up("calls", "stack").at_level_full().both();
+    assert_eq!(slow.process().calls_of("cuMemcpyDtoHAsync_v2").len(), 0);
+    let function = slow.fact("function");
+    let is_slow = |at: &u64| (function..function + 512).contains(at);
+    let stacks = slow.process().stacks.iter();
+    assert_eq!(stacks.filter(|stack| stack.native.iter().any(is_slow)).count(), 1);
+}
+
+#[test]
 fn stacks_can_be_turned_off() {
     let recorded = Program::looking_up("calls", "stack").with(spool::VAR_STACKS, "off").both();
     assert_eq!(recorded.process().stacks.len(), 0);

@@ -84,6 +84,13 @@ impl Program {
         self
     }
 
+    /// At level full, by a stand-in for CUPTI.
+    pub fn at_level_full(self) -> Program {
+        let folders =
+            [self.folder.clone(), self.folder.join("inner")].map(|folder| folder.display().to_string());
+        self.with(spool::VAR_LEVEL, "full").with("LD_LIBRARY_PATH", &folders.join(":"))
+    }
+
     /// With a library that is preloaded, too.
     pub fn preloading(mut self, library: &str) -> Program {
         self.preloaded = Some(library.to_owned());

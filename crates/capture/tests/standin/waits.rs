@@ -3,7 +3,7 @@
 use crate::compile::Binding;
 use crate::recording::{Process, Row};
 use crate::run::{Program, Recorded};
-use spool::{Call, Lock, Mode, Wait};
+use spool::{Call, Level, Lock, Mode, Wait};
 
 const DRIVER: &str = "libcuda.so.1";
 const OTHER: &str = "libother.so";
@@ -75,6 +75,22 @@ fn a_launch_behind_a_copy_names_the_copying_thread() {
         within_call(process, wait, "cuLaunchKernel", 5);
         held_by(process, &wait.record, recorded.fact("holder"), "cuMemcpyDtoHAsync");
     });
+}
+
+#[test]
+fn at_level_full_a_wait_names_calls_that_only_cupti_records() {
+    let recorded = Program::looking_up("waits", "reader-behind-writer").at_level_full().both();
+    let process = recorded.process();
+    let record = &only(process).record;
+    assert_eq!(process.level, Some(Level::Full));
+    assert_eq!(process.text(record.function), "cuLaunchKernel");
+    assert_eq!(u64::from(record.holder), recorded.fact("holder"));
+    for (function, since) in
+        [(record.holder_function, record.holder_since), (record.releaser_function, record.releaser_since)]
+    {
+        assert_eq!(process.text(function), "cuMemcpyDtoHAsync_v2");
+        assert!(since < record.start);
+    }
 }
 
 #[test]
