@@ -14,17 +14,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-# What a program prints when it has run with so many threads: the microseconds that a launch takes come first.
-Way = Callable[[str], list[float]]
+# What a program prints when it has run with so many threads: in each line, the microseconds that a launch takes come first.
+Way = Callable[[str], list[list[float]]]
 
 
 def runs(*command: str, **environment: str) -> Way:
     """A process a run; THREADS in its arguments is how many."""
 
-    def run(threads: str) -> list[float]:
+    def run(threads: str) -> list[list[float]]:
         words = [word.replace("THREADS", threads) for word in command]
         done = subprocess.run(words, env=os.environ | environment, stdout=subprocess.PIPE, text=True, check=True)
-        return [float(word) for word in done.stdout.split()]
+        return [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
 
     return run
 
@@ -34,26 +34,32 @@ def forks(until: contextlib.ExitStack, *command: str) -> Way:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     server = until.enter_context(process)
 
-    def run(threads: str) -> list[float]:
+    def run(threads: str) -> list[list[float]]:
         print(threads, file=server.stdin, flush=True)
-        return [float(word) for word in server.stdout.readline().split()]
+        return [[float(word) for word in server.stdout.readline().split()]]
 
     return run
 
 
+def added(processes: list[list[list[float]]]) -> float:
+    """What the recorder adds to a launch, in parts of it: the median over turns of groups of threads."""
+    return statistics.median(recorded / bare - 1 for turns in processes for bare, recorded in turns)
+
+
 def turns(ways: dict[tuple[str, str], tuple[Way, list[str], int]]) -> None:
-    """One row a program, level and number of threads: without and with the recorder in one process, in an odd number of
-    processes. At level full CUPTI goes on without it, too, and its records are read."""
-    print("Without and with the recorder by turns in one process, µs a launch (median process, and from the least to the most):\n")
-    print("| program | level | threads | without | with |")
-    print("|---|---|---:|---:|---:|")
-    for (program, level), (run, threads, processes) in ways.items():
-        for count in threads:
-            pairs = sorted((run(count)[:2] for _ in range(processes | 1)), key=lambda pair: pair[1] / pair[0])
-            more = [f"{recorded / bare - 1:+.1%}" for bare, recorded in pairs]
-            bare, recorded = pairs[len(pairs) // 2]
-            cost = f"{recorded:.2f} ({more[len(more) // 2]}; {more[0]} to {more[-1]})"
-            print(f"| {program} | {level} | {count} | {bare:.2f} | {cost} |", flush=True)
+    """One row a program, level and number of threads: without and with the recorder in one process, in so many processes. At
+    level full CUPTI goes on without it, too, and its records are read."""
+    print("Without and with the recorder by turns in one process (median, with its 95 % interval):\n")
+    print("| program | level | threads | processes | without, µs a launch | the recorder adds |")
+    print("|---|---|---:|---:|---:|---:|")
+    for (program, level), (run, threads, count) in ways.items():
+        for number in threads:
+            processes = [run(number) for _ in range(count)]
+            bare = statistics.median(bare for turns in processes for bare, _ in turns)
+            # What others of these processes would have given.
+            others = sorted(added(random.choices(processes, k=count)) for _ in range(1000))
+            adds = f"{added(processes):+.1%} ({others[25]:+.1%} to {others[-26]:+.1%})"
+            print(f"| {program} | {level} | {number} | {count} | {bare:.2f} | {adds} |", flush=True)
     print(flush=True)
 
 
@@ -81,7 +87,7 @@ def table(title: str, batches: list[int], threads: list[str], begin: Callable[[c
             for _, count in itertools.product(range(rounds), threads):
                 # In any order: none comes always after the same.
                 for way in random.sample(list(ways), len(ways)):
-                    costs.setdefault((count, way), []).append(ways[way](count)[0])
+                    costs.setdefault((count, way), []).append(min(line[0] for line in ways[way](count)))
     bare, *_, last = ways
     bases = {"light": bare, "full": last}
     over = ", ".join(f"{level} over {base}" for level, base in bases.items() if level in ways)
@@ -123,7 +129,7 @@ class Bench:
                 # CUPTI hands out a buffer after some 15,000 launches of a thread: long turns have the like of it in both.
                 long = [str(float(self.seconds) * 10), "1", self.library, "50"]
                 full = runs(*self.recorded("full", "turns"), *self.launch, *long)
-                ways["CUDA C++", "full"] = (full, self.threads, self.rounds // 3)
+                ways["CUDA C++", "full"] = (full, self.threads, max(1, self.rounds // 3))
             if "light" in self.levels and self.has_torch():
                 python = forks(until, *self.recorded("light", "torch-turns"), *self.python, self.library)
                 ways["PyTorch", "light"] = (python, ["1"], self.rounds)

@@ -5,15 +5,13 @@
 // Prints the median over bursts of 200 of the microseconds that a launch takes, and the launches made.
 //
 // Where a core's other hyperthread is another machine's, it makes a processor a third slower for a while. So the time can be
-// divided among GROUPS (default: 1) of such threads, one after another, each on other processors: the least of their medians
-// is what is printed then.
+// divided among GROUPS (default: 1) of such threads, one after another, each on other processors: a line each.
 //
 // With turns.so, in a process that is recorded, so many bursts (default: 1) with and without the recorder take turns: prints
-// what it is without and with it.
+// the medians without and with it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -141,19 +139,15 @@ int main(int argc, char **argv) {
     Turns turns;
     pthread_barrier_init(&turns.all, nullptr, threads);
     if (argc > 5) turns.bursts = atoi(argv[5]);
-    double least[2] = {HUGE_VAL, HUGE_VAL};
-    size_t launches = 0;
     for (int group = 0; group < groups; group++) {
         auto place = [&](int thread) {
             if (groups > 1) stay((double)group / groups + (double)thread / threads, processors);
         };
         Costs costs = launch(threads, atof(argv[2]) / groups, turns, argc > 4 ? argv[4] : nullptr, place);
-        launches += costs.of[0].size() * 200;
-        for (int way = 0; way < 2; way++) least[way] = std::min(least[way], median(costs.of[way]));
+        if (turns.take)
+            printf("%.3f %.3f\n", median(costs.of[1]), median(costs.of[0]));
+        else
+            printf("%.3f %zu\n", median(costs.of[0]), costs.of[0].size() * 200);
     }
-    if (turns.take)
-        printf("%.3f %.3f\n", least[1], least[0]);
-    else
-        printf("%.3f %zu\n", least[0], launches);
     return cudaDeviceSynchronize() != cudaSuccess;
 }
