@@ -43,7 +43,7 @@ def forks(until: contextlib.ExitStack, *command: str) -> Way:
 
 def added(processes: list[list[list[float]]]) -> float:
     """What the recorder adds to a launch, in parts of it: the median over turns of groups of threads."""
-    return statistics.median(recorded / bare - 1 for turns in processes for bare, recorded in turns)
+    return statistics.median(recorded / bare - 1 for groups in processes for bare, recorded in groups)
 
 
 def turns(ways: dict[tuple[str, str], tuple[Way, list[str], int]]) -> None:
@@ -55,7 +55,7 @@ def turns(ways: dict[tuple[str, str], tuple[Way, list[str], int]]) -> None:
     for (program, level), (run, threads, count) in ways.items():
         for number in threads:
             processes = [run(number) for _ in range(count)]
-            bare = statistics.median(bare for turns in processes for bare, _ in turns)
+            bare = statistics.median(bare for groups in processes for bare, _ in groups)
             # What others of these processes would have given.
             others = sorted(added(random.choices(processes, k=count)) for _ in range(1000))
             adds = f"{added(processes):+.1%} ({others[25]:+.1%} to {others[-26]:+.1%})"

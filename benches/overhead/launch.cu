@@ -4,8 +4,8 @@
 //
 // Prints the median over bursts of 200 of the microseconds that a launch takes, and the launches made.
 //
-// Where a core's other hyperthread is another machine's, it makes a processor a third slower for a while. So the time can be
-// divided among GROUPS (default: 1) of such threads, one after another, each on other processors: a line each.
+// A processor of a virtual machine may be a third slower for a while, probably by what its core's other hyperthread does. So
+// the time can be divided among GROUPS (default: 1) of such threads, one after another, each on other processors: a line each.
 //
 // With turns.so, in a process that is recorded, so many bursts (default: 1) with and without the recorder take turns: prints
 // the medians without and with it.

@@ -211,9 +211,10 @@ def pinned():
 def norm():
     """cuBLAS's norm writes its result to the host."""
     import cupy
+    import numpy
     from cupy_backends.cuda.libs import cublas
 
-    x, result = cupy.ones(1 << 28, dtype=cupy.float32), __import__("numpy").zeros(1, dtype="float32")
+    x, result = cupy.ones(1 << 28, dtype=cupy.float32), numpy.zeros(1, dtype=numpy.float32)
     handle = cupy.cuda.device.get_cublas_handle()
     for _ in range(200):
         cublas.snrm2(handle, x.size, x.data.ptr, 1, result.ctypes.data)  # norms
@@ -331,7 +332,7 @@ def is_well(name, level, bare, trace):
     header, found = explained["trace"], PROGRAMS[name][1](explained["findings"], level)
     counts = f"{header['calls']:,} calls, {header['lost_records']} lost"
     print(f"{name} {level}: {'as bare' if found else 'NOT FOUND'}, status {status}, {counts}; {first_words(explained)}")
-    return found and header["lost_records"] == 0
+    return found and not header["lost_records"]
 
 
 def main():
