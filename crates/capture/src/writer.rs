@@ -14,8 +14,26 @@ use std::sync::atomic::{AtomicBool, AtomicU32, compiler_fence};
 /// Largest chunk, bytes. A thread's first is [`ALIGN`], each further one four times the last.
 const LARGEST: u64 = 4 << 20;
 
-/// How much of a chunk is touched ahead, bytes: room for some 8,000 launches.
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Bytes of a page.
+const PAGE: usize = 4096;
+/// How much of a chunk is touched ahead at most, bytes: room for some 8,000 launches.
 const AHEAD: usize = 64 << 10;
+
+/// Has a cache line brought near that is written soon, if it is there: a thread that writes to a line that is far
+/// away waits for it at the next lock.
+#[inline(always)]
+fn fetch(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: reads nothing, and takes any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
+}
 
 /// Both say what a thread is doing; the one in a chunk's header is written by `interpose`.
 const _: () = {
@@ -57,6 +75,8 @@ pub struct Rest {
     last: u64,
     /// Bytes of the chunk whose pages are there.
     touched: usize,
+    /// Bytes of records in the chunk when the thread last waited.
+    waited: usize,
     tid: u32,
     /// The ranges the thread is in: text and start.
     pub ranges: [(u32, Ticks); MOST_RANGES],
@@ -120,7 +140,7 @@ static RESTS: Rests = Rests([const { UnsafeCell::new(Rest::new()) }; MOST_THREAD
 
 impl Rest {
     const fn new() -> Rest {
-        Rest { thread: None, last: 0, touched: 0, tid: 0, ranges: [(0, 0); MOST_RANGES], depth: 0 }
+        Rest { thread: None, last: 0, touched: 0, waited: 0, tid: 0, ranges: [(0, 0); MOST_RANGES], depth: 0 }
     }
 }
 
@@ -237,22 +257,26 @@ impl Writer {
         let gap = start.wrapping_sub(self.until);
         let word = BriefCall::word(function, gap, end.wrapping_sub(start), flags != 0);
         let (Some(word), true) = (word, self.used + size_of::<Head>() <= self.room) else { return false };
+        let at = self.chunk.cast::<u8>().wrapping_add(CHUNK_HEADER + self.used);
         // SAFETY: a word from `used` on lies in the chunk, which only this thread writes; records are whole
         // words, so it is aligned.
-        unsafe { self.chunk.cast::<u8>().add(CHUNK_HEADER + self.used).cast::<Head>().write(word) };
+        unsafe { at.cast::<Head>().write(word) };
+        fetch(at.wrapping_add(2 * LINE));
         (self.used, self.until) = (self.used + size_of::<Head>(), end);
         // SAFETY: the chunk is mapped as long as the process lives.
         unsafe { (*self.chunk).used.store(self.used as u64, Release) };
         true
     }
 
-    /// Has the kernel map what comes next in the chunk, for a thread that has waited long anyway: it
-    /// takes a microsecond a page, which a short call would see (943 ns, host of an H200).
+    /// Has the kernel map what comes next in the chunk, for a thread that waits anyway: as much as it filled
+    /// since it last waited. It takes a microsecond a page and more (943 ns, host of an H200), and the kernel takes the
+    /// caches, which launches after it would see.
     pub fn touch_ahead(&mut self) {
-        const PAGE: usize = 4096;
-        let next = (CHUNK_HEADER + self.used).next_multiple_of(PAGE);
-        let until = (next + AHEAD).min(CHUNK_HEADER + self.room);
-        for page in (self.rest().touched.max(next)..until).step_by(PAGE) {
+        let used = self.used;
+        let filled = used - std::mem::replace(&mut self.rest().waited, used);
+        let begun = CHUNK_HEADER + used;
+        let until = (begun + filled.clamp(PAGE, AHEAD)).min(CHUNK_HEADER + self.room);
+        for page in (self.rest().touched.max(begun.next_multiple_of(PAGE))..until).step_by(PAGE) {
             // SAFETY: within the chunk, behind what was appended; only this thread writes here.
             unsafe { self.chunk.cast::<u8>().add(page).write_volatile(0) };
             self.rest().touched = page + PAGE;
@@ -280,7 +304,7 @@ impl Writer {
         if chunk.is_null() {
             return false;
         }
-        (rest.last, rest.touched) = (wanted, 0);
+        (rest.last, rest.touched, rest.waited) = (wanted, 0, 0);
         if let Some(thread) = rest.thread {
             // SAFETY: mapped as long as the process lives, and laid out alike (asserted above).
             thread.note_in(unsafe { &*(&raw const (*chunk).progress).cast::<interpose::Progress>() });

@@ -61,7 +61,7 @@ impl LaunchThunks {
 }
 
 /// What every launch looks at: that of the first of them in one cache line.
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct State {
     /// Launches that take less, ticks, may go the short way; 0 for none.
     short: AtomicI64,

@@ -47,6 +47,9 @@ pub struct Hooks {
     /// The name that calls of a function (its number) are noted with. Asked until it is not 0, and by
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
+    /// A call that waits for the GPU ([`Function::waits`]) is about to begin: what is done here costs the program nothing
+    /// as long as the GPU is busy.
+    pub waits: fn(&'static Thread),
     /// A wrapped call is over.
     pub called: Called,
     /// What stands before plain launches.
@@ -66,6 +69,8 @@ pub struct Function {
     pub shape: u32,
     /// Whether it launches a kernel.
     pub launch: Launch,
+    /// Whether it returns when the GPU has done something: its calls are told of before, too ([`Hooks::waits`]).
+    pub waits: bool,
 }
 
 /// Whether a function launches a kernel.
@@ -139,8 +144,8 @@ pub struct Span {
 /// in registers: most calls are short.
 pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
 
-/// What every wrapped call looks at first, in one cache line; launches look at the next.
-#[repr(C, align(64))]
+/// What every wrapped call looks at first; launches look at a cache line of their own.
+#[repr(C)]
 struct First {
     recording: AtomicBool,
     /// Time is taken from the time-stamp counter.
@@ -148,8 +153,6 @@ struct First {
     hooks: OnceLock<Hooks>,
     launches: launches::State,
 }
-
-const _: () = assert!(std::mem::offset_of!(First, launches) == 64);
 
 static FIRST: First = First {
     recording: AtomicBool::new(false),

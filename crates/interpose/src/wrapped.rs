@@ -8,7 +8,7 @@ use crate::thread::{CallRef, Thread};
 use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 
 /// Words passed on: `cuLaunchKernel` takes 11, the longest of others 13.
 pub const ARGUMENTS: usize = 14;
@@ -44,6 +44,7 @@ pub struct Wrapped {
     /// 1 when it launches a kernel, else 0.
     launches: AtomicU32,
     name: AtomicU32,
+    waits: AtomicBool,
 }
 
 impl Wrapped {
@@ -55,6 +56,7 @@ impl Wrapped {
             launches: AtomicU32::new(0),
             shape: AtomicU32::new(0),
             name: AtomicU32::new(0),
+            waits: AtomicBool::new(false),
         }
     }
 
@@ -65,10 +67,11 @@ impl Wrapped {
     }
 
     /// Makes it stand for a function. Only then may a thunk of it be handed out.
-    pub(crate) fn set(&self, Function { number, shape, launch }: Function, real: *mut c_void) {
+    pub(crate) fn set(&self, Function { number, shape, launch, waits }: Function, real: *mut c_void) {
         self.number.store(number, Relaxed);
         self.shape.store(shape, Relaxed);
         self.launches.store((launch != Launch::No).into(), Relaxed);
+        self.waits.store(waits, Relaxed);
         self.real.store(real, Release);
     }
 
@@ -147,6 +150,9 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         name if name != 0 && !thread.is_unplaced() => name,
         _ => first(thread, hooks, wrapped),
     };
+    if wrapped.waits.load(Relaxed) {
+        (hooks.waits)(thread);
+    }
     let start = now();
     let outer = thread.enter(CallRef { function: name, since: start }, wrapped.launches.load(Relaxed));
     Some(Begun { thread, hooks, outer, start })

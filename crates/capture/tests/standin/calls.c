@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 /* All eleven arguments arrive, and results come back. */
 static void arguments(void) {
@@ -155,6 +156,27 @@ static void in_handlers(void) {
     fact("signals", (unsigned long)signals);
 }
 
+static unsigned long page_faults(void) {
+    struct rusage usage;
+    CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
+    return (unsigned long)usage.ru_minflt;
+}
+
+/* Two hundred launches and a wait for them, again and again: how many page faults the launches take. */
+static void in_turns(void) {
+    unsigned long faults = 0;
+    for (int turn = 0; turn < 20; turn++) {
+        unsigned long before = page_faults();
+        for (int at = 0; at < 200; at++) {
+            CHECK(launch() == 0);
+        }
+        /* At first everything is new. */
+        faults += turn ? page_faults() - before : 0;
+        CHECK(CU(cuStreamSynchronize)(NULL) == 0);
+    }
+    fact("page-faults", faults);
+}
+
 /* What a call costs, and a launch, which takes a lock, too. */
 static void cost(void) {
     enum { COUNT = 1000000 };
@@ -176,8 +198,8 @@ int main(int count, char **words) {
         const char *name;
         void (*run)(void);
     } all[] = {
-        {"arguments", arguments}, {"copies", copies},       {"counted", counted},         {"stack", stack},
-        {"errno", errno_kept},    {"cancelled", cancelled}, {"in-handlers", in_handlers}, {"cost", cost},
+        {"arguments", arguments}, {"copies", copies},       {"counted", counted},         {"stack", stack}, {"errno", errno_kept},
+        {"cancelled", cancelled}, {"in-handlers", in_handlers}, {"in-turns", in_turns}, {"cost", cost},
     };
     sem_init(&taken, 0, 0);
     sem_init(&never, 0, 0);

@@ -64,7 +64,15 @@ static LAUNCHES: LaunchThunks = LaunchThunks::of::<Untold>();
 fn what_was_watched_is_as_before_once_it_is_restored() {
     let number = |_: &CStr| interpose::Function::default();
     let called = |_: &_, _: &_, _: &_, _, _| {};
-    let hooks = Hooks { waited, called, launches: &LAUNCHES, name: |_, _| 0, number, thread_unknown: || {} };
+    let hooks = Hooks {
+        waited,
+        waits: |_| (),
+        called,
+        launches: &LAUNCHES,
+        name: |_, _| 0,
+        number,
+        thread_unknown: || {},
+    };
     assert!(interpose::install(hooks));
     for binding in [Binding::Lazy, Binding::Now] {
         let checks = Checks::load(binding);
