@@ -1,4 +1,4 @@
-//! What a watched lock and a wrapped call cost without a GPU: `cargo bench -p holdup-capture`
+//! What a watched lock, a wrapped call and a launch cost without a GPU: `cargo bench -p holdup-capture`
 
 #[path = "../tests/standin/compile.rs"]
 mod compile;
@@ -12,6 +12,13 @@ mod run;
 use compile::Binding;
 use run::Program;
 use std::collections::HashMap;
+use std::process::Command;
+
+/// Takes the recorder out of a process and puts it back.
+const TURNS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/overhead/turns.c");
+
+/// Runs of which the median counts.
+const RUNS: usize = 5;
 
 fn main() {
     let calls = || Program::looking_up("calls", "cost");
@@ -21,9 +28,36 @@ fn main() {
         ("a launch, which shares a free lock", calls(), "launch-picoseconds"),
     ] {
         let program = program.with(spool::VAR_LOCKS, "libchecks");
-        let measured = |facts: &HashMap<String, Vec<u64>>| facts[fact][0] as f64 / 1e3;
         let (_, bare) = program.bare();
         let recorded = program.recorded().facts;
-        println!("{what}: {:.1} ns, recorded {:.1} ns", measured(&bare), measured(&recorded));
+        println!("{what}: {:.1} ns, recorded {:.1} ns", ns(&bare, fact), ns(&recorded, fact));
     }
+    let launches = Program::looking_up("calls", "by-turns").with("STANDIN_TURNS", &turns());
+    adds("a launch", &launches);
+    adds("a launch that runs 40 KiB of code", &launches.with("STANDIN_COLD", "1"));
+}
+
+fn ns(facts: &HashMap<String, Vec<u64>>, name: &str) -> f64 {
+    facts[name][0] as f64 / 1e3
+}
+
+/// Says what the recorder adds to a launch.
+fn adds(what: &str, program: &Program) {
+    let mut runs = [(); RUNS].map(|()| {
+        let facts = program.recorded().facts;
+        let bare = ns(&facts, "launch-picoseconds");
+        (ns(&facts, "recorded-picoseconds") - bare, bare)
+    });
+    runs.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let (added, bare) = runs[RUNS / 2];
+    println!("{what}, by turns: {bare:.1} ns, the recorder adds {added:.1} ns");
+}
+
+/// The library that takes the recorder out of a process and puts it back, built.
+fn turns() -> String {
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/libturns.so");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let built = Command::new(compiler).args(["-O2", "-shared", "-fPIC", "-o", path, TURNS]).status();
+    assert!(built.is_ok_and(|status| status.success()), "{TURNS} cannot be built");
+    path.to_owned()
 }

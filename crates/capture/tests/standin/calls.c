@@ -163,7 +163,7 @@ static unsigned long page_faults(void) {
 }
 
 /* Two hundred launches and a wait for them, again and again: how many page faults the launches take. */
-static void in_turns(void) {
+static void between_waits(void) {
     unsigned long faults = 0;
     for (int turn = 0; turn < 20; turn++) {
         unsigned long before = page_faults();
@@ -193,13 +193,49 @@ static void cost(void) {
     fact("launch-picoseconds", (now_ns() - middle) * 1000 / COUNT);
 }
 
+static int in_order(const void *one, const void *other) {
+    unsigned long a = *(const unsigned long *)one, b = *(const unsigned long *)other;
+    return (a > b) - (a < b);
+}
+
+/*
+ * What the recorder adds to a launch: bursts of 200 of them, and a wait after each, with the recorder and, by
+ * the library STANDIN_TURNS, without it.
+ */
+static void by_turns(void) {
+    enum { BURSTS = 4000, LAUNCHES = 200 };
+    static unsigned long costs[2][BURSTS];
+    void *turns = dlopen(getenv("STANDIN_TURNS"), RTLD_NOW);
+    CHECK(turns);
+    int (*find)(void) = (int (*)(void))dlsym(turns, "turns_find");
+    void (*take)(int) = (void (*)(int))dlsym(turns, "turns_take");
+    CHECK(find && take && launch() == 0 && find() > 0);
+    for (int at = 0; at < 2 * BURSTS; at++) {
+        /* With, without, without, with: neither is always first. */
+        int without = (at ^ at >> 1) & 1;
+        take(without);
+        unsigned long begin = now_ns();
+        for (int more = 0; more < LAUNCHES; more++) {
+            launch();
+        }
+        costs[without][at / 2] = now_ns() - begin;
+        CU(cuStreamSynchronize)(NULL);
+    }
+    take(0);
+    for (int without = 0; without < 2; without++) {
+        qsort(costs[without], BURSTS, sizeof costs[without][0], in_order);
+        fact(without ? "launch-picoseconds" : "recorded-picoseconds", costs[without][BURSTS / 2] * 1000 / LAUNCHES);
+    }
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
         void (*run)(void);
     } all[] = {
         {"arguments", arguments}, {"copies", copies},       {"counted", counted},         {"stack", stack}, {"errno", errno_kept},
-        {"cancelled", cancelled}, {"in-handlers", in_handlers}, {"in-turns", in_turns}, {"cost", cost},
+        {"cancelled", cancelled}, {"in-handlers", in_handlers}, {"between-waits", between_waits}, {"cost", cost},
+        {"by-turns", by_turns},
     };
     sem_init(&taken, 0, 0);
     sem_init(&never, 0, 0);

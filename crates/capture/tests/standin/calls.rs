@@ -184,7 +184,7 @@ fn ticks_are_the_counters_where_the_kernel_trusts_it() {
 
 #[test]
 fn launches_between_waits_take_no_page_faults() {
-    every_way("in-turns", &|recorded| {
+    every_way("between-waits", &|recorded| {
         assert_eq!(recorded.process().calls_of("cuLaunchKernel").len(), 4000);
         // They fill eight pages, which have come before the waits; one fault may be the machine's.
         assert!(recorded.fact("page-faults") <= 1, "{} page faults", recorded.fact("page-faults"));

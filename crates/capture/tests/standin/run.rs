@@ -14,6 +14,7 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A program to run, and how.
+#[derive(Clone)]
 pub struct Program {
     path: PathBuf,
     words: Vec<String>,
