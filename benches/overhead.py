@@ -9,6 +9,7 @@ import math
 import os
 import pathlib
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -79,23 +80,34 @@ def cell(costs: list[float], base: list[float] | None) -> str:
 def table(title: str, batches: list[int], threads: list[str], begin: Callable[[contextlib.ExitStack], dict[str, Way]]) -> None:
     """One row a number of threads, one column a way; every way runs once a round. Each batch of rounds begins anew: the runs
     of a process that forks them share the luck of where its memory lies. The first way is bare, and level full is compared
-    with the last, another's tracer."""
-    costs: dict[tuple[str, str], list[float]] = {}
-    for rounds in batches:
-        with contextlib.ExitStack() as until:
-            ways = begin(until)
-            for _, count in itertools.product(range(rounds), threads):
-                # In any order: none comes always after the same.
-                for way in random.sample(list(ways), len(ways)):
-                    costs.setdefault((count, way), []).append(min(line[0] for line in ways[way](count)))
+    with the last, another's tracer. Interrupted, it says what was measured until then."""
+    costs: dict[str, dict[str, list[float]]] = {}
+    try:
+        for rounds in batches:
+            with contextlib.ExitStack() as until:
+                ways = begin(until)
+                for _, count in itertools.product(range(rounds), threads):
+                    row = costs.setdefault(count, {way: [] for way in ways})
+                    # In any order: none comes always after the same.
+                    for way in random.sample(list(ways), len(ways)):
+                        row[way].append(min(line[0] for line in ways[way](count)))
+    finally:
+        print_table(title, {count: row for count, row in costs.items() if min(map(len, row.values())) > 1})
+
+
+def print_table(title: str, costs: dict[str, dict[str, list[float]]]) -> None:
+    if not costs:
+        return
+    rounds = min(len(costs_of) for row in costs.values() for costs_of in row.values())
+    ways = list(next(iter(costs.values())))
     bare, *_, last = ways
     bases = {"light": bare, "full": last}
     over = ", ".join(f"{level} over {base}" for level, base in bases.items() if level in ways)
-    print(f"{title}, µs a launch (mean of {sum(batches)}, with its 95 % interval; {over}):\n")
+    print(f"{title}, µs a launch (mean of {rounds}, with its 95 % interval; {over}):\n")
     print("| threads | " + " | ".join(ways) + " |")
     print("|---:" + "|---:" * len(ways) + "|")
-    for count in threads:
-        cells = [cell(costs[count, way], costs.get((count, bases.get(way)))) for way in ways]
+    for count, row in costs.items():
+        cells = [cell(row[way], row.get(bases.get(way, ""))) for way in ways]
         print(f"| {count} | " + " | ".join(cells) + " |")
     print(flush=True)
 
@@ -151,6 +163,7 @@ class Bench:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
     bench = Bench(*sys.argv[1:])
     if "turns" in bench.parts:
         bench.turns()
