@@ -21,8 +21,8 @@ const PAGE: usize = 4096;
 /// How much of a chunk is touched ahead at most, bytes: room for some 8,000 launches.
 const AHEAD: usize = 64 << 10;
 
-/// Has a cache line brought near that is written soon, if it is there: a thread that writes to a line that is far
-/// away waits for it at the next lock.
+/// Has a cache line brought near that is written soon, if it is there: who writes to one that is far away
+/// waits for it at the next lock.
 #[inline(always)]
 fn fetch(line: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -269,8 +269,8 @@ impl Writer {
     }
 
     /// Has the kernel map what comes next in the chunk, for a thread that waits anyway: as much as it filled
-    /// since it last waited. It takes a microsecond a page and more (943 ns, host of an H200), and the kernel takes the
-    /// caches, which launches after it would see.
+    /// since it last waited. It takes a microsecond a page (943 ns, host of an H200), and leaves the caches to
+    /// the kernel: launches would see both.
     pub fn touch_ahead(&mut self) {
         let used = self.used;
         let filled = used - std::mem::replace(&mut self.rest().waited, used);

@@ -47,8 +47,8 @@ pub struct Hooks {
     /// The name that calls of a function (its number) are noted with. Asked until it is not 0, and by
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
-    /// A call that waits for the GPU ([`Function::waits`]) is about to begin: what is done here costs the program nothing
-    /// as long as the GPU is busy.
+    /// A call that waits for the GPU ([`Function::waits`]) is about to begin: what is done here costs the
+    /// program nothing as long as the GPU is busy.
     pub waits: fn(&'static Thread),
     /// A wrapped call is over.
     pub called: Called,

@@ -224,7 +224,8 @@ static void by_turns(void) {
     take(0);
     for (int without = 0; without < 2; without++) {
         qsort(costs[without], BURSTS, sizeof costs[without][0], in_order);
-        fact(without ? "launch-picoseconds" : "recorded-picoseconds", costs[without][BURSTS / 2] * 1000 / LAUNCHES);
+        unsigned long median = costs[without][BURSTS / 2];
+        fact(without ? "launch-picoseconds" : "recorded-picoseconds", median * 1000 / LAUNCHES);
     }
 }
 
@@ -233,8 +234,9 @@ int main(int count, char **words) {
         const char *name;
         void (*run)(void);
     } all[] = {
-        {"arguments", arguments}, {"copies", copies},       {"counted", counted},         {"stack", stack}, {"errno", errno_kept},
-        {"cancelled", cancelled}, {"in-handlers", in_handlers}, {"between-waits", between_waits}, {"cost", cost},
+        {"arguments", arguments},     {"copies", copies},    {"counted", counted},
+        {"stack", stack},             {"errno", errno_kept}, {"cancelled", cancelled},
+        {"in-handlers", in_handlers}, {"cost", cost},        {"between-waits", between_waits},
         {"by-turns", by_turns},
     };
     sem_init(&taken, 0, 0);
