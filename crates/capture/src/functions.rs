@@ -68,11 +68,11 @@ pub fn number(name: &CStr) -> Function {
         Shape::LaunchConfig => Launch::Other,
         _ => Launch::No,
     };
-    Function { number, shape: shape as u32, launch, waits: waits(name.to_bytes()) }
+    Function { number, shape: shape as u32, launch, synchronizes: synchronizes(name.to_bytes()) }
 }
 
 /// Whether a function waits for the GPU: the synchronizations, and the copies that most often are one.
-fn waits(name: &[u8]) -> bool {
+fn synchronizes(name: &[u8]) -> bool {
     ["cuStreamSynchronize", "cuEventSynchronize", "cuCtxSynchronize", "cuMemcpyDtoH"]
         .iter()
         .any(|start| name.starts_with(start.as_bytes()))

@@ -67,7 +67,7 @@ static LOADED: extern "C" fn() = loaded;
 extern "C" fn loaded() {
     real::prepare();
     let (launches, number) = (&LAUNCH_THUNKS, functions::number);
-    let hooks = Hooks { waited, waits, called, launches, name, number, thread_unknown };
+    let hooks = Hooks { waited, synchronizes, called, launches, name, number, thread_unknown };
     if interpose::install(hooks) {
         clock::loaded();
         // First of all handlers to be registered, so first to run in a child.
@@ -279,7 +279,7 @@ fn name(thread: &'static Thread, function: u32) -> u32 {
 }
 
 /// A thread is about to wait for the GPU.
-fn waits(thread: &'static Thread) {
+fn synchronizes(thread: &'static Thread) {
     writer::with(thread, Writer::touch_ahead);
 }
 

@@ -47,9 +47,9 @@ pub struct Hooks {
     /// The name that calls of a function (its number) are noted with. Asked until it is not 0, and by
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
-    /// A call that waits for the GPU ([`Function::waits`]) is about to begin: what is done here costs the
-    /// program nothing as long as the GPU is busy.
-    pub waits: fn(&'static Thread),
+    /// A call that synchronizes with the GPU ([`Function::synchronizes`]) is about to begin: what is done here
+    /// costs the program nothing as long as the GPU is busy.
+    pub synchronizes: fn(&'static Thread),
     /// A wrapped call is over.
     pub called: Called,
     /// What stands before plain launches.
@@ -69,8 +69,8 @@ pub struct Function {
     pub shape: u32,
     /// Whether it launches a kernel.
     pub launch: Launch,
-    /// Whether it returns when the GPU has done something: its calls are told of before, too ([`Hooks::waits`]).
-    pub waits: bool,
+    /// Whether it waits for the GPU: its calls are told of before, too ([`Hooks::synchronizes`]).
+    pub synchronizes: bool,
 }
 
 /// Whether a function launches a kernel.

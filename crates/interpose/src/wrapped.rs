@@ -44,7 +44,7 @@ pub struct Wrapped {
     /// 1 when it launches a kernel, else 0.
     launches: AtomicU32,
     name: AtomicU32,
-    waits: AtomicBool,
+    synchronizes: AtomicBool,
 }
 
 impl Wrapped {
@@ -56,7 +56,7 @@ impl Wrapped {
             launches: AtomicU32::new(0),
             shape: AtomicU32::new(0),
             name: AtomicU32::new(0),
-            waits: AtomicBool::new(false),
+            synchronizes: AtomicBool::new(false),
         }
     }
 
@@ -67,11 +67,11 @@ impl Wrapped {
     }
 
     /// Makes it stand for a function. Only then may a thunk of it be handed out.
-    pub(crate) fn set(&self, Function { number, shape, launch, waits }: Function, real: *mut c_void) {
+    pub(crate) fn set(&self, Function { number, shape, launch, synchronizes }: Function, real: *mut c_void) {
         self.number.store(number, Relaxed);
         self.shape.store(shape, Relaxed);
         self.launches.store((launch != Launch::No).into(), Relaxed);
-        self.waits.store(waits, Relaxed);
+        self.synchronizes.store(synchronizes, Relaxed);
         self.real.store(real, Release);
     }
 
@@ -150,8 +150,8 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         name if name != 0 && !thread.is_unplaced() => name,
         _ => first(thread, hooks, wrapped),
     };
-    if wrapped.waits.load(Relaxed) {
-        (hooks.waits)(thread);
+    if wrapped.synchronizes.load(Relaxed) {
+        (hooks.synchronizes)(thread);
     }
     let start = now();
     let outer = thread.enter(CallRef { function: name, since: start }, wrapped.launches.load(Relaxed));

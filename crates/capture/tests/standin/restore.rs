@@ -66,7 +66,7 @@ fn what_was_watched_is_as_before_once_it_is_restored() {
     let called = |_: &_, _: &_, _: &_, _, _| {};
     let hooks = Hooks {
         waited,
-        waits: |_| (),
+        synchronizes: |_| (),
         called,
         launches: &LAUNCHES,
         name: |_, _| 0,
