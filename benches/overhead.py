@@ -96,6 +96,7 @@ def table(title: str, batches: list[int], threads: list[str], begin: Callable[[c
 
 
 def print_table(title: str, costs: dict[str, dict[str, list[float]]]) -> None:
+    """What each way cost, by the number of threads."""
     if not costs:
         return
     rounds = min(len(costs_of) for row in costs.values() for costs_of in row.values())
@@ -165,14 +166,16 @@ class Bench:
 def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
     bench = Bench(*sys.argv[1:])
-    if "turns" in bench.parts:
-        bench.turns()
-    if "processes" in bench.parts:
-        table("CUDA C++", [bench.rounds], bench.threads, bench.processes)
-    if bench.has_torch():
-        table("PyTorch", [max(1, bench.rounds // 9)] * 3, bench.threads, bench.pytorch)
-    for recording in pathlib.Path(bench.directory).glob("*.holdup"):
-        recording.unlink()
+    try:
+        if "turns" in bench.parts:
+            bench.turns()
+        if "processes" in bench.parts:
+            table("CUDA C++", [bench.rounds], bench.threads, bench.processes)
+        if bench.has_torch():
+            table("PyTorch", [max(1, bench.rounds // 9)] * 3, bench.threads, bench.pytorch)
+    finally:
+        for recording in pathlib.Path(bench.directory).glob("*.holdup"):
+            recording.unlink()
 
 
 main()

@@ -21,20 +21,6 @@ const PAGE: usize = 4096;
 /// How much of a chunk is touched ahead at most, bytes: room for some 8,000 launches.
 const AHEAD: usize = 64 << 10;
 
-/// Has a cache line brought near that is written soon, if it is there: who writes to one that is far away
-/// waits for it at the next lock.
-#[inline(always)]
-fn fetch(line: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: reads nothing, and takes any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = line;
-}
-
 /// Both say what a thread is doing; the one in a chunk's header is written by `interpose`.
 const _: () = {
     use interpose::Progress as Ours;
@@ -274,9 +260,9 @@ impl Writer {
     pub fn touch_ahead(&mut self) {
         let used = self.used;
         let filled = used - std::mem::replace(&mut self.rest().waited, used);
-        let begun = CHUNK_HEADER + used;
-        let until = (begun + filled.clamp(PAGE, AHEAD)).min(CHUNK_HEADER + self.room);
-        for page in (self.rest().touched.max(begun.next_multiple_of(PAGE))..until).step_by(PAGE) {
+        let end = CHUNK_HEADER + used;
+        let until = (end + filled.clamp(PAGE, AHEAD)).min(CHUNK_HEADER + self.room);
+        for page in (self.rest().touched.max(end.next_multiple_of(PAGE))..until).step_by(PAGE) {
             // SAFETY: within the chunk, behind what was appended; only this thread writes here.
             unsafe { self.chunk.cast::<u8>().add(page).write_volatile(0) };
             self.rest().touched = page + PAGE;
@@ -326,4 +312,18 @@ impl Writer {
             (None, None) => {}
         }
     }
+}
+
+/// Has a cache line brought near that is written soon, if it is there: who writes to one that is far away
+/// waits for it at the next lock.
+#[inline(always)]
+fn fetch(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: reads nothing, and takes any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
 }
