@@ -2,13 +2,13 @@
 
 use super::Process;
 use spool::{Chunk, Damage, File, Full, Level};
-use trace::Sym;
+use trace::{Ns, Sym};
 
 impl Process<'_, '_> {
     /// Counts what was lost and remarks on how the process ended.
     pub(super) fn losses(&mut self, name: &str, file: &File<'_>, chunks: &[Chunk<'_>], between: Damage) {
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
-        self.dropped(dropped, file.full());
+        self.dropped(dropped, chunks, file.full());
         let damaged: Vec<u64> = chunks
             .iter()
             .flat_map(|chunk| chunk.records().filter_map(Result::err))
@@ -35,12 +35,26 @@ impl Process<'_, '_> {
     }
 
     /// There was no room for so many records.
-    fn dropped(&mut self, count: u64, why: Option<Full>) {
+    fn dropped(&mut self, count: u64, chunks: &[Chunk<'_>], why: Option<Full>) {
         self.all.trace.meta.lost.records("no room left in the spool", count);
         if count > 0 {
-            let (who, ms) = (self.who(), self.last.saturating_sub(self.first).max(0) / 1_000_000);
+            let ms = self.full_at(chunks).saturating_sub(self.first).max(0) / 1_000_000;
+            let who = self.who();
             self.note(format!("{who}: there was room for {ms} ms; {}", more_room(why)));
         }
+    }
+
+    /// When there was no more room for the thread that lost most: others may have written on in what they
+    /// had, and one that seldom writes until the end. Waits alone do not tell.
+    fn full_at(&self, chunks: &[Chunk<'_>]) -> Ns {
+        let chunks = chunks.iter().zip(&self.last);
+        let full = chunks.filter(|(chunk, last)| chunk.dropped() > 0 && **last > 0);
+        full.max_by_key(|(chunk, _)| chunk.dropped()).map_or(self.end(), |(_, last)| *last)
+    }
+
+    /// Latest time in the file.
+    fn end(&self) -> Ns {
+        self.last.iter().copied().max().unwrap_or_default()
     }
 
     fn level(&mut self, file: &File<'_>) {
@@ -100,7 +114,7 @@ impl Process<'_, '_> {
         stuck.sort_by_key(|(tid, (_, since))| (*since, *tid));
         if let Some((tid, (function, since))) = stuck.first() {
             let function = self.all.trace.text(self.texts.get(*function)).to_owned();
-            let ms = self.last.saturating_sub(self.clocks.ns(*since)).max(0) / 1_000_000;
+            let ms = self.end().saturating_sub(self.clocks.ns(*since)).max(0) / 1_000_000;
             let (who, more) = (self.who(), stuck.len() - 1);
             let more =
                 if more > 0 { format!(", nor did {more} other threads from theirs") } else { String::new() };

@@ -137,9 +137,12 @@ struct Process<'g, 'a> {
     cupti: FxHashSet<u32>,
     /// First row of this process in the table of calls.
     first_call: usize,
-    /// Earliest and latest time in the file.
+    /// Earliest time in the file.
     first: Ns,
-    last: Ns,
+    /// Latest time in each of its chunks, and, behind them, in what is only understood later.
+    last: Vec<Ns>,
+    /// The one of those that is being read.
+    chunk: usize,
     later: Later,
 }
 
@@ -172,7 +175,8 @@ impl<'a> Gather<'a> {
             cupti: FxHashSet::default(),
             first_call,
             first: Ns::MAX,
-            last: 0,
+            last: vec![0; chunks.len() + 1],
+            chunk: 0,
             later: Later::default(),
         };
         process.read(&chunks);
@@ -194,9 +198,11 @@ impl Process<'_, '_> {
         self.clocks = std::mem::take(&mut self.readings).into_iter().collect();
         self.each(chunks, Process::record);
         self.each(chunks, Process::driver_call);
-        for chunk in chunks {
+        for (number, chunk) in chunks.iter().enumerate() {
+            self.chunk = number;
             chunk.driver_calls().for_each(|(name, call)| self.wrapped_call(chunk.tid(), name, &call));
         }
+        self.chunk = chunks.len();
         self.syncs();
         self.tracers();
         self.link();
@@ -204,7 +210,8 @@ impl Process<'_, '_> {
 
     /// Shows every record and the thread that wrote it.
     fn each(&mut self, chunks: &[Chunk<'_>], take: fn(&mut Self, u32, &Record<'_>)) {
-        for chunk in chunks {
+        for (number, chunk) in chunks.iter().enumerate() {
+            self.chunk = number;
             for record in chunk.records().flatten() {
                 take(self, chunk.tid(), &record);
             }
@@ -229,7 +236,9 @@ impl Process<'_, '_> {
             self.all.trace.meta.lost.record("times that make no sense");
             return None;
         }
-        (self.first, self.last) = (self.first.min(start), self.last.max(end));
+        self.first = self.first.min(start);
+        let last = &mut self.last[self.chunk];
+        *last = end.max(*last);
         Some((start, end))
     }
 }

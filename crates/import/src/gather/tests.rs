@@ -361,6 +361,26 @@ fn what_gave_out_is_said() {
 }
 
 #[test]
+fn room_ends_where_the_thread_that_lost_most_had_none() {
+    let mut build = Build::new(7, Level::Light);
+    wrapped(&mut build, "cuMemcpyDtoHAsync", MAIN, 1_000_000, 4_000_000);
+    wrapped(&mut build, "cuMemcpyDtoHAsync", OTHER, 1_000_000, 9_000_000);
+    let file = build.finish();
+    let said = |dropped: [u64; 2]| {
+        let mut file = file.clone();
+        for (chunk, dropped) in [1, 2].into_iter().zip(dropped) {
+            let at = chunk * ALIGN as usize + offset_of!(ChunkHeader, dropped);
+            file[at..at + 8].copy_from_slice(&dropped.to_ne_bytes());
+        }
+        read(&[file]).meta.notes.join("\n")
+    };
+    for (dropped, room) in [([9, 0], "3 ms"), ([9, 2], "3 ms"), ([2, 9], "8 ms")] {
+        assert!(said(dropped).contains(&format!("there was room for {room};")), "{}", said(dropped));
+    }
+    assert!(!said([0, 0]).contains("room"), "{}", said([0, 0]));
+}
+
+#[test]
 fn what_is_no_spool_file_is_counted() {
     let trace = read(&[vec![0; 70_000], full().finish()]);
     assert_eq!((trace.meta.lost.records, trace.calls.len()), (1, 4));
