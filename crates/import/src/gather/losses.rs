@@ -130,10 +130,7 @@ impl Process<'_, '_> {
     }
 
     pub(super) fn note(&mut self, note: String) {
-        let notes = &mut self.all.trace.meta.notes;
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
+        self.all.note(note);
     }
 }
 

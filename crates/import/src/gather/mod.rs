@@ -94,10 +94,7 @@ fn gather(
     for (name, bytes) in files {
         match spool::File::new(bytes) {
             Some(file) => opened.push((name, file, bytes.len())),
-            None if is_of_another_version(bytes) => {
-                gather.trace.meta.lost.record("spool file of another version of holdup");
-            }
-            None => gather.trace.meta.lost.record("spool file that a process did not live to begin"),
+            None => gather.no_file(bytes),
         }
     }
     // The program first, what it started after it.
@@ -183,10 +180,32 @@ impl<'a> Gather<'a> {
         process.losses(name, file, &chunks, damage);
     }
 
+    /// Counts what should be a spool file and is none.
+    fn no_file(&mut self, bytes: &[u8]) {
+        let lost = &mut self.trace.meta.lost;
+        if is_of_another_version(bytes) {
+            lost.record("spool file of another version of holdup");
+        } else if (bytes.len() as u64) < spool::ALIGN {
+            lost.record("spool file that there was no room for");
+            let why = "a process's spool file is shorter than its header: the disk was full (holdup record --spool-dir takes another), \
+                       a file may not be so large there (ulimit -f says how large), or the process ended at once";
+            self.note(why.to_owned());
+        } else {
+            lost.record("spool file that a process did not live to begin");
+        }
+    }
+
+    /// Remarks on something, once.
+    fn note(&mut self, note: String) {
+        let notes = &mut self.trace.meta.notes;
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
     fn finish(self) -> Trace {
         let mut trace = self.trace;
         trace.meta.locks_watched = self.complete && !trace.processes.is_empty();
-        trace.meta.notes.dedup();
         finish(&mut trace);
         trace
     }

@@ -384,6 +384,11 @@ fn room_ends_where_the_thread_that_lost_most_had_none() {
 fn what_is_no_spool_file_is_counted() {
     let trace = read(&[vec![0; 70_000], full().finish()]);
     assert_eq!((trace.meta.lost.records, trace.calls.len()), (1, 4));
+    assert!(!trace.meta.notes.concat().contains("disk"), "{:?}", trace.meta.notes);
+    // What a full disk leaves of them, which is said once.
+    let trace = read(&[vec![], vec![0; 4096], full().finish()]);
+    assert_eq!(trace.meta.lost.reasons["spool file that there was no room for"], 2);
+    assert_eq!((trace.calls.len(), trace.meta.notes.concat().matches("the disk was full").count()), (4, 1));
 }
 
 #[test]
