@@ -8,7 +8,7 @@ mod compile;
 
 use compile::{Binding, built, library};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
@@ -178,6 +178,51 @@ fn what_there_was_no_room_for_is_counted_and_when_it_ran_out_is_said() {
         [&trace["calls"], &trace["lost_records"]].map(|count| count.as_u64().expect("a number"));
     assert!(recorded > 1000 && lost > 1000 && recorded + lost >= 1_000_001, "{recorded} and {lost}");
     assert!(trace["notes"].to_string().contains("holdup record --max-size makes more"), "{trace}");
+}
+
+/// The spool file of a program that nobody gathers what it recorded from.
+fn spool_file(directory: &Path, program: &str, scenario: &str) -> PathBuf {
+    let mut command = Command::new(built().looking_up(program));
+    command.arg(scenario).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env("LD_PRELOAD", library()).env("LD_LIBRARY_PATH", built().folder(Binding::Lazy));
+    command.env("STANDIN_FACTS", directory.join("facts")).env(spool::VAR_DIRECTORY, directory);
+    command.env(spool::VAR_LEVEL, "light").env(spool::VAR_STACKS, "off");
+    assert!(command.status().expect("the program starts").success());
+    let mut files = directory.read_dir().expect("it is there").map(|entry| entry.expect("an entry").path());
+    let is_spool = |path: &PathBuf| path.display().to_string().ends_with(spool::SUFFIX);
+    files.find(is_spool).expect("the program left a file")
+}
+
+#[test]
+fn a_corrupted_segment_costs_what_lies_behind_and_no_more() {
+    let directory = directory();
+    let file = spool_file(directory.path(), "threads", "full");
+    let whole = std::fs::read(&file).expect("it can be read");
+    let explain = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).expect("it can be written");
+        let trace = explained(directory.path())["trace"].clone();
+        (trace["calls"].as_u64().expect("a number"), trace)
+    };
+    // The main thread's launch, and 4,000 of each of eight threads, a segment each.
+    let (all, _) = explain(&whole);
+    assert_eq!(all, 32_001);
+    let magic = spool::CHUNK_MAGIC.to_ne_bytes();
+    let last = (0..whole.len()).step_by(spool::ALIGN as usize).rfind(|at| whole[*at..].starts_with(&magic));
+    let last = last.expect("a segment");
+    let damaged = json!({ "damaged places in the spool": 1 });
+
+    // In the middle of its records: some 2,000 come before.
+    let mut broken = whole.clone();
+    broken[last + spool::CHUNK_HEADER + 16_000..][..1000].fill(0);
+    let (kept, trace) = explain(&broken);
+    assert!((all - 3000..all - 1000).contains(&kept), "{kept}");
+    assert_eq!(trace["lost_reasons"], damaged);
+    assert!(trace["notes"].to_string().contains("bytes make no sense and were passed over"), "{trace}");
+
+    let mut beheaded = whole.clone();
+    beheaded[last..last + magic.len()].fill(0xff);
+    let (kept, trace) = explain(&beheaded);
+    assert_eq!((kept, &trace["lost_reasons"]), (all - 4000, &damaged));
 }
 
 #[test]

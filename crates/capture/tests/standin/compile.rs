@@ -69,7 +69,7 @@ const LIBRARIES: [(&str, &str, &[&str]); 16] = [
     ("finder.c", "libfinder.so", &["-Wl,--no-as-needed", "-l:libscoped.so", "-Wl,-rpath,$ORIGIN/inner"]),
     ("inner.c", "inner/libinner.so", &[]),
     ("inner.c", "libpython-like.so", &[]),
-    ("interrupts.c", "libinterrupts.so", &[]),
+    ("disk.c", "libdisk.so", &[]),
     ("answers.c", "libanswers.so", &[]),
     ("halfway.c", "libhalfway.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),

@@ -64,10 +64,12 @@ pub struct StackRow {
 }
 
 impl Recording {
-    /// Reads all files of a spool's folder; none if it is not there.
+    /// Reads all files of a spool's folder, without those that there was no room for; none if it is not there.
     pub fn read(folder: &Path) -> Recording {
         let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path());
-        let is_spool = |path: &std::path::PathBuf| path.to_string_lossy().ends_with(spool::SUFFIX);
+        let is_empty = |path: &Path| fs::metadata(path).expect("it is there").len() == 0;
+        let is_spool =
+            |path: &std::path::PathBuf| path.to_string_lossy().ends_with(spool::SUFFIX) && !is_empty(path);
         let mut paths: Vec<_> = entries.filter(is_spool).collect();
         paths.sort();
         Recording { processes: paths.iter().map(|path| Process::read(path)).collect() }

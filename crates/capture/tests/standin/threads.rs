@@ -59,7 +59,7 @@ fn threads_in_turn_take_hardly_any_mappings() {
 
 #[test]
 fn signals_do_not_end_the_recording() {
-    let recorded = recorded(program("full").preloading("libinterrupts.so").with(spool::VAR_STACKS, "off"));
+    let recorded = recorded(program("full").preloading("libdisk.so").with(spool::VAR_STACKS, "off"));
     assert_eq!(launches(recorded.process()).values().sum::<usize>(), 1 + 8 * 4000);
     assert_eq!((recorded.process().dropped, recorded.process().full), (0, None));
 }
@@ -84,6 +84,28 @@ fn what_there_is_no_room_for_is_counted() {
         // the program's, the libraries' and the driver's.
         let all = (kept as u64 + process.dropped) - (8 * 4000 + 1);
         assert!(all <= 12 && (size == "0" || all == 0), "{size}: {kept} + {}", process.dropped);
+    }
+}
+
+#[test]
+fn a_full_disk_does_not_end_the_program() {
+    let on_disk = |room| {
+        let program = program("full").preloading("libdisk.so").with("STANDIN_DISK", room);
+        recorded(program.with(spool::VAR_STACKS, "off"))
+    };
+    // Full at once: not even a file's header has room.
+    assert_eq!(on_disk("1000").recording.processes.len(), 0);
+    for room in ["70000", "140000", "300000"] {
+        let recorded = on_disk(room);
+        let process = recorded.process();
+        let kept: usize = launches(process).values().sum();
+        assert!(process.dropped > 0 && process.full == Some(spool::Full::Disk), "{room}");
+        // Besides the launches, without any chunk: cuInit, and names.
+        let others = (kept as u64 + process.dropped) - (8 * 4000 + 1);
+        assert!(
+            others <= 12 && (room == "70000" || (kept > 0 && others == 0)),
+            "{room}: {kept}, {others} others"
+        );
     }
 }
 
