@@ -187,8 +187,9 @@ impl<'a> Gather<'a> {
             lost.record("spool file of another version of holdup");
         } else if (bytes.len() as u64) < spool::ALIGN {
             lost.record("spool file that there was no room for");
-            let why = "a process's spool file is shorter than its header: the disk was full (holdup record --spool-dir takes another), \
-                       a file may not be so large there (ulimit -f says how large), or the process ended at once";
+            let why = "a process's spool file is shorter than its header: the disk was full \
+                       (holdup record --spool-dir takes another), a file may not be so large there \
+                       (ulimit -f says how large), or the process ended at once";
             self.note(why.to_owned());
         } else {
             lost.record("spool file that a process did not live to begin");
