@@ -40,6 +40,17 @@ impl Class {
     }
 }
 
+impl Class {
+    /// Whether a call of the runtime's makes the device's context if there is none.
+    pub(crate) fn needs_context(self) -> bool {
+        match self {
+            Class::Launch | Class::Copy { .. } | Class::Fill | Class::Sync => true,
+            Class::Allocate | Class::Release | Class::Load => true,
+            Class::Create | Class::Query | Class::Os | Class::Other => false,
+        }
+    }
+}
+
 /// The class of every name in a trace.
 pub(crate) struct Classes(Vec<Class>);
 

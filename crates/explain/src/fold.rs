@@ -7,7 +7,7 @@ use crate::side::{Doing, Side};
 use crate::{Cause, Evidence};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use trace::{ProcessId, ThreadId};
+use trace::{CallId, ProcessId, ThreadId};
 
 /// From so many findings on. A choice: three still read well one by one, as do the two of a pair
 /// of threads that wait for each other.
@@ -38,12 +38,13 @@ struct Kind {
 /// Threads of a process that are in the same.
 type Threads = (ProcessId, Doing);
 
-/// Folds groups of recorded waits, and those that name no holder; others are left as they are, since an
-/// inferred statement about one pair of threads says nothing of the next.
+/// Folds groups of recorded waits, those that name no holder, and those between threads of different GPUs, who have
+/// nothing in common but the driver; others are left as they are, since an inferred statement about one pair of threads
+/// says nothing of the next.
 pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> {
-    let (alike, mut rest): (Vec<_>, Vec<_>) = groups
-        .into_iter()
-        .partition(|(key, group)| key.holder.is_none() || group.evidence() == Evidence::Lock);
+    let (alike, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(key, group)| {
+        key.holder.is_none() || group.evidence() == Evidence::Lock || across_devices(facts, group)
+    });
     let mut kinds = BTreeMap::<Kind, Vec<(Key, Group)>>::new();
     for (key, group) in alike {
         kinds.entry(kind(facts, &key)).or_default().push((key, group));
@@ -58,6 +59,14 @@ pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> 
     }
     folded.extend(rest.into_iter().flat_map(|alone| one(vec![alone])));
     folded
+}
+
+/// Whether the holder of a group works on another GPU than the waiter.
+fn across_devices(facts: &Facts<'_>, group: &Group) -> bool {
+    let waiter = group.parts.first().and_then(|(_, stretch)| stretch.call());
+    let device = |call: Option<CallId>| call.and_then(|call| facts.device(call).some());
+    let (waiting, holding) = (device(waiter), device(group.holders.first().copied()));
+    waiting.is_some() && holding.is_some() && waiting != holding
 }
 
 fn kind(facts: &Facts<'_>, key: &Key) -> Kind {

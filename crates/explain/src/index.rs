@@ -29,15 +29,21 @@ impl<T: Copy + Ord> ByCall<T> {
     }
 }
 
-/// All operations that have a call, in the order they were asked for, by process and device.
-pub(crate) type IssueOrder = FxHashMap<(ProcessId, DeviceId), Vec<Issued>>;
+/// What a process asked of a device.
+#[derive(Default)]
+pub(crate) struct DeviceWork {
+    /// Operations that have a call, by when they surely were pending.
+    pub by_pending: Vec<Issued>,
+    /// The same by end.
+    pub by_end: Vec<OpId>,
+}
 
-/// An operation in issue order.
+/// An operation that is pending from some time on.
 pub(crate) struct Issued {
-    /// When its call began.
-    pub called: Ns,
-    /// The latest end of this and all operations before it.
-    pub idle: Ns,
+    /// When it had started, or its call had returned, ns.
+    pub pending: Ns,
+    /// Of this and all operations pending before it the one that ends last.
+    pub last: OpId,
 }
 
 pub(crate) fn calls_by_start(trace: &Trace) -> Vec<CallId> {
@@ -120,6 +126,18 @@ pub(crate) fn waits_by_call(
         }
     }
     (ByCall::new(inside.into_iter()), outside)
+}
+
+/// Recorded waits of known threads, by process and lock, by start.
+pub(crate) fn waits_of_locks(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<WaitId>> {
+    let waits = &trace.waits;
+    let mut of_locks = FxHashMap::<_, Vec<WaitId>>::default();
+    for wait in waits.ids().filter(|wait| waits.thread[wait.index()].is_some()) {
+        let process = trace.threads.process[waits.thread[wait.index()].index()];
+        of_locks.entry((process, waits.lock[wait.index()])).or_default().push(wait);
+    }
+    of_locks.values_mut().for_each(|of_lock| of_lock.sort_by_key(|wait| waits.start[wait.index()]));
+    of_locks
 }
 
 /// When waits began that found several to have their lock, sorted, by process and lock.
@@ -341,24 +359,31 @@ pub(crate) fn overheads(trace: &Trace) -> Vec<RangeId> {
     found
 }
 
-pub(crate) fn issue_order(trace: &Trace) -> IssueOrder {
-    let mut order = IssueOrder::default();
-    for at in 0..trace.ops.len() {
-        let Some(call) = trace.ops.call[at].some() else { continue };
-        let stream = trace.ops.stream[at];
+pub(crate) fn device_work(trace: &Trace) -> FxHashMap<(ProcessId, DeviceId), DeviceWork> {
+    let ops = &trace.ops;
+    let mut work = FxHashMap::<_, DeviceWork>::default();
+    for op in ops.ids() {
+        let Some(call) = ops.call[op.index()].some() else { continue };
+        let stream = ops.stream[op.index()];
         let place = (trace.process_of_stream(stream), trace.device_of_stream(stream));
-        let issued = Issued { called: trace.calls.start[call.index()], idle: trace.ops.end[at] };
-        order.entry(place).or_default().push(issued);
+        let pending = ops.start[op.index()].min(trace.calls.end[call.index()]);
+        let work = work.entry(place).or_default();
+        work.by_pending.push(Issued { pending, last: op });
+        work.by_end.push(op);
     }
-    for issued in order.values_mut() {
-        issued.sort_by_key(|op| op.called);
-        let mut idle = Ns::MIN;
-        for op in issued {
-            idle = idle.max(op.idle);
-            op.idle = idle;
+    let end = |op: OpId| ops.end[op.index()];
+    for work in work.values_mut() {
+        work.by_end.sort_by_key(|op| end(*op));
+        work.by_pending.sort_by_key(|op| op.pending);
+        let mut last = OpId::NONE;
+        for op in &mut work.by_pending {
+            if last.is_none() || end(op.last) > end(last) {
+                last = op.last;
+            }
+            op.last = last;
         }
     }
-    order
+    work
 }
 
 /// Of each thread, the times it spent in the operating system's lock functions, by start.

@@ -15,9 +15,10 @@ pub struct Loss {
     pub thread: ThreadId,
     /// The call of the program's own that it lost it in; `NONE` in no call of the trace.
     pub call: CallId,
-    /// Where the lost time begins, ns; of a recorded wait, where the wait does.
+    /// Where the lost time begins, ns; of a recorded wait, where the wait does, or the part of it that one of several
+    /// holders answers for.
     pub start: Ns,
-    /// Where it ends, ns; of a recorded wait, where the wait does.
+    /// Where it ends, ns, likewise.
     pub end: Ns,
     /// Time that the cause took, ns: less than from start to end where another cause took a part of it, and
     /// 0 for a recorded wait that no finding counts.
@@ -67,9 +68,12 @@ impl Loss {
         if let Fact::Awaited(op) = reason.fact {
             loss.awaited = op;
         }
-        if let Fact::Waited { wait, .. } = reason.fact {
+        if let Fact::Waited { wait, time, .. } = reason.fact {
             let row = trace.waits.row(wait);
-            (loss.wait, loss.start, loss.end) = (wait, row.start, row.end);
+            loss.wait = wait;
+            if time == row.end - row.start {
+                (loss.start, loss.end) = (row.start, row.end);
+            }
             loss.thread = row.thread.some().unwrap_or(loss.thread);
         }
         loss
@@ -86,7 +90,7 @@ impl Loss {
     }
 }
 
-/// Adds the recorded waits that are not among `losses`, so that each is there once.
+/// Adds the recorded waits that are not among `losses`, so that each is there.
 pub(crate) fn add_other_waits(facts: &Facts<'_>, losses: &mut Vec<Loss>) {
     let mut known = vec![false; facts.trace.waits.len()];
     for wait in losses.iter().filter_map(|loss| loss.wait.some()) {

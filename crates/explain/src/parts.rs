@@ -45,8 +45,13 @@ pub(crate) enum Fact {
     Awaited(OpId),
     /// So many bytes were copied in so many ns.
     Copied { bytes: i64, time: Ns },
-    /// So many bytes were to be copied by a call that took so many ns, waiting included.
-    Asked { bytes: i64, time: Ns },
+    /// So many bytes were to be copied by a call that took so many ns, waiting included; the launch that its thread put
+    /// into the stream before it, if any.
+    Asked { bytes: i64, time: Ns, launch: CallId },
+    /// Calls kept the driver one after another while this one waited: the holder was one of them.
+    InLine,
+    /// Work that this call launched was waited for; the GPU's records lack it.
+    Launched(CallId),
     /// So many operations were pending in the stream.
     Pending(usize),
     /// The tracer did this meanwhile.
@@ -57,9 +62,9 @@ pub(crate) enum Fact {
     Idle,
     /// The operating system's calls show the lock wait.
     LockCall,
-    /// The lock wait was recorded; the holder's call covers so much of it, ns. `shared`: it was for a lock
-    /// that several threads share, one call after another.
-    Waited { wait: WaitId, covered: Ns, shared: bool },
+    /// The lock wait was recorded; this is about `time` ns of it, of which the holder's call covers so much, ns.
+    /// `shared`: it was for a lock that several threads share, one call after another.
+    Waited { wait: WaitId, time: Ns, covered: Ns, shared: bool },
 }
 
 /// A part of a call's time with a reason.

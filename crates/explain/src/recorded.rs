@@ -26,10 +26,10 @@ impl Recorded {
         let (locks, libraries) = (BTreeSet::new(), BTreeSet::new());
         let mut sum = Recorded { waits: 0, time: 0, covered: 0, locks, libraries, holders: 0, shared: 0 };
         for fact in &group.facts {
-            if let Fact::Waited { wait, covered, shared } = fact {
+            if let Fact::Waited { wait, time, covered, shared } = fact {
                 let row = facts.trace.waits.row(*wait);
                 sum.waits += 1;
-                let time = i128::from(row.end - row.start);
+                let time = i128::from(*time);
                 sum.time += time;
                 sum.shared += if *shared { time } else { 0 };
                 sum.covered += i128::from(*covered);

@@ -1,7 +1,7 @@
 //! Groups told as findings: which first, who waited for whom, where, and what helps.
 
 use crate::facts::Facts;
-use crate::fixes::{Holding, Wanted, fixes, why};
+use crate::fixes::{Beside, Holding, Result, Wanted, fixes, why};
 use crate::fold::{Folded, fold};
 use crate::group::{Group, Groups, Key, add};
 use crate::loss::Loss;
@@ -12,7 +12,8 @@ use crate::stretch::Stretch;
 use crate::words::{because, describe};
 use crate::{Cause, Class, Example, Finding, Party, Place};
 use rustc_hash::FxHashMap;
-use trace::{CallId, Ns};
+use std::collections::BTreeSet;
+use trace::{CallId, DeviceId, Ns, StreamId};
 
 /// Examples that a finding shows.
 const EXAMPLES: usize = 3;
@@ -93,17 +94,80 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
     if recorded.is_some_and(Recorded::for_sharers) {
         return Holding::Sharers(wanted(facts, group, waiter));
     }
-    if key.holder.is_some_and(|side| side.copies_pageable()) {
-        return Holding::PageableCopy;
+    if key.holder.is_none() && !matches!(key.waiter.doing, Doing::Lock(_)) {
+        return Holding::Nobody(result(facts, group));
     }
-    let holder = class(group.holders.first().copied());
+    if on_other_gpus(facts, group) {
+        return Holding::OtherGpu;
+    }
+    if key.holder.is_some_and(|side| side.copies_pageable()) {
+        return Holding::PageableCopy(beside(facts, group, waiter));
+    }
+    let first = group.holders.first().copied();
+    let holder = class(first);
     // What sets something up happens a few times, and then in slow calls.
     let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;
     match holder {
         Class::Allocate | Class::Release => Holding::Allocation,
         _ if often && holder.enqueues() && waiter.enqueues() => Holding::Submission,
         _ if matches!(key.waiter.doing, Doing::Lock(_)) => Holding::Unseen,
-        _ => Holding::Other,
+        Class::Load | Class::Create => Holding::Setup,
+        Class::Launch if first.is_some_and(|call| facts.new_kernel(call).is_some()) => Holding::Setup,
+        _ if first.is_none() => Holding::Unseen,
+        _ => Holding::Other(beside(facts, group, waiter)),
+    }
+}
+
+/// What waits beside the holder.
+fn beside(facts: &Facts<'_>, group: &Group, waiter: Class) -> Beside {
+    match waiter {
+        Class::Allocate | Class::Release => Beside::Allocation,
+        _ if share_a_stream(facts, group) => Beside::SameStream,
+        _ => Beside::Other,
+    }
+}
+
+/// The streams of some calls, each once, as far as they are known.
+fn streams(facts: &Facts<'_>, calls: impl Iterator<Item = CallId>) -> Vec<StreamId> {
+    let mut streams: Vec<_> = calls.filter_map(|call| facts.stream(call).some()).collect();
+    streams.sort_unstable();
+    streams.dedup();
+    streams
+}
+
+fn waiting_calls(group: &Group) -> impl Iterator<Item = CallId> {
+    group.parts.iter().filter_map(|(_, stretch)| stretch.call())
+}
+
+/// Whether a waiter and a holder submit to one stream.
+fn share_a_stream(facts: &Facts<'_>, group: &Group) -> bool {
+    let holding = streams(facts, group.holders.iter().copied());
+    streams(facts, waiting_calls(group)).iter().any(|stream| holding.binary_search(stream).is_ok())
+}
+
+/// Whether the holders work on other GPUs than the waiters.
+fn on_other_gpus(facts: &Facts<'_>, group: &Group) -> bool {
+    let devices = |calls: &mut dyn Iterator<Item = CallId>| -> BTreeSet<DeviceId> {
+        calls.filter_map(|call| facts.device(call).some()).collect()
+    };
+    let (waiting, holding) =
+        (devices(&mut waiting_calls(group)), devices(&mut group.holders.iter().copied()));
+    !waiting.is_empty() && !holding.is_empty() && (waiting.len() > 1 || waiting.is_disjoint(&holding))
+}
+
+/// Largest copy that is one number: a complex one in double precision.
+const SCALAR_BYTES: i64 = 16;
+
+/// What the waiting calls get from the GPU.
+fn result(facts: &Facts<'_>, group: &Group) -> Result {
+    let scalar = |call: CallId| {
+        facts
+            .copied(call)
+            .is_some_and(|copied| copied.kind.to_host() && (1..=SCALAR_BYTES).contains(&copied.bytes))
+    };
+    match group.count() > 0 && waiting_calls(group).all(scalar) {
+        true => Result::Scalar,
+        false => Result::Other,
     }
 }
 

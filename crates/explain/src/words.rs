@@ -79,12 +79,19 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Opt
     if let (Evidence::Lock, Some(recorded)) = (group.evidence(), recorded) {
         return recorded.words(facts, key, group);
     }
+    if group.facts.contains(&Fact::InLine) {
+        return "the wait ends as the holder's call does, or as another call does that began when the holder's ended"
+            .to_owned();
+    }
     match key.cause {
         Cause::DriverLock | Cause::ApplicationLock => lock(facts, group),
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
         Cause::ExplicitSync => explicit_sync(group),
+        Cause::ImplicitDeviceSync if group.evidence() == Evidence::Timing => {
+            launched(facts, group, "each call returns as another thread's wait for the GPU does")
+        }
         Cause::ImplicitDeviceSync => {
-            "each call returns as the device finishes the work issued before it".to_owned()
+            awaited(facts, group, "each call returns as the device finishes its work")
         }
         Cause::PageableStaging => format!("{} through staging buffers", Copies::of(group).words()),
         Cause::PageFaults => {
@@ -93,11 +100,9 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Opt
                 Copies::of(group).words()
             )
         }
-        Cause::PageableOrder => awaited(
-            facts,
-            group,
-            "each copy starts or returns as another thread's earlier pageable copy ends",
-        ),
+        Cause::PageableOrder => {
+            awaited(facts, group, "each copy starts or returns as another thread's pageable copy ends")
+        }
         Cause::CopyEngineBusy => {
             awaited(facts, group, "each copy starts as another stream's copy in the same direction ends")
         }
@@ -155,9 +160,41 @@ fn awaited(facts: &Facts<'_>, group: &Group, general: &str) -> String {
     format!("{general}; {count} of {} times that was {what}", group.facts.len())
 }
 
+/// `general`, and what that thread had launched.
+fn launched(facts: &Facts<'_>, group: &Group, general: &str) -> String {
+    let launches = group.facts.iter().filter_map(|fact| match fact {
+        Fact::Launched(call) => Some(*call),
+        _ => None,
+    });
+    match launches.last() {
+        Some(launch) => {
+            let thread = facts.trace.threads.row(facts.thread(launch));
+            let name = match facts.trace.text(thread.name) {
+                "" => thread.tid.to_string(),
+                name => name.to_owned(),
+            };
+            format!("{general}; {name} had launched a kernel before that wait")
+        }
+        None => general.to_owned(),
+    }
+}
+
+/// GB/s below which no copy takes its time: a fifteenth of what an H200 reaches into memory never touched.
+const TOO_LITTLE: f64 = 0.1;
+
 /// What is said of copies that only arguments tell of: everything that may have taken the time.
 fn asked_only(cause: Cause, group: &Group) -> String {
     let copies = Copies::of(group);
+    let launched =
+        group.facts.iter().filter(|fact| matches!(fact, Fact::Asked { launch, .. } if launch.is_some()));
+    let little = (copies.bytes as f64 / copies.time.max(1) as f64) < TOO_LITTLE;
+    if cause == Cause::HiddenSync && little && launched.count() == group.facts.len() {
+        return format!(
+            "{} by the calls' arguments, far too little to take so long; the thread launched a kernel into the stream \
+             just before",
+            copies.words()
+        );
+    }
     let or = match cause {
         Cause::PageableStaging => {
             "; without the GPU's records, waiting for earlier work (hidden-sync) fits as well"
@@ -188,7 +225,7 @@ struct Copies {
 impl Copies {
     fn of(group: &Group) -> Copies {
         let copied = group.facts.iter().filter_map(|fact| match fact {
-            Fact::Copied { bytes, time } | Fact::Asked { bytes, time } => Some((*bytes, *time)),
+            Fact::Copied { bytes, time } | Fact::Asked { bytes, time, .. } => Some((*bytes, *time)),
             _ => None,
         });
         let (bytes, time) = copied

@@ -1,43 +1,130 @@
-//! Pageable copies by when they return.
+//! Calls that wait for the GPU: copies, synchronizations and frees by when they return, and what a copy's time went into.
 
 use super::Facts;
 use crate::class::Class;
-use trace::{CallId, Ns};
+use trace::{CallId, Ns, OpId};
 
-/// Slow calls that copy from or to pageable memory, by end.
-pub(super) struct PageableCopies(Vec<Returned>);
+/// Bytes per second that a copy reaches even into memory never touched: 1.5 GB/s on an H200. One that takes longer than
+/// this waited for something.
+const SLOWEST_COPY: f64 = 1.0e9;
 
-struct Returned {
-    end: Ns,
-    /// Its number among the slow calls.
-    at: usize,
-}
+/// Calls of a thread that are looked through for the launch before a copy: a framework's queries lie between.
+const LOOKED_THROUGH: usize = 64;
 
-impl PageableCopies {
-    fn new(facts: &Facts<'_>) -> PageableCopies {
-        let is_pageable = |call: CallId| {
-            let copies = matches!(facts.class(call), Class::Copy { .. });
-            copies && facts.copied(call).is_some_and(|copied| copied.pageable())
-        };
-        let slow = facts.slow.iter().copied().enumerate().filter(|(_, call)| is_pageable(*call));
-        let mut by_end: Vec<_> = slow.map(|(at, call)| Returned { end: facts.end(call), at }).collect();
-        by_end.sort_by_key(|copy| copy.end);
-        PageableCopies(by_end)
-    }
+/// Slow calls that wait for the GPU, by end.
+pub(super) struct GpuWaits(Vec<CallId>);
 
-    /// Those that return within `[from, to]`: a few a thread, whose slow calls follow each other.
-    fn within(&self, from: Ns, to: Ns) -> &[Returned] {
-        let first = self.0.partition_point(|copy| copy.end < from);
-        let last = self.0.partition_point(|copy| copy.end <= to);
-        &self.0[first..last.max(first)]
+impl GpuWaits {
+    fn new(facts: &Facts<'_>) -> GpuWaits {
+        let mut by_end: Vec<_> = facts
+            .slow
+            .iter()
+            .copied()
+            .filter(|call| facts.waits_for_gpu(*call) || facts.frees(*call))
+            .collect();
+        by_end.sort_by_key(|call| facts.end(*call));
+        GpuWaits(by_end)
     }
 }
 
 impl Facts<'_> {
-    /// The slow pageable copy that returns within `[from, to]` and that `wanted` picks; of several, the first by start.
-    pub fn pageable_copy(&self, from: Ns, to: Ns, wanted: impl Fn(CallId) -> bool) -> Option<CallId> {
-        let copies = self.pageable_copies.get_or_init(|| PageableCopies::new(self));
-        let wanted = copies.within(from, to).iter().filter(|copy| wanted(self.slow[copy.at]));
-        wanted.map(|copy| copy.at).min().map(|at| self.slow[at])
+    /// Slow calls that return within `[from, to]` and wait for the GPU, by end: a few a thread, whose slow calls follow
+    /// each other.
+    fn gpu_waits(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
+        let all = &self.gpu_waits.get_or_init(|| GpuWaits::new(self)).0;
+        let first = all.partition_point(|call| self.end(*call) < from);
+        let last = all.partition_point(|call| self.end(*call) <= to);
+        all[first..last.max(first)].iter().copied()
+    }
+
+    /// Slow copies of pageable memory that return within `[from, to]`, by end.
+    pub fn pageable_copies(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
+        self.gpu_waits(from, to).filter(|call| self.copies_pageable(*call))
+    }
+
+    /// Slow frees that return within `[from, to]`, by end.
+    pub fn slow_frees(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
+        self.gpu_waits(from, to).filter(|call| self.frees(*call))
+    }
+
+    fn frees(&self, call: CallId) -> bool {
+        self.class(call) == Class::Release
+    }
+
+    /// Slow calls that return within `[from, to]` as work of their own on the GPU is done: synchronizations, and copies
+    /// that spend their time on what is before them in their stream or on themselves.
+    pub fn device_waits(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
+        self.gpu_waits(from, to).filter(|call| match self.class(*call) {
+            Class::Sync => true,
+            Class::Copy { .. } => self.keeps_busy(*call),
+            _ => false,
+        })
+    }
+
+    /// Whether a call waits for the GPU by its kind.
+    pub fn waits_for_gpu(&self, call: CallId) -> bool {
+        match self.class(call) {
+            Class::Sync => true,
+            Class::Copy { blocking } => blocking || self.copies_pageable(call),
+            _ => false,
+        }
+    }
+
+    fn copies_pageable(&self, call: CallId) -> bool {
+        matches!(self.class(call), Class::Copy { .. })
+            && self.copied(call).is_some_and(|copied| copied.pageable())
+    }
+
+    /// When the GPU was done with what a copy waits for anyway, before it started: with what was in its stream before.
+    pub fn free_to_copy(&self, call: CallId) -> Option<(OpId, Ns)> {
+        let copy = self.copy(call)?;
+        let before = self.asked_before(copy.first, call)?;
+        Some((before, self.trace.ops.end[before.index()].min(copy.start)))
+    }
+
+    /// Whether most of a copying call's time is its own: the work before it in its stream, and the copy. What is left
+    /// it spent waiting for others itself.
+    pub fn keeps_busy(&self, call: CallId) -> bool {
+        let (start, duration) = (self.start(call), self.duration(call));
+        match self.copy(call) {
+            Some(copy) => {
+                let waited = self.free_to_copy(call).map_or(0, |(_, free)| (free - start).max(0));
+                waited + (copy.end - copy.start.max(start)) >= duration / 2
+            }
+            // As far as the host's calls tell.
+            None => {
+                let bytes = self.copied(call).map_or(0, |copied| copied.bytes);
+                let fits = bytes as f64 / (duration.max(1) as f64 * 1e-9) >= SLOWEST_COPY;
+                fits || self.launched_before(call).is_some()
+            }
+        }
+    }
+
+    /// The launch that its thread put into a copy's or a synchronization's stream before it, with nothing between
+    /// that waited for the stream.
+    pub fn launched_before(&self, call: CallId) -> Option<CallId> {
+        let stream = self.stream(call);
+        let alike = |other: CallId| {
+            let other = self.stream(other);
+            other == stream || other.is_none() || stream.is_none()
+        };
+        let mut before = call;
+        for _ in 0..LOOKED_THROUGH {
+            before = self.previous(before)?;
+            match self.class(before) {
+                Class::Launch if alike(before) => return Some(before),
+                _ if self.waits_for_gpu(before) && alike(before) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether two calls are of different threads of a process, and of one device where both are known.
+    pub fn is_beside(&self, call: CallId, other: CallId) -> bool {
+        let (device, others) = (self.device(call), self.device(other));
+        self.process(call) == self.process(other)
+            && self.thread(call) != self.thread(other)
+            && (device.is_none() || others.is_none() || device == others)
     }
 }

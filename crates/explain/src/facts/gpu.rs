@@ -18,12 +18,19 @@ impl Facts<'_> {
         stream.some().map_or(&[], |stream| &self.stream_ops[stream.index()])
     }
 
-    /// The operation before `op` in its stream.
-    pub fn before_in_stream(&self, op: OpId) -> Option<OpId> {
-        let all = self.in_stream(self.trace.ops.stream[op.index()]);
-        let start = self.trace.ops.start[op.index()];
-        let at = all.partition_point(|other| self.trace.ops.start[other.index()] < start);
-        all[..at].last().copied()
+    /// The last operation before `op` in its stream that was asked for before `call` began: what `call` waits
+    /// for anyway. Others may go on submitting to the stream while it waits for something else.
+    pub fn asked_before(&self, op: OpId, call: CallId) -> Option<OpId> {
+        /// Operations submitted meanwhile that are looked through.
+        const MOST: usize = 10_000;
+        let ops = &self.trace.ops;
+        let all = self.in_stream(ops.stream[op.index()]);
+        let at = all.partition_point(|other| ops.start[other.index()] < ops.start[op.index()]);
+        let asked = |other: &OpId| match ops.call[other.index()].some() {
+            Some(asked) => self.start(asked) < self.start(call),
+            None => ops.start[other.index()] < self.start(call),
+        };
+        all[..at].iter().rev().take(MOST).copied().find(|other| asked(other))
     }
 
     /// Operations of other streams of the same device that end within `[from, to]`.
@@ -98,11 +105,30 @@ impl Facts<'_> {
         self.in_stream(stream).last().is_some_and(|op| self.trace.ops.start[op.index()] >= time)
     }
 
-    /// When the device became idle of all that the process asked for before `time`.
-    pub fn idle_after(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<Ns> {
-        let order = self.issue_order.get_or_init(|| index::issue_order(self.trace));
-        let issued = order.get(&(process, device))?;
-        let before = issued.partition_point(|op| op.called < time);
-        issued[..before].last().map(|op| op.idle)
+    /// The operation that ends last of all that were surely pending on the device at `time`: they had started, or
+    /// the calls that asked for them had returned. A call that is still waiting itself has nothing pending yet.
+    pub fn last_pending(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<OpId> {
+        let order = self.device_work.get_or_init(|| index::device_work(self.trace));
+        let known = &order.get(&(process, device))?.by_pending;
+        let before = known.partition_point(|op| op.pending <= time);
+        known[..before].last().map(|op| op.last)
+    }
+
+    /// Of the operations of a process on a device that end within `[from, to]` the one that takes most of the time
+    /// since `since`; the last one where several do.
+    pub fn longest_ending(
+        &self,
+        process: ProcessId,
+        device: DeviceId,
+        since: Ns,
+        (from, to): (Ns, Ns),
+    ) -> Option<OpId> {
+        let ops = &self.trace.ops;
+        let order = self.device_work.get_or_init(|| index::device_work(self.trace));
+        let by_end = &order.get(&(process, device))?.by_end;
+        let first = by_end.partition_point(|op| ops.end[op.index()] < from);
+        let last = by_end.partition_point(|op| ops.end[op.index()] <= to);
+        let near = by_end[first..last.max(first)].iter().copied();
+        near.max_by_key(|op| (ops.end[op.index()] - ops.start[op.index()].max(since), ops.end[op.index()]))
     }
 }

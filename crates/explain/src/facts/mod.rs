@@ -9,10 +9,10 @@ pub(crate) use gpu::Pending;
 
 use crate::Options;
 use crate::class::{Class, Classes};
-use crate::index::{self, ByCall, IssueOrder, Later};
+use crate::index::{self, ByCall, DeviceWork, Later};
 use crate::peaks::Peaks;
 use crate::stretch::Stretch;
-use copies::PageableCopies;
+use copies::GpuWaits;
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{
@@ -47,6 +47,8 @@ pub(crate) struct Facts<'a> {
     first_call: FxHashMap<(ProcessId, Sym), CallId>,
     /// The others of that name beside it.
     later: OnceCell<FxHashMap<(ProcessId, Sym), Later>>,
+    /// When the first call that needs a context returned, by process and device.
+    ready: OnceCell<FxHashMap<(ProcessId, DeviceId), Ns>>,
     /// First launch into each stream.
     first_launch: OnceCell<FxHashMap<StreamId, CallId>>,
     /// First operation of each process and kernel name.
@@ -59,10 +61,12 @@ pub(crate) struct Facts<'a> {
     pub overheads: Vec<RangeId>,
     /// When each of these ends.
     overhead_ends: Peaks,
-    pageable_copies: OnceCell<PageableCopies>,
-    issue_order: OnceCell<IssueOrder>,
+    gpu_waits: OnceCell<GpuWaits>,
+    device_work: OnceCell<FxHashMap<(ProcessId, DeviceId), DeviceWork>>,
     lock_calls: Vec<Vec<(Ns, Ns)>>,
     waits: ByCall<WaitId>,
+    /// Recorded waits by process and lock, by start.
+    of_locks: OnceCell<FxHashMap<(ProcessId, i64), Vec<WaitId>>>,
     /// When a wait began that found several to have a lock, by process and lock.
     shared: OnceCell<FxHashMap<(ProcessId, i64), Vec<Ns>>>,
     outside_waits: Vec<WaitId>,
@@ -120,16 +124,18 @@ impl<'a> Facts<'a> {
             usual: index::usual_costs(trace, min_wait),
             first_call: index::first_calls(trace, &order),
             later: OnceCell::new(),
+            ready: OnceCell::new(),
             first_launch: OnceCell::new(),
             first_kernel: index::first_kernels(trace),
             thread_span: index::thread_spans(trace),
             thread_device: index::thread_devices(trace),
             overhead_ends: Peaks::of(overheads.iter().map(|range| trace.ranges.end[range.index()])),
             overheads,
-            pageable_copies: OnceCell::new(),
-            issue_order: OnceCell::new(),
+            gpu_waits: OnceCell::new(),
+            device_work: OnceCell::new(),
             lock_calls: index::lock_calls(trace, &order),
             waits,
+            of_locks: OnceCell::new(),
             shared: OnceCell::new(),
             outside_waits,
             syncs: OnceCell::new(),
@@ -185,6 +191,11 @@ impl<'a> Facts<'a> {
         let duration = self.duration(call);
         let most = (duration / 100).max(250_000);
         (self.usual(call).saturating_mul(2) + duration / 100 * 15).clamp(20_000, most)
+    }
+
+    /// Whether the trace has records of the GPU's operations at all.
+    pub fn has_operations(&self) -> bool {
+        self.trace.ops.len() > 0
     }
 
     /// The operations a call asked for.
@@ -324,6 +335,19 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Recorded waits for the same lock that began during this one, by start, this one aside.
+    pub fn waits_for_lock(&self, wait: &Wait) -> impl Iterator<Item = Wait> {
+        let of_locks = self.of_locks.get_or_init(|| index::waits_of_locks(self.trace));
+        let lock = (self.trace.threads.process[wait.thread.index()], wait.lock);
+        let all: &[WaitId] = of_locks.get(&lock).map_or(&[], |waits| waits);
+        let waits = &self.trace.waits;
+        let from = all.partition_point(|other| waits.start[other.index()] < wait.start);
+        let (thread, end) = (wait.thread, wait.end);
+        let within =
+            all[from..].iter().map(|other| waits.row(*other)).take_while(move |other| other.start < end);
+        within.filter(move |other| other.thread != thread)
+    }
+
     /// The tracer's own work during a call, by start.
     pub fn overheads_during(&self, call: CallId) -> Vec<RangeId> {
         let starts = &self.trace.ranges.start;
@@ -337,6 +361,41 @@ impl<'a> Facts<'a> {
     /// Whether this is the first call of its name in its process.
     pub fn is_first_call(&self, call: CallId) -> bool {
         self.first_call.get(&(self.process(call), self.trace.calls.name[call.index()])) == Some(&call)
+    }
+
+    /// Whether a call makes its device's context, or waits for another that does: none that needs one had returned there
+    /// when it began, and most later ones of its name do not take as long.
+    pub fn is_once_on_device(&self, call: CallId) -> bool {
+        let alike = |other: &CallId| {
+            let name =
+                |call: CallId| (self.trace.calls.name[call.index()], self.process(call), self.device(call));
+            *other != call && name(*other) == name(call) && !self.is_first_on_device(*other)
+        };
+        if !self.is_first_on_device(call) {
+            return false;
+        }
+        let (mut later, mut as_long) = (0, 0);
+        for other in self.slow.iter().copied().filter(alike) {
+            later += 1;
+            as_long += u64::from(self.duration(other) >= self.duration(call) / 2);
+        }
+        later == 0 || as_long * 2 < later
+    }
+
+    /// Whether no other call that needs a context had returned on this device when the call began.
+    fn is_first_on_device(&self, call: CallId) -> bool {
+        let index = || {
+            let mut ready = FxHashMap::<_, Ns>::default();
+            for call in
+                self.calls_where(|call| self.outermost(call) == call && self.class(call).needs_context())
+            {
+                let ready = ready.entry((self.process(call), self.device(call))).or_insert(Ns::MAX);
+                *ready = (*ready).min(self.end(call));
+            }
+            ready
+        };
+        let ready = self.ready.get_or_init(index).get(&(self.process(call), self.device(call)));
+        self.class(call).needs_context() && ready.is_some_and(|ready| self.start(call) < *ready)
     }
 
     /// Whether this is the trace's first launch into its stream.

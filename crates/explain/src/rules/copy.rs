@@ -2,6 +2,7 @@
 //! `pageable-order` and `copy-engine-busy` where it starts late, `pageable-staging` and
 //! `page-faults` while it runs. Of a copy that only the call's arguments tell of, either.
 
+use super::line::{self, handover};
 use crate::class::Class;
 use crate::facts::{CopyFacts, Facts};
 use crate::parts::{Fact, Parts, Reason};
@@ -10,10 +11,6 @@ use trace::{CallId, MemoryKind, Ns, OpId, OpKind};
 
 /// A gap that the driver's own work explains: shorter ones are not looked into.
 const GAP: Ns = 50_000;
-
-/// Most that may lie between the end of one thing and the start of what waited for it: on an H200
-/// pageable copies of several threads start 51 to 113 µs after the call before them returned.
-const HANDOVER: Ns = 250_000;
 
 /// Copies below this size are too short to tell a rate.
 pub(crate) const RATED_BYTES: i64 = 1 << 20;
@@ -41,8 +38,18 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
     let Some(copied) = facts.copied(call) else { return };
     let (bytes, time) = (copied.bytes, parts.rest());
     let waiting = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
+    let launch = facts.launched_before(call).unwrap_or(CallId::NONE);
+    let too_slow = copied.pageable() && rate(bytes, time) < FAULTING_RATE;
+    let inferred = too_slow && !facts.trace.meta.locks_watched;
+    let turns =
+        if inferred { line::before(facts, call, facts.start(call), facts.end(call)) } else { Vec::new() };
+    if launch.is_none() && !turns.is_empty() {
+        return in_line(facts, &turns, parts);
+    }
     let (cause, confidence) = match copied.pageable() {
-        true if rate(bytes, time) >= FAULTING_RATE => (Cause::PageableStaging, Confidence::Possible),
+        true if !too_slow => (Cause::PageableStaging, Confidence::Possible),
+        // It waits for what its thread launched, and nobody else's call fits.
+        true if launch.is_some() && turns.is_empty() => (waiting, Confidence::Likely),
         true => (waiting, Confidence::Possible),
         // The program waits for a copy of pinned memory, and for what is before it, by its own wish.
         false if blocking && [copied.src, copied.dst].contains(&MemoryKind::Pinned) => {
@@ -50,8 +57,24 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
         }
         false => return,
     };
-    let reason = Reason::new(cause, Evidence::Record, confidence, Fact::Asked { bytes, time });
+    let or = turns.iter().map(|turn| turn.call).collect();
+    let reason = Reason {
+        or,
+        ..Reason::new(cause, Evidence::Record, confidence, Fact::Asked { bytes, time, launch })
+    };
     parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+}
+
+/// Gives a pageable copy's time to those that it waited behind.
+fn in_line(facts: &Facts<'_>, turns: &[line::Turn], parts: &mut Parts) {
+    for turn in turns {
+        let cause = match facts.class(turn.call) {
+            Class::Copy { .. } => Cause::PageableOrder,
+            _ => Cause::DriverLock,
+        };
+        let reason = Reason::new(cause, Evidence::Timing, Confidence::Likely, Fact::InLine);
+        parts.claim(turn.from, turn.to, reason.held_by(turn.call));
+    }
 }
 
 /// Bytes per second.
@@ -63,10 +86,9 @@ fn rate(bytes: i64, time: Ns) -> f64 {
 fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, parts: &mut Parts) {
     let start = facts.start(call);
     let cause = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
-    let ends = |op: OpId| facts.trace.ops.end[op.index()];
     let mut waited = start;
-    if let Some(before) = facts.before_in_stream(copy.first).filter(|op| ends(*op) > start) {
-        waited = ends(before).min(copy.start);
+    if let Some((before, free)) = facts.free_to_copy(call).filter(|(_, free)| *free > start) {
+        waited = free;
         // The copy follows at once on what it waited for, or something else kept it as well.
         let at_once = copy.start - waited <= GAP.max((copy.start - start) / 10);
         let confidence = if at_once { Confidence::Certain } else { Confidence::Likely };
@@ -92,20 +114,34 @@ fn started_late(
     cause: Cause,
     parts: &mut Parts,
 ) {
-    let slack = HANDOVER.min((copy.start - waited) / 10);
+    let slack = handover(copy.start - waited);
     let ops = &facts.trace.ops;
-    let others = facts.ending_elsewhere(copy.first, copy.start - slack, copy.start + slack);
-    let same_engine = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy && shares_engine(facts, copy, **op);
-    if let Some(other) = others.iter().find(same_engine) {
-        let pageable = copy.what.pageable()
-            && [ops.src[other.index()], ops.dst[other.index()]].contains(&MemoryKind::Pageable);
+    let others = facts.ending_elsewhere(copy.first, copy.start - slack, copy.start);
+    let same_engine = |op: &OpId| ops.kind[op.index()] == OpKind::Copy && shares_engine(facts, copy, *op);
+    let pageable = |op: &OpId| {
+        let kinds = [ops.src[op.index()], ops.dst[op.index()]];
+        copy.what.pageable() && kinds.contains(&MemoryKind::Pageable)
+    };
+    // A staged copy keeps the next one waiting from its call on, not only while it runs.
+    let covers = |op: &OpId| match blamed(facts, call, *op).some() {
+        Some(holder) if pageable(op) => {
+            facts.keeps_busy(holder)
+                && copy.start - facts.start(holder).max(waited) >= (copy.start - waited) / 3
+        }
+        _ => true,
+    };
+    if let Some(other) = others.iter().find(|op| same_engine(op) && covers(op)) {
+        let pageable = pageable(other);
         let cause = if pageable { Cause::PageableOrder } else { Cause::CopyEngineBusy };
         let reason = Reason::new(cause, Evidence::Record, Confidence::Likely, Fact::Awaited(*other));
         parts.claim(waited, copy.start, reason.held_by(blamed(facts, call, *other)));
-    } else if let Some(earlier) = earlier_pageable_copy(facts, call, copy.start, slack) {
-        let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
-        parts.claim(waited, copy.start, reason.held_by(earlier));
-    } else if let Some(other) = others.iter().find(|op| ops.kind[op.index()] == OpKind::Kernel) {
+        return;
+    }
+    let turns = line::before(facts, call, waited, copy.start);
+    if !turns.is_empty() {
+        return in_line(facts, &turns, parts);
+    }
+    if let Some(other) = others.iter().find(|op| ops.kind[op.index()] == OpKind::Kernel) {
         // The legacy default stream waits for every other blocking stream.
         let reason = Reason::new(cause, Evidence::Record, Confidence::Possible, Fact::Awaited(*other));
         parts.claim(waited, copy.start, reason);
@@ -129,16 +165,6 @@ fn blamed(facts: &Facts<'_>, call: CallId, op: OpId) -> CallId {
     holder.filter(other_thread).unwrap_or(CallId::NONE)
 }
 
-/// Another thread's pageable copy, called before this one, that returns at `time`.
-fn earlier_pageable_copy(facts: &Facts<'_>, call: CallId, time: Ns, slack: Ns) -> Option<CallId> {
-    let earlier = |other: CallId| {
-        facts.thread(other) != facts.thread(call)
-            && facts.process(other) == facts.process(call)
-            && facts.start(other) <= facts.start(call)
-    };
-    facts.pageable_copy(time.saturating_sub(slack), time.saturating_add(slack), earlier)
-}
-
 /// While the copy runs.
 fn during(copy: &CopyFacts, parts: &mut Parts) {
     let reason = if copy.what.pageable() {
@@ -153,11 +179,8 @@ fn during(copy: &CopyFacts, parts: &mut Parts) {
 fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
     let end = facts.end(call);
     let tail = end - copy.end;
-    if tail > GAP
-        && let Some(earlier) = earlier_pageable_copy(facts, call, end, HANDOVER.min(tail / 10))
-    {
-        let reason = Reason::new(Cause::PageableOrder, Evidence::Timing, Confidence::Likely, Fact::None);
-        parts.claim(copy.end, end, reason.held_by(earlier));
+    if tail > GAP {
+        in_line(facts, &line::before(facts, call, copy.end, end), parts);
     }
     if copy.what.pageable() && copy.what.kind.to_host() {
         // The driver empties its staging buffer after the last part of the copy.

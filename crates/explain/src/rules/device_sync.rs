@@ -4,7 +4,10 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Parts, Reason};
 use crate::{Cause, Confidence, Evidence};
-use trace::CallId;
+use trace::{CallId, Ns, OpId};
+
+/// Part of a free, in percent, that the device's work must take for it to be what the free waited for.
+const COVER_PERCENT: Ns = 80;
 
 pub(super) fn implicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let confidence = match facts.class(call) {
@@ -17,16 +20,59 @@ pub(super) fn implicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
         return;
     }
     let (start, end) = (facts.start(call), facts.end(call));
-    let Some(idle) = facts.idle_after(facts.process(call), facts.device(call), start) else { return };
-    if idle <= start || idle > end {
+    let ends = |op: OpId| facts.trace.ops.end[op.index()];
+    let pending = facts.last_pending(facts.process(call), facts.device(call), start);
+    let awaited = match pending.filter(|op| ends(*op) > start) {
+        Some(op) if ends(op) > end => return,
+        Some(op) => returns_with(facts, call, ends(op), confidence).map(|sure| (op, sure)),
+        None => None,
+    };
+    let awaited = awaited.or_else(|| submitted_meanwhile(facts, call, confidence));
+    let Some((op, confidence)) = awaited else { return };
+    let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, confidence, Fact::Awaited(op));
+    parts.claim(start, ends(op), reason);
+}
+
+/// How sure it is that a call waited for the device, which was idle at `idle`: the call returns with the work, or goes
+/// on to unmap memory for no longer than it waited.
+fn returns_with(facts: &Facts<'_>, call: CallId, idle: Ns, sure: Confidence) -> Option<Confidence> {
+    match facts.end(call) - idle {
+        tail if tail <= facts.tolerance(call) => Some(sure),
+        tail if sure == Confidence::Certain && tail <= idle - facts.start(call) => Some(Confidence::Likely),
+        _ => None,
+    }
+}
+
+/// What other threads submitted after a free began: it waits for its turn at the driver first, and then for all that the
+/// device has by then. In seed 000's second listing a `cudaFree` of 4.52 s returns with a kernel launched 2 ms after it.
+fn submitted_meanwhile(facts: &Facts<'_>, call: CallId, sure: Confidence) -> Option<(OpId, Confidence)> {
+    let (start, end) = (facts.start(call), facts.end(call));
+    if sure != Confidence::Certain {
+        return None;
+    }
+    let near = (end - facts.tolerance(call), end);
+    let op = facts.longest_ending(facts.process(call), facts.device(call), start, near)?;
+    let ops = &facts.trace.ops;
+    let covered = ops.end[op.index()] - ops.start[op.index()].max(start);
+    (covered >= (end - start) / 100 * COVER_PERCENT).then_some((op, Confidence::Likely))
+}
+
+/// Without the GPU's records: a free that returns as another thread's call does that waited for the GPU. Both waited for
+/// the same work, whatever the free waited for first.
+pub(super) fn beside_a_wait(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    if facts.class(call) != Class::Release || !parts.mostly_open() || facts.has_operations() {
         return;
     }
-    // The call returns with the work, or goes on to unmap memory for no longer than it waited.
-    let confidence = match end - idle {
-        tail if tail <= facts.tolerance(call) => confidence,
-        tail if confidence == Confidence::Certain && tail <= idle - start => Confidence::Likely,
-        _ => return,
-    };
-    let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, confidence, Fact::None);
-    parts.claim(start, idle, reason);
+    let (start, end) = (facts.start(call), facts.end(call));
+    let tolerance = facts.tolerance(call);
+    let waiting = facts.device_waits(end - tolerance, end + tolerance);
+    let beside = waiting.filter(|wait| facts.is_beside(call, *wait));
+    let covered = |wait: CallId| facts.end(wait).min(end) - facts.start(wait).max(start);
+    let Some(wait) = beside.max_by_key(|wait| (covered(*wait), std::cmp::Reverse(*wait))) else { return };
+    if covered(wait) < (end - start) / 100 * COVER_PERCENT {
+        return;
+    }
+    let fact = facts.launched_before(wait).map_or(Fact::None, Fact::Launched);
+    let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Timing, Confidence::Likely, fact);
+    parts.claim(start, facts.end(wait).min(end), reason);
 }

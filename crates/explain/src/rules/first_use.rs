@@ -20,7 +20,8 @@ pub(super) fn loading(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     }
 }
 
-/// The first launch of a kernel, or the first call of a name in its process.
+/// The first launch of a kernel, the first call of a name in its process, or the first on a device, which makes the
+/// context there.
 pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     if !parts.mostly_open() {
         return;
@@ -31,6 +32,9 @@ pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
         (Some(kernel), Class::Launch) => kernel,
         (_, Class::Sync) => return,
         _ if facts.is_first_call(call) && !facts.is_nothing_new(call) => calls.name[call.index()],
+        _ if facts.duration(call) >= SURELY_SETUP && facts.is_once_on_device(call) => {
+            calls.name[call.index()]
+        }
         _ => return,
     };
     let loads = overhead::loads_within(facts, call);

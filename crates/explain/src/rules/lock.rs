@@ -5,10 +5,12 @@
 //! coincidence in time of any other pair of calls accuses nobody, or says `possible`. Where every
 //! wait was recorded (`waits.rs`), nothing is inferred at all.
 
-use super::overhead;
+use super::{line, overhead};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Parts, Reason};
+use crate::side::Side;
+use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns};
 
@@ -49,6 +51,7 @@ impl Holders {
             !watched
                 && facts.outermost(call) == call
                 && facts.duration(call) >= least
+                && !is_waiter(facts, call)
                 && !matches!(facts.class(call), Class::Sync | Class::Query | Class::Os | Class::Other)
         };
         let mut by_end = facts.calls_where(may_hold);
@@ -58,6 +61,38 @@ impl Holders {
         }
         by_end.sort_by_key(|call| facts.end(*call));
         Holders { by_end, by_thread }
+    }
+
+    /// Of the holder's thread's calls during `waiter` the longest of the kind that covers most of it: the thread may have
+    /// been in several. `None` where no kind covers a third.
+    fn covering_most(
+        &self,
+        facts: &Facts<'_>,
+        waiter: CallId,
+        holder: CallId,
+        least: Suspicion,
+    ) -> Option<CallId> {
+        let (start, end) = (facts.start(waiter), facts.end(waiter));
+        let calls = &self.by_thread[facts.thread(holder).index()];
+        let after = calls.partition_point(|call| facts.start(*call) < end);
+        let during = calls[..after].iter().rev().take_while(|call| facts.end(**call) > start).copied();
+        let mut kinds: Vec<(Side, Ns, CallId, Ns)> = Vec::new();
+        for call in during.filter(|call| suspicion(facts, waiter, *call).is_some_and(|kind| kind >= least)) {
+            let covered = facts.end(call).min(end) - facts.start(call).max(start);
+            let side = Side::of(facts, Stretch::Call(call));
+            match kinds.iter_mut().find(|kind| kind.0 == side) {
+                Some((_, sum, longest, most)) => {
+                    *sum += covered;
+                    if covered > *most {
+                        (*longest, *most) = (call, covered);
+                    }
+                }
+                None => kinds.push((side, covered, call, covered)),
+            }
+        }
+        let (_, covered, longest, _) =
+            kinds.into_iter().max_by_key(|(_, sum, call, _)| (*sum, std::cmp::Reverse(*call)))?;
+        (covered >= (end - start) / 3).then_some(longest)
     }
 
     /// Calls that end within `[from, to]`.
@@ -124,6 +159,24 @@ pub(super) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, part
     }
 }
 
+/// Whether a call that copies, and waits for it, spent most of its time waiting for others itself.
+fn is_waiter(facts: &Facts<'_>, call: CallId) -> bool {
+    matches!(facts.class(call), Class::Copy { .. }) && facts.waits_for_gpu(call) && !facts.keeps_busy(call)
+}
+
+/// Calls of several threads that kept the driver one after another while a call waited: in seed 000's second listing a
+/// launch of 8.28 s returns as the second of two copies of other threads does.
+pub(super) fn in_line(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    let waits = facts.class(call).enqueues() || facts.class(call) == Class::Allocate;
+    if !waits || !parts.mostly_open() || facts.trace.meta.locks_watched {
+        return;
+    }
+    for turn in line::before(facts, call, facts.start(call), facts.end(call)) {
+        let reason = Reason::new(Cause::DriverLock, Evidence::Timing, Confidence::Possible, Fact::InLine);
+        parts.claim(turn.from, turn.to, reason.held_by(turn.call));
+    }
+}
+
 fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, parts: &mut Parts) {
     let excess = facts.duration(call) - facts.usual(call);
     if facts.class(call) == Class::Sync || !parts.mostly_open() || excess <= 0 {
@@ -150,7 +203,8 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
     suspects.sort_by_key(|(suspicion, covered, _, holder)| {
         (std::cmp::Reverse((*suspicion, *covered)), distance(*holder), *holder)
     });
-    let Some(&(suspicion, _, from, holder)) = suspects.first() else { return };
+    let Some(&(suspicion, _, from, nearest)) = suspects.first() else { return };
+    let Some(holder) = holders.covering_most(facts, call, nearest, least) else { return };
     let mut or: Vec<CallId> = Vec::new();
     for (other, _, _, suspect) in &suspects[1..] {
         let new_thread = |known: &CallId| facts.thread(*known) != facts.thread(*suspect);
@@ -166,7 +220,7 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
     let fact = if seen { Fact::LockCall } else { Fact::None };
     let reason = Reason { or, ..Reason::new(Cause::DriverLock, Evidence::Timing, confidence, fact) };
     // What follows the holder's end, up to what a call usually takes, is the call's own work.
-    let own = (facts.end(call) - facts.end(holder)).clamp(0, facts.usual(call));
+    let own = (facts.end(call) - facts.end(nearest)).clamp(0, facts.usual(call));
     parts.claim(from, facts.end(call) - own, reason.held_by(holder));
 }
 
@@ -177,16 +231,27 @@ fn suspicion_of_later(facts: &Facts<'_>, waiter: CallId, suspicion: Suspicion) -
     (!holds).then_some(suspicion.min(Suspicion::Weak))
 }
 
+/// Most locks are a context's: on an H200 nothing that a thread does to one GPU keeps another's launches waiting. A
+/// driver of 2022 has one for the launches of all GPUs of a process (seed 004: ten A4000s, driver 525), and making a
+/// context keeps other devices' set-up waiting on either (107 ms on eight H200s).
+fn suspicion_across_devices(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspicion> {
+    let sets_up = |class| matches!(class, Class::Load | Class::Create | Class::Allocate);
+    match (facts.class(waiter), facts.class(holder)) {
+        (Class::Launch, Class::Launch) => Some(Suspicion::Contends),
+        (waiter, Class::Create) if sets_up(waiter) => Some(Suspicion::Weak),
+        _ => None,
+    }
+}
+
 /// Whether and how strongly `holder` may have kept `waiter` waiting.
 fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspicion> {
     let same_process = facts.process(waiter) == facts.process(holder);
     if !same_process || facts.thread(waiter) == facts.thread(holder) {
         return None;
     }
-    // Locks are a context's: another device's context is not affected (measured).
     let (device, holder_device) = (facts.device(waiter), facts.device(holder));
     if device.is_some() && holder_device.is_some() && device != holder_device {
-        return None;
+        return suspicion_across_devices(facts, waiter, holder);
     }
     let (stream, holder_stream) = (facts.stream(waiter), facts.stream(holder));
     let same_stream = stream.is_some() && stream == holder_stream;

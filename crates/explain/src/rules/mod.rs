@@ -5,8 +5,10 @@ mod allocation;
 mod copy;
 mod device_sync;
 mod first_use;
+mod line;
 mod lock;
 mod overhead;
+mod owners;
 mod queue;
 mod sharers;
 mod sync;
@@ -32,9 +34,11 @@ pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts
     device_sync::implicit(facts, call, &mut parts);
     queue::full(facts, call, &mut parts);
     overhead::of_any_thread(facts, call, &mut parts);
+    device_sync::beside_a_wait(facts, call, &mut parts);
     lock::held(facts, holders, call, &mut parts);
     first_use::inferred(facts, holders, call, &mut parts);
     lock::contended(facts, holders, call, &mut parts);
+    lock::in_line(facts, call, &mut parts);
     allocation::own(facts, call, &mut parts);
     overhead::unrecorded(facts, call, &mut parts);
     parts

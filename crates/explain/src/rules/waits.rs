@@ -1,7 +1,7 @@
 //! `driver-lock` and `application-lock` as recorded: a thread found a lock taken, in a call or outside,
 //! and who held it.
 
-use super::sharers;
+use super::{owners, sharers};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
@@ -10,22 +10,65 @@ use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, ThreadId, Wait, WaitId};
 
-/// The waits recorded within a call. What a synchronizing call waits for anyway no lock adds to.
+/// The waits recorded within a call. What a call waits for anyway no lock adds to.
 pub(super) fn recorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let mut waits = facts.waits(call).peekable();
     let done = waits.peek().and_then(|_| done(facts, call)).unwrap_or(Ns::MIN);
     for id in waits {
-        let wait = facts.trace.waits.row(id);
-        parts.claim(wait.start.max(done), wait.end, reason(facts, Stretch::Call(call), id));
+        for (from, to, reason) in reasons(facts, Stretch::Call(call), id) {
+            parts.claim(from.max(done), to, reason);
+        }
     }
 }
 
-/// When the GPU was done with what a synchronizing call waits for, as far as operations prove it.
+/// When the GPU was done with what a synchronizing call, or a copy that its thread waits for, waits for anyway, as far as
+/// operations prove it.
 fn done(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
-    if facts.class(call) != Class::Sync || !facts.one_clock() {
+    if !facts.one_clock() {
         return None;
     }
-    facts.synced(call).into_iter().filter_map(|stream| facts.done(stream, facts.start(call))).max()
+    match facts.class(call) {
+        Class::Sync => {
+            facts.synced(call).into_iter().filter_map(|stream| facts.done(stream, facts.start(call))).max()
+        }
+        Class::Copy { .. } if facts.waits_for_gpu(call) => facts.free_to_copy(call).map(|(_, free)| free),
+        _ => None,
+    }
+}
+
+/// Part of a long wait, in percent, that one holder must cover to answer for all of it, and several together for each to
+/// answer for a part.
+const COVER_PERCENT: Ns = 80;
+
+/// Why a wait in a slow call took long: one reason, or one for each of several that had the lock in turn.
+fn reasons(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Vec<(Ns, Ns, Reason)> {
+    let wait = facts.trace.waits.row(id);
+    let whole = reason(facts, waiter, id);
+    let much = (wait.end - wait.start) / 100 * COVER_PERCENT;
+    let split = match whole.fact {
+        Fact::Waited { covered, shared, .. } => covered < much && !shared && facts.is_long(Stretch::Wait(id)),
+        _ => false,
+    };
+    if !split || handed_on(facts, &wait) {
+        return vec![(wait.start, wait.end, whole)];
+    }
+    let owners = owners::during(facts, &wait);
+    if owners.len() < 2 || owners.iter().map(|owner| owner.to - owner.from).sum::<Ns>() < much {
+        return vec![(wait.start, wait.end, whole)];
+    }
+    let part = |owner: &owners::Owner| {
+        let time = owner.to - owner.from;
+        let fact = Fact::Waited { wait: id, time, covered: time, shared: false };
+        let cause = cause(facts, &wait, waiter, owner.holder);
+        let reason = Reason::new(cause, Evidence::Lock, Confidence::Likely, fact);
+        (owner.from, owner.to, Reason { holder: owner.holder, ..reason })
+    };
+    let mut parts: Vec<_> = owners.iter().map(part).collect();
+    // Between two of them the lock went from one to the next.
+    for at in 1..parts.len() {
+        parts[at].0 = parts[at - 1].1;
+    }
+    parts
 }
 
 /// Part of a thread's span that its short waits in calls of one name, or for one library's locks outside
@@ -73,10 +116,14 @@ pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     let wait = facts.trace.waits.row(id);
     let alike = handed_on(facts, &wait);
     let one = alike || wait.holder == wait.releaser;
-    let Blamed { holder, covered, other } = blamed(facts, &wait, one);
+    let Blamed { mut holder, mut covered, other } = blamed(facts, &wait, one);
     let half = covered >= (wait.end - wait.start) / 2;
     if !half && sharers::had_it(facts, &wait) {
         return of_sharers(facts, &wait, waiter, id);
+    }
+    // Who had it for less than a third, and handed it on to nobody knows whom, is not to blame for the wait.
+    if !alike && matches!(holder, Holder::Call(_)) && covered < (wait.end - wait.start) / 3 {
+        (holder, covered) = (Holder::Nobody, 0);
     }
     // Where another thread had the lock too, and did something else, nearly all of the wait must be one's.
     let alone = other.is_none_or(|(_, others)| nearly_all(&wait, covered - others));
@@ -87,9 +134,9 @@ pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
         Holder::Thread(_) if alone => Confidence::Certain,
         Holder::Call(_) | Holder::Thread(_) => Confidence::Possible,
     };
-    let fact = Fact::Waited { wait: id, covered, shared: false };
+    let fact = Fact::Waited { wait: id, time: wait.end - wait.start, covered, shared: false };
     let or = match other {
-        Some((Holder::Call(call), _)) if !alone => vec![call],
+        Some((Holder::Call(call), others)) if !alone && others >= (wait.end - wait.start) / 3 => vec![call],
         _ => Vec::new(),
     };
     let cause = cause(facts, &wait, waiter, holder);
@@ -106,7 +153,7 @@ fn of_sharers(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, id: WaitId) -> Re
         Holder::Call(call) if sharers::kept_on(facts, wait, call) => Confidence::Likely,
         _ => Confidence::Possible,
     };
-    let fact = Fact::Waited { wait: id, covered, shared: true };
+    let fact = Fact::Waited { wait: id, time: wait.end - wait.start, covered, shared: true };
     let cause = cause(facts, wait, waiter, holder);
     Reason { holder, ..Reason::new(cause, Evidence::Lock, confidence, fact) }
 }
@@ -165,7 +212,11 @@ struct Blamed {
 ///
 /// `one`: both are one thread, or did the same.
 fn blamed(facts: &Facts<'_>, wait: &Wait, one: bool) -> Blamed {
-    let got = if one { Ns::MIN } else { got(facts, wait) };
+    let last = facts.outermost(wait.releaser_call);
+    let got = match last.some() {
+        Some(call) if !one => owners::got(facts, wait, call),
+        _ => Ns::MIN,
+    };
     let first = suspect(facts, wait, wait.holder, wait.holder_call, wait.start);
     let last = suspect(facts, wait, wait.releaser, wait.releaser_call, got);
     let brief = match one {
@@ -180,14 +231,6 @@ fn blamed(facts: &Facts<'_>, wait: &Wait, one: bool) -> Blamed {
         _ => (first, Some(last)),
     };
     Blamed { holder, covered, other: other.filter(|_| !one) }
-}
-
-/// When the one that let go of a lock last had got it, as its call's own waits for it tell.
-fn got(facts: &Facts<'_>, wait: &Wait) -> Ns {
-    let Some(call) = facts.outermost(wait.releaser_call).some() else { return Ns::MIN };
-    let waits = facts.waits(call).map(|id| facts.trace.waits.row(id));
-    let before = waits.filter(|own| own.lock == wait.lock && own.end <= wait.end);
-    before.map(|own| own.end).max().unwrap_or(Ns::MIN)
 }
 
 /// A thread that had the lock, and how much of the wait its call covers from `since` on.
