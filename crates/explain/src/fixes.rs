@@ -19,8 +19,9 @@ const REUSED_BUFFER: Fix = Fix {
 };
 const SYNC_BEFORE_COPY: Fix = Fix {
     id: "sync-before-copy",
-    text: "synchronize the own stream before the pageable copy, so that it does not wait inside it",
-    safety: "always safe: the copy waits for the same work anyway",
+    text: "in the thread that is waited for: synchronize its stream before its copy (on an H200 16 threads gained 14 %, 32 \
+           lost 22 %)",
+    safety: "always safe: the copy waits for the same work anyway; measure it",
 };
 const DEVICE_SCALAR: Fix = Fix {
     id: "device-scalar",

@@ -109,12 +109,17 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
     let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;
     match holder {
         Class::Allocate | Class::Release => Holding::Allocation,
-        _ if often && holder.enqueues() && waiter.enqueues() => Holding::Submission,
+        Class::Launch if first.is_some_and(|call| facts.new_kernel(call).is_some()) && !often => {
+            Holding::Setup
+        }
+        _ if holder.enqueues() && waiter.enqueues() && (often || facts.has_operations()) => {
+            Holding::Submission
+        }
         _ if matches!(key.waiter.doing, Doing::Lock(_)) => Holding::Unseen,
         Class::Load | Class::Create => Holding::Setup,
-        Class::Launch if first.is_some_and(|call| facts.new_kernel(call).is_some()) => Holding::Setup,
-        _ if first.is_none() => Holding::Unseen,
-        _ => Holding::Other(beside(facts, group, waiter)),
+        Class::Copy { blocking: true } => Holding::Other(beside(facts, group, waiter)),
+        _ if waiter == Class::Allocate || waiter == Class::Release => Holding::Other(Beside::Allocation),
+        _ => Holding::Unseen,
     }
 }
 
@@ -122,9 +127,16 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
 fn beside(facts: &Facts<'_>, group: &Group, waiter: Class) -> Beside {
     match waiter {
         Class::Allocate | Class::Release => Beside::Allocation,
-        _ if share_a_stream(facts, group) => Beside::SameStream,
+        _ if share_a_stream(facts, group) && !has_one_lock(facts) => Beside::SameStream,
         _ => Beside::Other,
     }
+}
+
+/// Whether the driver is known to be so old that a pageable copy keeps the whole context locked, whatever the stream: one of
+/// 2018 does (seed 000), 580 does not (H200). Between them nobody measured.
+fn has_one_lock(facts: &Facts<'_>) -> bool {
+    let major = facts.trace.meta.driver.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    major.is_some_and(|major| major < 400)
 }
 
 /// The streams of some calls, each once, as far as they are known.

@@ -10,27 +10,41 @@ use trace::{CallId, Ns, OpId};
 const COVER_PERCENT: Ns = 80;
 
 pub(super) fn implicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+    let Some((last, confidence)) = awaited(facts, call) else { return };
+    let (start, idle) = (facts.start(call), facts.trace.ops.end[last.index()]);
+    // A copy back may come last, behind the kernel that all waited for.
+    let near = (idle - facts.tolerance(call), idle);
+    let longest = facts.longest_ending(facts.process(call), facts.device(call), start, near).unwrap_or(last);
+    let fact = Fact::Awaited(longest);
+    let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, confidence, fact);
+    parts.claim(start, idle, reason);
+}
+
+/// When the device was done with what a free waits for.
+pub(super) fn idle(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
+    awaited(facts, call).map(|(last, _)| facts.trace.ops.end[last.index()])
+}
+
+/// The last operation that a call waited for as it waited for the device, and how sure that is.
+fn awaited(facts: &Facts<'_>, call: CallId) -> Option<(OpId, Confidence)> {
     let confidence = match facts.class(call) {
         Class::Release => Confidence::Certain,
         // An allocation that finds no memory frees what it may, which waits; others do not.
         Class::Allocate => Confidence::Possible,
-        _ => return,
+        _ => return None,
     };
     if !facts.one_clock() {
-        return;
+        return None;
     }
     let (start, end) = (facts.start(call), facts.end(call));
     let ends = |op: OpId| facts.trace.ops.end[op.index()];
     let pending = facts.last_pending(facts.process(call), facts.device(call), start);
-    let awaited = match pending.filter(|op| ends(*op) > start) {
-        Some(op) if ends(op) > end => return,
+    let known = match pending.filter(|op| ends(*op) > start) {
+        Some(op) if ends(op) > end => return None,
         Some(op) => returns_with(facts, call, ends(op), confidence).map(|sure| (op, sure)),
         None => None,
     };
-    let awaited = awaited.or_else(|| submitted_meanwhile(facts, call, confidence));
-    let Some((op, confidence)) = awaited else { return };
-    let reason = Reason::new(Cause::ImplicitDeviceSync, Evidence::Record, confidence, Fact::Awaited(op));
-    parts.claim(start, ends(op), reason);
+    known.or_else(|| submitted_meanwhile(facts, call, confidence))
 }
 
 /// How sure it is that a call waited for the device, which was idle at `idle`: the call returns with the work, or goes

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::parts::Holder;
 use trace::{CallId, Ns, Wait};
 
-/// A call that had the lock for a part of a wait.
+/// Who had the lock for a part of a wait.
 pub(super) struct Owner {
     pub holder: Holder,
     pub from: Ns,
@@ -15,7 +15,7 @@ pub(super) struct Owner {
 /// Waits within one that are looked at.
 const MOST: usize = 1_000;
 
-/// The calls known to have had the lock during `wait`, in order, without overlap.
+/// Who had the lock during `wait`, in order, without overlap and without a gap between the first and the last.
 pub(super) fn during(facts: &Facts<'_>, wait: &Wait) -> Vec<Owner> {
     let mut seen = vec![(wait.start, facts.outermost(wait.holder_call))];
     for other in facts.waits_for_lock(wait).take(MOST) {
@@ -33,11 +33,25 @@ pub(super) fn during(facts: &Facts<'_>, wait: &Wait) -> Vec<Owner> {
         let after = owners.last().map_or(wait.start, |last| last.to);
         let from = facts.start(call).max(got(facts, wait, call)).max(after);
         let to = facts.end(call).min(wait.end);
+        // It takes a moment to go from one to the next.
+        let from = if from - after <= (wait.end - wait.start) / 100 { after } else { from };
         if from < to {
+            owners.extend(between(facts, call, after, from));
             owners.push(Owner { holder: Holder::Call(call), from, to });
         }
     }
     owners
+}
+
+/// Who had the lock from `from` to `to`, when `next` did: the call of the same thread before it, where that one takes nearly
+/// all of the time, else nobody knows who.
+fn between(facts: &Facts<'_>, next: CallId, from: Ns, to: Ns) -> Option<Owner> {
+    let before = facts.previous(next).filter(|call| {
+        let covered = facts.end(*call).min(to) - facts.start(*call).max(from);
+        covered > (to - from) / 10 * 9
+    });
+    let holder = before.map_or(Holder::Nobody, Holder::Call);
+    (to > from).then_some(Owner { holder, from, to })
 }
 
 /// When a call got the lock, as its own waits for it tell.

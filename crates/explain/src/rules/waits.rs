@@ -1,7 +1,7 @@
 //! `driver-lock` and `application-lock` as recorded: a thread found a lock taken, in a call or outside,
 //! and who held it.
 
-use super::{owners, sharers};
+use super::{device_sync, owners, sharers};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
@@ -32,6 +32,7 @@ fn done(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
             facts.synced(call).into_iter().filter_map(|stream| facts.done(stream, facts.start(call))).max()
         }
         Class::Copy { .. } if facts.waits_for_gpu(call) => facts.free_to_copy(call).map(|(_, free)| free),
+        Class::Release => device_sync::idle(facts, call),
         _ => None,
     }
 }
@@ -60,15 +61,11 @@ fn reasons(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Vec<(Ns, Ns, Reaso
         let time = owner.to - owner.from;
         let fact = Fact::Waited { wait: id, time, covered: time, shared: false };
         let cause = cause(facts, &wait, waiter, owner.holder);
-        let reason = Reason::new(cause, Evidence::Lock, Confidence::Likely, fact);
+        let sure = if owner.holder == Holder::Nobody { Confidence::Possible } else { Confidence::Likely };
+        let reason = Reason::new(cause, Evidence::Lock, sure, fact);
         (owner.from, owner.to, Reason { holder: owner.holder, ..reason })
     };
-    let mut parts: Vec<_> = owners.iter().map(part).collect();
-    // Between two of them the lock went from one to the next.
-    for at in 1..parts.len() {
-        parts[at].0 = parts[at - 1].1;
-    }
-    parts
+    owners.iter().map(part).collect()
 }
 
 /// Part of a thread's span that its short waits in calls of one name, or for one library's locks outside

@@ -1,6 +1,7 @@
 //! The simulator against what was measured: each seed and each section of the H200 measurements.
 
 mod architectures;
+mod contradictions;
 mod explained;
 mod interference;
 mod invariants;

@@ -59,3 +59,11 @@ pub fn traced(workload: &Workload, model: &str) -> trace::Trace {
     let options = Options { trace: true, ..Options::default() };
     sim::run(workload, &model, options).unwrap().1.unwrap()
 }
+
+/// As a tool would have recorded it that does not watch locks.
+pub fn without_locks(trace: &trace::Trace) -> trace::Trace {
+    let mut trace = trace.clone();
+    trace.waits = trace::Waits::default();
+    trace.meta.locks_watched = false;
+    trace
+}
