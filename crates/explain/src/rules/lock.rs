@@ -204,7 +204,9 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
         (std::cmp::Reverse((*suspicion, *covered)), distance(*holder), *holder)
     });
     let Some(&(suspicion, _, from, nearest)) = suspects.first() else { return };
-    let Some(holder) = holders.covering_most(facts, call, nearest, least) else { return };
+    let Some(longest) = holders.covering_most(facts, call, nearest, least) else { return };
+    let side = |call: CallId| Side::of(facts, Stretch::Call(call));
+    let holder = if side(nearest) == side(longest) { nearest } else { longest };
     let mut or: Vec<CallId> = Vec::new();
     for (other, _, _, suspect) in &suspects[1..] {
         let new_thread = |known: &CallId| facts.thread(*known) != facts.thread(*suspect);
