@@ -167,6 +167,11 @@ pub fn classify(name: &str) -> Class {
     }
 }
 
+/// Whether a call of that name makes a context where there is none: one that takes long did.
+pub(crate) fn makes_context(name: &str) -> bool {
+    ["cuDevicePrimaryCtxRetain", "cuCtxCreate", "hipCtxCreate"].iter().any(|prefix| name.starts_with(prefix))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use super::lock::Holders;
 use super::overhead;
-use crate::class::Class;
+use crate::class::{Class, makes_context};
 use crate::facts::Facts;
 use crate::parts::{Fact, Parts, Reason};
 use crate::{Cause, Confidence, Evidence};
@@ -32,7 +32,10 @@ pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
         (Some(kernel), Class::Launch) => kernel,
         (_, Class::Sync) => return,
         _ if facts.is_first_call(call) && !facts.is_nothing_new(call) => calls.name[call.index()],
-        _ if facts.duration(call) >= SURELY_SETUP && facts.is_once_on_device(call) => {
+        _ if facts.duration(call) >= SURELY_SETUP
+            && (makes_context(facts.trace.text(calls.name[call.index()]))
+                || facts.is_once_on_device(call)) =>
+        {
             calls.name[call.index()]
         }
         _ => return,
