@@ -328,6 +328,7 @@ pub(crate) fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
     spans
 }
 
+/// The device that most of each thread's operations run on; of a thread without any the only one that its process uses.
 pub(crate) fn thread_devices(trace: &Trace) -> Vec<DeviceId> {
     let mut counts = FxHashMap::<(ThreadId, DeviceId), u64>::default();
     for at in 0..trace.ops.len() {
@@ -348,7 +349,25 @@ pub(crate) fn thread_devices(trace: &Trace) -> Vec<DeviceId> {
             }
         }
     }
-    most.into_iter().map(|(_, device)| device).collect()
+    let only = only_devices(trace);
+    let known = |(thread, (_, device)): (ThreadId, (u64, DeviceId))| match device.some() {
+        Some(device) => device,
+        None => only.get(&trace.threads.process[thread.index()]).copied().unwrap_or(DeviceId::NONE),
+    };
+    trace.threads.ids().zip(most).map(known).collect()
+}
+
+/// The device of each process that uses one alone; `NONE` of one that uses several.
+fn only_devices(trace: &Trace) -> FxHashMap<ProcessId, DeviceId> {
+    let mut only = FxHashMap::default();
+    for stream in trace.ops.stream.iter().copied() {
+        let device = trace.device_of_stream(stream);
+        let known = only.entry(trace.process_of_stream(stream)).or_insert(device);
+        if *known != device {
+            *known = DeviceId::NONE;
+        }
+    }
+    only
 }
 
 pub(crate) fn overheads(trace: &Trace) -> Vec<RangeId> {
