@@ -59,6 +59,11 @@ const MOST_SITES: usize = 32;
 static SITES: [AtomicU32; MOST_SITES] = [const { AtomicU32::new(0) }; MOST_SITES];
 static SITE_COUNT: AtomicU32 = AtomicU32::new(0);
 
+/// What is said where the driver alone loaded the library: nothing was seen of what came before.
+const LATE: &[u8] =
+    b"holdup's library was not preloaded (LD_PRELOAD): calls through addresses of the driver's \
+    functions that the program took before cuInit are not recorded";
+
 /// Runs when the library is loaded, before the program.
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -73,6 +78,8 @@ extern "C" fn loaded() {
         // First of all handlers to be registered, so first to run in a child.
         // SAFETY: `forked` is a function of this library, which is never unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+        // The program may be linked with it, and take its functions' addresses from now on.
+        preload::look_for_driver();
     }
 }
 
@@ -116,7 +123,11 @@ fn begin() {
         program(writer);
         nvtx::begin(writer);
         watch_locks(writer, true);
+        if !preload::is_early() {
+            cupti::note(writer, LATE);
+        }
     });
+    preload::look_for_driver();
     interpose::wrap_imports(&driver::linked);
     interpose::set_recording(true);
     // SAFETY: `ended` is a function of this library, which is never unloaded.

@@ -1,22 +1,44 @@
 //! The functions that this library puts in front of the C library's and CUPTI's by being
 //! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
 
-use crate::cupti;
-use crate::real::{dlsym_address, real_dlsym};
+use crate::real::{dlsym_address, dlvsym_address, real_dlsym};
+use crate::unseen::unseen;
+use crate::{cupti, env};
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
 use std::ffi::CStr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Whether a look-up is for a symbol that the driver or CUPTI may have. Whoever asks for the next
-/// library's wraps the driver itself, and must get what comes next from where it stands.
+/// Whether a look-up is for a symbol that the driver or CUPTI may have, or for a look-up. Whoever asks for
+/// the next library's gets what comes next from where it stands. A driver that was loaded meanwhile is
+/// seen here, whatever is looked up: its functions' addresses may be taken next.
 unsafe extern "C" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
+    look_for_driver();
     // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
     // the first is not it.
-    let is_cu = unsafe { !name.is_null() && *name == b'c' as c_char && *name.add(1) == b'u' as c_char };
-    is_cu && handle != libc::RTLD_NEXT
+    let start = unsafe { if name.is_null() || *name == 0 { [0; 2] } else { [*name, *name.add(1)] } };
+    let start = start.map(|byte| byte as u8);
+    (start == *b"cu" || start == *b"dl") && handle != libc::RTLD_NEXT
 }
+
+/// Stands before the driver's functions if the driver was loaded since the last time.
+pub fn look_for_driver() {
+    if unseen(interpose::wrap_driver) {
+        crate::driver_seen();
+    }
+}
+
+/// Whether the library was there before the program: whoever is linked with `dlsym`, as this library is too,
+/// gets the one here, or that of another library that was preloaded with it.
+pub fn is_early() -> bool {
+    let named = env::text("LD_PRELOAD").is_some_and(|list| list.windows(NAME.len()).any(|part| part == NAME));
+    let own = interpose::object_around(is_early as *const c_void as usize);
+    named || own.contains(&(dlsym as *const c_void as usize))
+}
+
+/// How this library's file name begins.
+const NAME: &[u8] = b"libholdup_capture";
 
 /// `dlsym`: for the driver's functions, what records them; for everything else, and for what is not
 /// found so, a jump into the C library. It looks at who called: for where to search, and for what it
@@ -96,7 +118,80 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
     )
 }
 
-/// `dlsym` of a name that starts with `cu`: wraps the driver's functions and notes when the program
+/// Where `dlvsym` is to jump: into the C library, which finds the driver's functions as they are handed out.
+unsafe extern "C" fn before_dlvsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    look_for_driver();
+    // SAFETY: the name is null or ends in a zero byte.
+    let asks_for_look_up =
+        handle != libc::RTLD_NEXT && !name.is_null() && unsafe { CStr::from_ptr(name) } == c"dlsym";
+    if asks_for_look_up { own_dlsym as *mut c_void } else { dlvsym_address() }
+}
+
+/// `dlvsym` of `dlsym`.
+extern "C" fn own_dlsym() -> *mut c_void {
+    dlsym as *mut c_void
+}
+
+/// `dlvsym`: a jump into the C library, as `dlsym`.
+///
+/// # Safety
+///
+/// As `dlvsym`.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlvsym(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+) -> *mut c_void {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "call {before}",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jz 2f",
+        "jmp rax",
+        "2:",
+        "ret",
+        before = sym before_dlvsym,
+    )
+}
+
+/// As on x86-64.
+///
+/// # Safety
+///
+/// As `dlvsym`.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dlvsym(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+) -> *mut c_void {
+    naked_asm!(
+        "stp x0, x1, [sp, #-32]!",
+        "stp x2, x30, [sp, #16]",
+        "bl {before}",
+        "mov x9, x0",
+        "ldp x2, x30, [sp, #16]",
+        "ldp x0, x1, [sp], #32",
+        "cbz x9, 2f",
+        "br x9",
+        "2:",
+        "mov x0, #0",
+        "ret",
+        before = sym before_dlvsym,
+    )
+}
+
+/// `dlsym` of a name that starts with `cu` or `dl`: wraps the driver's functions and notes when the program
 /// starts to use CUPTI. Null when it is not found from here.
 unsafe extern "C" fn of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     // SAFETY: `is_ours` saw that the name is a string.
@@ -107,6 +202,10 @@ unsafe extern "C" fn of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c
         return found;
     }
     match name.to_bytes() {
+        // Whoever asks the C library by name is to get what it would be linked with.
+        b"dlsym" if found == dlsym_address() => dlsym as *mut c_void,
+        b"dlvsym" if found == dlvsym_address() => dlvsym as *mut c_void,
+        bytes if bytes.starts_with(b"dl") => found,
         b"cuptiActivityRegisterCallbacks" => {
             cupti_client(found, cuptiActivityRegisterCallbacks as *mut c_void)
         }

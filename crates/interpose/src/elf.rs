@@ -2,6 +2,7 @@
 
 use libc::{c_int, c_void, dl_phdr_info};
 use std::ffi::CStr;
+use std::mem::offset_of;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Acquire;
@@ -11,6 +12,14 @@ use std::sync::atomic::Ordering::Acquire;
 const SLOTS: [u32; 3] = [7, 6, 1]; // R_X86_64_JUMP_SLOT, GLOB_DAT, 64
 #[cfg(target_arch = "aarch64")]
 const SLOTS: [u32; 3] = [1026, 1025, 257]; // R_AARCH64_JUMP_SLOT, GLOB_DAT, ABS64
+
+/// Entries of the dynamic section.
+const STRTAB: i64 = 5;
+const SYMTAB: i64 = 6;
+const GNU_HASH: i64 = 0x6fff_fef5;
+
+/// A symbol's type.
+const FUNCTION: u8 = 2;
 
 /// A relocation with addend (`Elf64_Rela`).
 #[repr(C)]
@@ -76,6 +85,35 @@ impl Slot<'_> {
     }
 }
 
+/// A place in an object's table of symbols that says where a function is that it makes public.
+pub struct Export<'a> {
+    /// The function's name.
+    pub name: &'a CStr,
+    place: *mut *mut c_void,
+    base: u64,
+    /// What may be done with the page that it lies in, as `mprotect` takes it.
+    pub protection: c_int,
+}
+
+impl Export<'_> {
+    /// The function.
+    pub fn function(&self) -> *mut c_void {
+        (self.cell().load(Acquire) as u64).wrapping_add(self.base) as *mut c_void
+    }
+
+    /// What the place holds when it stands for that function: wherever that lies, whoever looks it up
+    /// adds the address that the object is loaded at.
+    pub fn value_for(&self, function: *mut c_void) -> *mut c_void {
+        (function as u64).wrapping_sub(self.base) as *mut c_void
+    }
+
+    /// The place as others may read it at the same time.
+    pub fn cell(&self) -> &AtomicPtr<c_void> {
+        // SAFETY: an aligned word of a loaded object's table of symbols (`each_export` looks).
+        unsafe { AtomicPtr::from_ptr(self.place) }
+    }
+}
+
 /// Whether a place can be written to, as the kernel says. It adds nothing to what is there.
 pub fn is_writable(place: *mut *mut c_void) -> bool {
     const OR: u32 = 1 << 28;
@@ -136,10 +174,19 @@ pub fn range_around(address: usize) -> Range<usize> {
 /// A function or variable that an object makes public: the first in the order in which they were loaded.
 /// The loader itself is not asked: it would have the caller wait for a thread that is loading a library.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
+    first_symbol(name, &|_| true)
+}
+
+/// As [`symbol`], of the objects that an address does not lie in.
+pub fn symbol_outside(name: &CStr, address: usize) -> Option<*mut c_void> {
+    first_symbol(name, &|object| !object.contains(address))
+}
+
+fn first_symbol(name: &CStr, wanted: &dyn Fn(&Object<'_>) -> bool) -> Option<*mut c_void> {
     let hash = gnu_hash(name);
     let mut found = None;
     each_object(&mut |object| {
-        found = object.symbol(name, hash);
+        found = if wanted(&object) { object.symbol(name, hash) } else { None };
         if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     found
@@ -200,7 +247,6 @@ impl<'a> Object<'a> {
     /// Whether it says that it needs a library whose name starts so.
     pub fn needs(&self, start: &[u8]) -> bool {
         const NEEDED: i64 = 1;
-        const STRTAB: i64 = 5;
         let strings = self.dynamic().iter().find(|entry| entry.tag == STRTAB);
         let Some(strings) = strings.map(|entry| self.address(entry.value)) else { return false };
         self.dynamic().iter().filter(|entry| entry.tag == NEEDED).any(|entry| {
@@ -224,14 +270,8 @@ impl<'a> Object<'a> {
 
     /// A function or variable that it makes public; objects without a GNU hash table have none.
     fn symbol(&self, name: &CStr, hash: u32) -> Option<*mut c_void> {
-        const STRTAB: i64 = 5;
-        const SYMTAB: i64 = 6;
-        const GNU_HASH: i64 = 0x6fff_fef5;
-        let table = |tag: i64| {
-            let entry = self.dynamic().iter().find(|entry| entry.tag == tag)?;
-            Some(self.address(entry.value)).filter(|at| self.contains(*at as usize))
-        };
-        let (strings, symbols, hashes) = (table(STRTAB)?, table(SYMTAB)?, table(GNU_HASH)? as *const u32);
+        let (strings, symbols) = (self.table(STRTAB)?, self.table(SYMTAB)?);
+        let hashes = self.table(GNU_HASH)? as *const u32;
         // SAFETY: the loader's own tables, which it reads in the same way: four numbers, a filter of 64-bit
         // words, the first symbol of each bucket, and a hash for each symbol, whose last bit ends a bucket.
         unsafe {
@@ -255,6 +295,69 @@ impl<'a> Object<'a> {
             }
         }
         None
+    }
+
+    /// Calls `visit` with each function that it makes public.
+    pub fn each_export(&self, visit: &mut dyn FnMut(Export<'a>)) {
+        let (Some(strings), Some(symbols), Some(count)) =
+            (self.table(STRTAB), self.table(SYMTAB), self.symbol_count())
+        else {
+            return;
+        };
+        for at in 1..u64::from(count) {
+            let address = symbols.wrapping_add(at.wrapping_mul(size_of::<Symbol>() as u64));
+            // SAFETY: one of the object's own symbols.
+            let symbol = unsafe { (address as *const Symbol).read_unaligned() };
+            let place = address.wrapping_add(offset_of!(Symbol, value) as u64);
+            let Some(protection) = self.protection(place) else { return };
+            if symbol.section == 0 || symbol.info & 0xf != FUNCTION || !place.is_multiple_of(8) {
+                continue;
+            }
+            // SAFETY: names lie in the string table and end in zero bytes.
+            let name = unsafe { CStr::from_ptr((strings + u64::from(symbol.name)) as *const libc::c_char) };
+            visit(Export { name, place: place as *mut *mut c_void, base: self.base(), protection });
+        }
+    }
+
+    /// How many public symbols it has: one table of hashes has the number, the other ends with the last.
+    fn symbol_count(&self) -> Option<u32> {
+        const HASH: i64 = 4;
+        if let Some(hashes) = self.table(HASH) {
+            // SAFETY: the loader's own table: how many buckets, and how many symbols.
+            return Some(unsafe { (hashes as *const u32).add(1).read() });
+        }
+        let hashes = self.table(GNU_HASH)? as *const u32;
+        // SAFETY: as in `symbol`: the last bucket that is not empty leads to the last symbols.
+        unsafe {
+            let [buckets, first, words, _] = hashes.cast::<[u32; 4]>().read();
+            let starts = hashes.add(4).cast::<u64>().add(words as usize).cast::<u32>();
+            let chain = starts.add(buckets as usize);
+            let mut at = (0..buckets as usize).map(|bucket| starts.add(bucket).read()).max()?;
+            if at < first {
+                return None;
+            }
+            while chain.add((at - first) as usize).read() & 1 == 0 {
+                at += 1;
+            }
+            Some(at + 1)
+        }
+    }
+
+    /// A table that the dynamic section says where to find.
+    fn table(&self, tag: i64) -> Option<u64> {
+        let entry = self.dynamic().iter().find(|entry| entry.tag == tag)?;
+        Some(self.address(entry.value)).filter(|at| self.contains(*at as usize))
+    }
+
+    /// What may be done with the segment that a place lies in, as `mprotect` takes it.
+    fn protection(&self, place: u64) -> Option<c_int> {
+        let flags = self.load_around(place)?.p_flags;
+        let when = |flag: u32, what: c_int| if flags & flag == 0 { 0 } else { what };
+        Some(
+            when(libc::PF_R, libc::PROT_READ)
+                | when(libc::PF_W, libc::PROT_WRITE)
+                | when(libc::PF_X, libc::PROT_EXEC),
+        )
     }
 
     /// The address of a symbol if it has that name and is defined here.
@@ -288,8 +391,6 @@ impl<'a> Object<'a> {
     /// Calls `visit` with each slot for a function of another object.
     pub fn each_slot(&self, visit: &mut dyn FnMut(Slot<'a>)) {
         let find = |tag: i64| self.dynamic().iter().find(|entry| entry.tag == tag).map(|entry| entry.value);
-        const STRTAB: i64 = 5;
-        const SYMTAB: i64 = 6;
         const RELA: i64 = 7;
         const RELASZ: i64 = 8;
         const STRSZ: i64 = 10;
@@ -331,7 +432,6 @@ impl<'a> Object<'a> {
         }
         // SAFETY: relocations number symbols of the object's own table.
         let symbol = unsafe { (symbols as *const Symbol).add(number).read_unaligned() };
-        const FUNCTION: u8 = 2;
         const UNTYPED: u8 = 0;
         const WEAK: u8 = 2;
         let imported = symbol.section == 0 && matches!(symbol.info & 0xf, FUNCTION | UNTYPED);
@@ -345,11 +445,16 @@ impl<'a> Object<'a> {
 
     /// Whether a place may be written to while the object is loaded.
     fn is_data(&self, place: u64) -> bool {
+        self.load_around(place).is_some_and(|load| load.p_flags & libc::PF_W != 0)
+    }
+
+    /// The segment that a place lies in.
+    fn load_around(&self, place: u64) -> Option<&'a libc::Elf64_Phdr> {
         let within = |header: &&libc::Elf64_Phdr| {
             let start = self.base().wrapping_add(header.p_vaddr);
             header.p_type == libc::PT_LOAD && (start..start.wrapping_add(header.p_memsz)).contains(&place)
         };
-        self.headers().iter().find(within).is_some_and(|load| load.p_flags & libc::PF_W != 0)
+        self.headers().iter().find(within)
     }
 
     /// Whether the loader makes the place read-only in the end: it does so for whole pages.

@@ -135,8 +135,10 @@ fn each_import(
         }
         object.each_slot(&mut |slot| {
             let bytes = slot.name.to_bytes();
-            let wanted = names::is_interesting(bytes) || bytes.starts_with(b"cuGetProcAddress");
-            if !bytes.starts_with(b"cu") || !wanted || own.contains(&(slot.value() as usize)) {
+            if !bytes.starts_with(b"cu")
+                || !names::is_wrapped(bytes)
+                || own.contains(&(slot.value() as usize))
+            {
                 return;
             }
             if object.is_finished(&slot) || !patient && object.is_filled(&slot) {

@@ -12,6 +12,7 @@ mod clock;
 mod contended;
 mod current;
 mod elf;
+mod exports;
 mod imports;
 mod launches;
 mod locks;
@@ -24,6 +25,7 @@ mod wrapped;
 
 pub use calls::wrap;
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
+pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
 pub use launches::{LaunchThunks, Launches, set_short_launch};
 pub use patch::restore;
@@ -193,6 +195,7 @@ pub fn forked() {
     pending::forget_all();
     calls::forget_all();
     imports::forget_all();
+    exports::forget_all();
     sites::forget_all();
 }
 
@@ -211,6 +214,11 @@ pub fn object_around(address: usize) -> Range<usize> {
 /// for a thread that is loading a library either: see [`is_loaded`].
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     elf::symbol(name)
+}
+
+/// As [`symbol`], of what is not in the library that an address lies in.
+pub fn symbol_outside(name: &CStr, address: usize) -> Option<*mut c_void> {
+    elf::symbol_outside(name, address)
 }
 
 /// Whether the library or program that an address lies in is loaded to the end.

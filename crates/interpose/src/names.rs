@@ -84,6 +84,11 @@ pub fn is_interesting(name: &[u8]) -> bool {
     BEGINNINGS.iter().any(starts) && !NOT.iter().any(starts)
 }
 
+/// Whether another stands before a function: it is worth a record, or looks others up.
+pub fn is_wrapped(name: &[u8]) -> bool {
+    is_interesting(name) || name.starts_with(b"cuGetProcAddress")
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_interesting;

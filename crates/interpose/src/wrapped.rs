@@ -150,6 +150,10 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         name if name != 0 && !thread.is_unplaced() => name,
         _ => first(thread, hooks, wrapped),
     };
+    // A library stands before this function under the same name, and calls on: that is one call.
+    if name != 0 && thread.call().function == name {
+        return None;
+    }
     if wrapped.synchronizes.load(Relaxed) {
         (hooks.synchronizes)(thread);
     }

@@ -58,11 +58,12 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 16] = [
-    ("cuda.c", "libcuda.so.1", &[]),
+const LIBRARIES: [(&str, &str, &[&str]); 17] = [
+    ("cuda.c", "libcuda.so.1", &["-Wl,--default-symver"]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
     ("user.c", "libuser.so", &["-l:libcuda.so.1"]),
+    ("taker.c", "libtaker.so", &["-l:libcuda.so.1"]),
     ("shim.c", "libshim.so", &[]),
     ("counterless.c", "libcounterless.so", &[]),
     ("scoped.c", "libscoped.so", &[]),
@@ -76,7 +77,7 @@ const LIBRARIES: [(&str, &str, &[&str]); 16] = [
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
-const PROGRAMS: [&str; 7] = ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx"];
+const PROGRAMS: [&str; 8] = ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken"];
 
 /// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
 /// is nothing left to do.
@@ -128,7 +129,7 @@ fn build_programs(folder: &Path, binding: Binding, program: &str) {
     let source = format!("{program}.c");
     let paths = [format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display())];
     let [search, rpath] = paths.each_ref().map(String::as_str);
-    let others = ["-rdynamic", "-Wl,--as-needed", "-l:libother.so", "-l:libchecks.so"];
+    let others = ["-rdynamic", "-Wl,--as-needed", "-l:libother.so", "-l:libchecks.so", "-l:libtaker.so"];
     cc(folder, binding, &source, program, &[&[search, rpath, "-l:libcuda.so.1"], &others[..]].concat());
     if binding == Binding::Lazy {
         let name = format!("{program}-look-up");

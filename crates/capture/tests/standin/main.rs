@@ -16,5 +16,6 @@ mod locks;
 mod nvtx;
 mod python;
 mod restore;
+mod taken;
 mod threads;
 mod waits;

@@ -89,4 +89,21 @@ fn what_was_watched_is_as_before_once_it_is_restored() {
         assert_eq!(checks.run(), (0, 0));
         assert_eq!(WAITS.load(SeqCst), 0);
     }
+    look_ups_are_as_before();
+}
+
+/// The driver's own table of symbols: look-ups by name lead elsewhere, and back.
+fn look_ups_are_as_before() {
+    let path = built().folder(Binding::Now).join("libcuda.so.1");
+    let path = CString::new(path.as_os_str().as_bytes()).expect("no zero byte");
+    // SAFETY: the stand-in for the driver, without constructors; it is never unloaded.
+    let driver = Checks(unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) });
+    let [launch, question] = [c"cuLaunchKernel", c"cuDriverGetVersion"];
+    let before = [launch, question].map(|name| driver.function(name));
+    assert!(interpose::wrap_driver());
+    assert!(!interpose::wrap_driver(), "no library was loaded since");
+    assert_ne!(driver.function(launch), before[0]);
+    assert_eq!(driver.function(question), before[1]);
+    assert!(interpose::restore() > 0);
+    assert_eq!([launch, question].map(|name| driver.function(name)), before);
 }

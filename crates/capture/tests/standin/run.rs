@@ -21,6 +21,8 @@ pub struct Program {
     folder: PathBuf,
     environment: Vec<(String, String)>,
     preloaded: Option<String>,
+    /// The library under test is loaded by the driver alone.
+    late: bool,
 }
 
 /// What a run looked like from outside.
@@ -76,7 +78,7 @@ impl Program {
     /// Any program, which finds the libraries of `folder`.
     pub fn new(path: PathBuf, folder: PathBuf, words: &[&str]) -> Program {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Program { path, words, folder, environment: Vec::new(), preloaded: None }
+        Program { path, words, folder, environment: Vec::new(), preloaded: None, late: false }
     }
 
     /// With an environment variable.
@@ -95,6 +97,12 @@ impl Program {
     /// With a library that is preloaded, too.
     pub fn preloading(mut self, library: &str) -> Program {
         self.preloaded = Some(library.to_owned());
+        self
+    }
+
+    /// As where something between holdup and the program takes `LD_PRELOAD` away.
+    pub fn not_preloaded(mut self) -> Program {
+        self.late = true;
         self
     }
 
@@ -126,7 +134,8 @@ impl Program {
             (spool::VAR_LEVEL, "light"),
         ];
         let facts = folder.path().join("facts");
-        let preloaded = [library, self.preloaded.as_deref().unwrap_or("")].join(":");
+        let first = if self.late { "" } else { library };
+        let preloaded = [first, self.preloaded.as_deref().unwrap_or("")].join(":");
         let outcome = self.run(&facts, &preloaded, &environment);
         Recorded { outcome, facts: read_facts(&facts), recording: Recording::read(&spool) }
     }

@@ -1,0 +1,58 @@
+//! The driver's own table of symbols: once it leads to the wrapped functions, every look-up by name
+//! does, whoever makes it and however: the loader for a library that comes later, `dlsym` from anywhere.
+
+use crate::calls::wrap;
+use crate::{elf, imports, names, patch};
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+/// Libraries that had been loaded when they were last looked through.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+/// How often a library that is linked with the driver may be found half loaded until it is taken as it is.
+const PATIENCE: u32 = 16;
+static UNFINISHED: AtomicU32 = AtomicU32::new(0);
+/// Somebody is at it.
+static BUSY: AtomicBool = AtomicBool::new(false);
+
+/// If libraries were loaded since this was last asked, and the driver is among those there: puts the
+/// wrapped functions into its table of symbols, and into the slots of what is linked with it. An address
+/// that a program takes from then on is that of a wrapped function. Nothing is looked up in the loader.
+/// True when the driver is there.
+pub fn wrap_driver() -> bool {
+    let (loaded, _) = elf::counts();
+    if SEEN.load(Acquire) == loaded || BUSY.swap(true, AcqRel) {
+        return false;
+    }
+    let found = wrap_exports();
+    let patient = UNFINISHED.fetch_add(1, Relaxed) < PATIENCE;
+    if !found || imports::wrap_late_imports(patient) || !patient {
+        UNFINISHED.store(0, Relaxed);
+        SEEN.store(loaded, Release);
+    }
+    BUSY.store(false, Release);
+    found
+}
+
+/// In a fork's child: whoever was at it is not here.
+pub fn forget_all() {
+    BUSY.store(false, Relaxed);
+}
+
+/// Whether there is a driver.
+fn wrap_exports() -> bool {
+    let mut found = false;
+    elf::each_object(&mut |object| {
+        let name = object.path().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if name.starts_with(b"libcuda.so") {
+            found = true;
+            object.each_export(&mut |export| {
+                if names::is_wrapped(export.name.to_bytes()) {
+                    patch::put_export(&export, wrap(export.name, export.function()));
+                }
+            });
+        }
+        ControlFlow::Continue(())
+    });
+    found
+}
