@@ -24,6 +24,7 @@ mod real;
 mod stacks;
 mod texts;
 mod unseen;
+mod unwind;
 mod windows;
 mod writer;
 

@@ -1,5 +1,6 @@
 //! Where slow calls come from: native return addresses and Python frames, to be resolved later.
 
+use crate::unwind::{FRAME_POINTER_NUMBER, Frame};
 use crate::writer::Writer;
 use crate::{python, texts};
 use interpose::Ticks;
@@ -21,13 +22,14 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
     python::look();
     let mut python = [PythonFrame::default(); python::MOST];
     let count = python::frames(writer, &mut python);
-    let mut native = Native { addresses: [0; MOST_NATIVE], count: 0, until: 0..0 };
+    let mut native = Native { addresses: [0; MOST_NATIVE], count: 0, until: 0..0, last: Frame::default() };
     if count > 0 {
         // Python's frames stand for the interpreter's own and for all outside of them.
         native.until = python::code();
     }
     // SAFETY: the callback only writes into `native`, which outlives the walk.
     unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
+    native.go_on();
     let fixed = Stack { start, end, python: count as u64 };
     let native = &native.addresses[..native.count];
     // SAFETY: numbers without gaps, borrowed for the call.
@@ -45,25 +47,55 @@ struct Native {
     count: usize,
     /// The walk ends with the first frame in here.
     until: Range<usize>,
+    /// The last of them.
+    last: Frame,
+}
+
+impl Native {
+    /// Keeps a frame; false when the walk ends with it.
+    fn keep(&mut self, frame: Frame) -> bool {
+        let Some(kept) = self.addresses.get_mut(self.count) else { return false };
+        *kept = frame.address as u64;
+        self.count += 1;
+        self.last = frame;
+        !self.until.contains(&frame.address)
+    }
+
+    /// Goes on where the unwinder came to code of which it has no table.
+    fn go_on(&mut self) {
+        if self.count == 0 || !self.last.is_made() {
+            return;
+        }
+        while let Some(caller) = self.last.caller() {
+            if !self.keep(caller) {
+                return;
+            }
+        }
+    }
 }
 
 #[link(name = "gcc_s")]
 unsafe extern "C" {
     fn _Unwind_Backtrace(step: extern "C" fn(*mut c_void, *mut c_void) -> c_int, data: *mut c_void) -> c_int;
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+    fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
 }
 
 extern "C" fn keep(context: *mut c_void, data: *mut c_void) -> c_int {
     const GO_ON: c_int = 0;
     const STOP: c_int = 5;
-    // SAFETY: `record` passes its `Native`; the context is the unwinder's own.
-    let (native, address) = unsafe { (&mut *data.cast::<Native>(), _Unwind_GetIP(context)) };
-    match native.addresses.get_mut(native.count) {
-        Some(kept) => *kept = address as u64,
-        None => return STOP,
-    }
-    native.count += 1;
-    if native.until.contains(&address) { STOP } else { GO_ON }
+    // SAFETY: `record` passes its `Native`; the context is the unwinder's own, and has all registers that a
+    // function keeps for its caller.
+    let (native, frame) = unsafe {
+        let frame = Frame {
+            address: _Unwind_GetIP(context),
+            stack: _Unwind_GetCFA(context),
+            frame: _Unwind_GetGR(context, FRAME_POINTER_NUMBER),
+        };
+        (&mut *data.cast::<Native>(), frame)
+    };
+    if native.keep(frame) { GO_ON } else { STOP }
 }
 
 /// Writes which libraries lie where, if any was loaded since the last time.

@@ -171,6 +171,20 @@ pub fn range_around(address: usize) -> Range<usize> {
     of_object_at(address, |object| object.range()).unwrap_or(0..0)
 }
 
+/// Where the unwind table of a library or program lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnwindTable {
+    /// Its header (`.eh_frame_hdr`), from which the rest is found.
+    pub header: Range<usize>,
+    /// Behind the last address of the segment that it lies in.
+    pub end: usize,
+}
+
+/// The unwind table of the object that contains an address.
+pub fn unwind_table(address: usize) -> Option<UnwindTable> {
+    of_object_at(address, |object| object.unwind_table()).flatten()
+}
+
 /// A function or variable that an object makes public: the first in the order in which they were loaded.
 /// The loader itself is not asked: it would have the caller wait for a thread that is loading a library.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
@@ -237,6 +251,15 @@ impl<'a> Object<'a> {
             (start..start.wrapping_add(header.p_memsz)).contains(&(address as u64))
         };
         self.headers().iter().any(|header| header.p_type == libc::PT_LOAD && within(header))
+    }
+
+    fn unwind_table(&self) -> Option<UnwindTable> {
+        let header = self.headers().iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME)?;
+        let start = self.base().wrapping_add(header.p_vaddr);
+        let load = self.load_around(start)?;
+        let end = self.base().wrapping_add(load.p_vaddr).wrapping_add(load.p_memsz) as usize;
+        let start = start as usize;
+        Some(UnwindTable { header: start..start.checked_add(header.p_memsz as usize)?, end })
     }
 
     /// An address as the dynamic section gives it: glibc relocates most, but not all of them.

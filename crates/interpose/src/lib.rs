@@ -25,6 +25,7 @@ mod wrapped;
 
 pub use calls::wrap;
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
+pub use elf::UnwindTable;
 pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
 pub use launches::{LaunchThunks, Launches, set_short_launch};
@@ -208,6 +209,11 @@ pub fn loaded() -> (u64, u64) {
 /// when it lies in none.
 pub fn object_around(address: usize) -> Range<usize> {
     elf::range_around(address)
+}
+
+/// The unwind table of the library or program that an address lies in.
+pub fn unwind_table(address: usize) -> Option<UnwindTable> {
+    elf::unwind_table(address)
 }
 
 /// A function or variable that a loaded library or the program makes public. This waits for nobody, not

@@ -26,6 +26,12 @@ use memory::{KeepErrno, Memory, word_at};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use walk::Walker;
 
+/// Fills `into` from an address of this process; false where any of it cannot be read. `errno` stays as it is.
+pub fn read(address: usize, into: &mut [u8]) -> bool {
+    let _keep = KeepErrno::new();
+    Memory::ours().read(address, into)
+}
+
 /// A Python function at work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {

@@ -77,7 +77,8 @@ const LIBRARIES: [(&str, &str, &[&str]); 17] = [
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
-const PROGRAMS: [&str; 8] = ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken"];
+const PROGRAMS: [&str; 9] =
+    ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit"];
 
 /// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
 /// is nothing left to do.

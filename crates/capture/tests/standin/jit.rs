@@ -1,0 +1,57 @@
+//! Calls from code that was made while the program ran.
+
+use crate::compile::Binding;
+use crate::recording::StackRow;
+use crate::run::{Program, Recorded};
+
+/// Both ways to the driver, as without recording, and well.
+fn recorded(scenario: &str) -> [Recorded; 2] {
+    [Program::looking_up("jit", scenario), Program::linked(Binding::Now, "jit", scenario)].map(|program| {
+        let recorded = program.both();
+        assert_eq!(recorded.outcome.code, Some(0), "{:?}", recorded.outcome);
+        recorded
+    })
+}
+
+/// The stack of the one slow copy.
+fn stack(recorded: &Recorded) -> &StackRow {
+    let process = recorded.process();
+    let copies = process.calls_of("cuMemcpyDtoHAsync_v2");
+    let [copy] = copies[..] else { panic!("{} copies", copies.len()) };
+    let stack = process.stacks.iter().find(|stack| stack.record.start == copy.record.start);
+    stack.expect("the copy has a stack")
+}
+
+/// Where on its stack a function of at most so many bytes is, from the innermost; panics if it is not.
+fn at(recorded: &Recorded, function: &str, bytes: u64) -> usize {
+    let start = recorded.fact(function);
+    let found = stack(recorded).native.iter().position(|at| (start..start + bytes).contains(at));
+    found.unwrap_or_else(|| panic!("no {function} in {:x?}", stack(recorded).native))
+}
+
+#[test]
+fn stacks_go_through_made_code() {
+    let scenarios = ["with-frame-pointer", "in-another-thread", "registered"];
+    for scenario in &scenarios[..if cfg!(target_arch = "x86_64") { 3 } else { 2 }] {
+        for recorded in recorded(scenario) {
+            let made = at(&recorded, "made", 16);
+            assert_eq!(at(&recorded, "caller", 512), made + 1, "{scenario}");
+            // Outside of it are those that called the caller.
+            let native = &stack(&recorded).native;
+            assert!(native.len() > made + 3, "{scenario}: {native:x?}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn where_made_code_says_nothing_of_its_frames_the_stack_ends_or_is_right() {
+    for recorded in recorded("without-frame-pointer") {
+        let made = at(&recorded, "made", 16);
+        let own: Vec<_> = recorded.process().modules.iter().map(|module| module.record).collect();
+        // The frame pointer is a caller's: whatever comes next lies in a library or the program.
+        for address in &stack(&recorded).native[made + 1..] {
+            assert!(own.iter().any(|module| (module.start..module.end).contains(address)), "{address:x}");
+        }
+    }
+}
