@@ -35,6 +35,12 @@ impl File {
         Err(if matches!(failure(), libc::EMFILE | libc::ENFILE) { Full::Descriptors } else { Full::Gone })
     }
 
+    /// How long it is, bytes.
+    pub fn size(&self) -> Option<usize> {
+        // SAFETY: asks for a number; nobody else reads from here.
+        usize::try_from(unsafe { libc::lseek(self.0, 0, libc::SEEK_END) }).ok()
+    }
+
     /// Takes disk blocks for a part: writing to a mapped hole of a full disk would end the program.
     pub fn reserve(&self, offset: u64, size: u64) -> Result<(), Full> {
         if offset + size > file_size_limit() {

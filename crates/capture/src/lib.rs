@@ -16,6 +16,7 @@ mod env;
 mod file;
 mod functions;
 mod listed;
+mod made;
 mod nvtx;
 mod preload;
 mod process;
@@ -267,6 +268,7 @@ extern "C" fn forked() {
     texts::forget();
     functions::forget();
     stacks::forget();
+    made::forget();
     python::forget();
     driver::forget();
     early::forget();

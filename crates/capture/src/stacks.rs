@@ -2,7 +2,7 @@
 
 use crate::unwind::{FRAME_POINTER_NUMBER, Frame};
 use crate::writer::Writer;
-use crate::{python, texts};
+use crate::{made, python, texts};
 use interpose::Ticks;
 use libc::{c_int, c_void};
 use spool::{Module, PythonFrame, Stack};
@@ -32,6 +32,7 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
     native.go_on();
     let fixed = Stack { start, end, python: count as u64 };
     let native = &native.addresses[..native.count];
+    made::describe(writer, native);
     // SAFETY: numbers without gaps, borrowed for the call.
     let (native_bytes, python_bytes) = unsafe {
         (
@@ -110,6 +111,7 @@ fn modules(writer: &mut Writer) {
     if walk.python {
         python::expect();
     }
+    made::look();
 }
 
 struct Walk<'a> {

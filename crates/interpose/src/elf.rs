@@ -206,6 +206,17 @@ fn first_symbol(name: &CStr, wanted: &dyn Fn(&Object<'_>) -> bool) -> Option<*mu
     found
 }
 
+/// Calls `visit` with the function or variable of that name in each object that makes one public.
+pub fn each_symbol(name: &CStr, visit: &mut dyn FnMut(*mut c_void)) {
+    let hash = gnu_hash(name);
+    each_object(&mut |object| {
+        if let Some(found) = object.symbol(name, hash) {
+            visit(found);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
 /// Whether the loader is done with the object that contains an address.
 pub fn is_loaded(address: usize) -> bool {
     of_object_at(address, |object| object.is_loaded()).unwrap_or(false)

@@ -227,15 +227,21 @@ pub fn symbol_outside(name: &CStr, address: usize) -> Option<*mut c_void> {
     elf::symbol_outside(name, address)
 }
 
+/// Calls `visit` with the function or variable of that name in each library, and in the program, that makes
+/// one public. Waits for nobody, as [`symbol`].
+pub fn each_symbol(name: &CStr, visit: &mut dyn FnMut(*mut c_void)) {
+    elf::each_symbol(name, visit);
+}
+
 /// Whether the library or program that an address lies in is loaded to the end.
 pub fn is_loaded(address: usize) -> bool {
     elf::is_loaded(address)
 }
 
-/// Calls `visit` with the path of each loaded library.
-pub fn each_library(visit: &mut dyn FnMut(&[u8])) {
+/// Calls `visit` with the path of each loaded library, and where its file's virtual address 0 is loaded.
+pub fn each_library(visit: &mut dyn FnMut(&[u8], usize)) {
     elf::each_object(&mut |object| {
-        visit(object.path());
+        visit(object.path(), object.base() as usize);
         ControlFlow::Continue(())
     });
 }

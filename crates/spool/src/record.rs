@@ -489,3 +489,26 @@ record! {
         ns: i64,
     }
 }
+
+record! {
+    /// A piece of an ELF object that describes code which the program made while it ran, as the program
+    /// announced it to debuggers. The piece's bytes follow, at most [`MOST_PIECE`].
+    Made = 21 {
+        /// Number of the object in its process: later ones have higher numbers.
+        object: u64,
+        /// Bytes of the whole object.
+        size: u64,
+        /// Where in it the piece begins, bytes.
+        offset: u64,
+        /// First address of the code.
+        start: u64,
+        /// Behind its last address.
+        end: u64,
+    }
+}
+
+/// Most bytes of an object in one [`Made`].
+pub const MOST_PIECE: usize = 4096;
+
+/// Most bytes of an object of [`Made`].
+pub const MOST_OBJECT: u64 = 4 << 20;

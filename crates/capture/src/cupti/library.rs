@@ -152,7 +152,7 @@ fn within(directory: &[u8]) -> Option<*mut c_void> {
 fn beside_runtime() -> Option<*mut c_void> {
     let mut found = [0u8; 4096];
     let mut length = 0;
-    interpose::each_library(&mut |path: &[u8]| {
+    interpose::each_library(&mut |path: &[u8], _| {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         if name.starts_with(b"libcudart.so") && path.len() < found.len() && length == 0 {
             found[..path.len()].copy_from_slice(path);

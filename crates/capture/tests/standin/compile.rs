@@ -109,6 +109,8 @@ pub fn built() -> &'static Built {
             let folder = root.join(binding.folder());
             fs::create_dir_all(folder.join("inner")).expect("a folder for C programs");
             LIBRARIES.iter().for_each(|library| build_library(&folder, binding, library));
+            let object = ["-c", "-fPIC", "-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables"];
+            cc(&folder, binding, "jitted.c", "jitted.o", &object);
             PROGRAMS.iter().for_each(|program| build_programs(&folder, binding, program));
         };
         thread::scope(|scope| {

@@ -4,7 +4,27 @@
  */
 #include "program.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+
+/* GDB's JIT interface. */
+struct jit_code_entry {
+    struct jit_code_entry *next, *previous;
+    const char *symfile;
+    uint64_t size;
+};
+struct jit_descriptor {
+    uint32_t version, action;
+    struct jit_code_entry *relevant, *first;
+};
+struct jit_descriptor __jit_debug_descriptor = {1, 0, NULL, NULL};
+
+static void announce(struct jit_code_entry *entry) {
+    entry->next = __jit_debug_descriptor.first;
+    __jit_debug_descriptor.first = entry;
+}
 
 typedef CUresult (*trampoline)(void *, CUdeviceptr, size_t, CUstream, __typeof__(&cuMemcpyDtoHAsync_v2));
 
@@ -69,6 +89,48 @@ static void registered(void) {
 }
 #endif
 
+/* The object that the test's compiler made of jitted.c, with its code where the trampoline is. */
+static trampoline load(void) {
+    const char *path = getenv("STANDIN_OBJECT");
+    int file = open(path, O_RDONLY);
+    struct stat about;
+    CHECK(file >= 0 && fstat(file, &about) == 0);
+    char *image = mmap(NULL, (size_t)about.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    CHECK(image != MAP_FAILED && close(file) == 0);
+    Elf64_Ehdr *header = (Elf64_Ehdr *)image;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(image + header->e_shoff);
+    for (int at = 0; at < header->e_shnum; at++) {
+        if (sections[at].sh_flags & SHF_EXECINSTR && sections[at].sh_size) {
+            trampoline code = make(image + sections[at].sh_offset, sections[at].sh_size);
+            sections[at].sh_addr = (Elf64_Addr)(uintptr_t)made;
+            static struct jit_code_entry junk, entry;
+            entry.symfile = image;
+            entry.size = (uint64_t)about.st_size;
+            announce(&entry);
+            /* What is no object, and what cannot be read, is passed over. */
+            junk.symfile = (const char *)64;
+            junk.size = 4096;
+            announce(&junk);
+            return code;
+        }
+    }
+    CHECK(!"code");
+    return NULL;
+}
+
+static void announced(void) { CHECK(copy_by(load())); }
+
+static void mapped(void) {
+    trampoline code = make(with_frame, sizeof with_frame);
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
+    FILE *file = fopen(path, "w");
+    CHECK(file);
+    fprintf(file, "1000 10 elsewhere\nnothing\n%lx %zx julia_step!_123\n", (unsigned long)(uintptr_t)made, sizeof with_frame);
+    CHECK(fclose(file) == 0);
+    CHECK(copy_by(code));
+}
+
 int main(int count, char **words) {
     static const struct {
         const char *name;
@@ -76,6 +138,8 @@ int main(int count, char **words) {
     } all[] = {
         {"with-frame-pointer", with_frame_pointer},
         {"in-another-thread", in_another_thread},
+        {"announced", announced},
+        {"mapped", mapped},
 #ifdef __x86_64__
         {"without-frame-pointer", without_frame_pointer},
         {"registered", registered},

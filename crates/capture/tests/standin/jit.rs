@@ -1,6 +1,6 @@
 //! Calls from code that was made while the program ran.
 
-use crate::compile::Binding;
+use crate::compile::{Binding, built};
 use crate::recording::StackRow;
 use crate::run::{Program, Recorded};
 
@@ -54,4 +54,41 @@ fn where_made_code_says_nothing_of_its_frames_the_stack_ends_or_is_right() {
             assert!(own.iter().any(|module| (module.start..module.end).contains(address)), "{address:x}");
         }
     }
+}
+
+/// The frames of the slow copy as holdup reads them, innermost first: function, file's name and line.
+fn frames(recorded: &Recorded) -> Vec<(String, String, u32)> {
+    recorded.frames_of("cuMemcpyDtoHAsync")
+}
+
+fn has(frames: &[(String, String, u32)], function: &str, file: &str, line: u32) -> bool {
+    frames.iter().any(|frame| *frame == (function.to_owned(), file.to_owned(), line))
+}
+
+#[test]
+fn made_code_that_was_announced_has_its_name_and_line() {
+    let object = built().folder(Binding::Lazy).join("jitted.o");
+    let object = object.to_str().expect("paths are UTF-8");
+    let program = Program::looking_up("jit", "announced").with("STANDIN_OBJECT", object).gathered();
+    let recorded = program.both();
+    let frames = frames(&recorded);
+    assert!(has(&frames, "made_copy", "jitted.c", 5), "{frames:?}");
+    assert!(frames.iter().any(|(function, ..)| function == "copy_by"), "{frames:?}");
+}
+
+#[test]
+fn made_code_in_a_list_for_profilers_has_its_name() {
+    let recorded = Program::looking_up("jit", "mapped").gathered().recorded();
+    let pid = recorded.process().pid;
+    let frames = frames(&recorded);
+    std::fs::remove_file(format!("/tmp/perf-{pid}.map")).expect("the program wrote it");
+    assert!(has(&frames, "julia_step!_123", "", 0), "{frames:?}");
+}
+
+#[test]
+fn made_code_of_which_nothing_is_known_has_its_address() {
+    let recorded = Program::looking_up("jit", "with-frame-pointer").gathered().recorded();
+    let frames = frames(&recorded);
+    let made = recorded.fact("made");
+    assert!((made..made + 16).any(|at| has(&frames, &format!("0x{at:x}"), "", 0)), "{frames:?}");
 }

@@ -46,3 +46,26 @@ fn a_slow_call_says_which_line_of_python_made_it() {
         assert_eq!(*running, frame("run", caller));
     }
 }
+
+#[test]
+fn a_slow_call_from_code_that_numba_compiled_says_which_line_made_it() {
+    let Some((python, _)) = python() else {
+        println!("skipped: there is no python3 of 3.10 to 3.14");
+        return;
+    };
+    let found = Command::new(&python).args(["-c", "import numba"]).output();
+    if !found.is_ok_and(|found| found.status.success()) {
+        println!("skipped: there is no numba");
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin/jitted.py");
+    let script = script.to_str().expect("paths are UTF-8");
+    let folder = built().folder(Binding::Lazy);
+    let recorded = Program::new(python, folder, &[script]).with("STANDIN_COPY_MS", "2").gathered().recorded();
+    assert_eq!(recorded.outcome.stdout, "done\n", "{:?}", recorded.outcome);
+    let frames = recorded.frames_of("cuMemcpyDtoH_v2");
+    let line = recorded.fact("line") as u32;
+    let compiled = frames.iter().position(|(_, file, at)| file == "jitted.py" && *at == line);
+    let outer = frames.iter().position(|(function, ..)| function == "main");
+    assert!(compiled.is_some() && compiled < outer, "{frames:?}");
+}

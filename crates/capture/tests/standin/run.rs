@@ -23,6 +23,8 @@ pub struct Program {
     preloaded: Option<String>,
     /// The library under test is loaded by the driver alone.
     late: bool,
+    /// What was recorded is read as holdup does, too.
+    gathered: bool,
 }
 
 /// What a run looked like from outside.
@@ -39,6 +41,8 @@ pub struct Recorded {
     pub outcome: Outcome,
     pub facts: HashMap<String, Vec<u64>>,
     pub recording: Recording,
+    /// As holdup reads it.
+    pub trace: Option<trace::Trace>,
 }
 
 impl Recorded {
@@ -53,6 +57,25 @@ impl Recorded {
     /// All numbers under a name, in the order they were given.
     pub fn facts(&self, name: &str) -> &[u64] {
         self.facts.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The frames of the first call of a function that has a stack, as holdup reads them, innermost first:
+    /// function, file's name and line.
+    pub fn frames_of(&self, function: &str) -> Vec<(String, String, u32)> {
+        let trace = self.trace.as_ref().expect("it was gathered");
+        let is_it = |call: &trace::CallId| {
+            let (stack, name) = (trace.calls.stack[call.index()], trace.calls.name[call.index()]);
+            stack.is_some() && trace.text(name).trim_end_matches("_v2") == function.trim_end_matches("_v2")
+        };
+        let call = trace.calls.ids().find(is_it).expect("a call with a stack");
+        let innermost = trace.calls.stack[call.index()].some();
+        let stacks = std::iter::successors(innermost, |stack| trace.stacks.caller[stack.index()].some());
+        let frame = |stack: trace::StackId| {
+            let frame = trace.frames.row(trace.stacks.frame[stack.index()]);
+            let file = trace.text(frame.file).rsplit('/').next().unwrap_or_default();
+            (trace.text(frame.function).to_owned(), file.to_owned(), frame.line)
+        };
+        stacks.map(frame).collect()
     }
 
     /// The process of a program that has one.
@@ -78,7 +101,15 @@ impl Program {
     /// Any program, which finds the libraries of `folder`.
     pub fn new(path: PathBuf, folder: PathBuf, words: &[&str]) -> Program {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Program { path, words, folder, environment: Vec::new(), preloaded: None, late: false }
+        Program {
+            path,
+            words,
+            folder,
+            environment: Vec::new(),
+            preloaded: None,
+            late: false,
+            gathered: false,
+        }
     }
 
     /// With an environment variable.
@@ -97,6 +128,12 @@ impl Program {
     /// With a library that is preloaded, too.
     pub fn preloading(mut self, library: &str) -> Program {
         self.preloaded = Some(library.to_owned());
+        self
+    }
+
+    /// And has holdup read what was recorded.
+    pub fn gathered(mut self) -> Program {
+        self.gathered = true;
         self
     }
 
@@ -137,7 +174,8 @@ impl Program {
         let first = if self.late { "" } else { library };
         let preloaded = [first, self.preloaded.as_deref().unwrap_or("")].join(":");
         let outcome = self.run(&facts, &preloaded, &environment);
-        Recorded { outcome, facts: read_facts(&facts), recording: Recording::read(&spool) }
+        let trace = self.gathered.then(|| import::open(&spool, &mut |_| {}).expect("the spool can be read"));
+        Recorded { outcome, facts: read_facts(&facts), recording: Recording::read(&spool), trace }
     }
 
     fn run(&self, facts: &Path, preloaded: &str, environment: &[(&str, &str)]) -> Outcome {

@@ -4,7 +4,7 @@
 use super::Process;
 use crate::cupti;
 use rustc_hash::FxHashMap;
-use spool::{ApiCall, Module, PythonFrame, Record, Stack, Sync, Wait, call};
+use spool::{ApiCall, Made, Module, PythonFrame, Record, Stack, Sync, Wait, call};
 use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId};
 
 /// What waits for the rest of its process.
@@ -44,6 +44,10 @@ impl Process<'_, '_> {
             Module::KIND => {
                 let module = Module::read(body)?;
                 self.all.places.module(self.texts.get(tag), &module);
+            }
+            Made::KIND => {
+                let bytes = body.get(size_of::<Made>()..)?;
+                self.all.places.made(&Made::read(body)?, bytes);
             }
             Stack::KIND => {
                 let Stack { start, end, .. } = Stack::read(body)?;

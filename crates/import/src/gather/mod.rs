@@ -6,6 +6,7 @@
 mod later;
 mod links;
 mod losses;
+mod made;
 mod places;
 mod records;
 mod symbols;
@@ -51,7 +52,7 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
         return Err(another_version());
     }
     let contents: Vec<_> = maps.iter().map(|(path, map)| (name(path), &map[..])).collect();
-    Ok(gather(&contents, &mut Symbols::default(), progress))
+    Ok(gather(&contents, &mut Symbols::of_owner(directory), progress))
 }
 
 /// Reads one file of a spool, without looking at any other file.
@@ -156,7 +157,7 @@ impl<'a> Gather<'a> {
         }
         let row = self.ids.process(&mut self.trace, number);
         self.trace.processes.pid[row.index()] = file.pid().into();
-        self.places.next_process();
+        self.places.next_process(file.pid(), file.began().saturating_add(file.unix_offset()));
         let (chunks, damage) = file.chunks();
         let first_call = self.trace.calls.len();
         let mut process = Process {

@@ -1,5 +1,6 @@
 //! Return addresses and Python frames into stacks of source places.
 
+use super::made::{MODULE, Made};
 use crate::stacks::Stacks;
 use rustc_hash::FxHashMap;
 use spool::Module;
@@ -21,6 +22,12 @@ pub(super) trait Symbolizer {
     /// Shows the functions at `address`, a virtual address of the ELF file at `module`: the innermost
     /// first, then those it is inlined into. Shows nothing when nothing is known.
     fn symbolize(&mut self, module: &str, address: u64, found: &mut dyn FnMut(Symbol<'_>));
+
+    /// What a process that began then, ns since 1970, listed for profilers of the code that it made; nothing
+    /// where there is no such list.
+    fn list(&mut self, _process: u32, _began: i64) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 /// Knows no symbols: places are a library and an address in it.
@@ -43,6 +50,10 @@ pub(super) struct Places<'a> {
     symbolizer: &'a mut dyn Symbolizer,
     stacks: Stacks,
     modules: Vec<Loaded>,
+    /// The code that the process made.
+    made: Made,
+    /// The process and when it began, until its list was asked for.
+    unlisted: Option<(u32, i64)>,
     /// Frames at an address of a module, innermost first.
     frames: FxHashMap<(Sym, u64), Vec<FrameId>>,
 }
@@ -60,12 +71,28 @@ enum Belongs {
 
 impl<'a> Places<'a> {
     pub fn new(symbolizer: &'a mut dyn Symbolizer) -> Places<'a> {
-        Places { symbolizer, stacks: Stacks::default(), modules: Vec::new(), frames: FxHashMap::default() }
+        Places {
+            symbolizer,
+            stacks: Stacks::default(),
+            modules: Vec::new(),
+            made: Made::default(),
+            unlisted: None,
+            frames: FxHashMap::default(),
+        }
     }
 
-    /// What follows is of another process.
-    pub fn next_process(&mut self) {
+    /// What follows is of another process, which began then, ns since 1970.
+    pub fn next_process(&mut self, pid: u32, began: i64) {
         self.modules.clear();
+        self.made = Made::default();
+        self.unlisted = Some((pid, began));
+        // What is in no library means something else in each process.
+        self.frames.retain(|(path, _), _| !path.is_empty());
+    }
+
+    /// Learns of code that the process made.
+    pub fn made(&mut self, record: &spool::Made, bytes: &[u8]) {
+        self.made.piece(record, bytes);
     }
 
     /// Learns of a module; one seen later at the same place has replaced the earlier.
@@ -113,12 +140,19 @@ impl<'a> Places<'a> {
         }
         let module = trace.text(path).to_owned();
         let (stacks, mut frames) = (&mut self.stacks, Vec::new());
-        if !module.is_empty() {
-            self.symbolizer.symbolize(&module, address, &mut |symbol: Symbol<'_>| {
-                let (function, file) =
-                    (trace.strings.intern(symbol.function), trace.strings.intern(symbol.file));
-                frames.push(stacks.frame(trace, Frame { function, file, line: symbol.line, module: path }));
-            });
+        let is_made = module.is_empty();
+        let within = if is_made { trace.strings.intern(MODULE) } else { path };
+        let mut keep = |symbol: Symbol<'_>| {
+            let (function, file) = (trace.strings.intern(symbol.function), trace.strings.intern(symbol.file));
+            frames.push(stacks.frame(trace, Frame { function, file, line: symbol.line, module: within }));
+        };
+        if is_made {
+            if let Some((pid, began)) = self.unlisted.take() {
+                self.made.list(&self.symbolizer.list(pid, began));
+            }
+            self.made.symbolize(address, &mut keep);
+        } else {
+            self.symbolizer.symbolize(&module, address, &mut keep);
         }
         if frames.is_empty() {
             let function = trace.strings.intern(&format!("0x{address:x}"));

@@ -7,12 +7,46 @@ use memmap2::Mmap;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Reads each file the first time a stack leads through it.
 #[derive(Default)]
 pub(super) struct Symbols {
     files: FxHashMap<String, Option<Module>>,
+    /// Whose the spool is.
+    owner: Option<u32>,
+}
+
+/// Most bytes of a list of made code that are read.
+const MOST_LISTED: u64 = 64 << 20;
+
+/// A list may be this much older than its process, ns: file systems take their time from a coarser clock.
+const COARSE: i64 = 20_000_000;
+
+impl Symbols {
+    /// For a spool, whose owner's files are believed.
+    pub fn of_owner(spool: &Path) -> Symbols {
+        let owner = std::fs::metadata(spool).ok().map(|spool| spool.uid());
+        Symbols { owner, ..Symbols::default() }
+    }
+
+    /// What a process wrote for profilers into the file of that path: the owner's own, written since the
+    /// process began.
+    fn read_list(&self, path: &Path, began: i64) -> Option<Vec<u8>> {
+        let found = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        let file = File::open(path).ok()?;
+        let opened = file.metadata().ok()?;
+        let is_it = (found.dev(), found.ino()) == (opened.dev(), opened.ino());
+        let written = opened.mtime().saturating_mul(1_000_000_000).saturating_add(opened.mtime_nsec());
+        if !is_it || Some(opened.uid()) != self.owner || written < began.saturating_sub(COARSE) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.take(MOST_LISTED).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
 }
 
 /// What one file says.
@@ -41,6 +75,10 @@ impl Symbolizer for Symbols {
             let function = &demangle::function(function);
             found(Symbol { function, ..Symbol::default() });
         }
+    }
+
+    fn list(&mut self, process: u32, began: i64) -> Vec<u8> {
+        self.read_list(Path::new(&format!("/tmp/perf-{process}.map")), began).unwrap_or_default()
     }
 }
 
@@ -131,5 +169,21 @@ mod tests {
         for path in ["/dev/zero", "/nowhere", file!()] {
             symbols.symbolize(path, 1, &mut |symbol| panic!("{symbol:?}"));
         }
+    }
+
+    #[test]
+    fn a_list_is_the_owners_own_file_and_no_older_than_its_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let (list, link) = (folder.path().join("perf-7.map"), folder.path().join("perf-8.map"));
+        std::fs::write(&list, "1000 10 f").unwrap();
+        std::os::unix::fs::symlink(&list, &link).unwrap();
+        let written = std::fs::metadata(&list).unwrap().mtime() * 1_000_000_000;
+        let mut symbols = Symbols::of_owner(folder.path());
+        assert_eq!(symbols.read_list(&list, written).unwrap(), b"1000 10 f");
+        assert_eq!(symbols.read_list(&list, written + 2_000_000_000), None);
+        assert_eq!(symbols.read_list(&link, written), None);
+        assert_eq!(symbols.read_list(folder.path(), written), None);
+        symbols.owner = symbols.owner.map(|owner| owner + 1);
+        assert_eq!(symbols.read_list(&list, written), None);
     }
 }

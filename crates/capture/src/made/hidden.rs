@@ -1,0 +1,102 @@
+//! Lists that a library keeps to itself: only the full table of symbols of its file has them, if that was left
+//! in. Read for libraries alone that LLVM may be linked into, and once for each.
+
+use super::LIST;
+use crate::file::File;
+use std::ffi::CStr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Most libraries that are looked into.
+const MOST: usize = 4;
+
+/// What the file of a library said.
+struct Known {
+    /// Where it is loaded; 0 for none.
+    base: AtomicUsize,
+    /// Address of its list; 0 for none.
+    list: AtomicUsize,
+}
+
+static KNOWN: [Known; MOST] =
+    [const { Known { base: AtomicUsize::new(0), list: AtomicUsize::new(0) } }; MOST];
+
+/// A library whose file is to be read.
+struct Library {
+    base: usize,
+    path: [u8; 1024],
+}
+
+/// Calls `visit` with each such list.
+pub fn each(visit: &mut dyn FnMut(usize)) {
+    let mut libraries = [const { Library { base: 0, path: [0; 1024] } }; MOST];
+    let mut count = 0;
+    // No file is opened meanwhile: whoever loads a library waits.
+    interpose::each_library(&mut |path, base| {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let may_have = name.windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"));
+        if let Some(library) = libraries.get_mut(count).filter(|_| may_have && path.len() < 1024) {
+            library.base = base;
+            library.path[..path.len()].copy_from_slice(path);
+            count += 1;
+        }
+    });
+    for library in &libraries[..count] {
+        let known = KNOWN.iter().find(|known| known.base.load(Acquire) == library.base);
+        visit(known.map_or_else(|| learn(library), |known| known.list.load(Relaxed)));
+    }
+}
+
+fn learn(library: &Library) -> usize {
+    let list = read(library).unwrap_or(0);
+    if let Some(free) = KNOWN.iter().find(|known| known.base.load(Relaxed) == 0) {
+        free.list.store(list, Relaxed);
+        free.base.store(library.base, Release);
+    }
+    list
+}
+
+/// The address of a library's list, as its file has it.
+fn read(library: &Library) -> Option<usize> {
+    let path = CStr::from_bytes_until_nul(&library.path).ok()?;
+    // SAFETY: the path ends in a zero byte.
+    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if file < 0 {
+        return None;
+    }
+    let file = File(file);
+    let size = file.size().filter(|size| (64..=u32::MAX as usize).contains(size))?;
+    // SAFETY: private and read-only: nobody else sees it.
+    let map =
+        unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, libc::MAP_PRIVATE, file.0, 0) };
+    if map == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: mapped so far. A file that is cut short meanwhile is one that the program runs code from.
+    let found = list(unsafe { std::slice::from_raw_parts(map.cast::<u8>(), size) });
+    // SAFETY: mapped above, and no longer used.
+    unsafe { libc::munmap(map, size) };
+    found.map(|value| library.base.wrapping_add(value))
+}
+
+/// The virtual address of the list in an ELF file.
+fn list(bytes: &[u8]) -> Option<usize> {
+    const SYMBOLS: u32 = 2;
+    let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize);
+    let half = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+    let (sections, count) = (word(40)?, usize::from(u16::from_le_bytes(*bytes.get(60..)?.first_chunk()?)));
+    let section = |at: usize| sections.checked_add(at.checked_mul(64)?);
+    let at = (0..count).filter_map(section).find(|at| half(at + 4) == Some(SYMBOLS))?;
+    let (symbols, length) = (word(at + 24)?, word(at + 32)?);
+    let names = section(half(at + 40)? as usize)?;
+    let (names, names_length) = (word(names + 24)?, word(names + 32)?);
+    let names = bytes.get(names..names.checked_add(names_length)?)?;
+    let symbols = bytes.get(symbols..symbols.checked_add(length)?)?;
+    let is_it = |symbol: &&[u8]| {
+        let name = symbol.first_chunk().map_or(0, |name| u32::from_le_bytes(*name) as usize);
+        names.get(name..).is_some_and(|rest| rest.starts_with(LIST.to_bytes_with_nul()))
+    };
+    let symbol = symbols.chunks_exact(24).find(is_it)?;
+    let (section, value) = (u16::from_le_bytes([symbol[6], symbol[7]]), symbol.get(8..)?.first_chunk()?);
+    (section != 0).then_some(u64::from_le_bytes(*value) as usize)
+}
