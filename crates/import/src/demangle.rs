@@ -1,7 +1,10 @@
-//! Names of kernels and functions as the program's source has them.
+//! Names of kernels and functions as the program's source has them: C++, and of Fortran what the name alone,
+//! or the language of the object, makes certain.
 
+use addr2line::gimli::{self, DwLang};
 use cpp_demangle::{DemangleOptions, Symbol};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use trace::{Sym, Trace};
 
 /// A function's name without its parameters: `at::native::copy_` for `_ZN2at6native5copy_E…`. A name
@@ -11,7 +14,70 @@ pub(crate) fn function(mangled: &str) -> String {
         let symbol = Symbol::new(mangled).ok()?;
         symbol.demangle_with_options(&DemangleOptions::new().no_params().no_return_type()).ok()
     };
-    if mangled.starts_with("_Z") { plain().unwrap_or_else(|| mangled.to_owned()) } else { mangled.to_owned() }
+    let plain = if mangled.starts_with("_Z") { plain() } else { module_procedure(mangled) };
+    plain.unwrap_or_else(|| mangled.to_owned())
+}
+
+/// The name of a function of which debugging information says what language it is written in.
+pub(crate) fn function_in(mangled: &str, language: Option<DwLang>) -> String {
+    let is_fortran = matches!(
+        language,
+        Some(
+            gimli::DW_LANG_Fortran77
+                | gimli::DW_LANG_Fortran90
+                | gimli::DW_LANG_Fortran95
+                | gimli::DW_LANG_Fortran03
+                | gimli::DW_LANG_Fortran08
+                | gimli::DW_LANG_Fortran18
+        )
+    );
+    match mangled {
+        "MAIN__" if is_fortran => "main program".to_owned(),
+        _ if is_fortran => function(&procedure(mangled)),
+        _ => function(mangled),
+    }
+}
+
+/// The Fortran name of an external or a contained procedure: compilers put an underscore behind the one
+/// (`saxpy_`, and nvfortran's `simpleops_m_increment_`), gfortran a number behind the other (`inner.0`).
+pub(crate) fn procedure(symbol: &str) -> Cow<'_, str> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = match symbol.rsplit_once('.') {
+        Some((name, number)) if digits(number) => name,
+        _ => symbol,
+    };
+    let plain = name.strip_suffix('_').filter(|plain| is_fortran_name(plain));
+    Cow::Borrowed(plain.unwrap_or(name))
+}
+
+/// `simpleops_m::increment` for gfortran's `__simpleops_m_MOD_increment` and Flang's
+/// `_QMsimpleops_mPincrement`: no other language has such names.
+fn module_procedure(symbol: &str) -> Option<String> {
+    if let Some((module, name)) = symbol.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_")) {
+        let end = name.find('.').unwrap_or(name.len());
+        return (is_fortran_name(module) && is_fortran_name(&name[..end]))
+            .then(|| format!("{module}::{name}"));
+    }
+    let mut rest = symbol.strip_prefix("_Q")?;
+    let mut parts = Vec::new();
+    while !rest.is_empty() {
+        // Of a module, a submodule, a procedure around it, or the procedure itself.
+        let behind = ["M", "S", "F", "P"].iter().find_map(|kind| rest.strip_prefix(kind))?;
+        let (name, others) =
+            behind.split_at(behind.find(|c: char| c.is_ascii_uppercase()).unwrap_or(behind.len()));
+        if !is_fortran_name(name) {
+            return None;
+        }
+        parts.push(name);
+        rest = others;
+    }
+    (!parts.is_empty()).then(|| parts.join("::"))
+}
+
+/// Fortran has no capital letters in its names.
+fn is_fortran_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(is_part)
 }
 
 /// Demangles the names of GPU operations: nvprof writes them as the compiler does (`_Z4axpyPf`).
@@ -29,10 +95,52 @@ pub(crate) fn kernels(trace: &mut Trace) {
     }
 }
 
+/// Names the kernels of a process that runs CUDA Fortran, from the operation `first` on, without what the compiler
+/// put behind them: `simpleops_m_increment` for `simpleops_m_increment_`.
+pub(crate) fn fortran_kernels(trace: &mut Trace, first: usize) {
+    for name in &mut trace.ops.name[first..] {
+        let symbol = trace.strings.text(*name);
+        if let Some(plain) = symbol.strip_suffix('_').filter(|plain| is_fortran_name(plain)) {
+            let plain = plain.to_owned();
+            *name = trace.strings.intern(&plain);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use trace::Op;
+
+    #[test]
+    fn fortran_names_are_told_by_the_name_or_the_language() {
+        let (fortran, c) = (Some(gimli::DW_LANG_Fortran08), Some(gimli::DW_LANG_C11));
+        // Symbol, in an object of unknown language or C, in one of Fortran.
+        for (symbol, any, known) in [
+            ("__simpleops_m_MOD_increment", "simpleops_m::increment", "simpleops_m::increment"),
+            ("__m_MOD_step._omp_fn.0", "m::step._omp_fn.0", "m::step._omp_fn"),
+            ("_QMsimpleops_mPincrement", "simpleops_m::increment", "simpleops_m::increment"),
+            ("_QMmSsubFhostPinner", "m::sub::host::inner", "m::sub::host::inner"),
+            ("_QPsaxpy", "saxpy", "saxpy"),
+            ("_QQmain", "_QQmain", "_QQmain"),
+            ("_QéP", "_QéP", "_QéP"),
+            ("saxpy_", "saxpy_", "saxpy"),
+            ("simpleops_m_increment_", "simpleops_m_increment_", "simpleops_m_increment"),
+            ("inner.0", "inner.0", "inner"),
+            ("MAIN__", "MAIN__", "main program"),
+            ("cuda_MOD_", "cuda_MOD_", "cuda_MOD_"),
+            ("__Mod_MOD_f", "__Mod_MOD_f", "__Mod_MOD_f"),
+            ("__x_MOD_", "__x_MOD_", "__x_MOD_"),
+            ("__libc_start_main", "__libc_start_main", "__libc_start_main"),
+            ("Init_", "Init_", "Init_"),
+            ("_", "_", "_"),
+            ("", "", ""),
+        ] {
+            assert_eq!(function_in(symbol, None), any);
+            assert_eq!(function_in(symbol, c), any);
+            assert_eq!(function_in(symbol, fortran), known);
+        }
+    }
 
     #[test]
     fn mangled_names_become_readable_and_others_stay() {

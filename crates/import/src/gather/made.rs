@@ -125,9 +125,10 @@ fn lines(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> boo
     let Ok(mut frames) = context.find_frames(address).skip_all_loads() else { return false };
     let mut any = false;
     while let Ok(Some(frame)) = frames.next() {
-        let Some(name) = frame.function.as_ref().and_then(|name| name.raw_name().ok()) else { continue };
+        let Some(called) = &frame.function else { continue };
+        let Ok(name) = called.raw_name() else { continue };
         let (file, line) = frame.location.map_or(("", 0), |at| (at.file.unwrap_or(""), at.line.unwrap_or(0)));
-        found(Symbol { function: &demangle::function(&name), file, line });
+        found(Symbol { function: &demangle::function_in(&name, called.language), file, line });
         any = true;
     }
     any

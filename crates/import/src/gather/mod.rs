@@ -16,7 +16,7 @@ mod texts;
 
 use crate::detect::{another_version, is_of_another_version};
 use crate::identities::Identities;
-use crate::{Problem, Progress, finish};
+use crate::{Problem, Progress, demangle, finish};
 use later::Later;
 use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
@@ -159,7 +159,7 @@ impl<'a> Gather<'a> {
         self.trace.processes.pid[row.index()] = file.pid().into();
         self.places.next_process(file.pid(), file.began().saturating_add(file.unix_offset()));
         let (chunks, damage) = file.chunks();
-        let first_call = self.trace.calls.len();
+        let (first_call, first_op) = (self.trace.calls.len(), self.trace.ops.len());
         let mut process = Process {
             all: self,
             number,
@@ -179,6 +179,9 @@ impl<'a> Gather<'a> {
         };
         process.read(&chunks);
         process.losses(name, file, &chunks, damage);
+        if self.places.is_fortran(&self.trace) {
+            demangle::fortran_kernels(&mut self.trace, first_op);
+        }
     }
 
     /// Counts what should be a spool file and is none.

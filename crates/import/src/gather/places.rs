@@ -90,6 +90,15 @@ impl<'a> Places<'a> {
         self.frames.retain(|(path, _), _| !path.is_empty());
     }
 
+    /// Whether the process runs CUDA Fortran: its run-time library is loaded.
+    pub fn is_fortran(&self, trace: &Trace) -> bool {
+        let is_it = |loaded: &Loaded| {
+            let file = trace.text(loaded.path).rsplit('/').next().unwrap_or_default();
+            ["libcudafor", "libnvf."].iter().any(|start| file.starts_with(start))
+        };
+        self.modules.iter().any(is_it)
+    }
+
     /// Learns of code that the process made.
     pub fn made(&mut self, record: &spool::Made, bytes: &[u8]) {
         self.made.piece(record, bytes);

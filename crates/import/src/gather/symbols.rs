@@ -104,8 +104,9 @@ impl Module {
         };
         let mut any = false;
         while let Ok(Some(frame)) = frames.next() {
-            let Some(name) = frame.function.as_ref().and_then(|name| name.raw_name().ok()) else { continue };
-            let function = &demangle::function(&name);
+            let Some(called) = &frame.function else { continue };
+            let Ok(name) = called.raw_name() else { continue };
+            let function = &demangle::function_in(&name, called.language);
             let (file, line) =
                 frame.location.map_or(("", 0), |at| (at.file.unwrap_or(""), at.line.unwrap_or(0)));
             found(Symbol { function, file, line });

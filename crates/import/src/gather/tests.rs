@@ -439,3 +439,21 @@ proptest! {
         prop_assert!(trace::read(file.get_ref()).is_ok());
     }
 }
+
+#[test]
+fn kernels_of_cuda_fortran_are_named_as_the_source_has_them() {
+    let kernels = |library: &str| {
+        let mut build = Build::new(7, Level::Full);
+        module(&mut build, library, 0x1000);
+        for (at, name) in (1..).zip(["simpleops_m_increment_", "_Z3addPf", "Other_"]) {
+            let name = build.text(MAIN, name);
+            let kernel = Kernel { start: at * 100, end: at * 100 + 50, ..Kernel::default() };
+            build.record(MAIN, Kernel::KIND, name, &[kernel.bytes()]);
+        }
+        let trace = read(&[build.finish()]);
+        trace.ops.name.iter().map(|name| trace.text(*name).to_owned()).collect::<Vec<_>>()
+    };
+    let of_fortran = kernels("/opt/nvidia/hpc_sdk/compilers/lib/libcudafor_120.so");
+    assert_eq!(of_fortran, ["simpleops_m_increment", "add(float*)", "Other_"]);
+    assert_eq!(kernels("/lib/libc.so.6"), ["simpleops_m_increment_", "add(float*)", "Other_"]);
+}
