@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 corpus=fuzz/corpus
-mkdir -p "$corpus"/{kineto,holdup_file,holdup_table,sqlite,spool,workload,model,results}
+mkdir -p "$corpus"/{kineto,printed,holdup_file,holdup_table,sqlite,spool,workload,model,results}
 
 cargo xtask generate kineto --size 20KB -o "$corpus/kineto/generated.json" >/dev/null
 cargo xtask generate kineto --size 20KB --stacks --seed 2 -o "$corpus/kineto/stacks.json" >/dev/null
@@ -12,6 +12,10 @@ gzip -9nc "$corpus/kineto/generated.json" >"$corpus/kineto/generated.json.gz"
 cargo xtask generate spool --events 300 -o "$corpus/recording" >/dev/null
 mv "$corpus"/recording/*.spool "$corpus/spool/"
 rm -r "$corpus/recording"
+for listing in crates/import/tests/data/printed/*/input.txt; do
+    cp "$listing" "$corpus/kineto/$(basename "$(dirname "$listing")").txt"
+    { printf '\0'; cat "$listing"; } >"$corpus/printed/$(basename "$(dirname "$listing")")"
+done
 cp crates/workload/tests/data/accepted/*.toml "$corpus/workload/"
 cp crates/sim/models/*.toml "$corpus/model/"
 cp crates/holdup/tests/data/lab/*.json "$corpus/results/"

@@ -1,4 +1,4 @@
-//! Any bytes as a trace in memory: JSON, gzip or a `.holdup` file.
+//! Any bytes as a trace in memory: JSON, gzip, a `.holdup` file or a listing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -10,7 +10,7 @@ use crate::recorded::Recorded;
 use crate::side::{Doing, Side};
 use crate::stretch::Stretch;
 use crate::words::{because, describe};
-use crate::{Cause, Class, Example, Finding, Party, Place};
+use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use trace::{CallId, DeviceId, Ns, StreamId};
@@ -75,7 +75,7 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
         holder: key.holder.map(|side| party(facts, places, side, holders.len(), &in_calls(&group.holders))),
         or: others(facts, places, key, &group.or),
         evidence: group.evidence(),
-        confidence: group.confidence(),
+        confidence: confidence(facts, key, group),
         because: because(facts, key, group, recorded.as_ref()),
         why: why(key.cause, holding).to_owned(),
         places: ranked_places(places, group.parts.iter().copied()),
@@ -85,6 +85,14 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
             .collect(),
         fixes: fixes(key.cause, holding),
     }
+}
+
+/// How sure a finding is. Threads that an importer told apart by calls that overlap are two while they do;
+/// at other times the one that was waited for may be the waiter itself.
+fn confidence(facts: &Facts<'_>, key: &Key, group: &Group) -> Confidence {
+    let overlaps = group.evidence() == Evidence::Timing;
+    let inferred = facts.trace.meta.threads_inferred && key.holder.is_some() && !overlaps;
+    group.confidence().max(if inferred { Confidence::Possible } else { Confidence::Certain })
 }
 
 /// What kept the waiter waiting, as far as it makes a difference to what helps.

@@ -1,5 +1,5 @@
 //! Reads traces of other tools into a [`trace::Trace`]: Kineto JSON, Nsight Systems SQLite,
-//! nvprof SQLite, and holdup's own files and spools, recognised by content.
+//! nvprof SQLite, what both print, and holdup's own files and spools, recognised by content.
 //!
 //! Inputs are read once, front to back, never copied and never written to. Damaged input never
 //! panics: what cannot be read is counted in [`trace::Lost`], or is a [`Problem`] when nothing
@@ -18,6 +18,7 @@ mod kineto;
 mod nsys;
 mod nvprof;
 mod overhead;
+mod printed;
 mod progress;
 mod sqlite;
 mod stacks;
@@ -98,6 +99,7 @@ fn read_memory(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace
         }
         Format::Holdup => Ok(trace::read(bytes)?),
         Format::Spool => Ok(gather::read_bytes(bytes, progress)),
+        Format::Printed => printed::import(bytes, progress),
         Format::Sqlite => Err(needs_a_file()),
     }
 }
@@ -110,7 +112,7 @@ fn read_stream(stream: &mut dyn Read, progress: &mut dyn FnMut(Progress)) -> Res
     match format {
         Format::Json => kineto::import(Text::Stream(&mut all), progress),
         Format::Gzip => read_gzip(all, &mut |done| progress(Progress { done, total: None })),
-        Format::Holdup | Format::Spool => {
+        Format::Holdup | Format::Spool | Format::Printed => {
             let mut bytes = Vec::new();
             all.read_to_end(&mut bytes)?;
             read_memory(&bytes, progress)
@@ -136,15 +138,22 @@ fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Tra
     if let (Err(error), true) = (began, head.is_empty()) {
         return Err(Problem::Gzip { at: read.get(), reason: error.to_string() });
     }
-    match detect::format(&head)? {
-        Format::Json => {}
+    let format = detect::format(&head)?;
+    let mut all = Cursor::new(head).chain(text);
+    match format {
+        Format::Json => kineto::import(Text::Stream(&mut all), &mut |_| progress(read.get())),
+        Format::Printed => {
+            let mut text = Vec::new();
+            let end = all.read_to_end(&mut text);
+            let mut trace = printed::import(&text, &mut |_| progress(read.get()))?;
+            trace.meta.lost.truncated |= end.is_err();
+            Ok(trace)
+        }
         Format::Sqlite | Format::Holdup | Format::Spool | Format::Gzip => {
-            let what = "a gzip file that holds no JSON".to_owned();
-            return Err(Problem::NotATrace { what, what_to_do: "unpack it and name what it held" });
+            let what = "a gzip file that holds no JSON and no listing".to_owned();
+            Err(Problem::NotATrace { what, what_to_do: "unpack it and name what it held" })
         }
     }
-    let mut all = Cursor::new(head).chain(text);
-    kineto::import(Text::Stream(&mut all), &mut |_| progress(read.get()))
 }
 
 /// A reader that counts what passes.

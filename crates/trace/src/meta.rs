@@ -109,6 +109,9 @@ pub struct Meta {
     /// Whether every wait for a driver lock is in the table of waits: then a call without one did
     /// not wait for a lock.
     pub locks_watched: bool,
+    /// Whether the source named no threads, so that an importer told them apart by calls that overlap: two
+    /// calls at one time are of two threads, but calls one after another may be of one or of several.
+    pub threads_inferred: bool,
     /// What was lost.
     pub lost: Lost,
     /// Records left out on purpose because no table holds them (flows, counters …), with counts.
@@ -146,6 +149,7 @@ impl Default for Meta {
             epoch_unix_ns: None,
             clock: Clock::default(),
             locks_watched: false,
+            threads_inferred: false,
             lost: Lost::default(),
             left_out: BTreeMap::new(),
             notes: Vec::new(),

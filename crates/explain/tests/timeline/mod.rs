@@ -15,6 +15,7 @@
 //!                                                      `released 5`: the releaser's call is the one at 5;
 //!                                                      `shared 3`: by three, while B wants it alone
 //! locks watched
+//! threads inferred
 //! tracer T                                             a thread of the tracer's own
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
 //! only 20 40                                           what to look at, ahead of events
@@ -55,6 +56,7 @@ pub fn parse(text: &str) -> (Trace, Selection) {
             ["only", from, to] => {
                 (builder.selection.from, builder.selection.to) = (Some(us(from)), Some(us(to)))
             }
+            ["threads", "inferred"] => builder.trace.meta.threads_inferred = true,
             ["locks", "watched"] => builder.trace.meta.locks_watched = true,
             ["tracer", thread] => {
                 let (thread, ..) = builder.thread(thread);

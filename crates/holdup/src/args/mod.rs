@@ -14,8 +14,8 @@ use trace::{Ns, Selection};
 /// Tells what holds up a CUDA program's threads, who did it, where, and how to fix it.
 ///
 /// Records a program (record), and reads traces of PyTorch's profiler and other users of Kineto (.json, .json.gz), Nsight Systems
-/// (SQLite export), nvprof (SQLite) and holdup itself; the format is recognised by content. "-" is
-/// standard input.
+/// (SQLite export), nvprof (SQLite), what nvprof and nsys stats print, and holdup itself; the format is recognised by
+/// content. "-" is standard input.
 #[derive(Parser)]
 #[command(name = "holdup", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:

@@ -98,7 +98,7 @@ impl Kinds {
 }
 
 /// The library a function belongs to, as its name says.
-pub(super) fn api_of(name: &str) -> Api {
+pub(crate) fn api_of(name: &str) -> Api {
     match name {
         _ if name.starts_with("cuda") => Api::Runtime,
         _ if name.starts_with("cu") => Api::Driver,

@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::sqlite::{Fault, Names, Source, Value};
 use crate::{Problem, finish};
 use kinds::Kinds;
+pub(crate) use kinds::api_of;
 use machine::Machine;
 use std::ops::Range;
 use trace::{Ns, Trace};

@@ -1,0 +1,104 @@
+//! What profilers print: nvprof's `--print-gpu-trace` and `--print-api-trace`, as text or CSV, each alone or
+//! merged, and the trace reports of `nsys stats` as CSV; whatever a program printed between stays out.
+//!
+//! nvprof's listing rounds to five digits, names no thread and, but for kernels, no call of an
+//! operation: threads are told apart by calls that overlap ([`threads`]), and what is not named stays unknown.
+//! Its `KB`, `MB` and `GB/s` are powers of 1024 (1.3750MB are 352 × 1024 × 4 bytes), in some old releases of
+//! 1000; where a size and a rate are printed side by side, they tell which. nsys counts in powers of 1000.
+
+mod amount;
+mod columns;
+mod lines;
+mod ops;
+mod rows;
+mod threads;
+
+use crate::{Problem, Progress, finish};
+use columns::Table;
+use lines::{Lines, Piece};
+use rows::Reader;
+use trace::Trace;
+
+/// Whether a text begins like one of these listings: cheap, and never wrong about JSON.
+pub(crate) fn begins(head: &[u8]) -> bool {
+    let mut lines = Lines::new(head);
+    while let Some(piece) = lines.next(None) {
+        match piece {
+            Piece::Banner(..) | Piece::Titles(_) | Piece::Summary | Piece::TextOfNsys => return true,
+            Piece::Other | Piece::Cut | Piece::Row(_) | Piece::NoRow => {}
+        }
+    }
+    false
+}
+
+/// Reads the events of a text.
+pub(crate) fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
+    let total = text.len() as u64;
+    let (mut lines, mut reader) = (Lines::new(text), Reader::default());
+    let mut table: Option<Box<Table>> = None;
+    let mut seen = Seen::default();
+    for at in 0u64.. {
+        let Some(piece) = lines.next(table.as_deref_mut()) else { break };
+        if at.is_multiple_of(1 << 13) {
+            progress(Progress { done: total - lines.left() as u64, total: Some(total) });
+        }
+        match piece {
+            Piece::Banner(process, text) => {
+                seen.nvprof = true;
+                table = table.filter(|_| !text.ends_with("result:"));
+                reader.banner(process, &text);
+            }
+            Piece::Titles(titles) => {
+                seen.tables = true;
+                table = Some(titles);
+            }
+            Piece::Other => table = None,
+            Piece::Summary => (table, seen.summary) = (None, true),
+            Piece::TextOfNsys => (table, seen.text_of_nsys) = (None, true),
+            Piece::Cut => reader.cut |= table.is_some(),
+            Piece::Row(cells) => {
+                if let Some(table) = table.as_deref() {
+                    reader.row(table, &cells);
+                }
+            }
+            Piece::NoRow => reader.no_row(),
+        }
+    }
+    let mut trace = reader.done();
+    if trace.span().is_none() {
+        return Err(seen.problem());
+    }
+    finish(&mut trace);
+    Ok(trace)
+}
+
+/// What a text had instead of events.
+#[derive(Default)]
+struct Seen {
+    nvprof: bool,
+    tables: bool,
+    summary: bool,
+    text_of_nsys: bool,
+}
+
+impl Seen {
+    fn problem(&self) -> Problem {
+        let (what, what_to_do) = match () {
+            () if self.tables => ("a listing without a row that can be read", "print it again"),
+            () if self.text_of_nsys => (
+                "tables of nsys stats laid out as text",
+                "print them with `--format csv --report cuda_api_trace,cuda_gpu_trace`",
+            ),
+            () if self.nvprof => (
+                "nvprof's summary or messages, without events",
+                "print them with `nvprof --print-gpu-trace --print-api-trace`, or write a file with `nvprof -o FILE`",
+            ),
+            () if self.summary => (
+                "a summary, without events",
+                "print them with `nsys stats --format csv --report cuda_api_trace,cuda_gpu_trace`",
+            ),
+            () => return crate::detect::no_format(),
+        };
+        Problem::NotATrace { what: what.to_owned(), what_to_do }
+    }
+}

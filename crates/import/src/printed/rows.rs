@@ -1,0 +1,231 @@
+//! Rows as calls, operations and ranges of a trace.
+
+use super::amount::{Size, Thousand, Time};
+use super::columns::{Column, Printer, Rows, Table};
+use super::ops::{self, Asked};
+use super::threads::{self, Printed};
+use crate::identities::Identities;
+use crate::nsys::api_of;
+use crate::suffix;
+use rustc_hash::FxHashMap;
+use trace::{Api, Call, CallId, Ns, Range, RangeKind, Source, Trace};
+
+/// Times that rebasing and subtraction cannot overflow: 18 years.
+const TIMES: std::ops::Range<Ns> = 0..1 << 59;
+
+/// No printed time is further off: five digits of ten thousand seconds are half a second off.
+const FURTHEST: Ns = 1_000_000_000;
+
+/// How many of nvprof's warnings are worth repeating.
+const WARNINGS: usize = 8;
+
+/// The trace as far as it is read.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) trace: Trace,
+    pub(super) ids: Identities,
+    pub(super) devices: ops::Devices,
+    /// The process that nvprof speaks of.
+    process: i64,
+    /// Calls that name no thread, by their process.
+    unnamed: FxHashMap<i64, Vec<(CallId, Printed)>>,
+    /// Operations, whose processes and sizes are known once all is read.
+    asked: Vec<Asked>,
+    /// What nvprof's thousand is, once a row tells.
+    thousand: Option<Thousand>,
+    /// Whether somebody cut lines out.
+    pub(super) cut: bool,
+}
+
+impl Reader {
+    /// What nvprof says of a process.
+    pub(super) fn banner(&mut self, process: i64, text: &str) {
+        self.process = process;
+        self.trace.meta.source = Source::Nvprof;
+        let command = text.split_once(", command: ").map(|(_, command)| command);
+        if let Some(command) = command.filter(|_| self.trace.meta.command.is_empty()) {
+            command.clone_into(&mut self.trace.meta.command);
+        }
+        let note = || format!("nvprof says: {}", text.trim_start_matches("Warning:").trim());
+        let notes = &mut self.trace.meta.notes;
+        if text.starts_with("Warning:") && notes.len() < WARNINGS && !notes.contains(&note()) {
+            notes.push(note());
+        }
+    }
+
+    /// A row that has too few or too many cells.
+    pub(super) fn no_row(&mut self) {
+        self.trace.meta.lost.record("a row with other columns than its table");
+    }
+
+    /// An event of a table.
+    pub(super) fn row(&mut self, table: &Table, cells: &[String]) {
+        self.trace.meta.source = match table.printer {
+            Printer::Nvprof => Source::Nvprof,
+            Printer::Nsys => Source::Nsys,
+        };
+        let Some(name) = table.cell(cells, Column::Name) else {
+            return self.trace.meta.lost.record("a row without a name");
+        };
+        // What has no duration is an instant, of which no table tells: a page fault.
+        if table.cell(cells, Column::Duration).is_none() {
+            return self.trace.meta.leave_out(name.trim_matches(['[', ']']), 1);
+        }
+        let is_call = name.starts_with(|c| c != '[') && table.cell(cells, Column::Device).is_none();
+        let read = match table.rows {
+            Rows::Calls => self.call(table, cells, name),
+            // nvprof's merged listing says of a call no device.
+            Rows::Ops if is_call && table.printer == Printer::Nvprof => self.call(table, cells, name),
+            Rows::Ops => self.op(table, cells, name),
+            Rows::Ranges => self.range(table, cells, name),
+        };
+        if let Err(reason) = read {
+            self.trace.meta.lost.record(reason);
+        }
+    }
+
+    fn call(&mut self, table: &Table, cells: &[String], name: &str) -> Result<(), &'static str> {
+        let (start, duration) = times(table, cells)?;
+        let (function, launched) = launched(name);
+        let api = api_of(function);
+        let name = self.trace.strings.intern(suffix::strip(api, function));
+        let correlation = number(table, cells, Column::Correlation).or(launched).unwrap_or(0);
+        let result = number(table, cells, Column::Result).unwrap_or(0);
+        let call = self.trace.calls.push(Call {
+            start: start.ns,
+            end: start.ns + duration.ns,
+            api,
+            name,
+            correlation,
+            // A code that does not fit is no success either.
+            result: i32::try_from(result).unwrap_or(i32::MAX),
+            ..Call::default()
+        });
+        let process = number(table, cells, Column::Process).unwrap_or(self.process);
+        match number(table, cells, Column::Thread) {
+            Some(thread) => {
+                let thread = self.ids.thread(&mut self.trace, process, thread);
+                self.trace.calls.thread[call.index()] = thread;
+                if let Some(name) = table.cell(cells, Column::ThreadName) {
+                    self.trace.threads.name[thread.index()] = self.trace.strings.intern(name);
+                }
+            }
+            None => {
+                let printed = Printed {
+                    start: start.ns,
+                    end: start.ns + duration.ns,
+                    start_half: start.half.min(FURTHEST),
+                    duration_half: duration.half.min(FURTHEST),
+                    driver: api == Api::Driver,
+                };
+                self.unnamed.entry(process).or_default().push((call, printed));
+            }
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, table: &Table, cells: &[String], name: &str) -> Result<(), &'static str> {
+        let (start, duration) = times(table, cells)?;
+        let Some(mut asked) = ops::read(&mut self.trace, table, cells, name) else {
+            self.trace.meta.leave_out(name.trim_matches(['[', ']']), 1);
+            return Ok(());
+        };
+        (asked.op.start, asked.op.end) = (start.ns, start.ns + duration.ns);
+        asked.half = start.half.min(FURTHEST) + duration.half.min(FURTHEST);
+        asked.device = self.devices.ordinal(table.cell(cells, Column::Device).unwrap_or_default());
+        asked.process = number(table, cells, Column::Process);
+        if table.printer == Printer::Nvprof {
+            asked.process = Some(self.process);
+            let rate = table.cell(cells, Column::Rate);
+            let rate = rate.and_then(|rate| Size::parse(rate, table.unit(Column::Rate)));
+            let told = asked.bytes.zip(rate).and_then(|(bytes, rate)| bytes.thousand(rate, duration.ns));
+            self.thousand = self.thousand.or(told);
+        } else {
+            asked.thousand = Some(Thousand::Decimal);
+        }
+        self.asked.push(asked);
+        Ok(())
+    }
+
+    fn range(&mut self, table: &Table, cells: &[String], name: &str) -> Result<(), &'static str> {
+        let (start, duration) = times(table, cells)?;
+        let thread = number(table, cells, Column::Thread).ok_or("a range without a thread")?;
+        let process = number(table, cells, Column::Process).unwrap_or(0);
+        let thread = self.ids.thread(&mut self.trace, process, thread);
+        // nsys prints the domain before the name; the default one is empty.
+        let name = self.trace.strings.intern(name.strip_prefix(':').unwrap_or(name));
+        let (start, end, kind) = (start.ns, start.ns + duration.ns, RangeKind::User);
+        self.trace.ranges.push(Range { start, end, thread, kind, name, ..Range::default() });
+        Ok(())
+    }
+
+    /// The trace, with what can be said only once all rows are read.
+    pub(super) fn done(mut self) -> Trace {
+        self.name_threads();
+        let thousand = self.thousand.unwrap_or(Thousand::Binary);
+        let asked = std::mem::take(&mut self.asked);
+        ops::place(&mut self.trace, &mut self.ids, asked, thousand);
+        self.devices.describe(&mut self.trace, &mut self.ids);
+        let Trace { meta, processes, .. } = &mut self.trace;
+        if self.cut {
+            meta.notes.push(String::from("Lines were cut out of the listing: what they said is missing."));
+        }
+        if meta.source == Source::Nvprof && processes.len() > 1 {
+            let note = "Several processes are listed, each with a clock of its own: what one did is not \
+                        simultaneous with what another did at the same time.";
+            meta.notes.push(note.to_owned());
+        }
+        self.trace
+    }
+
+    /// Gives calls that name no thread the one that they must be of.
+    fn name_threads(&mut self) {
+        let mut processes: Vec<_> = self.unnamed.drain().collect();
+        processes.sort_unstable_by_key(|(process, _)| *process);
+        for (process, calls) in &processes {
+            let mut printed: Vec<Printed> = calls.iter().map(|(_, printed)| *printed).collect();
+            let threads = threads::infer(&mut printed);
+            for (((call, _), printed), number) in calls.iter().zip(printed).zip(threads) {
+                let thread = self.ids.thread(&mut self.trace, *process, number as i64 + 1);
+                let (rows, at) = (&mut self.trace.calls, call.index());
+                (rows.thread[at], rows.start[at], rows.end[at]) = (thread, printed.start, printed.end);
+            }
+        }
+        if !processes.is_empty() {
+            let meta = &mut self.trace.meta;
+            meta.threads_inferred = true;
+            let note = "The listing names no threads: they are inferred from calls that overlap, and one \
+                        may stand for several.";
+            meta.notes.push(note.to_owned());
+        }
+    }
+}
+
+/// Start and duration of a row.
+fn times(table: &Table, cells: &[String]) -> Result<(Time, Time), &'static str> {
+    let time = |column| {
+        let text = table.cell(cells, column)?;
+        Time::parse(text, table.time_unit(column)).filter(|time| TIMES.contains(&time.ns))
+    };
+    let start = time(Column::Start).ok_or("a start that is no time")?;
+    Ok((start, time(Column::Duration).ok_or("a duration that is no time")?))
+}
+
+pub(super) fn number(table: &Table, cells: &[String], column: Column) -> Option<i64> {
+    table.cell(cells, column)?.parse().ok()
+}
+
+/// The function of `cudaLaunchKernel (scale(float*) [423])`, and the id that nvprof gives launches.
+fn launched(name: &str) -> (&str, Option<i64>) {
+    let Some((function, kernel)) = name.split_once(" (") else { return (name, None) };
+    (function, kernel.strip_suffix(')').and_then(|kernel| numbered(kernel).1))
+}
+
+/// The name of `scale(float*) [423]`, and the id of the launch.
+pub(super) fn numbered(name: &str) -> (&str, Option<i64>) {
+    let Some((plain, number)) = name.rsplit_once(" [") else { return (name, None) };
+    match number.strip_suffix(']').map(str::parse) {
+        Some(Ok(number)) => (plain, Some(number)),
+        _ => (name, None),
+    }
+}

@@ -1,0 +1,105 @@
+//! A trace as text: all tables with the names that their rows refer to, a line a row.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use trace::{StackId, ThreadId, Trace};
+
+/// Reads each input of `data/KIND/NAME/` and compares what it becomes with `expected.txt` there.
+/// `HOLDUP_UPDATE=1` rewrites the expected files.
+pub fn every_case(kind: &str, input: &str, at_least: usize) {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kind);
+    let update = std::env::var_os("HOLDUP_UPDATE").is_some();
+    let mut cases: Vec<_> = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    assert!(cases.len() >= at_least, "cases are missing from {}", data.display());
+    let mut wrong = Vec::new();
+    for case in cases {
+        let bytes = std::fs::read(case.join(input)).unwrap();
+        let read = read(&bytes);
+        let expected = case.join("expected.txt");
+        if update {
+            std::fs::write(&expected, &read).unwrap();
+        } else if std::fs::read_to_string(&expected).unwrap_or_default() != read {
+            wrong.push(format!("{}:\n{read}", case.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "differ from expected.txt:\n{}", wrong.join("\n"));
+}
+
+/// What the bytes become: the trace, or why they are none.
+pub fn read(bytes: &[u8]) -> String {
+    match import::read_bytes(bytes, "trace") {
+        Ok(trace) => dump(&trace),
+        Err(error) => format!("error: {error}\n"),
+    }
+}
+
+/// All tables with the names that their rows refer to, a line a row.
+fn dump(trace: &Trace) -> String {
+    let mut out = String::new();
+    let meta = &trace.meta;
+    let known = [&meta.source_version, &meta.driver, &meta.runtime].map(String::as_str).join(" | ");
+    writeln!(out, "{} | {known} | epoch {:?} | {:?}", meta.source.id(), meta.epoch_unix_ns, meta.clock)
+        .unwrap();
+    writeln!(out, "{:?}", meta.lost).unwrap();
+    writeln!(out, "left out {:?}, notes {:?}", meta.left_out, meta.notes).unwrap();
+    for device in trace.devices.ids().map(|id| trace.devices.row(id)) {
+        let name = trace.text(device.name);
+        writeln!(out, "device {} {name} {}.{}", device.ordinal, device.compute_major, device.compute_minor)
+            .unwrap();
+    }
+    for range in trace.ranges.ids().map(|id| trace.ranges.row(id)) {
+        let (kind, name) = (range.kind, trace.text(range.name));
+        write!(out, "range {}..{} {} {kind} {name:?}", range.start, range.end, thread(trace, range.thread))
+            .unwrap();
+        writeln!(out, "{}", stack(trace, range.stack)).unwrap();
+    }
+    for call in trace.calls.ids().map(|id| trace.calls.row(id)) {
+        let (thread, name) = (thread(trace, call.thread), trace.text(call.name));
+        write!(
+            out,
+            "call {}..{} {thread} {} {name:?} corr {}",
+            call.start, call.end, call.api, call.correlation
+        )
+        .unwrap();
+        let operator = call.range.some().map_or("", |range| trace.text(trace.ranges.row(range).name));
+        writeln!(out, " in {operator:?}").unwrap();
+    }
+    for op in trace.ops.ids().map(|id| trace.ops.row(id)) {
+        let stream = trace.streams.row(op.stream);
+        let context = trace.contexts.row(stream.context);
+        let process = context.process.some().map_or(-1, |process| trace.processes.row(process).pid);
+        let device = trace.devices.row(context.device).ordinal;
+        let place =
+            format!("process {process} device {device} context {} stream {}", context.number, stream.number);
+        let call = op.call.some().map_or("no call", |call| trace.text(trace.calls.row(call).name));
+        write!(out, "op {}..{} {place} {} {:?} by {call}", op.start, op.end, op.kind, trace.text(op.name))
+            .unwrap();
+        write!(out, " | {} {} > {} {} B", op.copy, op.src, op.dst, op.bytes).unwrap();
+        let grid = [op.grid_x, op.grid_y, op.grid_z];
+        let block = [op.block_x, op.block_y, op.block_z];
+        writeln!(out, " | {grid:?} {block:?} {} regs, {} B shared", op.registers, op.dynamic_shared).unwrap();
+    }
+    for sync in trace.syncs.ids().map(|id| trace.syncs.row(id)) {
+        let call = sync.call.some().map_or("no call", |call| trace.text(trace.calls.row(call).name));
+        writeln!(out, "sync {}..{} {} by {call}", sync.start, sync.end, sync.kind).unwrap();
+    }
+    out
+}
+
+fn thread(trace: &Trace, thread: ThreadId) -> String {
+    let Some(thread) = thread.some().map(|thread| trace.threads.row(thread)) else { return "-".to_owned() };
+    let process = trace.processes.row(thread.process);
+    format!("{}({})/{}({})", process.pid, trace.text(process.name), thread.tid, trace.text(thread.name))
+}
+
+/// ` at inner < outer`, with files and lines.
+fn stack(trace: &Trace, stack: StackId) -> String {
+    let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.row(*stack).caller.some());
+    let frames = stacks.map(|stack| trace.frames.row(trace.stacks.row(stack).frame));
+    let place = |frame: trace::Frame| {
+        format!("{}:{} {}", trace.text(frame.file), frame.line, trace.text(frame.function))
+    };
+    let places: Vec<_> = frames.map(place).collect();
+    if places.is_empty() { String::new() } else { format!(" at {}", places.join(" < ")) }
+}
