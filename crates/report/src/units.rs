@@ -30,6 +30,32 @@ pub fn duration(ns: Ns) -> String {
     text
 }
 
+/// Durations in the unit that the first of them takes, which is given apart: `["26.5", "33.2"]` and `ms`. Three digits
+/// and two decimals at most, so that what is tiny beside the first becomes `0.00`.
+pub fn durations_alike<const N: usize>(ns: [f64; N]) -> ([String; N], &'static str) {
+    let (unit, name) = match ns.first().map_or(0, |first| first.abs().round() as u64) {
+        0..US => (1, "ns"),
+        US..999_500 => (US, "µs"),
+        999_500..9_999_500_000 => (MS, "ms"),
+        _ => (S, "s"),
+    };
+    (ns.map(|ns| three_digits(ns / unit as f64)), name)
+}
+
+/// Three digits, two decimals at most, thousands separated.
+fn three_digits(number: f64) -> String {
+    // The bounds are where rounding would add a digit.
+    match number.abs() {
+        small if small < 9.995 => format!("{number:.2}"),
+        small if small < 99.95 => format!("{number:.1}"),
+        large => {
+            let mut text = if number < 0.0 { String::from("-") } else { String::new() };
+            push_grouped(&mut text, large.round() as u64);
+            text
+        }
+    }
+}
+
 /// The length of a whole trace: like [`duration`], in seconds from one second up (`1.20 s`).
 pub fn span(ns: Ns) -> String {
     let mut text = String::new();
@@ -214,6 +240,18 @@ mod tests {
         }
         assert_eq!(span(1_200_000_000), "1.20 s");
         assert_eq!(span(986_810), "987 µs");
+    }
+
+    #[test]
+    fn durations_of_a_row_share_the_unit_of_the_first() {
+        let (texts, unit) = durations_alike([26_500_000.0, 33_234_018.7, 4_200.0, 1_303_912_100_000.0]);
+        assert_eq!(
+            (texts.each_ref().map(String::as_str), unit),
+            (["26.5", "33.2", "0.00", "1,303,912"], "ms")
+        );
+        assert_eq!(durations_alike([136.82, 9.996]), (["137".to_owned(), "10.0".to_owned()], "ns"));
+        assert_eq!(durations_alike([0.0, 99.96]), (["0.00".to_owned(), "100".to_owned()], "ns"));
+        assert_eq!(durations_alike::<0>([]).1, "ns");
     }
 
     #[test]

@@ -154,8 +154,8 @@ fn copy_columns<'t>() -> [Column<Listing<'t>>; 7] {
     ]
 }
 
-/// Where it ran. People get device and context only where there are several.
-fn place_columns<'t>() -> [Column<Listing<'t>>; 6] {
+/// Where it ran, and by which call: its correlation id is that call's. People get device and context only where there are several.
+fn place_columns<'t>() -> [Column<Listing<'t>>; 7] {
     [
         Column::programs("pid", |list: &Listing<'t>, row| list.process(row)),
         Column::people("Device", Right, |list, row| match list.trace.devices.len() {
@@ -169,5 +169,9 @@ fn place_columns<'t>() -> [Column<Listing<'t>>; 6] {
         }),
         Column::programs("context", |list, row| list.context(row)),
         Column::both("Stream", "stream", Right, |list, row| list.stream(row)),
+        Column::both("Corr", "correlation", Right, |list: &Listing<'t>, row| {
+            nonzero(list.trace.ops.correlation[row])
+        })
+        .spare(1),
     ]
 }

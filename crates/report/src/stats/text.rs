@@ -78,80 +78,70 @@ fn whole(stats: &Stats) -> String {
     format!("the chosen {}", units::span(stats.window_ns))
 }
 
-/// Events by name. On a page of few `columns` the distribution gives way: a name cut to pieces
-/// says nothing.
+/// Events by name. On a page of few `columns` a row's numbers share a unit, then the share goes: a name cut to
+/// pieces says nothing.
 pub(super) fn table(rows: &[Row], columns: Option<usize>) -> Table {
-    const READABLE: usize = 34;
+    const READABLE: usize = 30;
     let readable = |table: &Table| columns.is_none_or(|columns| table.last_fits(columns, READABLE));
-    let [first, second, third, last] = [Detail::Distribution, Detail::Range, Detail::Mean, Detail::Longest];
-    let tables = [first, second, third].into_iter().map(|detail| detailed(rows, detail));
-    tables.into_iter().find(readable).unwrap_or_else(|| detailed(rows, last))
+    let tables = [(Detail::Units, true), (Detail::OneUnit, true)];
+    let tables = tables.into_iter().map(|(detail, share)| detailed(rows, detail, share));
+    tables.into_iter().find(readable).unwrap_or_else(|| detailed(rows, Detail::OneUnit, false))
 }
 
-/// How much is said of a distribution; never less than its longest, which is what people look for.
+/// How the numbers of a distribution are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// `311 µs ± 3.76 ms (3.04 µs ‥ 53.8 ms)`
-    Distribution,
-    /// `311 µs (3.04 µs ‥ 53.8 ms)`
-    Range,
-    /// `311 µs ‥ 53.8 ms`
-    Mean,
-    /// `53.8 ms`
-    Longest,
+    Units,
+    /// `311 µs ± 3,760 (3.04 ‥ 53,812)`
+    OneUnit,
 }
 
-impl Detail {
-    fn title(self) -> &'static str {
-        match self {
-            Detail::Distribution => "Time distribution",
-            Detail::Range => "Mean (min ‥ max)",
-            Detail::Mean => "Mean ‥ max",
-            Detail::Longest => "Longest",
-        }
+fn detailed(rows: &[Row], detail: Detail, share: bool) -> Table {
+    let mut columns = vec![("Time (%)", Align::Right), ("Total time", Align::Right), ("Calls", Align::Right)];
+    columns.extend([("Time distribution", Align::Left), ("Name", Align::Left)]);
+    if !share {
+        columns.splice(..2, [("Total", Align::Right)]);
     }
-}
-
-fn detailed(rows: &[Row], detail: Detail) -> Table {
-    let mut table = Table::new(&[
-        ("Time (%)", Align::Right),
-        ("Total time", Align::Right),
-        ("Calls", Align::Right),
-        (detail.title(), Align::Left),
-        ("Name", Align::Left),
-    ]);
+    let mut table = Table::new(&columns);
     for (row, distribution) in rows.iter().zip(distributions(rows, detail)) {
-        table.push(vec![
-            units::percent_two_decimals(row.share),
+        let mut cells = vec![
             units::two_decimals(row.total_ns as f64),
             units::count(row.count),
             distribution,
             visible(&row.name).into_owned(),
-        ]);
+        ];
+        if share {
+            cells.insert(0, units::percent_two_decimals(row.share));
+        }
+        table.push(cells);
     }
     table.drop_empty_columns();
     table
 }
 
-/// The distribution of every row, each of its numbers in a column and with a unit of its own;
-/// nothing for a single event, whose total says it all.
+/// The distribution of every row, each of its numbers in a column; nothing for a single event, whose total
+/// says it all.
 fn distributions(rows: &[Row], detail: Detail) -> Vec<String> {
     let numbers = |row: &Row| {
-        let [mean, deviation] = [row.mean_ns, row.deviation_ns].map(|ns| units::duration(ns.round() as i64));
-        let [min, max] = [row.min_ns, row.max_ns].map(units::duration);
-        (row.count > 1 || detail == Detail::Longest).then_some([mean, deviation, min, max])
+        let ns = [row.mean_ns, row.deviation_ns, row.min_ns as f64, row.max_ns as f64];
+        let mut texts = match detail {
+            Detail::Units => ns.map(|ns| units::duration(ns.round() as i64)),
+            Detail::OneUnit => {
+                let (mut texts, unit) = units::durations_alike(ns);
+                texts[0].push_str(&format!(" {unit}"));
+                texts
+            }
+        };
+        texts[1].insert_str(0, "± ");
+        (row.count > 1).then_some(texts)
     };
     let numbers: Vec<_> = rows.iter().map(numbers).collect();
     let widest = |at: usize| numbers.iter().flatten().map(|four| width(&four[at])).max().unwrap_or(0);
     let [mean, deviation, min, max] = [0, 1, 2, 3].map(widest);
-    let cell = |four: &Option<[String; 4]>| match (four, detail) {
-        (None, _) => String::new(),
-        (Some([a, b, c, d]), Detail::Distribution) => {
-            format!("{a:>mean$} ± {b:>deviation$} ({c:>min$} ‥ {d:>max$})")
-        }
-        (Some([a, _, c, d]), Detail::Range) => format!("{a:>mean$} ({c:>min$} ‥ {d:>max$})"),
-        (Some([a, _, _, d]), Detail::Mean) => format!("{a:>mean$} ‥ {d:>max$}"),
-        (Some([.., d]), Detail::Longest) => format!("{d:>max$}"),
+    let cell = |four: &Option<[String; 4]>| match four {
+        None => String::new(),
+        Some([a, b, c, d]) => format!("{a:>mean$} {b:<deviation$} ({c:>min$} ‥ {d:>max$})"),
     };
     numbers.iter().map(cell).collect()
 }

@@ -114,6 +114,7 @@ fn meta() -> impl Strategy<Value = Meta> {
     (source, clock, lost, texts, any::<Option<i64>>(), counts(), notes).prop_map(
         |(source, clock, lost, mut texts, epoch_unix_ns, left_out, notes)| Meta {
             locks_watched: notes.len() % 2 == 1,
+            threads_inferred: notes.len() % 3 == 1,
             schema_version: SCHEMA_VERSION,
             source,
             source_version: texts.pop().unwrap_or_default(),
