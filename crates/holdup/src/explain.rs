@@ -91,7 +91,7 @@ pub fn page(
     filter: &Selection,
     all: bool,
 ) -> Result<(page::Page, Explanation), Failure> {
-    let trace = input::read(path)?;
+    let trace = input::read_part(path, filter)?;
     let options = Options { min_wait_ns, selection: filter.clone() };
     let (mut explanation, losses) = explain::explain_each(&trace, &options);
     explanation.trace.path = input::name(path);
@@ -100,7 +100,7 @@ pub fn page(
 }
 
 fn one(path: &Path, options: &Options) -> Result<Explanation, Failure> {
-    let trace = input::read(path)?;
+    let trace = input::read_part(path, &options.selection)?;
     let mut explanation = explain::explain(&trace, options);
     explanation.trace.path = input::name(path);
     Ok(explanation)

@@ -19,7 +19,7 @@ pub fn run(arguments: &args::Export, color: Color) -> Result<ExitCode, Failure> 
     let selection = arguments.selection();
     time::check(&selection)?;
     let destination = Destination::new(arguments)?;
-    let (trace, explanation, losses) = explained(input::read(&arguments.trace)?, selection);
+    let (trace, explanation, losses) = explained(input::read_part(&arguments.trace, &selection)?, selection);
     let export = Export { trace: &trace, explanation: &explanation, losses: &losses };
     destination.write(&export, arguments)?;
     if arguments.output != Path::new("-") {

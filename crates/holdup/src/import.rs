@@ -13,7 +13,7 @@ pub fn run(arguments: &Import, color: Color) -> Result<ExitCode, Failure> {
     time::check(&selection)?;
     let file = &arguments.output;
     let target = Target::new(file, arguments.force)?;
-    let trace = input::read(&arguments.trace)?.cut(&selection);
+    let trace = input::read_part(&arguments.trace, &selection)?.cut(&selection);
     target.write(&trace)?;
     output::print(&report::header(&trace, &file.to_string_lossy(), output::page(color)))?;
     Ok(ExitCode::SUCCESS)

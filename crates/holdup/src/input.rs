@@ -2,12 +2,42 @@
 
 use crate::failure::Failure;
 use crate::progress::Bar;
+use std::collections::BTreeSet;
 use std::path::Path;
-use trace::Trace;
+use trace::{Selection, Trace, marks};
 
 /// Reads a trace of any format.
 pub fn read(path: &Path) -> Result<Trace, Failure> {
     read_as(path, &name(path))
+}
+
+/// Reads a trace that somebody wants to see a part of, which must be in it.
+pub fn read_part(path: &Path, selection: &Selection) -> Result<Trace, Failure> {
+    let trace = read(path)?;
+    match &selection.range {
+        Some(wanted) if !selection.has_range(&trace) => Err(Failure::of(path, no_range(&trace, wanted))),
+        _ => Ok(trace),
+    }
+}
+
+/// That no range has such a name, and which names are like it.
+fn no_range(trace: &Trace, wanted: &str) -> String {
+    /// As many names as one line takes.
+    const NAMES: usize = 5;
+    const LONGEST: usize = 40;
+    let ranges = trace.ranges.ids().filter(|range| marks(trace, *range));
+    let names: BTreeSet<&str> = ranges.map(|range| trace.text(trace.ranges.name[range.index()])).collect();
+    let mut names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    if names.is_empty() {
+        return String::from(
+            "no range is in it, so --range selects nothing; mark some with NVTX or record_function",
+        );
+    }
+    let wanted_lower = wanted.to_lowercase();
+    names.sort_by_cached_key(|name| strsim::osa_distance(&name.to_lowercase(), &wanted_lower));
+    let others = if names.len() > NAMES { ", …" } else { "" };
+    let shown: Vec<String> = names.iter().take(NAMES).map(|name| report::elide(name, LONGEST)).collect();
+    format!("no range has {wanted:?} in its name; name one of {}{others}", shown.join(", "))
 }
 
 /// Reads a trace that a person knows by that name.

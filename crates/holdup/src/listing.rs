@@ -25,7 +25,7 @@ type Write = fn(&Trace, &Selection, listing::Format, StdoutLock<'static>) -> io:
 fn run(arguments: &Listing, write: Write) -> Result<ExitCode, Failure> {
     let selection = arguments.filter.selection();
     time::check(&selection)?;
-    let trace = input::read(&arguments.trace)?;
+    let trace = input::read_part(&arguments.trace, &selection)?;
     let format = match arguments.format {
         Rows::Text => listing::Format::Text(output::terminal_columns()),
         Rows::Csv => listing::Format::Csv,

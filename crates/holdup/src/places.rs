@@ -12,7 +12,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &Where, color: Color) -> Result<ExitCode, Failure> {
     let selection = arguments.selection();
     time::check(&selection)?;
-    let trace = input::read(&arguments.trace)?;
+    let trace = input::read_part(&arguments.trace, &selection)?;
     let found = places::build(&trace, &input::name(&arguments.trace), &selection);
     output::print(&match arguments.format {
         Table::Text => places::text(&found, output::page(color), arguments.wide),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &Stats, color: Color) -> Result<ExitCode, Failure> {
     let selection = arguments.filter.selection();
     time::check(&selection)?;
-    let trace = input::read(&arguments.trace)?;
+    let trace = input::read_part(&arguments.trace, &selection)?;
     let options = stats::Options { selection, per_thread: arguments.per_thread };
     let tables = stats::build(&trace, &input::name(&arguments.trace), &options);
     output::print(&match arguments.format {

@@ -111,7 +111,10 @@ fn whatever_is_no_trace_is_refused_with_a_remedy() {
         (b"<?xml version=\"1.0\"?><nvvp/>", "XML"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git lfs pull"),
         (b"holdup\x001\0\0\0\0", "the version that recorded it"),
-        (b"==1234== Profiling application\n", "nvprof"),
+        (b"==1234== Profiling application\n", "nvprof --print-gpu-trace"),
+        (b"Time (%),Total Time (ns),Num Calls,Name\n100.0,5,1,cudaMalloc\n", "--report cuda_api_trace"),
+        (b"==1234== Profiling result:\n   Start  Duration  Name\n", "without a row"),
+        (b"Dear diary,\nnothing was traced.\n", "not a format"),
         (&[0x1f, 0x8b, 8, 0], "gzip"),
         (&empty_database(), "without CUDA tables"),
         (&empty_database()[..1000], "SQLite"),
@@ -121,6 +124,42 @@ fn whatever_is_no_trace_is_refused_with_a_remedy() {
     for (bytes, words) in cases {
         refused(&file(&directory, bytes), words);
     }
+}
+
+#[test]
+fn a_range_that_is_not_there_is_refused_with_names_that_are() {
+    let directory = directory();
+    let refused = |range: &str, name: &str| {
+        let out = directory.path().join("out");
+        let out = out.to_str().expect("UTF-8");
+        let commands = [
+            &["explain", name] as &[&str],
+            &["stats", name],
+            &["calls", name],
+            &["ops", name],
+            &["where", "cuda", name],
+            &["import", name, "-o", out],
+            &["export", name, "--to", "chrome", "-o", out],
+        ];
+        let said = commands.map(|arguments| {
+            let output = holdup(&[arguments, &["--range", range]].concat());
+            assert!(!Path::new(out).exists(), "{arguments:?}");
+            refusal(&output)
+        });
+        assert!(said.iter().all(|line| *line == said[0]), "{said:?}");
+        said[0].clone()
+    };
+    let ranges = r#"{"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "forward", "pid": 1, "tid": 2, "ts": 0, "dur": 50},
+{"ph": "X", "cat": "user_annotation", "name": "backward", "pid": 1, "tid": 2, "ts": 60, "dur": 50},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaMalloc", "pid": 1, "tid": 2, "ts": 5, "dur": 9, "args": {"correlation": 1}}
+]}"#;
+    let path = file(&directory, ranges.as_bytes());
+    let said = refused("foward", path.to_str().expect("UTF-8"));
+    assert!(said.contains("no range has \"foward\" in its name; name one of forward, backward"), "{said}");
+    assert!(holdup(&["calls", path.to_str().expect("UTF-8"), "--range", "FORW"]).status.success());
+    let path = file(&directory, ONE_CALL.as_bytes());
+    assert!(refused("step", path.to_str().expect("UTF-8")).contains("no range is in it"));
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl<'a> Chosen<'a> {
     pub(crate) fn call(&self, at: usize) -> bool {
         let calls = &self.trace.calls;
         self.selected.time(calls.start[at], calls.end[at])
-            && self.selected.thread(calls.thread[at])
+            && self.selected.caller(calls.thread[at], calls.start[at])
             && self.selected.name(calls.name[at])
     }
 
@@ -95,8 +95,17 @@ impl<'a> Chosen<'a> {
     pub(crate) fn op(&self, at: usize) -> bool {
         let ops = &self.trace.ops;
         let caller = ops.call[at].some();
-        let thread = caller.map_or(ThreadId::NONE, |call| self.trace.calls.thread[call.index()]);
-        self.selected.time(ops.start[at], ops.end[at]) && self.selected.thread(thread) && self.op_name(at)
+        let (thread, called) = self.trace.caller(caller);
+        self.selected.time(ops.start[at], ops.end[at])
+            && self.selected.caller(thread, called)
+            && self.op_name(at)
+    }
+
+    /// Ranges go by their thread and time, and by the chosen ranges that they lie in.
+    pub(crate) fn range(&self, at: usize) -> bool {
+        let ranges = &self.trace.ranges;
+        let (thread, start, end) = (ranges.thread[at], ranges.start[at], ranges.end[at]);
+        self.selected.time(start, end) && self.selected.range(thread, start, end)
     }
 
     fn op_name(&self, at: usize) -> bool {

@@ -46,6 +46,7 @@ fn explanations() {
 fn summaries() {
     let traces = [
         ("stats-two-threads", fixture::two_threads()),
+        ("stats-marked", fixture::marked()),
         ("stats-hostile", fixture::hostile_trace()),
         ("stats-empty", fixture::empty()),
     ];
@@ -106,6 +107,30 @@ fn listings_obey_the_selection() {
 }
 
 #[test]
+fn what_happened_within_a_range_can_be_chosen() {
+    let within = |range: &str| Selection { range: Some(range.into()), ..Selection::default() };
+    let count = |range: &str| {
+        list(&fixture::marked(), &within(range), listing::Format::Csv).map(|text| text.lines().count())
+    };
+    // Of four steps: the launch and the synchronization, not what the other thread copied meanwhile.
+    assert_eq!(count("STEP"), [1 + 8, 1 + 4]);
+    assert_eq!(count("norm"), [1 + 4, 1 + 4]);
+    assert_eq!(count("train"), [1, 1]);
+    let options = stats::Options { selection: within("norm"), per_thread: false };
+    check(
+        "stats-marked",
+        "within-norm.txt",
+        &stats::text(&stats::build(&fixture::marked(), "a.json", &options), narrow(), false),
+    );
+    let found = places::build(
+        &fixture::marked(),
+        "a.json",
+        &Selection { name: Some("cuda".into()), ..within("norm") },
+    );
+    assert_eq!(found.count, 4);
+}
+
+#[test]
 fn places_of_calls() {
     let selection = Selection { name: Some("cudaMemcpyAsync".into()), ..Selection::default() };
     let found = places::build(&fixture::two_threads(), "a.json", &selection);
@@ -121,9 +146,11 @@ fn no_line_is_longer_than_the_page() {
     let explained = [fixture::stall(), fixture::two_processes(), fixture::outside(), fixture::hostile()];
     let trace = fixture::two_threads();
     let summary = stats::build(&trace, "a.json", &stats::Options::default());
+    let marked = stats::build(&fixture::marked(), "a.json", &stats::Options::default());
     for page in [narrow(), Page::default()] {
         let mut texts: Vec<String> = explained.iter().map(|e| explanation::text(e, page, true)).collect();
         texts.push(stats::text(&summary, page, false));
+        texts.push(stats::text(&marked, page, false));
         for line in texts.iter().flat_map(|text| text.lines()) {
             assert!(line.chars().count() <= page.columns, "{} columns: {line}", page.columns);
             assert_eq!(line, line.trim_end(), "spaces at the end");

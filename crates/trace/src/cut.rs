@@ -17,7 +17,7 @@ impl Trace {
         let mut calls: Vec<bool> = (0..self.calls.len())
             .map(|at| {
                 selected.time(self.calls.start[at], self.calls.end[at])
-                    && selected.thread(self.calls.thread[at])
+                    && selected.caller(self.calls.thread[at], self.calls.start[at])
                     && selected.name(self.calls.name[at])
             })
             .collect();
@@ -30,7 +30,7 @@ impl Trace {
                     let by_library = stays.is_none() && selected.name(wait.library);
                     by_library || stays == Some(true) || around.holds(wait.thread, wait.start, wait.end)
                 });
-                named && selected.time(wait.start, wait.end) && selected.thread(wait.thread)
+                named && selected.time(wait.start, wait.end) && selected.caller(wait.thread, wait.start)
             })
             .collect();
         self.holders(&waits).into_iter().for_each(|at| calls[at] = true);
@@ -38,8 +38,8 @@ impl Trace {
             .map(|at| {
                 let call = self.ops.call[at].some();
                 let asked = call.is_some_and(|call| calls[call.index()]);
-                let thread = call.map_or(ThreadId::NONE, |call| self.calls.thread[call.index()]);
-                let chosen = selected.thread(thread) && selected.name(self.ops.name[at]);
+                let (thread, called) = self.caller(call);
+                let chosen = selected.caller(thread, called) && selected.name(self.ops.name[at]);
                 selected.time(self.ops.start[at], self.ops.end[at]) && (asked || chosen)
             })
             .collect();
@@ -51,9 +51,8 @@ impl Trace {
             .collect();
         let ranges: Vec<bool> = (0..self.ranges.len())
             .map(|at| {
-                let time = selected.time(self.ranges.start[at], self.ranges.end[at]);
-                // The tracer's own work names no thread and concerns all.
-                time && (self.ranges.thread[at].is_none() || selected.thread(self.ranges.thread[at]))
+                let (start, end) = (self.ranges.start[at], self.ranges.end[at]);
+                selected.time(start, end) && selected.range(self.ranges.thread[at], start, end)
             })
             .collect();
         let arguments: Vec<bool> =
@@ -76,6 +75,13 @@ impl Trace {
             self.meta.set_part();
         }
         (self, numbers)
+    }
+
+    /// The thread of a call and when it was made; no thread's where there is no call.
+    pub fn caller(&self, call: Option<CallId>) -> (ThreadId, Ns) {
+        call.map_or((ThreadId::NONE, 0), |call| {
+            (self.calls.thread[call.index()], self.calls.start[call.index()])
+        })
     }
 
     /// The calls in which others had the locks that waits were for, and the calls that these lie in.
@@ -201,7 +207,7 @@ fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Frame, Op, Process, Range, Stack, Thread, Wait};
+    use crate::{Call, Frame, Op, Process, Range, RangeKind, Stack, Thread, Wait};
 
     /// Four calls of two threads, 100 ns apart, each with an operation and in a range.
     fn trace() -> Trace {
@@ -253,6 +259,27 @@ mod tests {
         assert_eq!(bytes_of_calls(&cut), [(1, 100)]);
         assert_eq!(cut.ranges.len(), cut.calls.len());
         assert!(cut.calls.range.iter().all(|range| range.index() < cut.ranges.len()));
+    }
+
+    #[test]
+    fn calls_stay_within_the_ranges_of_their_thread() {
+        let mut trace = trace();
+        let names = ["solve", "load"].map(|name| trace.strings.intern(name));
+        let mut push = |start, end, thread, name, kind| {
+            trace.ranges.push(Range { start, end, thread, name, kind, ..Range::default() });
+        };
+        let [first, second] = [ThreadId::new(0), ThreadId::new(1)];
+        push(190, 320, first, names[0], RangeKind::User);
+        push(90, 120, first, names[0], RangeKind::User);
+        push(290, 320, ThreadId::NONE, names[1], RangeKind::User);
+        push(0, 400, second, names[0], RangeKind::Overhead);
+        let within = |name: &str| Selection { range: Some(name.to_owned()), ..Selection::default() };
+        // The second thread's calls at 100 and 300 lie in no range of its own.
+        let cut = trace.clone().cut(&within("SOLV"));
+        assert_eq!(bytes_of_calls(&cut), [(2, 200)]);
+        assert_eq!(bytes_of_calls(&trace.clone().cut(&within("load"))), [(3, 300)], "for every thread");
+        assert!(within("solve").has_range(&trace) && !within("train").has_range(&trace));
+        assert!(trace.cut(&within("train")).calls.is_empty());
     }
 
     #[test]

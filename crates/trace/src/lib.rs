@@ -19,6 +19,7 @@ mod select;
 mod strings;
 #[macro_use]
 mod table;
+mod within;
 
 pub use cell::CellError;
 pub use cut::Renumbered;
@@ -27,9 +28,10 @@ pub use join::CorrelationIndex;
 pub use kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
 pub use meta::{Clock, Lost, Meta, Source};
 pub use model::*;
-pub use select::{Selected, Selection};
+pub use select::{Selected, Selection, marks};
 pub use strings::{Strings, Sym};
 pub use table::TableError;
+pub use within::Within;
 
 /// An instant or a duration in nanoseconds.
 pub type Ns = i64;

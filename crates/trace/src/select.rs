@@ -1,6 +1,6 @@
 //! Choosing a part of a trace.
 
-use crate::{Ns, Sym, ThreadId, Trace};
+use crate::{Ns, RangeId, RangeKind, Sym, ThreadId, Trace, Within};
 
 /// Which events to look at: all conditions must hold; none given selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +13,9 @@ pub struct Selection {
     pub thread: Option<String>,
     /// Only events whose name contains this, whatever the case.
     pub name: Option<String>,
+    /// Only calls that a thread made within its ranges whose name contains this, whatever the case, and the
+    /// operations that they asked for. A range that names no thread counts for every thread.
+    pub range: Option<String>,
 }
 
 /// A [`Selection`] made ready for one trace.
@@ -21,6 +24,7 @@ pub struct Selected {
     to: Ns,
     threads: Option<Vec<bool>>,
     names: Option<Vec<bool>>,
+    within: Option<Within>,
 }
 
 impl Selection {
@@ -40,8 +44,32 @@ impl Selection {
                 .name
                 .as_ref()
                 .map(|wanted| trace.strings.iter().map(|(_, text)| contains(text, wanted)).collect()),
+            within: self.range.as_ref().map(|wanted| {
+                let chosen: Vec<bool> =
+                    trace.strings.iter().map(|(_, text)| contains(text, wanted)).collect();
+                Within::new(trace, |range| {
+                    chosen[trace.ranges.name[range.index()].index()] && marks(trace, range)
+                })
+            }),
         }
     }
+
+    /// Whether any range of the trace has a name that is chosen; without a condition, always.
+    pub fn has_range(&self, trace: &Trace) -> bool {
+        let names = || {
+            trace
+                .ranges
+                .ids()
+                .filter(|range| marks(trace, *range))
+                .map(|range| trace.ranges.name[range.index()])
+        };
+        self.range.as_ref().is_none_or(|wanted| names().any(|name| contains(trace.text(name), wanted)))
+    }
+}
+
+/// Whether a range is the program's: the tracer's own work marks nothing of it.
+pub fn marks(trace: &Trace, range: RangeId) -> bool {
+    trace.ranges.kind[range.index()] != RangeKind::Overhead
 }
 
 impl Selected {
@@ -53,6 +81,18 @@ impl Selected {
     /// How much of `[start, end)` lies in the chosen time, ns.
     pub fn part(&self, start: Ns, end: Ns) -> Ns {
         end.min(self.to).saturating_sub(start.max(self.from)).max(0)
+    }
+
+    /// Whether what a thread did at a time is chosen, by the thread and by the ranges that it was in.
+    pub fn caller(&self, thread: ThreadId, at: Ns) -> bool {
+        self.thread(thread) && self.within.as_ref().is_none_or(|within| within.holds(thread, at))
+    }
+
+    /// Whether a range of a thread is chosen, by the thread and by the chosen ranges that it overlaps.
+    pub fn range(&self, thread: ThreadId, start: Ns, end: Ns) -> bool {
+        // The tracer's own work names no thread and concerns all.
+        (thread.is_none() || self.thread(thread))
+            && self.within.as_ref().is_none_or(|within| within.touches(thread, start, end))
     }
 
     /// Whether the thread is chosen; events without a thread are only chosen by "every thread".

@@ -302,7 +302,7 @@ impl<'a> Facts<'a> {
     pub fn is_chosen(&self, stretch: Stretch) -> bool {
         let trace = self.trace;
         self.selected.time(stretch.start(trace), stretch.end(trace))
-            && self.selected.thread(stretch.thread(trace))
+            && self.selected.caller(stretch.thread(trace), stretch.start(trace))
             && self.selected.name(stretch.name(trace))
     }
 

@@ -159,11 +159,19 @@ struct Events {
     /// Only calls and GPU operations whose name contains this, whatever the case.
     #[arg(long, value_name = "PART")]
     name: Option<String>,
+    /// Only calls that a thread made within its ranges (NVTX, record_function, operators) whose name contains this,
+    /// and the GPU operations that they asked for.
+    ///
+    /// A range that one thread starts and another ends counts for the one that started it; one that names no thread
+    /// counts for all.
+    #[arg(long, value_name = "PART")]
+    range: Option<String>,
 }
 
 impl Events {
     fn between(&self, from: Option<Ns>, to: Option<Ns>) -> Selection {
-        Selection { from, to, thread: self.thread.clone(), name: self.name.clone() }
+        let Events { thread, name, range } = self;
+        Selection { from, to, thread: thread.clone(), name: name.clone(), range: range.clone() }
     }
 }
 
@@ -331,12 +339,15 @@ pub struct Where {
     /// Only this thread: its id, or a part of its name.
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
+    /// Only calls that a thread made within its ranges whose name contains this.
+    #[arg(long, value_name = "PART")]
+    range: Option<String>,
 }
 
 impl Where {
     pub fn selection(&self) -> Selection {
-        let (thread, name) = (self.thread.clone(), Some(self.name.clone()));
-        Selection { from: self.from, to: self.to, thread, name }
+        let (thread, name, range) = (self.thread.clone(), Some(self.name.clone()), self.range.clone());
+        Selection { from: self.from, to: self.to, thread, name, range }
     }
 }
 

@@ -52,7 +52,7 @@ fn longest(trace: &Trace, selection: &Selection) -> Vec<CallId> {
     let chosen = |call: &CallId| {
         let at = call.index();
         selected.time(start(*call), end(*call))
-            && selected.thread(calls.thread[at])
+            && selected.caller(calls.thread[at], calls.start[at])
             && selected.name(calls.name[at])
     };
     let mut all: Vec<CallId> = calls.ids().filter(chosen).collect();

@@ -1,6 +1,8 @@
 //! Summing up a trace.
 
+use super::first::first_calls;
 use super::intervals::{Distribution, share, union};
+use super::ranges::ranges;
 use super::{Copies, Device, Host, Options, Row, Stats};
 use crate::header;
 use crate::labels::{self, Chosen, OpName};
@@ -18,6 +20,8 @@ pub fn build(trace: &Trace, path: &str, options: &Options) -> Stats {
         devices,
         ops,
         copies: window.copies(),
+        first_calls: first_calls(trace, &options.selection),
+        ranges: ranges(trace, &window.chosen, |start, end| window.cut(start, end)),
     }
 }
 

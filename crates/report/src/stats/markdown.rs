@@ -1,7 +1,7 @@
 //! Summary tables for an issue or a merge request.
 
 use super::Stats;
-use super::text::{copies, copies_title, device_title, host_title, table};
+use super::text::{copies, copies_title, device_title, first_calls, host_title, ranges, table};
 use crate::escape;
 use crate::header;
 
@@ -26,6 +26,9 @@ pub fn markdown(stats: &Stats) -> String {
     if !stats.copies.is_empty() {
         text.push_str(&format!("\n## {}\n\n", copies_title(&stats.copies)));
         text.push_str(&copies(&stats.copies).markdown());
+    }
+    for (title, table) in [first_calls(&stats.first_calls), ranges(&stats.ranges)].into_iter().flatten() {
+        text.push_str(&format!("\n## {title}\n\n{}", table.markdown()));
     }
     text
 }

@@ -4,8 +4,10 @@
 //! in the table of copies are not, as half a copy has no size.)
 
 mod build;
+mod first;
 mod intervals;
 mod markdown;
+mod ranges;
 mod text;
 
 pub use build::build;
@@ -32,6 +34,44 @@ pub struct Stats {
     pub ops: Vec<Row>,
     /// Copies by direction and memory, most time first.
     pub copies: Vec<Copies>,
+    /// First calls of a name that were longer than the later ones, most time lost first.
+    pub first_calls: Vec<First>,
+    /// Ranges that the program marked (NVTX, `record_function`), most time first.
+    pub ranges: Vec<RangeRow>,
+}
+
+/// The first call of a name in a process, beside the later ones.
+#[derive(Clone, Debug, Serialize)]
+pub struct First {
+    /// Name of the call.
+    pub name: String,
+    /// The process.
+    pub pid: i64,
+    /// Duration of the first call, ns.
+    pub first_ns: Ns,
+    /// Number of later calls.
+    pub later: u64,
+    /// Median duration of the later calls, ns.
+    pub median_ns: Ns,
+}
+
+/// Ranges of one name.
+#[derive(Clone, Debug, Serialize)]
+pub struct RangeRow {
+    /// Name of the range.
+    pub name: String,
+    /// Number of ranges.
+    pub count: u64,
+    /// Sum of their durations, ns.
+    pub total_ns: Ns,
+    /// Mean duration, ns.
+    pub mean_ns: f64,
+    /// Calls that their threads made within, of CUDA and libraries.
+    pub calls: u64,
+    /// GPU operations that these calls asked for.
+    pub ops: u64,
+    /// Time of these operations, added up, ns.
+    pub gpu_ns: Ns,
 }
 
 /// Calls of one kind, of all threads or of one.

@@ -1,6 +1,6 @@
 //! Summary tables for a terminal.
 
-use super::{Copies, Device, Host, Row, Stats};
+use super::{Copies, Device, First, Host, RangeRow, Row, Stats};
 use crate::escape::visible;
 use crate::layout::{hang, width};
 use crate::page::Page;
@@ -25,6 +25,9 @@ pub fn text(stats: &Stats, page: Page, wide: bool) -> String {
     if !stats.copies.is_empty() {
         text.push_str(&format!("\n{}\n", copies_title(&stats.copies)));
         text.push_str(&copies(&stats.copies).boxed(columns));
+    }
+    for (title, table) in [first_calls(&stats.first_calls), ranges(&stats.ranges)].into_iter().flatten() {
+        text.push_str(&format!("\n{}{}", hang(title, page.columns), table.boxed(columns)));
     }
     if stats.host.is_empty() && stats.devices.is_empty() {
         text.push_str("\nno calls and no GPU operations chosen\n");
@@ -172,4 +175,52 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
     }
     table.drop_empty_columns();
     table
+}
+
+/// First calls beside later ones; nothing where none tells anything.
+pub(super) fn first_calls(rows: &[First]) -> Option<(&'static str, Table)> {
+    let mut table = Table::new(&[
+        ("First", Align::Right),
+        ("Median later", Align::Right),
+        ("Later", Align::Right),
+        ("Process", Align::Right),
+        ("Name", Align::Left),
+    ]);
+    let several = rows.iter().any(|row| row.pid != rows[0].pid);
+    for row in rows {
+        table.push(vec![
+            units::duration(row.first_ns),
+            units::duration(row.median_ns),
+            units::count(row.later),
+            if several { row.pid.to_string() } else { String::new() },
+            visible(&row.name).into_owned(),
+        ]);
+    }
+    table.drop_empty_columns();
+    (!rows.is_empty()).then_some(("First calls that took longer than later ones", table))
+}
+
+/// The program's ranges; nothing where it marked none.
+pub(super) fn ranges(rows: &[RangeRow]) -> Option<(&'static str, Table)> {
+    let mut table = Table::new(&[
+        ("Total time", Align::Right),
+        ("Count", Align::Right),
+        ("Mean", Align::Right),
+        ("Calls", Align::Right),
+        ("GPU time", Align::Right),
+        ("Name", Align::Left),
+    ]);
+    for row in rows {
+        table.push(vec![
+            units::two_decimals(row.total_ns as f64),
+            units::count(row.count),
+            units::duration(row.mean_ns.round() as i64),
+            units::count(row.calls),
+            units::duration(row.gpu_ns),
+            visible(&row.name).into_owned(),
+        ]);
+    }
+    table.drop_empty_columns();
+    let title = "Ranges that the program marked, the calls within, and the GPU time that these asked for";
+    (!rows.is_empty()).then_some((title, table))
 }
