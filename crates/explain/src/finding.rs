@@ -129,6 +129,12 @@ pub struct Summary {
     pub truncated: bool,
     /// `aligned` or `separate`.
     pub clock: String,
+    /// Version of the driver: the GPU driver's own (`580.95.05`), or the CUDA it supports (`13.0`).
+    pub driver: String,
+    /// Version of the CUDA runtime.
+    pub runtime: String,
+    /// Versions of other libraries by name, as far as the trace knows them.
+    pub libraries: BTreeMap<String, String>,
     /// Further remarks, one sentence each.
     pub notes: Vec<String>,
 }

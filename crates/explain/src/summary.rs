@@ -44,6 +44,9 @@ pub fn summary(trace: &Trace) -> Summary {
         left_out: meta.left_out.clone(),
         truncated: meta.lost.truncated,
         clock: meta.clock.id().to_owned(),
+        driver: meta.driver.clone(),
+        runtime: meta.runtime.clone(),
+        libraries: meta.libraries.clone(),
         notes: meta.notes.clone(),
     }
 }

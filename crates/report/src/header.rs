@@ -30,6 +30,53 @@ pub(crate) fn facts(summary: &Summary) -> Vec<String> {
     facts
 }
 
+/// Versions of driver, runtime and libraries: those that matter most for where time goes first.
+pub(crate) fn versions(summary: &Summary) -> Vec<String> {
+    let mut versions = vec![driver(summary)];
+    if !summary.runtime.is_empty() {
+        versions.push(format!("runtime {}", summary.runtime));
+    }
+    let mut libraries: Vec<_> = summary.libraries.iter().filter(|(name, _)| *name != NVIDIA_DRIVER).collect();
+    libraries.sort_by_key(|(name, _)| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len()));
+    versions.extend(libraries.into_iter().map(|(name, version)| format!("{name} {version}")));
+    versions.retain(|version| !version.is_empty());
+    versions.iter().map(|version| visible(version).into_owned()).collect()
+}
+
+/// Libraries in whose calls programs wait.
+const FIRST: [&str; 4] = ["cuBLAS", "cuDNN", "NCCL", "CUPTI"];
+
+/// What a recording calls the driver's own version, beside that of the CUDA it supports.
+const NVIDIA_DRIVER: &str = "NVIDIA driver";
+
+/// `driver 580.95.05 (CUDA 13.0)`, or as much of it as is known.
+fn driver(summary: &Summary) -> String {
+    let stated = summary.driver.strip_prefix("CUDA ").unwrap_or(&summary.driver);
+    // The driver's own versions are in the hundreds; CUDA's are not.
+    let number = stated.split('.').next().and_then(|number| number.parse::<u32>().ok());
+    let (own, cuda) = match number {
+        Some(100..) => (stated, ""),
+        _ => (summary.libraries.get(NVIDIA_DRIVER).map_or("", |own| own), stated),
+    };
+    match (own, cuda) {
+        ("", "") => String::new(),
+        (own, "") => format!("driver {own}"),
+        ("", cuda) => format!("driver CUDA {cuda}"),
+        (own, cuda) => format!("driver {own} (CUDA {cuda})"),
+    }
+}
+
+/// As many versions as one line takes.
+fn versions_line(summary: &Summary, columns: usize) -> Option<String> {
+    let versions = versions(summary);
+    let line = |count: usize| {
+        let more = if count < versions.len() { " · …" } else { "" };
+        format!("    {}{more}", versions[..count].join(" · "))
+    };
+    let fits = |count: &usize| crate::layout::width(&line(*count)) <= columns;
+    (1..=versions.len()).rev().find(fits).map(line)
+}
+
 /// The header as text: the path and the facts, on one line where they fit, and a line for each
 /// remark.
 pub(crate) fn text(summary: &Summary, columns: usize) -> String {
@@ -43,6 +90,7 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
         lines.push(path.into_owned());
         lines.extend(wrap_facts(&facts, columns - 4).into_iter().map(|line| format!("    {line}")));
     }
+    lines.extend(versions_line(summary, columns));
     for remark in remarks(summary) {
         let wrapped = crate::layout::wrap(&remark, columns - 4);
         lines.extend(wrapped.into_iter().map(|line| format!("    {line}")));
@@ -123,5 +171,23 @@ fn title(source: &str) -> std::borrow::Cow<'_, str> {
     match known.iter().find(|known| known.id() == source) {
         Some(known) => known.title().into(),
         None => visible(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_has_a_version_of_its_own_and_one_of_cuda() {
+        let driver = |stated: &str, own: &str| {
+            let libraries = [(NVIDIA_DRIVER.to_owned(), own.to_owned())];
+            let libraries = libraries.into_iter().filter(|(_, own)| !own.is_empty()).collect();
+            super::driver(&Summary { driver: stated.into(), libraries, ..Summary::default() })
+        };
+        assert_eq!(driver("CUDA 13.0", "580.95.05"), "driver 580.95.05 (CUDA 13.0)");
+        assert_eq!(driver("13.0", ""), "driver CUDA 13.0");
+        assert_eq!(driver("535.183.1", ""), "driver 535.183.1");
+        assert_eq!((driver("", "580.95.05").as_str(), driver("", "")), ("driver 580.95.05", String::new()));
     }
 }

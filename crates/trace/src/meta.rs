@@ -102,6 +102,8 @@ pub struct Meta {
     pub driver: String,
     /// CUDA runtime version.
     pub runtime: String,
+    /// Versions of other libraries, as far as they are known, by name (`cuBLAS`).
+    pub libraries: BTreeMap<String, String>,
     /// The trace's time 0 as nanoseconds since the Unix epoch, if known.
     pub epoch_unix_ns: Option<Ns>,
     /// Whether host and GPU times can be compared.
@@ -146,6 +148,7 @@ impl Default for Meta {
             host: String::new(),
             driver: String::new(),
             runtime: String::new(),
+            libraries: BTreeMap::new(),
             epoch_unix_ns: None,
             clock: Clock::default(),
             locks_watched: false,

@@ -4,6 +4,7 @@
 //! to them; then what stands for itself (`records.rs`); then what is only understood beside the rest (`later.rs`, `links.rs`).
 
 mod later;
+mod libraries;
 mod links;
 mod losses;
 mod made;
@@ -209,8 +210,9 @@ impl<'a> Gather<'a> {
     }
 
     fn finish(self) -> Trace {
-        let mut trace = self.trace;
-        trace.meta.locks_watched = self.complete && !trace.processes.is_empty();
+        let Gather { mut trace, mut places, complete, .. } = self;
+        places.versions(&mut trace);
+        trace.meta.locks_watched = complete && !trace.processes.is_empty();
         finish(&mut trace);
         trace
     }

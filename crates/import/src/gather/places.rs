@@ -1,8 +1,9 @@
 //! Return addresses and Python frames into stacks of source places.
 
+use super::libraries;
 use super::made::{MODULE, Made};
 use crate::stacks::Stacks;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spool::Module;
 use trace::{Frame, FrameId, StackId, Sym, Trace};
 
@@ -27,6 +28,11 @@ pub(super) trait Symbolizer {
     /// where there is no such list.
     fn list(&mut self, _process: u32, _began: i64) -> Vec<u8> {
         Vec::new()
+    }
+
+    /// The version of the library at `module`, as far as its name tells; another may look at the file.
+    fn version(&mut self, module: &str) -> Option<String> {
+        libraries::version(module)
     }
 }
 
@@ -54,6 +60,8 @@ pub(super) struct Places<'a> {
     made: Made,
     /// The process and when it began, until its list was asked for.
     unlisted: Option<(u32, i64)>,
+    /// Every module of any process.
+    libraries: FxHashSet<Sym>,
     /// Frames at an address of a module, innermost first.
     frames: FxHashMap<(Sym, u64), Vec<FrameId>>,
 }
@@ -77,7 +85,19 @@ impl<'a> Places<'a> {
             modules: Vec::new(),
             made: Made::default(),
             unlisted: None,
+            libraries: FxHashSet::default(),
             frames: FxHashMap::default(),
+        }
+    }
+
+    /// Writes down the versions of the libraries that any process had loaded.
+    pub fn versions(&mut self, trace: &mut Trace) {
+        let mut paths: Vec<String> = self.libraries.iter().map(|path| trace.text(*path).to_owned()).collect();
+        paths.sort_unstable();
+        for path in paths.iter().filter(|path| libraries::is_known(path)) {
+            if let Some(version) = self.symbolizer.version(path) {
+                libraries::add(&mut trace.meta, path, &version);
+            }
         }
     }
 
@@ -108,6 +128,7 @@ impl<'a> Places<'a> {
     pub fn module(&mut self, path: Sym, module: &Module) {
         let same = |known: &Loaded| (known.path, known.base) == (path, module.base);
         if !self.modules.iter().any(same) {
+            self.libraries.insert(path);
             let Module { base, start, end, .. } = *module;
             self.modules.push(Loaded { path, base, start, end });
         }

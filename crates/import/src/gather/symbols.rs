@@ -1,5 +1,6 @@
 //! Functions and lines of the machine's own ELF files: a spool is read where it was written.
 
+use super::libraries;
 use super::places::{Symbol, Symbolizer};
 use crate::demangle;
 use addr2line::Loader;
@@ -79,6 +80,10 @@ impl Symbolizer for Symbols {
 
     fn list(&mut self, process: u32, began: i64) -> Vec<u8> {
         self.read_list(Path::new(&format!("/tmp/perf-{process}.map")), began).unwrap_or_default()
+    }
+
+    fn version(&mut self, module: &str) -> Option<String> {
+        libraries::version_here(Path::new(module))
     }
 }
 

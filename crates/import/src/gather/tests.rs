@@ -286,6 +286,38 @@ fn python_stands_for_its_interpreter_and_holdup_for_nothing() {
     assert_eq!(functions(&trace, other), [""; 0]);
 }
 
+/// Knows what files the links of a machine lead to.
+struct Linked;
+
+impl Symbolizer for Linked {
+    fn symbolize(&mut self, _: &str, _: u64, _: &mut dyn FnMut(Symbol<'_>)) {}
+
+    fn version(&mut self, module: &str) -> Option<String> {
+        let versions = [("/x/libcublas.so.13", "13.1.0.3"), ("/x/libcuda.so.1", "580.95.05")];
+        versions.into_iter().find(|(path, _)| *path == module).map(|(_, version)| version.to_owned())
+    }
+}
+
+#[test]
+fn loaded_libraries_tell_their_versions() {
+    let mut build = full();
+    for (at, path) in ["/x/libcublas.so.13", "/x/libcuda.so.1", "/x/libtorch.so"].into_iter().enumerate() {
+        module(&mut build, path, 0x1000 * (at as u64 + 1));
+    }
+    let file = build.finish();
+    let versions = |trace: Trace| {
+        trace
+            .meta
+            .libraries
+            .into_iter()
+            .map(|(name, version)| format!("{name} {version}"))
+            .collect::<Vec<_>>()
+    };
+    let files = [file];
+    assert_eq!(versions(read_with(&files, &mut Linked)), ["NVIDIA driver 580.95.05", "cuBLAS 13.1.0.3"]);
+    assert_eq!(versions(read(&files)), ["cuBLAS 13"], "as far as the recorded name says");
+}
+
 #[test]
 fn without_symbols_a_place_is_a_library_and_an_address() {
     let mut build = full();

@@ -15,6 +15,8 @@ pub(super) struct Header {
     schema: String,
     driver: String,
     runtime: String,
+    cupti: String,
+    nccl: String,
     host: String,
     devices: Vec<DeviceProperties>,
     hip: bool,
@@ -66,6 +68,7 @@ impl Header {
             match key {
                 b"traceEvents" if scanner.take(b'[')? => return Ok(Top::Events),
                 b"deviceProperties" if scanner.take(b'[')? => self.device_properties(scanner)?,
+                b"distributedInfo" if scanner.take(b'{')? => self.distributed(scanner)?,
                 _ => {
                     if let Some(value) = scanner.scalar_or_skip()? {
                         self.set(key, value);
@@ -86,11 +89,23 @@ impl Header {
             b"baseTimeNanoseconds" => self.base = value.integer(),
             b"cuda_driver_version" => self.driver = text(value),
             b"cuda_runtime_version" => self.runtime = text(value),
+            b"cupti_version" => self.cupti = text(value),
             b"hip_driver_version" | b"hip_runtime_version" => self.hip = true,
             b"hostname" | b"host_name" => self.host = text(value),
             _ => return,
         }
         self.is_kineto = true;
+    }
+
+    /// What PyTorch says of the processes that work together.
+    fn distributed(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Stop> {
+        let mut first = true;
+        while let Some(key) = scanner.key(&mut first)? {
+            if let (b"nccl_version", Some(value)) = (key, scanner.scalar_or_skip()?) {
+                self.nccl = text(value);
+            }
+        }
+        Ok(())
     }
 
     fn device_properties(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Stop> {
@@ -120,6 +135,9 @@ impl Header {
         meta.source = Source::Kineto;
         meta.driver = cuda_version(&self.driver);
         meta.runtime = cuda_version(&self.runtime);
+        let libraries = [("CUPTI", cupti_version(&self.cupti)), ("NCCL", self.nccl)];
+        let known = libraries.into_iter().filter(|(_, version)| !version.is_empty());
+        meta.libraries.extend(known.map(|(name, version)| (name.to_owned(), version)));
         meta.host = self.host;
         if !self.schema.is_empty() {
             meta.source_version = format!("schema {}", self.schema);
@@ -159,6 +177,16 @@ fn text(value: Scalar<'_>) -> String {
     match value {
         Scalar::Text(raw) => raw.unescape(&mut String::new()).to_owned(),
         Scalar::Word(word) => String::from_utf8_lossy(word).into_owned(),
+    }
+}
+
+/// CUPTI's 130001 as `13.0.1`, as it counts since CUDA 13; before, it counted 18 for that of CUDA 11.8.
+fn cupti_version(number: &str) -> String {
+    match number.parse::<u32>() {
+        Ok(version) if version >= 10_000 => {
+            format!("{}.{}.{}", version / 10_000, version % 10_000 / 100, version % 100)
+        }
+        _ => number.to_owned(),
     }
 }
 

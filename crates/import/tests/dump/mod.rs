@@ -41,6 +41,9 @@ fn dump(trace: &Trace) -> String {
     let known = [&meta.source_version, &meta.driver, &meta.runtime].map(String::as_str).join(" | ");
     writeln!(out, "{} | {known} | epoch {:?} | {:?}", meta.source.id(), meta.epoch_unix_ns, meta.clock)
         .unwrap();
+    if !meta.libraries.is_empty() {
+        writeln!(out, "libraries {:?}", meta.libraries).unwrap();
+    }
     writeln!(out, "{:?}", meta.lost).unwrap();
     writeln!(out, "left out {:?}, notes {:?}", meta.left_out, meta.notes).unwrap();
     for device in trace.devices.ids().map(|id| trace.devices.row(id)) {

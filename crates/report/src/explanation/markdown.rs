@@ -15,6 +15,10 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     let mut text = format!("# What holds up {}\n\n", escape::markdown(&summary.path));
     text.push_str(&escape::markdown(&header::facts(summary).join(" · ")));
     text.push_str("\n\n");
+    let versions = header::versions(summary);
+    if !versions.is_empty() {
+        text.push_str(&format!("\n{}\n", escape::markdown(&versions.join(" · "))));
+    }
     for remark in header::remarks(summary) {
         text.push_str(&format!("> {}\n\n", escape::markdown(&remark)));
     }

@@ -49,12 +49,14 @@ pub struct Overview {
 /// The trace and the explanation as a whole; `all` counts no finding as small.
 pub fn overview(explanation: &Explanation, all: bool) -> Overview {
     let (_, small) = by_size(explanation, all);
+    let versions = header::versions(&explanation.trace);
+    let versions = (!versions.is_empty()).then(|| versions.join(" · "));
     // They are in the order of the findings.
     let mut next = small.iter().peekable();
     let is_small = |finding: &Finding| next.next_if(|other| std::ptr::eq(**other, finding)).is_some();
     Overview {
         facts: header::facts(&explanation.trace),
-        remarks: header::remarks(&explanation.trace),
+        remarks: versions.into_iter().chain(header::remarks(&explanation.trace)).collect(),
         small: explanation.findings.iter().map(is_small).collect(),
         folded: phrases::folded(&small),
         conclusion: phrases::conclusion(explanation),

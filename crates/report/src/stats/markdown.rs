@@ -10,6 +10,10 @@ pub fn markdown(stats: &Stats) -> String {
     let mut text = format!("# {}\n\n", escape::markdown(&stats.trace.path));
     text.push_str(&escape::markdown(&header::facts(&stats.trace).join(" · ")));
     text.push('\n');
+    let versions = header::versions(&stats.trace);
+    if !versions.is_empty() {
+        text.push_str(&format!("\n{}\n", escape::markdown(&versions.join(" · "))));
+    }
     for remark in header::remarks(&stats.trace) {
         text.push_str(&format!("\n> {}\n", escape::markdown(&remark)));
     }

@@ -113,6 +113,7 @@ fn meta() -> impl Strategy<Value = Meta> {
     let notes = prop::collection::vec(text(), 0..4);
     (source, clock, lost, texts, any::<Option<i64>>(), counts(), notes).prop_map(
         |(source, clock, lost, mut texts, epoch_unix_ns, left_out, notes)| Meta {
+            libraries: texts.iter().map(|text| (text.clone(), text.clone())).collect(),
             locks_watched: notes.len() % 2 == 1,
             threads_inferred: notes.len() % 3 == 1,
             schema_version: SCHEMA_VERSION,
