@@ -1,5 +1,6 @@
 //! What an explanation consists of. The serialized names are a contract (`explain --format json`).
 
+use crate::Overlap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::Ns;
@@ -91,6 +92,8 @@ pub struct Explanation {
     pub outside_wait_ns: Ns,
     /// The threshold, ns.
     pub min_wait_ns: Ns,
+    /// How the copies and kernels of each GPU overlapped, by device.
+    pub overlap: Vec<Overlap>,
     /// Findings, most time lost first; `unexplained` ones last, and who waited for a call before what
     /// the call itself lost in about the same time.
     pub findings: Vec<Finding>,

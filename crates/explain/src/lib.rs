@@ -13,6 +13,7 @@ mod fold;
 mod group;
 mod index;
 mod loss;
+mod overlap;
 mod parts;
 mod peaks;
 mod places;
@@ -27,6 +28,7 @@ mod words;
 pub use class::{Class, classify};
 pub use finding::{Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Party, Place, Summary};
 pub use loss::Loss;
+pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
 pub use places::{place_of_stack, places};
 pub use summary::summary;
 
@@ -107,6 +109,7 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
         short_wait_ns,
         outside_wait_ns,
         min_wait_ns: options.min_wait_ns,
+        overlap: overlap::overlaps(trace, &options.selection),
         findings,
     };
     (explanation, losses)

@@ -5,7 +5,7 @@
 
 mod timeline;
 
-use explain::{Cause, Evidence, Explanation, Loss, Options, Party, explain, explain_each};
+use explain::{Cause, Evidence, Explanation, Loss, Options, Overlap, Party, explain, explain_each};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
@@ -109,6 +109,10 @@ fn listing(explanation: &Explanation) -> String {
     if explanation.outside_wait_ns > 0 {
         writeln!(out, "waited {} outside calls", explanation.outside_wait_ns / 1000).unwrap();
     }
+    // Where a trace says what the device can do, what of it is used.
+    for overlap in explanation.overlap.iter().filter(|overlap| overlap.copy_engines.is_some()) {
+        out.push_str(&overlap_listing(overlap));
+    }
     // The parts of all calls add up to their time, give or take what a call costs anyway.
     let lost: i64 = explanation.findings.iter().map(|finding| finding.lost_ns).sum();
     let spent = explanation.slow_call_ns + explanation.short_wait_ns + explanation.outside_wait_ns;
@@ -122,6 +126,58 @@ fn listing(explanation: &Explanation) -> String {
         explanation.slow_calls
     )
     .unwrap();
+    out
+}
+
+/// The name that a value has in JSON.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap().trim_matches('"').to_owned()
+}
+
+/// A line for the device, one for each thing that overlap was lost to, and one for each kind of operation of it.
+fn overlap_listing(overlap: &Overlap) -> String {
+    let us = |ns: i64| ns / 1000;
+    let mut out = format!(
+        "overlap in {} kernels {} out {} busy {} two {} three {} reached {} of {}\n",
+        us(overlap.copies_in_ns),
+        us(overlap.kernels_ns),
+        us(overlap.copies_out_ns),
+        us(overlap.busy_ns),
+        us(overlap.two_ns),
+        us(overlap.three_ns),
+        us(overlap.reached_ns),
+        us(overlap.possible_ns)
+    );
+    for lost in &overlap.lost {
+        let also: String = lost.also.iter().map(|rule| format!(" + {}", word(rule))).collect();
+        let (rule, evidence, confidence) = (word(&lost.rule), word(&lost.evidence), word(&lost.confidence));
+        writeln!(out, "  {rule}{also} {} in {}, {evidence} {confidence}", us(lost.lost_ns), lost.count)
+            .unwrap();
+        for late in &lost.operations {
+            let (what, stream) = (word(&late.engine), late.stream);
+            write!(
+                out,
+                "    {what} {}{} {} in {stream}: {} in {}",
+                late.kernel,
+                late.library,
+                late.call,
+                us(late.lost_ns),
+                late.count
+            )
+            .unwrap();
+            if let Some(behind) = &late.behind {
+                let engine = behind.engine.map_or(String::new(), |engine| format!("{} ", word(&engine)));
+                write!(
+                    out,
+                    " | {engine}{}{} {} {:?}",
+                    behind.kernel, behind.library, behind.call, behind.stream
+                )
+                .unwrap();
+            }
+            out.push('\n');
+        }
+    }
+    assert!(overlap.explained_ns() <= overlap.missed_ns(), "more overlap lost than was possible");
     out
 }
 

@@ -18,6 +18,7 @@
 //! threads inferred
 //! tracer T                                             a thread of the tracer's own
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
+//! device 1 1 3                                         device 0 has 1 copy engine, compute capability 1.3
 //! only 20 40                                           what to look at, ahead of events
 //! clock separate
 //! source kineto
@@ -61,6 +62,14 @@ pub fn parse(text: &str) -> (Trace, Selection) {
             ["tracer", thread] => {
                 let (thread, ..) = builder.thread(thread);
                 builder.trace.threads.role[thread.index()] = ThreadRole::Tracer;
+            }
+            ["device", engines, major, minor] => {
+                builder.trace.devices.push(Device {
+                    copy_engines: engines.parse().unwrap(),
+                    compute_major: major.parse().unwrap(),
+                    compute_minor: minor.parse().unwrap(),
+                    ..Device::default()
+                });
             }
             ["source", "kineto"] => builder.trace.meta.source = Source::Kineto,
             ["overhead", thread, name, start, end] => {
@@ -258,7 +267,9 @@ impl Builder {
             let known = trace.devices.ids().find(|id| trace.devices.row(*id).ordinal == device);
             let row = Device { ordinal: device, ..Device::default() };
             let device = known.unwrap_or_else(|| trace.devices.push(row));
-            let context = trace.contexts.push(Context { process, device, number: 1 });
+            let row = Context { process, device, number: 1 };
+            let known = trace.contexts.ids().find(|id| trace.contexts.row(*id) == row);
+            let context = known.unwrap_or_else(|| trace.contexts.push(row));
             trace.streams.push(Stream { context, number })
         })
     }

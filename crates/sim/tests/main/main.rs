@@ -6,6 +6,7 @@ mod explained;
 mod interference;
 mod invariants;
 mod launch_stall;
+mod lost_overlap;
 mod multi_gpu;
 mod norm;
 mod order;

@@ -1,0 +1,333 @@
+//! What the times are lost to in which the busiest engine had nothing to do.
+
+use super::host::Host;
+use super::late::is_default;
+use super::queue::{Item, Queue};
+use super::slip::{AllSlips, Root, RootBehind, Slip, Waited, slips};
+use super::times::{Gap, Times};
+use super::{Behind, Engine, LateOps, LostOverlap, OverlapRule};
+use crate::{Confidence, Evidence, Example};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use trace::{CallId, Ns, OpKind, StreamId, Sym, Trace};
+
+/// Kinds of late operations that are listed of each rule.
+const MOST_KINDS: usize = 5;
+
+/// Examples of each rule.
+const EXAMPLES: usize = 3;
+
+/// A shorter piece is no longer than it takes to start an operation, ns: no scalar that is read back is worth a stream.
+const LEAST: Ns = 20_000;
+
+/// Libraries whose kernels, or calls, tell by their name whose they are.
+const LIBRARIES: [&str; 7] = ["cublas", "cudnn", "cufft", "cusparse", "cusolver", "curand", "nccl"];
+
+/// What the gaps are lost to, by rule, most time first.
+pub(super) fn account(trace: &Trace, queue: &Queue, times: &Times, host: &Host<'_>) -> Vec<LostOverlap> {
+    let (slips, waited) = slips(trace, queue, host);
+    let mut account = Account { trace, queue, host, rounds: rounds(queue), rules: Default::default() };
+    let mut gaps = times.gaps.clone();
+    account.fill(&mut gaps, &waited, times.busiest);
+    let mut around = Around::default();
+    for gap in &gaps {
+        let ends = around.of(queue, gap, times.busiest);
+        account.add(gap, &ends, &slips);
+    }
+    account.finish()
+}
+
+/// What runs about a gap.
+#[derive(Default)]
+struct Around {
+    /// Items that may reach into the next gap.
+    open: Vec<u32>,
+    next: u32,
+}
+
+/// The items at the ends of a gap, and within it.
+struct Ends {
+    /// The last one of the busiest engine before.
+    before: Option<u32>,
+    /// The first one of the busiest engine after.
+    after: Option<u32>,
+    /// Those of other engines meanwhile.
+    within: Vec<u32>,
+}
+
+impl Around {
+    /// Gaps come in order.
+    fn of(&mut self, queue: &Queue, gap: &Gap, busiest: usize) -> Ends {
+        let is_of = |item: &Item| queue.unit(item) == Some(busiest) && item.start < item.end;
+        self.open.retain(|at| queue.item(*at).end >= gap.from);
+        while let Some(item) = queue.items.get(self.next as usize).filter(|item| item.start <= gap.to) {
+            if item.end >= gap.from {
+                self.open.push(self.next);
+            }
+            self.next += 1;
+        }
+        let open = || self.open.iter().copied();
+        let overlaps = |item: &Item| item.start < gap.last && item.end > gap.first;
+        Ends {
+            before: open().find(|at| is_of(queue.item(*at)) && queue.item(*at).end == gap.from),
+            after: open().find(|at| is_of(queue.item(*at)) && queue.item(*at).start == gap.to),
+            within: open().filter(|at| !is_of(queue.item(*at)) && overlaps(queue.item(*at))).collect(),
+        }
+    }
+}
+
+struct Account<'a> {
+    trace: &'a Trace,
+    queue: &'a Queue,
+    host: &'a Host<'a>,
+    /// When the last round of each stream began.
+    rounds: FxHashMap<StreamId, Ns>,
+    rules: [Lost; OverlapRule::ALL.len()],
+}
+
+/// What one rule cost so far.
+#[derive(Default)]
+struct Lost {
+    ns: Ns,
+    count: u64,
+    also: [bool; OverlapRule::ALL.len()],
+    kinds: FxHashMap<Kind, (u64, Ns)>,
+    examples: Vec<Example>,
+}
+
+/// Late operations of one kind.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Kind {
+    late: Party,
+    behind: Option<Party>,
+}
+
+/// An operation, or a call that a thread waited in, by what names it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Party {
+    engine: Option<Engine>,
+    kernel: Sym,
+    stream: StreamId,
+    call: Sym,
+    library: &'static str,
+}
+
+impl Account<'_> {
+    /// The busiest engine's operations that were ready and not next would have filled the gaps before them.
+    fn fill(&mut self, gaps: &mut [Gap], waited: &[Waited], busiest: usize) {
+        for waited in waited {
+            let item = *self.queue.item(waited.item);
+            if self.queue.unit(&item) != Some(busiest) {
+                continue;
+            }
+            let mut left = item.end.saturating_sub(item.start);
+            let begun = gaps.partition_point(|gap| gap.from < item.start);
+            for gap in gaps[..begun].iter_mut().rev().filter(|gap| gap.to < item.start) {
+                if gap.to <= waited.ready || left == 0 {
+                    break;
+                }
+                let room = gap.last.saturating_sub(gap.first.max(waited.ready)).min(gap.ns).min(left);
+                if room >= LEAST {
+                    (left, gap.ns) = (left - room, gap.ns - room);
+                    let behind = RootBehind::Item(waited.late.behind);
+                    let kind = self.kind(&Root { late: waited.item, behind });
+                    self.lose(waited.late.rule, room, kind, item.start);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, gap: &Gap, ends: &Ends, slips: &AllSlips) {
+        if let Some(stream) = self.one_stream(gap, ends) {
+            return self.add_one_stream(gap, ends, stream);
+        }
+        let zero = Slip::default();
+        let of = |at: Option<u32>| at.map_or(&zero, |at| slips.of(at));
+        // After the busiest engine's last operation it is the others' last one that could have been earlier.
+        let ends_last = || ends.within.iter().copied().max_by_key(|at| (self.queue.item(*at).end, *at));
+        let next = ends.after.or_else(ends_last);
+        let slip = of(next).beyond(of(ends.before), gap.ns);
+        for rule in OverlapRule::ALL {
+            let (ns, root) = (slip.ns[rule as usize], slip.root[rule as usize]);
+            if let Some(root) = root.filter(|_| ns >= LEAST) {
+                let kind = self.kind(&root);
+                self.lose(rule, ns, kind, self.queue.item(root.late).start);
+            }
+        }
+    }
+
+    /// The one stream of a gap between two operations of the busiest engine, where some of what follows in it need
+    /// not depend on what was before.
+    fn one_stream(&self, gap: &Gap, ends: &Ends) -> Option<StreamId> {
+        let stream = |at: &u32| self.queue.item(*at).stream;
+        let (before, after) = (ends.before?, ends.after?);
+        let own = stream(&before).some()?;
+        let same = stream(&after) == own && ends.within.iter().all(|at| stream(at) == own);
+        let alone = || !self.queue.others_were_asked(after, own, self.queue.item(after).start);
+        let goes_on = self.rounds.get(&own).is_some_and(|round| *round >= gap.from);
+        (same && goes_on && alone()).then_some(own)
+    }
+
+    fn add_one_stream(&mut self, gap: &Gap, ends: &Ends, stream: StreamId) {
+        let longest = ends.within.iter().copied().max_by_key(|at| {
+            let item = self.queue.item(*at);
+            (item.end.saturating_sub(item.start), Reverse(*at))
+        });
+        let Some(longest) = longest.filter(|_| gap.ns >= LEAST) else { return };
+        let item = self.queue.item(longest);
+        let behind = ends.before.map(|before| self.party(self.queue.item(before)));
+        let kind = Kind { late: self.party(item), behind };
+        let also = &mut self.rules[OverlapRule::OneStream as usize].also;
+        also[OverlapRule::DefaultStream as usize] |= is_default(self.trace, stream);
+        for item in ends.within.iter().chain(&ends.after).map(|at| self.queue.item(*at)) {
+            also[OverlapRule::PageableMemory as usize] |= self.host.is_pageable(item.call);
+            // A wait within the gap kept the thread from asking for this any earlier.
+            let kept = self.host.kept(item.call).filter(|kept| kept.end > gap.from && kept.end <= gap.to);
+            also[OverlapRule::Synchronization as usize] |= kept.is_some();
+        }
+        self.lose(OverlapRule::OneStream, gap.ns, kind, item.start);
+    }
+
+    fn lose(&mut self, rule: OverlapRule, ns: Ns, kind: Kind, start_ns: Ns) {
+        let lost = &mut self.rules[rule as usize];
+        lost.ns = lost.ns.saturating_add(ns);
+        lost.count += 1;
+        let known = lost.kinds.entry(kind).or_default();
+        *known = (known.0 + 1, known.1 + ns);
+        let at = lost.examples.partition_point(|example| example.duration_ns >= ns);
+        if at < EXAMPLES {
+            lost.examples.insert(at, Example { start_ns, duration_ns: ns });
+            lost.examples.truncate(EXAMPLES);
+        }
+    }
+
+    fn kind(&self, root: &Root) -> Kind {
+        let behind = match root.behind {
+            RootBehind::Item(at) => self.party(self.queue.item(at)),
+            RootBehind::Call(call) => Party {
+                engine: None,
+                kernel: Sym::EMPTY,
+                stream: StreamId::NONE,
+                call: self.trace.calls.name[call.index()],
+                library: "",
+            },
+        };
+        Kind { late: self.party(self.queue.item(root.late)), behind: Some(behind) }
+    }
+
+    fn party(&self, item: &Item) -> Party {
+        let trace = self.trace;
+        let kernel = match trace.ops.kind[item.op.index()] {
+            OpKind::Kernel => trace.ops.name[item.op.index()],
+            _ => Sym::EMPTY,
+        };
+        let call = item.call.some().map_or(Sym::EMPTY, |call| trace.calls.name[call.index()]);
+        let library = library(trace.text(kernel)).or_else(|| self.library_around(item.call)).unwrap_or("");
+        Party { engine: Some(item.engine), kernel, stream: item.stream, call, library }
+    }
+
+    /// The library whose call an operation was asked for in.
+    fn library_around(&self, call: CallId) -> Option<&'static str> {
+        let around = self.host.library_around(call.some()?)?;
+        library(self.trace.text(self.trace.calls.name[around.index()]))
+    }
+
+    fn finish(mut self) -> Vec<LostOverlap> {
+        let rules = std::mem::take(&mut self.rules);
+        let lost = OverlapRule::ALL.into_iter().zip(rules).filter(|(_, lost)| lost.ns > 0);
+        let mut found: Vec<_> = lost.map(|(rule, lost)| self.told(rule, lost)).collect();
+        found.sort_by_key(|lost| (Reverse(lost.lost_ns), lost.rule));
+        found
+    }
+
+    fn told(&self, rule: OverlapRule, lost: Lost) -> LostOverlap {
+        let also = OverlapRule::ALL.into_iter().filter(|rule| lost.also[*rule as usize]).collect();
+        let mut kinds: Vec<(Kind, (u64, Ns))> = lost.kinds.into_iter().collect();
+        kinds.sort_by_key(|(kind, (_, ns))| (Reverse(*ns), *kind));
+        let number = kinds.len() as u64;
+        kinds.truncate(MOST_KINDS);
+        LostOverlap {
+            rule,
+            lost_ns: lost.ns,
+            count: lost.count,
+            evidence: evidence(rule),
+            confidence: self.confidence(rule, lost.count),
+            also,
+            operations: kinds.into_iter().map(|(kind, sum)| self.late_ops(kind, sum)).collect(),
+            kinds: number,
+            examples: lost.examples,
+        }
+    }
+
+    /// Nobody knows whether the results of a wait were needed, or what in one stream depends on what before it; that it
+    /// repeats makes it likely that one round does not depend on all of the one before. When a kernel was done that
+    /// signalled with others is inferred.
+    fn confidence(&self, rule: OverlapRule, count: u64) -> Confidence {
+        match rule {
+            OverlapRule::IssueOrder if self.queue.ability.one_queue_of_copies() => Confidence::Certain,
+            OverlapRule::IssueOrder | OverlapRule::DefaultStream | OverlapRule::PageableMemory => {
+                Confidence::Likely
+            }
+            OverlapRule::OneStream if count > 1 => Confidence::Likely,
+            OverlapRule::OneStream | OverlapRule::Connections | OverlapRule::Synchronization => {
+                Confidence::Possible
+            }
+        }
+    }
+
+    fn late_ops(&self, kind: Kind, (count, lost_ns): (u64, Ns)) -> LateOps {
+        let text = |name: Sym| self.trace.text(name).to_owned();
+        let number = |stream: StreamId| stream.some().map(|stream| self.trace.streams.number[stream.index()]);
+        let behind = |party: Party| Behind {
+            engine: party.engine,
+            kernel: text(party.kernel),
+            stream: number(party.stream),
+            call: text(party.call),
+            library: party.library.to_owned(),
+        };
+        LateOps {
+            engine: kind.late.engine.unwrap_or(Engine::Other),
+            kernel: text(kind.late.kernel),
+            stream: number(kind.late.stream).unwrap_or_default(),
+            call: text(kind.late.call),
+            library: kind.late.library.to_owned(),
+            behind: kind.behind.map(behind),
+            count,
+            lost_ns,
+        }
+    }
+}
+
+/// When the last round began in each stream: a copy in after something else, or a kernel after a copy out, works on other
+/// data than what was before it, or at least may.
+fn rounds(queue: &Queue) -> FxHashMap<StreamId, Ns> {
+    let mut last = FxHashMap::default();
+    for item in &queue.items {
+        let before = item.before.map(|before| queue.item(before).engine);
+        let begins = match item.engine {
+            Engine::CopyIn => before.is_some_and(|before| before != Engine::CopyIn),
+            Engine::Compute => before == Some(Engine::CopyOut),
+            Engine::CopyOut | Engine::Other => false,
+        };
+        if begins {
+            last.insert(item.stream, item.start);
+        }
+    }
+    last
+}
+
+/// The library that a kernel or a function is of, by its name.
+fn library(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    LIBRARIES.into_iter().find(|library| name.contains(library))
+}
+
+/// The device's own records order what is in one stream or queue; why a thread issued late they do not say.
+fn evidence(rule: OverlapRule) -> Evidence {
+    match rule {
+        OverlapRule::IssueOrder | OverlapRule::OneStream | OverlapRule::PageableMemory => Evidence::Record,
+        OverlapRule::DefaultStream | OverlapRule::Connections | OverlapRule::Synchronization => {
+            Evidence::Timing
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Which calls asked for operations, and what kept their threads from calling earlier.
+
+use super::OverlapRule;
+use crate::class::{Class, Classes};
+use crate::index;
+use trace::{Api, CallId, MemoryKind, Ns, OpId, OpKind, Trace};
+
+/// Shorter waits of a thread keep no one: they are what a call costs, ns (see `facts`: 10 µs an ordinary launch).
+const BRIEF: Ns = 20_000;
+
+/// The calls of a trace.
+pub(super) struct Host<'a> {
+    trace: &'a Trace,
+    outer: Vec<CallId>,
+    /// Of each outermost call, the last one before it in its thread that made the thread wait.
+    waited: Vec<CallId>,
+    /// Calls that copy pageable memory.
+    pageable: Vec<bool>,
+    /// Calls of libraries in each thread, by start.
+    libraries: Vec<Vec<CallId>>,
+}
+
+/// A call that kept its thread.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    pub call: CallId,
+    pub start: Ns,
+    pub end: Ns,
+    pub rule: OverlapRule,
+}
+
+impl<'a> Host<'a> {
+    pub fn new(trace: &'a Trace) -> Host<'a> {
+        let order = index::calls_by_start(trace);
+        let outer = index::outer_calls(trace, &order);
+        let mut host = Host {
+            trace,
+            waited: Vec::new(),
+            pageable: pageable(trace, &outer),
+            libraries: libraries(trace, &order),
+            outer,
+        };
+        host.waited = host.waits(&order);
+        host
+    }
+
+    /// The outermost call that asked for an operation.
+    pub fn asked(&self, op: OpId) -> CallId {
+        self.trace.ops.call[op.index()].some().map_or(CallId::NONE, |call| self.outer[call.index()])
+    }
+
+    pub fn start(&self, call: CallId) -> Ns {
+        self.trace.calls.start[call.index()]
+    }
+
+    fn end(&self, call: CallId) -> Ns {
+        self.trace.calls.end[call.index()]
+    }
+
+    /// What kept the thread before it made this call: a wait that was longer than all that the thread did since.
+    pub fn kept(&self, call: CallId) -> Option<Kept> {
+        let waited = self.waited[call.some()?.index()].some()?;
+        let (start, end) = (self.start(waited), self.end(waited));
+        let since = self.start(call).saturating_sub(end);
+        let rule = match self.pageable[waited.index()] {
+            true => OverlapRule::PageableMemory,
+            false => OverlapRule::Synchronization,
+        };
+        (since <= end.saturating_sub(start)).then_some(Kept { call: waited, start, end, rule })
+    }
+
+    /// Whether the call copies pageable memory.
+    pub fn is_pageable(&self, call: CallId) -> bool {
+        call.some().is_some_and(|call| self.pageable[call.index()])
+    }
+
+    /// The library's call that a call was made in, the innermost of a thread's last few.
+    pub fn library_around(&self, call: CallId) -> Option<CallId> {
+        const MOST: usize = 8;
+        let thread = self.trace.calls.thread[call.index()].some()?;
+        let own = &self.libraries[thread.index()];
+        let begun = own.partition_point(|other| self.start(*other) <= self.start(call));
+        own[..begun].iter().rev().take(MOST).copied().find(|other| self.end(*other) >= self.end(call))
+    }
+
+    fn waits(&self, order: &[CallId]) -> Vec<CallId> {
+        let classes = Classes::new(self.trace);
+        let calls = &self.trace.calls;
+        let mut last = vec![CallId::NONE; self.trace.threads.len()];
+        let mut waited = vec![CallId::NONE; calls.len()];
+        for call in order.iter().copied().filter(|call| self.outer[call.index()] == *call) {
+            let at = call.index();
+            let last = &mut last[calls.thread[at].index()];
+            waited[at] = *last;
+            let waits = match classes.of(calls.name[at], calls.api[at]) {
+                Class::Sync | Class::Release | Class::Copy { blocking: true } => true,
+                Class::Copy { blocking: false } => self.pageable[at],
+                _ => false,
+            };
+            if waits && self.end(call).saturating_sub(self.start(call)) >= BRIEF {
+                *last = call;
+            }
+        }
+        waited
+    }
+}
+
+fn libraries(trace: &Trace, order: &[CallId]) -> Vec<Vec<CallId>> {
+    let mut by_thread = vec![Vec::new(); trace.threads.len()];
+    for call in order.iter().filter(|call| trace.calls.api[call.index()] == Api::Library) {
+        by_thread[trace.calls.thread[call.index()].index()].push(*call);
+    }
+    by_thread
+}
+
+fn pageable(trace: &Trace, outer: &[CallId]) -> Vec<bool> {
+    let ops = &trace.ops;
+    let mut pageable = vec![false; trace.calls.len()];
+    for at in (0..ops.len()).filter(|at| ops.kind[*at] == OpKind::Copy) {
+        let of_host = [ops.src[at], ops.dst[at]].contains(&MemoryKind::Pageable);
+        let call = ops.call[at].some().and_then(|call| outer[call.index()].some());
+        if let Some(call) = call.filter(|_| of_host) {
+            pageable[call.index()] = true;
+        }
+    }
+    pageable
+}

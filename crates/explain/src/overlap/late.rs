@@ -1,0 +1,189 @@
+//! Why an operation that was ready did not start though its engine was idle.
+
+use super::OverlapRule;
+use super::engine::Engine;
+use super::queue::{Item, Queue};
+use trace::{Ns, StreamId, Trace};
+
+/// Operations that start so soon after they are ready are not late, ns: a launch takes about 10 µs to reach the device.
+const SOON: Ns = 20_000;
+
+/// How long after what it waited for an operation starts at most, ns, as in `rules/copy.rs`.
+const HANDOVER: Ns = 250_000;
+
+/// The number that CUPTI gives the legacy default stream of a process's first context.
+const DEFAULT_STREAM: i64 = 7;
+
+/// Hardware queues that a process has by default (`CUDA_DEVICE_MAX_CONNECTIONS`, CUDA programming guide).
+const CONNECTIONS: usize = 8;
+
+/// Operations looked at that end about when a late one starts.
+const MOST: usize = 32;
+
+/// Tells why operations are late.
+pub(super) struct Lateness<'a> {
+    trace: &'a Trace,
+    queue: &'a Queue,
+    /// Streams whose operations ran beside those of their context's legacy default stream, so that neither waits for the other.
+    beside_default: Vec<bool>,
+    /// Items of each stream of the device, by start.
+    streams: Vec<Vec<u32>>,
+}
+
+/// Why an operation was late, and what it waited for.
+#[derive(Clone, Copy)]
+pub(super) struct Late {
+    pub rule: OverlapRule,
+    pub behind: u32,
+}
+
+impl<'a> Lateness<'a> {
+    pub fn new(trace: &'a Trace, queue: &'a Queue) -> Lateness<'a> {
+        let mut streams = vec![Vec::new(); trace.streams.len()];
+        for (at, item) in (0..).zip(&queue.items) {
+            if let Some(stream) = item.stream.some() {
+                streams[stream.index()].push(at);
+            }
+        }
+        let beside_default = beside_default(trace, queue);
+        Lateness { trace, queue, beside_default, streams }
+    }
+
+    /// Why an item did not start when it was ready.
+    pub fn of(&self, item: &Item, ready: Ns) -> Option<Late> {
+        let unit = self.queue.unit(item)?;
+        let late = item.start.saturating_sub(ready);
+        // That a call had begun does not mean that it had asked: without one nothing is known.
+        if item.issue.is_none() || late < SOON || self.queue.idle(unit, ready, item.start) < SOON {
+            return None;
+        }
+        let slack = HANDOVER.min(late / 4);
+        self.behind_default(item, slack)
+            .or_else(|| self.behind_unready_copy(item, ready, slack))
+            .or_else(|| self.behind_batch(item, slack))
+            .or_else(|| self.behind_connection(item, ready, slack))
+    }
+
+    /// The legacy default stream waits for blocking streams, and they for it.
+    fn behind_default(&self, item: &Item, slack: Ns) -> Option<Late> {
+        let waits = |other: &Item| {
+            let (own, others) = (self.is_default(item.stream), self.is_default(other.stream));
+            let context = |stream| self.trace.context_of_stream(stream);
+            let blocking = if own { other.stream } else { item.stream };
+            own != others
+                && context(item.stream) == context(other.stream)
+                && !self.beside_default[blocking.index()]
+                && other.issue.is_some_and(|issue| Some(issue) < item.issue)
+        };
+        let behind = self.just_before(item, slack).find(|at| waits(self.queue.item(*at)))?;
+        Some(Late { rule: OverlapRule::DefaultStream, behind })
+    }
+
+    fn is_default(&self, stream: StreamId) -> bool {
+        is_default(self.trace, stream)
+    }
+
+    /// With one engine for all copies that takes them as they were issued, a copy waits for one that is not ready.
+    fn behind_unready_copy(&self, item: &Item, ready: Ns, slack: Ns) -> Option<Late> {
+        let is_copy = matches!(item.engine, Engine::CopyIn | Engine::CopyOut);
+        if !is_copy || !self.queue.ability.one_queue_of_copies() {
+            return None;
+        }
+        let unready = |other: &Item| {
+            let before = other.before.map(|at| self.queue.item(at).end);
+            self.queue.unit(other) == self.queue.unit(item)
+                && other.stream != item.stream
+                && other.issue.is_some_and(|issue| Some(issue) < item.issue)
+                && before.is_some_and(|before| before > ready)
+        };
+        let behind = self.just_before(item, slack).find(|at| unready(self.queue.item(*at)))?;
+        Some(Late { rule: OverlapRule::IssueOrder, behind })
+    }
+
+    /// Kernels issued back to back signal when the last of them ends: what follows one of them waits for all.
+    fn behind_batch(&self, item: &Item, slack: Ns) -> Option<Late> {
+        let kernel = self.queue.item(item.before?);
+        if kernel.engine != Engine::Compute || !self.queue.ability.signals_together() {
+            return None;
+        }
+        let together = |other: &Item| {
+            other.batch == kernel.batch && other.stream != kernel.stream && other.end > kernel.done
+        };
+        let behind = self.just_before(item, slack).find(|at| together(self.queue.item(*at)))?;
+        Some(Late { rule: OverlapRule::IssueOrder, behind })
+    }
+
+    /// Where more streams have work than there are hardware queues, a kernel may be behind another stream's that waits.
+    fn behind_connection(&self, item: &Item, ready: Ns, slack: Ns) -> Option<Late> {
+        if item.engine != Engine::Compute || !self.queue.ability.has_hyper_q() {
+            return None;
+        }
+        let held = |other: &Item| {
+            let before = other.before.map(|at| self.queue.item(at).end);
+            other.engine == Engine::Compute
+                && other.stream != item.stream
+                && self.trace.context_of_stream(other.stream) == self.trace.context_of_stream(item.stream)
+                && other.issue.is_some_and(|issue| Some(issue) < item.issue)
+                && before.is_some_and(|before| before > ready)
+        };
+        let about = self.queue.starting(item.start.saturating_sub(slack), item.start).take(MOST);
+        let behind = about.filter(|at| held(self.queue.item(*at))).last()?;
+        (self.streams_with_work(item, ready) > CONNECTIONS)
+            .then_some(Late { rule: OverlapRule::Connections, behind })
+    }
+
+    /// Streams of the item's context that were asked for work that was not done at `time`.
+    fn streams_with_work(&self, item: &Item, time: Ns) -> usize {
+        let context = self.trace.context_of_stream(item.stream);
+        let has_work = |items: &&Vec<u32>| {
+            let next = items.partition_point(|at| self.queue.item(*at).end <= time);
+            items.get(next).is_some_and(|at| {
+                let next = self.queue.item(*at);
+                self.trace.context_of_stream(next.stream) == context
+                    && next.issue.is_some_and(|issue| issue <= time)
+            })
+        };
+        self.streams.iter().filter(has_work).count()
+    }
+
+    /// What ended as the item started, or little before.
+    fn just_before(&self, item: &Item, slack: Ns) -> impl Iterator<Item = u32> + '_ {
+        self.queue.ending(item.start.saturating_sub(slack), item.start).take(MOST)
+    }
+}
+
+/// Whether this is, by its number, a legacy default stream.
+pub(super) fn is_default(trace: &Trace, stream: StreamId) -> bool {
+    stream.some().is_some_and(|stream| trace.streams.number[stream.index()] == DEFAULT_STREAM)
+}
+
+/// Streams that ran beside their context's default stream.
+fn beside_default(trace: &Trace, queue: &Queue) -> Vec<bool> {
+    let mut beside = vec![false; trace.streams.len()];
+    // When the last operation ends: of each context's default stream, and of its other streams.
+    let mut default_end = vec![Ns::MIN; trace.contexts.len()];
+    let mut end = vec![Ns::MIN; trace.streams.len()];
+    // Of each context, the other streams that may still run.
+    let mut running = vec![Vec::<StreamId>::new(); trace.contexts.len()];
+    for item in &queue.items {
+        let Some(context) = trace.context_of_stream(item.stream).some() else { continue };
+        let running = &mut running[context.index()];
+        if is_default(trace, item.stream) {
+            running.retain(|stream| {
+                let runs = end[stream.index()] > item.start;
+                beside[stream.index()] |= runs;
+                end[stream.index()] = if runs { end[stream.index()] } else { Ns::MIN };
+                runs
+            });
+            default_end[context.index()] = item.end.max(default_end[context.index()]);
+        } else {
+            let end = &mut end[item.stream.index()];
+            if *end == Ns::MIN {
+                running.push(item.stream);
+            }
+            *end = item.end.max(*end);
+            beside[item.stream.index()] |= default_end[context.index()] > item.start;
+        }
+    }
+    beside
+}

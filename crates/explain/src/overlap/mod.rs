@@ -1,0 +1,220 @@
+//! Does the program overlap copies and kernels, and if not, why not?
+//!
+//! A device can at best be as fast as its busiest engine: whatever else ran while that one had nothing to do could have run
+//! beside it. Such time is looked at piece by piece: what the busiest engine took up next, and what that waited for, back
+//! to an operation that was ready earlier, or whose call its thread made late (`slip.rs`). What kept that is the rule
+//! that the time is lost to (`late.rs`, `host.rs`). The pieces do not overlap, so that the losses never exceed what was possible.
+
+mod account;
+mod engine;
+mod host;
+mod late;
+mod queue;
+mod slip;
+mod times;
+
+pub use engine::Engine;
+
+use crate::{Confidence, Evidence, Example};
+use account::account;
+use engine::Ability;
+use queue::Queue;
+use serde::Serialize;
+use trace::{Clock, DeviceId, Ns, Selection, Trace};
+
+/// How a device's copies and kernels overlapped. Times are unions over all streams, contexts and processes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overlap {
+    /// CUDA device index.
+    pub device: i64,
+    /// Marketing name.
+    pub name: String,
+    /// Time with copies from the host, ns.
+    pub copies_in_ns: Ns,
+    /// Time with copies to the host, ns.
+    pub copies_out_ns: Ns,
+    /// Time with kernels or fills, ns.
+    pub kernels_ns: Ns,
+    /// Time with copies within devices or between them, or migrations of unified memory, ns; no part of the sums below.
+    pub other_ns: Ns,
+    /// Time with any operation, ns.
+    pub busy_ns: Ns,
+    /// Time with at least two of copies in, copies out and kernels, ns.
+    pub two_ns: Ns,
+    /// Time with all three, ns.
+    pub three_ns: Ns,
+    /// Copy engines; `null` where the trace does not say: then the figures below are those of one engine.
+    pub copy_engines: Option<u32>,
+    /// How much shorter the device's work could be than one after the other, if everything that may overlap did, ns.
+    pub possible_ns: Ns,
+    /// How much shorter it was, ns.
+    pub reached_ns: Ns,
+    /// Whether the trace tells enough to say what overlap was lost to: host and GPU times on one clock.
+    pub judged: bool,
+    /// The part of `possible_ns - reached_ns` that has a known cause, most time first.
+    pub lost: Vec<LostOverlap>,
+}
+
+impl Overlap {
+    /// Overlap that the device allowed and that was not reached, ns.
+    pub fn missed_ns(&self) -> Ns {
+        self.possible_ns - self.reached_ns
+    }
+
+    /// The part of it that has a known cause, ns.
+    pub fn explained_ns(&self) -> Ns {
+        self.lost.iter().map(|lost| lost.lost_ns).sum()
+    }
+}
+
+/// What keeps copies and kernels from overlapping.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OverlapRule {
+    /// The operation, or what it waited for, is in the legacy default stream, which waits for all blocking streams and they for it.
+    DefaultStream,
+    /// The device takes work in the order of issue: one copy engine has a copy wait behind one that is not ready, or
+    /// kernels issued back to back signal together.
+    IssueOrder,
+    /// More streams with work than hardware queues: ready behind another stream's.
+    Connections,
+    /// A copy of pageable memory kept the thread from issuing more.
+    PageableMemory,
+    /// The thread waited before it issued more.
+    Synchronization,
+    /// All of it is in one stream.
+    OneStream,
+}
+
+impl OverlapRule {
+    pub(crate) const ALL: [OverlapRule; 6] = [
+        OverlapRule::DefaultStream,
+        OverlapRule::IssueOrder,
+        OverlapRule::Connections,
+        OverlapRule::PageableMemory,
+        OverlapRule::Synchronization,
+        OverlapRule::OneStream,
+    ];
+}
+
+/// Overlap lost to one rule.
+#[derive(Clone, Debug, Serialize)]
+pub struct LostOverlap {
+    /// What kept operations from overlapping.
+    pub rule: OverlapRule,
+    /// Overlap lost, ns.
+    pub lost_ns: Ns,
+    /// In how many pieces.
+    pub count: u64,
+    /// What this rests on.
+    pub evidence: Evidence,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What else has to go as well before anything overlaps.
+    pub also: Vec<OverlapRule>,
+    /// The operations that came late, most time first; of many, the first.
+    pub operations: Vec<LateOps>,
+    /// How many kinds of operations that are.
+    pub kinds: u64,
+    /// The longest pieces.
+    pub examples: Vec<Example>,
+}
+
+/// Operations of one kind that came late.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LateOps {
+    /// What they are.
+    pub engine: Engine,
+    /// The kernel's name; empty for copies.
+    pub kernel: String,
+    /// The stream.
+    pub stream: i64,
+    /// The call that asked for it; empty where the trace has none.
+    pub call: String,
+    /// The library whose call or kernel it is (`cublas`); empty where it is none's that is known.
+    pub library: String,
+    /// What they waited for last, as far as that is known.
+    pub behind: Option<Behind>,
+    /// How many.
+    pub count: u64,
+    /// Overlap lost to them, ns.
+    pub lost_ns: Ns,
+}
+
+/// What an operation waited for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Behind {
+    /// The engine of the operation waited for; `null` where the thread waited in a call.
+    pub engine: Option<Engine>,
+    /// The kernel's name; empty for copies.
+    pub kernel: String,
+    /// Its stream; `null` where the thread waited in a call.
+    pub stream: Option<i64>,
+    /// The call that asked for it, or that the thread waited in.
+    pub call: String,
+    /// Its library, as in [`LateOps::library`].
+    pub library: String,
+}
+
+/// How the copies and kernels of each device overlapped in the selected time. Threads and names choose nothing here: a
+/// device's engines serve all of them.
+pub fn overlaps(trace: &Trace, selection: &Selection) -> Vec<Overlap> {
+    let window = (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX));
+    let mut host = None;
+    let mut found: Vec<Overlap> = by_device(trace)
+        .filter_map(|(device, queue)| of_device(trace, device, queue, window, &mut host))
+        .collect();
+    found.sort_by_key(|overlap| overlap.device);
+    found
+}
+
+/// Every known device with its operations.
+fn by_device(trace: &Trace) -> impl Iterator<Item = (DeviceId, Queue)> {
+    let mut ops = vec![Vec::new(); trace.devices.len()];
+    for op in trace.ops.ids() {
+        if let Some(device) = trace.device_of_stream(trace.ops.stream[op.index()]).some() {
+            ops[device.index()].push(op);
+        }
+    }
+    let queues = ops.into_iter().enumerate().filter(|(_, ops)| !ops.is_empty());
+    queues.map(move |(device, ops)| {
+        let device = DeviceId::new(device);
+        (device, Queue::new(trace, ops, Ability::of(trace, device)))
+    })
+}
+
+fn of_device<'a>(
+    trace: &'a Trace,
+    device: DeviceId,
+    mut queue: Queue,
+    window: (Ns, Ns),
+    host: &mut Option<host::Host<'a>>,
+) -> Option<Overlap> {
+    let times = times::Times::of(&queue, window);
+    if times.busy == 0 {
+        return None;
+    }
+    let judged = trace.meta.clock == Clock::Aligned;
+    let mut overlap = Overlap {
+        device: trace.devices.ordinal[device.index()],
+        name: trace.text(trace.devices.name[device.index()]).to_owned(),
+        copies_in_ns: times.of_engine(Engine::CopyIn),
+        copies_out_ns: times.of_engine(Engine::CopyOut),
+        kernels_ns: times.of_engine(Engine::Compute),
+        other_ns: times.of_engine(Engine::Other),
+        busy_ns: times.busy,
+        two_ns: times.at_least_two,
+        three_ns: times.all_three,
+        copy_engines: queue.ability.copy_engines,
+        possible_ns: times.possible(),
+        reached_ns: times.reached(),
+        judged,
+        lost: Vec::new(),
+    };
+    if overlap.missed_ns() > 0 && judged {
+        let host = host.get_or_insert_with(|| host::Host::new(trace));
+        queue.issued(host);
+        overlap.lost = account(trace, &queue, &times, host);
+    }
+    Some(overlap)
+}

@@ -1,0 +1,255 @@
+//! The operations of one device in the order they ran, and who had to wait for whom.
+
+use super::engine::{Ability, Engine};
+use super::host::Host;
+use trace::{CallId, Ns, OpId, StreamId, Trace};
+
+/// Half-open intervals that neither touch nor overlap, by start.
+pub(super) type Blocks = Vec<(Ns, Ns)>;
+
+/// Copies of both directions that run at once for longer than this have an engine each, ns: where one engine takes turns,
+/// a trace's times touch at most.
+const AT_ONCE: Ns = 10_000;
+
+/// Kernels that signal together end so close to each other, ns.
+const TOGETHER: Ns = 1_000;
+
+/// An operation.
+#[derive(Clone, Copy)]
+pub(super) struct Item {
+    pub op: OpId,
+    pub start: Ns,
+    pub end: Ns,
+    pub engine: Engine,
+    pub stream: StreamId,
+    /// The operation before it in its stream.
+    pub before: Option<u32>,
+    /// The outermost call that asked for it; `NONE` where the trace has none.
+    pub call: CallId,
+    /// When that call began.
+    pub issue: Option<Ns>,
+    /// Kernels that were issued back to back have the same number, others their own.
+    pub batch: u32,
+    /// When it was done: before its end where it signalled that together with others.
+    pub done: Ns,
+}
+
+/// The operations of a device.
+pub(super) struct Queue {
+    pub ability: Ability,
+    /// By start.
+    pub items: Vec<Item>,
+    /// Items by end.
+    pub by_end: Vec<u32>,
+    /// When each engine was busy.
+    pub engines: [Blocks; Engine::ALL.len()],
+    /// Of each place among the items, the earliest issue from there on, and the earliest one of another stream.
+    next_issues: Vec<[(Ns, StreamId); 2]>,
+    /// When each separate engine was busy: as [`Ability::unit`] numbers them.
+    pub units: [Blocks; 3],
+}
+
+impl Queue {
+    pub fn new(trace: &Trace, ops: Vec<OpId>, mut ability: Ability) -> Queue {
+        let mut items: Vec<Item> = ops.into_iter().map(|op| item(trace, op)).collect();
+        items.sort_by_key(|item| (item.start, item.end));
+        chain(&mut items, trace.streams.len());
+        let mut by_end: Vec<u32> = (0..items.len() as u32).collect();
+        by_end.sort_by_key(|at| items[*at as usize].end);
+        let engines = Engine::ALL.map(|engine| (engine.bit(), busy(&items, |item| item.engine == engine)));
+        let mut by_bit: [Blocks; Engine::ALL.len()] = Default::default();
+        for (bit, blocks) in engines {
+            by_bit[bit] = blocks;
+        }
+        let engines = by_bit;
+        if ability.copy_engines.is_none() {
+            ability.both_seen =
+                length(&common(&engines[Engine::CopyIn.bit()], &engines[Engine::CopyOut.bit()])) > AT_ONCE;
+        }
+        let units = [0, 1, 2].map(|unit| {
+            let of_unit = |item: &Item| item.engine != Engine::Other && ability.unit(item.engine) == unit;
+            busy(&items, of_unit)
+        });
+        Queue { ability, items, by_end, engines, next_issues: Vec::new(), units }
+    }
+
+    /// Adds who asked for each operation, and when.
+    pub fn issued(&mut self, host: &Host<'_>) {
+        for item in &mut self.items {
+            item.call = host.asked(item.op);
+            item.issue = item.call.some().map(|call| host.start(call));
+        }
+        self.next_issues = next_issues(&self.items);
+        self.batches();
+    }
+
+    /// Numbers kernels that were issued back to back.
+    fn batches(&mut self) {
+        let mut order: Vec<u32> = (0..self.items.len() as u32).collect();
+        order.sort_by_key(|at| (self.items[*at as usize].issue, *at));
+        let (mut batch, mut open) = (0, false);
+        for at in order.iter().copied() {
+            let item = &mut self.items[at as usize];
+            let kernel = item.engine == Engine::Compute;
+            batch += u32::from(!(kernel && open));
+            open = kernel;
+            item.batch = batch;
+        }
+        if self.ability.signals_together() {
+            self.done_before_signal(&order);
+        }
+    }
+
+    /// Kernels of several streams that were issued back to back and end together were done when the next of them
+    /// began: blocks are handed out kernel by kernel.
+    fn done_before_signal(&mut self, order: &[u32]) {
+        let batches = order.chunk_by(|a, b| self.item(*a).batch == self.item(*b).batch);
+        let mut done = Vec::new();
+        for batch in batches.filter(|batch| batch.len() > 1) {
+            let mut batch = batch.to_vec();
+            batch.sort_by_key(|at| (self.item(*at).start, *at));
+            let last = batch.iter().map(|at| self.item(*at).end).max().unwrap_or_default();
+            for pair in batch.windows(2) {
+                let [kernel, next] = [pair[0], pair[1]].map(|at| self.item(at));
+                let together = last.saturating_sub(kernel.end) <= TOGETHER && next.stream != kernel.stream;
+                if together && next.start > kernel.start {
+                    done.push((pair[0], next.start.min(kernel.end)));
+                }
+            }
+        }
+        for (at, time) in done {
+            self.items[at as usize].done = time;
+        }
+    }
+
+    pub fn item(&self, at: u32) -> &Item {
+        &self.items[at as usize]
+    }
+
+    /// Whether another stream was asked before `time` for an item that comes behind `at`.
+    pub fn others_were_asked(&self, at: u32, stream: StreamId, time: Ns) -> bool {
+        let later = self.next_issues.get(at as usize + 1);
+        later.is_some_and(|next| next.iter().any(|(issue, other)| *issue < time && *other != stream))
+    }
+
+    pub fn unit(&self, item: &Item) -> Option<usize> {
+        (item.engine != Engine::Other).then(|| self.ability.unit(item.engine))
+    }
+
+    /// Items that end within `[from, to]`, the last one first.
+    pub fn ending(&self, from: Ns, to: Ns) -> impl Iterator<Item = u32> + '_ {
+        let end = |at: &u32| self.item(*at).end;
+        let until = self.by_end.partition_point(|at| end(at) <= to);
+        self.by_end[..until].iter().rev().copied().take_while(move |at| end(at) >= from)
+    }
+
+    /// Items that start within `[from, to]`.
+    pub fn starting(&self, from: Ns, to: Ns) -> impl Iterator<Item = u32> + '_ {
+        let first = self.items.partition_point(|item| item.start < from);
+        (first as u32..)
+            .take_while(move |at| self.items.get(*at as usize).is_some_and(|item| item.start <= to))
+    }
+
+    /// How long a unit was idle within `[from, to)`, ns.
+    pub fn idle(&self, unit: usize, from: Ns, to: Ns) -> Ns {
+        let blocks = &self.units[unit];
+        let first = blocks.partition_point(|(_, end)| *end <= from);
+        let busy = blocks[first..].iter().take_while(|(start, _)| *start < to);
+        let busy = busy.map(|(start, end)| (*end).min(to).saturating_sub((*start).max(from)));
+        let busy = busy.fold(0, |sum: Ns, ns| sum.saturating_add(ns));
+        to.saturating_sub(from).saturating_sub(busy).max(0)
+    }
+}
+
+fn item(trace: &Trace, op: OpId) -> Item {
+    let row = trace.ops.row(op);
+    Item {
+        op,
+        start: row.start,
+        end: row.end,
+        engine: Engine::of(row.kind, row.copy),
+        stream: row.stream,
+        before: None,
+        call: CallId::NONE,
+        issue: None,
+        batch: 0,
+        done: row.end,
+    }
+}
+
+/// Finds the operation before each one in its stream.
+fn chain(items: &mut [Item], streams: usize) {
+    let mut last: Vec<Option<u32>> = vec![None; streams];
+    for (at, item) in (0..).zip(items) {
+        if let Some(stream) = item.stream.some() {
+            item.before = last[stream.index()].replace(at);
+        }
+    }
+}
+
+fn next_issues(items: &[Item]) -> Vec<[(Ns, StreamId); 2]> {
+    let mut next = [(Ns::MAX, StreamId::NONE); 2];
+    let earlier = items.iter().rev().map(|item| {
+        let own = (item.issue.unwrap_or(item.start), item.stream);
+        if own.1 == next[0].1 {
+            next[0] = own.min(next[0]);
+        } else if own.0 < next[0].0 {
+            next = [own, next[0]];
+        } else if own.0 < next[1].0 {
+            next[1] = own;
+        }
+        next
+    });
+    let mut all: Vec<_> = earlier.collect();
+    all.reverse();
+    all
+}
+
+/// When any of the wanted items ran.
+fn busy(items: &[Item], wanted: impl Fn(&Item) -> bool) -> Blocks {
+    let mut blocks = Blocks::new();
+    for item in items.iter().filter(|item| item.start < item.end && wanted(item)) {
+        match blocks.last_mut() {
+            Some((_, end)) if item.start <= *end => *end = item.end.max(*end),
+            _ => blocks.push((item.start, item.end)),
+        }
+    }
+    blocks
+}
+
+/// When both were busy.
+pub(super) fn common(a: &Blocks, b: &Blocks) -> Blocks {
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    let mut both = Blocks::new();
+    while let (Some((from_a, to_a)), Some((from_b, to_b))) = (a.peek(), b.peek()) {
+        let (from, to) = (*from_a.max(from_b), *to_a.min(to_b));
+        if from < to {
+            both.push((from, to));
+        }
+        if to_a <= to_b {
+            a.next()
+        } else {
+            b.next()
+        };
+    }
+    both
+}
+
+/// When either was busy.
+pub(super) fn either(a: &Blocks, b: &Blocks) -> Blocks {
+    let mut all: Blocks = a.iter().chain(b).copied().collect();
+    all.sort_unstable();
+    let mut merged = Blocks::new();
+    for (from, to) in all {
+        match merged.last_mut() {
+            Some((_, end)) if from <= *end => *end = to.max(*end),
+            _ => merged.push((from, to)),
+        }
+    }
+    merged
+}
+
+/// How long that is together, ns.
+pub(super) fn length(blocks: &Blocks) -> Ns {
+    blocks.iter().fold(0, |sum: Ns, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
+}

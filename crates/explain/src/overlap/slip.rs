@@ -1,0 +1,260 @@
+//! How much earlier each operation could have started, and what to thank for it.
+//!
+//! An operation starts when it was asked for, what is before it in its stream is done, and its engine takes it. It could
+//! have started as much earlier as the tightest of these allows; where the last of them to be fulfilled was late itself, or
+//! the operation was ready and kept by a rule of `late.rs`, that is what is to blame.
+
+use super::OverlapRule;
+use super::host::Host;
+use super::late::{Late, Lateness};
+use super::queue::{Item, Queue};
+use trace::{CallId, Ns, Trace};
+
+/// An engine that ended so shortly before an operation started kept it, ns: what GPUs need from one to the next is less.
+const NEXT: Ns = 10_000;
+
+/// A synchronization that ends so long after an operation waited for it, ns; or a seventh of its own time.
+const NOTICE: Ns = 50_000;
+
+/// Idle times of an engine that are tried for an operation that could have run earlier.
+const MOST_SLOTS: usize = 64;
+
+const RULES: usize = OverlapRule::ALL.len();
+
+/// Where a late start comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Root {
+    /// The operation that came late.
+    pub late: u32,
+    pub behind: RootBehind,
+}
+
+/// What an operation waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RootBehind {
+    Item(u32),
+    Call(CallId),
+}
+
+/// Time that an operation could have started earlier, by rule.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Slip {
+    pub ns: [Ns; RULES],
+    pub root: [Option<Root>; RULES],
+}
+
+impl Slip {
+    pub fn total(&self) -> Ns {
+        self.ns.iter().fold(0, |sum: Ns, ns| sum.saturating_add(*ns))
+    }
+
+    fn add(mut self, rule: OverlapRule, ns: Ns, root: Root) -> Slip {
+        let at = rule as usize;
+        self.ns[at] = self.ns[at].saturating_add(ns.max(0));
+        self.root[at] = Some(root);
+        self
+    }
+
+    /// No more than `most` of it; the rules that come first are kept.
+    fn at_most(mut self, most: Ns) -> Slip {
+        let mut left = most.max(0);
+        for ns in &mut self.ns {
+            *ns = (*ns).min(left);
+            left -= *ns;
+        }
+        self
+    }
+
+    /// What this adds to `before`, and no more than `most`.
+    pub fn beyond(mut self, before: &Slip, most: Ns) -> Slip {
+        let more = (self.total() - before.total()).clamp(0, most);
+        for (ns, before) in self.ns.iter_mut().zip(before.ns) {
+            *ns = (*ns - before).max(0);
+        }
+        self.at_most(more)
+    }
+}
+
+/// The slip of each item; items that follow each other often have the same.
+pub(super) struct AllSlips {
+    of: Vec<u32>,
+    different: Vec<Slip>,
+}
+
+impl AllSlips {
+    fn new(items: usize) -> AllSlips {
+        AllSlips { of: Vec::with_capacity(items), different: vec![Slip::default()] }
+    }
+
+    /// The slip of an item.
+    pub fn of(&self, item: u32) -> &Slip {
+        &self.different[self.of[item as usize] as usize]
+    }
+
+    fn push(&mut self, slip: Slip) {
+        let last = self.different.len() - 1;
+        let at = if slip.total() == 0 {
+            0
+        } else if self.different[last] == slip {
+            last
+        } else {
+            self.different.push(slip);
+            last + 1
+        };
+        self.of.push(at as u32);
+    }
+}
+
+/// An item that was ready and did not start.
+#[derive(Clone, Copy)]
+pub(super) struct Waited {
+    pub item: u32,
+    pub ready: Ns,
+    pub late: Late,
+}
+
+/// The slip of each item of a queue, and those that waited though they were ready, both in the items' order.
+pub(super) fn slips(trace: &Trace, queue: &Queue, host: &Host<'_>) -> (AllSlips, Vec<Waited>) {
+    let lateness = Lateness::new(trace, queue);
+    let mut slips = Slips {
+        queue,
+        host,
+        lateness,
+        slips: AllSlips::new(queue.items.len()),
+        waited: Vec::new(),
+        last: [None; 3],
+    };
+    for (at, item) in (0..).zip(&queue.items) {
+        let slip = slips.of(at, item);
+        slips.slips.push(slip);
+        if let Some(unit) = queue.unit(item) {
+            let last = &mut slips.last[unit];
+            if last.is_none_or(|last| queue.item(last).end <= item.end) {
+                *last = Some(at);
+            }
+        }
+    }
+    (slips.slips, slips.waited)
+}
+
+struct Slips<'a> {
+    queue: &'a Queue,
+    host: &'a Host<'a>,
+    lateness: Lateness<'a>,
+    slips: AllSlips,
+    waited: Vec<Waited>,
+    /// Of each unit the item that ends last so far.
+    last: [Option<u32>; 3],
+}
+
+/// Something that an operation has to wait for.
+#[derive(Clone, Copy)]
+struct Bound {
+    /// Until when.
+    until: Ns,
+    /// How much earlier that could have been.
+    slip: Slip,
+}
+
+impl Bound {
+    /// How much earlier an operation that starts at `start` could do so for all of this bound.
+    fn room(&self, start: Ns) -> Ns {
+        start.saturating_sub(self.until).max(0).saturating_add(self.slip.total())
+    }
+
+    /// What of a slip this bound leaves: what both have, and of the rest what there is room for.
+    fn leaves(&self, slip: Slip, start: Ns) -> Slip {
+        let mut both = slip;
+        for (ns, own) in both.ns.iter_mut().zip(self.slip.ns) {
+            *ns = (*ns).min(own);
+        }
+        let rest = slip.beyond(&both, self.room(start).saturating_sub(both.total()).max(0));
+        for (ns, rest) in both.ns.iter_mut().zip(rest.ns) {
+            *ns = ns.saturating_add(rest);
+        }
+        both
+    }
+}
+
+/// All that an operation has to wait for.
+struct Bounds {
+    stream: Option<Bound>,
+    asked: Option<Bound>,
+    engine: Option<Bound>,
+}
+
+impl Slips<'_> {
+    fn of(&mut self, at: u32, item: &Item) -> Slip {
+        let start = item.start;
+        let stream = item.before.map(|before| self.done(before, self.queue.item(before).done, start));
+        let asked = item.issue.map(|issue| self.asked(at, item, issue.min(start)));
+        let engine = self.queue.unit(item).and_then(|unit| self.last[unit]);
+        let engine = engine.map(|last| self.done(last, self.queue.item(last).end, start));
+        let Some(critical) = stream.into_iter().chain(asked).max_by_key(|bound| bound.until) else {
+            return Slip::default();
+        };
+        let bounds = Bounds { stream, asked, engine };
+        if let Some(late) = self.lateness.of(item, critical.until) {
+            self.waited.push(Waited { item: at, ready: critical.until, late });
+            let Late { rule, behind } = late;
+            let root = Root { late: at, behind: RootBehind::Item(behind) };
+            let slip = critical.slip.add(rule, start.saturating_sub(critical.until), root);
+            return self.within(item, slip, start, &bounds);
+        }
+        match engine
+            .filter(|engine| start.saturating_sub(engine.until) <= NEXT && engine.until > critical.until)
+        {
+            Some(engine) => self.within(item, engine.slip, start, &bounds),
+            // What it costs to start an operation is not lost.
+            None => self.within(item, critical.slip, critical.until, &bounds),
+        }
+    }
+
+    /// That another item is done, at `until` or as this one starts.
+    fn done(&self, other: u32, until: Ns, start: Ns) -> Bound {
+        Bound { until: until.min(start), slip: *self.slips.of(other) }
+    }
+
+    /// That the call has begun: earlier, if what kept its thread had kept it less.
+    fn asked(&self, at: u32, item: &Item, issue: Ns) -> Bound {
+        Bound { until: issue, slip: self.kept(at, item).unwrap_or_default() }
+    }
+
+    fn kept(&self, at: u32, item: &Item) -> Option<Slip> {
+        let kept = self.host.kept(item.call)?;
+        let most = kept.end.saturating_sub(kept.start);
+        let notice = NOTICE.max(most / 7);
+        // Without an operation that ends when the wait does, the thread waited for something else.
+        let awaited =
+            self.queue.ending(kept.end.saturating_sub(notice), kept.end).find(|other| *other < at)?;
+        let root = Root { late: at, behind: RootBehind::Call(kept.call) };
+        Some(self.slips.of(awaited).add(kept.rule, most, root))
+    }
+
+    /// What of a slip all bounds of an item leave, that could have started at `start` for all of them.
+    fn within(&self, item: &Item, slip: Slip, start: Ns, bounds: &Bounds) -> Slip {
+        let tightest = bounds.stream.into_iter().chain(bounds.asked).min_by_key(|bound| bound.room(start));
+        let slip = tightest.map_or(slip, |bound| bound.leaves(slip, start));
+        match bounds.engine.filter(|engine| engine.room(start) < slip.total()) {
+            None => slip,
+            Some(engine) => match self.slot(item, slip.total()) {
+                Some(slot) if slot > engine.room(start) => slip.at_most(slot),
+                _ => engine.leaves(slip, start),
+            },
+        }
+    }
+
+    /// How much earlier, up to `most`, the item's engine was idle for long enough.
+    fn slot(&self, item: &Item, most: Ns) -> Option<Ns> {
+        let earliest = item.start.saturating_sub(most);
+        let length = item.end.saturating_sub(item.start);
+        let blocks = &self.queue.units[self.queue.unit(item)?];
+        let begun = blocks.partition_point(|(start, _)| *start < item.start);
+        let slots = (1..begun).rev().map(|at| (blocks[at - 1].1.max(earliest), blocks[at].0));
+        let slots = slots.take(MOST_SLOTS).take_while(|(_, to)| *to > earliest);
+        slots
+            .filter(|(from, to)| to.saturating_sub(*from) >= length)
+            .last()
+            .map(|(from, _)| item.start.saturating_sub(from))
+    }
+}
