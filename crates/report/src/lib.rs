@@ -10,6 +10,7 @@ mod header;
 mod labels;
 mod layout;
 pub mod listing;
+mod overlap;
 mod page;
 pub mod places;
 pub mod plot;

@@ -29,6 +29,7 @@ fn explanations() {
         ("explain-outside", fixture::outside()),
         ("explain-crumbs", fixture::crumbs()),
         ("explain-nothing", fixture::nothing()),
+        ("explain-overlap", fixture::overlap()),
         ("explain-no-calls", fixture::no_calls()),
         ("explain-hostile", fixture::hostile()),
     ];

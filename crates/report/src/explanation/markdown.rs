@@ -3,6 +3,7 @@
 use super::{by_size, phrases};
 use crate::escape;
 use crate::header;
+use crate::overlap;
 use crate::table::{Align, Table};
 use crate::units;
 use explain::{Cause, Explanation, Finding, Fix, Party, Place};
@@ -32,6 +33,10 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     }
     if let Some(folded) = phrases::folded(&small) {
         text.push_str(&format!("{folded}\n\n"));
+    }
+    for told in explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, all)) {
+        text.push_str(&format!("## {}\n", overlap::markdown(told, all)));
+        text.push('\n');
     }
     let conclusion = phrases::conclusion(explanation).join("; ");
     text.push_str(&format!("**{}**\n", escape::markdown(&conclusion)));

@@ -5,7 +5,7 @@ use crate::escape::visible;
 use crate::layout::{elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
-use crate::{header, units};
+use crate::{header, overlap, units};
 use explain::{Cause, Confidence, Explanation, Finding, Fix, Place};
 use std::collections::HashMap;
 
@@ -25,6 +25,9 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     text.push_str(&paragraphs(explanation, &large, page));
     if let Some(folded) = phrases::folded(&small) {
         text.push_str(&format!("{folded} (--all shows them)\n\n"));
+    }
+    for told in explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, all)) {
+        text.push_str(&overlap::text(told, page, all));
     }
     for line in phrases::conclusion(explanation).iter().flat_map(|line| wrap(line, page.columns)) {
         text.push_str(&line);

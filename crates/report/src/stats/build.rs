@@ -18,6 +18,7 @@ pub fn build(trace: &Trace, path: &str, options: &Options) -> Stats {
         window_ns: window.length(),
         host: window.host(options.per_thread),
         devices,
+        overlap: explain::overlaps(trace, &options.selection),
         ops,
         copies: window.copies(),
         first_calls: first_calls(trace, &options.selection),

@@ -4,6 +4,7 @@ use super::Stats;
 use super::text::{copies, copies_title, device_title, first_calls, host_title, ranges, table};
 use crate::escape;
 use crate::header;
+use crate::overlap;
 
 /// The summary tables under headings.
 pub fn markdown(stats: &Stats) -> String {
@@ -30,6 +31,9 @@ pub fn markdown(stats: &Stats) -> String {
     if !stats.copies.is_empty() {
         text.push_str(&format!("\n## {}\n\n", copies_title(&stats.copies)));
         text.push_str(&copies(&stats.copies).markdown());
+    }
+    for told in stats.overlap.iter().filter(|told| told.possible_ns > 0) {
+        text.push_str(&format!("\n## {}", overlap::markdown(told, true)));
     }
     for (title, table) in [first_calls(&stats.first_calls), ranges(&stats.ranges)].into_iter().flatten() {
         text.push_str(&format!("\n## {title}\n\n{}", table.markdown()));

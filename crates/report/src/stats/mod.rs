@@ -14,7 +14,7 @@ pub use build::build;
 pub use markdown::markdown;
 pub use text::{copies_title, device_title, host_title, text};
 
-use explain::Summary;
+use explain::{Overlap, Summary};
 use serde::Serialize;
 use trace::Ns;
 
@@ -30,6 +30,8 @@ pub struct Stats {
     pub host: Vec<Host>,
     /// Device side: one entry a GPU.
     pub devices: Vec<Device>,
+    /// How copies and kernels overlapped, one entry a GPU. Threads and names choose nothing in it.
+    pub overlap: Vec<Overlap>,
     /// GPU operations by name, all GPUs together, most time first.
     pub ops: Vec<Row>,
     /// Copies by direction and memory, most time first.

@@ -5,7 +5,7 @@ use crate::escape::visible;
 use crate::layout::{hang, width};
 use crate::page::Page;
 use crate::table::{Align, Table};
-use crate::{header, units};
+use crate::{header, overlap, units};
 
 /// The summary tables; long names are cut in the middle to fit the page unless `wide`.
 pub fn text(stats: &Stats, page: Page, wide: bool) -> String {
@@ -25,6 +25,11 @@ pub fn text(stats: &Stats, page: Page, wide: bool) -> String {
     if !stats.copies.is_empty() {
         text.push_str(&format!("\n{}\n", copies_title(&stats.copies)));
         text.push_str(&copies(&stats.copies).boxed(columns));
+    }
+    for (at, told) in stats.overlap.iter().filter(|told| told.possible_ns > 0).enumerate() {
+        let gap = if at == 0 { "\n" } else { "" };
+        text.push_str(&format!("{gap}{}", overlap::text(told, page, true).trim_end()));
+        text.push('\n');
     }
     for (title, table) in [first_calls(&stats.first_calls), ranges(&stats.ranges)].into_iter().flatten() {
         text.push_str(&format!("\n{}{}", hang(title, page.columns), table.boxed(columns)));

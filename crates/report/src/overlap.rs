@@ -1,0 +1,223 @@
+//! What copies and kernels overlap, in words.
+
+use crate::escape::visible;
+use crate::layout::{elide, wrap};
+use crate::page::Page;
+use crate::style::Role;
+use crate::units;
+use explain::{Behind, Confidence, Engine, Evidence, LateOps, LostOverlap, Overlap, OverlapRule};
+
+/// Less than this part of a device's busy time is not worth a line where nobody asked for all.
+const SMALL: f64 = 0.01;
+
+/// Columns before the amount, and before its text.
+const INDENT: usize = 4;
+const HANGING: usize = 19;
+
+/// Columns that a kernel's name may take.
+const KERNEL: usize = 40;
+
+/// Whether there is something to say: `all` says it of every device with something to overlap.
+pub(crate) fn is_worth_telling(overlap: &Overlap, all: bool) -> bool {
+    let least = overlap.busy_ns as f64 * SMALL;
+    overlap.possible_ns > 0 && (all || overlap.explained_ns() as f64 >= least.max(1.0))
+}
+
+/// A device's overlap for a terminal, with an empty line behind it.
+pub(crate) fn text(overlap: &Overlap, page: Page, all: bool) -> String {
+    let mut text = String::new();
+    for (at, line) in wrap(&sentence(overlap), page.columns - INDENT).iter().enumerate() {
+        text.push_str(&format!("{:indent$}{line}\n", "", indent = if at == 0 { 0 } else { INDENT }));
+    }
+    for (amount, words) in lost(overlap, all) {
+        let amount = format!("{amount:>width$}  ", width = HANGING - INDENT - 2);
+        let amount = page.style.paint(Role::Strong, &amount);
+        for (at, line) in wrap(&words, page.columns - HANGING).iter().enumerate() {
+            match at {
+                0 => text.push_str(&format!("{:INDENT$}{amount}{line}\n", "")),
+                _ => text.push_str(&format!("{:HANGING$}{line}\n", "")),
+            }
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// `GPU 0 overlap: copies in 3.2 ms, kernels 3.3 ms, copies out 3.1 ms; two at once 5.0 ms, all three 1.1 ms; …`
+pub(crate) fn sentence(overlap: &Overlap) -> String {
+    let time = units::duration;
+    let parts = [
+        ("copies in", overlap.copies_in_ns),
+        ("kernels", overlap.kernels_ns),
+        ("copies out", overlap.copies_out_ns),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(_, ns)| *ns > 0).map(|(what, ns)| format!("{what} {}", time(*ns))).collect();
+    let together = match (overlap.two_ns, overlap.three_ns) {
+        (0, _) => String::from("never two at once"),
+        (two, 0) => format!("two at once {}", time(two)),
+        (two, three) => format!("two at once {}, all three {}", time(two), time(three)),
+    };
+    let engines = match overlap.copy_engines {
+        None => String::from("how many copy engines it has is not known"),
+        Some(engines) => units::counted(engines.into(), "copy engine", "copy engines"),
+    };
+    let least = if overlap.copy_engines.is_none() { "at least " } else { "" };
+    let gain = match overlap.possible_ns {
+        0 => String::from("there is nothing to overlap"),
+        possible => format!(
+            "overlap could save {least}{} and saves {}",
+            time(possible),
+            match overlap.reached_ns {
+                0 => String::from("nothing"),
+                reached => time(reached),
+            }
+        ),
+    };
+    let gpu = format!("GPU {}", overlap.device);
+    format!("{gpu} overlap: {}; {together}; {engines}; {gain}", parts.join(", "))
+}
+
+/// What overlap was lost to: how much, and to what. Small parts are left out, unless `all` are wanted.
+pub(crate) fn lost(overlap: &Overlap, all: bool) -> Vec<(String, String)> {
+    if !overlap.judged {
+        let why = "clocks that do not fit each other: what keeps them apart is not known";
+        return vec![(String::from("lost"), String::from(why))];
+    }
+    let least = overlap.missed_ns() as f64 * SMALL;
+    let large = overlap.lost.iter().filter(|lost| all || lost.lost_ns as f64 >= least);
+    let mut lines: Vec<_> =
+        large.map(|lost| (format!("lost {}", units::duration(lost.lost_ns)), told(lost))).collect();
+    let rest = overlap.missed_ns() - overlap.explained_ns();
+    if rest as f64 > least && rest > 0 {
+        let why = "no rule tells why; the first operation and the last have nothing beside them";
+        lines.push((format!("rest {}", units::duration(rest)), String::from(why)));
+    }
+    lines
+}
+
+/// One loss: its name, the mechanism, what came late, the longest.
+fn told(lost: &LostOverlap) -> String {
+    let mut text = format!("{} · {}: {}", name(lost.rule), confidence(lost.confidence), mechanism(lost));
+    if let Some(first) = lost.operations.first() {
+        text.push_str(&format!("; {}", late(first, lost.rule)));
+        if lost.kinds > 1 {
+            let more = units::counted(lost.kinds - 1, "other kind", "other kinds");
+            text.push_str(&format!(", and {more} of operation"));
+        }
+    }
+    if let Some(longest) = lost.examples.first() {
+        let start = longest.start_ns as f64 / 1e9;
+        text.push_str(&format!("; longest {} at {start:.3} s", units::duration(longest.duration_ns)));
+    }
+    text.push_str(&format!(" ({})", evidence(lost.evidence)));
+    text
+}
+
+/// The name in JSON.
+fn name(rule: OverlapRule) -> &'static str {
+    match rule {
+        OverlapRule::DefaultStream => "default-stream",
+        OverlapRule::IssueOrder => "issue-order",
+        OverlapRule::Connections => "connections",
+        OverlapRule::PageableMemory => "pageable-memory",
+        OverlapRule::Synchronization => "synchronization",
+        OverlapRule::OneStream => "one-stream",
+    }
+}
+
+fn confidence(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Certain => "certain",
+        Confidence::Likely => "likely",
+        Confidence::Possible => "possible",
+    }
+}
+
+fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Lock => "lock",
+        Evidence::Record => "record",
+        Evidence::Timing => "timing",
+    }
+}
+
+fn mechanism(lost: &LostOverlap) -> String {
+    let behind = lost.operations.first().and_then(|late| late.behind.as_ref());
+    let also = |rule: OverlapRule| lost.also.contains(&rule);
+    let words = match lost.rule {
+        OverlapRule::IssueOrder if behind.and_then(|behind| behind.engine) == Some(Engine::Compute) => {
+            "kernels issued back to back signal their end together, and what follows one of them waits for all"
+        }
+        OverlapRule::IssueOrder => "one copy engine takes copies in the order of issue, ready or not",
+        OverlapRule::DefaultStream => {
+            "the legacy default stream waits for all blocking streams, and they for it"
+        }
+        OverlapRule::Connections => "more streams have work than there are hardware queues (8 by default)",
+        OverlapRule::PageableMemory => "a copy of pageable memory keeps its thread from asking for more",
+        OverlapRule::Synchronization => "the thread waits before it asks for more",
+        OverlapRule::OneStream => {
+            let mut text = String::from("all of it is in one stream, which runs it in order");
+            let others = [
+                (OverlapRule::DefaultStream, "the stream is the legacy default one"),
+                (OverlapRule::PageableMemory, "the memory is pageable"),
+                (OverlapRule::Synchronization, "the thread waits in between"),
+            ];
+            let others: Vec<&str> =
+                others.into_iter().filter(|(rule, _)| also(*rule)).map(|(_, text)| text).collect();
+            if !others.is_empty() {
+                text.push_str(&format!(" (and {})", others.join(", ")));
+            }
+            return text;
+        }
+    };
+    words.to_owned()
+}
+
+/// `33 × copies in of stream 14 (cudaMemcpyAsync) behind copies out of stream 13 (cudaMemcpyAsync)`
+fn late(late: &LateOps, rule: OverlapRule) -> String {
+    let what = operation(Some(late.engine), &late.kernel, Some(late.stream), &late.call, &late.library);
+    let mut text = format!("{} × {what}", units::count(late.count));
+    if let Some(behind) = &late.behind {
+        let Behind { engine, kernel, stream, call, library } = behind;
+        let link = match (rule, engine) {
+            (OverlapRule::OneStream, _) => "after",
+            (_, None) => "after a wait in",
+            _ => "behind",
+        };
+        text.push_str(&format!(" {link} {}", operation(*engine, kernel, *stream, call, library)));
+    }
+    text
+}
+
+fn operation(engine: Option<Engine>, kernel: &str, stream: Option<i64>, call: &str, library: &str) -> String {
+    let Some(engine) = engine else { return visible(call).into_owned() };
+    let mut text = match engine {
+        Engine::CopyIn => String::from("copy in"),
+        Engine::CopyOut => String::from("copy out"),
+        Engine::Other => String::from("other copy"),
+        Engine::Compute if kernel.is_empty() => String::from("fill"),
+        Engine::Compute => elide(&visible(kernel), KERNEL),
+    };
+    if let Some(stream) = stream {
+        text.push_str(&format!(", stream {stream}"));
+    }
+    let by: Vec<_> = [library, call].into_iter().filter(|name| !name.is_empty()).map(visible).collect();
+    if !by.is_empty() {
+        text.push_str(&format!(" ({})", by.join(", ")));
+    }
+    text
+}
+
+/// Overlaps for an issue or a merge request.
+pub(crate) fn markdown(overlap: &Overlap, all: bool) -> String {
+    let mut text = format!("{}\n", crate::escape::markdown(&sentence(overlap)));
+    let lines = lost(overlap, all);
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    for (amount, words) in lines {
+        text.push_str(&format!("- **{amount}** {}\n", crate::escape::markdown(&words)));
+    }
+    text
+}
