@@ -21,6 +21,9 @@ struct Drawn {
 
 fn draw(trace: &Trace) -> Drawn {
     let (explanation, losses) = explain::explain_each(trace, &Options::default());
+    for overlap in &explanation.overlap {
+        assert!(overlap.explained_ns() <= overlap.missed_ns(), "more overlap lost than was possible");
+    }
     let export = Export { trace, explanation: &explanation, losses: &losses };
     let (mut perfetto, mut chrome) = (Vec::new(), Vec::new());
     export::perfetto(&export, &mut perfetto, &mut |_| {}).expect("memory takes all");
@@ -75,7 +78,22 @@ fn counts(events: &[Value]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// What must hold of any trace: every call, operation, range and wait is drawn once, in both forms; arrows have two ends.
+/// Operations of devices that both copy from or to the host and compute: those have a row an engine.
+fn on_engines(trace: &Trace) -> usize {
+    let ops = &trace.ops;
+    let of = |device: DeviceId| {
+        let on = |at: &usize| trace.device_of_stream(ops.stream[*at]) == device;
+        let copies = |at: usize| ops.copy[at].to_device() || ops.copy[at].to_host();
+        let own: Vec<usize> = (0..ops.len()).filter(on).collect();
+        let copying = own.iter().any(|at| ops.kind[*at] == OpKind::Copy && copies(*at));
+        let computing = own.iter().any(|at| ops.kind[*at] != OpKind::Copy);
+        if copying && computing { own.len() } else { 0 }
+    };
+    trace.devices.ids().map(of).sum()
+}
+
+/// What must hold of any trace: every call, operation, range and wait is drawn once, in both forms, an operation once more
+/// on its engine; arrows have two ends.
 fn check(trace: &Trace) -> Drawn {
     let drawn = draw(trace);
     let opened = &drawn.perfetto;
@@ -90,6 +108,7 @@ fn check(trace: &Trace) -> Drawn {
     };
     assert_eq!(of(&["call"]), trace.calls.len());
     assert_eq!(of(&["kernel", "memcpy", "memset", "operation"]), trace.ops.len());
+    assert_eq!(of(&["engine"]), on_engines(trace));
     assert_eq!(of(&["operator", "user", "python", "overhead", "range"]), trace.ranges.len());
     assert_eq!(of(&["wait"]), trace.waits.len());
     assert_eq!(of(&["loss"]), drawn.losses.len() - trace.waits.len());

@@ -38,6 +38,7 @@ words! {
         Loss = "loss",
         Counter = "counter",
         About = "about",
+        Engine = "engine",
     }
 }
 

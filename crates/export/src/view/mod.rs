@@ -91,6 +91,7 @@ fn draw(export: &Export<'_>, view: &mut impl View, progress: &mut dyn FnMut(Prog
     let mut who = Who::new(trace);
     let timeline = Timeline::new(*export, &who);
     let events = trace.calls.len() + trace.ops.len() + trace.ranges.len() + export.losses.len();
+    let events = events + timeline.on_engines(&who);
     let mut meter = Meter::new(events, progress);
     view.about(&About::new(export))?;
     for (at, group) in who.groups.iter().enumerate() {

@@ -6,14 +6,14 @@ use super::names::{Name, Names};
 use super::who::{Track, What, Who};
 use super::{Lane, View};
 use crate::{Export, Meter};
-use explain::{Cause, Loss};
+use explain::{Cause, Engine, Loss};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 use trace::{
-    ArgumentId, CallId, CopyKind, MemoryKind, Ns, OpId, OpKind, RangeId, RangeKind, StackId, SyncId,
-    ThreadId, Trace,
+    ArgumentId, CallId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, RangeId, RangeKind, StackId,
+    SyncId, ThreadId, Trace,
 };
 
 /// An event; of those at the same time, the later kinds lie within the earlier ones.
@@ -24,6 +24,8 @@ enum Event {
     /// A row of the losses.
     Loss(u32),
     Op(OpId),
+    /// An operation on its engine.
+    Work(OpId),
 }
 
 /// An event with its start and end; sorted, those that begin together are outer ones first.
@@ -44,6 +46,7 @@ pub(super) struct Timeline<'a> {
     ranges: Buckets,
     losses: Buckets,
     pub ops_by_stream: Buckets,
+    ops_by_engine: Buckets,
     ops_by_call: Buckets,
     /// Losses by the call that is to blame.
     blamed: Buckets,
@@ -76,6 +79,7 @@ impl<'a> Timeline<'a> {
                 trace.streams.len(),
                 trace.ops.stream.iter().map(|stream| stream.some().map(|stream| stream.index())),
             ),
+            ops_by_engine: Buckets::new(trace.devices.len() * Engine::ALL.len(), engines(trace).into_iter()),
             ops_by_call: Buckets::new(calls, trace.ops.call.iter().map(index)),
             blamed: Buckets::new(calls, losses.iter().map(|loss| index(&loss.holder_call))),
             syncs: Buckets::new(calls, trace.syncs.call.iter().map(index)),
@@ -85,6 +89,15 @@ impl<'a> Timeline<'a> {
 
     fn trace(&self) -> &'a Trace {
         self.export.trace
+    }
+
+    /// How many operations the tracks of engines have.
+    pub fn on_engines(&self, who: &Who) -> usize {
+        let count = |track: &Track| match track.what {
+            What::Engine(device, engine) => self.ops_by_engine.of(engine_row(device, engine)).count(),
+            _ => 0,
+        };
+        who.tracks.iter().map(count).sum()
     }
 
     /// Draws a track, on as many lanes as its events need to nest.
@@ -144,6 +157,12 @@ impl<'a> Timeline<'a> {
                 let ops = &trace.ops;
                 events.extend(rows.map(|at| (ops.start[at], Reverse(ops.end[at]), Event::Op(OpId::new(at)))));
             }
+            What::Engine(device, engine) => {
+                let rows = self.ops_by_engine.of(engine_row(device, engine));
+                let ops = &trace.ops;
+                events
+                    .extend(rows.map(|at| (ops.start[at], Reverse(ops.end[at]), Event::Work(OpId::new(at)))));
+            }
             What::Thread(thread) => {
                 let thread = thread.some().map(|thread| thread.index());
                 let (ranges, calls, losses) = (&trace.ranges, &trace.calls, self.export.losses);
@@ -192,6 +211,7 @@ impl<'a> Timeline<'a> {
             Event::Call(call) => self.describe_call(call, detail),
             Event::Loss(at) => self.describe_loss(at as usize, detail),
             Event::Op(op) => self.describe_op(op, detail),
+            Event::Work(op) => self.describe_work(op, detail),
         }
     }
 
@@ -273,6 +293,15 @@ impl<'a> Timeline<'a> {
         (self.names.of_op(op), category)
     }
 
+    /// What there is to say of an operation, its stream's track says.
+    fn describe_work(&self, op: OpId, detail: &mut Detail<'a>) -> (Name, Category) {
+        let trace = self.trace();
+        if let Some(stream) = trace.ops.stream[op.index()].some() {
+            detail.add(Key::Stream, Value::Int(trace.streams.number[stream.index()]));
+        }
+        (self.names.of_op(op), Category::Engine)
+    }
+
     /// Names follow the cause, whether the wait was recorded or is inferred.
     fn describe_loss(&self, at: usize, detail: &mut Detail<'a>) -> (Name, Category) {
         let trace = self.trace();
@@ -343,6 +372,20 @@ impl<'a> Timeline<'a> {
     fn thread(&self, thread: ThreadId) -> &str {
         thread.some().map_or("no thread", |thread| &self.threads[thread.index()])
     }
+}
+
+/// The row of each operation's engine; none where the device is not known.
+fn engines(trace: &Trace) -> Vec<Option<usize>> {
+    let ops = &trace.ops;
+    let row = |at: usize| {
+        let device = trace.device_of_stream(ops.stream[at]).some()?;
+        Some(engine_row(device, Engine::of(ops.kind[at], ops.copy[at])))
+    };
+    (0..ops.len()).map(row).collect()
+}
+
+fn engine_row(device: DeviceId, engine: Engine) -> usize {
+    device.index() * Engine::ALL.len() + engine as usize
 }
 
 /// Whether a call among what follows a slice begins before the slice ends, and ends after it.

@@ -1,6 +1,7 @@
 //! Who has a track: threads in their processes, streams in their devices. Viewers know processes and threads alone, so
 //! a device is shown as a process of its own, and everyone has a number that no one else has.
 
+use explain::Engine;
 use std::collections::{HashMap, HashSet};
 use trace::{DeviceId, ProcessId, StreamId, ThreadId, ThreadRole, Trace};
 
@@ -32,6 +33,8 @@ pub(crate) struct Track {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Thread(ThreadId),
+    /// The same operations as those of the device's streams, once more.
+    Engine(DeviceId, Engine),
     Stream(StreamId),
 }
 
@@ -39,7 +42,7 @@ pub(crate) enum What {
 #[derive(Default)]
 pub(crate) struct Who {
     pub groups: Vec<Group>,
-    /// Threads first, then streams, each in the trace's order.
+    /// Threads first, then the engines of devices that copy and compute, then streams, each in the trace's order.
     pub tracks: Vec<Track>,
     taken: HashSet<i64>,
     taken_in_group: Vec<HashSet<i64>>,
@@ -99,6 +102,7 @@ impl Who {
 
     fn add_streams(&mut self, trace: &Trace) {
         let groups: Vec<usize> = trace.devices.ids().map(|device| self.add_device(trace, device)).collect();
+        self.add_engines(trace, &groups);
         let beside = Beside::new(trace);
         let mut nowhere = None;
         let mut unknown = |who: &mut Who| *nowhere.get_or_insert_with(|| who.add_group("GPU", MADE_UP));
@@ -110,6 +114,21 @@ impl Who {
         if trace.ops.stream.contains(&StreamId::NONE) {
             let group = unknown(self);
             self.add_stream(group, "no stream", What::Stream(StreamId::NONE));
+        }
+    }
+
+    /// Rows for the engines of each device that has something to overlap: copies of the host and kernels.
+    fn add_engines(&mut self, trace: &Trace, groups: &[usize]) {
+        for (device, (used, group)) in Engine::used(trace).iter().zip(groups).enumerate() {
+            for engine in used.iter().copied() {
+                let name = match engine {
+                    Engine::CopyIn => "engine: copies in",
+                    Engine::Compute => "engine: kernels",
+                    Engine::CopyOut => "engine: copies out",
+                    Engine::Other => "engine: other copies",
+                };
+                self.add_stream(*group, name, What::Engine(DeviceId::new(device), engine));
+            }
         }
     }
 

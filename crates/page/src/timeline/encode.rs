@@ -23,6 +23,9 @@ const FEWER: usize = 3;
 /// Part of the room, in percent, that ranges of frameworks leave to calls, losses and operations.
 const WITHOUT_RANGES: usize = 80;
 
+/// Part of the room, in percent, that rows of engines take at most: what they show, streams show as well.
+const ENGINES: usize = 10;
+
 /// Part of the room, in percent, kept for the boxes around the findings' examples where not all fit.
 const EXAMPLES: usize = 10;
 
@@ -61,20 +64,26 @@ pub(crate) struct Encoded {
     pub merged_below: u64,
     /// As `merged_below`, for ranges.
     pub ranges_merged_below: u64,
+    /// As `merged_below`, for the rows of engines.
+    pub engines_merged_below: u64,
 }
 
 /// Encodes `lanes` of a timeline of that length in at most `room` bytes of deflated data, more or less:
 /// the coarsest level is always there. `examples` are the times that matter most.
 pub(crate) fn encode(lanes: &[Lane], length: Ns, room: usize, examples: &[(u64, u64)]) -> Encoded {
     let mut encoder = Encoder::new(lanes, length, room);
-    let (ranges, others): (Vec<usize>, Vec<usize>) =
-        (0..lanes.len()).partition(|lane| lanes[*lane].kind == Kind::Range);
+    let of = |wanted: fn(Kind) -> bool| -> Vec<usize> {
+        (0..lanes.len()).filter(|lane| wanted(lanes[*lane].kind)).collect()
+    };
+    let others = of(|kind| !matches!(kind, Kind::Range | Kind::Work));
     let merged_below = encoder.levels(&others, room * WITHOUT_RANGES / 100);
-    let ranges_merged_below = encoder.levels(&ranges, room * (100 - EXAMPLES) / 100);
+    let with_engines = (encoder.used + room * ENGINES / 100).min(room * (100 - EXAMPLES) / 100);
+    let engines_merged_below = encoder.levels(&of(|kind| kind == Kind::Work), with_engines);
+    let ranges_merged_below = encoder.levels(&of(|kind| kind == Kind::Range), room * (100 - EXAMPLES) / 100);
     if merged_below > 0 {
         encoder.around(&others, examples);
     }
-    encoder.finish(merged_below, ranges_merged_below)
+    Encoded { engines_merged_below, ..encoder.finish(merged_below, ranges_merged_below) }
 }
 
 struct Encoder<'a> {
@@ -182,7 +191,8 @@ impl<'a> Encoder<'a> {
     }
 
     fn finish(self, merged_below: u64, ranges_merged_below: u64) -> Encoded {
-        Encoded { lanes: self.index, data: self.data, merged_below, ranges_merged_below }
+        let (lanes, data) = (self.index, self.data);
+        Encoded { lanes, data, merged_below, ranges_merged_below, engines_merged_below: 0 }
     }
 }
 

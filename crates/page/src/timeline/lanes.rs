@@ -2,7 +2,7 @@
 
 use super::labels::{Labels, Look, Moved};
 use super::levels::Block;
-use explain::{Explanation, Loss};
+use explain::{Engine, Explanation, Loss};
 use report::{explanation, units};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(crate) struct Row {
     pub note: String,
     /// Under which heading: a process, a GPU.
     pub group: String,
-    /// `thread` or `stream`.
+    /// `thread`, `engine` or `stream`.
     pub kind: &'static str,
 }
 
@@ -47,6 +47,9 @@ pub(crate) enum Kind {
     Call,
     Lost,
     Op,
+    /// An operation on its engine: on the page as any other.
+    #[serde(rename = "op")]
+    Work,
 }
 
 /// The timeline's rows and boxes, and what is not among them.
@@ -220,6 +223,7 @@ impl<'a, 'l> Builder<'a, 'l> {
     fn streams(&mut self) {
         let trace = self.trace;
         let mut by_stream = vec![Vec::new(); trace.streams.len()];
+        let mut engines = Engines::new(trace);
         let mut of_none = Vec::new();
         for id in trace.ops.ids() {
             let op = trace.ops.row(id);
@@ -231,6 +235,7 @@ impl<'a, 'l> Builder<'a, 'l> {
             };
             let moved = Moved { kind: op.copy, src: op.src, dst: op.dst };
             let item = one(place, self.labels.op(op.name, look, moved), op.bytes.max(0) as u64);
+            engines.add(trace.device_of_stream(op.stream), Engine::of(op.kind, op.copy), item);
             match op.stream.some() {
                 Some(stream) => by_stream[stream.index()].push(item),
                 None => of_none.push(item),
@@ -241,15 +246,32 @@ impl<'a, 'l> Builder<'a, 'l> {
         self.limit(&mut shown, |at| (0, by_stream[at].len()));
         shown.sort_by_key(|at| (trace.device_of_stream(StreamId::new(*at)), trace.streams.number[*at]));
         for at in shown {
-            let row = self.push_row(self.stream(StreamId::new(at)));
+            let row = self.stream(StreamId::new(at));
+            self.engines(engines.take(trace.device_of_stream(StreamId::new(at))), &row.group);
+            let row = self.push_row(row);
             self.lanes.row_of_stream[at] = Some(row);
-            self.side_by_side(row, std::mem::take(&mut by_stream[at]));
+            self.side_by_side(row, Kind::Op, std::mem::take(&mut by_stream[at]));
         }
         if !of_none.is_empty() {
             let group = String::from("GPU");
             let row = Row { name: String::from("no stream"), note: String::new(), group, kind: "stream" };
             let row = self.push_row(row);
-            self.side_by_side(row, of_none);
+            self.side_by_side(row, Kind::Op, of_none);
+        }
+    }
+
+    /// Rows for a device's engines, above its streams.
+    fn engines(&mut self, engines: Vec<(Engine, Vec<Block>)>, group: &str) {
+        for (engine, boxes) in engines {
+            let name = match engine {
+                Engine::CopyIn => "copies in",
+                Engine::Compute => "kernels",
+                Engine::CopyOut => "copies out",
+                Engine::Other => "other copies",
+            };
+            let (name, note) = (name.to_owned(), String::from("all streams"));
+            let row = self.push_row(Row { name, note, group: group.to_owned(), kind: "engine" });
+            self.side_by_side(row, Kind::Work, boxes);
         }
     }
 
@@ -301,7 +323,7 @@ impl<'a, 'l> Builder<'a, 'l> {
     }
 
     /// Boxes that overlap go under each other, each as high up as there is room.
-    fn side_by_side(&mut self, row: u32, mut boxes: Vec<Block>) {
+    fn side_by_side(&mut self, row: u32, kind: Kind, mut boxes: Vec<Block>) {
         boxes.sort_by_key(|item| (item.start, std::cmp::Reverse(item.end)));
         let mut lanes: Vec<Vec<Block>> = Vec::new();
         for item in boxes {
@@ -309,7 +331,7 @@ impl<'a, 'l> Builder<'a, 'l> {
             let depth = lanes.iter().position(free).unwrap_or(lanes.len());
             self.put(&mut lanes, depth, item, MOST_CALLS_DEEP);
         }
-        self.push_lanes(row, Kind::Op, lanes);
+        self.push_lanes(row, kind, lanes);
     }
 
     fn put(&mut self, lanes: &mut Vec<Vec<Block>>, depth: usize, item: Block, most: usize) {
@@ -326,6 +348,32 @@ impl<'a, 'l> Builder<'a, 'l> {
     fn push_lanes(&mut self, row: u32, kind: Kind, lanes: Vec<Vec<Block>>) {
         let lanes = lanes.into_iter().enumerate();
         self.lanes.lanes.extend(lanes.map(|(depth, boxes)| Lane { row, kind, depth, boxes }));
+    }
+}
+
+/// Boxes of devices by engine, where a device has something to overlap.
+struct Engines(Vec<Vec<(Engine, Vec<Block>)>>);
+
+impl Engines {
+    fn new(trace: &Trace) -> Engines {
+        let empty = |used: Vec<Engine>| used.into_iter().map(|engine| (engine, Vec::new())).collect();
+        Engines(Engine::used(trace).into_iter().map(empty).collect())
+    }
+
+    fn add(&mut self, device: DeviceId, engine: Engine, item: Block) {
+        let own =
+            device.some().and_then(|device| self.0[device.index()].iter_mut().find(|own| own.0 == engine));
+        if let Some((_, boxes)) = own {
+            boxes.push(item);
+        }
+    }
+
+    /// A device's engines that have boxes, the first time it is asked for.
+    fn take(&mut self, device: DeviceId) -> Vec<(Engine, Vec<Block>)> {
+        let own = device.some().map(|device| std::mem::take(&mut self.0[device.index()]));
+        let mut own = own.unwrap_or_default();
+        own.retain(|(_, boxes)| !boxes.is_empty());
+        own
     }
 }
 

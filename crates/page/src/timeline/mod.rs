@@ -134,6 +134,13 @@ fn remarks(
              each: holdup explain --format html --from TIME --to TIME."
         ));
     }
+    let engines = encoded.engines_merged_below;
+    if engines > calls {
+        remarks.push(format!(
+            "The rows of engines are merged below {}; those of streams have more.",
+            shorter(engines)
+        ));
+    }
     let mut without = |number: u64, one: &str, many: &str, why: &str| {
         if number > 0 {
             remarks.push(format!("Not drawn: {} {why}.", units::counted(number, one, many)));
@@ -153,12 +160,17 @@ fn remarks(
 
 fn body(lanes: &Lanes, remarks: &[String]) -> Html {
     let mut html = Html::new();
+    let engines = if lanes.rows.iter().any(|row| row.kind == "engine") {
+        ", and above the streams of each GPU what its engines did for all of them"
+    } else {
+        ""
+    };
     let rows = |kind: &str| lanes.rows.iter().filter(|row| row.kind == kind).count() as u64;
     html.leaf(
         "p",
         &[("class", "lede")],
         &format!(
-            "{} above, {} below. A hatched strip under a call is time that it lost.",
+            "{} above, {} below{engines}. A hatched strip under a call is time that it lost.",
             units::counted(rows("thread"), "host thread", "host threads"),
             units::counted(rows("stream"), "GPU stream", "GPU streams")
         ),
@@ -242,6 +254,30 @@ mod tests {
             assert_eq!(finest.chunks.iter().map(|chunk| chunk.3).sum::<usize>(), lane.boxes.len());
         }
         assert_eq!(encoded.lanes.len(), lanes.lanes.len());
+    }
+
+    /// A copy in one stream, a kernel in another; without the copy there is nothing to overlap.
+    #[test]
+    fn engines_stand_above_the_streams_of_a_gpu_that_copies_and_computes() {
+        let mut trace = Trace::default();
+        let device = trace.devices.push(trace::Device { ordinal: 3, ..Default::default() });
+        let context = trace.contexts.push(trace::Context { device, ..Default::default() });
+        let streams = [13, 14].map(|number| trace.streams.push(trace::Stream { context, number }));
+        let op =
+            |kind, stream, start| trace::Op { kind, stream, start, end: start + 10, ..Default::default() };
+        trace.ops.push(op(trace::OpKind::Kernel, streams[0], 0));
+        let rows = |trace: &Trace| -> Vec<String> {
+            let (explanation, losses) = explain::explain_each(trace, &explain::Options::default());
+            let window = window(trace, &trace::Selection::default());
+            let lanes = Builder::new(trace, &explanation, window, &mut Labels::new(trace)).build(&losses);
+            lanes.rows.iter().map(|row| format!("{} {} {}", row.group, row.kind, row.name)).collect()
+        };
+        assert_eq!(rows(&trace), ["GPU 3 stream stream 13"]);
+        let copy = trace::CopyKind::HtoD;
+        trace.ops.push(trace::Op { copy, ..op(trace::OpKind::Copy, streams[1], 5) });
+        let expected = ["engine copies in", "engine kernels", "stream stream 13", "stream stream 14"]
+            .map(|row| format!("GPU 3 {row}"));
+        assert_eq!(rows(&trace), expected);
     }
 
     #[test]

@@ -42,7 +42,8 @@ export function layOut(model: Model, wanted: (row: number) => boolean): Layout {
   let group = "";
   model.rows.forEach((row, number) => {
     if (!wanted(number)) return;
-    const key = `${row.kind} ${row.group}`;
+    // A GPU's engines and streams are under one heading.
+    const key = `${row.kind === "thread"} ${row.group}`;
     if (key !== group) {
       headings.push({ text: row.group, top });
       top += HEADING;

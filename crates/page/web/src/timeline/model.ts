@@ -21,7 +21,7 @@ export interface Row {
   name: string;
   note: string;
   group: string;
-  kind: "thread" | "stream";
+  kind: "thread" | "engine" | "stream";
 }
 
 export interface Spot {

@@ -74,7 +74,9 @@ export class Overview {
     const origin = Math.round(this.gutter * devicePixelRatio);
     const columns = new Float32Array(Math.max(1, Math.ceil(this.width * devicePixelRatio) - origin));
     const scale = columns.length / this.model.length;
-    const lanes = this.model.lanes.filter((lane) => lane.kind === kind && lane.depth === 0);
+    // What engines did is in the streams already.
+    const once = (lane: Lane): boolean => this.model.rows[lane.row]?.kind !== "engine";
+    const lanes = this.model.lanes.filter((lane) => lane.kind === kind && lane.depth === 0 && once(lane));
     for (const lane of lanes) {
       this.model.visit(lane, 0, this.model.length, Number.MAX_VALUE, (boxes) => fill(columns, boxes, scale, this.model));
     }

@@ -407,13 +407,13 @@ class Timeline implements Controlled {
   private describeView(): void {
     const { model, view, scene } = this;
     const from = moment(model.stored.start + view.start, view.span / 100);
-    const threads = model.rows.filter(({ kind }) => kind === "thread").length;
+    const count = (wanted: string): number => model.rows.filter(({ kind }) => kind === wanted).length;
     const arrow = scene.arrow ? `; an arrow shows ${scene.arrow.id}` : "";
     const settled = !model.isLoading && !view.isGliding;
     // Not on every frame: whoever has it read aloud would hear nothing else.
     if (settled) this.canvas.setAttribute(
       "aria-label",
-      `Timeline of ${threads} threads and ${model.rows.length - threads} streams, from ${from} on for ` +
+      `Timeline of ${count("thread")} threads and ${count("stream")} streams, from ${from} on for ` +
         `${duration(view.span)}${arrow}. Press ? for the keys. The table of the longest calls says the same in words.`,
     );
     const { dataset } = this.canvas;
