@@ -250,13 +250,14 @@ pub struct View {
     pub filter: Filter,
 }
 
-/// Where host and GPU time went: summary tables of calls, GPU operations and copies.
+/// Where host and GPU time went: summary tables of calls, GPU operations and copies, and what overlaps on each GPU.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup stats trace.json.gz
   holdup stats trace.json.gz --per-thread --from 0.4s --to 600ms
 
-With --from and --to, only time between them counts: events that reach out of it are cut.")]
+With --from and --to, only time between them counts: events that reach out of it are cut. --thread and --name choose
+nothing in what overlaps: a GPU's engines serve all of them.")]
 pub struct Stats {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
