@@ -27,7 +27,7 @@ impl Machine<'_> {
         thread.plan = plan;
         thread.call = call;
         thread.started = time;
-        self.events.plan(time + before, Event::Want(row));
+        self.events.plan(time + self.on_processor(before), Event::Want(row));
     }
 
     /// A copy of pageable memory that has been page-locked since is another call.
@@ -125,6 +125,7 @@ impl Machine<'_> {
             let holder = holder.unwrap_or(who);
             let since = self.now;
             self.threads[row as usize].wait = Some(Wait { lock, exclusive, late: 0, since, holder, holders });
+            self.sleeps(row);
         }
         taken
     }
@@ -132,6 +133,7 @@ impl Machine<'_> {
     /// A thread has the lock that it waited for.
     pub(crate) fn granted(&mut self, row: u32) {
         let Some(wait) = self.thread(row).wait.take() else { return };
+        self.wakes(row);
         let releaser = self.locks[wait.lock as usize].releaser;
         let kind = Kind::of_row(wait.lock, self.contexts.len() as u32);
         let plan = self.plan_of(row);
@@ -199,7 +201,7 @@ impl Machine<'_> {
 
     /// A call has all its locks and spends its time with them.
     fn spend(&mut self, row: u32) {
-        let held = self.threads[row as usize].held;
+        let held = self.on_processor(self.threads[row as usize].held);
         self.events.plan(self.now + held, Event::Held(row));
     }
 
@@ -310,7 +312,8 @@ impl Machine<'_> {
         let thread = self.thread(row);
         thread.awaited -= 1;
         if thread.awaited == 0 {
-            self.events.plan(self.now + self.model.device.notice_ns, Event::Noticed(row));
+            let notice = self.model.device.notice_ns + self.off_processor();
+            self.events.plan(self.now + notice, Event::Noticed(row));
         }
     }
 
@@ -326,7 +329,7 @@ impl Machine<'_> {
 
     /// A call returns.
     fn finish(&mut self, row: u32, plan: &Plan) {
-        let end = self.now + plan.after;
+        let end = self.now + self.on_processor(plan.after);
         let thread = &mut self.threads[row as usize];
         let took = end - thread.started;
         if thread.in_body {
@@ -361,14 +364,13 @@ impl Machine<'_> {
 
     fn release(&mut self, row: u32, lock: u32) {
         let mut next = std::mem::take(&mut self.after_release);
-        self.locks[lock as usize].release(row, &mut next);
+        self.locks[lock as usize].release(row, &mut next, &mut self.chance);
         for next in next.drain(..) {
-            match next {
-                Next::Granted(thread, ns) => self.events.plan(self.now + ns, Event::Granted(thread)),
-                Next::Wakes(waiter, ns) => {
-                    self.events.plan(self.now + ns, Event::Woken(waiter.who.thread));
-                }
-            }
+            let (event, ns) = match next {
+                Next::Granted(thread, ns) => (Event::Granted(thread), ns),
+                Next::Wakes(waiter, ns) => (Event::Woken(waiter.who.thread), ns),
+            };
+            self.events.plan(self.now + self.on_processor(ns), event);
         }
         self.after_release = next;
     }

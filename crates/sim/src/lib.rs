@@ -12,6 +12,7 @@
 //! goes one after the other. An outcome's calls are the driver's; what threads do on the host is in no list.
 
 mod calls;
+mod chance;
 mod device;
 mod engines;
 mod events;
@@ -22,6 +23,7 @@ mod model;
 mod names;
 mod ops;
 mod plan;
+mod processors;
 mod program;
 mod record;
 mod steps;

@@ -1,6 +1,7 @@
 //! A lock, and how it goes from thread to thread.
 
 use crate::Lock as Rule;
+use crate::chance::Chance;
 use std::collections::VecDeque;
 
 /// The locks, in the order that a call takes them. Each context has its own but for the last.
@@ -109,7 +110,7 @@ impl Lock {
     }
 
     /// Lets go of it; what that leads to goes to `next`.
-    pub(crate) fn release(&mut self, thread: u32, next: &mut Vec<Next>) {
+    pub(crate) fn release(&mut self, thread: u32, next: &mut Vec<Next>, chance: &mut Chance) {
         let Some(at) = self.holders.iter().position(|holder| holder.thread == thread) else { return };
         self.releaser = Some(self.holders.remove(at));
         if self.waiters.is_empty() {
@@ -117,7 +118,8 @@ impl Lock {
         }
         if self.barges() && self.waiters.front().is_some_and(|first| first.late < self.rule.patience) {
             let first = self.waiters.pop_front();
-            next.extend(first.map(|waiter| Next::Wakes(waiter, self.rule.wake_ns)));
+            let wake = self.rule.wake_ns + chance.up_to(self.rule.wake_spread_ns);
+            next.extend(first.map(|waiter| Next::Wakes(waiter, wake)));
             return;
         }
         let others = (self.waiters.len() as u32 - 1).min(self.rule.most_waiters);
@@ -138,7 +140,9 @@ mod tests {
     use super::*;
 
     fn lock(wake_ns: i64) -> Lock {
-        Lock::new(&Rule { wake_ns, patience: 1, handover_ns: 10, waiter_ns: 1, most_waiters: 2 })
+        let rule =
+            Rule { wake_ns, wake_spread_ns: 0, patience: 1, handover_ns: 10, waiter_ns: 1, most_waiters: 2 };
+        Lock::new(&rule)
     }
 
     fn waiter(thread: u32, exclusive: bool) -> Waiter {
@@ -147,7 +151,7 @@ mod tests {
 
     fn released(lock: &mut Lock, thread: u32) -> Vec<String> {
         let mut next = Vec::new();
-        lock.release(thread, &mut next);
+        lock.release(thread, &mut next, &mut Chance::new(0));
         let said = |next: &Next| match next {
             Next::Granted(thread, ns) => format!("{thread} has it in {ns}"),
             Next::Wakes(waiter, ns) => format!("{} wakes in {ns}", waiter.who.thread),

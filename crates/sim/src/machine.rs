@@ -1,5 +1,6 @@
 //! The state of a run, and its loop.
 
+use crate::chance::Chance;
 use crate::device::Device;
 use crate::events::{Event, Queue};
 use crate::locks::{Kind, Lock};
@@ -22,6 +23,7 @@ pub(crate) struct Machine<'a> {
     pub program: Program,
     pub options: Options,
     pub now: i64,
+    pub chance: Chance,
     pub events: Queue,
     pub threads: Vec<HostThread>,
     pub ops: Ops,
@@ -42,6 +44,8 @@ pub(crate) struct Machine<'a> {
     pub record: Recorder,
     /// Room for what letting go of a lock leads to.
     pub after_release: Vec<crate::locks::Next>,
+    /// Threads that have or want a processor.
+    pub awake: u32,
     /// Steps that threads have made, calls among them, and operations of graphs.
     pub made: u64,
     /// Threads that have not finished what they do before their release.
@@ -164,6 +168,7 @@ impl<'a> Machine<'a> {
         let lock = |row: usize| {
             Lock::new(match Kind::of_row(row as u32, count as u32) {
                 Kind::Launch => &rules.mutex,
+                Kind::CopyIn | Kind::CopyOut => rules.copies.as_ref().unwrap_or(&rules.context),
                 Kind::Memory => rules.memory.as_ref().unwrap_or(&rules.context),
                 _ => &rules.context,
             })
@@ -175,6 +180,7 @@ impl<'a> Machine<'a> {
             model,
             options,
             now: 0,
+            chance: Chance::new(model.seed),
             events: Queue::default(),
             threads: program.threads.iter().map(|_| HostThread::new()).collect(),
             ops: Ops::new(),
@@ -189,6 +195,7 @@ impl<'a> Machine<'a> {
             locks: (0..Kind::COUNT * count).map(lock).collect(),
             record: Recorder::new(options),
             after_release: Vec::new(),
+            awake: 0,
             made: 0,
             preparing: program.threads.len(),
             leading: program.threads.iter().filter(|thread| leading(thread.repeat)).count(),

@@ -25,9 +25,12 @@ pub struct Model {
     pub about: String,
     /// The driver's version; empty where nobody said.
     pub driver: String,
-    /// What the model does not reproduce, a sentence each.
+    /// What the model does not reproduce and what of it is assumed, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What chance follows from, where the model has some: another seed, another course of events.
+    #[serde(default)]
+    pub seed: u64,
     /// The devices, all alike.
     pub device: Device,
     /// Rates of copies.
@@ -190,6 +193,13 @@ pub struct Host {
     pub unmap_page_ns: i64,
     /// A thread's copy, fill or comparison of memory, MB/s.
     pub mb_s: u64,
+    /// Processors. Threads that wait for a device look for it all the time; where more threads than this do so or are in calls,
+    /// they take turns. 0: as many as there are threads.
+    #[serde(default)]
+    pub processors: u32,
+    /// How long a turn on a processor is, ns.
+    #[serde(default)]
+    pub slice_ns: i64,
 }
 
 /// How locks go from thread to thread.
@@ -202,6 +212,9 @@ pub struct Locks {
     pub mutex: Lock,
     /// Whose mutex it is.
     pub mutex_of: Scope,
+    /// The mutexes of pageable copies ([`Copies::pageable_in_order`]); like the context's lock where nothing is said.
+    #[serde(default)]
+    pub copies: Option<Lock>,
     /// What an allocation or a free has alone, whatever its process and device, while a device gives or takes blocks of
     /// memory; none where nothing is known of it.
     #[serde(default)]
@@ -215,6 +228,9 @@ pub struct Lock {
     /// 0: who lets go hands the lock to who waits longest. More: it wakes who waits longest, which takes this long;
     /// should another thread have taken the lock by then, the woken one waits anew, behind all others; ns.
     pub wake_ns: i64,
+    /// Waking takes up to this much longer, by chance, ns.
+    #[serde(default)]
+    pub wake_spread_ns: i64,
     /// Who was woken too late so many times is handed the lock; only where `wake_ns` is not 0, or it could wait for ever.
     #[serde(default)]
     pub patience: u32,

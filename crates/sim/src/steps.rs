@@ -13,6 +13,7 @@ const LEAST_ROUND: i64 = 1_000;
 
 impl Machine<'_> {
     pub(crate) fn resume(&mut self, thread: u32) {
+        self.wakes(thread);
         self.go_on(thread, self.now);
     }
 
@@ -57,7 +58,7 @@ impl Machine<'_> {
                 },
                 Step::End => {
                     thread.stage = Stage::Finished;
-                    return;
+                    return self.sleeps(row);
                 }
             }
         }
@@ -96,6 +97,7 @@ impl Machine<'_> {
         // Its step is the meeting until it goes on: an error names it.
         self.thread(row).at -= 1;
         self.thread(row).stage = Stage::Meeting;
+        self.sleeps(row);
         let here = &mut self.meeting[barrier as usize];
         here.push(row);
         if here.len() >= self.workload.barriers[barrier as usize].parties as usize {
@@ -109,6 +111,7 @@ impl Machine<'_> {
     /// A thread is ready for its release; the last one releases all.
     fn prepared(&mut self, row: u32) {
         self.thread(row).stage = Stage::Prepared;
+        self.sleeps(row);
         self.preparing -= 1;
         if self.preparing > 0 {
             return;

@@ -28,6 +28,8 @@ pub(crate) enum Stage {
 /// A host thread.
 pub(crate) struct HostThread {
     pub stage: Stage,
+    /// Whether it has or wants a processor.
+    pub awake: bool,
     /// Its next step.
     pub at: u32,
     /// Rounds to go of the loops it is in.
@@ -80,6 +82,7 @@ impl HostThread {
     pub(crate) fn new() -> HostThread {
         HostThread {
             stage: Stage::Going,
+            awake: false,
             at: 0,
             loops: Vec::new(),
             plan: 0,

@@ -1,6 +1,6 @@
 //! The simulator against what was measured: each seed and each section of the H200 measurements.
 
-mod architectures;
+mod cells;
 mod contradictions;
 mod explained;
 mod interference;
@@ -8,7 +8,6 @@ mod invariants;
 mod launch_stall;
 mod lost_overlap;
 mod multi_gpu;
-mod norm;
 mod order;
 mod overlap;
 mod refused;

@@ -25,45 +25,6 @@ fn ten_a4000() {
     assert!(times.is_sorted_by(|a, b| *a <= *b * 1.01), "more threads are never faster: {times:?}");
 }
 
-#[test]
-fn eight_h200() {
-    let table = [
-        (Layout::Processes, false, [21.37, 21.36, 21.42, 21.32, 46.95]),
-        (Layout::Threads, false, [21.29, 21.41, 21.41, 21.43, 28.29]),
-        (Layout::Processes, true, [30.45, 29.87, 30.44, 30.13, 312.7]),
-        (Layout::Threads, true, [30.88, 30.80, 31.21, 31.05, 36.38]),
-    ];
-    let mut rows = Vec::new();
-    for (layout, sync, measured) in table {
-        for (workers, time) in [1, 2, 4, 8, 16].into_iter().zip(measured) {
-            let case = Case { layout, workers, gpus: 8, sync, times: 2_000, ..Case::default() };
-            rows.push(row(format!("{layout:?} {sync} {workers}"), time, us("h200x8", &case), 0.15));
-        }
-    }
-    check(&rows);
-}
-
-/// 1 MiB allocated and freed: whatever the GPU and the process, one after the other. Measured were runs on three machines,
-/// whose rounds differ by up to a third.
-#[test]
-fn allocations_of_several_h200() {
-    let table = [
-        ("h200x8", 8, Layout::Threads, [(71.0, 103.0), (181.0, 248.0), (336.0, 336.0), (503.0, 503.0)]),
-        ("h200x8", 8, Layout::Processes, [(73.0, 116.0), (184.0, 208.0), (403.0, 403.0), (539.0, 539.0)]),
-        ("h200", 1, Layout::Processes, [(73.0, 116.0), (228.0, 228.0), (364.0, 364.0), (497.0, 497.0)]),
-    ];
-    let mut rows = Vec::new();
-    for (model, gpus, layout, measured) in table {
-        for (workers, measured) in (1..).zip(measured) {
-            let case =
-                Case { layout, workers, gpus, load: Load::Allocations, times: 1_000, ..Case::default() };
-            let what = format!("{layout:?} {workers} on {}", gpus.min(workers));
-            rows.push(Row { what, measured, simulated: us(model, &case), within: 0.25 });
-        }
-    }
-    check(&rows);
-}
-
 /// Pools of the machine give back what is free at each synchronization: 150 µs an allocation, its free and the
 /// synchronization with one GPU, 422 with four. Here they keep it, as they do where a release threshold is set.
 #[test]

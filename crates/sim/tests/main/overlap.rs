@@ -1,7 +1,6 @@
-//! Seed 002 and section 4: what overlaps?
+//! Seed 002: what overlaps on three generations?
 
 use crate::support::{check, row, run};
-use lab::HostMemory;
 use lab::experiments::overlap::{Case, Order};
 
 /// Milliseconds a pass takes.
@@ -21,26 +20,6 @@ fn seed_002_on_three_generations() {
         {
             let simulated = ms(model, &Case { order, ..Case::default() });
             rows.push(row(format!("{model} {order:?}"), time, simulated, 0.05));
-        }
-    }
-    check(&rows);
-}
-
-#[test]
-fn on_h200() {
-    let measured = [
-        (HostMemory::Pinned, 1, [2.746, 1.704, 1.693]),
-        (HostMemory::Pageable, 1, [11.768, 12.173, 11.863]),
-        (HostMemory::Pinned, 32, [11.025, 9.167, 9.157]),
-        (HostMemory::Pageable, 32, [19.847, 20.460, 16.957]),
-    ];
-    let mut rows = Vec::new();
-    for (memory, rounds, times) in measured {
-        for (order, time) in
-            [Order::Sequential, Order::DepthFirst, Order::BreadthFirst].into_iter().zip(times)
-        {
-            let case = Case { order, memory, rounds, bytes: 64 << 20, ..Case::default() };
-            rows.push(row(format!("{memory:?} {rounds} {order:?}"), time, ms("h200", &case), 0.15));
         }
     }
     check(&rows);
