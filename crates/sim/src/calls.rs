@@ -137,7 +137,8 @@ impl Costs<'_> {
             }
             Call::DestroyStream { stream } => {
                 let (_, context) = self.stream(Some(stream));
-                plan(Name::StreamDestroy, &calls.stream, 0, context, Act::Nothing)
+                let rule = calls.stream_destroy.as_ref().unwrap_or(&calls.stream);
+                plan(Name::StreamDestroy, rule, 0, context, Act::Nothing)
             }
             _ => self.plain(call),
         }
@@ -236,6 +237,11 @@ impl Costs<'_> {
         transfer_ns(bytes, self.model.kernels.memory_mb_s)
     }
 
+    /// How long it takes to make one of so many floats.
+    fn reduction_ns(&self, length: u32) -> i64 {
+        self.model.kernels.reduction_ns + self.memory_ns(4 * u64::from(length))
+    }
+
     /// How long a kernel takes alone, and how much room.
     pub(crate) fn kernel(&self, kernel: &Kernel, grid: u32, block: u32) -> KernelPlan {
         let (device, kernels) = (&self.model.device, &self.model.kernels);
@@ -261,8 +267,8 @@ impl Costs<'_> {
                 let flops = 2.0 * f64::from(rows) * f64::from(inner) * f64::from(columns);
                 (4, "matrix_product", whole(flops / kernels.product_flops_per_ns))
             }
-            Kernel::NormPartial { length, .. } => (5, "norm_partial", self.memory_ns(4 * u64::from(length))),
-            Kernel::NormFinal { length, .. } => (6, "norm_final", self.memory_ns(4 * u64::from(length))),
+            Kernel::NormPartial { length, .. } => (5, "norm_partial", self.reduction_ns(length)),
+            Kernel::NormFinal { length, .. } => (6, "norm_final", self.reduction_ns(length)),
             Kernel::Scale { length, by, .. } => {
                 let host = self.process.buffers[by.index()].memory.is_host();
                 let (bit, name) = if host { (7, "scale_by_host") } else { (8, "scale_by_device") };

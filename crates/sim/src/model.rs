@@ -5,11 +5,14 @@ use serde::Deserialize;
 use std::path::Path;
 
 /// The models that come with the crate, by name.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 10] = [
     ("c1060", include_str!("../models/c1060.toml")),
     ("c2050", include_str!("../models/c2050.toml")),
     ("k20c", include_str!("../models/k20c.toml")),
     ("p100", include_str!("../models/p100.toml")),
+    ("p100-nvprof", include_str!("../models/p100-nvprof.toml")),
+    ("p40", include_str!("../models/p40.toml")),
+    ("v100", include_str!("../models/v100.toml")),
     ("a4000x10", include_str!("../models/a4000x10.toml")),
     ("h200", include_str!("../models/h200.toml")),
     ("h200x8", include_str!("../models/h200x8.toml")),
@@ -135,6 +138,13 @@ pub struct Rates {
     pub pageable_mb_s: u64,
     /// From the system and never touched.
     pub fresh_mb_s: u64,
+    /// Pageable, while another thread's pageable copy in the other direction waits for its turn in the context; as if none did
+    /// where nothing is said.
+    #[serde(default)]
+    pub beside_mb_s: Option<u64>,
+    /// What a copy takes besides its bytes, where it is not [`Copies::latency_ns`], ns.
+    #[serde(default)]
+    pub latency_ns: Option<i64>,
 }
 
 /// How long the built-in kernels run when they have the device to themselves.
@@ -151,6 +161,9 @@ pub struct Kernels {
     pub increment_round_ps: f64,
     /// `MatrixProduct`: floating-point operations a nanosecond (2 × rows × inner × columns of them).
     pub product_flops_per_ns: f64,
+    /// `NormPartial`, `NormFinal`: what a reduction takes besides `base_ns` and its memory, ns.
+    #[serde(default)]
+    pub reduction_ns: i64,
     /// `NormPartial`, `NormFinal`, `Scale`, fills: MB/s of device memory read or written.
     pub memory_mb_s: u64,
 }
@@ -291,6 +304,9 @@ pub struct Calls {
     pub unregister: Rule,
     /// `cuStreamCreate`, `cuStreamDestroy`.
     pub stream: Rule,
+    /// `cuStreamDestroy`, where it is not like `stream`.
+    #[serde(default)]
+    pub stream_destroy: Option<Rule>,
     /// `cuEventCreate`, `cuEventDestroy`.
     pub event: Rule,
     /// `cuEventRecord`, `cuStreamWaitEvent`.
@@ -401,6 +417,8 @@ impl Model {
             ("copies.to_device.pinned_mb_s", self.copies.to_device.pinned_mb_s),
             ("copies.to_device.pageable_mb_s", self.copies.to_device.pageable_mb_s),
             ("copies.to_device.fresh_mb_s", self.copies.to_device.fresh_mb_s),
+            ("copies.to_device.beside_mb_s", self.copies.to_device.beside_mb_s.unwrap_or(1)),
+            ("copies.to_host.beside_mb_s", self.copies.to_host.beside_mb_s.unwrap_or(1)),
             ("copies.to_host.pinned_mb_s", self.copies.to_host.pinned_mb_s),
             ("copies.to_host.pageable_mb_s", self.copies.to_host.pageable_mb_s),
             ("copies.to_host.fresh_mb_s", self.copies.to_host.fresh_mb_s),

@@ -101,6 +101,8 @@ impl Machine<'_> {
     /// How long a copy runs; memory that was never touched is touched by it.
     fn copy_ns(&mut self, copy: &Copy) -> i64 {
         let copies = &self.model.copies;
+        let crowds = copies.to_device.beside_mb_s.or(copies.to_host.beside_mb_s).is_some();
+        let beside = crowds && !copy.pinned && self.waits_to_copy(copy);
         let mut rate = |rates: &crate::Rates| {
             if copy.pinned {
                 return rates.pinned_mb_s;
@@ -108,7 +110,11 @@ impl Machine<'_> {
             let buffer = &mut self.buffers[copy.host as usize];
             let touched = buffer.touched;
             buffer.touched |= copy.way == Way::Out;
-            if touched { rates.pageable_mb_s } else { rates.fresh_mb_s }
+            match rates.beside_mb_s.filter(|_| beside) {
+                _ if !touched => rates.fresh_mb_s,
+                Some(slower) => slower,
+                None => rates.pageable_mb_s,
+            }
         };
         let mb_s = match copy.way {
             Way::In => rate(&copies.to_device),
@@ -116,7 +122,22 @@ impl Machine<'_> {
             Way::Within => copies.within_mb_s,
             Way::Between => copies.between_mb_s,
         };
-        copies.latency_ns + transfer_ns(copy.bytes, mb_s)
+        let latency = match copy.way {
+            Way::In => copies.to_device.latency_ns,
+            Way::Out => copies.to_host.latency_ns,
+            Way::Within | Way::Between => None,
+        };
+        latency.unwrap_or(copies.latency_ns) + transfer_ns(copy.bytes, mb_s)
+    }
+
+    /// Whether a thread waits for a lock of the copy's context to copy pageable memory in the other direction.
+    fn waits_to_copy(&self, copy: &Copy) -> bool {
+        let context = self.program.streams[copy.stream as usize].context;
+        self.threads.iter().filter(|thread| thread.wait.is_some()).any(|thread| {
+            let plan = &self.program.plans[thread.plan as usize];
+            let other = |of: Copy| !of.pinned && of.way != copy.way;
+            plan.context == context && matches!(plan.act, Act::Copy(of) if other(of))
+        })
     }
 
     pub(crate) fn fill(&mut self, row: u32, stream: u32, bytes: u64, ns: i64, waits: bool) {

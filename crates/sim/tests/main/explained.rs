@@ -89,7 +89,7 @@ fn check_culprit(trace: &Trace, loss: &Loss) -> Result<(), &'static str> {
 fn every_long_wait_of_the_staggered_threads_has_its_culprit() {
     let cases = [(HostMemory::Pageable, false), (HostMemory::Pageable, true), (HostMemory::Pinned, false)];
     for (model, (memory, sync)) in
-        ["p100", "h200"].into_iter().flat_map(|model| cases.map(|case| (model, case)))
+        ["p100", "p100-nvprof", "h200"].into_iter().flat_map(|model| cases.map(|case| (model, case)))
     {
         let recorded = traced(&stagger::Case { memory, sync, ..Default::default() }.workload(), model);
         for trace in [without_locks(&recorded), recorded] {

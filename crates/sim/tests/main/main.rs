@@ -10,6 +10,7 @@ mod lost_overlap;
 mod multi_gpu;
 mod order;
 mod overlap;
+mod published;
 mod refused;
 mod stagger;
 mod support;

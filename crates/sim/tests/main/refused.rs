@@ -109,7 +109,7 @@ fn models_that_are_none() {
     assert_eq!(said("name = \n"), "mine.toml: line 1: string values must be quoted, expected literal string");
     assert_eq!(
         said("base = \"h300\"\n"),
-        "mine.toml: base must be one of c1060, c2050, k20c, p100, a4000x10, h200, h200x8"
+        "mine.toml: base must be one of c1060, c2050, k20c, p100, p100-nvprof, p40, v100, a4000x10, h200, h200x8"
     );
     assert_eq!(
         said("base = \"h200\"\n[device]\nclock_mhz = 0\n"),
