@@ -75,6 +75,8 @@ pub struct Report {
     pub devices: Vec<Device>,
     /// Its threads.
     pub threads: Vec<ThreadReport>,
+    /// What a reader of the figures should know, a line each.
+    pub notes: Vec<String>,
 }
 
 /// What a thread measured, besides its progress.

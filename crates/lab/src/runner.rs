@@ -5,7 +5,7 @@ use crate::run::{Failure, Run, Want};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use workload::Workload;
+use workload::{Affinity, Schedule, Workload};
 
 /// Where workloads run.
 pub enum Runner {
@@ -111,6 +111,23 @@ fn on_gpu(workload: &Workload, want: Want) -> Result<Run, Failure> {
     }
 }
 
+/// What of a workload makes no difference in a model.
+fn untold(workload: &Workload) -> Vec<String> {
+    let settings = [
+        ("schedule", workload.schedule != Schedule::Auto),
+        ("affinity", workload.affinity != Affinity::Any),
+        ("module loading", workload.loading.is_some()),
+    ];
+    let set: Vec<&str> = settings.iter().filter(|(_, set)| *set).map(|(name, _)| *name).collect();
+    let note = || {
+        format!(
+            "a model has a processor for each thread and loads each kernel at its first launch: {} makes no difference in it",
+            set.join(" or ")
+        )
+    };
+    (!set.is_empty()).then(note).into_iter().collect()
+}
+
 /// Simulates in a thread of its own, which is left to itself by an interruption: the process ends soon.
 fn in_simulation(
     workload: &Workload,
@@ -141,7 +158,7 @@ fn in_simulation(
         }
     };
     match simulated {
-        Ok((outcome, trace)) => Ok(Run { outcome, trace, stopped: None, notes: Vec::new() }),
+        Ok((outcome, trace)) => Ok(Run { outcome, trace, stopped: None, notes: untold(workload) }),
         Err(error @ (sim::Error::NoMps { .. } | sim::Error::NoDevice { .. })) => {
             Err(Failure::Impossible(error.to_string()))
         }

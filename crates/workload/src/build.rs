@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::model::*;
 
 impl Workload {
-    /// A workload without processes, MPS or a number of connections: `mps` and `connections` are fields to set.
+    /// A workload without processes, MPS or a number of connections: `mps`, `connections`, `schedule`, `affinity` and
+    /// `loading` are fields to set.
     ///
     /// ```
     /// use workload::{Kernel, Memory, Repeat, StreamKind, Workload};
@@ -37,6 +38,9 @@ impl Workload {
             name: name.into(),
             mps: false,
             connections: None,
+            schedule: Schedule::Auto,
+            affinity: Affinity::Any,
+            loading: None,
             processes: Vec::new(),
             barriers: Vec::new(),
         }

@@ -10,10 +10,52 @@ pub struct Workload {
     pub mps: bool,
     /// `CUDA_DEVICE_MAX_CONNECTIONS` of every process; `None` leaves it unset.
     pub connections: Option<u32>,
+    /// How threads wait for a device, in every primary context.
+    pub schedule: Schedule,
+    /// Which processors threads may run on.
+    pub affinity: Affinity,
+    /// `CUDA_MODULE_LOADING` of every process; `None` leaves it unset.
+    pub loading: Option<Loading>,
     /// The processes, all started before any thread is released.
     pub processes: Vec<Process>,
     /// Meeting points of threads, of whatever process.
     pub barriers: Vec<Barrier>,
+}
+
+/// How a thread waits for a device (`CU_CTX_SCHED_*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Schedule {
+    /// As the driver finds best: it spins where there are more processors than contexts, and yields otherwise.
+    #[default]
+    Auto,
+    /// It looks again and again (`CU_CTX_SCHED_SPIN`).
+    Spin,
+    /// It lets other threads run between two looks (`CU_CTX_SCHED_YIELD`).
+    Yield,
+    /// It sleeps until the device is done (`CU_CTX_SCHED_BLOCKING_SYNC`).
+    Blocking,
+}
+
+/// Which processors a thread may run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Affinity {
+    /// All that the program may.
+    #[default]
+    Any,
+    /// Those of the NUMA node that its GPU is closest to.
+    Node,
+}
+
+/// When a driver loads kernels (`CUDA_MODULE_LOADING`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Loading {
+    /// When they are first needed.
+    Lazy,
+    /// With their module.
+    Eager,
 }
 
 /// A meeting point: threads that come to it go on when `parties` of them are there.

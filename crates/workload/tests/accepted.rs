@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use workload::{BarrierId, Call, Context, Number, Repeat, Step, Workload};
+use workload::{Affinity, BarrierId, Call, Context, Loading, Number, Repeat, Schedule, Step, Workload};
 
 fn accepted(name: &str) -> Workload {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/accepted").join(name);
@@ -15,6 +15,9 @@ fn everything_is_read_as_it_is_meant() {
     let names: Vec<_> = workload.processes.iter().map(|process| process.name.as_str()).collect();
     assert_eq!(names, ["main", "worker-0", "worker-1", "worker-2"]);
     assert_eq!(workload.barriers[0].parties, 2);
+    assert_eq!(workload.connections, Some(32));
+    assert_eq!((workload.schedule, workload.affinity), (Schedule::Yield, Affinity::Node));
+    assert_eq!(workload.loading, Some(Loading::Lazy));
 
     let main = &workload.processes[0];
     let threads: Vec<_> = main.threads.iter().map(|thread| (thread.name.as_str(), thread.delay_ns)).collect();

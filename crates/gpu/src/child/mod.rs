@@ -1,5 +1,6 @@
 //! A process of a workload: what holdup's executable does when it was started as one.
 
+mod affinity;
 mod host;
 mod instruction;
 mod process;
@@ -11,17 +12,18 @@ mod watch;
 use crate::driver::{Driver, Function};
 use crate::segment::Segment;
 use crate::wire::{self, ARGUMENT, Job, Message, Order, Report, SIGNALS, ThreadReport, Watch};
-use crate::{Error, Place, clock, devices};
+use crate::{Device, Error, Place, clock, devices};
 use process::Process;
 use program::Program;
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
 use thread::{Stop, Worker};
 use watch::{Nothing, Recorder, Sums, Watcher};
-use workload::Repeat;
+use workload::{Affinity, Repeat};
 
 /// Is a process of a workload, if this one was started as such, and then does not return.
 ///
@@ -95,18 +97,26 @@ fn obey(results: &mut impl Write, segment: RawFd) -> Result<Message, Error> {
 }
 
 fn run(job: &Job, segment: &Segment, results: &mut impl Write) -> Result<Report, Error> {
-    let process = Process::new(job.workload.processes[job.process].clone())?;
+    let process = Process::new(job.workload.processes[job.process].clone(), job.workload.schedule)?;
     let mut report = Report { cuda: process.driver.version, ..Report::default() };
     for context in &process.asked.contexts {
         report.devices.push(devices::describe(&process.driver, context.device as i32)?);
     }
+    let near = match job.workload.affinity {
+        Affinity::Any => Vec::new(),
+        Affinity::Node => near(&report.devices, &mut report.notes),
+    };
     let (sender, ends) = mpsc::channel();
     std::thread::scope(|scope| {
         for row in 0..process.asked.threads.len() {
-            let (process, sender) = (&process, sender.clone());
+            let (process, sender, near) = (&process, sender.clone(), &near);
             let name = process.asked.threads[row].name.clone();
             let work = move || {
                 let _stops_others = StopsOthers(segment);
+                let context = process.asked.threads[row].context.index();
+                if let Some(processors) = near.get(context) {
+                    affinity::stay_on(processors);
+                }
                 let end = live(job, row, process, segment);
                 if end.trouble.is_some() {
                     segment.abort();
@@ -138,6 +148,17 @@ fn run(job: &Job, segment: &Segment, results: &mut impl Write) -> Result<Report,
     Ok(report)
 }
 
+/// The processors near each context's device: none where there is nothing to choose, which is noted.
+fn near(devices: &[Device], notes: &mut Vec<String>) -> Vec<Vec<usize>> {
+    let processors = |device: &Device| {
+        affinity::near(Path::new("/sys"), &device.pci).unwrap_or_else(|why| {
+            notes.push(format!("affinity: threads of GPU {} run on any processor: {why}", device.ordinal));
+            Vec::new()
+        })
+    };
+    devices.iter().map(processors).collect()
+}
+
 /// Stops the run when a thread panics: the others would wait for it.
 struct StopsOthers<'a>(&'a Segment);
 
@@ -163,7 +184,7 @@ fn live(job: &Job, row: usize, process: &Process, segment: &Segment) -> End {
     // SAFETY: takes nothing.
     end.report.tid = unsafe { libc::gettid() }.into();
     if let Some(processor) = job.processors.get(row) {
-        stay_on(*processor);
+        affinity::stay_on(&[*processor]);
     }
     let place = |step: &str| Place {
         process: process.asked.name.clone(),
@@ -275,16 +296,4 @@ impl Life<'_> {
 fn others(workload: &workload::Workload) -> u32 {
     let threads = workload.processes.iter().flat_map(|process| &process.threads);
     threads.filter(|thread| thread.repeat != Repeat::WhileOthers).count() as u32
-}
-
-/// Keeps the calling thread on a processor; where that may not be, it goes where it goes.
-fn stay_on(processor: usize) {
-    // SAFETY: an all-zero set is an empty one; the system reads as much as it is long.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if processor < libc::CPU_SETSIZE as usize {
-            libc::CPU_SET(processor, &mut set);
-            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
-        }
-    }
 }

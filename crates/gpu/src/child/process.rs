@@ -1,7 +1,7 @@
 //! What the threads of a process share: the driver, contexts with their kernels, and slots for what steps create.
 
 use super::uses::first_users;
-use crate::driver::{Context, Driver, Function, Kernel, attribute};
+use crate::driver::{self, Context, Driver, Function, Kernel, attribute};
 use crate::kernels::{self, Code};
 use crate::segment::{self, Aborted, Segment};
 use crate::{Error, Place};
@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
-use workload::StreamKind;
+use workload::{Schedule, StreamKind};
 
 /// A process of a workload, as it is while it runs.
 pub struct Process {
@@ -82,9 +82,10 @@ impl Slot {
 
 impl Process {
     /// Loads the driver, makes the contexts and loads the kernels into each.
-    pub fn new(asked: workload::Process) -> Result<Process, Error> {
+    pub fn new(asked: workload::Process, schedule: Schedule) -> Result<Process, Error> {
         let driver = Driver::load()?;
-        let contexts = asked.contexts.iter().map(|context| contextual(&driver, &asked.name, context));
+        let flags = flags(schedule);
+        let contexts = asked.contexts.iter().map(|context| contextual(&driver, &asked.name, context, flags));
         let contexts = contexts.collect::<Result<Vec<_>, _>>()?;
         let slots = |count: usize| (0..count).map(|_| Slot::empty()).collect::<Vec<_>>();
         let streams = slots(asked.streams.len());
@@ -134,7 +135,22 @@ impl Process {
     }
 }
 
-fn contextual(driver: &Driver, process: &str, asked: &workload::Context) -> Result<Contextual, Error> {
+/// How threads of a context wait, as the driver has it.
+fn flags(schedule: Schedule) -> u32 {
+    match schedule {
+        Schedule::Auto => 0,
+        Schedule::Spin => driver::SCHEDULE_SPIN,
+        Schedule::Yield => driver::SCHEDULE_YIELD,
+        Schedule::Blocking => driver::SCHEDULE_BLOCKING,
+    }
+}
+
+fn contextual(
+    driver: &Driver,
+    process: &str,
+    asked: &workload::Context,
+    flags: u32,
+) -> Result<Contextual, Error> {
     let count = driver.device_count()?;
     if asked.device as i64 >= i64::from(count) {
         let place = Place { process: process.to_owned(), ..Place::default() };
@@ -142,11 +158,16 @@ fn contextual(driver: &Driver, process: &str, asked: &workload::Context) -> Resu
     }
     let device = driver.device(asked.device as i32)?;
     let (table, mut context) = (&driver.table, null_mut());
+    if asked.primary && flags != 0 {
+        // SAFETY: takes no pointer.
+        let code = unsafe { (table.primary_set_flags)(device, flags) };
+        driver.done(Function::PrimarySetFlags, code)?;
+    }
     // SAFETY: either writes a handle.
     let (function, code) = unsafe {
         match asked.primary {
             true => (Function::PrimaryRetain, (table.primary_retain)(&mut context, device)),
-            false => (Function::ContextCreate, (table.context_create)(&mut context, 0, device)),
+            false => (Function::ContextCreate, (table.context_create)(&mut context, flags, device)),
         }
     };
     driver.done(function, code)?;

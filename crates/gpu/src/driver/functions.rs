@@ -93,6 +93,7 @@ functions! {
         device_pci DevicePci "cuDeviceGetPCIBusId" (*mut c_char, c_int, Device);
 
         primary_retain PrimaryRetain "cuDevicePrimaryCtxRetain" (*mut Context, Device);
+        primary_set_flags PrimarySetFlags "cuDevicePrimaryCtxSetFlags_v2" (Device, c_uint);
         context_create ContextCreate "cuCtxCreate_v2" (*mut Context, c_uint, Device);
         context_set_current ContextSetCurrent "cuCtxSetCurrent" (Context);
         context_synchronize ContextSynchronize "cuCtxSynchronize" ();

@@ -33,6 +33,12 @@ pub const NON_BLOCKING: u32 = 1;
 pub const DISABLE_TIMING: u32 = 2;
 /// `CU_MEMHOSTALLOC_PORTABLE` and `CU_MEMHOSTREGISTER_PORTABLE`: for every context, as the runtime API allocates.
 pub const PORTABLE: u32 = 1;
+/// `CU_CTX_SCHED_SPIN`.
+pub const SCHEDULE_SPIN: u32 = 1;
+/// `CU_CTX_SCHED_YIELD`.
+pub const SCHEDULE_YIELD: u32 = 2;
+/// `CU_CTX_SCHED_BLOCKING_SYNC`.
+pub const SCHEDULE_BLOCKING: u32 = 4;
 /// `CU_MEM_ATTACH_GLOBAL`.
 pub const ATTACH_GLOBAL: u32 = 1;
 /// `CU_STREAM_CAPTURE_MODE_THREAD_LOCAL`.

@@ -19,7 +19,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
-use workload::{Outcome, Workload};
+use workload::{Loading, Outcome, Workload};
 
 /// How long processes may go on when the run is to stop: longer than most kernels take, and no longer than a person waits.
 const GRACE: Duration = Duration::from_secs(3);
@@ -29,6 +29,9 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 /// The driver's variable for the number of hardware queues.
 const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+
+/// The driver's variable for when kernels are loaded.
+const LOADING: &str = "CUDA_MODULE_LOADING";
 
 /// How to run a workload.
 #[derive(Clone, Debug, Default)]
@@ -149,7 +152,14 @@ fn start(
     mps: &Mps,
 ) -> Result<Vec<Child>, Error> {
     let (executable, processors) = (path(options.executable.clone())?, processors());
-    let mut variables = vec![(CONNECTIONS.to_owned(), workload.connections.map(|count| count.to_string()))];
+    let loading = workload.loading.map(|loading| match loading {
+        Loading::Lazy => "LAZY".to_owned(),
+        Loading::Eager => "EAGER".to_owned(),
+    });
+    let mut variables = vec![
+        (CONNECTIONS.to_owned(), workload.connections.map(|count| count.to_string())),
+        (LOADING.to_owned(), loading),
+    ];
     variables.extend(mps.variables());
     variables.extend(options.environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
     let (mut children, mut first_thread) = (Vec::new(), 0);

@@ -31,6 +31,11 @@ pub fn put_together(
             notes.push(format!("process \"{}\" had to be killed, and its calls are lost", process.name));
         }
     }
+    for note in heard.iter().filter_map(|heard| heard.report.as_ref()).flat_map(|report| &report.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
     let mut devices = BTreeMap::new();
     let reports = heard.iter().filter_map(|heard| heard.report.as_ref());
     reports

@@ -80,8 +80,9 @@ __attribute__((format(printf, 2, 3))) static CUresult asked(const char *function
 
 PUBLIC CUresult cuInit(unsigned flags) {
     const char *pipes = getenv("CUDA_MPS_PIPE_DIRECTORY"), *connections = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const char *loading = getenv("CUDA_MODULE_LOADING");
     (void)flags;
-    ASKED("%s %s", connections ? connections : "-", pipes ? pipes : "-");
+    ASKED("%s %s%s%s", connections ? connections : "-", pipes ? pipes : "-", loading ? " " : "", loading ? loading : "");
     return number("STANDIN_DEVICES", 2) > 0 ? SUCCESS : NO_DEVICE;
 }
 PUBLIC CUresult cuDriverGetVersion(int *version) {
@@ -105,7 +106,7 @@ PUBLIC CUresult cuDeviceGetName(char *name, int room, int device) {
     return snprintf(name, (size_t)room, "Stand-in %d", device), SUCCESS;
 }
 PUBLIC CUresult cuDeviceGetPCIBusId(char *name, int room, int device) {
-    return snprintf(name, (size_t)room, "0000:%02X:00.0", device + 1), SUCCESS;
+    return snprintf(name, (size_t)room, "0000:%02X:00.7", 0xee + device), SUCCESS;
 }
 PUBLIC CUresult cuDeviceGetUuid(unsigned char *uuid, int device) { return memset(uuid, 0xa0 + device, 16), SUCCESS; }
 PUBLIC CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) { return (void)device, *bytes = (size_t)1 << 33, SUCCESS; }
@@ -127,6 +128,10 @@ PUBLIC CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
 PUBLIC CUresult cuDevicePrimaryCtxRetain(struct context **context, int device) {
     ASKED("%d", device);
     return *context = &primaries[device], SUCCESS;
+}
+PUBLIC CUresult cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+    ASKED("%d %u", device, flags);
+    return SUCCESS;
 }
 PUBLIC CUresult cuCtxCreate_v2(struct context **context, unsigned flags, int device) {
     ASKED("%u %d", flags, device);

@@ -2,7 +2,7 @@
 
 use crate::driver::Standin;
 use std::time::Duration;
-use workload::{Kernel, Memory, Repeat, StreamKind, Workload};
+use workload::{Affinity, Kernel, Loading, Memory, Repeat, Schedule, StreamKind, Workload};
 
 #[track_caller]
 pub fn ran(workload: &Workload, standin: &Standin) -> gpu::Run {
@@ -149,4 +149,46 @@ fn pinned_threads_stay_where_they_are_put() {
     // The stand-in says whether the thread that creates a stream may be on one processor alone.
     let alone: Vec<_> = placed.map(|(_, _, call)| call.rsplit(' ').next().map(str::to_owned)).collect();
     assert_eq!(alone, [Some("1".to_owned()), Some("1".to_owned())]);
+}
+
+#[test]
+fn contexts_and_processes_are_set_as_the_workload_says() {
+    let mut workload = processes(1, |_, thread, stream| {
+        thread.body().synchronize(stream);
+    });
+    let own = workload.processes[0].own_context(1);
+    workload.processes[0].threads[0].context = own;
+    workload.processes[0].streams[0].context = own;
+    let settings = |workload: &Workload| {
+        let standin = Standin::new();
+        ran(workload, &standin);
+        let log = standin.log().into_iter().map(|(_, _, call)| call);
+        let set = ["cuInit", "cuDevicePrimaryCtxSetFlags", "cuCtxCreate"];
+        log.filter(|call| set.iter().any(|name| call.starts_with(name))).collect::<Vec<_>>()
+    };
+    assert_eq!(settings(&workload), ["cuInit - -", "cuCtxCreate_v2 0 1"]);
+    for (schedule, flags) in [(Schedule::Spin, 1), (Schedule::Yield, 2), (Schedule::Blocking, 4)] {
+        workload.schedule = schedule;
+        workload.loading = Some(Loading::Eager);
+        let primary = format!("cuDevicePrimaryCtxSetFlags_v2 0 {flags}");
+        assert_eq!(
+            settings(&workload),
+            ["cuInit - - EAGER".to_owned(), primary, format!("cuCtxCreate_v2 {flags} 1")]
+        );
+    }
+    workload.loading = Some(Loading::Lazy);
+    assert_eq!(settings(&workload)[0], "cuInit - - LAZY");
+}
+
+#[test]
+fn a_gpu_without_a_numa_node_is_noted_once() {
+    let mut workload = processes(2, |_, thread, stream| {
+        thread.body().synchronize(stream);
+    });
+    assert!(ran(&workload, &Standin::new()).notes.is_empty());
+    workload.affinity = Affinity::Node;
+    let notes = ran(&workload, &Standin::new()).notes;
+    // No machine has the stand-in's bus.
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].starts_with("affinity: threads of GPU 0 run on any processor: "), "{notes:?}");
 }

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::model::*;
 use lines::Lines;
 use names::Names;
-use read::{Fail, Read, Table};
+use read::{Fail, Read, Table, instead};
 
 impl Workload {
     /// Reads a Workload from its text form, and checks it. `file` is how errors call the text.
@@ -59,7 +59,39 @@ fn read(text: &[u8]) -> Read<(Workload, Lines)> {
         at: error.span().map_or(0, |span| span.start),
         what: format!("this is not TOML: {}", error.message()),
     })?;
-    workload(Table::new(rows.get_ref(), 0, &["name", "mps", "connections", "barriers", "process"])?)
+    workload(Table::new(rows.get_ref(), 0, &KEYS)?)
+}
+
+const KEYS: [&str; 8] =
+    ["name", "mps", "connections", "schedule", "affinity", "module-loading", "barriers", "process"];
+
+/// Ways in which threads wait for a device, by name.
+const SCHEDULES: [(&str, Schedule); 4] = [
+    ("auto", Schedule::Auto),
+    ("spin", Schedule::Spin),
+    ("yield", Schedule::Yield),
+    ("blocking", Schedule::Blocking),
+];
+
+/// Processors of threads, by name.
+const AFFINITIES: [(&str, Affinity); 2] = [("any", Affinity::Any), ("node", Affinity::Node)];
+
+/// Times of loading, by name.
+const LOADINGS: [(&str, Loading); 2] = [("lazy", Loading::Lazy), ("eager", Loading::Eager)];
+
+/// What the name stands for that a key has.
+fn named<T: Copy>(table: &Table<'_>, key: &str, known: &[(&str, T)]) -> Read<Option<T>> {
+    let Some(field) = table.get(key) else { return Ok(None) };
+    let name = field.text()?;
+    let value = known.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
+    let names = || known.iter().map(|(own, _)| *own).collect::<Vec<_>>();
+    let unknown = || field.fail(format!("there is no {key} {name:?}{}", instead(name, &names())));
+    value.map(Some).ok_or_else(unknown)
+}
+
+/// The name of a value.
+fn name_of<T: PartialEq>(known: &'static [(&'static str, T)], value: &T) -> &'static str {
+    known.iter().find(|(_, own)| own == value).expect("every value has a name").0
 }
 
 fn workload(table: Table<'_>) -> Read<(Workload, Lines)> {
@@ -70,6 +102,9 @@ fn workload(table: Table<'_>) -> Read<(Workload, Lines)> {
         workload.connections = Some(field.number()?);
         lines.connections = field.at;
     }
+    workload.schedule = named(&table, "schedule", &SCHEDULES)?.unwrap_or_default();
+    workload.affinity = named(&table, "affinity", &AFFINITIES)?.unwrap_or_default();
+    workload.loading = named(&table, "module-loading", &LOADINGS)?;
     let mut barriers = Names::default();
     for field in table.get("barriers").map_or(Ok(vec![]), |field| field.array())? {
         let barrier = workload.barrier(field.text()?, 0);

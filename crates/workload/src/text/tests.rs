@@ -216,20 +216,35 @@ fn in_one_context(mut process: Process) -> Process {
     process
 }
 
+fn settings() -> impl Strategy<Value = (Schedule, Affinity, Option<Loading>)> {
+    let schedule = prop_oneof![
+        Just(Schedule::Auto),
+        Just(Schedule::Spin),
+        Just(Schedule::Yield),
+        Just(Schedule::Blocking)
+    ];
+    let affinity = prop_oneof![Just(Affinity::Any), Just(Affinity::Node)];
+    let loading = prop_oneof![Just(Loading::Lazy), Just(Loading::Eager)];
+    (schedule, affinity, option::of(loading))
+}
+
 /// A workload whose names lead to rows, and that makes no sense otherwise.
 fn any_workload() -> impl Strategy<Value = Workload> {
     (
         any::<String>(),
         any::<bool>(),
         option::of(any::<u32>()),
+        settings(),
         rows(1..3, process(), |name, row| Process { name, ..row }),
         rows(ROWS as usize, Just(Barrier { name: String::new(), parties: 0 }), |name, row| Barrier {
             name,
             ..row
         }),
     )
-        .prop_map(|(name, mps, connections, processes, barriers)| {
-            let mut workload = Workload { name, mps, connections, processes, barriers };
+        .prop_map(|(name, mps, connections, settings, processes, barriers)| {
+            let (schedule, affinity, loading) = settings;
+            let mut workload =
+                Workload { name, mps, connections, schedule, affinity, loading, processes, barriers };
             for (barrier, parties) in check::parties(&workload).into_iter().enumerate() {
                 workload.barriers[barrier].parties = parties;
             }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::processes::{MEMORIES, STREAM_KINDS};
 use super::units::{write_size, write_time};
+use super::{AFFINITIES, LOADINGS, SCHEDULES, name_of};
 use crate::error::Part;
 use crate::model::*;
 
@@ -15,6 +16,15 @@ pub fn workload(workload: &Workload) -> String {
     }
     if let Some(connections) = workload.connections {
         out += &format!("connections = {connections}\n");
+    }
+    if workload.schedule != Schedule::Auto {
+        out += &format!("schedule = {:?}\n", name_of(&SCHEDULES, &workload.schedule));
+    }
+    if workload.affinity != Affinity::Any {
+        out += &format!("affinity = {:?}\n", name_of(&AFFINITIES, &workload.affinity));
+    }
+    if let Some(loading) = &workload.loading {
+        out += &format!("module-loading = {:?}\n", name_of(&LOADINGS, loading));
     }
     if !workload.barriers.is_empty() {
         out += &format!("barriers = {}\n", list(workload.barriers.iter().map(|barrier| &barrier.name)));
