@@ -50,12 +50,15 @@ fn names_file(name: &str) -> bool {
 struct Targets {
     output: Option<Target>,
     plot: Option<Target>,
+    /// That of calls' mean times, beside the plot.
+    calls: Option<Target>,
     trace: Option<Target>,
 }
 
 impl Targets {
-    fn new(shown: &ResultsOutput, trace: &Option<PathBuf>) -> Result<Targets, Failure> {
-        let paths = [&shown.output, &shown.plot, trace];
+    fn new(shown: &ResultsOutput, calls: bool, trace: &Option<PathBuf>) -> Result<Targets, Failure> {
+        let calls = shown.plot.as_deref().filter(|_| calls).map(|path| beside(path, "calls"));
+        let paths = [&shown.output, &shown.plot, &calls, trace];
         let named: Vec<&Path> = paths.into_iter().flatten().map(|path| path.as_path()).collect();
         let places: Vec<PathBuf> = named.iter().map(|path| save::place(path)).collect();
         let is_twice = |at: &usize| places[..*at].contains(&places[*at]);
@@ -67,7 +70,12 @@ impl Targets {
         }
         let target =
             |path: &Option<PathBuf>| path.as_deref().map(|path| Target::new(path, shown.force)).transpose();
-        Ok(Targets { output: target(&shown.output)?, plot: target(&shown.plot)?, trace: target(trace)? })
+        Ok(Targets {
+            output: target(&shown.output)?,
+            plot: target(&shown.plot)?,
+            calls: target(&calls)?,
+            trace: target(trace)?,
+        })
     }
 
     /// Writes the results, and draws them if that is wanted.
@@ -96,8 +104,11 @@ impl Targets {
                 self.print(&text)?;
             }
         }
-        match self.plot.take() {
-            Some(target) => target.write_text(&plot::svg(&results.plot())),
+        if let Some(target) = self.plot.take() {
+            target.write_text(&plot::svg(&results.plot()))?;
+        }
+        match self.calls.take().zip(results.calls_plot()) {
+            Some((target, plot)) => target.write_text(&plot::svg(&plot)),
             None => Ok(()),
         }
     }
@@ -119,6 +130,14 @@ impl Targets {
     }
 }
 
+/// A file named after another and what is in it: `plot-calls.svg` for `plot.svg`.
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, extension) = (part(path.file_stem()), part(path.extension()));
+    let dot = if extension.is_empty() { "" } else { "." };
+    path.with_file_name(format!("{stem}-{what}{dot}{extension}"))
+}
+
 fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     let shown = &arguments.shown;
     let experiment = lab::experiment(&arguments.name).map_err(Failure::Message)?;
@@ -128,7 +147,7 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     let earlier =
         |path: &Option<PathBuf>| path.as_deref().map(|path| earlier(path, experiment.name)).transpose();
     let (baseline, resumed) = (earlier(&shown.baseline)?, earlier(&arguments.resume)?);
-    let mut targets = Targets::new(shown, &arguments.trace)?;
+    let mut targets = Targets::new(shown, experiment.averages.is_some(), &arguments.trace)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let listings = experiment.view == View::Listings && shown.format == Form::Text;
     // On a GPU a trace has no operations to draw.
@@ -172,7 +191,12 @@ fn show(arguments: &LabShow, color: Color) -> Result<ExitCode, Failure> {
     let Some(results) = all else { return Ok(ExitCode::SUCCESS) };
     let baseline = shown.baseline.as_deref();
     let baseline = baseline.map(|path| earlier(path, results.experiment.name)).transpose()?;
-    Targets::new(shown, &None)?.write(&results, baseline.as_ref(), shown.format, color)?;
+    Targets::new(shown, results.calls_plot().is_some(), &None)?.write(
+        &results,
+        baseline.as_ref(),
+        shown.format,
+        color,
+    )?;
     // That a run came to no end is among what it says.
     Ok(ExitCode::SUCCESS)
 }
@@ -255,7 +279,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     let text = std::fs::read(path).map_err(|error| Failure::of(path, operating_system(&error)))?;
     let workload =
         Workload::from_toml(&text, &arguments.name).map_err(|error| Failure::Message(error.to_string()))?;
-    let mut targets = Targets::new(shown, &arguments.trace)?;
+    let mut targets = Targets::new(shown, false, &arguments.trace)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let want = Want { timed: true, trace: targets.trace.is_some() };
     interrupt::listen();

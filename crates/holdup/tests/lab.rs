@@ -161,6 +161,14 @@ fn plots_are_well_formed() {
         let parsed = roxmltree::Document::parse(&drawn).expect("XML");
         let texts: Vec<&str> = parsed.descendants().filter_map(|node| node.text()).collect();
         assert!(texts.iter().any(|text| text.contains("simulated")), "{name}: no word of a simulation");
+        // Mean times of calls have a plot beside the other.
+        let calls = directory.path().join(format!("{name}-calls.svg"));
+        assert_eq!(calls.exists(), name.starts_with("architectures"), "{name}");
+        if let Ok(drawn) = std::fs::read_to_string(&calls) {
+            let parsed = roxmltree::Document::parse(&drawn).expect("XML");
+            let texts: Vec<&str> = parsed.descendants().filter_map(|node| node.text()).collect();
+            assert!(texts.contains(&"cuStreamSynchronize, pinned"), "{texts:?}");
+        }
     }
 }
 
@@ -193,7 +201,8 @@ fn results_come_as_one_page_that_loads_nothing() {
             verdict.join(" ").starts_with(results["verdict"].as_str().expect("text")),
             "{name}: {verdict:?}"
         );
-        assert_eq!(count("svg", "plot"), 1, "{name}");
+        let plots = if name.starts_with("architectures") { 2 } else { 1 };
+        assert_eq!(count("svg", "plot"), plots, "{name}");
         // A picture of what happened when, of experiments that are about that: its boxes name what they are.
         let boxes = count("title", "timelines");
         let about_time = name.starts_with("overlap") || name.starts_with("stagger");
@@ -432,6 +441,7 @@ fn what_cannot_be_run_is_refused_in_a_line_that_says_what_to_do() {
             "none of the 6 is so; the first is variant=sequential",
         ),
         ("lab run overlap --on sim:c1060 --set bytes=8GiB", "out of memory"),
+        ("lab run architectures --on sim:h200 --set length=1000", "give a multiple of 256"),
         ("lab run architectures --on sim:c1060 --set variant=threads-mps", "has no MPS"),
         ("lab run overlap --on sim:h200 --baseline /nowhere/old.json", "/nowhere/old.json: No such file"),
         ("lab run overlap --on sim:h200 -o /nowhere/new.json", "/nowhere/new.json: cannot be written"),

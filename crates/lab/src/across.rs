@@ -1,8 +1,8 @@
 //! Rows for people, where one column is what an experiment is about: its values side by side.
 
-use crate::charts;
 use crate::columns::{figures, title};
 use crate::results::{Results, Row, Unit};
+use crate::{View, calls, charts};
 use report::table::{Align, Table};
 use report::{Page, plot};
 
@@ -13,9 +13,7 @@ const INDENT: usize = 2;
 
 /// Lines of rows that differ in one column alone, and in those that follow from it: their first figure at each of its values.
 pub(crate) struct Across<'a> {
-    results: &'a Results,
-    column: &'static str,
-    figure: &'static str,
+    caption: String,
     /// The column's values.
     heads: Vec<u64>,
     groups: Vec<(String, Vec<Line<'a>>)>,
@@ -25,11 +23,27 @@ impl<'a> Across<'a> {
     /// Nothing where the column is the same in all rows.
     pub fn new(results: &'a Results, column: &'static str, follow: &[&str]) -> Option<Across<'a>> {
         let figure = *figures(&results.rows).first()?;
-        let mut heads: Vec<u64> = results.rows.iter().filter_map(|row| row.number(column)).collect();
-        heads.sort_unstable();
-        heads.dedup();
-        let groups = groups(results, &heads, column, follow);
-        (heads.len() > 1).then_some(Across { results, column, figure, heads, groups })
+        let heads = heads(&results.rows, column);
+        let groups = groups(results, results.rows.iter(), figure, &heads, column, follow);
+        (heads.len() > 1).then_some(Across { caption: caption(results, figure, column), heads, groups })
+    }
+
+    /// The mean times of calls, a group each; nothing of an experiment that does not have them.
+    pub fn calls(results: &'a Results) -> Option<Across<'a>> {
+        let shown = results.experiment.averages?;
+        let View::Across(column, follow) = results.experiment.view else { return None };
+        let heads = heads(results.rows.iter().filter(|row| shown(row)), column);
+        let mut all = Vec::new();
+        let mut variants: Vec<String> = Vec::new();
+        for figure in calls::figures(results) {
+            let rows = results.rows.iter().filter(|row| shown(row) && row.figure(figure).is_some());
+            for (variant, lines) in groups(results, rows, figure, &heads, column, follow) {
+                all.push((title(figure).to_owned(), lines));
+                variants.extend((!variants.contains(&variant)).then_some(variant));
+            }
+        }
+        let caption = format!("mean time of a call by {column} ({})", variants.join(", "));
+        (!all.is_empty()).then_some(Across { caption, heads, groups: all })
     }
 
     /// The lines with bars of how each changes; nothing where the page is too narrow.
@@ -37,20 +51,19 @@ impl<'a> Across<'a> {
         let lines = || self.groups.iter().flat_map(|(_, lines)| lines);
         let groups = self.groups.iter().map(|(name, _)| name.chars().count());
         let names = lines().map(|line| INDENT + line.name.chars().count()).chain(groups).max()?;
-        let numbers = lines().flat_map(|line| &line.rows).map(|row| self.cell(row).chars().count());
+        let numbers = lines().flat_map(|line| line.cells()).map(|cell| cell.chars().count());
         let wide = GAP + numbers.chain(self.heads.iter().map(|head| head.to_string().len())).max()?;
         if names + wide * self.heads.len() + GAP + self.heads.len() > page.columns {
             return None;
         }
-        let mut text = format!("{}; bars are parts of a line's largest\n", self.caption());
+        let mut text = format!("{}; bars are parts of a line's largest\n", self.caption);
         let head: String = self.heads.iter().map(|head| format!("{head:>wide$}")).collect();
         text.push_str(&format!("{:names$}{head}\n", ""));
         for (group, lines) in &self.groups {
             text.push_str(&format!("{group}\n"));
             for line in lines {
-                let cells: String =
-                    line.rows.iter().map(|row| format!("{:>wide$}", self.cell(row))).collect();
-                let values = line.rows.iter().map(|row| row.map_or(f64::NAN, |row| row.value(self.figure)));
+                let cells: String = line.cells().map(|cell| format!("{cell:>wide$}")).collect();
+                let values = line.rows.iter().map(|row| row.map_or(f64::NAN, |row| row.value(line.figure)));
                 let bars = plot::bars(&values.collect::<Vec<_>>());
                 let rest = names - INDENT;
                 text.push_str(&format!("{:INDENT$}{:rest$}{cells}{:GAP$}{bars}\n", "", line.name, ""));
@@ -61,61 +74,73 @@ impl<'a> Across<'a> {
 
     /// The lines under the column's values.
     pub fn table(&self) -> Table {
-        let mut titles = vec![(self.caption(), Align::Left)];
+        let mut titles = vec![(self.caption.clone(), Align::Left)];
         titles.extend(self.heads.iter().map(|head| (head.to_string(), Align::Right)));
         let mut table = Table::new(&titles);
         for (group, lines) in &self.groups {
             for line in lines {
                 let name = [group.as_str(), &line.name].into_iter().filter(|name| !name.is_empty());
                 let name = name.collect::<Vec<_>>().join(", ");
-                table.push(std::iter::once(name).chain(line.rows.iter().map(|row| self.cell(row))).collect());
+                table.push(std::iter::once(name).chain(line.cells()).collect());
             }
         }
         table
     }
+}
 
-    /// The number with its unit, unless the caption says that.
-    fn cell(&self, row: &Option<&Row>) -> String {
-        let text = row.map_or(String::new(), |row| Unit::of(self.figure).text(row.value(self.figure)));
-        text.strip_suffix("/s").map_or(text.clone(), str::to_owned)
-    }
+/// The values of a column.
+fn heads<'r>(rows: impl IntoIterator<Item = &'r Row>, column: &str) -> Vec<u64> {
+    let mut heads: Vec<u64> = rows.into_iter().filter_map(|row| row.number(column)).collect();
+    heads.sort_unstable();
+    heads.dedup();
+    heads
+}
 
-    /// `per second by workers, ±2.1 % at most`
-    fn caption(&self) -> String {
-        let Across { results, figure, column, .. } = self;
-        let measured = || results.rows.iter().filter_map(|row| row.figure(figure));
-        let spread =
-            measured().filter_map(|of| Some(of.spread? / of.value)).filter(|spread| spread.is_finite());
-        let spread = match spread.reduce(f64::max).filter(|_| !results.bench.simulated) {
-            Some(spread) => {
-                let some =
-                    if measured().any(|of| of.spread.is_none()) { " where there were rounds" } else { "" };
-                format!(", ±{} at most{some}", report::units::percent(spread))
-            }
-            None => String::new(),
-        };
-        format!("{} by {column}{spread}", title(figure))
-    }
+/// `per second by workers, ±2.1 % at most`
+fn caption(results: &Results, figure: &str, column: &str) -> String {
+    let measured = || results.rows.iter().filter_map(|row| row.figure(figure));
+    let spread = measured().filter_map(|of| Some(of.spread? / of.value)).filter(|spread| spread.is_finite());
+    let spread = match spread.reduce(f64::max).filter(|_| !results.bench.simulated) {
+        Some(spread) => {
+            let some = if measured().any(|of| of.spread.is_none()) { " where there were rounds" } else { "" };
+            format!(", ±{} at most{some}", report::units::percent(spread))
+        }
+        None => String::new(),
+    };
+    format!("{} by {column}{spread}", title(figure))
 }
 
 /// Rows that differ in the column alone.
 struct Line<'a> {
+    figure: &'static str,
     /// What they have in common besides the variant.
     name: String,
     /// By the column's values.
     rows: Vec<Option<&'a Row>>,
 }
 
+impl Line<'_> {
+    /// Each number with its unit, unless the caption says that.
+    fn cells(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().map(|row| {
+            let text = row.map_or(String::new(), |row| Unit::of(self.figure).text(row.value(self.figure)));
+            text.strip_suffix("/s").map_or(text.clone(), str::to_owned)
+        })
+    }
+}
+
 /// The lines of each variant, in the order of their first rows.
 fn groups<'a>(
     results: &'a Results,
+    rows: impl Iterator<Item = &'a Row>,
+    figure: &'static str,
     heads: &[u64],
     column: &'static str,
     follow: &[&str],
 ) -> Vec<(String, Vec<Line<'a>>)> {
     let but: Vec<&str> = follow.iter().copied().chain([column]).collect();
     let mut groups: Vec<(String, Vec<Line<'a>>)> = Vec::new();
-    for row in &results.rows {
+    for row in rows {
         let Some(at) = row.number(column).and_then(|value| heads.binary_search(&value).ok()) else {
             continue;
         };
@@ -132,7 +157,7 @@ fn groups<'a>(
         let line = match lines.iter().position(|line| line.name == name) {
             Some(line) => line,
             None => {
-                lines.push(Line { name: name.to_owned(), rows: vec![None; heads.len()] });
+                lines.push(Line { figure, name: name.to_owned(), rows: vec![None; heads.len()] });
                 lines.len() - 1
             }
         };

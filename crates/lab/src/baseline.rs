@@ -74,7 +74,7 @@ impl Change {
 
     /// Whether more is better.
     fn more_is_better(&self) -> bool {
-        matches!(Unit::of(self.figure), Unit::PerSecond | Unit::Throughput)
+        Unit::of(self.figure).more_is_better()
     }
 
     /// `better`, `worse` or nothing.

@@ -43,13 +43,16 @@ pub(crate) fn bars(results: &Results, figure: &str, value: &str, follow: &[&str]
     Chart::Bars(Bars { value: value.to_owned(), bars })
 }
 
+/// What goes without saying, by column.
+const UNSAID: [(&str, &str); 3] = [("submit", "launches"), ("schedule", "auto"), ("affinity", "any")];
+
 /// What distinguishes a row: the values of the columns that vary, but for those that an axis has, those that go without
 /// saying and those that the variant's name says already.
 pub(crate) fn name(results: &Results, row: &Row, but: &[&str]) -> String {
     let (varying, _) = results.columns();
     let parts = varying.iter().filter(|column| !but.contains(column)).filter_map(|column| {
         Some(match row.cell(column)? {
-            Cell::Text(text) if (*column, text.as_str()) == ("submit", "launches") => return None,
+            Cell::Text(text) if UNSAID.contains(&(*column, text)) => return None,
             Cell::Text(text) => text.clone(),
             Cell::Flag(true) => (*column).to_owned(),
             Cell::Flag(false) => return None,

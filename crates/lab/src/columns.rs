@@ -4,7 +4,7 @@ use crate::Cell;
 use crate::results::{Row, Unit};
 
 /// Every column of what rows vary, in the order that rows have them.
-pub(crate) const COLUMNS: [&str; 18] = [
+pub(crate) const COLUMNS: [&str; 20] = [
     "variant",
     "call",
     "effect",
@@ -17,6 +17,8 @@ pub(crate) const COLUMNS: [&str; 18] = [
     "sync",
     "submit",
     "connections",
+    "schedule",
+    "affinity",
     "streams",
     "bytes",
     "length",
@@ -26,7 +28,7 @@ pub(crate) const COLUMNS: [&str; 18] = [
 ];
 
 /// Every figure, in the order that rows have them.
-pub(crate) const FIGURES: [&str; 9] = [
+pub(crate) const FIGURES: [&str; 14] = [
     "per_s",
     "host_ms",
     "ms",
@@ -36,6 +38,11 @@ pub(crate) const FIGURES: [&str; 9] = [
     "longest_ms",
     "gb_per_s",
     "slowdown",
+    "launch_ms",
+    "graph_launch_ms",
+    "copy_in_ms",
+    "copy_out_ms",
+    "synchronize_ms",
 ];
 
 /// The figures that any row has, in the first such row's order.
@@ -81,7 +88,7 @@ pub(crate) fn title(figure: &str) -> &'static str {
         "longest_ms" => "longest",
         "gb_per_s" => "copied",
         "slowdown" => "slowdown",
-        _ => "figure",
+        figure => crate::calls::call_of(figure).unwrap_or("figure"),
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Experiment {
     /// How often a variant does the same in its trace, of an experiment that is about what happens when; the last time is
     /// drawn.
     pub timelines: Option<fn(&Settings) -> u64>,
+    /// The rows whose calls' mean times text and plot show, of an experiment that measures them.
+    pub averages: Option<fn(&Row) -> bool>,
 }
 
 /// How rows relate to one that is the same but for some columns.
@@ -129,6 +131,8 @@ pub struct Variant {
     pub workload: Workload,
     /// Whether reading needs the times of calls; taking them costs some 40 ns each.
     pub timed: bool,
+    /// Whether it is run once more for the mean times of its calls, which its one row has then.
+    pub averages: bool,
     /// The rows of one outcome; always as many.
     pub read: Read,
 }

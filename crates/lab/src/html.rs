@@ -59,6 +59,9 @@ fn list(class: &str, lines: &[String]) -> Html {
 fn plot(results: &Results) -> Section {
     let mut body = Html::new();
     body.plot(&results.plot());
+    if let Some(calls) = results.calls_plot() {
+        body.leaf("p", &[("class", "lede")], &calls.title).plot(&calls);
+    }
     section("plot", "Plot", body)
 }
 

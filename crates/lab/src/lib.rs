@@ -5,6 +5,7 @@
 
 mod across;
 mod baseline;
+mod calls;
 mod catalogue;
 mod cell;
 mod charts;
@@ -40,4 +41,4 @@ pub use run::{Execute, Failure, Progress, Request, Run, Session, Want, only};
 pub use runner::Runner;
 pub use single::{single_json, single_text};
 pub use text::text;
-pub use words::{HostMemory, Layout, Place, Submit, Word};
+pub use words::{HostMemory, Layout, Near, Place, Submit, Take, Waiting, Word};

@@ -1,6 +1,6 @@
 //! What can be set about an experiment, and reading it from `NAME=VALUE,VALUE`.
 
-use crate::{Cell, Word};
+use crate::{Cell, Take, Word};
 use std::fmt;
 use std::time::Duration;
 
@@ -191,6 +191,11 @@ impl Settings {
             *cells = values(name).unwrap_or(std::mem::take(cells));
         }
         Ok(settings)
+    }
+
+    /// Whether a row is the best of its rounds, not their median.
+    pub fn takes_best(&self) -> bool {
+        self.words::<Take>("take").first() == Some(&Take::Best)
     }
 
     /// Whether anybody set that parameter.

@@ -8,7 +8,7 @@ use crate::{Bench, Cell, Experiment};
 pub struct Figure {
     /// Its name, which says its unit: see [`Unit::of`].
     pub name: &'static str,
-    /// The median of the rounds.
+    /// The median of the rounds, or what the best of them has.
     pub value: f64,
     /// Half of the range of the rounds; nothing is known of it after one round on a machine. A model's is 0.
     pub spread: Option<f64>,
@@ -39,6 +39,11 @@ impl Unit {
             name if name.ends_with("slowdown") => Unit::Times,
             _ => Unit::Milliseconds,
         }
+    }
+
+    /// Whether more is better.
+    pub fn more_is_better(self) -> bool {
+        matches!(self, Unit::PerSecond | Unit::Throughput)
     }
 
     /// The number with its unit.
@@ -170,6 +175,9 @@ impl Results {
         let how = match self.bench.simulated {
             true => String::from("simulated"),
             false if self.rounds < 2 => String::from("1 round"),
+            false if self.settings.takes_best() => {
+                format!("best of {} rounds, ± half of their range", self.rounds)
+            }
             false => format!("{} rounds, ± half of their range", self.rounds),
         };
         format!("{} · {how}", self.bench.title())

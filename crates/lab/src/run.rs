@@ -1,9 +1,9 @@
 //! Running an experiment: every variant, once for nothing and then in rounds.
 
-use crate::Settings;
 use crate::experiment::{Bench, Experiment, Reading, Relation, Variant};
-use crate::results::{Figure, Partial, Results, Row};
+use crate::results::{Figure, Partial, Results, Row, Unit};
 use crate::together::Part;
+use crate::{Settings, calls};
 use std::sync::atomic::{AtomicBool, Ordering};
 use trace::Trace;
 use workload::{Outcome, Workload};
@@ -151,10 +151,15 @@ impl Session {
         let rounds = self.rounds;
         let (traces, only) = (self.traces, self.only.clone());
         let is_traced = |variant: &Variant| traces && variant.matches(&only);
-        let runs = |variant: &Variant| u64::from(warm_ups + rounds) + u64::from(is_traced(variant));
+        let simulated = self.bench.simulated;
+        let more = |variant: &Variant| variant.averages && !simulated;
+        let runs = |variant: &Variant| {
+            u64::from(warm_ups + rounds) + u64::from(is_traced(variant)) + u64::from(more(variant))
+        };
         let total = self.to_be_run().map(runs).sum();
         let (mut results, variants, mut earlier) = self.begin();
         let known = earlier.len();
+        let best = results.settings.takes_best();
         let (mut done, mut impossible) = (0, Impossible::default());
         for variant in &variants {
             let before = results.rows.len();
@@ -168,16 +173,17 @@ impl Session {
             }
             let mut at = Progress { done, total, variant: variant.label() };
             done += runs(variant);
-            let mut execute = |trace| {
+            let mut execute = |want| {
                 progress(&at);
                 at.done += 1;
                 if interrupted.load(Ordering::Relaxed) {
                     return Err(Failure::Stopped(String::from("interrupted")));
                 }
-                let run = execute(&variant.workload, Want { timed: variant.timed, trace })?;
+                let run = execute(&variant.workload, want)?;
                 run.stopped.clone().map_or(Ok(run), |why| Err(Failure::Stopped(why)))
             };
-            let why = match measure(variant, warm_ups, rounds, is_traced(variant), &mut execute) {
+            let times = Times { warm_ups, rounds, best, trace: is_traced(variant), simulated };
+            let why = match measure(variant, &times, &mut execute) {
                 Ok(measured) => {
                     results.add(variant, measured);
                     continue;
@@ -316,46 +322,78 @@ fn chosen(
     Ok(both.filter_map(|(variant, is_wanted)| is_wanted.then_some(variant)).collect())
 }
 
+/// How often a variant is run.
+struct Times {
+    warm_ups: u32,
+    rounds: u32,
+    /// Whether the best round counts, not the median.
+    best: bool,
+    /// Whether there is one more for a trace.
+    trace: bool,
+    /// Whether one run tells all.
+    simulated: bool,
+}
+
 /// What the runs of a variant give.
 fn measure(
     variant: &Variant,
-    warm_ups: u32,
-    rounds: u32,
-    traced: bool,
-    execute: &mut dyn FnMut(bool) -> Result<Run, Failure>,
+    times: &Times,
+    execute: &mut dyn FnMut(Want) -> Result<Run, Failure>,
 ) -> Result<Measured, Failure> {
-    for _ in 0..warm_ups {
-        execute(false)?;
+    let want = Want { timed: variant.timed, trace: false };
+    for _ in 0..times.warm_ups {
+        execute(want)?;
     }
-    let (mut readings, mut notes) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        let run = execute(false)?;
+    let (mut readings, mut notes, mut averages) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..times.rounds {
+        let run = execute(want)?;
         readings.push((variant.read)(&run.outcome));
+        // A simulator's calls are timed whether or not that is wanted.
+        if variant.averages && times.simulated {
+            averages = calls::averages(&run.outcome);
+        }
         notes.extend(run.notes);
     }
-    let trace = if traced { execute(true)?.trace } else { None };
-    Ok(Measured { rows: rows(variant, &readings), trace, notes })
+    if variant.averages && !times.simulated {
+        averages = calls::averages(&execute(Want { timed: true, trace: false })?.outcome);
+    }
+    let mut rows = rows(variant, &readings, times.best);
+    if let Some(row) = rows.first_mut() {
+        row.figures.extend(averages.into_iter().map(|(name, value)| Figure::new(name, value, None)));
+    }
+    let trace = if times.trace { execute(Want { timed: true, trace: true })?.trace } else { None };
+    Ok(Measured { rows, trace, notes })
 }
 
-/// The rows of a variant: the medians of its rounds.
-fn rows(variant: &Variant, rounds: &[Vec<Reading>]) -> Vec<Row> {
+/// The rows of a variant: the medians of its rounds, or the best one.
+fn rows(variant: &Variant, rounds: &[Vec<Reading>], best: bool) -> Vec<Row> {
     let first = rounds.first().cloned().unwrap_or_default();
     let row = |(at, reading): (usize, Reading)| {
         let of_rounds: Vec<&Reading> = rounds.iter().filter_map(|round| round.get(at)).collect();
         let mut varied = variant.varied.clone();
         varied.extend(reading.also);
+        let chosen = if best { best_of(&of_rounds) } else { None };
         let figures = reading.figures.iter().enumerate();
         Row {
             varied,
-            figures: figures.map(|(at, (name, _))| figure(name, at, &of_rounds)).collect(),
+            figures: figures.map(|(at, (name, _))| figure(name, at, &of_rounds, chosen)).collect(),
             max_error: of_rounds.iter().filter_map(|reading| reading.max_error).reduce(f64::max),
         }
     };
     first.into_iter().enumerate().map(row).collect()
 }
 
-/// The median of the rounds, and half of their range if there are several.
-fn figure(name: &'static str, at: usize, rounds: &[&Reading]) -> Figure {
+/// The round whose first figure is best.
+fn best_of<'a>(rounds: &[&'a Reading]) -> Option<&'a Reading> {
+    let first = |reading: &&Reading| reading.figures.first().map_or(f64::NAN, |(_, value)| *value);
+    let more = rounds.first()?.figures.first().is_some_and(|(name, _)| Unit::of(name).more_is_better());
+    let better =
+        |a: &&'a Reading, b: &&'a Reading| if more { first(a) > first(b) } else { first(a) < first(b) };
+    rounds.iter().copied().reduce(|best, round| if better(&round, &best) { round } else { best })
+}
+
+/// The median of the rounds or what the chosen one has, and half of their range if there are several.
+fn figure(name: &'static str, at: usize, rounds: &[&Reading], chosen: Option<&Reading>) -> Figure {
     let mut values: Vec<f64> =
         rounds.iter().filter_map(|round| round.figures.get(at)).map(|(_, value)| *value).collect();
     values.sort_by(f64::total_cmp);
@@ -365,8 +403,9 @@ fn figure(name: &'static str, at: usize, rounds: &[&Reading]) -> Figure {
         count if count % 2 == 1 => values[middle],
         _ => (values[middle - 1] + values[middle]) / 2.0,
     };
+    let value = chosen.and_then(|round| round.figures.get(at)).map_or(median, |(_, value)| *value);
     let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
-    Figure::new(name, median, (values.len() > 1).then_some(range / 2.0))
+    Figure::new(name, value, (values.len() > 1).then_some(range / 2.0))
 }
 
 /// Reads `variant=threads,workers=8`.

@@ -2,6 +2,7 @@
 
 use crate::across::Across;
 use crate::baseline::Comparison;
+use crate::calls::call_of;
 use crate::columns::{figure, figures, heading_of, is_number, title, value};
 use crate::results::{Results, Row, Unit};
 use crate::{Cell, View};
@@ -20,6 +21,11 @@ pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> S
             View::Across(column, follow) => {
                 let lines = Across::new(results, column, follow).and_then(|across| across.text(page));
                 text.push_str(&lines.unwrap_or_else(|| table(results, page)));
+                if let Some(calls) = Across::calls(results) {
+                    let lines = calls.text(page);
+                    let lines = lines.unwrap_or_else(|| calls.table().boxed(Some(page.columns)));
+                    text.push_str(&format!("\n{lines}"));
+                }
             }
             View::Table | View::Listings => text.push_str(&table(results, page)),
         }
@@ -73,7 +79,9 @@ pub(crate) fn rows(results: &Results) -> String {
         },
         View::Table | View::Listings => None,
     };
-    table.unwrap_or_else(|| whole(results, None)).markdown()
+    let calls = Across::calls(results).map(|calls| format!("\n{}", calls.table().markdown()));
+    let table = table.unwrap_or_else(|| whole(results, None));
+    format!("{}{}", table.markdown(), calls.unwrap_or_default())
 }
 
 /// A row each, with a bar for its first figure.
@@ -84,7 +92,9 @@ fn table(results: &Results, page: Page) -> String {
 /// A row each, with bars where the page has room for them.
 fn whole(results: &Results, page: Option<Page>) -> Table {
     let (varying, _) = results.columns();
-    let figures = figures(&results.rows);
+    let mut figures = figures(&results.rows);
+    // Those have a table of their own.
+    figures.retain(|figure| call_of(figure).is_none());
     // That every result was right is a sentence of the verdict.
     let errors = results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
     let spread = results.has_spread();

@@ -1,6 +1,6 @@
 //! What experiments vary, by the names that parameters, rows and verdicts use.
 
-use workload::Memory;
+use workload::{Affinity, Memory, Schedule};
 
 /// One of a few names.
 pub trait Word: Copy + PartialEq + 'static {
@@ -109,6 +109,62 @@ words! {
         Launches = "launches",
         /// All of an iteration as one graph.
         Graph = "graph",
+    }
+}
+
+words! {
+    /// How threads wait for a GPU.
+    Waiting {
+        /// As the driver finds best.
+        Auto = "auto",
+        /// They look again and again (`cudaDeviceScheduleSpin`).
+        Spin = "spin",
+        /// They let others run between two looks (`cudaDeviceScheduleYield`).
+        Yield = "yield",
+        /// They sleep (`cudaDeviceScheduleBlockingSync`).
+        Blocking = "blocking",
+    }
+}
+
+impl Waiting {
+    /// The same for a workload.
+    pub fn schedule(self) -> Schedule {
+        match self {
+            Waiting::Auto => Schedule::Auto,
+            Waiting::Spin => Schedule::Spin,
+            Waiting::Yield => Schedule::Yield,
+            Waiting::Blocking => Schedule::Blocking,
+        }
+    }
+}
+
+words! {
+    /// The processors that threads run on.
+    Near {
+        /// Any that the program may use.
+        Any = "any",
+        /// Those of the NUMA node that the GPU is on.
+        Node = "node",
+    }
+}
+
+impl Near {
+    /// The same for a workload.
+    pub fn affinity(self) -> Affinity {
+        match self {
+            Near::Any => Affinity::Any,
+            Near::Node => Affinity::Node,
+        }
+    }
+}
+
+words! {
+    /// What a row says of its rounds.
+    Take {
+        /// The median of each figure.
+        Median = "median",
+        /// The round whose first figure is best.
+        Best = "best",
     }
 }
 

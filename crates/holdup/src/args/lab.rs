@@ -42,6 +42,8 @@ pub struct LabList {
   holdup lab run architectures --set threads=1,2,4,8 --set memory=pinned
   holdup lab run architectures --format html -o threads.html
       one page with plot and table, for any browser
+  holdup lab run architectures --set iterations=1000 --set take=best --rounds 8
+      as a benchmark that keeps the best of eight rounds
   holdup lab run stagger --variant memory=pinned --trace pinned.holdup
   holdup lab run interference --format json -o h200.json
   holdup lab run interference --baseline h200.json
@@ -109,7 +111,7 @@ pub struct ResultsOutput {
     /// Write the output to this file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Draw the results.
+    /// Draw the results; the mean times of calls go to FILE-calls.svg, where there are some.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
     /// Compare with what an earlier run wrote with --format json.

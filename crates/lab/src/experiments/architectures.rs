@@ -1,13 +1,14 @@
 //! Seed 000: how fast is the same work from threads, processes, and both with MPS?
 //!
 //! Each worker copies 352 Ki integers to the GPU, launches 220 small kernels that add 0 … 219 to the first of them by
-//! turns between two buffers, and copies the result back.
+//! turns between two buffers, and copies the result back. Iterations a second are n² × iterations over the sum of the n
+//! workers' times, as the seed computes them.
 
 use super::spread;
 use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::results::{Results, Row, differ, most};
-use crate::{Cell, HostMemory, Layout, Submit, Word, charts};
+use crate::{Cell, HostMemory, Layout, Near, Submit, Take, Waiting, Word, charts};
 use workload::{Kernel, Number, Outcome, Process, Repeat, Steps, StreamKind, Workload};
 
 /// The experiment.
@@ -39,6 +40,18 @@ pub const EXPERIMENT: Experiment = Experiment {
         ),
         Parameter::words::<Submit>("submit", "a call for each kernel, or a graph for all", "launches"),
         Parameter::many("connections", "CUDA_DEVICE_MAX_CONNECTIONS", Kind::Connections, "default"),
+        Parameter::many(
+            "schedule",
+            "how threads wait for the GPU: cudaDeviceScheduleAuto, -Spin, -Yield or -BlockingSync",
+            Kind::Words(Waiting::names),
+            "auto",
+        ),
+        Parameter::many(
+            "affinity",
+            "the processors of threads: any, or those of the NUMA node that the GPU is on",
+            Kind::Words(Near::names),
+            "any",
+        ),
         Parameter::one(
             "per-process",
             "threads of a process in processes-threads-mps",
@@ -46,7 +59,25 @@ pub const EXPERIMENT: Experiment = Experiment {
             "2",
         ),
         Parameter::one("launches", "of an iteration; even", Kind::Numbers(2, 10_000), "220"),
+        Parameter::one(
+            "length",
+            "integers that are copied each way; a multiple of 256",
+            Kind::Numbers(256, 1 << 30),
+            "360448",
+        ),
         Parameter::one("iterations", "of each worker", Kind::Numbers(1, 1_000_000), "50"),
+        Parameter::one(
+            "take",
+            "what a row says of its rounds; best with --rounds 8 is as a benchmark that keeps the best of eight",
+            Kind::Words(Take::names),
+            "median",
+        ),
+        Parameter::one(
+            "calls",
+            "one more run of each variant for the mean time of each of its calls",
+            Kind::Flags,
+            "yes",
+        ),
     ],
     rounds: 3,
     warm_up: true,
@@ -56,6 +87,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::lines(results, drawn(results), "per_s", ("workers", "iterations/s"), &[]),
     view: View::Across("workers", &[]),
     timelines: None,
+    averages: Some(|row| row.is(&[("variant", "threads".into())])),
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
@@ -68,8 +100,14 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
             "launches={launches} is odd: they go to and fro between two buffers; give an even number"
         ));
     }
+    let length = settings.number("length") as u32;
+    if !length.is_multiple_of(SMALLEST) {
+        return Err(format!(
+            "length={length}: a sixty-fourth of it is worked on, four at once; give a multiple of {SMALLEST}"
+        ));
+    }
     let mut uneven = Vec::new();
-    for Line { layout, memory, sync, submit, connections } in lines(settings) {
+    for Line { layout, memory, sync, submit, connections, schedule, affinity } in lines(settings) {
         for workers in settings.counts("workers") {
             if layout == Layout::ProcessesThreadsMps && workers % threads_per_process != 0 {
                 uneven.push(workers);
@@ -82,11 +120,14 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
                 sync,
                 submit,
                 connections,
+                schedule,
+                affinity,
                 launches,
+                length,
                 iterations,
                 threads_per_process,
             };
-            plan.variants.push(case.variant());
+            plan.variants.push(case.variant(settings));
         }
     }
     uneven.dedup();
@@ -107,6 +148,8 @@ struct Line {
     sync: bool,
     submit: Submit,
     connections: Option<u32>,
+    schedule: Waiting,
+    affinity: Near,
 }
 
 /// What the seed compares, each with each; and, unless it was said what to compare, what explains it.
@@ -116,19 +159,34 @@ fn lines(settings: &Settings) -> Vec<Line> {
         for (memory, sync) in memories(settings) {
             for submit in settings.words("submit") {
                 for connections in settings.optional("connections") {
-                    lines.push(Line { layout, memory, sync, submit, connections });
+                    for schedule in settings.words("schedule") {
+                        for affinity in settings.words("affinity") {
+                            lines.push(Line {
+                                layout,
+                                memory,
+                                sync,
+                                submit,
+                                connections,
+                                schedule,
+                                affinity,
+                            });
+                        }
+                    }
                 }
             }
         }
     }
     let pinned = settings.words::<HostMemory>("memory").contains(&HostMemory::Pinned);
-    if pinned && !["variant", "submit", "connections"].iter().any(|name| settings.is_set(name)) {
+    let compared = ["variant", "submit", "connections", "schedule", "affinity"];
+    if pinned && !compared.iter().any(|name| settings.is_set(name)) {
         let explains = |(layout, submit, connections)| Line {
             layout,
             memory: HostMemory::Pinned,
             sync: false,
             submit,
             connections,
+            schedule: Waiting::Auto,
+            affinity: Near::Any,
         };
         lines.extend(EXPLAINS.map(explains));
     }
@@ -157,10 +215,10 @@ fn memories(settings: &Settings) -> Vec<(HostMemory, bool)> {
     cases
 }
 
-/// Integers that are copied each way (seed 000).
-const LENGTH: u32 = 352 * 1024;
-/// Integers that the kernels work on.
-const WORKED: u32 = LENGTH / 64;
+/// Parts of the integers, one of which the kernels work on (seed 000).
+const PARTS: u32 = 64;
+/// Integers that can be copied at least: kernels take four at once.
+const SMALLEST: u32 = 4 * PARTS;
 /// Blocks and threads of a launch.
 const GRID: (u32, u32) = (5, 64);
 /// Rounds of `__sad` that make a kernel as long as the seed's.
@@ -183,8 +241,14 @@ pub struct Case {
     pub submit: Submit,
     /// `CUDA_DEVICE_MAX_CONNECTIONS`.
     pub connections: Option<u32>,
+    /// How threads wait.
+    pub schedule: Waiting,
+    /// The processors that they run on.
+    pub affinity: Near,
     /// Launches an iteration; even. The seed has 220.
     pub launches: u32,
+    /// Integers that are copied each way; a multiple of 256. The seed has 352 × 1024.
+    pub length: u32,
     /// Iterations of each worker.
     pub iterations: u64,
 }
@@ -199,7 +263,10 @@ impl Default for Case {
             sync: false,
             submit: Submit::Launches,
             connections: None,
+            schedule: Waiting::Auto,
+            affinity: Near::Any,
             launches: 220,
+            length: 352 * 1024,
             iterations: 50,
         }
     }
@@ -211,6 +278,8 @@ impl Case {
         let mut workload = Workload::new(format!("architectures-{}", self.layout.name()));
         workload.mps = self.layout.mps();
         workload.connections = self.connections;
+        workload.schedule = self.schedule.schedule();
+        workload.affinity = self.affinity.affinity();
         let threads = match self.layout {
             Layout::Processes | Layout::ProcessesMps => 1,
             Layout::ProcessesThreadsMps => self.threads_per_process,
@@ -220,25 +289,29 @@ impl Case {
         workload
     }
 
-    fn variant(self) -> Variant {
+    fn variant(self, settings: &Settings) -> Variant {
         let iterations = self.iterations;
+        let mut varied = vec![
+            ("variant", self.layout.name().into()),
+            ("workers", self.workers.into()),
+            ("memory", self.memory.name().into()),
+            ("sync", self.sync.into()),
+            ("submit", self.submit.name().into()),
+            ("connections", self.connections.into()),
+        ];
+        varied.extend(settings.is_set("schedule").then(|| ("schedule", self.schedule.name().into())));
+        varied.extend(settings.is_set("affinity").then(|| ("affinity", self.affinity.name().into())));
         Variant {
-            varied: vec![
-                ("variant", self.layout.name().into()),
-                ("workers", self.workers.into()),
-                ("memory", self.memory.name().into()),
-                ("sync", self.sync.into()),
-                ("submit", self.submit.name().into()),
-                ("connections", self.connections.into()),
-            ],
+            varied,
             workload: self.workload(),
             timed: false,
+            averages: settings.flags("calls") == [true],
             read: Box::new(move |outcome| vec![read(outcome, iterations)]),
         }
     }
 
     fn worker(&self, process: &mut Process, number: u32) {
-        let bytes = u64::from(LENGTH) * 4;
+        let bytes = u64::from(self.length) * 4;
         let context = match self.layout.own_contexts() {
             true => process.own_context(0),
             false => process.primary(0),
@@ -253,6 +326,7 @@ impl Case {
             first: buffer("first", workload::Memory::Device),
             second: buffer("second", workload::Memory::Device),
             bytes,
+            worked: self.length / PARTS,
         };
         let graph = (self.submit == Submit::Graph).then(|| process.graph(format!("iteration {number}")));
         let worker = process.thread(format!("worker {number}"), context);
@@ -290,7 +364,7 @@ impl Case {
         }
         // What two copies of 0 … launches - 2 add up to: the last kernel's result stays on the device.
         let sum = (self.launches as i32 - 1) * (self.launches as i32 - 2) / 2;
-        steps.check(work.output, u64::from(WORKED) * 4, sum);
+        steps.check(work.output, u64::from(work.worked) * 4, sum);
     }
 
     /// Copies of pageable memory wait for the host, so no graph holds them.
@@ -324,6 +398,8 @@ struct Work {
     first: workload::BufferId,
     second: workload::BufferId,
     bytes: u64,
+    /// Integers that the kernels work on.
+    worked: u32,
 }
 
 impl Work {
@@ -332,7 +408,8 @@ impl Work {
     }
 
     fn kernels(&self, launches: u32, steps: &mut Steps<'_>) {
-        let add = |from, to, value| Kernel::AddConstant { from, to, value, length: WORKED, rounds: ROUNDS };
+        let add =
+            |from, to, value| Kernel::AddConstant { from, to, value, length: self.worked, rounds: ROUNDS };
         steps.repeat(u64::from(launches / 2), |steps| {
             steps.launch(add(self.first, self.second, Number::index(0, 2)), GRID.0, GRID.1, self.stream);
             steps.launch(add(self.second, self.first, Number::index(1, 2)), GRID.0, GRID.1, self.stream);
@@ -364,7 +441,27 @@ fn verdict(results: &Results) -> Vec<String> {
     sentences.extend(question_b(results));
     sentences.extend(plateau(results));
     sentences.extend(graphs(results));
+    sentences.extend(calls(results));
     sentences
+}
+
+/// How the mean times of calls change with the number of threads.
+fn calls(results: &Results) -> Option<String> {
+    let is_thread = |row: &&Row| row.is(&[("variant", "threads".into())]);
+    let first = results.rows.iter().find(is_thread)?;
+    let alike = || results.rows.iter().filter(|row| row.is_like(first, &["workers"]));
+    let fewest = alike().min_by_key(|row| row.number("workers"))?;
+    let most = alike().max_by_key(|row| row.number("workers"))?;
+    if fewest.number("workers") == most.number("workers") {
+        return None;
+    }
+    Some(format!(
+        "Mean time of a call with {} and {} threads: {} ({}).",
+        fewest.text("workers"),
+        most.text("workers"),
+        crate::calls::change(fewest, most)?,
+        conditions(first)
+    ))
 }
 
 /// The first pair of those with the most workers: pinned memory comes before pageable.
@@ -475,6 +572,12 @@ fn conditions(row: &Row) -> String {
     }
     if let Some(Cell::Number(connections)) = row.cell("connections") {
         text.push_str(&format!(", {connections} connections"));
+    }
+    if let Some(Cell::Text(schedule)) = row.cell("schedule").filter(|cell| **cell != "auto".into()) {
+        text.push_str(&format!(", schedule {schedule}"));
+    }
+    if row.is(&[("affinity", "node".into())]) {
+        text.push_str(", near the GPU");
     }
     text
 }

@@ -26,6 +26,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::bars(results, "host_ms", "ms that the host is held", &[]),
     view: View::Table,
     timelines: None,
+    averages: None,
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
@@ -130,6 +131,7 @@ impl Case {
             ],
             workload: self.workload(),
             timed: true,
+            averages: false,
             read: Box::new(|outcome| vec![read(outcome)]),
         }
     }

@@ -37,6 +37,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| Chart::Heat(heat(results)),
     view: View::Matrix,
     timelines: None,
+    averages: None,
 };
 
 const ALL_CALLS: &str = "idle,launch,allocate,allocate-busy,allocate-pool,allocate-pinned,register,copy-in-pinned,\
@@ -239,6 +240,7 @@ impl Case {
             ],
             workload: self.workload(),
             timed: true,
+            averages: false,
             read: Box::new(|outcome| vec![read(outcome)]),
         }
     }

@@ -44,6 +44,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::bars(results, "per_s", "launches/s of thread B", &[]),
     view: View::Table,
     timelines: None,
+    averages: None,
 };
 
 fn streams() -> Vec<&'static str> {
@@ -150,6 +151,7 @@ impl Case {
             ],
             workload: self.workload(),
             timed: true,
+            averages: false,
             read: Box::new(move |outcome| vec![self.read(outcome)]),
         }
     }

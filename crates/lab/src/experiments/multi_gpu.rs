@@ -53,6 +53,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     },
     view: View::Across("workers", &["gpus"]),
     timelines: None,
+    averages: None,
 };
 
 fn layouts() -> Vec<&'static str> {
@@ -188,6 +189,7 @@ impl Case {
             ],
             workload: self.workload(),
             timed: false,
+            averages: false,
             read: Box::new(move |outcome| vec![self.read(outcome)]),
         }
     }

@@ -40,6 +40,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     view: View::Table,
     // Once before the clock starts.
     timelines: Some(|settings| settings.number("passes") + 1),
+    averages: None,
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
@@ -148,6 +149,7 @@ impl Case {
             ],
             workload: self.workload(),
             timed: false,
+            averages: false,
             read: Box::new(|outcome| vec![read(outcome)]),
         }
     }

@@ -45,6 +45,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::bars(results, "ms", "ms from the first release to the result", &["kernel"]),
     view: View::Listings,
     timelines: Some(|_| 1),
+    averages: None,
 };
 
 fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
@@ -109,6 +110,7 @@ impl Case {
             ],
             workload: self.workload(),
             timed: true,
+            averages: false,
             read: Box::new(move |outcome| self.read(outcome)),
         }
     }

@@ -43,6 +43,62 @@ fn a_row_is_the_median_of_its_rounds_with_half_their_range() {
 }
 
 #[test]
+fn a_row_can_be_the_best_of_its_rounds() {
+    // Figures as in a run: the second of each belongs to its first.
+    let reading = |first: (&'static str, f64), second: f64| Reading {
+        figures: vec![first, ("ms", second)],
+        ..Reading::default()
+    };
+    let rounds = |name, values: [f64; 3]| values.map(|value| vec![reading((name, value), -value)]).to_vec();
+    let overlap = crate::experiment("overlap").expect("there");
+    let settings = Settings::new("overlap", overlap.parameters, &[]).expect("defaults");
+    let plan = (overlap.variants)(&settings, &Bench::default()).expect("possible");
+    let values = |rounds, best| {
+        let rows = rows(&plan.variants[0], rounds, best);
+        [&rows[0].figures[0], &rows[0].figures[1]].map(|figure| figure.value)
+    };
+    let (more, less) = (rounds("per_s", [2.0, 7.0, 3.0]), rounds("ms", [2.0, 7.0, 3.0]));
+    assert_eq!(values(&more, false), [3.0, -3.0]);
+    assert_eq!(values(&more, true), [7.0, -7.0]);
+    assert_eq!(values(&less, true), [2.0, -2.0]);
+}
+
+#[test]
+fn calls_are_timed_in_a_run_of_their_own() {
+    let request = Request {
+        set: ["variant=threads", "workers=2", "memory=pinned"].map(str::to_owned).to_vec(),
+        rounds: Some(2),
+        ..Request::default()
+    };
+    let architectures = crate::experiment("architectures").expect("there");
+    let session = Session::new(architectures, Bench::default(), &request).expect("well set");
+    let (mut wants, mut last) = (Vec::new(), None);
+    let mut execute = |_: &Workload, want: Want| {
+        wants.push(want.timed);
+        let times = |count, total_ns| workload::CallTimes {
+            name: "cuLaunchKernel",
+            count,
+            total_ns,
+            max_ns: total_ns,
+            stalled_ns: 0,
+        };
+        let thread = |calls| ThreadOutcome { elapsed_ns: 1, rounds: 1, max_error: None, calls };
+        let threads = match want.timed {
+            true => vec![thread(vec![times(3, 30_000_000)]), thread(vec![times(1, 2_000_000)])],
+            false => vec![thread(Vec::new())],
+        };
+        Ok(Run { outcome: Outcome { threads }, ..run_of(1) })
+    };
+    let quiet = AtomicBool::new(false);
+    let results = session.run(&mut execute, &quiet, &mut |progress| last = Some(progress.clone()));
+    let row = &results.expect("runs").rows[0];
+    assert_eq!(row.figure("launch_ms"), Some(&Figure { name: "launch_ms", value: 8.0, spread: None }));
+    assert_eq!(row.figure("copy_in_ms"), None);
+    assert_eq!(wants, [false, false, false, true], "a warm-up, two rounds and the calls");
+    assert_eq!(last.map(|last| (last.done, last.total)), Some((3, 4)));
+}
+
+#[test]
 fn what_was_measured_before_an_interruption_is_kept_and_said_to_be_partial() {
     let (quiet, bench) = (AtomicBool::new(false), Bench { simulated: true, ..Bench::default() });
     let mut runs = 0;
