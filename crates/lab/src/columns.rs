@@ -4,7 +4,7 @@ use crate::Cell;
 use crate::results::{Row, Unit};
 
 /// Every column of what rows vary, in the order that rows have them.
-pub(crate) const COLUMNS: [&str; 20] = [
+pub(crate) const COLUMNS: [&str; 21] = [
     "variant",
     "call",
     "effect",
@@ -15,6 +15,7 @@ pub(crate) const COLUMNS: [&str; 20] = [
     "gpus",
     "memory",
     "sync",
+    "fork",
     "submit",
     "connections",
     "schedule",
@@ -28,7 +29,7 @@ pub(crate) const COLUMNS: [&str; 20] = [
 ];
 
 /// Every figure, in the order that rows have them.
-pub(crate) const FIGURES: [&str; 14] = [
+pub(crate) const FIGURES: [&str; 15] = [
     "per_s",
     "host_ms",
     "ms",
@@ -38,6 +39,7 @@ pub(crate) const FIGURES: [&str; 14] = [
     "longest_ms",
     "gb_per_s",
     "slowdown",
+    "iterations_per_s",
     "launch_ms",
     "graph_launch_ms",
     "copy_in_ms",
@@ -88,6 +90,7 @@ pub(crate) fn title(figure: &str) -> &'static str {
         "longest_ms" => "longest",
         "gb_per_s" => "copied",
         "slowdown" => "slowdown",
+        "iterations_per_s" => "iterations",
         figure => crate::calls::call_of(figure).unwrap_or("figure"),
     }
 }

@@ -1,10 +1,11 @@
 //! Seed 000's second program: threads released one after another, each with a shorter kernel than the one before. Who
 //! returns when?
 
+use super::spread;
 use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View};
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::results::{Results, Row, Unit};
-use crate::{HostMemory, Word, charts};
+use crate::{HostMemory, Waiting, Word, charts};
 use std::time::Duration;
 use workload::{Kernel, Memory, Outcome, Process, StreamKind, ThreadOutcome, Workload};
 
@@ -27,6 +28,13 @@ pub const EXPERIMENT: Experiment = Experiment {
             "with pageable memory: synchronize the stream before the copy back",
             Kind::Flags,
             "no,yes",
+        ),
+        Parameter::many("fork", "a process for each instead of threads of one", Kind::Flags, "no"),
+        Parameter::many(
+            "schedule",
+            "how threads wait for the GPU: cudaDeviceScheduleAuto, -Spin, -Yield or -BlockingSync",
+            Kind::Words(Waiting::names),
+            "auto",
         ),
         Parameter::one("threads", "how many threads", Kind::Numbers(1, 8), "4"),
         Parameter::one(
@@ -58,7 +66,14 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
     let mut plan = Plan::default();
     for memory in settings.words("memory") {
         let syncs = if memory == HostMemory::Pinned { vec![false] } else { settings.flags("sync") };
-        plan.variants.extend(syncs.into_iter().map(|sync| Case { memory, sync, ..case.clone() }.variant()));
+        for sync in syncs {
+            for fork in settings.flags("fork") {
+                for schedule in settings.words("schedule") {
+                    let case = Case { memory, sync, fork, schedule, ..case.clone() };
+                    plan.variants.push(case.variant(settings));
+                }
+            }
+        }
     }
     Ok(plan)
 }
@@ -73,6 +88,10 @@ pub struct Case {
     pub memory: HostMemory,
     /// Whether the stream is synchronized before the copy back; with pinned memory it always is after it.
     pub sync: bool,
+    /// Whether each is a process, not a thread.
+    pub fork: bool,
+    /// How threads wait.
+    pub schedule: Waiting,
     /// How many threads; at most 8, for the last kernel would have no length.
     pub threads: u32,
     /// Thread t's kernel takes (8 - t) times as many cycles.
@@ -84,7 +103,15 @@ pub struct Case {
 impl Default for Case {
     fn default() -> Case {
         let apart = Duration::from_millis(10);
-        Case { memory: HostMemory::Pageable, sync: false, threads: 4, cycles: 1_000_000_000, apart }
+        Case {
+            memory: HostMemory::Pageable,
+            sync: false,
+            fork: false,
+            schedule: Waiting::Auto,
+            threads: 4,
+            cycles: 1_000_000_000,
+            apart,
+        }
     }
 }
 
@@ -92,22 +119,37 @@ impl Case {
     /// What the threads ask for. Their bodies end with the frees, which wait for the device.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new("stagger");
-        let process = workload.process("main");
-        for number in 0..self.threads {
-            self.thread(process, number);
+        workload.schedule = self.schedule.schedule();
+        let threads = if self.fork { 1 } else { self.threads };
+        spread(&mut workload, self.threads, threads, |process, number| self.thread(process, number));
+        if !self.fork {
+            workload.processes[0].name = String::from("main");
         }
         workload
     }
 
-    fn variant(self) -> Variant {
-        let name =
-            if self.sync { format!("{}-sync", self.memory.name()) } else { self.memory.name().to_owned() };
+    /// `pageable-sync-fork-yield`
+    fn name(&self) -> String {
+        let mut name = self.memory.name().to_owned();
+        for (is, part) in [(self.sync, "sync"), (self.fork, "fork")] {
+            name.push_str(&if is { format!("-{part}") } else { String::new() });
+        }
+        match self.schedule {
+            Waiting::Auto => name,
+            schedule => format!("{name}-{}", schedule.name()),
+        }
+    }
+
+    fn variant(self, settings: &Settings) -> Variant {
+        let mut varied = vec![
+            ("variant", self.name().as_str().into()),
+            ("memory", self.memory.name().into()),
+            ("sync", self.sync.into()),
+        ];
+        varied.extend(settings.is_set("fork").then(|| ("fork", self.fork.into())));
+        varied.extend(settings.is_set("schedule").then(|| ("schedule", self.schedule.name().into())));
         Variant {
-            varied: vec![
-                ("variant", name.as_str().into()),
-                ("memory", self.memory.name().into()),
-                ("sync", self.sync.into()),
-            ],
+            varied,
             workload: self.workload(),
             timed: true,
             averages: false,
@@ -115,16 +157,22 @@ impl Case {
         }
     }
 
-    /// A row for each thread.
+    /// A row for each thread; the first has the iterations a second of all.
     fn read(&self, outcome: &Outcome) -> Vec<Reading> {
         let apart = self.apart.as_nanos() as f64 / 1e6;
+        let all =
+            outcome.threads.iter().map(|thread| thread.elapsed_ns.saturating_sub(spent(thread, "cuMemFree")));
+        let count = outcome.threads.len() as f64;
+        let iterations = count * count * 1e9 / all.sum::<u64>() as f64;
         let threads = outcome.threads.iter().enumerate().map(|(number, thread)| {
             let frees = spent(thread, "cuMemFree") as f64 / 1e6;
             let released = number as f64 * apart;
             let result = released + thread.elapsed_ns as f64 / 1e6 - frees;
+            let mut figures = vec![("ms", result), ("free_ms", frees)];
+            figures.extend((number == 0).then_some(("iterations_per_s", iterations)));
             Reading {
                 also: vec![("thread", (number as u64).into()), ("kernel", (8 - number as u64).into())],
-                figures: vec![("ms", result), ("free_ms", frees)],
+                figures,
                 max_error: None,
             }
         });
@@ -183,7 +231,11 @@ fn of_variant(variant: &str, rows: &[&Row], settings: &Settings) -> Option<Strin
     let late = late(&threads, settings);
     let together = ends.iter().all(|end| *end > 0.98 * highest);
     let first = threads[0].took();
+    let forked = rows[0].is(&[("fork", true.into())]);
     let how = match () {
+        () if forked && takes_turns(&threads) => String::from(
+            "the processes take turns at the GPU, so that each kernel lasts as long as its share of all of them",
+        ),
         () if late.is_empty() => String::from("each result comes with its own kernel"),
         // A shorter kernel takes longer than the longest.
         () if late.iter().any(|thread| thread.took() > first + margin(first)) => {
@@ -200,7 +252,9 @@ fn of_variant(variant: &str, rows: &[&Row], settings: &Settings) -> Option<Strin
         true => format!("; a free waits for the device, up to {}", Unit::Milliseconds.text(frees)),
         false => String::new(),
     };
-    Some(format!("{variant}: {how} ({}){freed}.", all.join(", ")))
+    let done = rows[0].figure("iterations_per_s");
+    let done = done.map(|figure| format!("; {} iterations/s by n² over the sum of the times", figure.value));
+    Some(format!("{variant}: {how} ({}){freed}{}.", all.join(", "), done.unwrap_or_default()))
 }
 
 /// When a thread was released and had its result, ms from the first release.
@@ -232,6 +286,15 @@ impl Returned {
     fn overlaps(&self, other: &Returned) -> bool {
         self.released < other.end && other.released < self.end
     }
+}
+
+/// Whether the times are those of kernels that share the device evenly: each has done as much as any other when the shorter
+/// one ends, so that it ends after the sum of what all have done by then.
+fn takes_turns(threads: &[Returned]) -> bool {
+    let shared = |own: &Returned| threads.iter().map(|other| other.kernel.min(own.kernel)).sum::<f64>();
+    let longest = &threads[0];
+    let (length, took) = (shared(longest), longest.took());
+    threads.iter().all(|own| (own.took() - took * shared(own) / length).abs() <= margin(took))
 }
 
 /// Who had its result later than the length of its own kernel explains.
