@@ -281,7 +281,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
         Workload::from_toml(&text, &arguments.name).map_err(|error| Failure::Message(error.to_string()))?;
     let mut targets = Targets::new(shown, false, &arguments.trace)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
-    let want = Want { timed: true, trace: targets.trace.is_some() };
+    let want = Want { timed: true, trace: targets.trace.is_some(), ..Want::default() };
     interrupt::listen();
     let run =
         runner.run(&workload, want, &INTERRUPTED).map_err(|failure| Failure::Message(failure.to_string()))?;

@@ -48,7 +48,7 @@ fn check(name: &str, arguments: &str) {
 }
 
 /// Small settings of every experiment, so that a test takes no longer than a wink.
-const RUNS: [(&str, &str); 11] = [
+const RUNS: [(&str, &str); 12] = [
     ("overlap-c1060", "overlap --on sim:c1060 --set memory=pinned"),
     ("overlap-c2050", "overlap --on sim:c2050 --set memory=pinned"),
     ("overlap-k20c", "overlap --on sim:k20c --set memory=pinned"),
@@ -59,6 +59,10 @@ const RUNS: [(&str, &str); 11] = [
     ("launch-stall-h200", "launch-stall --on sim:h200 --set time=200ms"),
     ("hidden-sync-h200", "hidden-sync --on sim:h200 --set times=2"),
     ("multi-gpu-a4000x10", "multi-gpu --on sim:a4000x10 --set times=200 --set threads=1,4,10"),
+    (
+        "multi-gpu-a4000x10-onset",
+        "multi-gpu --on sim:a4000x10 --set times=200 --set threads=1,10 --set load=products --set sync=no --set runs=6 --set seed=7",
+    ),
     ("interference-h200x8", "interference --on sim:h200x8 --set time=5ms --set bytes=8MiB"),
 ];
 
@@ -175,7 +179,7 @@ fn plots_are_well_formed() {
 #[test]
 fn results_come_as_one_page_that_loads_nothing() {
     let directory = directory();
-    for (name, arguments) in [RUNS[1], RUNS[4], RUNS[6], RUNS[10]] {
+    for (name, arguments) in [RUNS[1], RUNS[4], RUNS[6], RUNS[11]] {
         let file = directory.path().join(format!("{name}.html"));
         let line = said(&format!("lab run {arguments} --format html -o {}", file.display()));
         assert!(line.starts_with(&format!("{}: ", file.display())) && line.ends_with("B\n"), "{line}");

@@ -127,7 +127,12 @@ mod tests {
             bench: Bench { name: String::from("GPU"), driver: Some(String::from("1.2")), ..Bench::default() },
             settings: Settings::new(experiment.name, experiment.parameters, &[]).expect("defaults"),
             rounds,
-            rows: vec![Row { varied: vec![("variant", "sequential".into())], figures, max_error: None }],
+            rows: vec![Row {
+                varied: vec![("variant", "sequential".into())],
+                figures,
+                max_error: None,
+                each: Vec::new(),
+            }],
             left_out: Vec::new(),
             notes: Vec::new(),
             partial: None,

@@ -44,7 +44,8 @@ pub(crate) fn bars(results: &Results, figure: &str, value: &str, follow: &[&str]
 }
 
 /// What goes without saying, by column.
-const UNSAID: [(&str, &str); 3] = [("submit", "launches"), ("schedule", "auto"), ("affinity", "any")];
+const UNSAID: [(&str, &str); 4] =
+    [("submit", "launches"), ("schedule", "auto"), ("affinity", "any"), ("loading", "default")];
 
 /// What distinguishes a row: the values of the columns that vary, but for those that an axis has, those that go without
 /// saying and those that the variant's name says already.
@@ -60,7 +61,7 @@ pub(crate) fn name(results: &Results, row: &Row, but: &[&str]) -> String {
             Cell::Number(number) if *column == "length" => {
                 format!("{} floats", report::units::count(*number))
             }
-            Cell::Number(number) if *column == "thread" => format!("thread {number}"),
+            Cell::Number(number) if ["thread", "run"].contains(column) => format!("{column} {number}"),
             Cell::Number(number) => format!("{number} {column}"),
             Cell::Default | Cell::Nothing => return None,
         })

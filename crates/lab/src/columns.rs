@@ -4,7 +4,7 @@ use crate::Cell;
 use crate::results::{Row, Unit};
 
 /// Every column of what rows vary, in the order that rows have them.
-pub(crate) const COLUMNS: [&str; 21] = [
+pub(crate) const COLUMNS: [&str; 25] = [
     "variant",
     "call",
     "effect",
@@ -26,15 +26,21 @@ pub(crate) const COLUMNS: [&str; 21] = [
     "kernel-rounds",
     "thread",
     "kernel",
+    "loading",
+    "run",
+    "worker",
+    "gpu",
 ];
 
 /// Every figure, in the order that rows have them.
-pub(crate) const FIGURES: [&str; 15] = [
+pub(crate) const FIGURES: [&str; 17] = [
     "per_s",
     "host_ms",
     "ms",
     "free_ms",
     "slowest_ms",
+    "gflop_per_s",
+    "launch_share",
     "stalled_share",
     "longest_ms",
     "gb_per_s",
@@ -76,6 +82,9 @@ pub(crate) fn is_number(column: &str) -> bool {
             | "kernel-rounds"
             | "thread"
             | "kernel"
+            | "run"
+            | "worker"
+            | "gpu"
     )
 }
 
@@ -86,6 +95,8 @@ pub(crate) fn title(figure: &str) -> &'static str {
         "host_ms" => "host held",
         "free_ms" => "in frees",
         "slowest_ms" => "slowest",
+        "gflop_per_s" => "computed",
+        "launch_share" => "in launches",
         "stalled_share" => "in stalls",
         "longest_ms" => "longest",
         "gb_per_s" => "copied",

@@ -32,6 +32,8 @@ pub struct Experiment {
     /// How often a variant does the same in its trace, of an experiment that is about what happens when; the last time is
     /// drawn.
     pub timelines: Option<fn(&Settings) -> u64>,
+    /// Whether the results themselves are among what it shows: whether they were right, and that a model computes none.
+    pub checked: bool,
     /// The rows whose calls' mean times text and plot show, of an experiment that measures them.
     pub averages: Option<fn(&Row) -> bool>,
 }
@@ -133,6 +135,9 @@ pub struct Variant {
     pub timed: bool,
     /// Whether it is run once more for the mean times of its calls, which its one row has then.
     pub averages: bool,
+    /// Of a model whose GPUs share a lock: how long handing it over takes, in percent of what the model says; 0 where it
+    /// is not shared yet. Nothing else knows it.
+    pub contention: Option<u32>,
     /// The rows of one outcome; always as many.
     pub read: Read,
 }
@@ -149,6 +154,8 @@ pub struct Reading {
     pub figures: Vec<(&'static str, f64)>,
     /// The largest difference from what was expected, where that was checked.
     pub max_error: Option<f64>,
+    /// The same of each worker, where that is told.
+    pub each: Vec<Reading>,
 }
 
 impl Variant {

@@ -88,7 +88,8 @@ fn rows(results: &Results) -> Section {
     let first = figures.first().copied().unwrap_or_default();
     let most = results.rows.iter().map(|row| row.value(first)).fold(0.0, f64::max);
     let spread = results.has_spread();
-    let errors = results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
+    let errors = results.experiment.checked
+        || results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
 
     let mut columns: Vec<_> = varying.iter().map(|name| (heading_of(name), kind(name))).collect();
     for (at, name) in figures.iter().enumerate() {
@@ -111,6 +112,7 @@ fn rows(results: &Results) -> Section {
         }
         cells.extend(errors.then(|| match row.max_error {
             Some(error) => Cell::number(format!("{error:.1e}"), error),
+            None if results.bench.simulated => Cell::text("not computed"),
             None => Cell::text(""),
         }));
         table.push(cells);
@@ -205,6 +207,7 @@ mod tests {
             varied: vec![("variant", variant.into()), ("streams", crate::Cell::Nothing)],
             figures: vec![Figure { name: "ms", value, spread: Some(0.5) }],
             max_error: Some(0.25),
+            each: Vec::new(),
         };
         Results {
             experiment,

@@ -52,6 +52,10 @@ fn row(row: &Row, simulated: bool) -> Value {
         object.insert(String::from("max_error"), number(error));
     }
     object.insert(String::from("simulated"), simulated.into());
+    if !row.each.is_empty() {
+        let each = row.each.iter().map(|row| self::row(row, simulated)).collect();
+        object.insert(String::from("each"), each);
+    }
     Value::Object(object)
 }
 

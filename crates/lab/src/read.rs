@@ -97,7 +97,19 @@ fn row(object: &Map<String, Value>) -> Option<Row> {
     }
     // JSON has no infinity: a result that was nothing like a number has an error of `null`.
     let max_error = number("max_error").map(|error| if error.is_nan() { f64::INFINITY } else { error });
-    (!varied.is_empty()).then_some(Row { varied, figures, max_error })
+    let each = object.get("each").and_then(Value::as_array).into_iter().flatten();
+    // One level is all that is written; further ones are not looked at.
+    let each = each.filter_map(|row| self::row(&without_each(row.as_object()?)));
+    let each = each.collect();
+    (!varied.is_empty()).then_some(Row { varied, figures, max_error, each })
+}
+
+fn without_each(object: &Map<String, Value>) -> Map<String, Value> {
+    object
+        .iter()
+        .filter(|(name, _)| *name != "each")
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 fn partial(value: &Value) -> Partial {
@@ -121,8 +133,13 @@ mod tests {
             settings: Settings::new(experiment.name, experiment.parameters, &[]).expect("defaults"),
             rounds: 1,
             rows: vec![
-                Row { varied: varied.clone(), figures: figures.clone(), max_error: Some(0.0) },
-                Row { varied, figures, max_error },
+                Row {
+                    varied: varied.clone(),
+                    figures: figures.clone(),
+                    max_error: Some(0.0),
+                    each: Vec::new(),
+                },
+                Row { varied, figures, max_error, each: Vec::new() },
             ],
             left_out: Vec::new(),
             notes: Vec::new(),

@@ -27,6 +27,8 @@ pub enum Unit {
     Share,
     /// How many times as much: less is better.
     Times,
+    /// 10⁹ floating-point operations a second: more is better.
+    Flops,
 }
 
 impl Unit {
@@ -34,6 +36,7 @@ impl Unit {
     pub fn of(name: &str) -> Unit {
         match name {
             "gb_per_s" => Unit::Throughput,
+            "gflop_per_s" => Unit::Flops,
             name if name.ends_with("per_s") => Unit::PerSecond,
             name if name.ends_with("share") => Unit::Share,
             name if name.ends_with("slowdown") => Unit::Times,
@@ -43,7 +46,7 @@ impl Unit {
 
     /// Whether more is better.
     pub fn more_is_better(self) -> bool {
-        matches!(self, Unit::PerSecond | Unit::Throughput)
+        matches!(self, Unit::PerSecond | Unit::Throughput | Unit::Flops)
     }
 
     /// The number with its unit.
@@ -54,6 +57,7 @@ impl Unit {
             Unit::Throughput => format!("{} GB/s", digits(value)),
             Unit::Share => report::units::percent(value),
             Unit::Times => format!("{}×", digits(value)),
+            Unit::Flops => format!("{} GFlop/s", digits(value)),
         }
     }
 }
@@ -76,6 +80,8 @@ pub struct Row {
     pub figures: Vec<Figure>,
     /// The largest difference from what was expected, where that was checked.
     pub max_error: Option<f64>,
+    /// The same of each worker, where that is told.
+    pub each: Vec<Row>,
 }
 
 impl Row {
@@ -190,6 +196,9 @@ impl Results {
         match worst {
             Some(0.0) => sentences.push(String::from("Every result was right.")),
             Some(error) => sentences.push(format!("The largest error of a result was {error:.1e}.")),
+            None if self.experiment.checked && self.bench.simulated && !sentences.is_empty() => {
+                sentences.push(String::from("No result was computed: a model knows times alone."));
+            }
             None => {}
         }
         if sentences.is_empty() {

@@ -1,6 +1,6 @@
 //! Running an experiment: every variant, once for nothing and then in rounds.
 
-use crate::experiment::{Bench, Experiment, Reading, Relation, Variant};
+use crate::experiment::{Bench, Experiment, Reading, Relation, Variant, Varied};
 use crate::results::{Figure, Partial, Results, Row, Unit};
 use crate::together::Part;
 use crate::{Settings, calls};
@@ -70,6 +70,8 @@ pub struct Want {
     pub timed: bool,
     /// A trace.
     pub trace: bool,
+    /// [`Variant::contention`].
+    pub contention: Option<u32>,
 }
 
 /// Runs a workload.
@@ -280,8 +282,10 @@ impl Results {
         let mut rows = measured.rows;
         if self.bench.simulated {
             // The same every time.
-            let figures = rows.iter_mut().flat_map(|row| &mut row.figures);
-            figures.for_each(|figure| figure.spread = Some(0.0));
+            let all = rows.iter_mut().flat_map(|row| {
+                row.figures.iter_mut().chain(row.each.iter_mut().flat_map(|row| &mut row.figures))
+            });
+            all.for_each(|figure| figure.spread = Some(0.0));
         }
         self.rows.extend(rows);
         self.traces.extend(measured.trace.map(|trace| (variant.label(), trace)));
@@ -340,7 +344,7 @@ fn measure(
     times: &Times,
     execute: &mut dyn FnMut(Want) -> Result<Run, Failure>,
 ) -> Result<Measured, Failure> {
-    let want = Want { timed: variant.timed, trace: false };
+    let want = Want { timed: variant.timed, trace: false, contention: variant.contention };
     for _ in 0..times.warm_ups {
         execute(want)?;
     }
@@ -355,32 +359,36 @@ fn measure(
         notes.extend(run.notes);
     }
     if variant.averages && !times.simulated {
-        averages = calls::averages(&execute(Want { timed: true, trace: false })?.outcome);
+        averages = calls::averages(&execute(Want { timed: true, ..want })?.outcome);
     }
     let mut rows = rows(variant, &readings, times.best);
     if let Some(row) = rows.first_mut() {
         row.figures.extend(averages.into_iter().map(|(name, value)| Figure::new(name, value, None)));
     }
-    let trace = if times.trace { execute(Want { timed: true, trace: true })?.trace } else { None };
+    let trace = if times.trace { execute(Want { timed: true, trace: true, ..want })?.trace } else { None };
     Ok(Measured { rows, trace, notes })
 }
 
 /// The rows of a variant: the medians of its rounds, or the best one.
 fn rows(variant: &Variant, rounds: &[Vec<Reading>], best: bool) -> Vec<Row> {
-    let first = rounds.first().cloned().unwrap_or_default();
-    let row = |(at, reading): (usize, Reading)| {
+    let rounds: Vec<&[Reading]> = rounds.iter().map(Vec::as_slice).collect();
+    rows_of(&variant.varied, &rounds, best)
+}
+
+fn rows_of(varied: &Varied, rounds: &[&[Reading]], best: bool) -> Vec<Row> {
+    let row = |(at, reading): (usize, &Reading)| {
         let of_rounds: Vec<&Reading> = rounds.iter().filter_map(|round| round.get(at)).collect();
-        let mut varied = variant.varied.clone();
-        varied.extend(reading.also);
         let chosen = if best { best_of(&of_rounds) } else { None };
         let figures = reading.figures.iter().enumerate();
+        let each: Vec<&[Reading]> = of_rounds.iter().map(|reading| reading.each.as_slice()).collect();
         Row {
-            varied,
+            varied: varied.iter().chain(&reading.also).cloned().collect(),
             figures: figures.map(|(at, (name, _))| figure(name, at, &of_rounds, chosen)).collect(),
             max_error: of_rounds.iter().filter_map(|reading| reading.max_error).reduce(f64::max),
+            each: rows_of(&[], &each, best),
         }
     };
-    first.into_iter().enumerate().map(row).collect()
+    rounds.first().copied().unwrap_or_default().iter().enumerate().map(row).collect()
 }
 
 /// The round whose first figure is best.

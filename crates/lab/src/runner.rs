@@ -111,6 +111,26 @@ fn on_gpu(workload: &Workload, want: Want) -> Result<Run, Failure> {
     }
 }
 
+/// The model with a lock of all GPUs that is handed over in so many percent of the time, or that each has of its own; and
+/// what is to be said where there is no such lock.
+fn contended(model: &Arc<sim::Model>, percent: Option<u32>) -> (Arc<sim::Model>, Vec<String>) {
+    let Some(percent) = percent else { return (Arc::clone(model), Vec::new()) };
+    if model.locks.mutex_of != sim::Scope::Process {
+        let note =
+            format!("the model {} has no lock that its GPUs share: nothing begins at random", model.name);
+        return (Arc::clone(model), vec![note]);
+    }
+    let mut model = model.as_ref().clone();
+    match percent {
+        0 => model.locks.mutex_of = sim::Scope::Context,
+        percent => {
+            let mutex = &mut model.locks.mutex;
+            mutex.handover_ns = mutex.handover_ns.saturating_mul(percent.into()) / 100;
+        }
+    }
+    (Arc::new(model), Vec::new())
+}
+
 /// What of a workload makes no difference in a model.
 fn untold(workload: &Workload) -> Vec<String> {
     let settings = [
@@ -138,7 +158,9 @@ fn in_simulation(
     const GLANCE: Duration = Duration::from_millis(50);
     let options = sim::Options { trace: want.trace, ..sim::Options::default() };
     let (sender, receiver) = mpsc::channel();
-    let (own, model) = (workload.clone(), Arc::clone(model));
+    let (model, mut notes) = contended(model, want.contention);
+    notes.extend(untold(workload));
+    let own = workload.clone();
     // Whoever gave it up hears nothing.
     std::thread::spawn(move || drop(sender.send(sim::run(&own, &model, options))));
     let simulated = loop {
@@ -158,7 +180,7 @@ fn in_simulation(
         }
     };
     match simulated {
-        Ok((outcome, trace)) => Ok(Run { outcome, trace, stopped: None, notes: untold(workload) }),
+        Ok((outcome, trace)) => Ok(Run { outcome, trace, stopped: None, notes }),
         Err(error @ (sim::Error::NoMps { .. } | sim::Error::NoDevice { .. })) => {
             Err(Failure::Impossible(error.to_string()))
         }

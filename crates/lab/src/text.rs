@@ -5,7 +5,7 @@ use crate::baseline::Comparison;
 use crate::calls::call_of;
 use crate::columns::{figure, figures, heading_of, is_number, title, value};
 use crate::results::{Results, Row, Unit};
-use crate::{Cell, View};
+use crate::{Cell, View, charts};
 use report::table::{Align, Table};
 use report::{Page, paragraph, plot};
 
@@ -25,6 +25,9 @@ pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> S
                     let lines = calls.text(page);
                     let lines = lines.unwrap_or_else(|| calls.table().boxed(Some(page.columns)));
                     text.push_str(&format!("\n{lines}"));
+                }
+                if let Some(each) = each(results) {
+                    text.push_str(&format!("\neach worker\n{}", each.boxed(Some(page.columns))));
                 }
             }
             View::Table | View::Listings => text.push_str(&table(results, page)),
@@ -47,6 +50,43 @@ pub fn text(results: &Results, comparison: Option<&Comparison>, page: Page) -> S
         text.push_str(&changes(comparison, page));
     }
     text
+}
+
+/// What each worker did, of every line's row with the most of them, and of its last run.
+fn each(results: &Results) -> Option<Table> {
+    let View::Across(column, follow) = results.experiment.view else { return None };
+    let but: Vec<&str> = follow.iter().copied().chain([column, "run"]).collect();
+    let shown = results.rows.iter().filter(|row| {
+        let alike = |other: &&Row| other.is_like(row, &but);
+        let place = |row: &Row| (row.number(column), row.number("run"));
+        let more = |other: &Row| place(other) > place(row);
+        !row.each.is_empty() && !results.rows.iter().filter(alike).any(more)
+    });
+    let shown: Vec<&Row> = shown.collect();
+    let mut table = Table::new(&[
+        ("worker", Align::Right),
+        ("gpu", Align::Right),
+        ("time", Align::Right),
+        ("computed", Align::Right),
+        ("result", Align::Left),
+        ("of", Align::Left),
+    ]);
+    for row in &shown {
+        let mut name = charts::name(results, row, follow);
+        for worker in &row.each {
+            let cells = ["worker", "gpu"].map(|name| worker.text(name));
+            let figures = ["ms", "gflop_per_s"].map(|name| figure(worker, name));
+            let result = match worker.max_error {
+                None if results.bench.simulated => String::from("not computed"),
+                None => String::new(),
+                Some(0.0) => String::from("PASS"),
+                Some(error) => format!("FAIL, off by {error:.1e}"),
+            };
+            let name = std::mem::take(&mut name);
+            table.push(cells.into_iter().chain(figures).chain([result, name]).collect());
+        }
+    }
+    (!shown.is_empty()).then_some(table)
 }
 
 /// Which experiment, where, how, and what all rows have in common.
@@ -81,7 +121,8 @@ pub(crate) fn rows(results: &Results) -> String {
     };
     let calls = Across::calls(results).map(|calls| format!("\n{}", calls.table().markdown()));
     let table = table.unwrap_or_else(|| whole(results, None));
-    format!("{}{}", table.markdown(), calls.unwrap_or_default())
+    let each = each(results).map(|each| format!("\n{}", each.markdown()));
+    format!("{}{}{}", table.markdown(), calls.unwrap_or_default(), each.unwrap_or_default())
 }
 
 /// A row each, with a bar for its first figure.
@@ -96,7 +137,8 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
     // Those have a table of their own.
     figures.retain(|figure| call_of(figure).is_none());
     // That every result was right is a sentence of the verdict.
-    let errors = results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
+    let errors = results.experiment.checked
+        || results.rows.iter().any(|row| row.max_error.is_some_and(|error| error != 0.0));
     let spread = results.has_spread();
     let mut titles: Vec<(&'static str, Align)> =
         varying.iter().map(|name| (heading_of(name), align(name))).collect();
@@ -118,7 +160,8 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
             cells.insert(varying.len() + 1, spread.unwrap_or_default());
         }
         if errors {
-            cells.push(row.max_error.map_or(String::new(), |error| format!("{error:.1e}")));
+            let none = if results.bench.simulated { "not computed" } else { "" };
+            cells.push(row.max_error.map_or(none.to_owned(), max_error));
         }
         cells
     };
@@ -136,6 +179,11 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
         table.push(cells);
     }
     table
+}
+
+/// An error with two digits; that of what is right is 0.
+fn max_error(error: f64) -> String {
+    if error == 0.0 { String::from("0") } else { format!("{error:.1e}") }
 }
 
 /// What is left of a line for bars, if it is worth drawing some.

@@ -29,7 +29,7 @@ fn row(line: &str) -> Row {
     };
     let varied =
         varied.split_ascii_whitespace().map(pair).map(|(name, value)| (name, cell(&value))).collect();
-    let mut row = Row { varied, figures: Vec::new(), max_error: None };
+    let mut row = Row { varied, figures: Vec::new(), max_error: None, each: Vec::new() };
     for (name, value) in figures.split_ascii_whitespace().map(pair) {
         let (value, spread) = match value.split_once('±') {
             Some((value, spread)) => (value, Some(spread)),

@@ -87,6 +87,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::lines(results, drawn(results), "per_s", ("workers", "iterations/s"), &[]),
     view: View::Across("workers", &[]),
     timelines: None,
+    checked: false,
     averages: Some(|row| row.is(&[("variant", "threads".into())])),
 };
 
@@ -306,6 +307,7 @@ impl Case {
             workload: self.workload(),
             timed: false,
             averages: settings.flags("calls") == [true],
+            contention: None,
             read: Box::new(move |outcome| vec![read(outcome, iterations)]),
         }
     }

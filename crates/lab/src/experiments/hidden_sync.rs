@@ -26,6 +26,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::bars(results, "host_ms", "ms that the host is held", &[]),
     view: View::Table,
     timelines: None,
+    checked: false,
     averages: None,
 };
 
@@ -132,6 +133,7 @@ impl Case {
             workload: self.workload(),
             timed: true,
             averages: false,
+            contention: None,
             read: Box::new(|outcome| vec![read(outcome)]),
         }
     }

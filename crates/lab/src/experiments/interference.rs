@@ -37,6 +37,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| Chart::Heat(heat(results)),
     view: View::Matrix,
     timelines: None,
+    checked: false,
     averages: None,
 };
 
@@ -241,6 +242,7 @@ impl Case {
             workload: self.workload(),
             timed: true,
             averages: false,
+            contention: None,
             read: Box::new(|outcome| vec![read(outcome)]),
         }
     }

@@ -44,6 +44,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::bars(results, "per_s", "launches/s of thread B", &[]),
     view: View::Table,
     timelines: None,
+    checked: false,
     averages: None,
 };
 
@@ -152,6 +153,7 @@ impl Case {
             workload: self.workload(),
             timed: true,
             averages: false,
+            contention: None,
             read: Box::new(move |outcome| vec![self.read(outcome)]),
         }
     }

@@ -5,6 +5,7 @@ pub mod hidden_sync;
 pub mod interference;
 pub mod launch_stall;
 pub mod multi_gpu;
+mod onset;
 pub mod overlap;
 pub mod stagger;
 

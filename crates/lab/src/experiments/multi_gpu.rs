@@ -1,11 +1,13 @@
 //! Seed 004: one worker for each GPU, in threads of one process or in processes. Do GPUs run at once?
 
-use super::spread;
+use super::{onset, spread};
 use crate::experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View, max_error};
 use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
 use crate::results::{Figure, Results, Row, Unit, differ};
 use crate::{Layout, Word, charts, words::words};
-use workload::{Kernel, Memory, Outcome, Process, Repeat, Steps, StreamKind, Workload};
+use workload::{
+    Kernel, Loading, Memory, Outcome, Process, Repeat, Steps, StreamKind, ThreadOutcome, Workload,
+};
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -36,6 +38,19 @@ pub const EXPERIMENT: Experiment = Experiment {
             "10000",
         ),
         Parameter::one("cycles", "of a long kernel", Kind::Numbers(1, 1 << 40), "2000000"),
+        Parameter::many(
+            "loading",
+            "CUDA_MODULE_LOADING: when the driver loads kernels",
+            Kind::Words(loadings),
+            "default",
+        ),
+        Parameter::one(
+            "runs",
+            "runs of the program, a row each; on a model whose GPUs share a lock, it is shared from a random one on",
+            Kind::Numbers(1, 100),
+            "1",
+        ),
+        Parameter::one("seed", "what makes that random", Kind::Numbers(0, u64::MAX), "1"),
     ],
     rounds: 3,
     warm_up: true,
@@ -53,6 +68,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     },
     view: View::Across("workers", &["gpus"]),
     timelines: None,
+    checked: true,
     averages: None,
 };
 
@@ -77,9 +93,12 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
         for sync in syncs {
             for layout in settings.words("variant") {
                 for &workers in &workers {
-                    let times = load.times(settings.number("times"));
-                    let cycles = settings.number("cycles");
-                    plan.variants.push(Case { layout, workers, gpus, load, sync, times, cycles }.variant());
+                    for loading in settings.words("loading") {
+                        let times = load.times(settings.number("times"));
+                        let cycles = settings.number("cycles");
+                        let case = Case { layout, workers, gpus, load, sync, loading, times, cycles };
+                        plan.variants.extend(case.runs(settings));
+                    }
                 }
             }
         }
@@ -89,6 +108,10 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
             .push(String::from("more than one worker: there is one GPU (--set workers=1,2 puts two on it)"));
     }
     Ok(plan)
+}
+
+fn loadings() -> Vec<&'static str> {
+    When::names()
 }
 
 /// 1, 2, 4 … up to `most`, and `most`.
@@ -124,6 +147,28 @@ words! {
     }
 }
 
+words! {
+    /// When kernels are loaded.
+    When {
+        /// As the driver has it where `CUDA_MODULE_LOADING` is not set: lazily since CUDA 11.7, or 12.2 on Windows.
+        Default = "default",
+        /// At their first use.
+        Lazy = "lazy",
+        /// With their module.
+        Eager = "eager",
+    }
+}
+
+impl When {
+    fn loading(self) -> Option<Loading> {
+        match self {
+            When::Default => None,
+            When::Lazy => Some(Loading::Lazy),
+            When::Eager => Some(Loading::Eager),
+        }
+    }
+}
+
 impl Load {
     /// How often it is done where a product would be computed `times` times: they take longer.
     fn times(self, times: u64) -> u64 {
@@ -148,6 +193,8 @@ pub struct Case {
     pub load: Load,
     /// Whether a worker synchronizes after each kernel, or after all.
     pub sync: bool,
+    /// When kernels are loaded.
+    pub loading: When,
     /// Kernels, allocations, module loads or long kernels of a worker.
     pub times: u64,
     /// Cycles of a long kernel.
@@ -162,6 +209,7 @@ impl Default for Case {
             gpus: 1,
             load: Load::Products,
             sync: false,
+            loading: When::Default,
             times: 10_000,
             cycles: 2_000_000,
         }
@@ -173,23 +221,40 @@ impl Case {
     /// are counted.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new(format!("multi-gpu-{}", self.load.name()));
+        workload.loading = self.loading.loading();
         let threads = if self.layout == Layout::Processes { 1 } else { self.workers };
         spread(&mut workload, self.workers, threads, |process, number| self.worker(process, number));
         workload
     }
 
-    fn variant(self) -> Variant {
+    /// One variant, or one for each run.
+    fn runs(self, settings: &Settings) -> Vec<Variant> {
+        let runs = settings.number("runs");
+        if runs == 1 {
+            return vec![self.variant(settings, None)];
+        }
+        let contentions = onset::contentions(settings.number("seed"), runs);
+        let run = |(number, contention)| self.clone().variant(settings, Some((number, contention)));
+        (1..).zip(contentions).map(run).collect()
+    }
+
+    fn variant(self, settings: &Settings, run: Option<(u64, u32)>) -> Variant {
+        let mut varied = vec![
+            ("variant", self.layout.name().into()),
+            ("load", self.load.name().into()),
+            ("workers", self.workers.into()),
+            ("gpus", self.gpus.min(self.workers).into()),
+            ("sync", self.sync.into()),
+        ];
+        varied.extend(settings.is_set("loading").then(|| ("loading", self.loading.name().into())));
+        varied.extend(run.map(|(number, _)| ("run", number.into())));
         Variant {
-            varied: vec![
-                ("variant", self.layout.name().into()),
-                ("load", self.load.name().into()),
-                ("workers", self.workers.into()),
-                ("gpus", self.gpus.min(self.workers).into()),
-                ("sync", self.sync.into()),
-            ],
+            varied,
             workload: self.workload(),
-            timed: false,
+            // A long kernel's launch may wait for others' locks.
+            timed: self.load == Load::Starvation,
             averages: false,
+            contention: run.map(|(_, contention)| contention),
             read: Box::new(move |outcome| vec![self.read(outcome)]),
         }
     }
@@ -203,8 +268,29 @@ impl Case {
         };
         let mean = of.iter().sum::<f64>() / of.len() as f64;
         let slowest = of.iter().copied().fold(0.0, f64::max);
-        let figures = vec![("ms", mean), ("slowest_ms", slowest)];
-        Reading { figures, max_error: max_error(outcome), ..Reading::default() }
+        let mut figures = vec![("ms", mean), ("slowest_ms", slowest)];
+        figures.extend((self.load == Load::Products).then(|| ("gflop_per_s", gflop_per_s(mean))));
+        if let Some(first) = outcome.threads.first().filter(|_| self.load == Load::Starvation) {
+            let launches = first.calls.iter().filter(|call| call.name == "cuLaunchKernel");
+            let spent: u64 = launches.map(|call| call.total_ns).sum();
+            figures.push(("launch_share", spent as f64 / first.elapsed_ns.max(1) as f64));
+        }
+        let each = if self.load == Load::Products { self.each(outcome) } else { Vec::new() };
+        Reading { figures, max_error: max_error(outcome), each, ..Reading::default() }
+    }
+
+    /// What each worker computed, how fast, and whether it was right.
+    fn each(&self, outcome: &Outcome) -> Vec<Reading> {
+        let one = |(number, thread): (u32, &ThreadOutcome)| {
+            let ms = thread.elapsed_ns as f64 / 1e6 / self.times as f64;
+            Reading {
+                also: vec![("worker", number.into()), ("gpu", (number % self.gpus).into())],
+                figures: vec![("ms", ms), ("gflop_per_s", gflop_per_s(ms))],
+                max_error: thread.max_error,
+                ..Reading::default()
+            }
+        };
+        (0..).zip(&outcome.threads).map(one).collect()
     }
 
     fn worker(&self, process: &mut Process, number: u32) {
@@ -266,6 +352,13 @@ impl Case {
     }
 }
 
+/// How fast a product is computed that takes so long: a multiplication and an addition for each of its elements and each of
+/// a row's (131,072,000 of them, as NVIDIA's sample counts).
+fn gflop_per_s(ms: f64) -> f64 {
+    let operations = 2.0 * f64::from(ROWS) * f64::from(INNER) * f64::from(COLUMNS);
+    operations / 1e6 / ms
+}
+
 /// How many times as long it takes as with one worker.
 fn slowdown(row: &Row, one: &Row) -> Option<Figure> {
     Some(row.figure("ms")?.over("slowdown", one.figure("ms")?))
@@ -278,6 +371,10 @@ fn verdict(results: &Results) -> Vec<String> {
         .filter(|row| row.number("workers") == Some(1))
         .filter_map(|one| Some((one, widest(results, one)?)))
         .collect();
+    let pairs = match results.settings.number("runs") {
+        0 | 1 => pairs,
+        _ => return onset::verdict(&pairs),
+    };
     let (held, free): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(one, all)| takes_longer(all, one));
     let mut sentences: Vec<String> = held.iter().map(|(one, all)| holding_up(one, all)).collect();
     if !free.is_empty() {
@@ -295,7 +392,7 @@ fn verdict(results: &Results) -> Vec<String> {
 const HELD_UP: f64 = 1.1;
 
 /// Whether a row's time is longer than another's, by [`HELD_UP`] and by more than rounds differ.
-fn takes_longer(row: &Row, than: &Row) -> bool {
+pub(super) fn takes_longer(row: &Row, than: &Row) -> bool {
     let Some((time, others)) = row.figure("ms").zip(than.figure("ms")) else { return false };
     time.value >= HELD_UP * others.value && differ(time, others)
 }
@@ -320,18 +417,22 @@ fn holding_up(one: &Row, all: &Row) -> String {
         ("modules", _) => "loading and unloading a module take",
         _ => "a long kernel, beside short ones of the other workers, takes",
     };
+    let waits = all
+        .figure("launch_share")
+        .map(|share| format!(", {} of it in launches", Unit::Share.text(share.value)));
     format!(
-        "{}: {what} {} with one GPU and {} with {}, {} as long: the workers hold each other up.",
+        "{}: {what} {} with one GPU and {} with {}{}, {} as long: the workers hold each other up.",
         all.text("variant"),
         Unit::Milliseconds.text(one.value("ms")),
         Unit::Milliseconds.text(all.value("ms")),
         all.text("gpus"),
+        waits.unwrap_or_default(),
         Unit::Times.text(all.value("slowdown"))
     )
 }
 
 /// `processes with products (91.0 µs with one GPU, 91.1 µs with 10)`
-fn briefly(one: &Row, all: &Row) -> String {
+pub(super) fn briefly(one: &Row, all: &Row) -> String {
     let both_ways = ["products", "pool"].contains(&one.text("load").as_str());
     let sync = if both_ways && one.is(&[("sync", true.into())]) { ", synchronizing" } else { "" };
     format!(

@@ -40,6 +40,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     view: View::Table,
     // Once before the clock starts.
     timelines: Some(|settings| settings.number("passes") + 1),
+    checked: true,
     averages: None,
 };
 
@@ -150,6 +151,7 @@ impl Case {
             workload: self.workload(),
             timed: false,
             averages: false,
+            contention: None,
             read: Box::new(|outcome| vec![read(outcome)]),
         }
     }

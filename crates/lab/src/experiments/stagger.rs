@@ -53,6 +53,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     chart: |results| charts::bars(results, "ms", "ms from the first release to the result", &["kernel"]),
     view: View::Listings,
     timelines: Some(|_| 1),
+    checked: false,
     averages: None,
 };
 
@@ -153,6 +154,7 @@ impl Case {
             workload: self.workload(),
             timed: true,
             averages: false,
+            contention: None,
             read: Box::new(move |outcome| self.read(outcome)),
         }
     }
@@ -173,7 +175,7 @@ impl Case {
             Reading {
                 also: vec![("thread", (number as u64).into()), ("kernel", (8 - number as u64).into())],
                 figures,
-                max_error: None,
+                ..Reading::default()
             }
         });
         threads.collect()

@@ -1,0 +1,103 @@
+//! Seed 004's slowdown comes at random: some runs of a program are as they should be, then one is slow, and all after it.
+
+use super::multi_gpu::takes_longer;
+use crate::results::{Row, Unit};
+
+/// Runs before the first slow one, at least and at most: "around 3 or 4".
+const BEFORE: (u64, u64) = (3, 4);
+
+/// How long handing over the GPUs' lock takes, in percent of what the model of the seed's machine says: with that, ten
+/// workers take 2 to 20 times as long as one, which is the seed's range.
+const PERCENT: (f64, f64) = (51.0, 583.0);
+
+/// Of each run, how long the lock takes to hand over, in percent; 0 where it is not shared yet.
+pub(super) fn contentions(seed: u64, runs: u64) -> Vec<u32> {
+    let mut random = Random(seed);
+    let before = BEFORE.0 + random.next() % (BEFORE.1 - BEFORE.0 + 1);
+    let amount = |run| match run < before {
+        true => 0,
+        // As often between 2 and 4 times as between 5 and 10.
+        false => (PERCENT.0 * (PERCENT.1 / PERCENT.0).powf(random.part())).round() as u32,
+    };
+    (0..runs).map(amount).collect()
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to 1.
+    fn part(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// When it begins, of pairs of a row with one worker and that with the most, for each run.
+pub(super) fn verdict(pairs: &[(&Row, &Row)]) -> Vec<String> {
+    let mut lines: Vec<Vec<(&Row, &Row)>> = Vec::new();
+    for pair in pairs {
+        match lines.iter_mut().find(|line| line[0].0.is_like(pair.0, &["run"])) {
+            Some(line) => line.push(*pair),
+            None => lines.push(vec![*pair]),
+        }
+    }
+    lines.iter_mut().map(|line| of_line(line)).collect()
+}
+
+fn of_line(runs: &mut [(&Row, &Row)]) -> String {
+    runs.sort_by_key(|(one, _)| one.number("run"));
+    let all = runs[0].1;
+    let sync = if all.is(&[("sync", true.into())]) { ", synchronizing" } else { "" };
+    let what =
+        format!("{} with {}{sync} on {} GPUs", all.text("variant"), all.text("load"), all.text("gpus"));
+    let slow: Vec<bool> = runs.iter().map(|(one, all)| takes_longer(all, one)).collect();
+    let Some(first) = slow.iter().position(|slow| *slow) else {
+        return format!("{what}: none of {} runs takes longer than one worker.", runs.len());
+    };
+    let slowdowns = || {
+        let slow = runs.iter().zip(&slow).filter(|(_, slow)| **slow);
+        slow.map(|((_, all), _)| all.value("slowdown"))
+    };
+    let (least, most) =
+        (slowdowns().fold(f64::INFINITY, f64::min), slowdowns().fold(f64::NEG_INFINITY, f64::max));
+    let times = format!("{} to {} as long as one worker", Unit::Times.text(least), Unit::Times.text(most));
+    let number = runs[first].0.text("run");
+    match (first, slow[first..].iter().all(|slow| *slow)) {
+        (0, true) => format!("{what}: every run takes {times}."),
+        (_, true) => {
+            format!("{what}: it begins with run {number}, and every run from there on takes {times}.")
+        }
+        (_, false) => {
+            let count = slow.iter().filter(|slow| **slow).count();
+            format!("{what}: it comes and goes: {count} of {} runs take {times}.", runs.len())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_begins_after_three_or_four_runs_and_stays() {
+        let mut befores = Vec::new();
+        for seed in 0..100 {
+            let all = contentions(seed, 12);
+            assert_eq!(all, contentions(seed, 12), "the same seed, the same runs");
+            let before = all.iter().take_while(|percent| **percent == 0).count();
+            assert!(all[before..].iter().all(|percent| (51..=583).contains(percent)), "{all:?}");
+            befores.push(before);
+        }
+        assert!(befores.iter().all(|before| (3..=4).contains(before)));
+        assert!(befores.contains(&3) && befores.contains(&4));
+        assert_ne!(contentions(1, 12), contentions(2, 12));
+        assert_eq!(contentions(1, 3), [0, 0, 0]);
+    }
+}
