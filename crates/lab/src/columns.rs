@@ -4,7 +4,7 @@ use crate::Cell;
 use crate::results::{Row, Unit};
 
 /// Every column of what rows vary, in the order that rows have them.
-pub(crate) const COLUMNS: [&str; 25] = [
+pub(crate) const COLUMNS: [&str; 26] = [
     "variant",
     "call",
     "effect",
@@ -23,6 +23,7 @@ pub(crate) const COLUMNS: [&str; 25] = [
     "streams",
     "bytes",
     "length",
+    "iteration",
     "kernel-rounds",
     "thread",
     "kernel",

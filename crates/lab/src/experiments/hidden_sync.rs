@@ -2,7 +2,7 @@
 
 use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
 use crate::parameters::{Kind, Parameter, Settings};
-use crate::results::{Results, Row, Unit, differ};
+use crate::results::{Figure, Results, Row, Unit, differ};
 use crate::{Word, charts, words::words};
 use workload::{BufferId, Kernel, Memory, Outcome, Repeat, Steps, StreamId, StreamKind, Workload};
 
@@ -13,8 +13,13 @@ pub const EXPERIMENT: Experiment = Experiment {
     question: "How long is the host held by a norm, or by a normalization, whose scalar it fetches, and how long where the \
                scalar stays on the device? When is the result there?",
     parameters: &[
-        Parameter::words::<Scalar>("variant", "where the norm goes", "host-scalar,device-scalar"),
+        Parameter::words::<Scalar>("variant", "where the norm goes", "host-scalar,both-ways,device-scalar"),
         Parameter::words::<Operation>("operation", "what is computed", "norm,normalize"),
+        Parameter::words::<Iteration>(
+            "iteration",
+            "the first in a process, before which nothing ran, or those after one",
+            "later,first",
+        ),
         Parameter::numbers("length", "floats of the vector", (1, 1 << 31), "1024,268435456"),
         Parameter::one("times", "how often it is computed", Kind::Numbers(1, 1_000_000), "20"),
     ],
@@ -35,8 +40,10 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
     let times = settings.number("times");
     for operation in settings.words("operation") {
         for length in settings.counts("length") {
-            for scalar in settings.words("variant") {
-                plan.variants.push(Case { operation, scalar, length, times }.variant());
+            for iteration in settings.words("iteration") {
+                for scalar in settings.words("variant") {
+                    plan.variants.push(Case { operation, scalar, length, iteration, times }.variant());
+                }
             }
         }
     }
@@ -65,8 +72,21 @@ words! {
     Scalar {
         /// To the host, as cuBLAS does in host pointer mode, and Julia's `norm` and `.item()` do.
         Host = "host-scalar",
+        /// The same, and a parameter of the norm goes to the device before it: the two copies of each norm that seed 003's
+        /// profiles show.
+        BothWays = "both-ways",
         /// It stays on the device (device pointer mode).
         Device = "device-scalar",
+    }
+}
+
+words! {
+    /// Which of a process's iterations.
+    Iteration {
+        /// The first: what it uses is used for the first time.
+        First = "first",
+        /// Those after one.
+        Later = "later",
     }
 }
 
@@ -79,13 +99,21 @@ pub struct Case {
     pub scalar: Scalar,
     /// Floats.
     pub length: u32,
-    /// How often; after each time the stream is synchronized.
+    /// The first of the process, or later ones.
+    pub iteration: Iteration,
+    /// How often, of later ones; after each time the stream is synchronized.
     pub times: u64,
 }
 
 impl Default for Case {
     fn default() -> Case {
-        Case { operation: Operation::Norm, scalar: Scalar::Host, length: 1 << 28, times: 20 }
+        Case {
+            operation: Operation::Norm,
+            scalar: Scalar::Host,
+            length: 1 << 28,
+            iteration: Iteration::Later,
+            times: 20,
+        }
     }
 }
 
@@ -105,19 +133,26 @@ impl Case {
             partial: buffer("partial", Memory::Device, BLOCKS),
             norm: buffer("norm", Memory::Device, 1),
             fetched: buffer("fetched", Memory::Pageable, 1),
+            parameter: buffer("parameter", Memory::Pageable, 1),
+            parameter_there: buffer("parameter there", Memory::Device, 1),
             checked: buffer("checked", Memory::Pageable, self.length.min(CHECKED)),
         };
         let thread = process.thread("main", context);
-        thread.repeat = Repeat::Times(self.times);
+        thread.repeat = match self.iteration {
+            Iteration::First => Repeat::Times(1),
+            Iteration::Later => Repeat::Times(self.times),
+        };
         let mut before = thread.before();
-        for buffer in [work.vector, work.partial, work.norm, work.fetched, work.checked] {
+        for buffer in work.buffers() {
             before.allocate(buffer);
         }
-        before.fill_on(work.vector, 1.0, stream);
-        self.once(&work, &mut before);
+        before.fill_on(work.vector, 1.0, stream).fill(work.parameter, 1.0).synchronize(stream);
+        if self.iteration == Iteration::Later {
+            self.once(&work, &mut before);
+        }
         self.once(&work, &mut thread.body());
         self.check(&work, &mut thread.after());
-        for buffer in [work.vector, work.partial, work.norm, work.fetched, work.checked] {
+        for buffer in work.buffers() {
             thread.after().free(buffer);
         }
         workload
@@ -129,6 +164,7 @@ impl Case {
                 ("variant", self.scalar.name().into()),
                 ("operation", self.operation.name().into()),
                 ("length", self.length.into()),
+                ("iteration", self.iteration.name().into()),
             ],
             workload: self.workload(),
             timed: true,
@@ -141,6 +177,9 @@ impl Case {
     fn once(&self, work: &Work, steps: &mut Steps<'_>) {
         let blocks = self.length.div_ceil(BLOCK).min(BLOCKS);
         let &Work { stream, vector, partial, norm, fetched, .. } = work;
+        if self.scalar == Scalar::BothWays {
+            steps.copy(work.parameter, work.parameter_there, 4, stream);
+        }
         steps.launch(
             Kernel::NormPartial { from: vector, partial, length: self.length },
             blocks,
@@ -149,7 +188,7 @@ impl Case {
         );
         steps.launch(Kernel::NormFinal { partial, to: norm, length: blocks }, 1, BLOCK, stream);
         let by = match self.scalar {
-            Scalar::Host => {
+            Scalar::Host | Scalar::BothWays => {
                 steps.copy(norm, fetched, 4, stream);
                 fetched
             }
@@ -186,6 +225,15 @@ struct Work {
     norm: BufferId,
     fetched: BufferId,
     checked: BufferId,
+    parameter: BufferId,
+    parameter_there: BufferId,
+}
+
+impl Work {
+    fn buffers(&self) -> [BufferId; 7] {
+        let &Work { vector, partial, norm, fetched, checked, parameter, parameter_there, .. } = self;
+        [vector, partial, norm, fetched, checked, parameter, parameter_there]
+    }
 }
 
 /// How long the calls before the synchronization took, and when it returned.
@@ -201,13 +249,62 @@ fn read(outcome: &Outcome) -> Reading {
 
 fn verdict(results: &Results) -> Vec<String> {
     let pairs = results.pairs("variant", Scalar::Host.name().into(), Scalar::Device.name().into());
-    pairs.map(|(host, device)| held(host, device)).collect()
+    // What a first use takes has its own sentences.
+    let pairs = pairs.filter(|(host, _)| !is_first(host));
+    let mut sentences: Vec<String> = pairs.map(|(host, device)| held(host, device)).collect();
+    let ways = results.pairs("variant", Scalar::Host.name().into(), Scalar::BothWays.name().into());
+    sentences.extend(ways.filter(|(host, _)| !is_first(host)).filter_map(|(out, both)| also_in(out, both)));
+    let times = results.pairs("iteration", Iteration::First.name().into(), Iteration::Later.name().into());
+    let ratio = |(first, later): &(&Row, &Row)| first.value("host_ms") / later.value("host_ms");
+    let most = times.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+    sentences.extend(most.and_then(|(first, later)| first_time(first, later)));
+    sentences
+}
+
+fn is_first(row: &Row) -> bool {
+    row.is(&[("iteration", Iteration::First.name().into())])
+}
+
+/// `norm of 1,024 floats`
+fn what(row: &Row) -> String {
+    let floats = report::units::counted(row.number("length").unwrap_or(0), "float", "floats");
+    format!("{} of {floats}", row.text("operation"))
+}
+
+/// What a copy in before the copy out takes more, if it does.
+fn also_in(out: &Row, both: &Row) -> Option<String> {
+    let (alone, with) = (out.figure("host_ms")?, both.figure("host_ms")?);
+    let text = |figure: &Figure| Unit::Milliseconds.text(figure.value);
+    let is_longer = differ(alone, with) && with.value > alone.value;
+    is_longer.then(|| {
+        format!(
+            "{}: with a copy in before it as well the thread is held for {} instead of {}.",
+            what(out),
+            text(with),
+            text(alone)
+        )
+    })
+}
+
+/// How much longer the first takes than later ones, if it does.
+fn first_time(first: &Row, later: &Row) -> Option<String> {
+    let (one, others) = (first.figure("host_ms")?, later.figure("host_ms")?);
+    let is_longer = differ(one, others) && one.value > others.value;
+    is_longer.then(|| {
+        format!(
+            "First uses cost most in the {} with {}: the first holds the thread for {}, later ones for {}, {} as long.",
+            what(first),
+            first.text("variant"),
+            Unit::Milliseconds.text(one.value),
+            Unit::Milliseconds.text(others.value),
+            Unit::Times.text(one.value / others.value)
+        )
+    })
 }
 
 fn held(host: &Row, device: &Row) -> String {
     let text = |row: &Row, figure| Unit::Milliseconds.text(row.value(figure));
-    let floats = report::units::counted(host.number("length").unwrap_or(0), "float", "floats");
-    let what = format!("{} of {floats}", host.text("operation"));
+    let what = what(host);
     let changes = |figure| {
         let both = host.figure(figure).zip(device.figure(figure));
         both.is_some_and(|(host, device)| differ(host, device))
