@@ -52,14 +52,15 @@ struct Targets {
     plot: Option<Target>,
     /// That of calls' mean times, beside the plot.
     calls: Option<Target>,
-    trace: Option<Target>,
+    /// Those of traces, in the order of the variants that have one.
+    traces: Vec<Target>,
 }
 
 impl Targets {
-    fn new(shown: &ResultsOutput, calls: bool, trace: &Option<PathBuf>) -> Result<Targets, Failure> {
+    fn new(shown: &ResultsOutput, calls: bool, traces: &[PathBuf]) -> Result<Targets, Failure> {
         let calls = shown.plot.as_deref().filter(|_| calls).map(|path| beside(path, "calls"));
-        let paths = [&shown.output, &shown.plot, &calls, trace];
-        let named: Vec<&Path> = paths.into_iter().flatten().map(|path| path.as_path()).collect();
+        let paths = [&shown.output, &shown.plot, &calls].into_iter().flatten();
+        let named: Vec<&Path> = paths.chain(traces).map(|path| path.as_path()).collect();
         let places: Vec<PathBuf> = named.iter().map(|path| save::place(path)).collect();
         let is_twice = |at: &usize| places[..*at].contains(&places[*at]);
         if let Some(twice) = (0..places.len()).find(is_twice) {
@@ -74,7 +75,7 @@ impl Targets {
             output: target(&shown.output)?,
             plot: target(&shown.plot)?,
             calls: target(&calls)?,
-            trace: target(trace)?,
+            traces: traces.iter().map(|path| Target::new(path, shown.force)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -121,12 +122,10 @@ impl Targets {
         }
     }
 
-    /// Writes the trace, if it is wanted.
-    fn keep(&mut self, trace: Option<&trace::Trace>) -> Result<(), Failure> {
-        match (self.trace.take(), trace) {
-            (Some(target), Some(trace)) => target.write(trace),
-            _ => Ok(()),
-        }
+    /// Writes the traces that are wanted.
+    fn keep<'t>(&mut self, traces: impl IntoIterator<Item = &'t trace::Trace>) -> Result<(), Failure> {
+        let wanted = self.traces.drain(..).zip(traces);
+        wanted.into_iter().try_for_each(|(target, trace)| target.write(trace))
     }
 }
 
@@ -147,7 +146,6 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     let earlier =
         |path: &Option<PathBuf>| path.as_deref().map(|path| earlier(path, experiment.name)).transpose();
     let (baseline, resumed) = (earlier(&shown.baseline)?, earlier(&arguments.resume)?);
-    let mut targets = Targets::new(shown, experiment.averages.is_some(), &arguments.trace)?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let listings = experiment.view == View::Listings && shown.format == Form::Text;
     // On a GPU a trace has no operations to draw.
@@ -156,18 +154,20 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
         set: arguments.set.clone(),
         rounds: arguments.rounds,
         only: only.unwrap_or_default(),
-        traces: listings || drawn || targets.trace.is_some(),
+        traces: listings || drawn || arguments.trace.is_some(),
     };
     let mut session = Session::new(experiment, runner.bench(), &request).map_err(Failure::Message)?;
     if let Some((results, path)) = resumed.zip(arguments.resume.as_deref()) {
         session = session.resume(results).map_err(|problem| Failure::of(path, problem))?;
     }
-    if targets.trace.is_some() {
-        one_variant(&session.chosen())?;
-    }
+    let traces = match &arguments.trace {
+        Some(path) => traces(path, &session.file_names())?,
+        None => Vec::new(),
+    };
+    let mut targets = Targets::new(shown, experiment.averages.is_some(), &traces)?;
     let results = execute(session, &runner)?;
     targets.write(&results, baseline.as_ref(), shown.format, color)?;
-    targets.keep(results.traces.first().map(|(_, trace)| trace))?;
+    targets.keep(results.traces.iter().map(|(_, trace)| trace))?;
     match &results.partial {
         Some(partial) => Err(Failure::Message(match (&shown.output, shown.format) {
             (Some(path), Form::Json) => format!("{partial}; --resume {} runs them", path.display()),
@@ -191,7 +191,7 @@ fn show(arguments: &LabShow, color: Color) -> Result<ExitCode, Failure> {
     let Some(results) = all else { return Ok(ExitCode::SUCCESS) };
     let baseline = shown.baseline.as_deref();
     let baseline = baseline.map(|path| earlier(path, results.experiment.name)).transpose()?;
-    Targets::new(shown, results.calls_plot().is_some(), &None)?.write(
+    Targets::new(shown, results.calls_plot().is_some(), &[])?.write(
         &results,
         baseline.as_ref(),
         shown.format,
@@ -201,15 +201,12 @@ fn show(arguments: &LabShow, color: Color) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A trace is one variant's.
-fn one_variant(labels: &[String]) -> Result<(), Failure> {
-    match labels {
-        [_] => Ok(()),
-        [first, ..] => Err(Failure::Message(format!(
-            "--trace keeps one variant's, and this runs {}: choose one with --variant {first}, say",
-            labels.len()
-        ))),
+/// Where each variant's trace goes: the one path, or beside it where there are several, `NAME-VARIANT.holdup`.
+fn traces(path: &Path, names: &[String]) -> Result<Vec<PathBuf>, Failure> {
+    match names {
         [] => Err(Failure::Message(String::from("--trace: no variant is left to run; do without --resume"))),
+        [_] => Ok(vec![path.to_owned()]),
+        several => Ok(several.iter().map(|name| beside(path, name)).collect()),
     }
 }
 
@@ -279,9 +276,9 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     let text = std::fs::read(path).map_err(|error| Failure::of(path, operating_system(&error)))?;
     let workload =
         Workload::from_toml(&text, &arguments.name).map_err(|error| Failure::Message(error.to_string()))?;
-    let mut targets = Targets::new(shown, false, &arguments.trace)?;
+    let mut targets = Targets::new(shown, false, arguments.trace.as_slice())?;
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
-    let want = Want { timed: true, trace: targets.trace.is_some(), ..Want::default() };
+    let want = Want { timed: true, trace: arguments.trace.is_some(), ..Want::default() };
     interrupt::listen();
     let run =
         runner.run(&workload, want, &INTERRUPTED).map_err(|failure| Failure::Message(failure.to_string()))?;

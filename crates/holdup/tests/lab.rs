@@ -298,7 +298,7 @@ fn a_resumed_run_measures_what_is_missing_alone() {
     part["missing"] = serde_json::json!({"why": "interrupted", "variants": 9, "of": 30});
     std::fs::write(file("part.json"), part.to_string()).expect("can write");
     assert_eq!(resumed("whole.json"), whole, "nothing is left to run");
-    whole["notes"] = vec!["rows are of several runs"].into();
+    whole["notes"].as_array_mut().expect("notes").push("rows are of several runs".into());
     assert_eq!(resumed("part.json"), whole);
     // What is there is not run again: another figure stands, and others relate to it.
     part["rows"][0]["ms"] = 1234.into();
@@ -376,11 +376,23 @@ fn a_trace_is_kept_that_explain_reads() {
     ));
     let explained = said(&format!("explain {}", file.display()));
     assert!(explained.contains("driver-lock") && explained.contains("cuMemcpyDtoHAsync"), "{explained}");
-    let problem = refusal("lab run overlap --on sim:h200 --trace /tmp/holdup-never.holdup");
-    assert!(
-        problem.contains("--trace keeps one variant's, and this runs 6: choose one with --variant"),
-        "{problem}"
+    // Of several variants each has a file, named after what tells it from the others.
+    let overlap =
+        format!("lab run overlap --on sim:h200 --trace {}", directory.path().join("o.holdup").display());
+    said(&format!("{overlap} --set memory=pinned"));
+    let mut names: Vec<String> = entries(directory.path())
+        .into_iter()
+        .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
+        .filter(|name| name.starts_with('o'))
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        ["o-breadth-first-4-streams.holdup", "o-depth-first-4-streams.holdup", "o-sequential.holdup"]
     );
+    let breadth = directory.path().join("o-breadth-first-4-streams.holdup");
+    assert!(said(&format!("ops {}", breadth.display())).contains("increment"));
+    assert!(refusal(&format!("{overlap} --set memory=pinned")).contains("already exists"));
 }
 
 #[test]

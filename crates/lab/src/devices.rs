@@ -18,7 +18,7 @@ pub struct Sheet {
 /// A line of a sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// Its name in JSON, as in `copy_engines`.
+    /// Its name in JSON, as in `copy_engines`; empty where another fact has the number.
     pub key: &'static str,
     /// Its name in text.
     pub name: &'static str,
@@ -43,6 +43,16 @@ fn fact(key: &'static str, name: &'static str, text: String, value: impl Into<Va
 
 fn flag(key: &'static str, name: &'static str, yes: bool) -> Fact {
     fact(key, name, String::from(if yes { "yes" } else { "no" }), yes)
+}
+
+/// The lines of pgaccelinfo that say what can overlap.
+fn overlap(copies: bool, engines: u32, kernels: bool) -> [Fact; 3] {
+    let yes = |is: bool| String::from(if is { "Yes" } else { "No" });
+    [
+        fact("device_overlap", "Concurrent Copy and Execution", yes(copies), copies),
+        fact("", "Number of copy engines", engines.to_string(), Value::Null),
+        fact("concurrent_kernels", "Concurrent Kernels", yes(kernels), kernels),
+    ]
 }
 
 fn copy_engines(count: u32) -> Fact {
@@ -121,7 +131,7 @@ fn facts(device: &gpu::Device) -> Vec<Fact> {
         gpu::Mode::Prohibited => "no process: nvidia-smi -c 0 changes that",
         gpu::Mode::Exclusive => "one process at a time, or those of one MPS server",
     };
-    vec![
+    let mut facts = vec![
         fact("compute", "compute capability", format!("{major}.{minor}"), format!("{major}.{minor}")),
         fact(
             "multiprocessors",
@@ -140,7 +150,9 @@ fn facts(device: &gpu::Device) -> Vec<Fact> {
         flag("memory_pools", "memory pools (cuMemAllocAsync)", device.memory_pools),
         flag("pageable_access", "kernels use pageable memory", device.pageable_access),
         fact("mode", "open to", mode.to_owned(), mode),
-    ]
+    ];
+    facts.extend(overlap(device.copy_and_execution, device.copy_engines, device.concurrent_kernels));
+    facts
 }
 
 fn of_model(model: &sim::Model) -> Machine {
@@ -156,7 +168,7 @@ fn of_model(model: &sim::Model) -> Machine {
         pair(model.copies.to_device.pinned_mb_s, model.copies.to_host.pinned_mb_s),
         pair(model.copies.to_device.pageable_mb_s, model.copies.to_host.pageable_mb_s),
     );
-    let facts = vec![
+    let mut facts = vec![
         fact("compute", "compute capability", format!("{major}.{minor}"), format!("{major}.{minor}")),
         fact("multiprocessors", "multiprocessors", clock, device.multiprocessors),
         fact("clock_mhz", "", String::new(), device.clock_mhz),
@@ -173,6 +185,8 @@ fn of_model(model: &sim::Model) -> Machine {
         rates("pinned_bytes_per_s", "pinned copies", pinned.0, pinned.1, None),
         rates("pageable_bytes_per_s", "pageable copies", pageable.0, pageable.1, None),
     ];
+    // A model always has an engine for copies beside that for kernels.
+    facts.extend(overlap(device.copy_engines > 0, device.copy_engines, device.concurrent_kernels > 1));
     let connections = &model.connections;
     let connected =
         format!("{}, at most {}; {} under MPS", connections.default, connections.most, connections.mps);
@@ -245,7 +259,8 @@ impl Sheet {
 }
 
 fn object(facts: &[Fact]) -> Map<String, Value> {
-    facts.iter().map(|fact| (fact.key.to_owned(), fact.value.clone())).collect()
+    let keyed = facts.iter().filter(|fact| !fact.key.is_empty());
+    keyed.map(|fact| (fact.key.to_owned(), fact.value.clone())).collect()
 }
 
 fn facts_text(facts: &[Fact], page: Page) -> String {

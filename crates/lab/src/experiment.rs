@@ -104,6 +104,10 @@ pub struct Bench {
     pub driver: Option<String>,
     /// Its copy engines, where that is known.
     pub copy_engines: Option<u32>,
+    /// Whether streams have queues of their own (Hyper-Q), where that is known; else engines take work as it was issued.
+    pub own_queues: Option<bool>,
+    /// Whether kernels of several streams that were issued back to back signal their ends together, where that is known.
+    pub joint_signals: Option<bool>,
     /// Whether it is a model.
     pub simulated: bool,
 }

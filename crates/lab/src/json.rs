@@ -14,6 +14,8 @@ pub fn json(results: &Results, comparison: Option<&Comparison>) -> Value {
     put("gpus", results.bench.gpus.into());
     put("driver", results.bench.driver.as_deref().map_or(Value::Null, Value::from));
     put("copy_engines", results.bench.copy_engines.into());
+    put("own_queues", results.bench.own_queues.into());
+    put("joint_signals", results.bench.joint_signals.into());
     put("simulated", results.bench.simulated.into());
     put("settings", settings(results));
     put("rounds", results.rounds.into());

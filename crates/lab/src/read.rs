@@ -32,6 +32,8 @@ impl Results {
             gpus: number("gpus").unwrap_or(1),
             driver: text("driver").map(harmless),
             copy_engines: number("copy_engines"),
+            own_queues: value.get("own_queues").and_then(Value::as_bool),
+            joint_signals: value.get("joint_signals").and_then(Value::as_bool),
             simulated: value.get("simulated") == Some(&Value::Bool(true)),
         };
         let rows = rows.iter().enumerate().map(|(at, row)| {

@@ -3,7 +3,7 @@
 use crate::experiment::{Bench, Experiment, Reading, Relation, Variant, Varied};
 use crate::results::{Figure, Partial, Results, Row, Unit};
 use crate::together::Part;
-use crate::{Settings, calls};
+use crate::{Cell, Settings, calls};
 use std::sync::atomic::{AtomicBool, Ordering};
 use trace::Trace;
 use workload::{Outcome, Workload};
@@ -133,6 +133,24 @@ impl Session {
         self.to_be_run().filter(|variant| variant.matches(&self.only)).map(Variant::label).collect()
     }
 
+    /// What files of the chosen variants are called besides the name that all share: what tells each from the others,
+    /// `depth-first-pinned`; nothing where there is one.
+    pub fn file_names(&self) -> Vec<String> {
+        let chosen: Vec<&Variant> = self.to_be_run().filter(|variant| variant.matches(&self.only)).collect();
+        let mut names: Vec<String> = Vec::new();
+        for variant in &chosen {
+            let varies = |(at, (_, cell)): (usize, &(&'static str, Cell))| {
+                let others = chosen.iter().filter_map(|other| other.varied.get(at));
+                others.into_iter().any(|(_, other)| other != cell)
+            };
+            let varied = variant.varied.iter().enumerate().filter(|pair| varies(*pair)).map(|(_, pair)| pair);
+            let name = file_name(varied);
+            let count = names.iter().filter(|other| **other == name).count();
+            names.push(if count > 0 { format!("{name}-{}", names.len() + 1) } else { name });
+        }
+        names
+    }
+
     fn to_be_run(&self) -> impl Iterator<Item = &Variant> {
         let rows = self.earlier.iter().flat_map(|earlier| &earlier.rows);
         self.variants.iter().filter(move |variant| !rows.clone().any(|row| row.is(&variant.varied)))
@@ -229,6 +247,22 @@ impl Session {
         let rows = self.earlier.map(|earlier| results.take(earlier)).unwrap_or_default();
         (results, self.variants, rows)
     }
+}
+
+/// The values of columns, as a file may be called; a word of the first is not said again.
+fn file_name<'v>(varied: impl Iterator<Item = &'v (&'static str, Cell)>) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for (column, cell) in varied {
+        let part = match cell {
+            Cell::Flag(true) => (*column).to_owned(),
+            Cell::Flag(false) | Cell::Default | Cell::Nothing => continue,
+            Cell::Number(number) => format!("{number}-{column}"),
+            Cell::Text(text) => text.clone(),
+        };
+        let said = parts.first().is_some_and(|first| first.split('-').any(|word| word == part));
+        parts.extend((!said).then_some(part));
+    }
+    parts.join("-")
 }
 
 /// Variants that a device cannot run, by the reason.

@@ -41,6 +41,11 @@ impl Runner {
                 gpus: machine.devices.len() as u32,
                 driver: Some(machine.driver.clone()).filter(|driver| !driver.is_empty()),
                 copy_engines: machine.devices.first().map(|device| device.copy_engines),
+                own_queues: machine.devices.first().map(|device| device.compute >= HYPER_Q),
+                joint_signals: machine
+                    .devices
+                    .first()
+                    .map(|device| device.concurrent_kernels && device.compute < HYPER_Q),
                 simulated: false,
             },
             Runner::Sim(model) => Bench {
@@ -48,6 +53,8 @@ impl Runner {
                 gpus: model.device.count,
                 driver: Some(model.driver.clone()).filter(|driver| !driver.is_empty()),
                 copy_engines: Some(model.device.copy_engines),
+                own_queues: Some(model.device.order == sim::Order::Ready),
+                joint_signals: Some(model.device.delayed_signals),
                 simulated: true,
             },
         }
@@ -66,6 +73,10 @@ impl Runner {
         }
     }
 }
+
+/// The compute capability from which on streams have queues of their own (CUDA C++ Programming Guide, Hyper-Q).
+#[cfg(target_os = "linux")]
+const HYPER_Q: (u32, u32) = (3, 5);
 
 /// The models' names.
 fn models() -> String {
@@ -159,6 +170,9 @@ fn in_simulation(
     let options = sim::Options { trace: want.trace, ..sim::Options::default() };
     let (sender, receiver) = mpsc::channel();
     let (model, mut notes) = contended(model, want.contention);
+    if !model.notes.is_empty() {
+        notes.push(format!("the model {} does not have all: {}", model.name, model.notes.join(" ")));
+    }
     notes.extend(untold(workload));
     let own = workload.clone();
     // Whoever gave it up hears nothing.

@@ -1,6 +1,6 @@
 //! What verdicts say of measured numbers: `tests/data/verdicts/EXPERIMENT-WHAT.txt` has rows, a line each
 //! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, rewritten by `HOLDUP_UPDATE=1`. A line
-//! `set NAME=VALUE …` says what is not at its default.
+//! `set NAME=VALUE …` says what is not at its default, a line `device NAME=VALUE …` what is known of the device.
 
 use lab::{Bench, Cell, Figure, Results, Row, Settings};
 use std::path::Path;
@@ -49,6 +49,11 @@ fn results(file: &str, rows: &str) -> Results {
     let experiment = experiment.expect("a file is named after its experiment");
     let lines = rows.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let (set, lines): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("set "));
+    let (devices, lines): (Vec<&str>, Vec<&str>) =
+        lines.into_iter().partition(|line| line.starts_with("device "));
+    let mut devices = devices.into_iter().flat_map(str::split_ascii_whitespace);
+    let said: Vec<(&str, &str)> = devices.by_ref().filter_map(|word| word.split_once('=')).collect();
+    let device = |name: &str| said.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
     let set: Vec<String> =
         set.iter().flat_map(|line| line.split_ascii_whitespace().skip(1)).map(str::to_owned).collect();
     let mut rows: Vec<Row> = lines.into_iter().map(row).collect();
@@ -60,7 +65,9 @@ fn results(file: &str, rows: &str) -> Results {
         bench: Bench {
             name: String::from("NVIDIA H200"),
             gpus: 1,
-            copy_engines: Some(2),
+            copy_engines: device("copy-engines").map_or(Some(2), |count| count.parse().ok()),
+            own_queues: device("own-queues").map(|yes| yes == "yes"),
+            joint_signals: device("joint-signals").map(|yes| yes == "yes"),
             ..Bench::default()
         },
         settings: Settings::new(experiment.name, experiment.parameters, &set).expect("well set"),

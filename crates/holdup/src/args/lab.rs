@@ -75,7 +75,7 @@ pub struct LabRun {
     /// Take what an earlier run measured from what it wrote with --format json, and run what is missing there.
     #[arg(long, value_name = "FILE.json")]
     pub resume: Option<PathBuf>,
-    /// Keep what happened in the one variant that is run, for "holdup explain".
+    /// Keep what happened, for "holdup explain"; of several variants each in a file of its own, FILE-VARIANT.holdup.
     #[arg(long, value_name = "FILE.holdup")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]

@@ -277,15 +277,38 @@ fn order(results: &Results, depth: &Row, breadth: &Row) -> Option<String> {
     let (a, b) = (depth.figure("ms")?, breadth.figure("ms")?);
     let conditions = format!("{}, {} streams", conditions(results, depth), depth.text("streams"));
     if !differ(a, b) {
-        return Some(format!("{conditions}: the order of issue does not matter."));
+        let why = why(results, depth, None).map(|why| format!(": {why}")).unwrap_or_default();
+        return Some(format!("{conditions}: the order of issue does not matter{why}."));
     }
     let (better, worse) = if a.value < b.value { (depth, breadth) } else { (breadth, depth) };
     let more = Unit::Share.text(worse.value("ms") / better.value("ms") - 1.0);
+    let why = why(results, depth, Some(worse)).map(|why| format!(": {why}")).unwrap_or_default();
     Some(format!(
-        "{conditions}: issue {}; {} takes {more} longer.",
+        "{conditions}: issue {}; {} takes {more} longer{why}.",
         better.text("variant"),
         worse.text("variant")
     ))
+}
+
+/// What engines make of the order of issue, where what is known of them explains which order is worse, if one is. Copies of
+/// pageable memory are not the engines' alone.
+fn why(results: &Results, of: &Row, worse: Option<&Row>) -> Option<&'static str> {
+    let bench = &results.bench;
+    let own_queues = bench.own_queues.filter(|_| of.is(&[("memory", HostMemory::Pinned.name().into())]))?;
+    let worse = worse.and_then(|row| Order::named(&row.text("variant")));
+    match (worse, bench.copy_engines?) {
+        (None, _) if own_queues => Some(
+            "each stream has a queue of its own (Hyper-Q), and no order keeps another stream's work waiting",
+        ),
+        (Some(Order::DepthFirst), 1) if !own_queues => Some(
+            "depth-first puts each copy back before the next copy in, and the one copy engine takes copies in that order, so \
+             that a copy in waits for the kernel before it",
+        ),
+        (Some(Order::BreadthFirst), 2..) if bench.joint_signals == Some(true) => Some(
+            "kernels that are issued together signal their ends together, so that the first copy back waits for the last kernel",
+        ),
+        _ => None,
+    }
 }
 
 /// What tells a group of rows from others: `pinned memory`, and what else varies.
