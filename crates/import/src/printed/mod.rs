@@ -55,7 +55,8 @@ pub(crate) fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<
             Piece::Other => table = None,
             Piece::Summary => (table, seen.summary) = (None, true),
             Piece::TextOfNsys => (table, seen.text_of_nsys) = (None, true),
-            Piece::Cut => reader.cut |= table.is_some(),
+            Piece::Cut if table.is_some() => reader.cut(),
+            Piece::Cut => {}
             Piece::Row(cells) => {
                 if let Some(table) = table.as_deref() {
                     reader.row(table, &cells);

@@ -107,7 +107,7 @@ pub(super) fn place(trace: &mut Trace, ids: &mut Identities, asked: Vec<Asked>, 
     let mut ends = FxHashMap::default();
     for Asked { mut op, bytes, shared, thousand: own, process, device, context, stream, half } in asked {
         let Some(process) = process.or_else(|| of_calls.of(op.correlation)) else {
-            trace.meta.lost.record("a GPU operation that names no process in a listing of several");
+            trace.meta.lost.record("GPU operation that names no process in a listing of several");
             continue;
         };
         let size =

@@ -33,8 +33,6 @@ pub(super) struct Reader {
     asked: Vec<Asked>,
     /// What nvprof's thousand is, once a row tells.
     thousand: Option<Thousand>,
-    /// Whether somebody cut lines out.
-    pub(super) cut: bool,
 }
 
 impl Reader {
@@ -53,9 +51,14 @@ impl Reader {
         }
     }
 
+    /// A mark in place of lines that somebody cut out: nobody knows how many.
+    pub(super) fn cut(&mut self) {
+        self.trace.meta.lost.record("gap where somebody cut lines out of the listing");
+    }
+
     /// A row that has too few or too many cells.
     pub(super) fn no_row(&mut self) {
-        self.trace.meta.lost.record("a row with other columns than its table");
+        self.trace.meta.lost.record("row with other columns than its table");
     }
 
     /// An event of a table.
@@ -65,7 +68,7 @@ impl Reader {
             Printer::Nsys => Source::Nsys,
         };
         let Some(name) = table.cell(cells, Column::Name) else {
-            return self.trace.meta.lost.record("a row without a name");
+            return self.trace.meta.lost.record("row without a name");
         };
         // What has no duration is an instant, of which no table tells: a page fault.
         if table.cell(cells, Column::Duration).is_none() {
@@ -149,7 +152,7 @@ impl Reader {
 
     fn range(&mut self, table: &Table, cells: &[String], name: &str) -> Result<(), &'static str> {
         let (start, duration) = times(table, cells)?;
-        let thread = number(table, cells, Column::Thread).ok_or("a range without a thread")?;
+        let thread = number(table, cells, Column::Thread).ok_or("range without a thread")?;
         let process = number(table, cells, Column::Process).unwrap_or(0);
         let thread = self.ids.thread(&mut self.trace, process, thread);
         // nsys prints the domain before the name; the default one is empty.
@@ -167,9 +170,6 @@ impl Reader {
         ops::place(&mut self.trace, &mut self.ids, asked, thousand);
         self.devices.describe(&mut self.trace, &mut self.ids);
         let Trace { meta, processes, .. } = &mut self.trace;
-        if self.cut {
-            meta.notes.push(String::from("Lines were cut out of the listing: what they said is missing."));
-        }
         if meta.source == Source::Nvprof && processes.len() > 1 {
             let note = "Several processes are listed, each with a clock of its own: what one did is not \
                         simultaneous with what another did at the same time.";
@@ -207,8 +207,8 @@ fn times(table: &Table, cells: &[String]) -> Result<(Time, Time), &'static str> 
         let text = table.cell(cells, column)?;
         Time::parse(text, table.time_unit(column)).filter(|time| TIMES.contains(&time.ns))
     };
-    let start = time(Column::Start).ok_or("a start that is no time")?;
-    Ok((start, time(Column::Duration).ok_or("a duration that is no time")?))
+    let start = time(Column::Start).ok_or("row whose start is no time")?;
+    Ok((start, time(Column::Duration).ok_or("row whose duration is no time")?))
 }
 
 pub(super) fn number(table: &Table, cells: &[String], column: Column) -> Option<i64> {

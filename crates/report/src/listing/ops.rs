@@ -101,12 +101,12 @@ fn launch_columns<'t>() -> [Column<Listing<'t>>; 14] {
             let ops = &list.trace.ops;
             list.of_kernel(row, Cell::Size([ops.grid_x[row], ops.grid_y[row], ops.grid_z[row]]))
         })
-        .spare(2),
+        .spare(3),
         Column::people("Block Size", Right, |list: &Listing<'t>, row| {
             let ops = &list.trace.ops;
             list.of_kernel(row, Cell::Size([ops.block_x[row], ops.block_y[row], ops.block_z[row]]))
         })
-        .spare(2),
+        .spare(3),
         number!(grid_x),
         number!(grid_y),
         number!(grid_z),
@@ -119,11 +119,11 @@ fn launch_columns<'t>() -> [Column<Listing<'t>>; 14] {
         Column::people("Regs", Right, |list: &Listing<'t>, row| {
             nonzero(list.trace.ops.registers[row].into())
         })
-        .spare(3),
+        .spare(4),
         Column::people("SSMem", Right, |list: &Listing<'t>, row| shared(list.trace.ops.static_shared[row]))
-            .spare(3),
+            .spare(4),
         Column::people("DSMem", Right, |list: &Listing<'t>, row| shared(list.trace.ops.dynamic_shared[row]))
-            .spare(3),
+            .spare(4),
     ]
 }
 
@@ -141,15 +141,15 @@ fn copy_columns<'t>() -> [Column<Listing<'t>>; 7] {
         Column::people("Throughput", Right, |list: &Listing<'t>, row| {
             Cell::Rate(list.trace.ops.bytes[row], list.duration(row))
         })
-        .spare(1),
+        .spare(2),
         Column::programs("copy", |list, row| match list.trace.ops.kind[row] {
             OpKind::Copy => Cell::Text(list.trace.ops.copy[row].name()),
             _ => Cell::Empty,
         }),
         Column::both("SrcMemType", "src", Left, |list: &Listing<'t>, row| memory(list.trace.ops.src[row]))
-            .spare(1),
+            .spare(2),
         Column::both("DstMemType", "dst", Left, |list: &Listing<'t>, row| memory(list.trace.ops.dst[row]))
-            .spare(1),
+            .spare(2),
         Column::programs("graph_node", |list, row| nonzero(list.trace.ops.graph_node[row])),
     ]
 }
