@@ -96,10 +96,24 @@ fn place(trace: &Trace, stretch: Stretch, open: &Open) -> Option<Place> {
         let linked = linked.filter(|range| trace.ranges.kind[range.index()] == kind);
         linked.or_else(|| open.around(of, end).next())
     };
-    best(trace, stacks.flat_map(|stack| frames(trace, stack))).or_else(|| {
+    let marked = || {
         let operator = innermost(RangeKind::Operator, &open.operators);
         named(trace, operator, innermost(RangeKind::User, &open.users))
-    })
+    };
+    let best = best(trace, stacks.flat_map(|stack| frames(trace, stack)));
+    // What the program marked says more than the library that runs code without a name.
+    let is_vague = best.as_ref().is_some_and(|best| best.line == 0) && comes_through_unnamed(trace, stack);
+    if is_vague { marked().or(best) } else { best.or_else(marked) }
+}
+
+/// Whether a stack leads through code that was made at run time, and that nothing names, before any function of
+/// the program's that has a name.
+fn comes_through_unnamed(trace: &Trace, stack: StackId) -> bool {
+    let is_unnamed = |frame: &Frame| {
+        let nowhere = frame.module.is_empty() && frame.file.is_empty();
+        nowhere && trace.text(frame.function).starts_with("0x")
+    };
+    frames(trace, stack).take_while(|frame| !is_own_module(trace, frame)).any(|frame| is_unnamed(&frame))
 }
 
 /// The most useful of some frames, innermost first.
@@ -286,6 +300,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_marked_range_says_more_than_what_runs_code_without_a_name() {
+        // Innermost first: function, module, line.
+        let place = |stack: &[(&str, &str, u32)], kind| {
+            let mut trace = trace(&[(0, 9, kind)]);
+            let mut caller = StackId::NONE;
+            for (function, module, line) in stack.iter().rev() {
+                let [function, module] = [function, module].map(|text| trace.strings.intern(text));
+                let frame = trace.frames.push(Frame { function, module, line: *line, ..Frame::default() });
+                caller = trace.stacks.push(trace::Stack { frame, caller });
+            }
+            trace.calls.stack[0] = caller;
+            places(&trace, &[CallId::new(0)])[0].as_ref().map(|place| place.function.clone()).unwrap()
+        };
+        let (driver, made, runs) = (("f", "libcuda.so.1", 0), ("0x7f00", "", 0), ("apply", "libjulia.so", 0));
+        let user = RangeKind::User;
+        assert_eq!(place(&[driver, made, runs], user), "0");
+        // A name, or a line, says more than a range; without a range, what runs it is all there is.
+        assert_eq!(place(&[driver, ("step!", "[made at run time]", 0), runs], user), "step!");
+        assert_eq!(place(&[driver, made, ("main", "program", 7)], user), "main");
+        assert_eq!(place(&[driver, runs, made], user), "apply");
+        assert_eq!(place(&[driver, made, runs], RangeKind::Overhead), "apply");
     }
 
     #[test]
