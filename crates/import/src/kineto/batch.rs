@@ -47,6 +47,15 @@ pub(super) struct Marked {
     pub kind: RangeKind,
     /// The `Call stack` text, empty for none.
     pub stack: Sym,
+    /// What autograd says of an operator.
+    pub autograd: Option<Autograd>,
+}
+
+/// An operator's part in autograd: the operator, and the backward that it leads to, have the same number.
+#[derive(Clone, Copy)]
+pub(super) struct Autograd {
+    pub sequence: i64,
+    pub is_backward: bool,
 }
 
 /// A stream as an event states it: device, context, stream.
@@ -228,7 +237,11 @@ impl Batch {
             RangeKind::Python => span.name,
             _ => self.text(event.args.call_stack),
         };
-        self.ranges.push(Marked { span, kind, stack });
+        let autograd = event.args.sequence.filter(|sequence| *sequence >= 0).map(|sequence| {
+            let is_backward = event.args.forward.is_some_and(|thread| thread != 0);
+            Autograd { sequence, is_backward }
+        });
+        self.ranges.push(Marked { span, kind, stack, autograd });
         Ok(())
     }
 
@@ -239,7 +252,7 @@ impl Batch {
         let thread = self.threads.number((process, event.tid.unwrap_or(0)));
         let name = self.text(event.name);
         let span = Span { start, end, thread, name, external: 0 };
-        self.ranges.push(Marked { span, kind: RangeKind::Overhead, stack: Sym::EMPTY });
+        self.ranges.push(Marked { span, kind: RangeKind::Overhead, stack: Sym::EMPTY, autograd: None });
         Ok(())
     }
 

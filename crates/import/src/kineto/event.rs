@@ -77,6 +77,10 @@ pub(super) struct Args<'a> {
     pub event: Option<i64>,
     pub sync_kind: &'a [u8],
     pub call_stack: Raw<'a>,
+    /// An operator's number for autograd: that of the operator it is the backward of, if `forward` is not 0.
+    pub sequence: Option<i64>,
+    /// PyTorch's number of the thread that did the forward.
+    pub forward: Option<i64>,
     /// `name` or `labels` of a metadata event.
     pub label: Raw<'a>,
 }
@@ -136,6 +140,8 @@ enum Arg {
     Event,
     SyncKind,
     CallStack,
+    Sequence,
+    Forward,
     Label,
     Other,
 }
@@ -157,6 +163,8 @@ impl Arg {
             b"event_id" | b"wait_on_cuda_event_record_corr_id" => Arg::Event,
             b"cuda_sync_kind" => Arg::SyncKind,
             b"Call stack" => Arg::CallStack,
+            b"Sequence number" => Arg::Sequence,
+            b"Fwd thread id" => Arg::Forward,
             b"name" | b"labels" => Arg::Label,
             _ => Arg::Other,
         }
@@ -238,6 +246,8 @@ impl<'a> Args<'a> {
             Arg::Event => self.event = value.integer(),
             Arg::SyncKind => self.sync_kind = text(value).bytes,
             Arg::CallStack => self.call_stack = text(value),
+            Arg::Sequence => self.sequence = value.integer(),
+            Arg::Forward => self.forward = value.integer(),
             Arg::Label => self.label = text(value),
             Arg::Grid | Arg::Block | Arg::Other => {}
         }

@@ -2,6 +2,7 @@
 
 use super::batch::{Batch, Called, Keys, Label, Marked, Span, StreamKey};
 use super::header::Header;
+use super::python::{self, Backward};
 use super::stack::Places;
 use crate::identities::Identities;
 use rustc_hash::FxHashMap;
@@ -24,6 +25,7 @@ pub(super) struct Merge {
     call_external: Vec<i64>,
     /// Process and external id of operators: processes count by themselves.
     operators: Vec<((ProcessId, i64), RangeId)>,
+    backward: Backward,
 }
 
 enum LabelText {
@@ -113,6 +115,11 @@ impl Merge {
             name: symbols.of(name),
             stack,
         });
+        if range.kind == RangeKind::Operator
+            && let Some(autograd) = range.autograd
+        {
+            self.backward.operator(id, autograd);
+        }
         if range.kind == RangeKind::Operator && external != 0 {
             self.operators.push(((self.trace.process_of_thread(thread), external), id));
         }
@@ -123,6 +130,8 @@ impl Merge {
         header.apply(&mut self.trace, &mut self.identities);
         self.name_rows();
         self.link_operators();
+        std::mem::take(&mut self.backward).link(&mut self.trace, &mut self.places);
+        python::remark(&mut self.trace);
         let processes = self.op_processes();
         self.place_ops(&processes);
         crate::finish(&mut self.trace);

@@ -8,6 +8,7 @@ mod batch;
 mod event;
 mod header;
 mod merge;
+mod python;
 mod stack;
 mod supply;
 mod template;

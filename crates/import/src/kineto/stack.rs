@@ -2,7 +2,7 @@
 
 use crate::stacks::Stacks;
 use rustc_hash::FxHashMap;
-use trace::{Frame, StackId, Sym, Trace};
+use trace::{Frame, FrameId, StackId, Sym, Trace};
 
 /// Turns texts of places into stacks, each distinct text once.
 #[derive(Default)]
@@ -32,6 +32,18 @@ impl Places {
         let stack = self.stacks.stack(trace, &frames);
         self.by_text.insert(text, stack);
         stack
+    }
+
+    /// The stack of the backward of what was called from some frames, given from the outermost to the innermost.
+    pub fn backward(&mut self, trace: &mut Trace, frames: &[FrameId]) -> StackId {
+        let of_backward = |frame: &FrameId| {
+            let frame = trace.frames.row(*frame);
+            let function = format!("backward of {}", trace.text(frame.function));
+            let function = trace.strings.intern(&function);
+            self.stacks.frame(trace, Frame { function, ..frame })
+        };
+        let frames: Vec<_> = frames.iter().map(of_backward).collect();
+        self.stacks.stack(trace, &frames)
     }
 }
 
