@@ -2,7 +2,7 @@
 //! does, whoever makes it and however: the loader for a library that comes later, `dlsym` from anywhere.
 
 use crate::calls::wrap;
-use crate::{elf, imports, names, patch};
+use crate::{elf, hooks, imports, names, patch};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -21,7 +21,8 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// True when the driver is there.
 pub fn wrap_driver() -> bool {
     let (loaded, _) = elf::counts();
-    if SEEN.load(Acquire) == loaded || BUSY.swap(true, AcqRel) {
+    // Before anyone can be told, nothing can stand before anything.
+    if hooks().is_none() || SEEN.load(Acquire) == loaded || BUSY.swap(true, AcqRel) {
         return false;
     }
     let found = wrap_exports();
