@@ -14,8 +14,18 @@ pub(crate) fn function(mangled: &str) -> String {
         let symbol = Symbol::new(mangled).ok()?;
         symbol.demangle_with_options(&DemangleOptions::new().no_params().no_return_type()).ok()
     };
-    let plain = if mangled.starts_with("_Z") { plain() } else { module_procedure(mangled) };
+    let plain = if mangled.starts_with("_Z") { plain().map(without_tags) } else { module_procedure(mangled) };
     plain.unwrap_or_else(|| mangled.to_owned())
+}
+
+/// A name without its tags: `f` for `f[abi:cxx11]`. Numba puts the types that it compiled a function for there.
+fn without_tags(mut name: String) -> String {
+    while let Some(start) = name.find("[abi:")
+        && let Some(length) = name[start..].find(']')
+    {
+        name.replace_range(start..=start + length, "");
+    }
+    name
 }
 
 /// The name of a function of which debugging information says what language it is written in.
@@ -150,6 +160,8 @@ mod tests {
             trace.ops.push(Op { name, ..Op::default() });
         }
         assert_eq!(function("_ZN2at6native5copy_EPff"), "at::native::copy_");
+        assert_eq!(function("_ZN8__main__4stepB2v1B4x_3dEd"), "__main__::step");
+        assert_eq!(without_tags("f[abi:".to_owned()), "f[abi:");
         assert_eq!((function("_Zfoo"), function("main")), ("_Zfoo".to_owned(), "main".to_owned()));
         kernels(&mut trace);
         let names: Vec<_> = trace.ops.name.iter().map(|name| trace.text(*name)).collect();

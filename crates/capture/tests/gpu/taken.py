@@ -55,7 +55,7 @@ def is_well(what, trace, wanted, *program):
     for level in ["light", "full"]:
         said = outcome(HOLDUP, "record", "--quiet", "--level", level, "--output", trace, "--", *program)
         copies = calls(trace)["cuMemcpyDtoH"]
-        places = outcome(HOLDUP, "where", trace, "--name", "cuMemcpyDtoH")[0]
+        places = outcome(HOLDUP, "where", "cuMemcpyDtoH", trace)[0]
         found = said[:2] == bare[:2] and copies == 10 and (wanted is None or wanted in places)
         print(f"{what} {level}: {'well' if found else 'NOT WELL'}: {copies} of 10 copies, status {said[1]} ({bare[1]} bare)")
         if not found:

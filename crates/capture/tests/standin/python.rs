@@ -65,7 +65,8 @@ fn a_slow_call_from_code_that_numba_compiled_says_which_line_made_it() {
     assert_eq!(recorded.outcome.stdout, "done\n", "{:?}", recorded.outcome);
     let frames = recorded.frames_of("cuMemcpyDtoH_v2");
     let line = recorded.fact("line") as u32;
-    let compiled = frames.iter().position(|(_, file, at)| file == "jitted.py" && *at == line);
+    let compiled = ("__main__::compiled".to_owned(), "jitted.py".to_owned(), line);
+    let compiled = frames.iter().position(|frame| *frame == compiled);
     let outer = frames.iter().position(|(function, ..)| function == "main");
     assert!(compiled.is_some() && compiled < outer, "{frames:?}");
 }
