@@ -328,7 +328,7 @@ impl<'a> Facts<'a> {
     /// Whether a wait for the same lock that began during this one, or this one, found several to have it.
     pub fn was_shared(&self, wait: &Wait) -> bool {
         let found = self.shared.get_or_init(|| index::found_shared(self.trace));
-        let lock = (self.trace.threads.process[wait.thread.index()], wait.lock);
+        let lock = (self.trace.process_of_thread(wait.thread), wait.lock);
         found.get(&lock).is_some_and(|starts| {
             let from = starts.partition_point(|start| *start < wait.start);
             starts.get(from).is_some_and(|start| *start < wait.end)
@@ -338,7 +338,7 @@ impl<'a> Facts<'a> {
     /// Recorded waits for the same lock that began during this one, by start, this one aside.
     pub fn waits_for_lock(&self, wait: &Wait) -> impl Iterator<Item = Wait> {
         let of_locks = self.of_locks.get_or_init(|| index::waits_of_locks(self.trace));
-        let lock = (self.trace.threads.process[wait.thread.index()], wait.lock);
+        let lock = (self.trace.process_of_thread(wait.thread), wait.lock);
         let all: &[WaitId] = of_locks.get(&lock).map_or(&[], |waits| waits);
         let waits = &self.trace.waits;
         let from = all.partition_point(|other| waits.start[other.index()] < wait.start);
