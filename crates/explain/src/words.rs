@@ -162,11 +162,11 @@ fn awaited(facts: &Facts<'_>, group: &Group, general: &str) -> String {
 
 /// `general`, and what that thread had launched.
 fn launched(facts: &Facts<'_>, group: &Group, general: &str) -> String {
-    let launches = group.facts.iter().filter_map(|fact| match fact {
+    let mut launches = group.facts.iter().filter_map(|fact| match fact {
         Fact::Launched(call) => Some(*call),
         _ => None,
     });
-    match launches.last() {
+    match launches.next_back() {
         Some(launch) => {
             let thread = facts.trace.threads.row(facts.thread(launch));
             let name = match facts.trace.text(thread.name) {

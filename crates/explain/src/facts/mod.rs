@@ -195,7 +195,7 @@ impl<'a> Facts<'a> {
 
     /// Whether the trace has records of the GPU's operations at all.
     pub fn has_operations(&self) -> bool {
-        self.trace.ops.len() > 0
+        !self.trace.ops.is_empty()
     }
 
     /// The operations a call asked for.
