@@ -55,7 +55,7 @@ const RUNS: [(&str, &str); 12] = [
     ("overlap-h200", "overlap --on sim:h200 --set bytes=64MiB --set passes=2"),
     ("architectures-h200", "architectures --on sim:h200 --set threads=1,8,16 --set iterations=2"),
     ("stagger-h200", "stagger --on sim:h200"),
-    ("stagger-p100", "stagger --on sim:p100 --set memory=pageable --set sync=no"),
+    ("stagger-p100", "stagger --on sim:p100-nvprof --set memory=pageable --set sync=no"),
     ("launch-stall-h200", "launch-stall --on sim:h200 --set time=200ms"),
     ("hidden-sync-h200", "hidden-sync --on sim:h200 --set times=2"),
     ("multi-gpu-a4000x10", "multi-gpu --on sim:a4000x10 --set times=200 --set threads=1,4,10"),

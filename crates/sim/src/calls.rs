@@ -280,14 +280,16 @@ impl Costs<'_> {
 }
 
 fn plan(name: Name, rule: &Rule, units: u64, context: u32, act: Act) -> Plan {
+    let pieces = rule.pieces.max(1);
     Plan {
         name,
         before: rule.before_ns,
-        held: rule.held_ns + whole(rule.unit_ns * units as f64),
+        held: (rule.held_ns + whole(rule.unit_ns * units as f64)) / i64::from(pieces),
         after: rule.after_ns,
         lock: rule.lock,
         staged_lock: rule.staged_stream_lock.unwrap_or(rule.lock),
         mutex: rule.mutex,
+        pieces,
         keep: rule.keeps,
         context,
         act,

@@ -21,12 +21,13 @@ impl Machine<'_> {
     /// A call begins.
     pub(crate) fn call(&mut self, row: u32, plan: u32, time: i64) {
         let plan = self.as_it_is(plan);
-        let Plan { name, before, .. } = self.program.plans[plan as usize];
+        let Plan { name, before, pieces, .. } = self.program.plans[plan as usize];
         let call = self.record.call(row, name, time);
         let thread = self.thread(row);
         thread.plan = plan;
         thread.call = call;
         thread.started = time;
+        thread.pieces = pieces;
         self.events.plan(time + self.on_processor(before), Event::Want(row));
     }
 
@@ -116,10 +117,13 @@ impl Machine<'_> {
 
     fn take(&mut self, row: u32, lock: u32, exclusive: bool) -> bool {
         let who = Holder { thread: row, call: self.threads[row as usize].call };
+        let contexts = self.contexts.len() as u32;
         let state = &mut self.locks[lock as usize];
         let holder = state.holders.first().copied();
         let holders = state.holders.len() as u32;
-        let taken = state.take(Waiter { who, exclusive, late: 0 });
+        let had = self.threads[row as usize].had[Kind::of_row(lock, contexts) as usize];
+        let recent = state.recent_ns().is_none_or(|ns| self.now.saturating_sub(had) <= ns);
+        let taken = state.take(Waiter { who, exclusive, recent, late: 0 });
         if !taken {
             // A lock that is not free has a holder.
             let holder = holder.unwrap_or(who);
@@ -153,7 +157,7 @@ impl Machine<'_> {
         wait.late += 1;
         let Wait { lock, exclusive, late, .. } = *wait;
         let who = Holder { thread: row, call: self.threads[row as usize].call };
-        if self.locks[lock as usize].take(Waiter { who, exclusive, late }) {
+        if self.locks[lock as usize].take(Waiter { who, exclusive, recent: true, late }) {
             self.granted(row);
         }
     }
@@ -228,6 +232,14 @@ impl Machine<'_> {
     /// A call has spent its time with its locks: it does what it is for, lets go, and waits or returns.
     pub(crate) fn held(&mut self, row: u32) {
         let plan = self.plan_of(row);
+        if self.thread(row).pieces > 1 {
+            if !self.make(1) {
+                return;
+            }
+            self.thread(row).pieces -= 1;
+            self.let_go(row, &plan);
+            return self.take_locks(row, &plan, 0);
+        }
         self.act(row, &plan);
         if self.threads[row as usize].awaited > 0 {
             return self.let_go_to_wait(row, &plan);
@@ -358,6 +370,7 @@ impl Machine<'_> {
             if let Some(copies) = self.staging(plan, kind) {
                 *copies -= 1;
             }
+            self.thread(row).had[kind as usize] = self.now;
             self.release(row, self.lock(plan, kind));
         }
     }

@@ -47,7 +47,9 @@ pub(crate) struct Holder {
 pub(crate) struct Waiter {
     pub who: Holder,
     pub exclusive: bool,
-    /// How often it was woken too late.
+    /// Whether it had the lock recently.
+    pub recent: bool,
+    /// How often it was woken too late, or passed over.
     pub late: u32,
 }
 
@@ -109,6 +111,21 @@ impl Lock {
         self.holders.push(waiter.who);
     }
 
+    /// Puts in front of those that wait the first that is not passed over, if there is one.
+    fn pass_over(&mut self) {
+        let patience = self.rule.patience;
+        let goes = |waiter: &Waiter| waiter.recent || waiter.late >= patience;
+        let Some(at) = self.waiters.iter().position(goes).filter(|at| *at > 0) else { return };
+        self.waiters.iter_mut().take(at).for_each(|waiter| waiter.late += 1);
+        let first = self.waiters.remove(at);
+        first.into_iter().for_each(|waiter| self.waiters.push_front(waiter));
+    }
+
+    /// How long ago a thread may have had it to have had it recently, ns; nothing: always.
+    pub(crate) fn recent_ns(&self) -> Option<i64> {
+        Some(self.rule.recent_ns).filter(|ns| *ns > 0)
+    }
+
     /// Lets go of it; what that leads to goes to `next`.
     pub(crate) fn release(&mut self, thread: u32, next: &mut Vec<Next>, chance: &mut Chance) {
         let Some(at) = self.holders.iter().position(|holder| holder.thread == thread) else { return };
@@ -122,6 +139,7 @@ impl Lock {
             next.extend(first.map(|waiter| Next::Wakes(waiter, wake)));
             return;
         }
+        self.pass_over();
         let others = (self.waiters.len() as u32 - 1).min(self.rule.most_waiters);
         let handover = self.rule.wake_ns + self.rule.handover_ns + self.rule.waiter_ns * i64::from(others);
         while let Some(waiter) = self.waiters.front().copied() {
@@ -140,13 +158,20 @@ mod tests {
     use super::*;
 
     fn lock(wake_ns: i64) -> Lock {
-        let rule =
-            Rule { wake_ns, wake_spread_ns: 0, patience: 1, handover_ns: 10, waiter_ns: 1, most_waiters: 2 };
+        let rule = Rule {
+            wake_ns,
+            wake_spread_ns: 0,
+            patience: 1,
+            recent_ns: 0,
+            handover_ns: 10,
+            waiter_ns: 1,
+            most_waiters: 2,
+        };
         Lock::new(&rule)
     }
 
     fn waiter(thread: u32, exclusive: bool) -> Waiter {
-        Waiter { who: Holder { thread, call: 0 }, exclusive, late: 0 }
+        Waiter { who: Holder { thread, call: 0 }, exclusive, recent: true, late: 0 }
     }
 
     fn released(lock: &mut Lock, thread: u32) -> Vec<String> {
@@ -170,6 +195,21 @@ mod tests {
         assert!(released(&mut lock, 0).is_empty());
         assert_eq!(released(&mut lock, 1), ["2 has it in 12"]);
         assert_eq!(released(&mut lock, 2), ["3 has it in 11", "4 has it in 11"]);
+    }
+
+    #[test]
+    fn passes_over_who_had_it_long_ago_so_often_and_no_more() {
+        let mut lock = lock(0);
+        let long_ago = |thread| Waiter { recent: false, ..waiter(thread, true) };
+        assert!(lock.take(waiter(0, true)));
+        assert!(!lock.take(long_ago(1)));
+        assert!(!lock.take(waiter(2, true)));
+        assert!(!lock.take(waiter(3, true)));
+        assert_eq!(released(&mut lock, 0), ["2 has it in 12"]);
+        assert_eq!(released(&mut lock, 2), ["1 has it in 11"], "it was passed over once");
+        assert!(!lock.take(long_ago(4)));
+        assert_eq!(released(&mut lock, 1), ["3 has it in 11"]);
+        assert_eq!(released(&mut lock, 3), ["4 has it in 10"], "nobody else waits");
     }
 
     #[test]

@@ -247,6 +247,10 @@ pub struct Lock {
     /// Who was woken too late so many times is handed the lock; only where `wake_ns` is not 0, or it could wait for ever.
     #[serde(default)]
     pub patience: u32,
+    /// Who had the lock less than this ago goes before who had it longer ago, whose thread has gone to sleep; who was passed over
+    /// `patience` times is not again. 0: all in the order that they came in; ns.
+    #[serde(default)]
+    pub recent_ns: i64,
     /// Handing over, ns.
     pub handover_ns: i64,
     /// Handing over takes this much longer for each thread that waits, ns.
@@ -344,6 +348,8 @@ pub struct Rule {
     pub mutex: bool,
     /// Whether it keeps the lock while it waits for the device.
     pub keeps: bool,
+    /// In how many pieces it does its work, taking the locks anew for each; 0 is one.
+    pub pieces: u32,
 }
 
 /// How a call takes a lock.
@@ -472,6 +478,10 @@ fn amounts(table_of: &str, table: &toml::Table) -> Result<(), String> {
         match value {
             toml::Value::Table(inner) => amounts(&field, inner)?,
             toml::Value::Integer(..0) => return Err(format!("{field} must not be negative")),
+            toml::Value::Array(values) => {
+                let of = |value: &toml::Value| toml::Table::from_iter([(key.clone(), value.clone())]);
+                values.iter().try_for_each(|value| amounts(table_of, &of(value)))?;
+            }
             toml::Value::Float(number) if !(0.0..).contains(number) => {
                 return Err(format!("{field} must not be negative"));
             }

@@ -38,6 +38,8 @@ pub(crate) struct Plan {
     /// How it takes the lock while a pageable copy waits in its stream.
     pub staged_lock: Use,
     pub mutex: bool,
+    /// How often it takes the locks, `held` each time.
+    pub pieces: u32,
     /// Keeps its context's lock while it waits.
     pub keep: bool,
     /// Whose locks.

@@ -45,6 +45,10 @@ pub(crate) struct HostThread {
     pub waits_first: bool,
     /// How long the call spends with its locks, ns.
     pub held: i64,
+    /// Pieces of the call that are not done.
+    pub pieces: u32,
+    /// When it had each lock last, by [`Kind`]; in the future if never.
+    pub had: [i64; Kind::COUNT],
     /// Which locks it has, by [`Kind`].
     pub has: [bool; Kind::COUNT],
     /// The lock that it waits for.
@@ -91,6 +95,8 @@ impl HostThread {
             awaited: 0,
             waits_first: false,
             held: 0,
+            pieces: 1,
+            had: [i64::MAX; Kind::COUNT],
             has: [false; Kind::COUNT],
             wait: None,
             in_body: false,

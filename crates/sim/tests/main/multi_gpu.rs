@@ -36,3 +36,37 @@ fn that_pools_give_memory_back_is_not_reproduced() {
         assert!((3.0..10.0).contains(&time), "{workers}: {time}");
     }
 }
+
+/// Seed 004: a thread with long kernels starves beside threads with short ones on other GPUs; beside other processes it does not.
+#[test]
+fn a_thread_with_long_kernels_starves() {
+    let with = |layout, workers| {
+        let load = Load::Starvation;
+        let case = Case { layout, workers, gpus: 10, load, sync: true, times: 20, ..Case::default() };
+        run(&case.workload(), "a4000x10").threads[0].elapsed_ns as f64 / 1e6 / case.times as f64
+    };
+    let (alone, threads, processes) =
+        (with(Layout::Threads, 1), with(Layout::Threads, 10), with(Layout::Processes, 10));
+    println!(
+        "ms a long kernel: alone {alone:.2}, beside nine threads {threads:.2}, nine processes {processes:.2}"
+    );
+    assert!(threads > 10.0 * alone && processes < 1.05 * alone);
+}
+
+/// Seed 004: modules load slowly while others launch, the slower the more of them.
+#[test]
+fn a_module_waits_for_others_launches() {
+    let ms = |others: u32| {
+        let case = Case { workers: others + 1, gpus: 10, times: 1_500, ..Case::default() };
+        let mut workload = case.workload();
+        let loader = &mut workload.processes[0].threads[0];
+        loader.body = Vec::new();
+        loader.body().load_module();
+        let outcome = run(&workload, "a4000x10");
+        let calls = &outcome.threads[0].calls;
+        calls.iter().find(|call| call.name == "cuModuleLoadData").unwrap().max_ns as f64 / 1e6
+    };
+    let times = [0, 1, 4, 9].map(ms);
+    println!("ms to load a module beside 0, 1, 4 and 9 threads that launch: {times:.2?}");
+    assert!(times.is_sorted() && times[3] > 3.0 * times[1] && times[3] > 5.0 * times[0], "{times:?}");
+}
