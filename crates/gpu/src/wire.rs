@@ -86,6 +86,8 @@ pub struct ThreadReport {
     pub tid: i64,
     /// The largest difference of a check, as bits: JSON has no infinity.
     pub max_error: Option<u64>,
+    /// The mean time between events that it measured, ns.
+    pub between_events_ns: Option<u64>,
     /// Calls of its bodies.
     pub times: Vec<Times>,
     /// What its instructions are, for recorded calls.

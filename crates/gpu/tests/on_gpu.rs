@@ -72,6 +72,14 @@ fn is_right(workload: &Workload) {
 const ITERATIONS: u64 = 20;
 
 #[test]
+fn rows_and_slices_come_and_go() {
+    for slices in [None, Some(3)] {
+        let run = ran(&support::rows(slices), &options());
+        assert_eq!(run.outcome.threads[0].max_error, Some(0.0), "{slices:?}");
+    }
+}
+
+#[test]
 fn architectures_in_threads() {
     for memory in [Memory::Pinned, Memory::Fresh] {
         [1, 4, 8].into_iter().for_each(|threads| is_right(&architectures(threads, ITERATIONS, memory)));

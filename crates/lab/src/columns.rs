@@ -34,10 +34,11 @@ pub(crate) const COLUMNS: [&str; 26] = [
 ];
 
 /// Every figure, in the order that rows have them.
-pub(crate) const FIGURES: [&str; 17] = [
+pub(crate) const FIGURES: [&str; 18] = [
     "per_s",
     "host_ms",
     "ms",
+    "events_ms",
     "free_ms",
     "slowest_ms",
     "gflop_per_s",
@@ -94,6 +95,7 @@ pub(crate) fn title(figure: &str) -> &'static str {
         "per_s" => "per second",
         "ms" => "time",
         "host_ms" => "host held",
+        "events_ms" => "by events",
         "free_ms" => "in frees",
         "slowest_ms" => "slowest",
         "gflop_per_s" => "computed",

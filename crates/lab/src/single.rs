@@ -31,6 +31,7 @@ pub fn single_text(workload: &Workload, bench: &Bench, run: &Run, page: Page) ->
         ("time", Align::Right),
         ("each", Align::Right),
         ("per second", Align::Right),
+        ("between events", Align::Right),
         ("max error", Align::Right),
         ("thread", Align::Left),
     ]);
@@ -50,6 +51,7 @@ pub fn single_text(workload: &Workload, bench: &Bench, run: &Run, page: Page) ->
             units::duration(outcome.elapsed_ns as i64),
             units::duration((outcome.elapsed_ns / outcome.rounds.max(1)) as i64),
             units::count(per_second(outcome).round() as u64),
+            outcome.between_events_ns.map_or(String::new(), |ns| units::duration(ns as i64)),
             outcome.max_error.map_or(String::new(), |error| format!("{error:.1e}")),
             name.clone(),
         ]);
@@ -103,6 +105,7 @@ pub fn single_json(workload: &Workload, bench: &Bench, run: &Run) -> Value {
             "elapsed_ns": outcome.elapsed_ns,
             "per_s": number(per_second(outcome)),
             "max_error": outcome.max_error,
+            "between_events_ns": outcome.between_events_ns,
             "calls": outcome.calls.iter().map(call).collect::<Vec<_>>(),
         })
     };

@@ -155,6 +155,9 @@ impl Costs<'_> {
             Call::DestroyEvent { .. } => (Name::EventDestroy, &calls.event, Act::Nothing),
             Call::QueryEvent { .. } => (Name::EventQuery, &calls.query, Act::Nothing),
             Call::QueryStream { .. } => (Name::StreamQuery, &calls.query, Act::Nothing),
+            Call::Elapsed { from, to } => {
+                (Name::EventElapsed, &calls.query, Act::Elapsed { from: event(from), to: event(to) })
+            }
             Call::SynchronizeEvent { event: row } => {
                 let act = Act::SynchronizeEvent { event: event(row) };
                 (Name::EventSynchronize, &calls.synchronize, act)

@@ -301,6 +301,7 @@ impl Machine<'_> {
         while let Some(waits) = self.ops.next_waiting(&mut waiting) {
             match waits {
                 Waits::Thread(thread) => self.arrived(thread),
+                Waits::Event(event) => self.passed[event as usize] = self.now,
                 Waits::Op(next) => self.come_nearer(next, op.engine),
             }
         }

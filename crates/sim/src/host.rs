@@ -265,6 +265,10 @@ impl Machine<'_> {
                 let mut marks = std::mem::take(&mut self.marks[event as usize]);
                 marks.clear();
                 self.name_work(stream, &mut marks);
+                self.passed[event as usize] = self.now;
+                for mark in &marks {
+                    self.ops.await_(*mark, Waits::Event(event));
+                }
                 self.marks[event as usize] = marks;
             }
             Act::Wait { event, stream } => {
@@ -276,6 +280,7 @@ impl Machine<'_> {
                     self.await_op(self.marks[event as usize][at], row);
                 }
             }
+            Act::Elapsed { from, to } => self.elapsed(row, from, to),
             Act::SynchronizeStream { stream } => self.await_stream(stream, row),
             Act::SynchronizeContext => {
                 self.await_context(plan.context, row);
@@ -285,6 +290,21 @@ impl Machine<'_> {
             Act::CreateEvent { event } => self.marks[event as usize].clear(),
             Act::Captured { graph, body } => self.graphs[graph as usize] = body,
         }
+    }
+
+    /// Measures between two events, both of which must have come to pass, as the driver wants it.
+    fn elapsed(&mut self, row: u32, from: u32, to: u32) {
+        let open = |event: u32| self.marks[event as usize].iter().any(|mark| self.ops.is_open(*mark));
+        if open(from) || open(to) {
+            let (thread, process) = self.names_of(row);
+            let problem =
+                "asks for the time between events before both are done; synchronize first".to_owned();
+            self.error = Some(Error::Step { process, thread, problem });
+            return;
+        }
+        let ns = self.passed[to as usize] - self.passed[from as usize];
+        let (sum, count) = &mut self.thread(row).between_events;
+        (*sum, *count) = (*sum + i128::from(ns), *count + 1);
     }
 
     /// Has a thread wait for an operation.

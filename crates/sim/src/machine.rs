@@ -35,6 +35,8 @@ pub(crate) struct Machine<'a> {
     pub buffers: Vec<Buffer>,
     /// What each event waits for.
     pub marks: Vec<Vec<OpRef>>,
+    /// When each event came to pass last.
+    pub passed: Vec<i64>,
     /// What was captured last into each graph.
     pub graphs: Vec<u32>,
     /// Threads at each meeting point.
@@ -190,6 +192,7 @@ impl<'a> Machine<'a> {
             devices: program.groups.iter().map(|groups| Device::new(model, *groups)).collect(),
             buffers: program.buffers.iter().map(buffer).collect(),
             marks: vec![Vec::new(); program.events],
+            passed: vec![0; program.events],
             graphs: vec![NONE; program.graphs],
             meeting: vec![Vec::new(); workload.barriers.len()],
             locks: (0..Kind::COUNT * count).map(lock).collect(),

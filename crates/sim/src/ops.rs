@@ -70,6 +70,8 @@ pub(crate) struct Edge {
 pub(crate) enum Waits {
     Op(u32),
     Thread(u32),
+    /// An event, which comes to pass with the last of what it waits for.
+    Event(u32),
 }
 
 /// All operations that are not done.

@@ -63,6 +63,7 @@ pub(crate) enum Act {
     Record { event: u32, stream: u32 },
     Wait { event: u32, stream: u32 },
     SynchronizeEvent { event: u32 },
+    Elapsed { from: u32, to: u32 },
     SynchronizeStream { stream: u32 },
     SynchronizeContext,
     CreateStream { stream: u32 },

@@ -1,6 +1,7 @@
 //! Makes a [`Program`] of a workload and a model.
 
 use crate::calls::{Base, Costs, LONGEST};
+use crate::names::Name;
 use crate::plan::{BufferPlan, ContextPlan, NONE, Program, StreamPlan, ThreadPlan};
 use crate::plan::{Plan, Step as Planned};
 use crate::{Error, Model, Scope};
@@ -178,6 +179,8 @@ fn used(call: &Call) -> (Option<workload::StreamId>, Option<workload::EventId>) 
         | Call::Free { stream, .. }
         | Call::Copy { stream, .. }
         | Call::Fill { stream, .. } => (stream, None),
+        Call::CopyRows { stream, .. } => (Some(stream), None),
+        // Who measures between two events has others record them, or does so before.
         Call::Launch { stream, .. }
         | Call::LaunchGraph { stream, .. }
         | Call::QueryStream { stream }
@@ -281,6 +284,17 @@ impl Compiler<'_> {
                 let plan = costs.launch(stream, self.program.kernels.len() as u32);
                 self.program.kernels.push(kernel);
                 self.plan(plan);
+            }
+            Call::CopyRows { from, to, width, height, depth, stream, .. } => {
+                let registered = self.program.plans.len() as u32;
+                let bytes = width.saturating_mul(height).saturating_mul(depth.unwrap_or(1));
+                let name = if depth.is_some() { Name::Copy3d } else { Name::Copy2d };
+                let (pinned, pageable) = costs.copy(from, to, bytes, Some(stream), registered);
+                self.program.plans.push(Plan { name, ..pinned });
+                match pageable {
+                    Some(pageable) => self.plan(Plan { name, ..pageable }),
+                    None => self.steps.push(Planned::Call(registered)),
+                }
             }
             Call::Copy { from, to, bytes, stream, .. } => {
                 let registered = self.program.plans.len() as u32;

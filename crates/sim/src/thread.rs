@@ -57,6 +57,8 @@ pub(crate) struct HostThread {
     pub released: i64,
     pub round_began: i64,
     pub rounds: u64,
+    /// What was measured between events: the sum, ns, and how often.
+    pub between_events: (i128, u64),
     pub elapsed: i64,
     pub sums: Vec<Sum>,
 }
@@ -104,6 +106,7 @@ impl HostThread {
             round_began: 0,
             rounds: 0,
             elapsed: 0,
+            between_events: (0, 0),
             sums: vec![Sum::default(); Name::ALL.len()],
         }
     }
@@ -121,6 +124,10 @@ impl HostThread {
             elapsed_ns: self.elapsed as u64,
             rounds: self.rounds,
             max_error: None,
+            between_events_ns: match self.between_events {
+                (_, 0) => None,
+                (sum, count) => Some((sum / i128::from(count)).max(0) as u64),
+            },
             calls: calls.map(times).collect(),
         }
     }

@@ -336,6 +336,11 @@ impl Steps<'_> {
         self.call(Call::SynchronizeEvent { event })
     }
 
+    /// Measures the time between two events that keep it.
+    pub fn elapsed(&mut self, from: EventId, to: EventId) -> &mut Self {
+        self.call(Call::Elapsed { from, to })
+    }
+
     /// Asks whether a stream is done.
     pub fn query(&mut self, stream: StreamId) -> &mut Self {
         self.call(Call::QueryStream { stream })

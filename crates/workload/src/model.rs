@@ -279,6 +279,26 @@ pub enum Call {
         /// The stream of an asynchronous copy; `None` for `cuMemcpyDtoH` and its like, which wait.
         stream: Option<StreamId>,
     },
+    /// Copies rows of `width` bytes from the start of one buffer to another (`cuMemcpy2DAsync`), or slices of such rows
+    /// (`cuMemcpy3DAsync`). One of the buffers is a device's.
+    CopyRows {
+        /// Source.
+        from: BufferId,
+        /// Destination.
+        to: BufferId,
+        /// Bytes of a row.
+        width: u64,
+        /// Rows, of each slice.
+        height: u64,
+        /// Slices; `None` for the copy of two dimensions.
+        depth: Option<u64>,
+        /// From one row of the source to the next, bytes; slices follow without a gap.
+        from_pitch: u64,
+        /// The same of the destination.
+        to_pitch: u64,
+        /// The stream.
+        stream: StreamId,
+    },
     /// Fills the buffer with one value: on the host for host memory, `cuMemsetD32Async` for a device's.
     Fill {
         /// The buffer.
@@ -338,6 +358,13 @@ pub enum Call {
     SynchronizeEvent {
         /// The event.
         event: EventId,
+    },
+    /// `cuEventElapsedTime`: the time between two events, which both have come to pass, is the thread's to report.
+    Elapsed {
+        /// The earlier event; it keeps the time.
+        from: EventId,
+        /// The later one; it keeps the time.
+        to: EventId,
     },
     /// `cuStreamQuery`.
     QueryStream {

@@ -17,6 +17,8 @@ pub struct ThreadOutcome {
     /// The largest difference any [`crate::Call::Check`] of the thread found; `None` where nothing was checked. A
     /// simulator computes nothing and checks nothing.
     pub max_error: Option<f64>,
+    /// The mean of what every [`crate::Call::Elapsed`] of the thread measured, ns; `None` where there was none.
+    pub between_events_ns: Option<u64>,
     /// Calls by what they are, of the bodies alone.
     pub calls: Vec<CallTimes>,
 }

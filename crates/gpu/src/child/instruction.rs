@@ -41,6 +41,11 @@ pub enum Action {
         buffer: usize,
     },
     Copy(Transfer),
+    CopyRows(Rows),
+    Elapsed {
+        from: usize,
+        to: usize,
+    },
     Fill {
         buffer: usize,
         word: u32,
@@ -148,6 +153,29 @@ pub struct Transfer {
     pub offset: Offset,
     pub bytes: u64,
     pub stream: Option<usize>,
+}
+
+/// A copy of rows, or of slices of them, between the starts of two buffers.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    pub from: RowsEnd,
+    pub to: RowsEnd,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows, of each slice.
+    pub height: usize,
+    /// Slices; none of a copy of two dimensions.
+    pub depth: Option<usize>,
+    pub stream: usize,
+}
+
+/// One end of it.
+#[derive(Clone, Copy)]
+pub struct RowsEnd {
+    pub buffer: usize,
+    pub is_host: bool,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
 }
 
 /// A number that may change from round to round, with the counter that it follows.

@@ -224,6 +224,8 @@ fn live(job: &Job, row: usize, process: &Process, segment: &Segment) -> End {
             stopped
         }
     };
+    let (ms, count) = worker.between_events;
+    end.report.between_events_ns = (count > 0).then(|| (ms * 1e6 / count as f64).max(0.0).round() as u64);
     end.report.max_error = worker.max_error.map(f64::to_bits);
     if let Err(Stop::Failed(note, trouble)) = stopped {
         let place = place(&program.notes[note as usize].place);

@@ -1,6 +1,6 @@
 //! A thread's steps as a flat list of instructions, in which nothing is left to be looked up while they are carried out.
 
-use super::instruction::{Action, Deed, Instruction, Launch, Offset, Transfer, What};
+use super::instruction::{Action, Deed, Instruction, Launch, Offset, Rows, RowsEnd, Transfer, What};
 use super::process::Process;
 use crate::driver::{Function, Kernel as KernelHandle};
 use crate::kernels::{self, Argument};
@@ -151,6 +151,13 @@ impl Compiler<'_> {
             Call::Copy { from, to, offset: at, bytes, stream } => {
                 self.copy(from, to, offset(at), bytes, stream)
             }
+            Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream } => {
+                self.copy_rows([from, to], (width, height, depth), [from_pitch, to_pitch], stream)
+            }
+            Call::Elapsed { from, to } => {
+                let (from, to) = (from.index(), to.index());
+                self.action(Function::EventElapsed, Action::Elapsed { from, to });
+            }
             Call::Fill { buffer, value, stream } => self.fill(buffer, value, stream),
             Call::Check { buffer, bytes, value } => {
                 self.host(Deed::Check { buffer: buffer.index(), bytes, value })
@@ -288,6 +295,31 @@ impl Compiler<'_> {
         let memory = Some([from, to].map(|buffer| kind(self.memory(buffer)).name().to_owned()).into());
         let note = Note { bytes, memory, stream: stream.map(|row| row as u32), ..Note::default() };
         self.push(What::Call(function, Action::Copy(copy)), note);
+    }
+
+    fn copy_rows(
+        &mut self,
+        ends: [BufferId; 2],
+        (width, height, depth): (u64, u64, Option<u64>),
+        [from_pitch, to_pitch]: [u64; 2],
+        stream: StreamId,
+    ) {
+        let end = |buffer: BufferId, pitch: u64| RowsEnd {
+            buffer: buffer.index(),
+            is_host: self.memory(buffer).is_host(),
+            pitch: pitch as usize,
+        };
+        let [from, to] = [end(ends[0], from_pitch), end(ends[1], to_pitch)];
+        let (stream, function) = match depth {
+            None => (stream.index(), Function::CopyRows),
+            Some(_) => (stream.index(), Function::CopySlices),
+        };
+        let bytes = width.saturating_mul(height).saturating_mul(depth.unwrap_or(1));
+        let depth = depth.map(|depth| depth as usize);
+        let rows = Rows { from, to, width: width as usize, height: height as usize, depth, stream };
+        let memory = Some(ends.map(|buffer| kind(self.memory(buffer)).name().to_owned()).into());
+        let note = Note { bytes, memory, stream: Some(stream as u32), ..Note::default() };
+        self.push(What::Call(function, Action::CopyRows(rows)), note);
     }
 
     fn fill(&mut self, buffer: BufferId, value: Value, stream: Option<StreamId>) {

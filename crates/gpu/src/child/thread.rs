@@ -1,7 +1,7 @@
 //! A thread at work: carries its program out.
 
 use super::host;
-use super::instruction::{Action, Deed, Instruction, Launch, Transfer, What};
+use super::instruction::{Action, Deed, Instruction, Launch, Rows, RowsEnd, Transfer, What};
 use super::process::{Buffer, Process};
 use super::program::Program;
 use super::watch::Watcher;
@@ -21,6 +21,8 @@ pub struct Worker<'a> {
     pub crowded: bool,
     /// The largest difference that a check found.
     pub max_error: Option<f64>,
+    /// What was measured between events: the sum, ms, and how often.
+    pub between_events: (f64, u64),
     /// What the last capture left, until it is instantiated and destroyed.
     captured: driver::Graph,
     /// What was loaded last, until it is unloaded.
@@ -51,7 +53,16 @@ impl<'a> Worker<'a> {
     pub fn new(process: &'a Process, segment: &'a Segment, program: &Program, crowded: bool) -> Worker<'a> {
         let counters = vec![0; program.counters];
         let (captured, module) = (null_mut(), null_mut());
-        Worker { process, segment, counters, crowded, max_error: None, captured, module }
+        Worker {
+            process,
+            segment,
+            counters,
+            crowded,
+            max_error: None,
+            between_events: (0.0, 0),
+            captured,
+            module,
+        }
     }
 
     /// Carries instructions out, to the end of the list.
@@ -155,6 +166,44 @@ impl<'a> Worker<'a> {
         })
     }
 
+    fn copy_rows(&self, rows: &Rows) -> Result<Code, Trouble> {
+        let (from, to) = (self.address(rows.from.buffer)?, self.address(rows.to.buffer)?);
+        let (stream, table) = (self.stream(rows.stream)?, &self.process.driver.table);
+        let memory = |is_host| if is_host { driver::HOST_MEMORY } else { driver::DEVICE_MEMORY };
+        let Some(depth) = rows.depth else {
+            let end = |end: RowsEnd, address: u64| driver::End2d {
+                x: 0,
+                y: 0,
+                memory: memory(end.is_host),
+                host: if end.is_host { address as *mut c_void } else { null_mut() },
+                device: if end.is_host { 0 } else { address },
+                array: null_mut(),
+                pitch: end.pitch,
+            };
+            let (from, to) = (end(rows.from, from), end(rows.to, to));
+            let copy = driver::Copy2d { from, to, width: rows.width, height: rows.height };
+            // SAFETY: both ends are allocated, and the workload's check saw that all rows lie in them; as for other copies.
+            return Ok(unsafe { (table.copy_rows)(&copy, stream) });
+        };
+        let end = |end: RowsEnd, address: u64| driver::End3d {
+            x: 0,
+            y: 0,
+            z: 0,
+            level: 0,
+            memory: memory(end.is_host),
+            host: if end.is_host { address as *mut c_void } else { null_mut() },
+            device: if end.is_host { 0 } else { address },
+            array: null_mut(),
+            reserved: null_mut(),
+            pitch: end.pitch,
+            height: rows.height,
+        };
+        let (from, to) = (end(rows.from, from), end(rows.to, to));
+        let copy = driver::Copy3d { from, to, width: rows.width, height: rows.height, depth };
+        // SAFETY: as above.
+        Ok(unsafe { (table.copy_slices)(&copy, stream) })
+    }
+
     /// The addresses of a copy's ends.
     fn ends(&self, copy: &Transfer) -> Result<(u64, u64), Trouble> {
         let offset = copy.offset.value(&self.counters);
@@ -170,6 +219,16 @@ impl<'a> Worker<'a> {
             match *action {
                 Action::Launch(ref launch) => self.launch(launch)?,
                 Action::Copy(ref copy) => self.copy(function, copy)?,
+                Action::CopyRows(ref rows) => self.copy_rows(rows)?,
+                Action::Elapsed { from, to } => {
+                    let mut ms = 0.0;
+                    let code = (table.event_elapsed)(&mut ms, self.event(from)?, self.event(to)?);
+                    if code == driver::SUCCESS {
+                        let (sum, count) = self.between_events;
+                        self.between_events = (sum + f64::from(ms), count + 1);
+                    }
+                    code
+                }
                 Action::Allocate { buffer, stream } => self.allocate(function, buffer, stream)?,
                 Action::Free { buffer, stream } => self.free(function, buffer, stream)?,
                 Action::Register { buffer } => {

@@ -50,7 +50,8 @@ fn uses_of_call(call: &Call, tell: &mut dyn FnMut(Use)) {
         | Call::Free { stream, .. }
         | Call::Copy { stream, .. }
         | Call::Fill { stream, .. } => stream.into_iter().for_each(|stream| tell(Use::Stream(stream))),
-        Call::Launch { stream, .. }
+        Call::CopyRows { stream, .. }
+        | Call::Launch { stream, .. }
         | Call::LaunchGraph { stream, .. }
         | Call::QueryStream { stream }
         | Call::SynchronizeStream { stream }
@@ -61,6 +62,10 @@ fn uses_of_call(call: &Call, tell: &mut dyn FnMut(Use)) {
         }
         Call::QueryEvent { event } | Call::SynchronizeEvent { event } | Call::DestroyEvent { event } => {
             tell(Use::Event(event));
+        }
+        Call::Elapsed { from, to } => {
+            tell(Use::Event(from));
+            tell(Use::Event(to));
         }
         Call::CreateStream { stream } => tell(Use::NewStream(stream)),
         Call::CreateEvent { event } => tell(Use::NewEvent(event)),

@@ -117,6 +117,8 @@ functions! {
         copy_within_async CopyWithinAsync "cuMemcpyDtoDAsync_v2" (Pointer, Pointer, usize, Stream);
         copy Copy "cuMemcpy" (Pointer, Pointer, usize);
         copy_async CopyAsync "cuMemcpyAsync" (Pointer, Pointer, usize, Stream);
+        copy_rows CopyRows "cuMemcpy2DAsync_v2" (*const Copy2d, Stream);
+        copy_slices CopySlices "cuMemcpy3DAsync_v2" (*const Copy3d, Stream);
         fill Fill "cuMemsetD32Async" (Pointer, c_uint, usize, Stream);
 
         launch Launch "cuLaunchKernel"
@@ -129,6 +131,7 @@ functions! {
         event_create EventCreate "cuEventCreate" (*mut Event, c_uint);
         event_destroy EventDestroy "cuEventDestroy_v2" (Event);
         event_record EventRecord "cuEventRecord" (Event, Stream);
+        event_elapsed EventElapsed "cuEventElapsedTime" (*mut f32, Event, Event);
         event_query EventQuery "cuEventQuery" (Event);
         event_synchronize EventSynchronize "cuEventSynchronize" (Event);
 

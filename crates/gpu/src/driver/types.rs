@@ -44,6 +44,60 @@ pub const ATTACH_GLOBAL: u32 = 1;
 /// `CU_STREAM_CAPTURE_MODE_THREAD_LOCAL`.
 pub const THREAD_LOCAL: c_int = 1;
 
+/// `CU_MEMORYTYPE_HOST`.
+pub const HOST_MEMORY: u32 = 1;
+/// `CU_MEMORYTYPE_DEVICE`.
+pub const DEVICE_MEMORY: u32 = 2;
+
+/// One end of a [`Copy2d`].
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct End2d {
+    pub x: usize,
+    pub y: usize,
+    pub memory: u32,
+    pub host: *mut c_void,
+    pub device: Pointer,
+    pub array: *mut c_void,
+    pub pitch: usize,
+}
+
+/// `CUDA_MEMCPY2D`.
+#[repr(C)]
+pub struct Copy2d {
+    pub from: End2d,
+    pub to: End2d,
+    pub width: usize,
+    pub height: usize,
+}
+
+/// One end of a [`Copy3d`].
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct End3d {
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
+    pub level: usize,
+    pub memory: u32,
+    pub host: *mut c_void,
+    pub device: Pointer,
+    pub array: *mut c_void,
+    pub reserved: *mut c_void,
+    pub pitch: usize,
+    pub height: usize,
+}
+
+/// `CUDA_MEMCPY3D`.
+#[repr(C)]
+pub struct Copy3d {
+    pub from: End3d,
+    pub to: End3d,
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
 /// `CUdevice_attribute`.
 pub mod attribute {
     use std::ffi::c_int;

@@ -62,6 +62,7 @@ fn thread_outcome(
     ThreadOutcome {
         elapsed_ns: elapsed.unsigned_abs(),
         rounds: progress.rounds.load(Relaxed),
+        between_events_ns: report.and_then(|report| report.between_events_ns),
         max_error: report.and_then(|report| report.max_error).map(f64::from_bits),
         calls: report.map_or(Vec::new(), |report| report.times.iter().filter_map(call_times).collect()),
     }

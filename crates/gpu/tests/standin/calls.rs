@@ -1,7 +1,8 @@
 //! What the driver is asked for each step, and what comes back.
 
 use crate::driver::{Standin, assert_is};
-use crate::support::{every_call, kernels, two_devices};
+use crate::processes::ran;
+use crate::support::{self, every_call, kernels, two_devices};
 
 #[test]
 fn every_call_reaches_the_driver_in_order() {
@@ -29,4 +30,27 @@ fn what_one_device_has_is_copied_to_another() {
     let run = gpu::run(&two_devices(), &standin.options()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(run.outcome.threads[1].max_error, Some(0.0));
     assert!(standin.calls("t0").contains("cuMemcpyAsync 1048576 1\n"));
+}
+
+#[test]
+fn rows_and_slices_come_and_go_with_gaps_between_them() {
+    for (slices, calls) in [
+        (None, ["cuMemcpy2DAsync_v2 64x8 1/64 2/160", "cuMemcpy2DAsync_v2 64x8 2/160 1/64"]),
+        (Some(3), ["cuMemcpy3DAsync_v2 64x8x3 1/64/8 2/160/8", "cuMemcpy3DAsync_v2 64x8x3 2/160/8 1/64/8"]),
+    ] {
+        let standin = Standin::new();
+        let run = ran(&support::rows(slices), &standin);
+        assert_eq!(run.outcome.threads[0].max_error, Some(0.0), "{slices:?}");
+        let log = standin.calls("rows");
+        let copies: Vec<&str> = log.lines().filter(|call| call.contains("DAsync_v2 64x")).collect();
+        assert_eq!(copies, calls);
+    }
+}
+
+#[test]
+fn the_time_between_events_is_the_mean_of_what_was_measured() {
+    let run = ran(&support::every_call(), &Standin::new());
+    // The stand-in's second record comes a quarter of a millisecond after the first, in both rounds.
+    assert_eq!(run.outcome.threads[0].between_events_ns, Some(250_000));
+    assert_eq!(ran(&support::rows(None), &Standin::new()).outcome.threads[0].between_events_ns, None);
 }

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
-use workload::{Kernel, Memory, Number, Process, StreamKind, Workload};
+use workload::{Call, Kernel, Memory, Number, Process, StreamKind, Workload};
 
 /// The program that is started as the processes of a workload.
 pub fn gpu_try() -> PathBuf {
@@ -171,6 +171,7 @@ pub fn every_call() -> Workload {
         let late = process.stream("late", context, StreamKind::NonBlocking);
         let default = process.default_stream(context);
         let event = process.timing_event("e", context);
+        let later = process.timing_event("f", context);
         let late_event = process.event("late", context);
         let graph = process.graph("g");
         let buffers = [
@@ -195,7 +196,7 @@ pub fn every_call() -> Workload {
         body.copy_blocking(fresh, pinned, 4096).check(pinned, 4096, 9).copy_blocking(pinned, fresh, 8192);
         body.fill_on(device, 3, blocking).launch(Kernel::Delay { cycles: 1000 }, 1, 1, blocking);
         body.record(event, stream).wait(event, blocking).query_event(event).synchronize_event(event);
-        body.query(stream).synchronize_context();
+        body.query(stream).record(later, blocking).synchronize_context().elapsed(event, later);
         body.capture(graph, stream, |steps| {
             steps.repeat(2, |steps| {
                 let value = Number::index(10, 5);
@@ -217,6 +218,40 @@ pub fn every_call() -> Workload {
         let mut after = thread.after();
         after.unregister(pageable).free_on(pool, stream).free(fresh).free(pageable).free(pinned);
         after.free(managed).free(device);
+    })
+}
+
+/// Rows to a device and back, in two dimensions or, with slices, three; what lies between them on the device is not touched.
+pub fn rows(slices: Option<u64>) -> Workload {
+    const WIDTH: u64 = 64;
+    const HEIGHT: u64 = 8;
+    const WIDE: u64 = 160;
+    let all = HEIGHT * slices.unwrap_or(1);
+    single("rows", |process| {
+        let context = process.primary(0);
+        let stream = process.stream("s", context, StreamKind::NonBlocking);
+        let mut buffer = |name, memory, bytes| process.buffer(name, context, memory, bytes);
+        let input = buffer("input", Memory::Pinned, WIDTH * all);
+        let output = buffer("output", Memory::Pageable, WIDTH * all);
+        let device = buffer("device", Memory::Device, WIDE * all);
+        let between = buffer("between", Memory::Pageable, WIDE);
+        let thread = process.thread("rows", context);
+        let buffers = [input, output, device, between];
+        for buffer in buffers {
+            thread.before().allocate(buffer);
+        }
+        let mut body = thread.body();
+        body.fill(input, 7).fill(output, 1).fill(between, 3).fill_on(device, 3, stream);
+        for (from, to, from_pitch, to_pitch) in [(input, device, WIDTH, WIDE), (device, output, WIDE, WIDTH)]
+        {
+            let (width, height, depth) = (WIDTH, HEIGHT, slices);
+            body.call(Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream });
+        }
+        body.copy_part(device, between, WIDTH, WIDE - WIDTH, stream).synchronize(stream);
+        body.check(output, WIDTH * all, 7).check(between, WIDE, 3);
+        for buffer in buffers {
+            thread.after().free(buffer);
+        }
     })
 }
 

@@ -5,7 +5,9 @@ use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_err
 use crate::parameters::{Kind, Parameter, Settings};
 use crate::results::{Results, Row, Unit, differ};
 use crate::{Cell, HostMemory, Word, charts, words::words};
-use workload::{BufferId, Kernel, Memory, Outcome, Process, Repeat, Steps, StreamId, StreamKind, Workload};
+use workload::{
+    BufferId, EventId, Kernel, Memory, Outcome, Process, Repeat, Steps, StreamId, StreamKind, Workload,
+};
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
@@ -38,8 +40,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     verdict,
     chart: |results| charts::bars(results, "ms", "ms", &[]),
     view: View::Table,
-    // Once before the clock starts.
-    timelines: Some(|settings| settings.number("passes") + 1),
+    // Before the clock starts once, and as often again between events.
+    timelines: Some(|settings| 2 * settings.number("passes") + 1),
     checked: true,
     averages: None,
 };
@@ -125,11 +127,17 @@ impl Case {
         let [input, output] =
             ["input", "output"].map(|name| process.buffer(name, context, self.memory.memory(), self.bytes));
         let device = process.buffer("device", context, Memory::Device, self.bytes);
-        let work = Work { input, output, device, streams: self.streams(process, context) };
+        let streams = self.streams(process, context);
+        let done: Vec<EventId> =
+            (1..streams.len()).map(|at| process.event(format!("done {at}"), context)).collect();
+        let [start, end] = ["start", "end"].map(|name| process.timing_event(name, context));
+        let work = Work { input, output, device, streams };
         let thread = process.thread("main", context);
         thread.repeat = Repeat::Times(self.passes);
         thread.before().allocate(input).allocate(output).allocate(device).fill(input, 0.0);
         self.pass(&work, &mut thread.before());
+        // Events take calls of their own: these passes are not timed otherwise.
+        thread.before().repeat(self.passes, |steps| self.between(&work, (start, end), &done, steps));
         self.pass(&work, &mut thread.body());
         thread.after().check(output, self.bytes, self.rounds as f32);
         thread.after().free(device).free(input).free(output);
@@ -166,6 +174,11 @@ impl Case {
     }
 
     fn pass(&self, work: &Work, steps: &mut Steps<'_>) {
+        self.issue(work, steps);
+        steps.synchronize_context();
+    }
+
+    fn issue(&self, work: &Work, steps: &mut Steps<'_>) {
         let chunk = self.bytes / work.streams.len() as u64;
         let parts = || work.streams.iter().enumerate().map(|(at, stream)| (at as u64 * chunk, *stream));
         let copy_in = |steps: &mut Steps<'_>, (offset, stream)| {
@@ -195,7 +208,23 @@ impl Case {
                 parts().for_each(|part| copy_out(steps, part));
             }
         }
-        steps.synchronize_context();
+    }
+
+    /// A pass between two events of the first stream, which waits for the others' before the second.
+    fn between(
+        &self,
+        work: &Work,
+        (start, end): (EventId, EventId),
+        done: &[EventId],
+        steps: &mut Steps<'_>,
+    ) {
+        let first = work.streams[0];
+        steps.record(start, first);
+        self.issue(work, steps);
+        for (event, stream) in done.iter().zip(&work.streams[1..]) {
+            steps.record(*event, *stream).wait(*event, first);
+        }
+        steps.record(end, first).synchronize_event(end).elapsed(start, end);
     }
 
     fn launch(&self, work: &Work, offset: u64, chunk: u64, stream: StreamId, steps: &mut Steps<'_>) {
@@ -220,7 +249,10 @@ struct Work {
 fn read(outcome: &Outcome) -> Reading {
     let thread = outcome.threads.first();
     let ms = thread.map_or(f64::NAN, |thread| thread.elapsed_ns as f64 / 1e6 / thread.rounds.max(1) as f64);
-    Reading { figures: vec![("ms", ms)], max_error: max_error(outcome), ..Reading::default() }
+    let mut figures = vec![("ms", ms)];
+    let events = thread.and_then(|thread| thread.between_events_ns);
+    figures.extend(events.map(|ns| ("events_ms", ns as f64 / 1e6)));
+    Reading { figures, max_error: max_error(outcome), ..Reading::default() }
 }
 
 fn verdict(results: &Results) -> Vec<String> {

@@ -5,7 +5,13 @@ use crate::CATALOGUE;
 use workload::ThreadOutcome;
 
 fn outcome(elapsed_ns: u64) -> Outcome {
-    let thread = ThreadOutcome { elapsed_ns, rounds: 10, max_error: Some(0.5), calls: Vec::new() };
+    let thread = ThreadOutcome {
+        elapsed_ns,
+        rounds: 10,
+        max_error: Some(0.5),
+        between_events_ns: None,
+        calls: Vec::new(),
+    };
     Outcome { threads: vec![thread] }
 }
 
@@ -82,7 +88,13 @@ fn calls_are_timed_in_a_run_of_their_own() {
             max_ns: total_ns,
             stalled_ns: 0,
         };
-        let thread = |calls| ThreadOutcome { elapsed_ns: 1, rounds: 1, max_error: None, calls };
+        let thread = |calls| ThreadOutcome {
+            elapsed_ns: 1,
+            rounds: 1,
+            max_error: None,
+            between_events_ns: None,
+            calls,
+        };
         let threads = match want.timed {
             true => vec![thread(vec![times(3, 30_000_000)]), thread(vec![times(1, 2_000_000)])],
             false => vec![thread(Vec::new())],

@@ -24,6 +24,39 @@ fn a_device_that_the_model_lacks() {
     assert!(sim::run(&workload, &Model::load("h200x8").unwrap(), Options::default()).is_ok());
 }
 
+/// A kernel of so many cycles between two events; `waits` before the time is asked for.
+fn between_events(cycles: u64, waits: bool) -> Workload {
+    let mut workload = Workload::new("between");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let stream = process.stream("s", context, StreamKind::NonBlocking);
+    let [start, end] = ["start", "end"].map(|name| process.timing_event(name, context));
+    let thread = process.thread("A", context);
+    let mut body = thread.body();
+    body.record(start, stream).launch(Kernel::Delay { cycles }, 1, 1, stream).record(end, stream);
+    if waits {
+        body.synchronize_event(end);
+    }
+    body.elapsed(start, end);
+    workload
+}
+
+#[test]
+fn the_time_between_events_that_are_not_done() {
+    let said =
+        "thread A of process main: asks for the time between events before both are done; synchronize first";
+    assert_eq!(refused(&between_events(1_000_000_000, false), "h200"), said);
+    let measured = |cycles| {
+        let workload = between_events(cycles, true);
+        let (outcome, _) = sim::run(&workload, &Model::load("h200").unwrap(), Options::default()).unwrap();
+        outcome.threads[0].between_events_ns.unwrap()
+    };
+    let clock = Model::load("h200").unwrap().device.clock_mhz;
+    let (one, two) = (measured(1_000_000_000), measured(2_000_000_000));
+    assert_eq!(two - one, 1_000_000_000_000 / clock, "the kernel's own time, whatever else there is");
+    assert!(one > 1_000_000_000_000 / clock);
+}
+
 #[test]
 fn more_memory_than_there_is() {
     let mut workload = Workload::new("large");

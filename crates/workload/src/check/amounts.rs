@@ -115,6 +115,10 @@ impl Sums {
         match step {
             Step::Call(Call::Sleep { ns } | Call::Work { ns }) => Sums { ns: (*ns).into(), ..call },
             Step::Call(Call::Copy { bytes, .. }) => Sums { bytes: (*bytes).into(), ..call },
+            Step::Call(Call::CopyRows { width, height, depth, .. }) => {
+                let rows = u128::from(*height).saturating_mul(depth.unwrap_or(1).into());
+                Sums { bytes: rows.saturating_mul((*width).into()), ..call }
+            }
             Step::Call(Call::Launch { kernel: Kernel::Delay { cycles }, .. }) => {
                 Sums { cycles: (*cycles).into(), ..call }
             }

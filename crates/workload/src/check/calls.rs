@@ -37,6 +37,11 @@ impl Here<'_, '_> {
             Call::Free { buffer, stream } => self.pool_stream(buffer, stream),
             Call::Register { buffer } | Call::Unregister { buffer } => self.registered(buffer),
             Call::Copy { from, to, offset, bytes, stream } => self.copy(from, to, offset, bytes, stream),
+            Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream } => {
+                self.stream(stream)?;
+                self.rows(from, to, (width, height, depth.unwrap_or(1)), [from_pitch, to_pitch])
+            }
+            Call::Elapsed { from, to } => self.elapsed(from, to),
             Call::Fill { buffer, value, stream } => self.fill(buffer, value, stream),
             Call::Check { buffer, bytes, value } => self.compare(buffer, bytes, value),
             Call::Launch { ref kernel, grid, block, stream } => {
@@ -162,6 +167,57 @@ impl Here<'_, '_> {
                     buffer.bytes
                 ));
             }
+        }
+        Ok(())
+    }
+
+    /// That rows and slices lie in both buffers, one of which is of the thread's context.
+    fn rows(&self, from: BufferId, to: BufferId, size: (u64, u64, u64), pitches: [u64; 2]) -> Checked {
+        let (width, height, depth) = size;
+        if from == to {
+            return self.fail(format!("copies buffer {:?} onto itself: name two", self.buffer(from).name));
+        }
+        if width == 0 || height == 0 || depth == 0 {
+            return self.fail("copies 0 bytes: say how wide, how high and how deep");
+        }
+        let ends = [self.buffer(from), self.buffer(to)];
+        if ends.iter().all(|end| end.memory.is_host()) {
+            return self.fail("both buffers are the host's: use \"copy\" without a stream");
+        }
+        for (end, pitch) in ends.into_iter().zip(pitches) {
+            if !end.memory.is_host() {
+                self.context(end.context, || format!("buffer {:?}", end.name))?;
+            }
+            if pitch < width {
+                return self.fail(format!(
+                    "rows of {width} bytes, {pitch} from one to the next: make the pitch at least the width"
+                ));
+            }
+            let rows = u128::from(height) * u128::from(depth);
+            let last = (rows - 1).saturating_mul(pitch.into()).saturating_add(width.into());
+            if last > u128::from(end.bytes) {
+                return self.fail(format!(
+                    "copies up to byte {last}, but buffer {:?} has {}: copy less or make it larger",
+                    end.name, end.bytes
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// That both events are of one context and keep the time.
+    fn elapsed(&self, from: EventId, to: EventId) -> Checked {
+        let [from, to] = [from, to].map(|event| &self.at.process().events[event.index()]);
+        for event in [from, to] {
+            if !event.timing {
+                return self.fail(format!("event {:?} keeps no time: make it a \"timing\" one", event.name));
+            }
+        }
+        if from.context != to.context {
+            return self.fail(format!(
+                "events {:?} and {:?} belong to different contexts: use two of one",
+                from.name, to.name
+            ));
         }
         Ok(())
     }

@@ -78,6 +78,10 @@ impl Events<'_> {
                     "event {name:?} was last recorded inside a capture, where it never comes to pass: record it outside first"
                 )));
             }
+            Call::Elapsed { from, to } => {
+                self.call(&Call::QueryEvent { event: from }, at, capturing)?;
+                self.call(&Call::QueryEvent { event: to }, at, capturing)?;
+            }
             _ => {}
         }
         Ok(())

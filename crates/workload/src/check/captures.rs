@@ -50,6 +50,7 @@ impl Capture {
         match *call {
             Call::Copy { stream: Some(stream), .. }
             | Call::Fill { stream: Some(stream), .. }
+            | Call::CopyRows { stream, .. }
             | Call::Launch { stream, .. } => {
                 *self.clock(stream, at)?.entry(stream).or_default() += 1;
             }

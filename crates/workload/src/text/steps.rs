@@ -12,6 +12,8 @@ const VERBS: &[(&str, &[&str])] = &[
     ("register", &[]),
     ("unregister", &[]),
     ("copy", &["bytes", "offset", "stream"]),
+    ("copy-2d", &["width", "height", "from-pitch", "to-pitch", "stream"]),
+    ("copy-3d", &["width", "height", "depth", "from-pitch", "to-pitch", "stream"]),
     ("fill", &["value", "stream"]),
     ("check", &["bytes", "value"]),
     ("launch", &["grid", "block", "stream"]),
@@ -19,6 +21,7 @@ const VERBS: &[(&str, &[&str])] = &[
     ("record", &["stream"]),
     ("wait", &["stream"]),
     ("query", &[]),
+    ("elapsed", &[]),
     ("query-event", &[]),
     ("synchronize", &[]),
     ("synchronize-event", &[]),
@@ -93,6 +96,10 @@ impl Scene<'_> {
                 Ok(vec![(Step::Capture { graph, stream, steps }, lines)])
             }
             "copy" => Ok(vec![(Step::Call(self.copy(&object, &table)?), vec![])]),
+            "copy-2d" | "copy-3d" => {
+                Ok(vec![(Step::Call(self.copy_rows(&object, &table, verb == "copy-3d")?), vec![])])
+            }
+            "elapsed" => Ok(vec![(Step::Call(self.elapsed(&object)?), vec![])]),
             "launch" => Ok(vec![(Step::Call(self.launch(&object, &table, keys)?), vec![])]),
             _ => {
                 let objects = object.as_array().unwrap_or_else(|| vec![object]);
@@ -161,6 +168,38 @@ impl Scene<'_> {
         };
         let stream = table.get("stream").map(|field| self.stream(&field)).transpose()?;
         Ok(Call::Copy { from, to, offset, bytes, stream })
+    }
+
+    /// Without pitches, rows follow without a gap.
+    fn copy_rows(&self, object: &Field<'_>, table: &Table<'_>, is_deep: bool) -> Read<Call> {
+        let ends = object.as_array().unwrap_or_default();
+        let [from, to] = ends.as_slice() else {
+            return Err(
+                object.fail("a copy is from one buffer to another, as in [\"host\", \"device\"]: name two")
+            );
+        };
+        let width = table.need("width")?.bytes()?;
+        let pitch = |key| table.get(key).map_or(Ok(width), |field| field.bytes());
+        Ok(Call::CopyRows {
+            from: self.buffer(from)?,
+            to: self.buffer(to)?,
+            width,
+            height: table.need("height")?.number()?,
+            depth: if is_deep { Some(table.need("depth")?.number()?) } else { None },
+            from_pitch: pitch("from-pitch")?,
+            to_pitch: pitch("to-pitch")?,
+            stream: self.stream_of(table)?,
+        })
+    }
+
+    fn elapsed(&self, object: &Field<'_>) -> Read<Call> {
+        let ends = object.as_array().unwrap_or_default();
+        let [from, to] = ends.as_slice() else {
+            return Err(
+                object.fail("time is from one event to another, as in [\"start\", \"end\"]: name two")
+            );
+        };
+        Ok(Call::Elapsed { from: self.event(from)?, to: self.event(to)? })
     }
 
     fn launch(&self, object: &Field<'_>, table: &Table<'_>, keys: &[&str]) -> Read<Call> {

@@ -115,6 +115,11 @@ fn call() -> impl Strategy<Value = Call> {
         (event(), stream()).prop_map(|(event, stream)| Call::WaitEvent { event, stream }),
         event().prop_map(|event| Call::QueryEvent { event }),
         event().prop_map(|event| Call::SynchronizeEvent { event }),
+        (event(), event()).prop_map(|(from, to)| Call::Elapsed { from, to }),
+        (buffer(), buffer(), [amount(), amount(), amount(), amount()], option::of(amount()), stream())
+            .prop_map(|(from, to, [width, height, from_pitch, to_pitch], depth, stream)| {
+                Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream }
+            }),
         stream().prop_map(|stream| Call::QueryStream { stream }),
         stream().prop_map(|stream| Call::SynchronizeStream { stream }),
         Just(Call::SynchronizeContext),

@@ -171,6 +171,24 @@ impl Text<'_> {
                 let what = format!("{ends}, bytes = {}{offset}", write_size(*bytes));
                 self.on("copy", what, *stream)
             }
+            Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream } => {
+                let (verb, deep) = match depth {
+                    Some(depth) => ("copy-3d", format!(", depth = {depth}")),
+                    None => ("copy-2d", String::new()),
+                };
+                let what = format!(
+                    "[{}, {}], width = {}, height = {height}{deep}, from-pitch = {}, to-pitch = {}",
+                    self.buffer(*from),
+                    self.buffer(*to),
+                    write_size(*width),
+                    write_size(*from_pitch),
+                    write_size(*to_pitch)
+                );
+                self.on(verb, what, Some(*stream))
+            }
+            Call::Elapsed { from, to } => {
+                self.on("elapsed", format!("[{}, {}]", self.event(*from), self.event(*to)), None)
+            }
             Call::Fill { buffer, value: of, stream } => {
                 self.on("fill", format!("{}, value = {}", self.buffer(*buffer), value(*of)), *stream)
             }
