@@ -402,7 +402,7 @@ fn an_earlier_run_is_compared_with() {
     said(&format!("lab run overlap --on sim:c1060 --set memory=pinned --format json -o {}", file.display()));
     let again = format!("lab run overlap --set memory=pinned --baseline {}", file.display());
     let same = said(&format!("{again} --on sim:c1060"));
-    assert!(same.contains("Against Tesla C1060: none of 3 rows differs"), "{same}");
+    assert!(same.contains("Against Tesla C1060, driver 310.19: none of 3 rows differs"), "{same}");
     let faster = said(&format!("{again} --on sim:c2050"));
     assert!(faster.contains("of 3 rows 3 are better and 0 worse"), "{faster}");
     let json: serde_json::Value =
