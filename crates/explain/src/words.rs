@@ -85,6 +85,11 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Opt
     }
     match key.cause {
         Cause::DriverLock | Cause::ApplicationLock => lock(facts, group),
+        Cause::HiddenSync if group.facts.iter().any(|fact| matches!(fact, Fact::Launched(_))) => {
+            "the thread launched a kernel just before, which the copy waits for; the trace does not say what is \
+             copied"
+                .to_owned()
+        }
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
         Cause::ExplicitSync => explicit_sync(group),
         Cause::ImplicitDeviceSync if group.evidence() == Evidence::Timing => {
@@ -173,7 +178,7 @@ fn launched(facts: &Facts<'_>, group: &Group, general: &str) -> String {
                 "" => thread.tid.to_string(),
                 name => name.to_owned(),
             };
-            format!("{general}; {name} had launched a kernel before that wait")
+            format!("{general}; thread {name} had launched a kernel before that wait")
         }
         None => general.to_owned(),
     }

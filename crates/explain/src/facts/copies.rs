@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::class::Class;
-use trace::{CallId, Ns, OpId};
+use trace::{CallId, Ns, OpId, OpKind};
 
 /// Bytes per second that a copy reaches even into memory never touched: 1.5 GB/s on an H200. One that takes longer than
 /// this waited for something.
@@ -70,9 +70,20 @@ impl Facts<'_> {
         }
     }
 
+    /// Whether a call copies from or to pageable memory. Where the trace says of no copy what it copies, one that takes long
+    /// does: into pinned memory it would have returned at once.
     fn copies_pageable(&self, call: CallId) -> bool {
-        matches!(self.class(call), Class::Copy { .. })
-            && self.copied(call).is_some_and(|copied| copied.pageable())
+        let copies = matches!(self.class(call), Class::Copy { .. });
+        copies && self.copied(call).map_or_else(|| self.has_unknown_copies(), |copied| copied.pageable())
+    }
+
+    /// Whether the trace says of no call what it copies, as a listing of calls does.
+    pub fn has_unknown_copies(&self) -> bool {
+        let ops = &self.trace.ops;
+        *self.unknown_copies.get_or_init(|| {
+            let joined = |op: OpId| ops.kind[op.index()] == OpKind::Copy && ops.call[op.index()].is_some();
+            self.trace.arguments.is_empty() && !ops.ids().any(joined)
+        })
     }
 
     /// When the GPU was done with what a copy waits for anyway, before it started: with what was in its stream before.
@@ -94,6 +105,7 @@ impl Facts<'_> {
             // As far as the host's calls tell.
             None => {
                 let bytes = self.copied(call).map_or(0, |copied| copied.bytes);
+                // Of a copy of unknown size the work before it is all there is.
                 let fits = bytes as f64 / (duration.max(1) as f64 * 1e-9) >= SLOWEST_COPY;
                 fits || self.launched_before(call).is_some()
             }

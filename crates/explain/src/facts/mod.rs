@@ -62,6 +62,7 @@ pub(crate) struct Facts<'a> {
     /// When each of these ends.
     overhead_ends: Peaks,
     gpu_waits: OnceCell<GpuWaits>,
+    unknown_copies: OnceCell<bool>,
     device_work: OnceCell<FxHashMap<(ProcessId, DeviceId), DeviceWork>>,
     lock_calls: Vec<Vec<(Ns, Ns)>>,
     waits: ByCall<WaitId>,
@@ -132,6 +133,7 @@ impl<'a> Facts<'a> {
             overhead_ends: Peaks::of(overheads.iter().map(|range| trace.ranges.end[range.index()])),
             overheads,
             gpu_waits: OnceCell::new(),
+            unknown_copies: OnceCell::new(),
             device_work: OnceCell::new(),
             lock_calls: index::lock_calls(trace, &order),
             waits,

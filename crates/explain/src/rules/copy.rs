@@ -35,7 +35,7 @@ pub(super) fn blocking(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
 
 /// The GPU's records lack the copy: how long it waited and how long it ran cannot be told apart.
 fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
-    let Some(copied) = facts.copied(call) else { return };
+    let Some(copied) = facts.copied(call) else { return unknown(facts, call, blocking, parts) };
     let (bytes, time) = (copied.bytes, parts.rest());
     let waiting = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
     let launch = facts.launched_before(call).unwrap_or(CallId::NONE);
@@ -63,6 +63,22 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
         ..Reason::new(cause, Evidence::Record, confidence, Fact::Asked { bytes, time, launch })
     };
     parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+}
+
+/// Nothing in the trace says what is copied: a copy that takes long waits for what its thread launched before it, or
+/// behind others.
+fn unknown(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
+    if !facts.has_unknown_copies() || facts.trace.meta.locks_watched {
+        return;
+    }
+    let (start, end) = (facts.start(call), facts.end(call));
+    let turns = line::before(facts, call, start, end);
+    let Some(launch) = facts.launched_before(call) else { return in_line(facts, &turns, parts) };
+    let cause = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
+    let confidence = if turns.is_empty() { Confidence::Likely } else { Confidence::Possible };
+    let or = turns.iter().map(|turn| turn.call).collect();
+    let reason = Reason { or, ..Reason::new(cause, Evidence::Timing, confidence, Fact::Launched(launch)) };
+    parts.claim(start, end - facts.usual(call), reason);
 }
 
 /// Gives a pageable copy's time to those that it waited behind.
