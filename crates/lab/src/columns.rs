@@ -4,7 +4,7 @@ use crate::Cell;
 use crate::results::{Row, Unit};
 
 /// Every column of what rows vary, in the order that rows have them.
-pub(crate) const COLUMNS: [&str; 26] = [
+pub(crate) const COLUMNS: [&str; 27] = [
     "variant",
     "call",
     "effect",
@@ -16,6 +16,7 @@ pub(crate) const COLUMNS: [&str; 26] = [
     "memory",
     "sync",
     "fork",
+    "blocking",
     "submit",
     "connections",
     "schedule",

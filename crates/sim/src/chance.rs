@@ -1,19 +1,27 @@
 //! Chance, where a model has some: numbers that follow from the model's seed alone, so that a run is the same each time.
 
 /// Numbers that look like chance (SplitMix64, by Steele, Lea and Flood).
-pub(crate) struct Chance(u64);
+#[derive(Clone, Debug)]
+pub struct Chance(u64);
 
 impl Chance {
-    pub(crate) fn new(seed: u64) -> Chance {
+    /// What follows from a seed.
+    pub fn new(seed: u64) -> Chance {
         Chance(seed)
     }
 
     /// The next one, of all 64-bit numbers.
-    fn next(&mut self) -> u64 {
+    #[expect(clippy::should_implement_trait, reason = "it never ends")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to 1, without 1.
+    pub fn part(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// One from 0 up to and with `most`, each as likely; 0 where there is no choice.

@@ -30,6 +30,7 @@ mod steps;
 mod thread;
 mod work;
 
+pub use chance::Chance;
 pub use model::*;
 
 use trace::Trace;

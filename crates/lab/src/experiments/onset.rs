@@ -2,6 +2,7 @@
 
 use super::multi_gpu::takes_longer;
 use crate::results::{Row, Unit};
+use sim::Chance;
 
 /// Runs before the first slow one, at least and at most: "around 3 or 4".
 const BEFORE: (u64, u64) = (3, 4);
@@ -12,31 +13,14 @@ const PERCENT: (f64, f64) = (51.0, 583.0);
 
 /// Of each run, how long the lock takes to hand over, in percent; 0 where it is not shared yet.
 pub(super) fn contentions(seed: u64, runs: u64) -> Vec<u32> {
-    let mut random = Random(seed);
-    let before = BEFORE.0 + random.next() % (BEFORE.1 - BEFORE.0 + 1);
+    let mut chance = Chance::new(seed);
+    let before = BEFORE.0 + chance.next() % (BEFORE.1 - BEFORE.0 + 1);
     let amount = |run| match run < before {
         true => 0,
         // As often between 2 and 4 times as between 5 and 10.
-        false => (PERCENT.0 * (PERCENT.1 / PERCENT.0).powf(random.part())).round() as u32,
+        false => (PERCENT.0 * (PERCENT.1 / PERCENT.0).powf(chance.part())).round() as u32,
     };
     (0..runs).map(amount).collect()
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// From 0 to 1.
-    fn part(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
 
 /// When it begins, of pairs of a row with one worker and that with the most, for each run.

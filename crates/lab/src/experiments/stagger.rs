@@ -31,6 +31,12 @@ pub const EXPERIMENT: Experiment = Experiment {
         ),
         Parameter::many("fork", "a process for each instead of threads of one", Kind::Flags, "no"),
         Parameter::many(
+            "blocking",
+            "streams that wait for the legacy default stream (cudaStreamDefault)",
+            Kind::Flags,
+            "no",
+        ),
+        Parameter::many(
             "schedule",
             "how threads wait for the GPU: cudaDeviceScheduleAuto, -Spin, -Yield or -BlockingSync",
             Kind::Words(Waiting::names),
@@ -67,16 +73,19 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
     let mut plan = Plan::default();
     for memory in settings.words("memory") {
         let syncs = if memory == HostMemory::Pinned { vec![false] } else { settings.flags("sync") };
-        for sync in syncs {
-            for fork in settings.flags("fork") {
-                for schedule in settings.words("schedule") {
-                    let case = Case { memory, sync, fork, schedule, ..case.clone() };
-                    plan.variants.push(case.variant(settings));
-                }
+        for (sync, fork) in each_with(&syncs, &settings.flags("fork")) {
+            for (blocking, schedule) in each_with(&settings.flags("blocking"), &settings.words("schedule")) {
+                let case = Case { memory, sync, fork, blocking, schedule, ..case.clone() };
+                plan.variants.push(case.variant(settings));
             }
         }
     }
     Ok(plan)
+}
+
+/// Each of the first with each of the second.
+fn each_with<A: Copy, B: Copy>(first: &[A], second: &[B]) -> Vec<(A, B)> {
+    first.iter().flat_map(|a| second.iter().map(|b| (*a, *b))).collect()
 }
 
 /// Bytes that are copied each way (seed 000: 352 Ki integers).
@@ -91,6 +100,8 @@ pub struct Case {
     pub sync: bool,
     /// Whether each is a process, not a thread.
     pub fork: bool,
+    /// Whether the streams wait for the legacy default stream.
+    pub blocking: bool,
     /// How threads wait.
     pub schedule: Waiting,
     /// How many threads; at most 8, for the last kernel would have no length.
@@ -108,6 +119,7 @@ impl Default for Case {
             memory: HostMemory::Pageable,
             sync: false,
             fork: false,
+            blocking: false,
             schedule: Waiting::Auto,
             threads: 4,
             cycles: 1_000_000_000,
@@ -129,10 +141,10 @@ impl Case {
         workload
     }
 
-    /// `pageable-sync-fork-yield`
+    /// `pageable-sync-fork-default-streams-yield`
     fn name(&self) -> String {
         let mut name = self.memory.name().to_owned();
-        for (is, part) in [(self.sync, "sync"), (self.fork, "fork")] {
+        for (is, part) in [(self.sync, "sync"), (self.fork, "fork"), (self.blocking, "default-streams")] {
             name.push_str(&if is { format!("-{part}") } else { String::new() });
         }
         match self.schedule {
@@ -148,6 +160,7 @@ impl Case {
             ("sync", self.sync.into()),
         ];
         varied.extend(settings.is_set("fork").then(|| ("fork", self.fork.into())));
+        varied.extend(settings.is_set("blocking").then(|| ("blocking", self.blocking.into())));
         varied.extend(settings.is_set("schedule").then(|| ("schedule", self.schedule.name().into())));
         Variant {
             varied,
@@ -183,7 +196,8 @@ impl Case {
 
     fn thread(&self, process: &mut Process, number: u32) {
         let context = process.primary(0);
-        let stream = process.stream(format!("stream {number}"), context, StreamKind::NonBlocking);
+        let kind = if self.blocking { StreamKind::Blocking } else { StreamKind::NonBlocking };
+        let stream = process.stream(format!("stream {number}"), context, kind);
         let mut buffer =
             |what: &str, memory| process.buffer(format!("{what} {number}"), context, memory, BYTES);
         let [input, output] = ["input", "output"].map(|name| buffer(name, self.memory.memory()));
