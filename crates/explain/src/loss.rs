@@ -15,10 +15,9 @@ pub struct Loss {
     pub thread: ThreadId,
     /// The call of the program's own that it lost it in; `NONE` in no call of the trace.
     pub call: CallId,
-    /// Where the lost time begins, ns; of a recorded wait, where the wait does, or the part of it that one of several
-    /// holders answers for.
+    /// Where the lost time begins, ns; of a recorded wait, where the wait does.
     pub start: Ns,
-    /// Where it ends, ns, likewise.
+    /// Where it ends, ns; of a recorded wait, where the wait does.
     pub end: Ns,
     /// Time that the cause took, ns: less than from start to end where another cause took a part of it, and
     /// 0 for a recorded wait that no finding counts.
@@ -35,7 +34,8 @@ pub struct Loss {
     pub holder_call: CallId,
     /// The GPU operation that was waited for, where the GPU's records name one.
     pub awaited: OpId,
-    /// The recorded wait that this is; `NONE` where it is inferred.
+    /// The recorded wait that this is; `NONE` where it is inferred, and of a part of a wait that one of several holders
+    /// answers for.
     pub wait: WaitId,
     /// The finding that counts it, as an index into [`crate::Explanation::findings`]; `None` for recorded waits that
     /// do not add up to one.
@@ -70,9 +70,9 @@ impl Loss {
         }
         if let Fact::Waited { wait, time, .. } = reason.fact {
             let row = trace.waits.row(wait);
-            loss.wait = wait;
+            // One of several holders answers for a part of a wait; the wait itself is another loss.
             if time == row.end - row.start {
-                (loss.start, loss.end) = (row.start, row.end);
+                (loss.wait, loss.start, loss.end) = (wait, row.start, row.end);
             }
             loss.thread = row.thread.some().unwrap_or(loss.thread);
         }
@@ -90,7 +90,7 @@ impl Loss {
     }
 }
 
-/// Adds the recorded waits that are not among `losses`, so that each is there.
+/// Adds the recorded waits that are not among `losses`, so that each is there once.
 pub(crate) fn add_other_waits(facts: &Facts<'_>, losses: &mut Vec<Loss>) {
     let mut known = vec![false; facts.trace.waits.len()];
     for wait in losses.iter().filter_map(|loss| loss.wait.some()) {

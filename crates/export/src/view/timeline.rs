@@ -132,7 +132,7 @@ impl<'a> Timeline<'a> {
             let wish = match event {
                 Event::Loss(loss) => {
                     let loss = &self.export.losses[*loss as usize];
-                    let crossed = loss.wait.is_none() && crosses(*end, &events[at + 1..]);
+                    let crossed = loss.wait.is_none() && self.crosses(*end, &events[at + 1..]);
                     let beside = elsewhere.get(&loss.call).copied().unwrap_or(0);
                     if crossed { Wish::Off(beside) } else { Wish::On(beside) }
                 }
@@ -145,6 +145,16 @@ impl<'a> Timeline<'a> {
             lane_of.push(lane);
         }
         lane_of
+    }
+
+    /// Whether what ends then is crossed by a call, or by a recorded wait, that begins within it: those stay where they are.
+    fn crosses(&self, end: Ns, following: &[At]) -> bool {
+        let mut within = following.iter().take_while(|(start, ..)| *start < end);
+        within.any(|(_, Reverse(other), event)| match event {
+            Event::Call(_) => *other > end,
+            Event::Loss(loss) => *other > end && self.export.losses[*loss as usize].wait.is_some(),
+            _ => false,
+        })
     }
 
     /// A track's events by start; of those that start together, the longer and outer first.
@@ -386,12 +396,6 @@ fn engines(trace: &Trace) -> Vec<Option<usize>> {
 
 fn engine_row(device: DeviceId, engine: Engine) -> usize {
     device.index() * Engine::ALL.len() + engine as usize
-}
-
-/// Whether a call among what follows a slice begins before the slice ends, and ends after it.
-fn crosses(end: Ns, following: &[At]) -> bool {
-    let mut within = following.iter().take_while(|(start, ..)| *start < end);
-    within.any(|(_, Reverse(other), event)| matches!(event, Event::Call(_)) && *other > end)
 }
 
 /// What each thread is called in arguments: name and number as shown, and the process where there are several.
