@@ -77,7 +77,7 @@ const ISSUE_ORDER: Fix = Fix {
 /// What the holder of a lock does meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holding {
-    /// It copies from or to pageable memory, and the waiter does what is told of it.
+    /// It copies from or to pageable memory, beside this.
     PageableCopy(Beside),
     /// It allocates or frees.
     Allocation,
@@ -91,12 +91,12 @@ pub(crate) enum Holding {
     OtherGpu,
     /// It sets something up: loads code, makes a context, launches a kernel for the first time.
     Setup,
-    /// Nobody knows what, or it does while the waiter is in no call of the trace.
+    /// Unknown, or the waiter is in no call of the trace.
     Unseen,
-    /// Anything else, and the waiter does what is told of it.
+    /// Anything else, beside this.
     Other(Beside),
     /// Nobody holds anything: the call waits for the GPU, and what it gets is this.
-    Nobody(Result),
+    Nobody(Fetched),
 }
 
 /// What waits beside a call that has the lock.
@@ -112,7 +112,7 @@ pub(crate) enum Beside {
 
 /// What a call that waits for the GPU gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Result {
+pub(crate) enum Fetched {
     /// One number: a norm, a flag, a loss.
     Scalar,
     /// Anything else, or nobody knows what.
@@ -153,7 +153,9 @@ pub(crate) fn fixes(cause: Cause, holding: Holding) -> Vec<Fix> {
         Cause::PageableStaging => vec![PINNED_REUSED],
         Cause::PageFaults => vec![REUSED_BUFFER],
         Cause::PageableOrder => vec![PINNED_REUSED, SYNC_BEFORE_COPY],
-        Cause::HiddenSync if holding == Holding::Nobody(Result::Scalar) => vec![DEVICE_SCALAR, PINNED_REUSED],
+        Cause::HiddenSync if holding == Holding::Nobody(Fetched::Scalar) => {
+            vec![DEVICE_SCALAR, PINNED_REUSED]
+        }
         Cause::HiddenSync => vec![PINNED_REUSED],
         Cause::ImplicitDeviceSync | Cause::Allocation => vec![POOL_ALLOCATOR],
         Cause::QueueFull => vec![GRAPH],

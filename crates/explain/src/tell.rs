@@ -1,7 +1,7 @@
 //! Groups told as findings: which first, who waited for whom, where, and what helps.
 
 use crate::facts::Facts;
-use crate::fixes::{Beside, Holding, Result, Wanted, fixes, why};
+use crate::fixes::{Beside, Fetched, Holding, Wanted, fixes, why};
 use crate::fold::{Folded, fold};
 use crate::group::{Group, Groups, Key, add};
 use crate::loss::Loss;
@@ -103,7 +103,7 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
         return Holding::Sharers(wanted(facts, group, waiter));
     }
     if key.holder.is_none() && !matches!(key.waiter.doing, Doing::Lock(_)) {
-        return Holding::Nobody(result(facts, group));
+        return Holding::Nobody(fetched(facts, group));
     }
     if on_other_gpus(facts, group) {
         return Holding::OtherGpu;
@@ -180,15 +180,15 @@ fn on_other_gpus(facts: &Facts<'_>, group: &Group) -> bool {
 const SCALAR_BYTES: i64 = 16;
 
 /// What the waiting calls get from the GPU.
-fn result(facts: &Facts<'_>, group: &Group) -> Result {
+fn fetched(facts: &Facts<'_>, group: &Group) -> Fetched {
     let scalar = |call: CallId| {
         facts
             .copied(call)
             .is_some_and(|copied| copied.kind.to_host() && (1..=SCALAR_BYTES).contains(&copied.bytes))
     };
     match group.count() > 0 && waiting_calls(group).all(scalar) {
-        true => Result::Scalar,
-        false => Result::Other,
+        true => Fetched::Scalar,
+        false => Fetched::Other,
     }
 }
 
