@@ -7,7 +7,7 @@ use crate::side::{Doing, Side};
 use crate::{Cause, Evidence};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use trace::{CallId, ProcessId, ThreadId};
+use trace::{ProcessId, ThreadId};
 
 /// From so many findings on. A choice: three still read well one by one, as do the two of a pair
 /// of threads that wait for each other.
@@ -33,6 +33,7 @@ struct Kind {
     cause: Cause,
     waiter: Threads,
     holder: Option<Threads>,
+    across_gpus: bool,
 }
 
 /// Threads of a process that are in the same.
@@ -43,7 +44,7 @@ type Threads = (ProcessId, Doing);
 /// says nothing of the next.
 pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> {
     let (alike, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(key, group)| {
-        key.holder.is_none() || group.evidence() == Evidence::Lock || across_devices(facts, group)
+        key.holder.is_none() || group.evidence() == Evidence::Lock || key.across_gpus
     });
     let mut kinds = BTreeMap::<Kind, Vec<(Key, Group)>>::new();
     for (key, group) in alike {
@@ -61,17 +62,14 @@ pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> 
     folded
 }
 
-/// Whether the holder of a group works on another GPU than the waiter.
-fn across_devices(facts: &Facts<'_>, group: &Group) -> bool {
-    let waiter = group.parts.first().and_then(|(_, stretch)| stretch.call());
-    let device = |call: Option<CallId>| call.and_then(|call| facts.device(call).some());
-    let (waiting, holding) = (device(waiter), device(group.holders.first().copied()));
-    waiting.is_some() && holding.is_some() && waiting != holding
-}
-
 fn kind(facts: &Facts<'_>, key: &Key) -> Kind {
     let threads = |side: Side| (facts.trace.process_of_thread(side.thread), side.doing);
-    Kind { cause: key.cause, waiter: threads(key.waiter), holder: key.holder.map(threads) }
+    Kind {
+        cause: key.cause,
+        waiter: threads(key.waiter),
+        holder: key.holder.map(threads),
+        across_gpus: key.across_gpus,
+    }
 }
 
 /// Some groups as one.

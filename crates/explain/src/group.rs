@@ -15,6 +15,8 @@ pub(crate) struct Key {
     pub cause: Cause,
     pub waiter: Side,
     pub holder: Option<Side>,
+    /// Whether the two are known to work on different GPUs.
+    pub across_gpus: bool,
 }
 
 /// All parts that belong to one finding.
@@ -53,7 +55,8 @@ impl Groups {
             let loss = self.keep(facts, stretch, &part);
             let Reason { cause, evidence, confidence, holder, or, fact } = part.reason;
             let (waiter, holding) = (Side::of(facts, stretch), Side::holding(facts, holder));
-            let key = Key { cause, waiter, holder: holding };
+            let across_gpus = across_gpus(facts, stretch, holder);
+            let key = Key { cause, waiter, holder: holding, across_gpus };
             let group = self.by_key.entry(key).or_default();
             group.losses.extend(loss);
             add(&mut group.lost, part.lost);
@@ -88,6 +91,13 @@ impl Groups {
     pub fn done(self) -> (Vec<(Key, Group)>, Vec<Loss>) {
         (self.by_key.into_iter().collect(), self.losses.unwrap_or_default())
     }
+}
+
+/// Whether a waiter and its holder are in calls that work on different GPUs.
+fn across_gpus(facts: &Facts<'_>, waiter: Stretch, holder: Holder) -> bool {
+    let (Some(waiter), Holder::Call(holder)) = (waiter.call(), holder) else { return false };
+    let (waiting, holding) = (facts.device(waiter), facts.device(holder));
+    waiting.is_some() && holding.is_some() && waiting != holding
 }
 
 impl Group {

@@ -12,8 +12,7 @@ use crate::stretch::Stretch;
 use crate::words::{because, describe};
 use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
-use trace::{CallId, DeviceId, Ns, StreamId};
+use trace::{CallId, Ns, StreamId};
 
 /// Examples that a finding shows.
 const EXAMPLES: usize = 3;
@@ -105,7 +104,7 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
     if key.holder.is_none() && !matches!(key.waiter.doing, Doing::Lock(_)) {
         return Holding::Nobody(fetched(facts, group));
     }
-    if on_other_gpus(facts, group) {
+    if key.across_gpus {
         return Holding::OtherGpu;
     }
     if key.holder.is_some_and(|side| side.copies_pageable()) {
@@ -117,9 +116,7 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
     let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;
     match holder {
         Class::Allocate | Class::Release => Holding::Allocation,
-        Class::Launch if first.is_some_and(|call| facts.new_kernel(call).is_some()) && !often => {
-            Holding::Setup
-        }
+        Class::Launch if !often && mostly_new(facts, &group.holders) => Holding::Setup,
         _ if holder.enqueues() && waiter.enqueues() && (often || facts.has_operations()) => {
             Holding::Submission
         }
@@ -129,6 +126,12 @@ fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Record
         _ if waiter == Class::Allocate || waiter == Class::Release => Holding::Other(Beside::Allocation),
         _ => Holding::Unseen,
     }
+}
+
+/// Whether most of some launches are the first of their kernel.
+fn mostly_new(facts: &Facts<'_>, launches: &[CallId]) -> bool {
+    let new = launches.iter().filter(|call| facts.new_kernel(**call).is_some()).count();
+    new * 2 > launches.len()
 }
 
 /// What waits beside the holder.
@@ -164,16 +167,6 @@ fn waiting_calls(group: &Group) -> impl Iterator<Item = CallId> {
 fn share_a_stream(facts: &Facts<'_>, group: &Group) -> bool {
     let holding = streams(facts, group.holders.iter().copied());
     streams(facts, waiting_calls(group)).iter().any(|stream| holding.binary_search(stream).is_ok())
-}
-
-/// Whether the holders work on other GPUs than the waiters.
-fn on_other_gpus(facts: &Facts<'_>, group: &Group) -> bool {
-    let devices = |calls: &mut dyn Iterator<Item = CallId>| -> BTreeSet<DeviceId> {
-        calls.filter_map(|call| facts.device(call).some()).collect()
-    };
-    let (waiting, holding) =
-        (devices(&mut waiting_calls(group)), devices(&mut group.holders.iter().copied()));
-    !waiting.is_empty() && !holding.is_empty() && (waiting.len() > 1 || waiting.is_disjoint(&holding))
 }
 
 /// Largest copy that is one number: a complex one in double precision.
