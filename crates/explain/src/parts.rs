@@ -67,6 +67,17 @@ pub(crate) enum Fact {
     Waited { wait: WaitId, time: Ns, covered: Ns, shared: bool },
 }
 
+impl Fact {
+    /// The launch whose work was waited for, where the GPU's records lack it.
+    pub fn launch(&self) -> Option<CallId> {
+        match self {
+            Fact::Launched(launch) => Some(*launch),
+            Fact::Asked { launch, .. } => launch.some(),
+            _ => None,
+        }
+    }
+}
+
 /// A part of a call's time with a reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {

@@ -7,8 +7,8 @@ use crate::recorded::Recorded;
 use crate::rules::RATED_BYTES;
 use crate::stretch::Stretch;
 use crate::{Cause, Class, Evidence};
-use rustc_hash::FxHashMap;
-use trace::{CallId, CopyKind, MemoryKind, Ns, OpKind, StreamId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use trace::{CallId, CopyKind, MemoryKind, Ns, OpKind, StreamId, Sym};
 
 /// What some calls of one name did: `DtoH pageable 67108864 B, stream 7`, or the kernel they
 /// launched; empty when there is nothing to tell. Of waits outside calls, for what.
@@ -52,29 +52,29 @@ fn same_stream(facts: &Facts<'_>, calls: &[CallId]) -> Option<i64> {
 }
 
 fn describe_launches(facts: &Facts<'_>, calls: &[CallId]) -> String {
-    let ops = &facts.trace.ops;
-    let mut counts = FxHashMap::default();
-    for op in calls.iter().flat_map(|call| facts.ops(*call)) {
-        if ops.kind[op.index()] == OpKind::Kernel {
-            *counts.entry(ops.name[op.index()]).or_insert(0u64) += 1;
-        }
+    let stream = same_stream(facts, calls).map(|number| format!("stream {number}"));
+    let said: Vec<String> = kernels(facts, calls.iter().copied()).into_iter().chain(stream).collect();
+    said.join(", ")
+}
+
+/// The kernel that some launches put into their streams, or how many there are; a recording may know none.
+fn kernels(facts: &Facts<'_>, launches: impl Iterator<Item = CallId>) -> Option<String> {
+    let names: FxHashSet<Sym> = launches.flat_map(|launch| facts.kernels(launch)).collect();
+    match names.len() {
+        0 | 1 => names.into_iter().next().map(|name| facts.trace.text(name).to_owned()),
+        count => Some(format!("{count} kernels")),
     }
-    let kernel = match counts.len() {
-        // A recording without kernels still knows the stream.
-        0 => return same_stream(facts, calls).map_or(String::new(), |number| format!("stream {number}")),
-        1 => counts.keys().next().map_or("", |name| facts.trace.text(*name)).to_owned(),
-        count => format!("{count} kernels"),
-    };
-    match same_stream(facts, calls) {
-        Some(stream) => format!("{kernel}, stream {stream}"),
-        None => kernel,
-    }
+}
+
+/// The same in a sentence.
+fn a_kernel(facts: &Facts<'_>, launches: impl Iterator<Item = CallId>) -> String {
+    kernels(facts, launches).unwrap_or_else(|| "a kernel".to_owned())
 }
 
 /// The evidence for a cause with its figures.
 pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Recorded>) -> String {
     if group.facts.iter().any(|fact| matches!(fact, Fact::Asked { .. })) {
-        return asked_only(key.cause, group);
+        return asked_only(facts, key.cause, group);
     }
     if let (Evidence::Lock, Some(recorded)) = (group.evidence(), recorded) {
         return recorded.words(facts, key, group);
@@ -86,9 +86,12 @@ pub(crate) fn because(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Opt
     match key.cause {
         Cause::DriverLock | Cause::ApplicationLock => lock(facts, group),
         Cause::HiddenSync if group.facts.iter().any(|fact| matches!(fact, Fact::Launched(_))) => {
-            "the thread launched a kernel just before, which the copy waits for; the trace does not say what is \
-             copied"
-                .to_owned()
+            let launches = group.facts.iter().filter_map(Fact::launch);
+            let kernel = a_kernel(facts, launches);
+            format!(
+                "the thread launched {kernel} just before, which the copy waits for; the trace does not say what is \
+                 copied"
+            )
         }
         Cause::HiddenSync => awaited(facts, group, "each copy starts when the work before it ends"),
         Cause::ExplicitSync => explicit_sync(group),
@@ -167,18 +170,15 @@ fn awaited(facts: &Facts<'_>, group: &Group, general: &str) -> String {
 
 /// `general`, and what that thread had launched.
 fn launched(facts: &Facts<'_>, group: &Group, general: &str) -> String {
-    let mut launches = group.facts.iter().filter_map(|fact| match fact {
-        Fact::Launched(call) => Some(*call),
-        _ => None,
-    });
-    match launches.next_back() {
+    match group.facts.iter().filter_map(Fact::launch).next_back() {
         Some(launch) => {
             let thread = facts.trace.threads.row(facts.thread(launch));
             let name = match facts.trace.text(thread.name) {
                 "" => thread.tid.to_string(),
                 name => name.to_owned(),
             };
-            format!("{general}; thread {name} had launched a kernel before that wait")
+            let kernel = a_kernel(facts, std::iter::once(launch));
+            format!("{general}; thread {name} had launched {kernel} before that wait")
         }
         None => general.to_owned(),
     }
@@ -188,14 +188,14 @@ fn launched(facts: &Facts<'_>, group: &Group, general: &str) -> String {
 const TOO_LITTLE: f64 = 0.1;
 
 /// What is said of copies that only arguments tell of: everything that may have taken the time.
-fn asked_only(cause: Cause, group: &Group) -> String {
+fn asked_only(facts: &Facts<'_>, cause: Cause, group: &Group) -> String {
     let copies = Copies::of(group);
-    let launched =
-        group.facts.iter().filter(|fact| matches!(fact, Fact::Asked { launch, .. } if launch.is_some()));
+    let launches = || group.facts.iter().filter_map(Fact::launch);
     let little = (copies.bytes as f64 / copies.time.max(1) as f64) < TOO_LITTLE;
-    if cause == Cause::HiddenSync && little && launched.count() == group.facts.len() {
+    if cause == Cause::HiddenSync && little && launches().count() == group.facts.len() {
+        let kernel = a_kernel(facts, launches());
         return format!(
-            "{} by the calls' arguments, far too little to take so long; the thread launched a kernel into the stream \
+            "{} by the calls' arguments, far too little to take so long; the thread launched {kernel} into the stream \
              just before",
             copies.words()
         );

@@ -268,6 +268,8 @@ table! {
         dst: MemoryKind,
         /// The stream.
         stream: StreamId,
+        /// The kernel of a launch.
+        kernel: Sym,
     }
 }
 

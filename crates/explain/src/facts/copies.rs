@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::class::Class;
-use trace::{CallId, Ns, OpId, OpKind};
+use trace::{CallId, CopyKind, Ns, OpId, OpKind};
 
 /// Bytes per second that a copy reaches even into memory never touched: 1.5 GB/s on an H200. One that takes longer than
 /// this waited for something.
@@ -82,7 +82,8 @@ impl Facts<'_> {
         let ops = &self.trace.ops;
         *self.unknown_copies.get_or_init(|| {
             let joined = |op: OpId| ops.kind[op.index()] == OpKind::Copy && ops.call[op.index()].is_some();
-            self.trace.arguments.is_empty() && !ops.ids().any(joined)
+            let said = |copy: &CopyKind| *copy != CopyKind::Unknown;
+            !self.trace.arguments.copy.iter().any(said) && !ops.ids().any(joined)
         })
     }
 

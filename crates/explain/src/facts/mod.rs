@@ -215,6 +215,15 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The kernels a launch put into its stream: those that the GPU recorded, else what its arguments name.
+    pub fn kernels(&self, call: CallId) -> impl Iterator<Item = Sym> {
+        let (ops, arguments) = (&self.trace.ops, &self.trace.arguments);
+        let recorded = self.ops(call).iter().filter(|op| ops.kind[op.index()] == OpKind::Kernel);
+        let named = self.arguments.of(call).map(|row| arguments.kernel[row.index()]);
+        let named = named.filter(move |kernel| self.ops(call).is_empty() && !kernel.is_empty());
+        recorded.map(|op| ops.name[op.index()]).chain(named)
+    }
+
     /// The device a call works on: that of its operations, else that of its thread.
     pub fn device(&self, call: CallId) -> DeviceId {
         let device = self.trace.device_of_stream(self.stream(call));

@@ -237,16 +237,16 @@ pub(super) fn common(a: &Blocks, b: &Blocks) -> Blocks {
 
 /// When either was busy.
 pub(super) fn either(a: &Blocks, b: &Blocks) -> Blocks {
-    let mut all: Blocks = a.iter().chain(b).copied().collect();
-    all.sort_unstable();
+    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     let mut merged = Blocks::new();
-    for (from, to) in all {
+    loop {
+        let from_a = a.peek().is_some_and(|next| b.peek().is_none_or(|other| next <= other));
+        let Some((from, to)) = (if from_a { a.next() } else { b.next() }) else { return merged };
         match merged.last_mut() {
             Some((_, end)) if from <= *end => *end = to.max(*end),
             _ => merged.push((from, to)),
         }
     }
-    merged
 }
 
 /// How long that is together, ns.

@@ -5,6 +5,7 @@
 //! B@2 cudaLaunchKernel 10 20 | kernel sin 7 12 14      thread B of process 2
 //! C/1 cudaFree 0 50                                    thread C on device 1
 //! A cuMemcpyDtoH 0 900 | arguments DtoH device>pageable 4 7   what a call without operations asked for
+//! A cudaLaunchKernel 0 9 | launch k 7                  what a launch without operations launched; the stream if known
 //! B cudaStreamSynchronize 0 900 | sync stream 7        the tracer's record of it; also `context`, `event`
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
@@ -222,6 +223,14 @@ impl Builder {
             let stream = self.stream(pid, device, stream.parse().unwrap());
             return self.arguments(direction, kinds, bytes, stream);
         }
+        if let ["launch", kernel, of @ ..] = words {
+            let call = CallId::new(self.trace.calls.len() - 1);
+            let stream = of.first().map(|number| self.stream(pid, device, number.parse().unwrap()));
+            let kernel = self.trace.strings.intern(kernel);
+            let stream = stream.unwrap_or_default();
+            self.trace.arguments.push(Argument { call, kernel, stream, ..Argument::default() });
+            return;
+        }
         if let ["sync", kind, of @ ..] = words {
             let kind = SyncKind::from_name(kind);
             let stream = of.first().map(|number| self.stream(pid, device, number.parse().unwrap()));
@@ -257,6 +266,7 @@ impl Builder {
             src: MemoryKind::from_name(src),
             dst: MemoryKind::from_name(dst),
             stream,
+            ..Argument::default()
         });
     }
 

@@ -154,7 +154,8 @@ impl<'a> Words<'a> {
             .text("copy", |row| known(arguments.copy[row].name()))
             .text("src", |row| known(arguments.src[row].name()))
             .text("dst", |row| known(arguments.dst[row].name()))
-            .int("stream", move |row| self.stream(arguments.stream[row]));
+            .int("stream", move |row| self.stream(arguments.stream[row]))
+            .text("kernel", move |row| trace.text(arguments.kernel[row]));
         [calls_table, ranges_table, arguments_table]
     }
 

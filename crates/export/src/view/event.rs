@@ -61,6 +61,7 @@ words! {
         HeldIn = "held in",
         Holder = "holder",
         Holders = "threads that held it",
+        Kernel = "kernel",
         Library = "library",
         Lock = "lock",
         LockKind = "kind of lock",

@@ -254,6 +254,9 @@ impl<'a> Timeline<'a> {
         for arguments in self.arguments.of(call.index()).take(1) {
             let row = trace.arguments.row(ArgumentId::new(arguments));
             add_transfer(row.bytes, row.copy, row.src, row.dst, detail);
+            if !row.kernel.is_empty() {
+                detail.add(Key::Kernel, Value::Name(row.kernel.into()));
+            }
             if let Some(stream) = row.stream.some() {
                 detail.add(Key::Stream, Value::Int(trace.streams.number[stream.index()]));
             }

@@ -118,6 +118,7 @@ impl Process<'_, '_> {
             src: kind(call::SOURCE_SHIFT),
             dst: kind(call::TARGET_SHIFT),
             stream: self.stream_of_handle(record),
+            ..Argument::default()
         };
         let silent = argument.copy == CopyKind::Unknown
             && (argument.src, argument.dst) == (MemoryKind::Unknown, MemoryKind::Unknown)

@@ -8,7 +8,7 @@ use crate::identities::Identities;
 use crate::nsys::api_of;
 use crate::suffix;
 use rustc_hash::FxHashMap;
-use trace::{Api, Call, CallId, Ns, Range, RangeKind, Source, Trace};
+use trace::{Api, Argument, Call, CallId, Ns, Range, RangeKind, Source, Trace};
 
 /// Times that rebasing and subtraction cannot overflow: 18 years.
 const TIMES: std::ops::Range<Ns> = 0..1 << 59;
@@ -89,7 +89,7 @@ impl Reader {
 
     fn call(&mut self, table: &Table, cells: &[String], name: &str) -> Result<(), &'static str> {
         let (start, duration) = times(table, cells)?;
-        let (function, launched) = launched(name);
+        let (function, kernel, launched) = launched(name);
         let api = api_of(function);
         let name = self.trace.strings.intern(suffix::strip(api, function));
         let correlation = number(table, cells, Column::Correlation).or(launched).unwrap_or(0);
@@ -104,6 +104,10 @@ impl Reader {
             result: i32::try_from(result).unwrap_or(i32::MAX),
             ..Call::default()
         });
+        if let Some(kernel) = kernel {
+            let kernel = self.trace.strings.intern(kernel);
+            self.trace.arguments.push(Argument { call, kernel, ..Argument::default() });
+        }
         let process = number(table, cells, Column::Process).unwrap_or(self.process);
         match number(table, cells, Column::Thread) {
             Some(thread) => {
@@ -215,10 +219,13 @@ pub(super) fn number(table: &Table, cells: &[String], column: Column) -> Option<
     table.cell(cells, column)?.parse().ok()
 }
 
-/// The function of `cudaLaunchKernel (scale(float*) [423])`, and the id that nvprof gives launches.
-fn launched(name: &str) -> (&str, Option<i64>) {
-    let Some((function, kernel)) = name.split_once(" (") else { return (name, None) };
-    (function, kernel.strip_suffix(')').and_then(|kernel| numbered(kernel).1))
+/// The function of `cudaLaunchKernel (scale(float*) [423])`, its kernel, and the id that nvprof gives launches.
+fn launched(name: &str) -> (&str, Option<&str>, Option<i64>) {
+    let Some((function, launch)) = name.split_once(" (") else { return (name, None, None) };
+    match launch.strip_suffix(')').map(numbered) {
+        Some((kernel, Some(id))) => (function, Some(kernel), Some(id)),
+        _ => (function, None, None),
+    }
 }
 
 /// The name of `scale(float*) [423]`, and the id of the launch.

@@ -293,6 +293,7 @@ fn argument(trace: &mut Trace, dice: &mut Dice) {
         src: dice.of(MemoryKind::ALL),
         dst: dice.of(MemoryKind::ALL),
         stream: dice.row(trace.streams.len(), StreamId::NONE, StreamId::new),
+        kernel: dice.text(),
     });
 }
 
@@ -322,7 +323,7 @@ pub fn one_of_each() -> Trace {
         releaser_call: call,
         ..Wait::default()
     });
-    trace.arguments.push(Argument { call, stream, ..Argument::default() });
+    trace.arguments.push(Argument { call, stream, kernel: name, ..Argument::default() });
     trace
 }
 
