@@ -23,7 +23,7 @@ pub use child::child_main;
 pub use devices::{Device, Mode};
 pub use driver::{OLDEST as OLDEST_DRIVER, VARIABLE as LIBRARY_VARIABLE};
 pub use error::{Error, Failure, Place};
-pub use parent::{Options, Partial, Run, run};
+pub use parent::{Options, Partial, Run, Started, run};
 pub use rates::{Rates, Speeds, rates};
 use std::path::PathBuf;
 

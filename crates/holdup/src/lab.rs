@@ -148,8 +148,7 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     let (baseline, resumed) = (earlier(&shown.baseline)?, earlier(&arguments.resume)?);
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let listings = experiment.view == View::Listings && shown.format == Form::Text;
-    // On a GPU a trace has no operations to draw.
-    let drawn = experiment.timelines.is_some() && shown.format == Form::Html && runner.bench().simulated;
+    let drawn = experiment.timelines.is_some() && shown.format == Form::Html;
     let request = Request {
         set: arguments.set.clone(),
         rounds: arguments.rounds,

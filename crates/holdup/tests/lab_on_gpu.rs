@@ -2,6 +2,10 @@
 //! asked at once, kernels included, so that results are checked and nothing needs a GPU.
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code, reason = "the capture library's own tests use the rest")]
+#[path = "../../capture/tests/standin/compile.rs"]
+mod compile;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -122,12 +126,35 @@ fn a_run_is_compared_with_an_earlier_one_within_what_rounds_differ() {
     }
 }
 
-#[test]
-fn a_trace_of_the_host_is_kept() {
+/// The lab's output and the calls of its trace, with a capture library of that path.
+fn traced(capture: &Path) -> (String, String) {
     let directory = directory();
     let file = directory.path().join("pinned.holdup");
-    holdup(&format!("lab run stagger --set cycles=1000 --variant variant=pinned --trace {}", file.display()));
-    let calls = holdup(&format!("calls {}", file.display()));
+    let mut command = command(&format!(
+        "lab run stagger --set cycles=1000 --variant variant=pinned --trace {}",
+        file.display()
+    ));
+    let output = command.env("HOLDUP_CAPTURE_LIB", capture).env_remove("LD_PRELOAD").output();
+    let text = said(output.expect("the program starts"));
+    (text, holdup(&format!("calls {}", file.display())))
+}
+
+#[test]
+fn a_traced_run_is_recorded_as_programs_are() {
+    let (text, calls) = traced(compile::library());
+    assert!(!text.contains("host's calls alone"), "{text}");
+    assert!(calls.contains("cuStreamSynchronize") && calls.contains("thread 3"), "{calls}");
+    // Which the lab itself does not record.
+    assert!(calls.contains("cuModuleLoadData"), "{calls}");
+}
+
+#[test]
+fn without_the_capture_library_a_trace_has_the_hosts_calls() {
+    let (text, calls) = traced(Path::new("/nowhere/libholdup_capture.so"));
+    assert!(
+        text.contains("the trace has the host's calls alone: holdup's capture library is missing"),
+        "{text}"
+    );
     assert!(calls.contains("cuStreamSynchronize") && calls.contains("thread 3"), "{calls}");
 }
 

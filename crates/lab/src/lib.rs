@@ -18,6 +18,8 @@ mod json;
 mod markdown;
 mod parameters;
 mod read;
+#[cfg(target_os = "linux")]
+mod recorded;
 mod results;
 mod run;
 mod runner;

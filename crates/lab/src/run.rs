@@ -399,7 +399,12 @@ fn measure(
     if let Some(row) = rows.first_mut() {
         row.figures.extend(averages.into_iter().map(|(name, value)| Figure::new(name, value, None)));
     }
-    let trace = if times.trace { execute(Want { timed: true, trace: true, ..want })?.trace } else { None };
+    let mut trace = None;
+    if times.trace {
+        let traced = execute(Want { timed: true, trace: true, ..want })?;
+        notes.extend(traced.notes);
+        trace = traced.trace;
+    }
     Ok(Measured { rows, trace, notes })
 }
 

@@ -1,6 +1,8 @@
 //! Whoever runs workloads: this machine's GPUs, or a model of some.
 
 use crate::experiment::Bench;
+#[cfg(target_os = "linux")]
+use crate::recorded;
 use crate::run::{Failure, Run, Want};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -106,20 +108,31 @@ fn gpus(absent: impl Fn(String) -> String) -> Result<Runner, String> {
     Err(absent(String::from("workloads run on GPUs under Linux only")))
 }
 
+/// With a trace, the run is recorded as a program is; without a capture library the trace has the host's calls alone.
 #[cfg(target_os = "linux")]
 fn on_gpu(workload: &Workload, want: Want) -> Result<Run, Failure> {
-    let options = gpu::Options { timed: want.timed, trace: want.trace, ..gpu::Options::default() };
-    match gpu::run(workload, &options) {
-        Ok(run) => Ok(Run {
-            outcome: run.outcome,
-            trace: run.trace,
-            stopped: run.partial.map(|why| why.to_string()),
-            notes: run.notes,
-        }),
-        Err(gpu::Error::Mps { problem }) => Err(Failure::Impossible(format!("MPS: {problem}"))),
-        Err(error @ gpu::Error::Interrupted { .. }) => Err(Failure::Stopped(error.to_string())),
-        Err(error) => Err(Failure::Failed(error.to_string())),
-    }
+    let (recording, missing) = match want.trace.then(recorded::prepare) {
+        Some(Err(error)) => (None, Some(error)),
+        prepared => (prepared.and_then(Result::ok), None),
+    };
+    let options = gpu::Options {
+        timed: want.timed,
+        trace: missing.is_some(),
+        environment: recording.as_ref().map(recorded::variables).unwrap_or_default(),
+        ..gpu::Options::default()
+    };
+    let mut run = gpu::run(workload, &options).map_err(|error| match error {
+        gpu::Error::Mps { problem } => Failure::Impossible(format!("MPS: {problem}")),
+        error @ gpu::Error::Interrupted { .. } => Failure::Stopped(error.to_string()),
+        error => Failure::Failed(error.to_string()),
+    })?;
+    let mut notes = std::mem::take(&mut run.notes);
+    notes.extend(missing.map(|error| format!("the trace has the host's calls alone: {error}")));
+    let trace = match recording {
+        Some(recording) => Some(recorded::read(recording, workload, &run).map_err(Failure::Failed)?),
+        None => run.trace,
+    };
+    Ok(Run { outcome: run.outcome, trace, stopped: run.partial.map(|why| why.to_string()), notes })
 }
 
 /// The model with a lock of all GPUs that is handed over in so many percent of the time, or that each has of its own; and

@@ -21,7 +21,7 @@ pub(crate) fn timelines(results: &Results) -> (Option<Plot>, Vec<String>) {
         return Default::default();
     }
     if panels.is_empty() {
-        let line = "Not drawn: on a GPU a trace has the host's calls alone. --on sim:MODEL draws what the device does.";
+        let line = "Not drawn: the traces have the host's calls alone.";
         return (None, vec![line.to_owned()]);
     }
     let mut lines = Vec::new();

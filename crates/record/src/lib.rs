@@ -11,13 +11,16 @@ pub mod doctor;
 mod environment;
 mod error;
 mod options;
+mod recording;
 mod run;
 mod signals;
 mod status;
 mod witness;
 
 pub use directory::Spool;
+pub use environment::Environment;
 pub use error::Error;
 pub use options::Options;
+pub use recording::Recording;
 pub use run::{Command, GRACE, Moment, Outcome};
 pub use status::{Status, die_like};

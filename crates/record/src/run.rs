@@ -2,7 +2,7 @@
 
 use crate::signals::{Meaning, Signal, Signals};
 use crate::witness::Witness;
-use crate::{Error, Options, Spool, Status, capture, descendants, environment};
+use crate::{Error, Options, Recording, Spool, Status, descendants};
 use libc::{c_int, pid_t};
 use std::ffi::OsString;
 use std::io;
@@ -65,17 +65,18 @@ impl Command {
     /// [`Error`]: the program cannot be started, there is no capture library, or no place for a
     /// spool. Nothing is left behind then.
     pub fn run(&self) -> Result<Outcome, Error> {
-        let library = capture::find()?;
-        let spool = Spool::make(&self.options.spool_parent)?;
+        let recording = Recording::prepare(&self.options)?;
         descendants::adopt();
         let signals = Signals::hold();
         let witness = Witness::start(&signals);
         let started = Moment::now();
-        let (child, mut notes) = self.start(&library, spool.path(), &signals)?;
+        let child = self.start(&recording, &signals)?;
         let status = attend(child, &signals, witness)
             .map_err(|source| Error::Lost { program: self.program().display().to_string(), source })?;
         let ended = Moment::now();
         signals.forget();
+        let Recording { spool, environment } = recording;
+        let mut notes = environment.notes;
         notes.extend(linger(spool.path(), &signals));
         Ok(Outcome { spool, status, notes, started, ended })
     }
@@ -84,17 +85,22 @@ impl Command {
         Path::new(self.argv.first().map_or("".as_ref(), OsString::as_os_str))
     }
 
-    /// Starts the program; its process and what is to be said about its environment.
-    fn start(&self, library: &Path, spool: &Path, signals: &Signals) -> Result<(pid_t, Vec<String>), Error> {
+    /// Starts the program.
+    fn start(&self, recording: &Recording, signals: &Signals) -> Result<pid_t, Error> {
         let (program, arguments) = self.argv.split_first().ok_or(Error::NoCommand)?;
         let mut command = std::process::Command::new(program);
         command.args(arguments);
-        let notes = environment::prepare(&mut command, &self.options, library, spool);
+        for (name, value) in &recording.environment.variables {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         let original = signals.original();
         // SAFETY: `restore_all` makes system calls only.
         unsafe { command.pre_exec(move || original.restore_all()) };
         let child = command.spawn().map_err(|source| Error::refused(self.program(), source))?;
-        Ok((child.id() as pid_t, notes))
+        Ok(child.id() as pid_t)
     }
 }
 

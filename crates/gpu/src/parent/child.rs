@@ -3,6 +3,7 @@
 use super::ended;
 use crate::Error;
 use crate::wire::{self, ARGUMENT, Arrival, Order};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -33,7 +34,7 @@ pub struct Child {
 }
 
 /// Variables to set or, with none, to remove.
-pub type Variables = [(String, Option<String>)];
+pub type Variables = [(String, Option<OsString>)];
 
 impl Child {
     /// Starts the executable as one, and gives it its order.

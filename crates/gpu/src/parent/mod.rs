@@ -15,6 +15,7 @@ use heard::Heard;
 use mps::Mps;
 pub(crate) use mps::serving;
 use signals::Signals;
+use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -45,8 +46,8 @@ pub struct Options {
     pub trace: bool,
     /// Whether each thread stays on a processor, counted through the processes.
     pub pinned: bool,
-    /// Variables for the processes, as for a tool that is to record them. These replace what is there already.
-    pub environment: Vec<(String, String)>,
+    /// Variables for the processes, as for a tool that is to record them, and those to remove.
+    pub environment: Vec<(String, Option<OsString>)>,
     /// The longest that the run may take; then it is stopped and partial.
     pub limit: Option<Duration>,
     /// The executable to start as the processes: one that calls [`child_main`](crate::child_main) first. This process's
@@ -60,12 +61,22 @@ pub struct Run {
     pub outcome: Outcome,
     /// Why the run is not a whole one.
     pub partial: Option<Partial>,
+    /// The processes that ran, in the order of the workload's.
+    pub processes: Vec<Started>,
     /// What happened on the host, if it was recorded.
     pub trace: Option<trace::Trace>,
     /// The devices that contexts were on, in the order of their ordinals.
     pub devices: Vec<Device>,
     /// What a reader of the figures should know, a line each.
     pub notes: Vec<String>,
+}
+
+/// A process of a workload as the operating system numbered it.
+pub struct Started {
+    /// Its number.
+    pub pid: u32,
+    /// Its threads' numbers, in the workload's order; none of one that had to be killed.
+    pub tids: Vec<i64>,
 }
 
 /// Why a run was stopped before its end.
@@ -157,11 +168,11 @@ fn start(
         Loading::Eager => "EAGER".to_owned(),
     });
     let mut variables = vec![
-        (CONNECTIONS.to_owned(), workload.connections.map(|count| count.to_string())),
-        (LOADING.to_owned(), loading),
+        (CONNECTIONS.to_owned(), workload.connections.map(|count| count.to_string().into())),
+        (LOADING.to_owned(), loading.map(OsString::from)),
     ];
     variables.extend(mps.variables());
-    variables.extend(options.environment.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+    variables.extend(options.environment.iter().cloned());
     let (mut children, mut first_thread) = (Vec::new(), 0);
     for (row, process) in workload.processes.iter().enumerate() {
         let own = first_thread..first_thread + process.threads.len();

@@ -4,6 +4,7 @@ use super::Partial;
 use super::signals::Signals;
 use crate::Error;
 use crate::error::said;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -57,13 +58,13 @@ impl Mps {
     }
 
     /// Variables of the processes.
-    pub fn variables(&self) -> Vec<(String, Option<String>)> {
+    pub fn variables(&self) -> Vec<(String, Option<OsString>)> {
         let directory = match self {
             Mps::None => return Vec::new(),
             Mps::Avoided { empty, .. } => empty.path(),
             Mps::Own(daemon) => daemon.directory.path(),
         };
-        vec![(PIPES.to_owned(), Some(directory.display().to_string()))]
+        vec![(PIPES.to_owned(), Some(directory.into()))]
     }
 
     /// Ends what is the run's own. What a reader should know, a line each.

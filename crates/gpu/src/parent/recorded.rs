@@ -64,7 +64,7 @@ fn push_call(trace: &mut Trace, names: &[Sym], record: Record, caller: &Caller<'
     }
     let (src, dst) = note.memories().unwrap_or_default();
     let (bytes, copy) = (note.bytes as i64, note.copy());
-    trace.arguments.push(Argument { call, bytes, copy, src, dst, stream });
+    trace.arguments.push(Argument { call, bytes, copy, src, dst, stream, ..Argument::default() });
 }
 
 fn push_device(trace: &mut Trace, device: &Device) -> trace::DeviceId {

@@ -2,7 +2,7 @@
 
 use super::heard::Heard;
 use super::recorded::recorded;
-use super::{Options, Partial, Run};
+use super::{Options, Partial, Run, Started};
 use crate::driver::Function;
 use crate::segment::Segment;
 use crate::wire::ThreadReport;
@@ -43,7 +43,13 @@ pub fn put_together(
         .for_each(|device| drop(devices.insert(device.ordinal, device.clone())));
     let devices: Vec<_> = devices.into_values().collect();
     let trace = options.trace.then(|| recorded(workload, &heard, &devices, partial));
-    Run { outcome: Outcome { threads }, partial, trace, devices, notes }
+    let processes = heard.iter().map(started).collect();
+    Run { outcome: Outcome { threads }, partial, processes, trace, devices, notes }
+}
+
+fn started(heard: &Heard) -> Started {
+    let threads = heard.report.iter().flat_map(|report| &report.threads);
+    Started { pid: heard.pid, tids: threads.map(|thread| thread.tid).collect() }
 }
 
 fn thread_outcome(

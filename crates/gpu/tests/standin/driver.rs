@@ -61,7 +61,11 @@ impl Standin {
     /// Options that have processes use it.
     pub fn options(&self) -> gpu::Options {
         gpu::Options {
-            environment: self.environment.clone(),
+            environment: self
+                .environment
+                .iter()
+                .map(|(name, value)| (name.clone(), Some(value.into())))
+                .collect(),
             executable: Some(gpu_try()),
             ..gpu::Options::default()
         }
