@@ -86,6 +86,12 @@ pub enum Error {
         /// What was going on.
         what: String,
     },
+    /// cuBLAS cannot be loaded.
+    #[error("cuBLAS: {problem}")]
+    NoBlas {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// There is no MPS server to be had.
     #[error("MPS: {problem}")]
     Mps {

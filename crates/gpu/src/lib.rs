@@ -19,7 +19,7 @@ mod rates;
 mod segment;
 mod wire;
 
-pub use child::child_main;
+pub use child::{BLAS_VARIABLE, child_main};
 pub use devices::{Device, Mode};
 pub use driver::{OLDEST as OLDEST_DRIVER, VARIABLE as LIBRARY_VARIABLE};
 pub use error::{Error, Failure, Place};

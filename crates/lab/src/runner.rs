@@ -123,6 +123,7 @@ fn on_gpu(workload: &Workload, want: Want) -> Result<Run, Failure> {
     };
     let mut run = gpu::run(workload, &options).map_err(|error| match error {
         gpu::Error::Mps { problem } => Failure::Impossible(format!("MPS: {problem}")),
+        error @ gpu::Error::NoBlas { .. } => Failure::Impossible(error.to_string()),
         error @ gpu::Error::Interrupted { .. } => Failure::Stopped(error.to_string()),
         error => Failure::Failed(error.to_string()),
     })?;
@@ -208,7 +209,7 @@ fn in_simulation(
     };
     match simulated {
         Ok((outcome, trace)) => Ok(Run { outcome, trace, stopped: None, notes }),
-        Err(error @ (sim::Error::NoMps { .. } | sim::Error::NoDevice { .. })) => {
+        Err(error @ (sim::Error::NoMps { .. } | sim::Error::NoDevice { .. } | sim::Error::NoBlas { .. })) => {
             Err(Failure::Impossible(error.to_string()))
         }
         Err(error) => Err(Failure::Failed(error.to_string())),

@@ -87,6 +87,12 @@ pub enum Error {
         /// The model.
         model: String,
     },
+    /// A library's call.
+    #[error("the model {model} has no cuBLAS; take holdup's own kernels, or a GPU")]
+    NoBlas {
+        /// The model.
+        model: String,
+    },
     /// No room on a device.
     #[error(
         "thread {thread} of process {process} is out of memory: {bytes} bytes for buffer {buffer}, {free} left on device {device}"

@@ -13,10 +13,13 @@ const MOST_NODES: u64 = 1_000_000;
 /// Flattens `workload`, with the costs of `model`.
 ///
 /// # Errors
-/// When the model lacks a device or MPS, or a graph is too large.
+/// When the model lacks a device, MPS or cuBLAS, or a graph is too large.
 pub(crate) fn compile(workload: &Workload, model: &Model) -> Result<Program, Error> {
     if workload.mps && !model.sharing.mps {
         return Err(Error::NoMps { model: model.name.clone() });
+    }
+    if needs_blas(workload) {
+        return Err(Error::NoBlas { model: model.name.clone() });
     }
     let unset = if workload.mps { model.connections.mps } else { model.connections.default };
     let mut program = Program {
@@ -173,13 +176,23 @@ fn each_call(steps: &[Step], look: &mut impl FnMut(&Call)) {
     }
 }
 
+fn needs_blas(workload: &Workload) -> bool {
+    let mut needs = false;
+    for thread in workload.processes.iter().flat_map(|process| &process.threads) {
+        for steps in [&thread.before, &thread.body, &thread.after] {
+            each_call(steps, &mut |call| needs |= matches!(call, Call::BlasNorm { .. }));
+        }
+    }
+    needs
+}
+
 fn used(call: &Call) -> (Option<workload::StreamId>, Option<workload::EventId>) {
     match *call {
         Call::Allocate { stream, .. }
         | Call::Free { stream, .. }
         | Call::Copy { stream, .. }
         | Call::Fill { stream, .. } => (stream, None),
-        Call::CopyRows { stream, .. } => (Some(stream), None),
+        Call::CopyRows { stream, .. } | Call::BlasNorm { stream, .. } => (Some(stream), None),
         // Who measures between two events has others record them, or does so before.
         Call::Launch { stream, .. }
         | Call::LaunchGraph { stream, .. }

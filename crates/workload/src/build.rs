@@ -311,6 +311,11 @@ impl Steps<'_> {
         self.call(Call::Launch { kernel, grid, block, stream })
     }
 
+    /// Has cuBLAS compute the 2-norm of floats.
+    pub fn blas_norm(&mut self, from: BufferId, to: BufferId, length: u32, stream: StreamId) -> &mut Self {
+        self.call(Call::BlasNorm { from, to, length, stream })
+    }
+
     /// Launches a graph.
     pub fn launch_graph(&mut self, graph: GraphId, stream: StreamId) -> &mut Self {
         self.call(Call::LaunchGraph { graph, stream })

@@ -328,6 +328,18 @@ pub enum Call {
         /// The stream.
         stream: StreamId,
     },
+    /// The 2-norm of the first floats of a buffer, by cuBLAS (`cublasSnrm2`): into host memory, the call waits for it;
+    /// into device memory, it does not.
+    BlasNorm {
+        /// The floats.
+        from: BufferId,
+        /// Where the norm goes.
+        to: BufferId,
+        /// How many floats.
+        length: u32,
+        /// The stream.
+        stream: StreamId,
+    },
     /// Launches a captured graph (`cuGraphLaunch`).
     LaunchGraph {
         /// The graph.

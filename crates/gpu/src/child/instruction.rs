@@ -52,6 +52,12 @@ pub enum Action {
         stream: usize,
     },
     Launch(Launch),
+    BlasNorm {
+        from: usize,
+        to: usize,
+        length: i32,
+        stream: usize,
+    },
     LaunchGraph {
         graph: usize,
         stream: usize,
@@ -116,6 +122,8 @@ pub enum Action {
 
 /// What is done without the driver.
 pub enum Deed {
+    /// Loads cuBLAS, for the thread alone.
+    LoadBlas,
     /// Pageable memory, touched or not.
     Map {
         buffer: usize,

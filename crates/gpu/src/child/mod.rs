@@ -1,6 +1,7 @@
 //! A process of a workload: what holdup's executable does when it was started as one.
 
 mod affinity;
+mod blas;
 mod host;
 mod instruction;
 mod process;
@@ -13,6 +14,7 @@ use crate::driver::{Driver, Function};
 use crate::segment::Segment;
 use crate::wire::{self, ARGUMENT, Job, Message, Order, Report, SIGNALS, ThreadReport, Watch};
 use crate::{Device, Error, Place, clock, devices};
+pub use blas::VARIABLE as BLAS_VARIABLE;
 use process::Process;
 use program::Program;
 use std::fs::File;

@@ -2,6 +2,7 @@
 
 use super::instruction::{Action, Deed, Instruction, Launch, Offset, Rows, RowsEnd, Transfer, What};
 use super::process::Process;
+use super::uses::needs_blas;
 use crate::driver::{Function, Kernel as KernelHandle};
 use crate::kernels::{self, Argument};
 use crate::wire::Note;
@@ -64,7 +65,7 @@ struct Compiler<'a> {
 type Done = Result<(), String>;
 
 impl Compiler<'_> {
-    /// Creates what this thread is the first to use, unless a step creates it.
+    /// Creates what this thread is the first to use, unless a step creates it, and loads what its steps need.
     fn setup(&mut self, thread: usize) {
         self.place = "preparation".to_owned();
         let asked = &self.process.asked;
@@ -78,6 +79,10 @@ impl Compiler<'_> {
             if self.process.first_user_of_event(event) == Some(thread) {
                 self.within(asked.context.index(), |compiler| compiler.create_event(event));
             }
+        }
+        let own = &asked.threads[thread];
+        if [&own.before, &own.body, &own.after].into_iter().any(|steps| needs_blas(steps)) {
+            self.host(Deed::LoadBlas);
         }
     }
 
@@ -168,6 +173,13 @@ impl Compiler<'_> {
                 let handle = self.process.contexts[self.context].kernels[code as usize];
                 let launch = self.launch(handle, (grid, block), stream, &arguments, offset);
                 self.streamed(Function::Launch, Action::Launch(launch), stream);
+            }
+            Call::BlasNorm { from, to, length, stream } => {
+                let (from, to, stream) = (from.index(), to.index(), stream.index());
+                let length =
+                    i32::try_from(length).map_err(|_| "the norm is of too many floats".to_owned())?;
+                let norm = Action::BlasNorm { from, to, length, stream };
+                self.streamed(Function::BlasNorm, norm, stream);
             }
             Call::LaunchGraph { graph, stream } => {
                 let (graph, stream) = (graph.index(), stream.index());

@@ -1,5 +1,6 @@
 //! A thread at work: carries its program out.
 
+use super::blas::Blas;
 use super::host;
 use super::instruction::{Action, Deed, Instruction, Launch, Rows, RowsEnd, Transfer, What};
 use super::process::{Buffer, Process};
@@ -27,6 +28,7 @@ pub struct Worker<'a> {
     captured: driver::Graph,
     /// What was loaded last, until it is unloaded.
     module: driver::Module,
+    blas: Option<Blas>,
 }
 
 /// Why a thread goes on no more.
@@ -45,6 +47,8 @@ pub enum Trouble {
     Call(Function, Code),
     /// It could not be made.
     Impossible(String),
+    /// There is no cuBLAS.
+    NoBlas(String),
     /// The run is to stop.
     Aborted,
 }
@@ -62,6 +66,7 @@ impl<'a> Worker<'a> {
             between_events: (0.0, 0),
             captured,
             module,
+            blas: None,
         }
     }
 
@@ -166,6 +171,16 @@ impl<'a> Worker<'a> {
         })
     }
 
+    fn blas_norm(&self, from: usize, to: usize, length: i32, stream: usize) -> Result<Code, Trouble> {
+        let Some(blas) = &self.blas else { return Err(Trouble::NoBlas("it was not loaded".to_owned())) };
+        let (from, norm, stream) = (self.address(from)?, self.address(to)?, self.stream(stream)?);
+        let on_host = self.process.asked.buffers[to].memory.is_host();
+        // SAFETY: both are allocated, and the workload's check saw that the one has so many floats and the other one, on the
+        // side where it is.
+        unsafe { blas.norm(from, norm, on_host, length, stream) }.map_err(Trouble::Impossible)?;
+        Ok(driver::SUCCESS)
+    }
+
     fn copy_rows(&self, rows: &Rows) -> Result<Code, Trouble> {
         let (from, to) = (self.address(rows.from.buffer)?, self.address(rows.to.buffer)?);
         let (stream, table) = (self.stream(rows.stream)?, &self.process.driver.table);
@@ -247,6 +262,7 @@ impl<'a> Worker<'a> {
                         (self.address(buffer)?, self.process.buffers[buffer].bytes as usize / 4);
                     (table.fill)(address, word, count, self.stream(stream)?)
                 }
+                Action::BlasNorm { from, to, length, stream } => self.blas_norm(from, to, length, stream)?,
                 Action::LaunchGraph { graph, stream } => {
                     let instance = self.process.graphs[graph].get();
                     let instance =
@@ -365,6 +381,7 @@ impl<'a> Worker<'a> {
 
     fn deed(&mut self, deed: &Deed) -> Result<(), Trouble> {
         match *deed {
+            Deed::LoadBlas => self.blas = Some(Blas::load().map_err(Trouble::NoBlas)?),
             Deed::Map { buffer, touch } => {
                 let slot = self.slot_to_fill(buffer)?;
                 let address = host::map(slot.bytes, touch);
@@ -474,6 +491,7 @@ impl Trouble {
         match self {
             Trouble::Call(function, code) => Error::Call(driver.failure(function, code, Some(place)).into()),
             Trouble::Impossible(problem) => Error::Impossible { place, problem },
+            Trouble::NoBlas(problem) => Error::NoBlas { problem },
             Trouble::Aborted => Error::Impossible { place, problem: "stopped".to_owned() },
         }
     }

@@ -21,6 +21,16 @@ pub fn first_users(asked: &Process) -> (Vec<Option<usize>>, Vec<Option<usize>>) 
     (streams, events)
 }
 
+/// Whether steps call cuBLAS.
+pub fn needs_blas(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Loop { steps, .. } => needs_blas(steps),
+        Step::Call(call) => matches!(call, Call::BlasNorm { .. }),
+        // Nothing of it can be captured.
+        Step::Capture { .. } => false,
+    })
+}
+
 /// What a step uses.
 enum Use {
     Stream(StreamId),
@@ -51,6 +61,7 @@ fn uses_of_call(call: &Call, tell: &mut dyn FnMut(Use)) {
         | Call::Copy { stream, .. }
         | Call::Fill { stream, .. } => stream.into_iter().for_each(|stream| tell(Use::Stream(stream))),
         Call::CopyRows { stream, .. }
+        | Call::BlasNorm { stream, .. }
         | Call::Launch { stream, .. }
         | Call::LaunchGraph { stream, .. }
         | Call::QueryStream { stream }

@@ -4,29 +4,32 @@ use super::types::*;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 /// Declares the table of functions, and a [`Function`] for each to tell of it. Those behind `since` came with the
-/// driver of that CUDA version and may be missing.
+/// driver of that CUDA version and may be missing; those behind `others` are of other libraries and not in the table.
 macro_rules! functions {
     (
         always { $($field:ident $name:ident $symbol:literal ($($argument:ty),*);)* }
         since { $($later_field:ident $later_name:ident $later_symbol:literal $since:literal ($($later_argument:ty),*);)* }
+        others { $($other_name:ident $other_symbol:literal;)* }
     ) => {
-        /// A function of the driver, to tell of calls.
+        /// A function that threads call, to tell of calls.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
         pub enum Function {
             $(#[doc = $symbol] $name,)*
             $(#[doc = $later_symbol] $later_name,)*
+            $(#[doc = $other_symbol] $other_name,)*
         }
 
         impl Function {
             /// Every function, in the order of their numbers.
-            pub const ALL: &'static [Function] = &[$(Function::$name,)* $(Function::$later_name,)*];
+            pub const ALL: &'static [Function] = &[$(Function::$name,)* $(Function::$later_name,)* $(Function::$other_name,)*];
 
             /// As it is exported.
             pub fn symbol(self) -> &'static str {
                 match self {
                     $(Function::$name => $symbol,)*
                     $(Function::$later_name => $later_symbol,)*
+                    $(Function::$other_name => $other_symbol,)*
                 }
             }
 
@@ -146,5 +149,8 @@ functions! {
     since {
         pool_alloc PoolAlloc "cuMemAllocAsync" 11020 (*mut Pointer, usize, Stream);
         pool_free PoolFree "cuMemFreeAsync" 11020 (Pointer, Stream);
+    }
+    others {
+        BlasNorm "cublasSnrm2_v2";
     }
 }

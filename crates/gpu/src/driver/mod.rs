@@ -41,11 +41,7 @@ impl Driver {
             let reason = reason.strip_prefix(&format!("{library}: ")).unwrap_or(&reason).to_owned();
             Error::NoDriver { library: library.clone(), reason }
         })?;
-        let find = |symbol: &str| match CString::new(symbol) {
-            // SAFETY: the library stays loaded, and the name ends in zero.
-            Ok(symbol) => unsafe { libc::dlsym(loaded, symbol.as_ptr()) },
-            Err(_) => std::ptr::null_mut(),
-        };
+        let find = |name: &str| symbol(loaded, name);
         // SAFETY: the library is the driver, or a stand-in that someone named for it.
         let table = unsafe { Table::look_up(find) };
         let table = table.map_err(|function| missing(&library, function, find("cuDriverGetVersion")))?;
@@ -140,7 +136,17 @@ impl Driver {
     }
 }
 
-fn open(name: &OsString) -> Result<*mut c_void, String> {
+/// What a loaded library has under a name; null if nothing.
+pub fn symbol(library: *mut c_void, name: &str) -> *mut c_void {
+    match CString::new(name) {
+        // SAFETY: libraries stay loaded, and the name ends in zero.
+        Ok(name) => unsafe { libc::dlsym(library, name.as_ptr()) },
+        Err(_) => std::ptr::null_mut(),
+    }
+}
+
+/// Loads a library; or what the loader says.
+pub fn open(name: &OsString) -> Result<*mut c_void, String> {
     let name =
         CString::new(name.as_encoded_bytes()).map_err(|_| "the name has a zero byte in it".to_owned())?;
     // SAFETY: runs the library's constructors, as any program that uses it does; `dlerror` is this thread's.

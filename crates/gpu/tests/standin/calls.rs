@@ -1,6 +1,6 @@
 //! What the driver is asked for each step, and what comes back.
 
-use crate::driver::{Standin, assert_is};
+use crate::driver::{Standin, assert_is, blas};
 use crate::processes::ran;
 use crate::support::{self, every_call, kernels, two_devices};
 
@@ -45,6 +45,17 @@ fn rows_and_slices_come_and_go_with_gaps_between_them() {
         let copies: Vec<&str> = log.lines().filter(|call| call.contains("DAsync_v2 64x")).collect();
         assert_eq!(copies, calls);
     }
+}
+
+#[test]
+fn a_norm_of_cublas_goes_where_it_is_wanted_and_is_timed() {
+    let standin = Standin::new().with(gpu::BLAS_VARIABLE, &blas().display().to_string());
+    let options = gpu::Options { timed: true, ..standin.options() };
+    let run = gpu::run(&support::norms(), &options).unwrap_or_else(|error| panic!("{error}"));
+    let thread = &run.outcome.threads[0];
+    assert_eq!(thread.max_error, Some(0.0));
+    let norms = thread.calls.iter().find(|call| call.name == "cublasSnrm2").expect("they are timed");
+    assert_eq!(norms.count, 2);
 }
 
 #[test]

@@ -11,15 +11,24 @@ pub fn library(old: bool) -> &'static Path {
     static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
         let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        [build(root, "libcuda.so", &[]), build(root, "libcuda-old.so", &["-DWITHOUT_POOLS"])]
+        [
+            build(root, "cuda.c", "libcuda.so", &[]),
+            build(root, "cuda.c", "libcuda-old.so", &["-DWITHOUT_POOLS"]),
+        ]
     });
     &libraries[usize::from(old)]
 }
 
-/// Compiles it. Processes that run already keep what they have: the new one replaces the name.
-fn build(root: &Path, name: &str, how: &[&str]) -> PathBuf {
+/// The stand-in for cuBLAS.
+pub fn blas() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| build(Path::new(env!("CARGO_TARGET_TMPDIR")), "cublas.c", "libcublas.so", &[]))
+}
+
+/// Compiles one. Processes that run already keep what they have: the new one replaces the name.
+fn build(root: &Path, source: &str, name: &str, how: &[&str]) -> PathBuf {
     let (path, fresh) = (root.join(name), root.join(format!("{name}.{}", std::process::id())));
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/standin/cuda.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin").join(source);
     let mut command = Command::new("cc");
     command.args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"]);
     let output =

@@ -1,8 +1,8 @@
 //! Runs that fail or are stopped: what is said, and that nobody is left.
 
-use crate::driver::{Standin, library};
+use crate::driver::{Standin, blas, library};
 use crate::processes::processes;
-use crate::support::{gpu_try, single};
+use crate::support::{gpu_try, norms, single};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -52,6 +52,23 @@ fn a_call_that_fails_is_told_with_its_place() {
         error(&workload, &standin),
         "process \"main\", thread \"eater\", step 2.1 of before: cuMemAlloc fails with CUDA_ERROR_OUT_OF_MEMORY (2); \
          make the buffers smaller, or end what else uses the GPU's memory (nvidia-smi)"
+    );
+}
+
+#[test]
+fn a_missing_or_failing_cublas_is_said() {
+    let of = |library: &str| Standin::new().with(gpu::BLAS_VARIABLE, library);
+    assert_eq!(
+        error(&norms(), &of("/nowhere/libcublas.so")),
+        "cuBLAS: no /nowhere/libcublas.so can be loaded; install the CUDA toolkit, or name the library in HOLDUP_LIBCUBLAS"
+    );
+    assert_eq!(
+        error(&norms(), &of(&library(false).display().to_string())),
+        "cuBLAS: the library has no cublasCreate_v2; name another in HOLDUP_LIBCUBLAS"
+    );
+    assert_eq!(
+        error(&norms(), &of(&blas().display().to_string()).with("STANDIN_CUBLAS", "13")),
+        "process \"main\", thread \"norms\", step 2 of body: cublasSnrm2 fails with status 13 (cublas_api.h lists them)"
     );
 }
 

@@ -255,6 +255,33 @@ pub fn rows(slices: Option<u64>) -> Workload {
     })
 }
 
+/// The norm of 1,024 twos by cuBLAS, into the host's memory and into the device's: 64 both times.
+pub fn norms() -> Workload {
+    const LENGTH: u32 = 1024;
+    single("norms", |process| {
+        let context = process.primary(0);
+        let stream = process.stream("s", context, StreamKind::NonBlocking);
+        let mut buffer =
+            |name, memory, floats: u32| process.buffer(name, context, memory, u64::from(floats) * 4);
+        let vector = buffer("vector", Memory::Device, LENGTH);
+        let there = buffer("there", Memory::Device, 1);
+        let [here, fetched] = ["here", "fetched"].map(|name| buffer(name, Memory::Pageable, 1));
+        let thread = process.thread("norms", context);
+        let buffers = [vector, there, here, fetched];
+        for buffer in buffers {
+            thread.before().allocate(buffer);
+        }
+        let mut body = thread.body();
+        body.fill_on(vector, 2.0, stream);
+        body.blas_norm(vector, here, LENGTH, stream).check(here, 4, 64.0);
+        body.blas_norm(vector, there, LENGTH, stream);
+        body.copy(there, fetched, 4, stream).synchronize(stream).check(fetched, 4, 64.0);
+        for buffer in buffers {
+            thread.after().free(buffer);
+        }
+    })
+}
+
 /// Threads on two devices: the first adds 5 to what it has and hands it to the second, which adds 3 and checks it.
 pub fn two_devices() -> Workload {
     let mut workload = Workload::new("two devices");

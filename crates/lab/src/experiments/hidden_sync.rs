@@ -14,6 +14,11 @@ pub const EXPERIMENT: Experiment = Experiment {
                scalar stays on the device? When is the result there?",
     parameters: &[
         Parameter::words::<Scalar>("variant", "where the norm goes", "host-scalar,both-ways,device-scalar"),
+        Parameter::words::<Library>(
+            "library",
+            "what computes the norm: kernels of the lab's own, or cuBLAS",
+            "none,cublas",
+        ),
         Parameter::words::<Operation>("operation", "what is computed", "norm,normalize"),
         Parameter::words::<Iteration>(
             "iteration",
@@ -35,14 +40,24 @@ pub const EXPERIMENT: Experiment = Experiment {
     averages: None,
 };
 
-fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
+fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
     let mut plan = Plan::default();
     let times = settings.number("times");
-    for operation in settings.words("operation") {
-        for length in settings.counts("length") {
-            for iteration in settings.words("iteration") {
-                for scalar in settings.words("variant") {
-                    plan.variants.push(Case { operation, scalar, length, iteration, times }.variant());
+    for library in settings.words("library") {
+        if library == Library::Cublas && bench.simulated {
+            plan.left_out.push(String::from("cublas: models have none"));
+            continue;
+        }
+        for operation in settings.words("operation") {
+            for length in settings.counts("length") {
+                for iteration in settings.words("iteration") {
+                    for scalar in settings.words("variant") {
+                        let case = Case { library, operation, scalar, length, iteration, times };
+                        // cuBLAS takes its parameters with the launch.
+                        if (library, scalar) != (Library::Cublas, Scalar::BothWays) {
+                            plan.variants.push(case.variant());
+                        }
+                    }
                 }
             }
         }
@@ -56,6 +71,16 @@ const BLOCK: u32 = 256;
 const BLOCKS: u32 = 1024;
 /// Elements whose result is checked at most.
 const CHECKED: u32 = 1024;
+
+words! {
+    /// What computes the norm.
+    Library {
+        /// Two kernels of the lab's own.
+        None = "none",
+        /// cuBLAS, with the scalar's place as its pointer mode.
+        Cublas = "cublas",
+    }
+}
 
 words! {
     /// What is computed.
@@ -93,6 +118,8 @@ words! {
 /// What a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
+    /// What computes the norm.
+    pub library: Library,
     /// What is computed.
     pub operation: Operation,
     /// Where the norm goes.
@@ -108,6 +135,7 @@ pub struct Case {
 impl Default for Case {
     fn default() -> Case {
         Case {
+            library: Library::None,
             operation: Operation::Norm,
             scalar: Scalar::Host,
             length: 1 << 28,
@@ -120,8 +148,8 @@ impl Default for Case {
 impl Case {
     /// What the one thread asks for: a vector of ones, whose norm is the root of its length.
     pub fn workload(&self) -> Workload {
-        let mut workload =
-            Workload::new(format!("hidden-sync-{}-{}", self.operation.name(), self.scalar.name()));
+        let names = [self.library.name(), self.operation.name(), self.scalar.name()];
+        let mut workload = Workload::new(format!("hidden-sync-{}", names.join("-")));
         let process = workload.process("main");
         let context = process.primary(0);
         let stream = process.stream("stream", context, StreamKind::NonBlocking);
@@ -162,6 +190,7 @@ impl Case {
         Variant {
             varied: vec![
                 ("variant", self.scalar.name().into()),
+                ("library", self.library.name().into()),
                 ("operation", self.operation.name().into()),
                 ("length", self.length.into()),
                 ("iteration", self.iteration.name().into()),
@@ -175,25 +204,15 @@ impl Case {
     }
 
     fn once(&self, work: &Work, steps: &mut Steps<'_>) {
-        let blocks = self.length.div_ceil(BLOCK).min(BLOCKS);
-        let &Work { stream, vector, partial, norm, fetched, .. } = work;
-        if self.scalar == Scalar::BothWays {
-            steps.copy(work.parameter, work.parameter_there, 4, stream);
-        }
-        steps.launch(
-            Kernel::NormPartial { from: vector, partial, length: self.length },
-            blocks,
-            BLOCK,
-            stream,
-        );
-        steps.launch(Kernel::NormFinal { partial, to: norm, length: blocks }, 1, BLOCK, stream);
+        let &Work { stream, vector, norm, fetched, .. } = work;
         let by = match self.scalar {
-            Scalar::Host | Scalar::BothWays => {
-                steps.copy(norm, fetched, 4, stream);
-                fetched
-            }
+            Scalar::Host | Scalar::BothWays => fetched,
             Scalar::Device => norm,
         };
+        match self.library {
+            Library::None => self.own_kernels(work, steps),
+            Library::Cublas => drop(steps.blas_norm(vector, by, self.length, stream)),
+        }
         if self.operation == Operation::Normalize {
             let scale = Kernel::Scale { buffer: vector, length: self.length, by };
             steps.launch(scale, self.length.div_ceil(BLOCK), BLOCK, stream);
@@ -201,12 +220,29 @@ impl Case {
         steps.synchronize(stream);
     }
 
+    fn own_kernels(&self, work: &Work, steps: &mut Steps<'_>) {
+        let blocks = self.length.div_ceil(BLOCK).min(BLOCKS);
+        let &Work { stream, vector, partial, norm, fetched, .. } = work;
+        if self.scalar == Scalar::BothWays {
+            steps.copy(work.parameter, work.parameter_there, 4, stream);
+        }
+        let first = Kernel::NormPartial { from: vector, partial, length: self.length };
+        steps.launch(first, blocks, BLOCK, stream);
+        steps.launch(Kernel::NormFinal { partial, to: norm, length: blocks }, 1, BLOCK, stream);
+        if self.scalar != Scalar::Device {
+            steps.copy(norm, fetched, 4, stream);
+        }
+    }
+
     /// The norm is the root of the length; normalized, each element is one over it.
     fn check(&self, work: &Work, steps: &mut Steps<'_>) {
         let root = (self.length as f32).sqrt();
         match self.operation {
             Operation::Norm => {
-                steps.copy(work.norm, work.fetched, 4, work.stream).synchronize(work.stream);
+                // cuBLAS wrote it to where it is wanted.
+                if (self.library, self.scalar) != (Library::Cublas, Scalar::Host) {
+                    steps.copy(work.norm, work.fetched, 4, work.stream).synchronize(work.stream);
+                }
                 steps.check(work.fetched, 4, root);
             }
             Operation::Normalize => {
@@ -265,10 +301,11 @@ fn is_first(row: &Row) -> bool {
     row.is(&[("iteration", Iteration::First.name().into())])
 }
 
-/// `norm of 1,024 floats`
+/// `norm of 1,024 floats by cuBLAS`
 fn what(row: &Row) -> String {
     let floats = report::units::counted(row.number("length").unwrap_or(0), "float", "floats");
-    format!("{} of {floats}", row.text("operation"))
+    let by = if row.is(&[("library", Library::Cublas.name().into())]) { " by cuBLAS" } else { "" };
+    format!("{} of {floats}{by}", row.text("operation"))
 }
 
 /// What a copy in before the copy out takes more, if it does.

@@ -49,6 +49,10 @@ impl Here<'_, '_> {
                 self.shape(grid, block)?;
                 operands::check(self, kernel, grid, block)
             }
+            Call::BlasNorm { from, to, length, stream } => {
+                self.stream(stream)?;
+                operands::blas_norm(self, from, to, length)
+            }
             Call::LaunchGraph { stream, .. } => self.stream(stream),
             Call::RecordEvent { event, stream } => self.record(event, stream),
             Call::CreateStream { stream } => {

@@ -50,9 +50,24 @@ pub fn check(here: &Here<'_, '_>, kernel: &Kernel, grid: u32, block: u32) -> Che
         }
         Kernel::Scale { buffer, length, by } => {
             elements(here, buffer, length.into())?;
-            if here.buffer(by).memory.is_host() { room(here, by, 1) } else { elements(here, by, 1) }
+            scalar(here, by)
         }
     }
+}
+
+/// Checks what a norm of cuBLAS is given, whose lengths are of 31 bits.
+pub fn blas_norm(here: &Here<'_, '_>, from: BufferId, to: BufferId, length: u32) -> Checked {
+    if i32::try_from(length).is_err() {
+        let most = i32::MAX;
+        return here.fail(format!("a norm of {length} floats: cuBLAS takes {most} at most"));
+    }
+    elements(here, from, length.into())?;
+    scalar(here, to)
+}
+
+/// That one element is there, on either side.
+fn scalar(here: &Here<'_, '_>, buffer: BufferId) -> Checked {
+    if here.buffer(buffer).memory.is_host() { room(here, buffer, 1) } else { elements(here, buffer, 1) }
 }
 
 /// That the device reaches the buffer, and finds so many elements of 32 bits in it.

@@ -128,7 +128,9 @@ pub fn names(call: &Call) -> Vec<Name> {
         Call::Register { buffer } | Call::Unregister { buffer } | Call::Check { buffer, .. } => {
             (vec![Buffer(*buffer)], None)
         }
-        Call::CopyRows { from, to, stream, .. } => (vec![Buffer(*from), Buffer(*to)], Some(*stream)),
+        Call::CopyRows { from, to, stream, .. } | Call::BlasNorm { from, to, stream, .. } => {
+            (vec![Buffer(*from), Buffer(*to)], Some(*stream))
+        }
         Call::Elapsed { from, to } => (vec![Event(*from), Event(*to)], None),
         Call::Copy { from, to, stream, .. } => (vec![Buffer(*from), Buffer(*to)], *stream),
         Call::Launch { kernel, stream, .. } => {

@@ -17,6 +17,7 @@ const VERBS: &[(&str, &[&str])] = &[
     ("fill", &["value", "stream"]),
     ("check", &["bytes", "value"]),
     ("launch", &["grid", "block", "stream"]),
+    ("blas-norm", &["length", "stream"]),
     ("launch-graph", &["stream"]),
     ("record", &["stream"]),
     ("wait", &["stream"]),
@@ -99,6 +100,7 @@ impl Scene<'_> {
             "copy-2d" | "copy-3d" => {
                 Ok(vec![(Step::Call(self.copy_rows(&object, &table, verb == "copy-3d")?), vec![])])
             }
+            "blas-norm" => Ok(vec![(Step::Call(self.blas_norm(&object, &table)?), vec![])]),
             "elapsed" => Ok(vec![(Step::Call(self.elapsed(&object)?), vec![])]),
             "launch" => Ok(vec![(Step::Call(self.launch(&object, &table, keys)?), vec![])]),
             _ => {
@@ -188,6 +190,21 @@ impl Scene<'_> {
             depth: if is_deep { Some(table.need("depth")?.number()?) } else { None },
             from_pitch: pitch("from-pitch")?,
             to_pitch: pitch("to-pitch")?,
+            stream: self.stream_of(table)?,
+        })
+    }
+
+    fn blas_norm(&self, object: &Field<'_>, table: &Table<'_>) -> Read<Call> {
+        let ends = object.as_array().unwrap_or_default();
+        let [from, to] = ends.as_slice() else {
+            return Err(
+                object.fail("a norm is of one buffer into another, as in [\"x\", \"norm\"]: name two")
+            );
+        };
+        Ok(Call::BlasNorm {
+            from: self.buffer(from)?,
+            to: self.buffer(to)?,
+            length: table.need("length")?.number()?,
             stream: self.stream_of(table)?,
         })
     }

@@ -110,28 +110,31 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(kernel, grid, block, stream)| Call::Launch { kernel, grid, block, stream }),
         (graph(), stream()).prop_map(|(graph, stream)| Call::LaunchGraph { graph, stream }),
     ];
-    let order = prop_oneof![
-        (event(), stream()).prop_map(|(event, stream)| Call::RecordEvent { event, stream }),
-        (event(), stream()).prop_map(|(event, stream)| Call::WaitEvent { event, stream }),
-        event().prop_map(|event| Call::QueryEvent { event }),
-        event().prop_map(|event| Call::SynchronizeEvent { event }),
-        (event(), event()).prop_map(|(from, to)| Call::Elapsed { from, to }),
-        (buffer(), buffer(), [amount(), amount(), amount(), amount()], option::of(amount()), stream())
-            .prop_map(|(from, to, [width, height, from_pitch, to_pitch], depth, stream)| {
-                Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream }
-            }),
-        stream().prop_map(|stream| Call::QueryStream { stream }),
-        stream().prop_map(|stream| Call::SynchronizeStream { stream }),
-        Just(Call::SynchronizeContext),
-        stream().prop_map(|stream| Call::CreateStream { stream }),
-        stream().prop_map(|stream| Call::DestroyStream { stream }),
-        event().prop_map(|event| Call::CreateEvent { event }),
-        event().prop_map(|event| Call::DestroyEvent { event }),
-        Just(Call::LoadModule),
-        amount().prop_map(|ns| Call::Sleep { ns }),
-        amount().prop_map(|ns| Call::Work { ns }),
-        (0..ROWS).prop_map(|row| Call::Meet { barrier: BarrierId(row) }),
-    ];
+    let order =
+        prop_oneof![
+            (event(), stream()).prop_map(|(event, stream)| Call::RecordEvent { event, stream }),
+            (event(), stream()).prop_map(|(event, stream)| Call::WaitEvent { event, stream }),
+            event().prop_map(|event| Call::QueryEvent { event }),
+            event().prop_map(|event| Call::SynchronizeEvent { event }),
+            (event(), event()).prop_map(|(from, to)| Call::Elapsed { from, to }),
+            (buffer(), buffer(), [amount(), amount(), amount(), amount()], option::of(amount()), stream())
+                .prop_map(|(from, to, [width, height, from_pitch, to_pitch], depth, stream)| {
+                    Call::CopyRows { from, to, width, height, depth, from_pitch, to_pitch, stream }
+                }),
+            (buffer(), buffer(), any::<u32>(), stream())
+                .prop_map(|(from, to, length, stream)| Call::BlasNorm { from, to, length, stream }),
+            stream().prop_map(|stream| Call::QueryStream { stream }),
+            stream().prop_map(|stream| Call::SynchronizeStream { stream }),
+            Just(Call::SynchronizeContext),
+            stream().prop_map(|stream| Call::CreateStream { stream }),
+            stream().prop_map(|stream| Call::DestroyStream { stream }),
+            event().prop_map(|event| Call::CreateEvent { event }),
+            event().prop_map(|event| Call::DestroyEvent { event }),
+            Just(Call::LoadModule),
+            amount().prop_map(|ns| Call::Sleep { ns }),
+            amount().prop_map(|ns| Call::Work { ns }),
+            (0..ROWS).prop_map(|row| Call::Meet { barrier: BarrierId(row) }),
+        ];
     prop_oneof![memory, order]
 }
 

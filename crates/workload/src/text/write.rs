@@ -186,6 +186,10 @@ impl Text<'_> {
                 );
                 self.on(verb, what, Some(*stream))
             }
+            Call::BlasNorm { from, to, length, stream } => {
+                let ends = format!("[{}, {}]", self.buffer(*from), self.buffer(*to));
+                self.on("blas-norm", format!("{ends}, length = {length}"), Some(*stream))
+            }
             Call::Elapsed { from, to } => {
                 self.on("elapsed", format!("[{}, {}]", self.event(*from), self.event(*to)), None)
             }
