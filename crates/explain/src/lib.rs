@@ -67,7 +67,17 @@ pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>
     run(trace, options, true)
 }
 
+/// The overlap of operations is found beside the losses of threads: neither needs the other.
 fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
+    std::thread::scope(|scope| {
+        let overlap = scope.spawn(|| overlap::overlaps(trace, &options.selection));
+        let (mut explanation, losses) = of_threads(trace, options, keep_losses);
+        explanation.overlap = overlap.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (explanation, losses)
+    })
+}
+
+fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
     let facts = Facts::new(trace, options);
     // Half as long as a slow call: what is shorter cannot cover enough of one.
     let holders = Holders::new(&facts, options.min_wait_ns / 2);
@@ -109,7 +119,7 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
         short_wait_ns,
         outside_wait_ns,
         min_wait_ns: options.min_wait_ns,
-        overlap: overlap::overlaps(trace, &options.selection),
+        overlap: Vec::new(),
         findings,
     };
     (explanation, losses)

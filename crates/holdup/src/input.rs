@@ -30,7 +30,7 @@ fn no_range(trace: &Trace, wanted: &str) -> String {
     let mut names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
     if names.is_empty() {
         return String::from(
-            "no range is in it, so --range selects nothing; mark some with NVTX or record_function",
+            "the trace has no ranges for --range; mark some with NVTX or record_function",
         );
     }
     let wanted_lower = wanted.to_lowercase();
