@@ -3,7 +3,7 @@
 use crate::document::Section;
 use crate::html::Html;
 use explain::{Cause, Confidence, Explanation, Finding};
-use report::explanation::{Words, overview, share, words};
+use report::explanation::{Overlapped, Words, overview, share, words};
 use report::units;
 
 /// The findings of a trace; the small ones are folded away unless `all`.
@@ -23,6 +23,9 @@ pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
             body.push(&card(finding, explanation));
         }
         body.close("details");
+    }
+    for told in &overview.overlaps {
+        body.push(&overlap(told));
     }
     body.push(&conclusion(explanation, &overview.conclusion));
     Section { id: "findings", title: String::from("Findings"), body, script: "findings", data: Vec::new() }
@@ -142,6 +145,17 @@ fn fixes(finding: &Finding) -> Html {
         html.close("li");
     }
     html.close("ul").close("div");
+    html
+}
+
+/// What overlaps on a GPU, and what overlap is lost to.
+fn overlap(told: &Overlapped) -> Html {
+    let mut html = Html::new();
+    html.open("div", &[("class", "overlap")]).leaf("p", &[], &told.sentence).open("dl", &[]);
+    for (amount, why) in &told.lost {
+        html.leaf("dt", &[], amount).leaf("dd", &[], why);
+    }
+    html.close("dl").close("div");
     html
 }
 

@@ -11,7 +11,7 @@ pub use digest::digest;
 pub use json::{json, json_array};
 pub use markdown::markdown;
 pub use text::text;
-pub use words::{Field, Overview, Words, cause, overview, share, words};
+pub use words::{Field, Overlapped, Overview, Words, cause, overview, share, words};
 
 pub(crate) use phrases::place as place_text;
 

@@ -2,7 +2,7 @@
 
 use super::{by_size, phrases};
 use crate::escape::visible;
-use crate::{header, units};
+use crate::{header, overlap, units};
 use explain::{Cause, Explanation, Finding, Party, Place, Summary};
 
 /// What is said of one finding: the words of the other outputs, harmless to show.
@@ -42,8 +42,19 @@ pub struct Overview {
     pub small: Vec<bool>,
     /// `and 2 smaller findings, 708 µs`, where there are any.
     pub folded: Option<String>,
+    /// What overlaps on each GPU of which there is something to say.
+    pub overlaps: Vec<Overlapped>,
     /// What is explained, and the honest rest.
     pub conclusion: Vec<String>,
+}
+
+/// A GPU's overlap in words.
+#[derive(Clone, Debug)]
+pub struct Overlapped {
+    /// What ran for how long, how long together, and what overlap could save.
+    pub sentence: String,
+    /// How much of that was lost, and to what.
+    pub lost: Vec<(String, String)>,
 }
 
 /// The trace and the explanation as a whole; `all` counts no finding as small.
@@ -59,8 +70,15 @@ pub fn overview(explanation: &Explanation, all: bool) -> Overview {
         remarks: versions.into_iter().chain(header::remarks(&explanation.trace)).collect(),
         small: explanation.findings.iter().map(is_small).collect(),
         folded: phrases::folded(&small),
+        overlaps: overlaps(explanation, all),
         conclusion: phrases::conclusion(explanation),
     }
+}
+
+fn overlaps(explanation: &Explanation, all: bool) -> Vec<Overlapped> {
+    let told = explanation.overlap.iter().filter(|device| overlap::is_worth_telling(device, all));
+    let words = |device| Overlapped { sentence: overlap::sentence(device), lost: overlap::lost(device, all) };
+    told.map(words).collect()
 }
 
 /// One finding of a trace.
