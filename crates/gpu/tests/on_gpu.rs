@@ -80,6 +80,13 @@ fn rows_and_slices_come_and_go() {
 }
 
 #[test]
+fn cublas_computes_a_norm_where_it_is_wanted() {
+    let run = ran(&support::norms(), &options());
+    // An ulp of 64.
+    assert!(run.outcome.threads[0].max_error.is_some_and(|error| error <= 1e-5));
+}
+
+#[test]
 fn architectures_in_threads() {
     for memory in [Memory::Pinned, Memory::Fresh] {
         [1, 4, 8].into_iter().for_each(|threads| is_right(&architectures(threads, ITERATIONS, memory)));

@@ -29,9 +29,7 @@ fn no_range(trace: &Trace, wanted: &str) -> String {
     let names: BTreeSet<&str> = ranges.map(|range| trace.text(trace.ranges.name[range.index()])).collect();
     let mut names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
     if names.is_empty() {
-        return String::from(
-            "the trace has no ranges for --range; mark some with NVTX or record_function",
-        );
+        return String::from("the trace has no ranges for --range; mark some with NVTX or record_function");
     }
     let wanted_lower = wanted.to_lowercase();
     names.sort_by_cached_key(|name| strsim::osa_distance(&name.to_lowercase(), &wanted_lower));

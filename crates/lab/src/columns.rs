@@ -4,8 +4,9 @@ use crate::Cell;
 use crate::results::{Row, Unit};
 
 /// Every column of what rows vary, in the order that rows have them.
-pub(crate) const COLUMNS: [&str; 27] = [
+pub(crate) const COLUMNS: [&str; 28] = [
     "variant",
+    "library",
     "call",
     "effect",
     "operation",

@@ -278,7 +278,16 @@ impl Costs<'_> {
                 (bit, name, self.memory_ns(8 * u64::from(length)))
             }
         };
-        KernelPlan { name, bit, ns: ns + kernels.base_ns, slots: wanted.min(room) as u32, grid, block }
+        let clocked = matches!(kernel, Kernel::Delay { .. });
+        KernelPlan {
+            name,
+            bit,
+            ns: ns + kernels.base_ns,
+            clocked,
+            slots: wanted.min(room) as u32,
+            grid,
+            block,
+        }
     }
 }
 

@@ -268,8 +268,12 @@ impl Machine<'_> {
         let Some(next) = state.next_group(state.active) else { return };
         let group = &mut state.groups[state.active as usize];
         for part in group.parts.drain(..) {
-            self.ops.rows[part.op as usize].generation = self.ops.serial();
-            group.suspended.push(Part { time: part.time - self.now, ..part });
+            let serial = self.ops.serial();
+            let op = &mut self.ops.rows[part.op as usize];
+            op.generation = serial;
+            // What is left, unless that goes by meanwhile.
+            let time = if op.clocked { part.time } else { part.time - self.now };
+            group.suspended.push(Part { time, ..part });
         }
         self.switch(device, next);
     }
@@ -282,8 +286,8 @@ impl Machine<'_> {
         state.turn_began = self.now;
         let group = &mut state.groups[group as usize];
         for Part { op, slots, time } in group.suspended.drain(..) {
-            let time = self.now + time;
-            let generation = self.ops.rows[op as usize].generation;
+            let Op { clocked, generation, .. } = self.ops.rows[op as usize];
+            let time = if clocked { time.max(self.now) } else { self.now + time };
             self.events.plan(time, Event::Ran { op, slots, generation });
             group.parts.push(Part { op, slots, time });
         }

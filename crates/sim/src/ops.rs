@@ -44,6 +44,8 @@ pub(crate) struct Op {
     pub slots: u32,
     /// Parts of a kernel that run.
     pub parts: u32,
+    /// Whether a kernel ends by the clock, suspended or not.
+    pub clocked: bool,
     /// Another number whenever a kernel is suspended.
     pub generation: u32,
     /// Kernels that signal together, if not [`NONE`].

@@ -136,6 +136,8 @@ pub(crate) struct KernelPlan {
     pub bit: u32,
     /// How long each of its threads runs, ns.
     pub ns: i64,
+    /// Whether it runs until a clock says so, which goes on while it is suspended.
+    pub clocked: bool,
     /// Threads it has room for at once.
     pub slots: u32,
     pub grid: u32,

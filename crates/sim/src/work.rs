@@ -25,6 +25,7 @@ impl Machine<'_> {
             earliest: 0,
             slots: 0,
             parts: 0,
+            clocked: false,
             generation: 0,
             batch: NONE,
             follows: false,
@@ -50,7 +51,7 @@ impl Machine<'_> {
     fn kernel(&self, row: u32, stream: u32, kernel: u32, node: u32) -> Op {
         let plan = &self.program.kernels[kernel as usize];
         let what = What::Kernel { plan: kernel, node };
-        Op { slots: plan.slots, ..self.op(row, stream, COMPUTE, what, plan.ns) }
+        Op { slots: plan.slots, clocked: plan.clocked, ..self.op(row, stream, COMPUTE, what, plan.ns) }
     }
 
     pub(crate) fn launch_graph(&mut self, row: u32, graph: u32, stream: u32) {

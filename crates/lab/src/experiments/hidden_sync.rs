@@ -187,6 +187,7 @@ impl Case {
     }
 
     fn variant(self) -> Variant {
+        let right = self.right();
         Variant {
             varied: vec![
                 ("variant", self.scalar.name().into()),
@@ -199,7 +200,7 @@ impl Case {
             timed: true,
             averages: false,
             contention: None,
-            read: Box::new(|outcome| vec![read(outcome)]),
+            read: Box::new(move |outcome| vec![read(outcome, right)]),
         }
     }
 
@@ -235,20 +236,27 @@ impl Case {
     }
 
     /// The norm is the root of the length; normalized, each element is one over it.
-    fn check(&self, work: &Work, steps: &mut Steps<'_>) {
+    fn right(&self) -> f32 {
         let root = (self.length as f32).sqrt();
+        match self.operation {
+            Operation::Norm => root,
+            Operation::Normalize => 1.0 / root,
+        }
+    }
+
+    fn check(&self, work: &Work, steps: &mut Steps<'_>) {
         match self.operation {
             Operation::Norm => {
                 // cuBLAS wrote it to where it is wanted.
                 if (self.library, self.scalar) != (Library::Cublas, Scalar::Host) {
                     steps.copy(work.norm, work.fetched, 4, work.stream).synchronize(work.stream);
                 }
-                steps.check(work.fetched, 4, root);
+                steps.check(work.fetched, 4, self.right());
             }
             Operation::Normalize => {
                 let bytes = u64::from(self.length.min(CHECKED)) * 4;
                 steps.copy(work.vector, work.checked, bytes, work.stream).synchronize(work.stream);
-                steps.check(work.checked, bytes, 1.0 / root);
+                steps.check(work.checked, bytes, self.right());
             }
         }
     }
@@ -272,15 +280,17 @@ impl Work {
     }
 }
 
-/// How long the calls before the synchronization took, and when it returned.
-fn read(outcome: &Outcome) -> Reading {
+/// How long the calls before the synchronization took, when it returned, and how far the result was off, as a part of
+/// what is right.
+fn read(outcome: &Outcome, right: f32) -> Reading {
     let Some(thread) = outcome.threads.first() else { return Reading::default() };
     let waits = thread.calls.iter().filter(|call| call.name.starts_with("cuStreamSynchronize"));
     let waited: u64 = waits.map(|call| call.total_ns).sum();
     let each = |ns: u64| ns as f64 / 1e6 / thread.rounds.max(1) as f64;
     let figures =
         vec![("host_ms", each(thread.elapsed_ns.saturating_sub(waited))), ("ms", each(thread.elapsed_ns))];
-    Reading { figures, max_error: max_error(outcome), ..Reading::default() }
+    let max_error = max_error(outcome).map(|error| error / f64::from(right));
+    Reading { figures, max_error, ..Reading::default() }
 }
 
 fn verdict(results: &Results) -> Vec<String> {

@@ -247,11 +247,7 @@ fn of_variant(variant: &str, rows: &[&Row], settings: &Settings) -> Option<Strin
     let late = late(&threads, settings);
     let together = ends.iter().all(|end| *end > 0.98 * highest);
     let first = threads[0].took();
-    let forked = rows[0].is(&[("fork", true.into())]);
     let how = match () {
-        () if forked && takes_turns(&threads) => String::from(
-            "the processes take turns at the GPU, so that each kernel lasts as long as its share of all of them",
-        ),
         () if late.is_empty() => String::from("each result comes with its own kernel"),
         // A shorter kernel takes longer than the longest.
         () if late.iter().any(|thread| thread.took() > first + margin(first)) => {
@@ -302,15 +298,6 @@ impl Returned {
     fn overlaps(&self, other: &Returned) -> bool {
         self.released < other.end && other.released < self.end
     }
-}
-
-/// Whether the times are those of kernels that share the device evenly: each has done as much as any other when the shorter
-/// one ends, so that it ends after the sum of what all have done by then.
-fn takes_turns(threads: &[Returned]) -> bool {
-    let shared = |own: &Returned| threads.iter().map(|other| other.kernel.min(own.kernel)).sum::<f64>();
-    let longest = &threads[0];
-    let (length, took) = (shared(longest), longest.took());
-    threads.iter().all(|own| (own.took() - took * shared(own) / length).abs() <= margin(took))
 }
 
 /// Who had its result later than the length of its own kernel explains.

@@ -1,6 +1,6 @@
 //! Seed 000's second program: four threads whose kernels get shorter, released 10 ms apart.
 
-use crate::support::{Row, check, row, traced};
+use crate::support::{Row, check, row, run, traced};
 use lab::HostMemory;
 use lab::experiments::stagger::Case;
 use trace::{OpKind, Trace};
@@ -84,6 +84,17 @@ fn pinned_on_h200() {
         assert_eq!(free.name, "cuMemFree");
         rows.push(row(format!("free of {thread}"), time, free.end - free.start, 0.05));
     }
+    check(&rows);
+}
+
+/// A process each: a kernel that counts cycles ends when it would alone, though the processes take turns at the GPU.
+#[test]
+fn forked_on_h200() {
+    let outcome = run(&Case { fork: true, ..Case::default() }.workload(), "h200");
+    let took = |at: usize| outcome.threads[at].elapsed_ns as f64 / 1e9;
+    let times = [4.04, 3.54, 3.03, 2.53].into_iter().enumerate();
+    let rows: Vec<Row> =
+        times.map(|(at, time)| row(format!("process {at}"), time, took(at), 0.015)).collect();
     check(&rows);
 }
 
