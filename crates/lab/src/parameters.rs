@@ -115,7 +115,9 @@ impl Kind {
             Kind::Numbers(from, to) => number(word).filter(|n| (from..=to).contains(n)).map(Cell::Number),
             Kind::Connections if word == "default" => Some(Cell::Default),
             Kind::Connections => number(word).filter(|n| (1..=32).contains(n)).map(Cell::Number),
-            Kind::Sizes(from, to) => size(word).filter(|n| (from..=to).contains(n)).map(Cell::Number),
+            Kind::Sizes(from, to) => {
+                quantity::size(word).filter(|n| (from..=to).contains(n)).map(Cell::Number)
+            }
             Kind::Durations => duration(word).map(Cell::Number),
             Kind::Flags => match word {
                 "yes" | "true" => Some(Cell::Flag(true)),
@@ -277,31 +279,9 @@ fn number(word: &str) -> Option<u64> {
     digits.then(|| word.parse().ok()).flatten()
 }
 
-/// `64MiB`, `256MB`; a bare number is bytes.
-fn size(word: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 7] = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("KB", 1_000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("B", 1),
-    ];
-    with_unit(word, &UNITS, 1)
-}
-
 /// `100ms`, `2s`; up to an hour.
 fn duration(word: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 5] =
-        [("ms", 1_000_000), ("us", 1_000), ("µs", 1_000), ("ns", 1), ("s", 1_000_000_000)];
-    with_unit(word, &UNITS, 0).filter(|ns| (1..=3_600_000_000_000).contains(ns))
-}
-
-fn with_unit(word: &str, units: &[(&str, u64)], bare: u64) -> Option<u64> {
-    let unit = units.iter().find_map(|(name, unit)| Some((word.strip_suffix(name)?, *unit)));
-    let (digits, unit) = unit.unwrap_or((word, bare));
-    number(digits.trim_end())?.checked_mul(unit)
+    quantity::duration(word).filter(|ns| (1..=3_600_000_000_000).contains(ns))
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ mod names;
 mod processes;
 mod read;
 mod steps;
-mod units;
 mod write;
 
 use toml::de::DeTable;

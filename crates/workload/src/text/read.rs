@@ -3,7 +3,6 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::units;
 use crate::model::{Number, Value};
 
 /// What is wrong, and at which byte of the text.
@@ -177,14 +176,14 @@ impl<'a> Field<'a> {
 
     pub fn bytes(&self) -> Read<u64> {
         let bytes = match self.value {
-            DeValue::String(text) => units::size(text),
+            DeValue::String(text) => quantity::size(text),
             _ => self.as_number(),
         };
         bytes.ok_or_else(|| self.not("a number of bytes, as in 4096 or \"64 MiB\""))
     }
 
     pub fn time(&self) -> Read<u64> {
-        let ns = self.as_text().and_then(units::time);
+        let ns = self.as_text().and_then(quantity::duration);
         ns.ok_or_else(|| self.not("a time with its unit, as in \"10 ms\""))
     }
 

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::processes::{MEMORIES, STREAM_KINDS};
-use super::units::{write_size, write_time};
 use super::{AFFINITIES, LOADINGS, SCHEDULES, name_of};
 use crate::error::Part;
 use crate::model::*;
@@ -339,4 +338,14 @@ fn quoted(name: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// A size as TOML.
+fn write_size(bytes: u64) -> String {
+    format!("\"{}\"", quantity::exact_size(bytes))
+}
+
+/// A time as TOML.
+fn write_time(ns: u64) -> String {
+    format!("\"{}\"", quantity::exact_duration(ns))
 }
