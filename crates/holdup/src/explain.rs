@@ -24,7 +24,9 @@ pub fn run(arguments: &Explain, color: Color) -> Result<ExitCode, Failure> {
         Form::Html => (ExitCode::SUCCESS, vec![write_page(arguments, &filter, target)?]),
         Form::Text | Form::Json | Form::Markdown => write_texts(arguments, filter, target, color)?,
     };
-    let exceeded = arguments.fail_over.is_some_and(|limit| complain(&explained, limit));
+    let Some(limit) = arguments.fail_over else { return Ok(code) };
+    judgeable(&explained)?;
+    let exceeded = complain(&explained, limit);
     Ok(if exceeded && code != ExitCode::from(UNREADABLE) { ExitCode::from(EXCEEDED) } else { code })
 }
 
@@ -120,6 +122,20 @@ fn json(explained: &[Explanation], asked: usize) -> String {
         [only] if asked == 1 => explanation::json(only),
         several => explanation::json_array(several),
     }
+}
+
+/// Refuses to judge traces of whose calls none is chosen: that is no pass.
+fn judgeable(explained: &[Explanation]) -> Result<(), Failure> {
+    let Some(empty) = explained.iter().find(|explanation| explanation.chosen_calls == 0) else {
+        return Ok(());
+    };
+    let why = match empty.trace.calls {
+        0 => "--fail-over has nothing to judge, for the trace has no calls; record the program's CUDA calls",
+        _ => {
+            "--fail-over has nothing to judge, for no call matches; change --from, --to, --thread, --name or --range"
+        }
+    };
+    Err(Failure::of(Path::new(&empty.trace.path), why))
 }
 
 /// Names the findings over the limit on standard error; whether there are any.

@@ -11,31 +11,55 @@ pub fn read(path: &Path) -> Result<Trace, Failure> {
     read_as(path, &name(path))
 }
 
-/// Reads a trace that somebody wants to see a part of, which must be in it.
+/// Reads a trace of which a part is wanted, and refuses a choice that matches nothing in it.
 pub fn read_part(path: &Path, selection: &Selection) -> Result<Trace, Failure> {
     let trace = read(path)?;
-    match &selection.range {
-        Some(wanted) if !selection.has_range(&trace) => Err(Failure::of(path, no_range(&trace, wanted))),
-        _ => Ok(trace),
+    match unmatched(&trace, selection) {
+        Some(problem) => Err(Failure::of(path, problem)),
+        None => Ok(trace),
     }
 }
 
-/// That no range has such a name, and which names are like it.
-fn no_range(trace: &Trace, wanted: &str) -> String {
+/// The first condition that nothing in the trace meets, and what it could have been.
+fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
+    if let Some(wanted) = selection.thread.as_ref().filter(|_| !selection.has_thread(trace)) {
+        let threads = trace.threads.ids().map(|id| trace.threads.row(id));
+        let names = threads.map(|thread| match trace.text(thread.name) {
+            "" => thread.tid.to_string(),
+            name => format!("{name} ({})", thread.tid),
+        });
+        return Some(no_such("thread", "has that number or", wanted, names.collect()));
+    }
+    if let Some(wanted) = selection.name.as_ref().filter(|_| !selection.has_name(trace)) {
+        let names = trace.calls.name.iter().chain(&trace.ops.name).map(|name| trace.text(*name).to_owned());
+        return Some(no_such("call, operation or range", "has", wanted, names.collect()));
+    }
+    let wanted = selection.range.as_ref().filter(|_| !selection.has_range(trace))?;
+    let ranges = trace.ranges.ids().filter(|range| marks(trace, *range));
+    let names = ranges.map(|range| trace.text(trace.ranges.name[range.index()]).to_owned());
+    let names: BTreeSet<String> = names.collect();
+    if names.iter().all(String::is_empty) {
+        return Some(String::from(
+            "the trace has no ranges for --range; mark some with NVTX or record_function",
+        ));
+    }
+    Some(no_such("range", "has", wanted, names))
+}
+
+/// That nothing of a kind has that in its name, and which names are like it.
+fn no_such(kind: &str, has: &str, wanted: &str, names: BTreeSet<String>) -> String {
     /// As many names as one line takes.
     const NAMES: usize = 5;
     const LONGEST: usize = 40;
-    let ranges = trace.ranges.ids().filter(|range| marks(trace, *range));
-    let names: BTreeSet<&str> = ranges.map(|range| trace.text(trace.ranges.name[range.index()])).collect();
-    let mut names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
-    if names.is_empty() {
-        return String::from("the trace has no ranges for --range; mark some with NVTX or record_function");
-    }
     let wanted_lower = wanted.to_lowercase();
+    let mut names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
     names.sort_by_cached_key(|name| strsim::osa_distance(&name.to_lowercase(), &wanted_lower));
     let others = if names.len() > NAMES { ", …" } else { "" };
     let shown: Vec<String> = names.iter().take(NAMES).map(|name| report::elide(name, LONGEST)).collect();
-    format!("no range has {wanted:?} in its name; name one of {}{others}", shown.join(", "))
+    if shown.is_empty() {
+        return format!("no {kind} is in the trace, so nothing {has} {wanted:?}; leave the option out");
+    }
+    format!("no {kind} {has} {wanted:?} in its name; name one of {}{others}", shown.join(", "))
 }
 
 /// Reads a trace that a person knows by that name.

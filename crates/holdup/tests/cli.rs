@@ -87,14 +87,37 @@ fn wrong_usage_is_status_2() {
 #[test]
 fn a_choice_of_nothing_is_no_all_clear() {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pytorch-d2h-stall.json.gz");
-    for choice in [["--from", "2s"], ["--thread", "nobody"], ["--name", "nothing"]] {
-        let output = run(&["explain", trace, choice[0], choice[1]]);
-        let said = text(&output.stdout);
-        assert!(
-            said.ends_with("\nno call of the trace is in what was chosen; nothing can be said of it\n"),
-            "{said}"
-        );
+    let output = run(&["explain", trace, "--from", "2s"]);
+    let said = text(&output.stdout);
+    assert!(
+        said.ends_with("\nno call of the trace is in what was chosen; nothing can be said of it\n"),
+        "{said}"
+    );
+    let judged = run(&["explain", trace, "--from", "2s", "--fail-over", "1ms"]);
+    let said = text(&judged.stderr);
+    assert_eq!(judged.status.code(), Some(2), "{said}");
+    assert!(said.contains("--fail-over has nothing to judge, for no call matches"), "{said}");
+    for (choice, problem) in [
+        (["--thread", "nobody"], "no thread has that number or \"nobody\" in its name; name one of "),
+        (["--name", "cudaLunch"], "has \"cudaLunch\" in its name; name one of cudaLaunchKernel, "),
+    ] {
+        for verb in ["explain", "calls", "stats"] {
+            let output = run(&[verb, trace, choice[0], choice[1]]);
+            let said = refuses(&output);
+            assert!(said.contains(problem), "{said}");
+        }
     }
+}
+
+#[test]
+fn a_trace_without_calls_does_not_pass_the_gate() {
+    let directory = directory();
+    let empty = directory.path().join("empty.json");
+    std::fs::write(&empty, r#"{"schemaVersion": 1, "traceEvents": []}"#).expect("can write");
+    let output = run(&["explain", path(&empty), "--fail-over", "1ms"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("--fail-over has nothing to judge, for the trace has no calls"), "{said}");
 }
 
 #[test]

@@ -33,13 +33,10 @@ impl Selection {
         Selected {
             from: self.from.unwrap_or(Ns::MIN),
             to: self.to.unwrap_or(Ns::MAX),
-            threads: self.thread.as_ref().map(|wanted| {
-                let named = |thread: ThreadId| {
-                    let row = trace.threads.row(thread);
-                    row.tid.to_string() == *wanted || contains(trace.text(row.name), wanted)
-                };
-                trace.threads.ids().map(named).collect()
-            }),
+            threads: self
+                .thread
+                .as_ref()
+                .map(|wanted| trace.threads.ids().map(|id| is_thread(trace, id, wanted)).collect()),
             names: self
                 .name
                 .as_ref()
@@ -52,6 +49,19 @@ impl Selection {
                 })
             }),
         }
+    }
+
+    /// Whether any thread of the trace is chosen; without a condition, always.
+    pub fn has_thread(&self, trace: &Trace) -> bool {
+        self.thread.as_ref().is_none_or(|wanted| trace.threads.ids().any(|id| is_thread(trace, id, wanted)))
+    }
+
+    /// Whether any call, operation or range of the trace has a name that is chosen; without a condition, always.
+    pub fn has_name(&self, trace: &Trace) -> bool {
+        let names = || trace.calls.name.iter().chain(&trace.ops.name).chain(&trace.ranges.name);
+        let Some(wanted) = &self.name else { return true };
+        let chosen: Vec<bool> = trace.strings.iter().map(|(_, text)| contains(text, wanted)).collect();
+        names().any(|name| chosen[name.index()])
     }
 
     /// Whether any range of the trace has a name that is chosen; without a condition, always.
@@ -107,6 +117,12 @@ impl Selected {
     pub fn name(&self, name: Sym) -> bool {
         self.names.as_ref().is_none_or(|chosen| chosen[name.index()])
     }
+}
+
+/// Whether a thread has that number, or that in its name.
+fn is_thread(trace: &Trace, id: ThreadId, wanted: &str) -> bool {
+    let row = trace.threads.row(id);
+    row.tid.to_string() == wanted || contains(trace.text(row.name), wanted)
 }
 
 fn contains(text: &str, wanted: &str) -> bool {

@@ -29,7 +29,7 @@ use trace::{Ns, Selection};
 
 Times and durations: 1.5s, 200ms, 900us, 50ns; a bare number is seconds.
 
-Exit status: 0 done; 1 a finding exceeds --fail-over; 2 wrong usage or unreadable input.")]
+Exit status: 0 done; 1 a finding exceeds --fail-over; 2 wrong usage, unreadable input, or nothing chosen.")]
 pub struct CommandLine {
     /// Colour text; "auto" means on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
