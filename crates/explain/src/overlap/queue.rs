@@ -51,11 +51,12 @@ pub(super) struct Queue {
 
 impl Queue {
     pub fn new(trace: &Trace, ops: Vec<OpId>, mut ability: Ability) -> Queue {
-        let mut items: Vec<Item> = ops.into_iter().map(|op| item(trace, op)).collect();
-        items.sort_by_key(|item| (item.start, item.end));
+        let (starts, ends) = (&trace.ops.start, &trace.ops.end);
+        let order = sorted(ops.into_iter().map(|op| (starts[op.index()], ends[op.index()], op)));
+        let mut items: Vec<Item> = order.into_iter().map(|(.., op)| item(trace, op)).collect();
         chain(&mut items, trace.streams.len());
-        let mut by_end: Vec<u32> = (0..items.len() as u32).collect();
-        by_end.sort_by_key(|at| items[*at as usize].end);
+        let by_end = sorted((0..).zip(&items).map(|(at, item): (u32, _)| (item.end, at)));
+        let by_end = by_end.into_iter().map(|(_, at)| at).collect();
         let engines = Engine::ALL.map(|engine| (engine.bit(), busy(&items, |item| item.engine == engine)));
         let mut by_bit: [Blocks; Engine::ALL.len()] = Default::default();
         for (bit, blocks) in engines {
@@ -85,8 +86,8 @@ impl Queue {
 
     /// Numbers kernels that were issued back to back.
     fn batches(&mut self) {
-        let mut order: Vec<u32> = (0..self.items.len() as u32).collect();
-        order.sort_by_key(|at| (self.items[*at as usize].issue, *at));
+        let order = sorted((0..).zip(&self.items).map(|(at, item): (u32, _)| (item.issue, at)));
+        let order: Vec<u32> = order.into_iter().map(|(_, at)| at).collect();
         let (mut batch, mut open) = (0, false);
         for at in order.iter().copied() {
             let item = &mut self.items[at as usize];
@@ -159,6 +160,13 @@ impl Queue {
         let busy = busy.fold(0, |sum: Ns, ns| sum.saturating_add(ns));
         to.saturating_sub(from).saturating_sub(busy).max(0)
     }
+}
+
+/// Keys in order; what they are the keys of is their last part. Moving keys is cheaper than moving what they stand for.
+fn sorted<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<K> {
+    let mut keys: Vec<K> = keys.collect();
+    keys.sort_unstable();
+    keys
 }
 
 fn item(trace: &Trace, op: OpId) -> Item {
