@@ -13,29 +13,30 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The stand-in of `crates/gpu`, compiled.
-fn library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let (path, fresh) =
-            (root.join("libcuda.so"), root.join(format!("libcuda.so.{}", std::process::id())));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../gpu/tests/standin/cuda.c");
-        let mut command = Command::new("cc");
-        command
-            .args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", source, "-o"])
-            .arg(&fresh)
-            .arg("-lm");
-        let output = command.output().expect("these tests need a C compiler, cc (Debian: apt install gcc)");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        std::fs::rename(&fresh, &path).expect("the library gets its name");
-        path
-    })
+/// The stand-ins of `crates/gpu` for the driver and for cuBLAS, compiled.
+fn libraries() -> &'static [PathBuf; 2] {
+    static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
+    LIBRARIES.get_or_init(|| ["cuda", "cublas"].map(library))
+}
+
+fn library(name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = format!("lib{name}.so");
+    let (path, fresh) = (root.join(&file), root.join(format!("{file}.{}", std::process::id())));
+    let source = format!("{}/../gpu/tests/standin/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new("cc");
+    command.args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", &source, "-o"]).arg(&fresh).arg("-lm");
+    let output = command.output().expect("these tests need a C compiler, cc (Debian: apt install gcc)");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&fresh, &path).expect("the library gets its name");
+    path
 }
 
 fn command(arguments: &str) -> Command {
+    let [cuda, cublas] = libraries();
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
-    command.env("HOLDUP_LIBCUDA", library()).args(arguments.split_ascii_whitespace());
+    command.env("HOLDUP_LIBCUDA", cuda).env("HOLDUP_LIBCUBLAS", cublas);
+    command.args(arguments.split_ascii_whitespace());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
