@@ -14,7 +14,8 @@ fn renumber(columns: &mut [&mut Vec<Sym>], from: &Strings, to: &Strings) {
 
 /// Gives `read` the symbols of `original`, so that whole tables can be compared.
 fn with_symbols_of(original: &Trace, read: &mut Trace) {
-    let Trace { strings, processes, threads, devices, calls, ops, waits, ranges, frames, .. } = read;
+    let Trace { strings, processes, threads, devices, calls, ops, waits, arguments, ranges, frames, .. } =
+        read;
     let columns = &mut [
         &mut processes.name,
         &mut threads.name,
@@ -22,6 +23,7 @@ fn with_symbols_of(original: &Trace, read: &mut Trace) {
         &mut calls.name,
         &mut ops.name,
         &mut waits.library,
+        &mut arguments.kernel,
         &mut ranges.name,
         &mut frames.function,
         &mut frames.file,
