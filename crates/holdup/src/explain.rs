@@ -130,9 +130,9 @@ fn judgeable(explained: &[Explanation]) -> Result<(), Failure> {
         return Ok(());
     };
     let why = match empty.trace.calls {
-        0 => "--fail-over has nothing to judge, for the trace has no calls; record the program's CUDA calls",
+        0 => "the trace has no calls that --fail-over could judge; record the program's CUDA calls",
         _ => {
-            "--fail-over has nothing to judge, for no call matches; change --from, --to, --thread, --name or --range"
+            "no call matches, so --fail-over judges nothing; change --from, --to, --thread, --name or --range"
         }
     };
     Err(Failure::of(Path::new(&empty.trace.path), why))

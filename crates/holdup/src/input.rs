@@ -28,11 +28,11 @@ fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
             "" => thread.tid.to_string(),
             name => format!("{name} ({})", thread.tid),
         });
-        return Some(no_such("thread", "has that number or", wanted, names.collect()));
+        return Some(no_such("thread", wanted, names.collect()));
     }
     if let Some(wanted) = selection.name.as_ref().filter(|_| !selection.has_name(trace)) {
         let names = trace.calls.name.iter().chain(&trace.ops.name).map(|name| trace.text(*name).to_owned());
-        return Some(no_such("call, operation or range", "has", wanted, names.collect()));
+        return Some(no_such("call, operation or range", wanted, names.collect()));
     }
     let wanted = selection.range.as_ref().filter(|_| !selection.has_range(trace))?;
     let ranges = trace.ranges.ids().filter(|range| marks(trace, *range));
@@ -43,11 +43,11 @@ fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
             "the trace has no ranges for --range; mark some with NVTX or record_function",
         ));
     }
-    Some(no_such("range", "has", wanted, names))
+    Some(no_such("range", wanted, names))
 }
 
-/// That nothing of a kind has that in its name, and which names are like it.
-fn no_such(kind: &str, has: &str, wanted: &str, names: BTreeSet<String>) -> String {
+/// Nothing of a kind matches; what is most like it.
+fn no_such(kind: &str, wanted: &str, names: BTreeSet<String>) -> String {
     /// As many names as one line takes.
     const NAMES: usize = 5;
     const LONGEST: usize = 40;
@@ -57,9 +57,9 @@ fn no_such(kind: &str, has: &str, wanted: &str, names: BTreeSet<String>) -> Stri
     let others = if names.len() > NAMES { ", …" } else { "" };
     let shown: Vec<String> = names.iter().take(NAMES).map(|name| report::elide(name, LONGEST)).collect();
     if shown.is_empty() {
-        return format!("no {kind} is in the trace, so nothing {has} {wanted:?}; leave the option out");
+        return format!("the trace has no {kind} to match {wanted:?}; leave the option out");
     }
-    format!("no {kind} {has} {wanted:?} in its name; name one of {}{others}", shown.join(", "))
+    format!("no {kind} matches {wanted:?}; try {}{others}", shown.join(", "))
 }
 
 /// Reads a trace that a person knows by that name.

@@ -96,10 +96,13 @@ fn a_choice_of_nothing_is_no_all_clear() {
     let judged = run(&["explain", trace, "--from", "2s", "--fail-over", "1ms"]);
     let said = text(&judged.stderr);
     assert_eq!(judged.status.code(), Some(2), "{said}");
-    assert!(said.contains("--fail-over has nothing to judge, for no call matches"), "{said}");
+    assert!(said.contains("no call matches, so --fail-over judges nothing; change "), "{said}");
     for (choice, problem) in [
-        (["--thread", "nobody"], "no thread has that number or \"nobody\" in its name; name one of "),
-        (["--name", "cudaLunch"], "has \"cudaLunch\" in its name; name one of cudaLaunchKernel, "),
+        (["--thread", "nobody"], "no thread matches \"nobody\"; try "),
+        (
+            ["--name", "cudaLunch"],
+            "no call, operation or range matches \"cudaLunch\"; try cudaLaunchKernel, ",
+        ),
     ] {
         for verb in ["explain", "calls", "stats"] {
             let output = run(&[verb, trace, choice[0], choice[1]]);
@@ -117,7 +120,7 @@ fn a_trace_without_calls_does_not_pass_the_gate() {
     let output = run(&["explain", path(&empty), "--fail-over", "1ms"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     let said = text(&output.stderr);
-    assert!(said.contains("--fail-over has nothing to judge, for the trace has no calls"), "{said}");
+    assert!(said.contains("the trace has no calls that --fail-over could judge; record "), "{said}");
 }
 
 #[test]

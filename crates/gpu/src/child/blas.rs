@@ -77,7 +77,7 @@ impl Blas {
         let Some(library) = names.iter().find_map(|name| open(name).ok()) else {
             let looked: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
             return Err(format!(
-                "no {} can be loaded; install the CUDA toolkit, or name the library in {VARIABLE}",
+                "cannot load {}; install the CUDA toolkit, or name the library in {VARIABLE}",
                 looked.join(", ")
             ));
         };

@@ -60,7 +60,7 @@ fn a_missing_or_failing_cublas_is_said() {
     let of = |library: &str| Standin::new().with(gpu::BLAS_VARIABLE, library);
     assert_eq!(
         error(&norms(), &of("/nowhere/libcublas.so")),
-        "cuBLAS: no /nowhere/libcublas.so can be loaded; install the CUDA toolkit, or name the library in HOLDUP_LIBCUBLAS"
+        "cuBLAS: cannot load /nowhere/libcublas.so; install the CUDA toolkit, or name the library in HOLDUP_LIBCUBLAS"
     );
     assert_eq!(
         error(&norms(), &of(&library(false).display().to_string())),

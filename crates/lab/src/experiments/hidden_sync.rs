@@ -25,7 +25,7 @@ pub const EXPERIMENT: Experiment = Experiment {
             "the first in a process, before which nothing ran, or those after one",
             "later,first",
         ),
-        Parameter::numbers("length", "floats of the vector", (1, 1 << 31), "1024,268435456"),
+        Parameter::numbers("length", "floats of the vector", (1, (1 << 31) - 1), "1024,268435456"),
         Parameter::one("times", "how often it is computed", Kind::Numbers(1, 1_000_000), "20"),
     ],
     rounds: 5,
