@@ -1,78 +1,77 @@
-//! What an explanation consists of. The serialized names are a contract (`explain --format json`).
+//! What an explanation consists of: names, enums and numbers. Words and units are the report's.
 
-use crate::Overlap;
+use crate::{Cause, Overlap, Sentence};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use trace::Ns;
+use trace::{CopyKind, MemoryKind, Ns};
 
-/// Why host time was lost. The names are the vocabulary of every output.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// Waits for a driver lock that another thread holds.
-    DriverLock,
-    /// Waits for a lock of the framework, not the driver's.
-    ApplicationLock,
-    /// The copy's own time, longer because it goes through the driver's staging buffers.
-    PageableStaging,
-    /// A pageable copy waits for another stream's pageable copy or its kernels.
-    PageableOrder,
-    /// A call that looks asynchronous waits for GPU work issued before it.
-    HiddenSync,
-    /// The program asked to wait.
-    ExplicitSync,
-    /// Freeing, unregistering or unloading waits for the device.
-    ImplicitDeviceSync,
-    /// Launch back-pressure: too many launches pending in the stream.
-    QueueFull,
-    /// Context creation, module or lazy function load, JIT.
-    FirstUse,
-    /// Allocating, pinning or freeing memory: the call's own work.
-    Allocation,
-    /// Copying into memory never touched.
-    PageFaults,
-    /// The tracer's own buffer flushes.
-    ProfilerOverhead,
-    /// The thread was not on a CPU.
-    Descheduled,
-    /// More streams than hardware queues.
-    ConnectionAliasing,
-    /// Overlap lost to the copy engines.
-    CopyEngineBusy,
-    /// Overlap lost to depth-first or breadth-first issue order.
-    IssueOrder,
-    /// Several processes share a GPU without MPS.
-    TimeSlicing,
-    /// The honest rest.
-    Unexplained,
+/// Declares an enum whose values have a name in every output.
+macro_rules! named {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $id:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
+
+            /// The name in every output.
+            pub fn id(self) -> &'static str {
+                match self {
+                    $($name::$variant => $id,)+
+                }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.id())
+            }
+        }
+    };
+}
+pub(crate) use named;
+
+named! {
+    /// What a finding rests on.
+    Evidence {
+        /// The wait for the lock was recorded, and who held it where that is known.
+        Lock = "lock",
+        /// The GPU's own or the tracer's own records prove it.
+        Record = "record",
+        /// Inferred from overlap in time.
+        Timing = "timing",
+    }
 }
 
-/// What a statement rests on.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Evidence {
-    /// The wait for the lock was recorded, and who held it where that is known.
-    Lock,
-    /// The GPU's own or the tracer's own records prove it.
-    Record,
-    /// Inferred from overlap in time.
-    Timing,
+impl Evidence {
+    /// What it means, in one line.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Evidence::Lock => "the wait for the lock and its holder were recorded",
+            Evidence::Record => "the GPU's or the tracer's own records",
+            Evidence::Timing => "inferred from overlap in time",
+        }
+    }
 }
 
-/// How sure a statement is; the strongest first.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// Nothing else fits.
-    Certain,
-    /// Fits well.
-    Likely,
-    /// Fits, and so does something else.
-    Possible,
+named! {
+    /// How sure a finding is; the surest first.
+    Confidence {
+        /// Nothing else fits.
+        Certain = "certain",
+        /// Fits well.
+        Likely = "likely",
+        /// Fits, and so does something else.
+        Possible = "possible",
+    }
 }
 
-/// What holdup says of one trace.
-#[derive(Clone, Debug, Serialize)]
+/// The findings of one trace.
+#[derive(Clone, Debug)]
 pub struct Explanation {
     /// The trace in numbers.
     pub trace: Summary,
@@ -142,8 +141,8 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
-/// Time lost by one kind of call of one thread, or by its waits outside calls, to one cause.
-#[derive(Clone, Debug, Serialize)]
+/// Time that one kind of call of one thread, or its waits outside calls, lost to one cause.
+#[derive(Clone, Debug)]
 pub struct Finding {
     /// `H1`, `H2` … in order.
     pub id: String,
@@ -168,12 +167,11 @@ pub struct Finding {
     pub evidence: Evidence,
     /// How sure it is.
     pub confidence: Confidence,
-    /// The evidence in words, with the figures.
-    pub because: String,
+    /// The evidence with its figures.
+    pub because: Sentence,
     /// The mechanism in one sentence.
-    pub why: String,
+    pub why: &'static str,
     /// Where the waiter's calls were made, most time first.
-    #[serde(rename = "where")]
     pub places: Vec<Place>,
     /// The longest waits.
     pub examples: Vec<Example>,
@@ -182,7 +180,7 @@ pub struct Finding {
 }
 
 /// A thread, or several alike, in calls of one name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Party {
     /// Process id.
     pub pid: i64,
@@ -195,12 +193,54 @@ pub struct Party {
     pub threads: u64,
     /// The call (`cudaMemcpyAsync`); empty where a lock was held or awaited in no call of the trace.
     pub call: String,
-    /// What the call did: `DtoH pageable 67108864 B, stream 7`; of a waiter in no call,
-    /// `waiting for a lock of libc10.so`.
-    pub detail: String,
+    /// What the call did, or what the thread waited for in no call.
+    pub detail: Detail,
     /// Where the calls were made, most time first.
-    #[serde(rename = "where")]
     pub places: Vec<Place>,
+}
+
+/// What a [`Party`] did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Detail {
+    /// Nothing more is known than the call's name.
+    #[default]
+    None,
+    /// It copied.
+    Copies {
+        /// The direction.
+        kind: CopyKind,
+        /// The kind of the host's memory; unknown also where no side is the host's.
+        host: MemoryKind,
+        /// Bytes of the smallest copy.
+        least: i64,
+        /// Bytes of the largest.
+        most: i64,
+        /// The stream's number, if all went into one.
+        stream: Option<i64>,
+    },
+    /// It launched kernels.
+    Launches {
+        /// Which.
+        kernels: Kernels,
+        /// The stream's number, if all went into one.
+        stream: Option<i64>,
+    },
+    /// It waited for a lock of this library, in no call of the trace.
+    Lock {
+        /// The library without its path; empty if it has no name.
+        library: String,
+    },
+}
+
+/// The kernels of some launches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kernels {
+    /// The trace does not say.
+    Unknown,
+    /// All launches were of this one.
+    One(String),
+    /// So many different ones.
+    Several(u64),
 }
 
 /// A place in the source.

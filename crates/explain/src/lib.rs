@@ -5,11 +5,16 @@
 //! the parts of a call always add up to its duration. Shorter calls count where their recorded waits
 //! for locks add up, and so do recorded waits outside calls.
 
+mod analysis;
+mod cause;
 mod class;
+mod detail;
 mod facts;
 mod finding;
+mod findings;
 mod fixes;
 mod fold;
+mod grounds;
 mod group;
 mod index;
 mod loss;
@@ -17,24 +22,27 @@ mod overlap;
 mod parts;
 mod peaks;
 mod places;
-mod recorded;
 mod rules;
+mod sentence;
 mod side;
 mod stretch;
 mod summary;
-mod tell;
-mod words;
 
+pub use cause::{About, Nature};
 pub use class::{Class, classify};
-pub use finding::{Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Party, Place, Summary};
+pub use finding::{
+    Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, Kernels, Party, Place, Summary,
+};
 pub use loss::Loss;
 pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
 pub use places::{place_of_stack, places};
+pub use rules::Cause;
+pub use sentence::{Piece, Sentence};
 pub use summary::summary;
 
 use facts::Facts;
 use group::Groups;
-use parts::{Fact, Part, Reason};
+use parts::Part;
 use rules::Holders;
 use stretch::Stretch;
 use trace::{Ns, Selection, Trace};
@@ -90,7 +98,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         let mut lost = parts.claimed;
         if unexplained > 0 {
             let (from, to) = (facts.start(call), facts.end(call));
-            lost.push(Part { reason: unexplained_reason(), lost: unexplained, from, to });
+            lost.push(Part { reason: rules::unexplained::rest(), lost: unexplained, from, to });
         }
         slow_call_ns = Ns::saturating_add(slow_call_ns, facts.duration(call));
         slow_calls += 1;
@@ -98,7 +106,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         groups.add(&facts, Stretch::Call(call), lost);
     }
     let (mut short_wait_ns, mut outside_wait_ns) = (0, 0);
-    for (stretch, lost) in rules::waits_elsewhere(&facts) {
+    for (stretch, lost) in analysis::recorded_waits::elsewhere(&facts) {
         let sum = match stretch {
             Stretch::Call(_) => &mut short_wait_ns,
             Stretch::Wait(_) => &mut outside_wait_ns,
@@ -106,7 +114,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
         groups.add(&facts, stretch, lost);
     }
-    let (findings, mut losses) = tell::findings(&facts, groups);
+    let (findings, mut losses) = findings::findings(&facts, groups);
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }
@@ -131,8 +139,4 @@ fn chosen_calls(facts: &Facts<'_>, options: &Options) -> u64 {
         true => calls.len() as u64,
         false => calls.ids().filter(|call| facts.is_chosen(Stretch::Call(*call))).count() as u64,
     }
-}
-
-fn unexplained_reason() -> Reason {
-    Reason::new(Cause::Unexplained, Evidence::Timing, Confidence::Certain, Fact::None)
 }

@@ -1,8 +1,8 @@
 //! Every loss by itself: what findings sum up, for whoever draws or lists single waits.
 
+use crate::analysis::recorded_waits;
 use crate::facts::Facts;
 use crate::parts::{Fact, Holder, Part};
-use crate::rules;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, OpId, Renumbered, ThreadId, Trace, WaitId};
@@ -99,7 +99,7 @@ pub(crate) fn add_other_waits(facts: &Facts<'_>, losses: &mut Vec<Loss>) {
     for wait in facts.trace.waits.ids().filter(|wait| !known[wait.index()]) {
         let call = facts.outermost(facts.trace.waits.call[wait.index()]);
         let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
-        let reason = rules::reason_of_wait(facts, stretch, wait);
+        let reason = recorded_waits::reason(facts, stretch, wait);
         let part = Part { reason, lost: 0, from: 0, to: 0 };
         losses.push(Loss::of(facts.trace, stretch, &part));
     }

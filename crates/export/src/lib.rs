@@ -60,11 +60,3 @@ impl Meter<'_> {
         (self.say)(self.progress);
     }
 }
-
-/// The name that a cause, an evidence or a confidence has in every output.
-fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(name)) => name,
-        other => unreachable!("unit variants serialize as strings, not {other:?}"),
-    }
-}

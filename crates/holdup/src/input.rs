@@ -47,7 +47,7 @@ fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
 }
 
 /// Nothing of a kind matches; what is most like it.
-fn no_such(kind: &str, wanted: &str, names: BTreeSet<String>) -> String {
+pub fn no_such(kind: &str, wanted: &str, names: BTreeSet<String>) -> String {
     /// As many names as one line takes.
     const NAMES: usize = 5;
     const LONGEST: usize = 40;

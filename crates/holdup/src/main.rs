@@ -1,6 +1,7 @@
 //! The command line: parses, calls, prints.
 
 mod args;
+mod causes;
 mod devices;
 #[cfg(target_os = "linux")]
 mod doctor;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         args::Verb::Doctor(arguments) => doctor::run(&arguments, command.color),
         args::Verb::Explain(arguments) => explain::run(&arguments, command.color),
+        args::Verb::Causes(arguments) => causes::run(&arguments, command.color),
         args::Verb::View(arguments) => view::run(&arguments),
         args::Verb::Stats(arguments) => stats::run(&arguments, command.color),
         args::Verb::Calls(arguments) => listing::calls(&arguments),

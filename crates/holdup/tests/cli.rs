@@ -89,10 +89,7 @@ fn a_choice_of_nothing_is_no_all_clear() {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pytorch-d2h-stall.json.gz");
     let output = run(&["explain", trace, "--from", "2s"]);
     let said = text(&output.stdout);
-    assert!(
-        said.ends_with("\nno call of the trace is in what was chosen; nothing can be said of it\n"),
-        "{said}"
-    );
+    assert!(said.ends_with("\nno calls match the selection\n"), "{said}");
     let judged = run(&["explain", trace, "--from", "2s", "--fail-over", "1ms"]);
     let said = text(&judged.stderr);
     assert_eq!(judged.status.code(), Some(2), "{said}");
@@ -246,4 +243,19 @@ fn import_writes_whole_files_only() {
     assert_eq!(import(path(&trace), &["--force"]).status.code(), Some(0));
     assert_eq!(entries(), 2);
     refuses(&run(&["import", path(&trace), "-o", "/nonexistent/out.holdup"]));
+}
+
+/// README's table of causes is what the program says of them.
+#[test]
+fn the_readme_lists_the_causes() {
+    let readme = include_str!("../../../README.md");
+    let start = readme.find("<!-- holdup causes -->\n").expect("README has the table")
+        + "<!-- holdup causes -->\n".len();
+    let end = start + readme[start..].find("<!-- end -->").expect("the table ends");
+    let output = run(&["causes", "--format", "markdown"]);
+    assert_eq!(
+        readme[start..end],
+        String::from_utf8(output.stdout).unwrap(),
+        "run holdup causes --format markdown"
+    );
 }

@@ -2,7 +2,7 @@
 
 use crate::document::Section;
 use crate::html::Html;
-use explain::{Cause, Confidence, Explanation, Finding};
+use explain::{Confidence, Explanation, Finding, Nature};
 use report::explanation::{Overlapped, Words, overview, share, words};
 use report::units;
 
@@ -34,9 +34,9 @@ pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
 fn card(finding: &Finding, explanation: &Explanation) -> Html {
     let words = words(finding, &explanation.trace);
     let heading = format!("{}-sentence", finding.id);
-    let kind = match (finding.cause, finding.confidence) {
-        (Cause::Unexplained, _) => "finding unexplained",
-        (Cause::ExplicitSync, _) => "finding wanted",
+    let kind = match (finding.cause.about().nature, finding.confidence) {
+        (Nature::Unknown, _) => "finding unexplained",
+        (Nature::Asked, _) => "finding wanted",
         (_, Confidence::Certain) => "finding certain",
         (_, Confidence::Likely | Confidence::Possible) => "finding unsure",
     };
@@ -159,7 +159,7 @@ fn overlap(told: &Overlapped) -> Html {
     html
 }
 
-/// What is explained, and the honest rest.
+/// What is explained, and what is not.
 fn conclusion(explanation: &Explanation, lines: &[String]) -> Html {
     let mut html = Html::new();
     html.open("div", &[("class", "conclusion")]);

@@ -3,6 +3,7 @@
 //! Nothing here decides what held a program up; it only sums up, lays out and words. Text from
 //! traces is made harmless before it reaches a terminal or a Markdown page.
 
+pub mod causes;
 mod checklist;
 mod escape;
 pub mod explanation;

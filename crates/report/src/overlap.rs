@@ -5,7 +5,7 @@ use crate::layout::{elide, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
-use explain::{Behind, Confidence, Engine, Evidence, LateOps, LostOverlap, Overlap, OverlapRule};
+use explain::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule};
 
 /// Less than this part of a device's busy time is not worth a line where nobody asked for all.
 const SMALL: f64 = 0.01;
@@ -59,7 +59,7 @@ pub(crate) fn sentence(overlap: &Overlap) -> String {
         (two, three) => format!("two at once {}, all three {}", time(two), time(three)),
     };
     let engines = match overlap.copy_engines {
-        None => String::from("how many copy engines it has is not known"),
+        None => String::from("number of copy engines unknown"),
         Some(engines) => units::counted(engines.into(), "copy engine", "copy engines"),
     };
     let least = if overlap.copy_engines.is_none() { "at least " } else { "" };
@@ -81,7 +81,7 @@ pub(crate) fn sentence(overlap: &Overlap) -> String {
 /// What overlap was lost to: how much, and to what. Small parts are left out, unless `all` are wanted.
 pub(crate) fn lost(overlap: &Overlap, all: bool) -> Vec<(String, String)> {
     if !overlap.judged {
-        let why = "clocks that do not fit each other: what keeps them apart is not known";
+        let why = "cause unknown: the GPU's clock does not fit the host's";
         return vec![(String::from("lost"), String::from(why))];
     }
     let least = overlap.missed_ns() as f64 * SMALL;
@@ -90,7 +90,7 @@ pub(crate) fn lost(overlap: &Overlap, all: bool) -> Vec<(String, String)> {
         large.map(|lost| (format!("lost {}", units::duration(lost.lost_ns)), told(lost))).collect();
     let rest = overlap.missed_ns() - overlap.explained_ns();
     if rest as f64 > least && rest > 0 {
-        let why = "no rule tells why; the first operation and the last have nothing beside them";
+        let why = "cause unknown; nothing can run beside the first operation and the last";
         lines.push((format!("rest {}", units::duration(rest)), String::from(why)));
     }
     lines
@@ -98,7 +98,7 @@ pub(crate) fn lost(overlap: &Overlap, all: bool) -> Vec<(String, String)> {
 
 /// One loss: its name, the mechanism, what came late, the longest.
 fn told(lost: &LostOverlap) -> String {
-    let mut text = format!("{} · {}: {}", name(lost.rule), confidence(lost.confidence), mechanism(lost));
+    let mut text = format!("{} · {}: {}", lost.rule.id(), lost.confidence.id(), lost.rule.mechanism(lost));
     if let Some(first) = lost.operations.first() {
         text.push_str(&format!("; {}", late(first, lost.rule)));
         if lost.kinds > 1 {
@@ -110,68 +110,8 @@ fn told(lost: &LostOverlap) -> String {
         let start = longest.start_ns as f64 / 1e9;
         text.push_str(&format!("; longest {} at {start:.3} s", units::duration(longest.duration_ns)));
     }
-    text.push_str(&format!(" ({})", evidence(lost.evidence)));
+    text.push_str(&format!(" ({})", lost.evidence.id()));
     text
-}
-
-/// The name in JSON.
-fn name(rule: OverlapRule) -> &'static str {
-    match rule {
-        OverlapRule::DefaultStream => "default-stream",
-        OverlapRule::IssueOrder => "issue-order",
-        OverlapRule::Connections => "connections",
-        OverlapRule::PageableMemory => "pageable-memory",
-        OverlapRule::Synchronization => "synchronization",
-        OverlapRule::OneStream => "one-stream",
-    }
-}
-
-fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Certain => "certain",
-        Confidence::Likely => "likely",
-        Confidence::Possible => "possible",
-    }
-}
-
-fn evidence(evidence: Evidence) -> &'static str {
-    match evidence {
-        Evidence::Lock => "lock",
-        Evidence::Record => "record",
-        Evidence::Timing => "timing",
-    }
-}
-
-fn mechanism(lost: &LostOverlap) -> String {
-    let behind = lost.operations.first().and_then(|late| late.behind.as_ref());
-    let also = |rule: OverlapRule| lost.also.contains(&rule);
-    let words = match lost.rule {
-        OverlapRule::IssueOrder if behind.and_then(|behind| behind.engine) == Some(Engine::Compute) => {
-            "kernels issued back to back signal their end together, and what follows one of them waits for all"
-        }
-        OverlapRule::IssueOrder => "one copy engine takes copies in the order of issue, ready or not",
-        OverlapRule::DefaultStream => {
-            "the legacy default stream waits for all blocking streams, and they for it"
-        }
-        OverlapRule::Connections => "more streams have work than there are hardware queues (8 by default)",
-        OverlapRule::PageableMemory => "a copy of pageable memory keeps its thread from asking for more",
-        OverlapRule::Synchronization => "the thread waits before it asks for more",
-        OverlapRule::OneStream => {
-            let mut text = String::from("all of it is in one stream, which runs it in order");
-            let others = [
-                (OverlapRule::DefaultStream, "the stream is the legacy default one"),
-                (OverlapRule::PageableMemory, "the memory is pageable"),
-                (OverlapRule::Synchronization, "the thread waits in between"),
-            ];
-            let others: Vec<&str> =
-                others.into_iter().filter(|(rule, _)| also(*rule)).map(|(_, text)| text).collect();
-            if !others.is_empty() {
-                text.push_str(&format!(" (and {})", others.join(", ")));
-            }
-            return text;
-        }
-    };
-    words.to_owned()
 }
 
 /// `33 × copies in of stream 14 (cudaMemcpyAsync) behind copies out of stream 13 (cudaMemcpyAsync)`

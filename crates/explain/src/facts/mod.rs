@@ -97,6 +97,13 @@ pub(crate) struct Copied {
     pub dst: MemoryKind,
 }
 
+impl CopyFacts {
+    /// How long it ran, at least 1 ns.
+    pub fn time(&self) -> Ns {
+        (self.end - self.start).max(1)
+    }
+}
+
 impl Copied {
     pub fn pageable(&self) -> bool {
         self.src == MemoryKind::Pageable || self.dst == MemoryKind::Pageable
@@ -458,7 +465,7 @@ impl<'a> Facts<'a> {
     pub fn library(&self, name: Sym) -> &'a str {
         let path = self.trace.text(name);
         match path.rsplit('/').next() {
-            None | Some("") => "an unnamed library",
+            None => "",
             Some(file) => file,
         }
     }

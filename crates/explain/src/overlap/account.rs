@@ -6,7 +6,7 @@ use super::queue::{Item, Queue};
 use super::slip::{AllSlips, Root, RootBehind, Slip, Waited, slips};
 use super::times::{Gap, Times};
 use super::{Behind, Engine, LateOps, LostOverlap, OverlapRule};
-use crate::{Confidence, Evidence, Example};
+use crate::{Confidence, Example};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{CallId, Ns, OpKind, StreamId, Sym, Trace};
@@ -147,7 +147,7 @@ impl Account<'_> {
         let ends_last = || ends.within.iter().copied().max_by_key(|at| (self.queue.item(*at).end, *at));
         let next = ends.after.or_else(ends_last);
         let slip = of(next).beyond(of(ends.before), gap.ns);
-        for rule in OverlapRule::ALL {
+        for rule in OverlapRule::ALL.iter().copied() {
             let (ns, root) = (slip.ns[rule as usize], slip.root[rule as usize]);
             if let Some(root) = root.filter(|_| ns >= LEAST) {
                 let kind = self.kind(&root);
@@ -234,14 +234,14 @@ impl Account<'_> {
 
     fn finish(mut self) -> Vec<LostOverlap> {
         let rules = std::mem::take(&mut self.rules);
-        let lost = OverlapRule::ALL.into_iter().zip(rules).filter(|(_, lost)| lost.ns > 0);
+        let lost = OverlapRule::ALL.iter().copied().zip(rules).filter(|(_, lost)| lost.ns > 0);
         let mut found: Vec<_> = lost.map(|(rule, lost)| self.told(rule, lost)).collect();
         found.sort_by_key(|lost| (Reverse(lost.lost_ns), lost.rule));
         found
     }
 
     fn told(&self, rule: OverlapRule, lost: Lost) -> LostOverlap {
-        let also = OverlapRule::ALL.into_iter().filter(|rule| lost.also[*rule as usize]).collect();
+        let also = OverlapRule::ALL.iter().copied().filter(|rule| lost.also[*rule as usize]).collect();
         let mut kinds: Vec<(Kind, (u64, Ns))> = lost.kinds.into_iter().collect();
         kinds.sort_by_key(|(kind, (_, ns))| (Reverse(*ns), *kind));
         let number = kinds.len() as u64;
@@ -250,7 +250,7 @@ impl Account<'_> {
             rule,
             lost_ns: lost.ns,
             count: lost.count,
-            evidence: evidence(rule),
+            evidence: rule.evidence(),
             confidence: self.confidence(rule, lost.count),
             also,
             operations: kinds.into_iter().map(|(kind, sum)| self.late_ops(kind, sum)).collect(),
@@ -320,14 +320,4 @@ fn rounds(queue: &Queue) -> FxHashMap<StreamId, Ns> {
 fn library(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     LIBRARIES.into_iter().find(|library| name.contains(library))
-}
-
-/// The device's own records order what is in one stream or queue; why a thread issued late they do not say.
-fn evidence(rule: OverlapRule) -> Evidence {
-    match rule {
-        OverlapRule::IssueOrder | OverlapRule::OneStream | OverlapRule::PageableMemory => Evidence::Record,
-        OverlapRule::DefaultStream | OverlapRule::Connections | OverlapRule::Synchronization => {
-            Evidence::Timing
-        }
-    }
 }

@@ -10,10 +10,12 @@ mod engine;
 mod host;
 mod late;
 mod queue;
+mod rule;
 mod slip;
 mod times;
 
 pub use engine::Engine;
+pub use rule::OverlapRule;
 
 use crate::{Confidence, Evidence, Example};
 use account::account;
@@ -65,36 +67,6 @@ impl Overlap {
     pub fn explained_ns(&self) -> Ns {
         self.lost.iter().map(|lost| lost.lost_ns).sum()
     }
-}
-
-/// What keeps copies and kernels from overlapping.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OverlapRule {
-    /// The operation, or what it waited for, is in the legacy default stream, which waits for all blocking streams and they for it.
-    DefaultStream,
-    /// The device takes work in the order of issue: one copy engine has a copy wait behind one that is not ready, or
-    /// kernels issued back to back signal together.
-    IssueOrder,
-    /// More streams with work than hardware queues: ready behind another stream's.
-    Connections,
-    /// A copy of pageable memory kept the thread from issuing more.
-    PageableMemory,
-    /// The thread waited before it issued more.
-    Synchronization,
-    /// All of it is in one stream.
-    OneStream,
-}
-
-impl OverlapRule {
-    pub(crate) const ALL: [OverlapRule; 6] = [
-        OverlapRule::DefaultStream,
-        OverlapRule::IssueOrder,
-        OverlapRule::Connections,
-        OverlapRule::PageableMemory,
-        OverlapRule::Synchronization,
-        OverlapRule::OneStream,
-    ];
 }
 
 /// Overlap lost to one rule.

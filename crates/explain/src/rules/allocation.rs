@@ -1,14 +1,36 @@
-//! `allocation`: allocating, pinning and freeing memory take their own time.
+//! `allocation`: allocating, pinning and freeing memory take time of their own.
 
+use super::Holders;
+use crate::cause::{About, Nature, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::fixes::POOL_ALLOCATOR;
+use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
+use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence};
 use trace::CallId;
 
-/// What is left of an allocating or freeing call when nothing was found that it waited for. On an
-/// H200 pinning 64 MB takes up to 52 ms, and freeing 256 MB of idle device memory 2.7 ms.
-pub(super) fn own(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) static ABOUT: About = About {
+    id: "allocation",
+    meaning: "allocating, pinning or freeing memory: the call's own work",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Timing],
+    fixes: &[POOL_ALLOCATOR],
+    state,
+};
+
+fn state(_: &Grounds<'_>) -> Statement {
+    Statement {
+        because: sentence!["nothing in the trace made the calls wait"],
+        why: "mapping, pinning and unmapping memory takes time in proportion to its size",
+        fixes: vec![POOL_ALLOCATOR],
+    }
+}
+
+/// What is left of an allocating or freeing call that waited for nothing in the trace. On an H200 pinning 64 MB takes up
+/// to 52 ms, and freeing 256 MB of idle device memory 2.7 ms.
+pub(super) fn own(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     if matches!(facts.class(call), Class::Allocate | Class::Release) {
         let reason = Reason::new(Cause::Allocation, Evidence::Timing, Confidence::Likely, Fact::None);
         parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);

@@ -1,18 +1,69 @@
 //! `first-use`: contexts, modules and functions that are set up when first needed.
 
-use super::lock::Holders;
-use super::overhead;
+use super::{Holders, profiler_overhead};
+use crate::cause::{About, Nature, Statement};
 use crate::class::{Class, makes_context};
 use crate::facts::Facts;
+use crate::fixes::EAGER_LOADING;
+use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
-use crate::{Cause, Confidence, Evidence};
+use crate::sentence::sentence;
+use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, Ns};
+
+pub(super) static ABOUT: About = About {
+    id: "first-use",
+    meaning: "contexts, modules and functions are set up when they are first needed",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Record, Evidence::Timing],
+    fixes: &[EAGER_LOADING],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    Statement {
+        because: because(grounds),
+        why: "contexts, modules and functions are set up when they are first needed",
+        fixes: vec![EAGER_LOADING],
+    }
+}
+
+fn because(grounds: &Grounds<'_>) -> Sentence {
+    let facts = &grounds.group.facts;
+    let first_uses: Vec<Piece> = facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::First(name) => Some(grounds.name(*name)),
+            _ => None,
+        })
+        .collect();
+    let count = first_uses.len();
+    let first = match (first_uses.into_iter().next(), count) {
+        (None, _) => None,
+        (Some(name), 1) => Some(sentence!["first use in the trace of ", name]),
+        (Some(name), count) => {
+            let count = Piece::Number(count as u64);
+            Some(sentence!["first uses in the trace of ", count, " kernels or calls, such as ", name])
+        }
+    };
+    match (first, grounds.tracers_record()) {
+        (None, None) => sentence!["the first call in the trace"],
+        (None, Some(record)) => sentence!["the tracer's own record \"", record, "\" lies in the call"],
+        (Some(first), None) => first,
+        (Some(first), Some(record)) => {
+            let (some, all) = ((facts.len() - count) as u64, facts.len() as u64);
+            let lies = sentence!["; the tracer's own record \"", record, "\" lies in "];
+            let of = sentence![Piece::Number(some), " of ", Piece::Number(all), " parts of the time"];
+            first.then(lies).then(of)
+        }
+    }
+}
 
 /// A first call at least this long has set something large up: a context, a module.
 const SURELY_SETUP: Ns = 5_000_000;
 
 /// Calls that load code load code: nothing to infer.
-pub(super) fn loading(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) fn loading(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     if facts.class(call) == Class::Load {
         let name = facts.trace.calls.name[call.index()];
         let reason = Reason::new(Cause::FirstUse, Evidence::Record, Confidence::Certain, Fact::First(name));
@@ -40,7 +91,7 @@ pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
         }
         _ => return,
     };
-    let loads = overhead::loads_within(facts, call);
+    let loads = profiler_overhead::loads_within(facts, call);
     // What a part of a trace has first need not be the first of all.
     if facts.trace.meta.is_part() && !loads {
         return;

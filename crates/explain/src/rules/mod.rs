@@ -1,45 +1,84 @@
-//! The rules: each looks at one slow call and claims the part of its time that it can explain.
-//! They run in the order of [`split`]; an earlier rule's claim is not taken from it.
+//! One file per cause: what the cause is, the rule that finds it, the words for its evidence, and what helps.
+//!
+//! To add a cause: write `rules/NAME.rs`, add it to [`causes!`] and its passes to [`PASSES`].
 
-mod allocation;
-mod copy;
-mod device_sync;
-mod first_use;
-mod line;
-mod lock;
-mod overhead;
-mod owners;
-mod queue;
-mod sharers;
-mod sync;
-mod waits;
-
-pub(crate) use copy::RATED_BYTES;
-pub(crate) use lock::Holders;
-pub(crate) use waits::{elsewhere as waits_elsewhere, reason as reason_of_wait};
-
+use crate::analysis::{blocking_copy, recorded_waits};
+use crate::cause::About;
 use crate::facts::Facts;
 use crate::parts::Parts;
+pub(crate) use driver_lock::Holders;
 use trace::CallId;
 
-/// Splits a slow call's time: recorded waits for locks come first, then what the GPU's and the
-/// tracer's records prove, and what is inferred from timing last.
+/// Declares the modules and the [`Cause`]s.
+macro_rules! causes {
+    ($($file:ident: $cause:ident,)*) => {
+        $(pub(crate) mod $file;)*
+
+        /// Why host time was lost. The names are the vocabulary of every output.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Cause {
+            $(#[doc = concat!("See `rules/", stringify!($file), ".rs`.")] $cause,)*
+        }
+
+        impl Cause {
+            /// Every cause, in the order in which they are listed.
+            pub const ALL: &'static [Cause] = &[$(Cause::$cause,)*];
+
+            /// What holdup knows of it.
+            pub fn about(self) -> &'static About {
+                match self {
+                    $(Cause::$cause => &$file::ABOUT,)*
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    driver_lock: DriverLock,
+    application_lock: ApplicationLock,
+    pageable_staging: PageableStaging,
+    pageable_order: PageableOrder,
+    hidden_sync: HiddenSync,
+    explicit_sync: ExplicitSync,
+    implicit_device_sync: ImplicitDeviceSync,
+    queue_full: QueueFull,
+    first_use: FirstUse,
+    allocation: Allocation,
+    page_faults: PageFaults,
+    profiler_overhead: ProfilerOverhead,
+    copy_engine_busy: CopyEngineBusy,
+    unexplained: Unexplained,
+}
+
+/// Looks at one slow call and claims the part of its time that it can explain.
+type Pass = fn(&Facts<'_>, &Holders, CallId, &mut Parts);
+
+/// The passes in the order in which they run; no pass takes what an earlier one claimed. Recorded waits for locks come
+/// first, then what the GPU's and the tracer's records prove, and what is inferred from timing last.
+const PASSES: &[Pass] = &[
+    recorded_waits::split,
+    first_use::loading,
+    profiler_overhead::of_this_thread,
+    explicit_sync::asked,
+    blocking_copy::split,
+    implicit_device_sync::of_free,
+    queue_full::full,
+    profiler_overhead::of_any_thread,
+    implicit_device_sync::beside_a_wait,
+    driver_lock::held,
+    first_use::inferred,
+    driver_lock::contended,
+    driver_lock::in_line,
+    allocation::own,
+    profiler_overhead::unrecorded,
+];
+
+/// Splits a slow call's time among causes.
 pub(crate) fn split(facts: &Facts<'_>, holders: &Holders, call: CallId) -> Parts {
     let mut parts = Parts::new(facts.start(call), facts.end(call));
-    waits::recorded(facts, call, &mut parts);
-    first_use::loading(facts, call, &mut parts);
-    overhead::of_this_thread(facts, call, &mut parts);
-    sync::explicit(facts, call, &mut parts);
-    copy::blocking(facts, call, &mut parts);
-    device_sync::implicit(facts, call, &mut parts);
-    queue::full(facts, call, &mut parts);
-    overhead::of_any_thread(facts, call, &mut parts);
-    device_sync::beside_a_wait(facts, call, &mut parts);
-    lock::held(facts, holders, call, &mut parts);
-    first_use::inferred(facts, holders, call, &mut parts);
-    lock::contended(facts, holders, call, &mut parts);
-    lock::in_line(facts, call, &mut parts);
-    allocation::own(facts, call, &mut parts);
-    overhead::unrecorded(facts, call, &mut parts);
+    for pass in PASSES {
+        pass(facts, holders, call, &mut parts);
+    }
     parts
 }

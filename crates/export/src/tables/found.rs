@@ -1,9 +1,10 @@
 //! What was found, as tables.
 
 use super::column::Table;
+use crate::Export;
 use crate::view::place_text;
-use crate::{Export, word};
 use explain::{Finding, Loss, Party, Place};
+use report::explanation::{detail, sentence};
 use trace::{CallId, ThreadId};
 
 /// How a table refers to calls and waits.
@@ -20,23 +21,23 @@ pub(super) fn findings<'a>(export: &Export<'a>) -> Table<'a> {
     let all = &export.explanation.findings;
     let table = Table::new("findings", all.len())
         .text("id", |row| &all[row].id)
-        .made("cause", |row| word(&all[row].cause))
+        .text("cause", |row| all[row].cause.id())
         .int("lost_ns", |row| Some(all[row].lost_ns))
         .real("share", |row| Some(all[row].share))
         .int("count", |row| Some(all[row].count as i64))
         .int("max_ns", |row| Some(all[row].max_ns))
-        .made("evidence", |row| word(&all[row].evidence))
-        .made("confidence", |row| word(&all[row].confidence))
+        .text("evidence", |row| all[row].evidence.id())
+        .text("confidence", |row| all[row].confidence.id())
         .int("waiter_pid", |row| Some(all[row].waiter.pid))
         .int("waiter_tid", |row| Some(all[row].waiter.tid))
         .text("waiter_thread", |row| &all[row].waiter.thread)
         .int("waiter_threads", |row| Some(all[row].waiter.threads as i64))
         .text("waiter_call", |row| &all[row].waiter.call)
-        .text("waiter_detail", |row| &all[row].waiter.detail)
+        .made("waiter_detail", |row| detail(&all[row].waiter))
         .made("waiter_place", |row| first_place(&all[row].places));
     holder(table, all)
-        .text("because", |row| &all[row].because)
-        .text("why", |row| &all[row].why)
+        .made("because", |row| sentence(&all[row].because))
+        .text("why", |row| all[row].why)
         .made("fixes", |row| all[row].fixes.iter().map(|fix| fix.id).collect::<Vec<_>>().join(" "))
 }
 
@@ -49,7 +50,7 @@ fn holder<'a>(table: Table<'a>, all: &'a [Finding]) -> Table<'a> {
         .text("holder_thread", text(|party| &party.thread))
         .int("holder_threads", move |row| holder(row).map(|party| party.threads as i64))
         .text("holder_call", text(|party| &party.call))
-        .text("holder_detail", text(|party| &party.detail))
+        .made("holder_detail", move |row| holder(row).map_or_else(String::new, detail))
         .made("holder_place", move |row| {
             holder(row).map_or_else(String::new, |party| first_place(&party.places))
         })
@@ -76,10 +77,10 @@ pub(super) fn losses<'a>(export: &Export<'a>, refer: Refer) -> Table<'a> {
         .int("start_ns", |row| Some(losses[row].start))
         .int("end_ns", |row| Some(losses[row].end))
         .int("lost_ns", |row| Some(losses[row].lost_ns))
-        .made("cause", |row| word(&losses[row].cause))
+        .text("cause", |row| losses[row].cause.id())
         .text("finding", move |row| finding(&losses[row]))
-        .made("evidence", |row| word(&losses[row].evidence))
-        .made("confidence", |row| word(&losses[row].confidence))
+        .text("evidence", |row| losses[row].evidence.id())
+        .text("confidence", |row| losses[row].confidence.id())
         .int("pid", move |row| pid(losses[row].thread))
         .int("tid", move |row| tid(losses[row].thread))
         .text("thread", move |row| thread(losses[row].thread))

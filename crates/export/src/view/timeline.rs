@@ -60,7 +60,7 @@ impl<'a> Timeline<'a> {
         let mut names = Names::new(trace);
         let mut cause_names = BTreeMap::new();
         for loss in losses {
-            cause_names.entry(loss.cause).or_insert_with(|| names.add(crate::word(&loss.cause)));
+            cause_names.entry(loss.cause).or_insert_with(|| names.add(loss.cause.id().to_owned()));
         }
         let (calls, threads) = (trace.calls.len(), trace.threads.len());
         let index = |call: &CallId| call.some().map(CallId::index);
@@ -322,8 +322,8 @@ impl<'a> Timeline<'a> {
         if let Some(finding) = loss.finding {
             detail.add(Key::Finding, Value::Name(self.finding_names[finding as usize]));
         }
-        detail.add(Key::Evidence, Value::Made(crate::word(&loss.evidence)));
-        detail.add(Key::Confidence, Value::Made(crate::word(&loss.confidence)));
+        detail.add(Key::Evidence, Value::Text(loss.evidence.id()));
+        detail.add(Key::Confidence, Value::Text(loss.confidence.id()));
         detail.add_stated(Key::LostNs, loss.lost_ns);
         if loss.holder.is_some() {
             detail.add(Key::Holder, Value::Made(self.thread(loss.holder).to_owned()));

@@ -43,6 +43,7 @@ pub enum Verb {
     #[cfg(target_os = "linux")]
     Record(Record),
     Explain(Explain),
+    Causes(Causes),
     View(View),
     Stats(Stats),
     Calls(Listing),
@@ -439,6 +440,22 @@ pub struct Doctor {
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,
+}
+
+/// Lists the causes that holdup knows: what each means, what proves it, and what helps.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup causes
+      all of them
+  holdup causes driver-lock
+      one of them")]
+pub struct Causes {
+    /// The causes to list; all of them by default.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Document,
 }
 
 /// Forms of an explanation.

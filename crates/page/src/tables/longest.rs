@@ -3,7 +3,7 @@
 use crate::table::{Cell, Kind, Table};
 use crate::timeline::Rows;
 use explain::Loss;
-use report::{explanation, units};
+use report::units;
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Selection, ThreadId, Trace};
 
@@ -95,7 +95,7 @@ fn by_call<'a>(losses: &'a [Loss], calls: &[CallId]) -> FxHashMap<CallId, Vec<&'
 /// `driver-lock: thread 7 in cudaMemcpyAsync (H1)`, of the cause that took most.
 fn because(trace: &Trace, losses: &[&Loss], rows: &Rows) -> String {
     let Some(loss) = losses.first() else { return String::new() };
-    let mut text = explanation::cause(loss.cause);
+    let mut text = loss.cause.id().to_owned();
     if loss.holder != ThreadId::NONE {
         text.push_str(&format!(": {}", rows.thread(loss.holder)));
     }

@@ -1,7 +1,7 @@
 //! What boxes of the timeline are called, each text once.
 
 use crate::html::shown;
-use explain::{Cause, Class};
+use explain::{Cause, Class, Nature};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{Api, CopyKind, MemoryKind, Sym, Trace};
@@ -144,7 +144,10 @@ impl<'a> Labels<'a> {
 
     /// Time that a finding counts; `row` is that of who was waited for.
     pub fn lost(&mut self, cause: Cause, text: String, finding: Option<u32>, row: Option<u32>) -> u32 {
-        let look = if cause == Cause::ExplicitSync { Look::Waited } else { Look::Lost };
+        let look = match cause.about().nature {
+            Nature::Asked => Look::Waited,
+            Nature::Lost | Nature::Unknown => Look::Lost,
+        };
         self.intern(Label { text, look, finding, row })
     }
 

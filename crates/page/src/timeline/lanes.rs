@@ -2,8 +2,8 @@
 
 use super::labels::{Labels, Look, Moved};
 use super::levels::Block;
-use explain::{Engine, Explanation, Loss};
-use report::{explanation, units};
+use explain::{Engine, Explanation, Loss, Nature};
+use report::units;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{CallId, CopyKind, DeviceId, Ns, OpKind, RangeKind, StreamId, ThreadId, Trace};
@@ -210,7 +210,7 @@ impl<'a, 'l> Builder<'a, 'l> {
     fn loss(&mut self, loss: &Loss) -> u32 {
         let trace = self.trace;
         let row = loss.holder.some().and_then(|thread| self.lanes.row_of_thread[thread.index()]);
-        let mut text = explanation::cause(loss.cause);
+        let mut text = loss.cause.id().to_owned();
         if let Some(row) = row {
             text.push_str(&format!(": waits for {}", self.lanes.rows[row as usize].name));
         }
@@ -421,7 +421,7 @@ fn losses_by_thread(losses: &[Loss], threads: usize) -> Vec<Vec<&Loss>> {
 fn time_lost(losses: &[&Loss], explanation: &Explanation) -> Ns {
     let counts = |loss: &&&Loss| {
         let finding = loss.finding.and_then(|at| explanation.findings.get(at as usize));
-        finding.is_some_and(|finding| finding.cause != explain::Cause::ExplicitSync)
+        finding.is_some_and(|finding| finding.cause.about().nature != Nature::Asked)
     };
     losses.iter().filter(counts).fold(0, |sum: Ns, loss| sum.saturating_add(loss.lost_ns))
 }

@@ -1,19 +1,127 @@
-//! The serialized form of an explanation; its names are a contract.
+//! The serialized form of an explanation. Its names are a contract.
 
-use explain::Explanation;
+use super::sentence::{detail, sentence};
+use explain::{
+    Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Overlap, Party, Place, Summary,
+};
+use serde::Serialize;
+use trace::Ns;
 
 /// One explanation as one JSON object.
 pub fn json(explanation: &Explanation) -> String {
-    pretty(explanation)
+    pretty(&Document::of(explanation))
 }
 
 /// The explanations of several traces as one JSON array.
 pub fn json_array(explanations: &[Explanation]) -> String {
-    pretty(explanations)
+    pretty(&explanations.iter().map(Document::of).collect::<Vec<_>>())
 }
 
-fn pretty<T: serde::Serialize + ?Sized>(value: &T) -> String {
+fn pretty<T: Serialize>(value: &T) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("numbers and strings always serialize");
     text.push('\n');
     text
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    trace: &'a Summary,
+    chosen_calls: u64,
+    slow_call_ns: Ns,
+    slow_calls: u64,
+    explained_ns: Ns,
+    short_wait_ns: Ns,
+    outside_wait_ns: Ns,
+    min_wait_ns: Ns,
+    overlap: &'a [Overlap],
+    findings: Vec<FindingDocument<'a>>,
+}
+
+impl Document<'_> {
+    fn of(explanation: &Explanation) -> Document<'_> {
+        let Explanation { trace, chosen_calls, slow_call_ns, slow_calls, explained_ns, .. } = explanation;
+        let Explanation { short_wait_ns, outside_wait_ns, min_wait_ns, overlap, findings, .. } = explanation;
+        Document {
+            trace,
+            chosen_calls: *chosen_calls,
+            slow_call_ns: *slow_call_ns,
+            slow_calls: *slow_calls,
+            explained_ns: *explained_ns,
+            short_wait_ns: *short_wait_ns,
+            outside_wait_ns: *outside_wait_ns,
+            min_wait_ns: *min_wait_ns,
+            overlap,
+            findings: findings.iter().map(FindingDocument::of).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FindingDocument<'a> {
+    id: &'a str,
+    cause: Cause,
+    lost_ns: Ns,
+    share: f64,
+    count: u64,
+    max_ns: Ns,
+    waiter: PartyDocument<'a>,
+    holder: Option<PartyDocument<'a>>,
+    or: Vec<PartyDocument<'a>>,
+    evidence: Evidence,
+    confidence: Confidence,
+    because: String,
+    why: &'a str,
+    #[serde(rename = "where")]
+    places: &'a [Place],
+    examples: &'a [Example],
+    fixes: &'a [Fix],
+}
+
+impl FindingDocument<'_> {
+    fn of(finding: &Finding) -> FindingDocument<'_> {
+        FindingDocument {
+            id: &finding.id,
+            cause: finding.cause,
+            lost_ns: finding.lost_ns,
+            share: finding.share,
+            count: finding.count,
+            max_ns: finding.max_ns,
+            waiter: PartyDocument::of(&finding.waiter),
+            holder: finding.holder.as_ref().map(PartyDocument::of),
+            or: finding.or.iter().map(PartyDocument::of).collect(),
+            evidence: finding.evidence,
+            confidence: finding.confidence,
+            because: sentence(&finding.because),
+            why: finding.why,
+            places: &finding.places,
+            examples: &finding.examples,
+            fixes: &finding.fixes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PartyDocument<'a> {
+    pid: i64,
+    tid: i64,
+    thread: &'a str,
+    threads: u64,
+    call: &'a str,
+    detail: String,
+    #[serde(rename = "where")]
+    places: &'a [Place],
+}
+
+impl PartyDocument<'_> {
+    fn of(party: &Party) -> PartyDocument<'_> {
+        PartyDocument {
+            pid: party.pid,
+            tid: party.tid,
+            thread: &party.thread,
+            threads: party.threads,
+            call: &party.call,
+            detail: detail(party),
+            places: &party.places,
+        }
+    }
 }

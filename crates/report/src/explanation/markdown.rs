@@ -6,7 +6,7 @@ use crate::header;
 use crate::overlap;
 use crate::table::{Align, Table};
 use crate::units;
-use explain::{Cause, Explanation, Finding, Fix, Party, Place};
+use explain::{Explanation, Finding, Fix, Nature, Party, Place};
 
 /// An explanation as headings, a table and lists; `all` also spells out the small findings.
 pub fn markdown(explanation: &Explanation, all: bool) -> String {
@@ -62,12 +62,12 @@ fn overview(findings: &[&Finding]) -> String {
             units::percent(finding.share),
             units::count(finding.count),
             units::duration(finding.max_ns),
-            phrases::activity(&finding.waiter).to_owned(),
-            phrases::cause(finding.cause),
-            phrases::evidence(finding.evidence),
-            match finding.cause {
-                Cause::Unexplained => String::new(),
-                _ => phrases::confidence(finding.confidence),
+            phrases::activity(&finding.waiter),
+            finding.cause.id().to_owned(),
+            finding.evidence.id().to_owned(),
+            match finding.cause.about().nature {
+                Nature::Unknown => String::new(),
+                Nature::Lost | Nature::Asked => finding.confidence.id().to_owned(),
             },
         ]);
     }
@@ -89,8 +89,8 @@ fn section(finding: &Finding, many_processes: bool) -> String {
     };
     item("waits for", &finding.holder.as_ref().map(party).unwrap_or_default());
     finding.or.iter().for_each(|other| item("or", &party(other)));
-    item("evidence", &finding.because);
-    item("why", &finding.why);
+    item("evidence", &phrases::because(finding));
+    item("why", finding.why);
     item("longest", &phrases::examples(finding));
     item("where", &list(&finding.places));
     text.push_str(&fixes(&finding.fixes));

@@ -4,14 +4,16 @@ mod digest;
 mod json;
 mod markdown;
 mod phrases;
+mod sentence;
 mod text;
 mod words;
 
 pub use digest::digest;
 pub use json::{json, json_array};
 pub use markdown::markdown;
+pub use sentence::{detail, sentence};
 pub use text::text;
-pub use words::{Field, Overlapped, Overview, Words, cause, overview, share, words};
+pub use words::{Field, Overlapped, Overview, Words, overview, share, words};
 
 pub(crate) use phrases::place as place_text;
 
@@ -27,12 +29,12 @@ pub fn line(finding: &Finding, many_processes: bool) -> String {
     format!("{verdict}: {sentence}{holder}")
 }
 
-/// Findings that are told of in full even where all are small.
+/// Findings that are printed in full even if all are small.
 const AT_LEAST: usize = 3;
 
 /// Findings worth a paragraph, and those too small for one.
 ///
-/// Small is less than a thousandth of the time looked at: nobody fixes those first. Where the time is
+/// Small is less than a thousandth of the selected time: nobody fixes those first. Where the time is
 /// lost in a thousand ways, the first of them are as good as it gets.
 fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
     let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];

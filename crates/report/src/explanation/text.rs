@@ -1,12 +1,11 @@
 //! Findings for a terminal.
 
 use super::{by_size, phrases};
-use crate::escape::visible;
 use crate::layout::{elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::{header, overlap, units};
-use explain::{Cause, Confidence, Explanation, Finding, Fix, Place};
+use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
 use std::collections::HashMap;
 
 /// Columns before a field's label, and before its text.
@@ -74,7 +73,7 @@ impl Paragraph<'_, '_> {
             self.holder_places(&other.places);
         }
         self.reasons();
-        if finding.count > 1 || finding.cause == Cause::Unexplained {
+        if finding.count > 1 || is_unknown(finding) {
             self.field("longest", &phrases::examples(finding));
         }
         self.places(&finding.places);
@@ -84,13 +83,13 @@ impl Paragraph<'_, '_> {
     /// What the statement rests on, and the mechanism; where the cause is unknown, why it is.
     fn reasons(&mut self) {
         let finding = self.finding;
-        let because = elide(&visible(&finding.because), LINES * (self.page.columns - HANGING));
-        if finding.cause == Cause::Unexplained {
+        let because = elide(&phrases::because(finding), LINES * (self.page.columns - HANGING));
+        if is_unknown(finding) {
             return self.field("why", &because);
         }
         let colon = if because.is_empty() { "" } else { ": " };
-        self.field("evidence", &format!("{}{colon}{because}", phrases::evidence(finding.evidence)));
-        self.field("why", &visible(&finding.why));
+        self.field("evidence", &format!("{}{colon}{because}", finding.evidence.id()));
+        self.field("why", finding.why);
     }
 
     /// The sentence, and to its right what kind of statement it is.
@@ -109,8 +108,8 @@ impl Paragraph<'_, '_> {
                 continue;
             }
             let gap = self.page.columns.saturating_sub(indent + width(line) + verdict_width);
-            let role = match (finding.cause, finding.confidence) {
-                (Cause::Unexplained, _) => Role::Dim,
+            let role = match (finding.cause.about().nature, finding.confidence) {
+                (Nature::Unknown, _) => Role::Dim,
                 (_, Confidence::Certain) => Role::Certain,
                 (_, Confidence::Likely | Confidence::Possible) => Role::Unsure,
             };
@@ -175,6 +174,10 @@ impl Paragraph<'_, '_> {
             }
         }
     }
+}
+
+fn is_unknown(finding: &Finding) -> bool {
+    finding.cause.about().nature == Nature::Unknown
 }
 
 /// The first places, and how many more there are.

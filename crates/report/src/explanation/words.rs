@@ -1,11 +1,10 @@
 //! A finding in words, without a layout: for outputs that lay out by themselves.
 
 use super::{by_size, phrases};
-use crate::escape::visible;
 use crate::{header, overlap, units};
-use explain::{Cause, Explanation, Finding, Party, Place, Summary};
+use explain::{Explanation, Finding, Nature, Party, Place, Summary};
 
-/// What is said of one finding: the words of the other outputs, harmless to show.
+/// One finding in the words of the other outputs, harmless to show.
 #[derive(Clone, Debug)]
 pub struct Words {
     /// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`
@@ -14,7 +13,7 @@ pub struct Words {
     pub amount: String,
     /// `driver-lock · likely`
     pub verdict: String,
-    /// Whom it waits for, what that rests on, why it is so, where it happens; empty ones left out.
+    /// What it waits for, what that rests on, why it is so, where it happens; no empty ones.
     pub fields: Vec<Field>,
     /// `53.8 ms at 0.412 s`, for each of [`Finding::examples`].
     pub examples: Vec<String>,
@@ -44,7 +43,7 @@ pub struct Overview {
     pub folded: Option<String>,
     /// What overlaps on each GPU of which there is something to say.
     pub overlaps: Vec<Overlapped>,
-    /// What is explained, and the honest rest.
+    /// What is explained, and what is not.
     pub conclusion: Vec<String>,
 }
 
@@ -85,27 +84,27 @@ fn overlaps(explanation: &Explanation, all: bool) -> Vec<Overlapped> {
 pub fn words(finding: &Finding, trace: &Summary) -> Words {
     let many_processes = trace.processes > 1;
     let mut fields = Vec::new();
-    let mut say = |label, text: String, places: &[Place]| {
+    let mut add = |label, text: String, places: &[Place]| {
         if !text.is_empty() || !places.is_empty() {
             fields.push(Field { label, text, places: places.iter().map(phrases::place).collect() });
         }
     };
     let party = |party: &Party| phrases::party(party, many_processes, usize::MAX);
     if let Some(holder) = &finding.holder {
-        say("waits for", party(holder), &holder.places);
+        add("waits for", party(holder), &holder.places);
     }
     for other in &finding.or {
-        say("or", party(other), &other.places);
+        add("or", party(other), &other.places);
     }
-    let because = visible(&finding.because).into_owned();
-    if finding.cause == Cause::Unexplained {
-        say("why", because, &[]);
+    let because = phrases::because(finding);
+    if finding.cause.about().nature == Nature::Unknown {
+        add("why", because, &[]);
     } else {
         let colon = if because.is_empty() { "" } else { ": " };
-        say("evidence", format!("{}{colon}{because}", phrases::evidence(finding.evidence)), &[]);
-        say("why", visible(&finding.why).into_owned(), &[]);
+        add("evidence", format!("{}{colon}{because}", finding.evidence.id()), &[]);
+        add("why", finding.why.to_owned(), &[]);
     }
-    say("where", String::new(), &finding.places);
+    add("where", String::new(), &finding.places);
     Words {
         sentence: phrases::sentence(finding, many_processes),
         amount: phrases::amount(finding),
@@ -113,11 +112,6 @@ pub fn words(finding: &Finding, trace: &Summary) -> Words {
         fields,
         examples: finding.examples.iter().map(phrases::example).collect(),
     }
-}
-
-/// `driver-lock`: the cause's name in every output.
-pub fn cause(cause: Cause) -> String {
-    phrases::cause(cause)
 }
 
 /// `97 %`, of the waiter's time.

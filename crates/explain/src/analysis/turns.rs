@@ -18,21 +18,21 @@ const COVER_PERCENT: Ns = 80;
 const MOST: usize = 16;
 
 /// A call that others waited for, and when.
-pub(super) struct Turn {
+pub(crate) struct Turn {
     pub call: CallId,
     pub from: Ns,
     pub to: Ns,
 }
 
 /// Most that may lie between the end of one thing and the start of what waited `waited` ns for it.
-pub(super) fn handover(waited: Ns) -> Ns {
+pub(crate) fn handover(waited: Ns) -> Ns {
     (waited / 100).clamp(HANDOVER, LONG_HANDOVER).min(waited / 10)
 }
 
 /// The calls of other threads behind which `waiter` waited from `from` to `until`, the last first: each ends where the
 /// next turn begins, and spent its time on the GPU's work and not on waiting for others. None where they leave much of
 /// the wait open.
-pub(super) fn before(facts: &Facts<'_>, waiter: CallId, from: Ns, until: Ns) -> Vec<Turn> {
+pub(crate) fn before(facts: &Facts<'_>, waiter: CallId, from: Ns, until: Ns) -> Vec<Turn> {
     let slack = handover(until - from);
     let mut turns: Vec<Turn> = Vec::new();
     let mut to = until;

@@ -1,17 +1,22 @@
 //! `driver-lock` and `application-lock` as recorded: a thread found a lock taken, in a call or outside,
 //! and who held it.
 
-use super::{device_sync, owners, sharers};
+use super::{owners, sharers};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
+use crate::rules::{Holders, implicit_device_sync, pageable_order};
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, ThreadId, Wait, WaitId};
 
 /// The waits recorded within a call. What a call waits for anyway no lock adds to.
-pub(super) fn recorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+    within(facts, call, parts);
+}
+
+fn within(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     let mut waits = facts.waits(call).peekable();
     let done = waits.peek().and_then(|_| done(facts, call)).unwrap_or(Ns::MIN);
     for id in waits {
@@ -32,7 +37,7 @@ fn done(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
             facts.synced(call).into_iter().filter_map(|stream| facts.done(stream, facts.start(call))).max()
         }
         Class::Copy { .. } if facts.waits_for_gpu(call) => facts.free_to_copy(call).map(|(_, free)| free),
-        Class::Release => device_sync::idle(facts, call),
+        Class::Release => implicit_device_sync::idle(facts, call),
         _ => None,
     }
 }
@@ -101,7 +106,7 @@ fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {
     let (start, end) = (stretch.start(facts.trace), stretch.end(facts.trace));
     let mut parts = Parts::new(start, end);
     match stretch {
-        Stretch::Call(call) => recorded(facts, call, &mut parts),
+        Stretch::Call(call) => within(facts, call, &mut parts),
         Stretch::Wait(id) => parts.claim(start, end, reason(facts, stretch, id)),
     }
     parts.claimed
@@ -167,10 +172,8 @@ fn handed_on(facts: &Facts<'_>, wait: &Wait) -> bool {
     first.is_some() && first == last
 }
 
-/// What is to blame for a wait: the tracer where it held the lock, else whose lock it was, the
-/// driver's or that of a library above it. By one lock of the driver's,
-/// pageable copies of different streams go one after another (a mutex held for the 4.03 s
-/// of another stream's kernel and copy, H200).
+/// The cause of a recorded wait: the tracer where it held the lock, else by the library whose lock it was: the driver, or
+/// one above it.
 fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cause {
     let thread = match holder {
         Holder::Call(call) => facts.thread(call),
@@ -183,15 +186,9 @@ fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cau
     if !facts.library(wait.library).starts_with("libcuda.so") {
         return Cause::ApplicationLock;
     }
-    let pageable = |call: CallId| {
-        let copies = matches!(facts.class(call), Class::Copy { .. });
-        copies && facts.copied(call).is_some_and(|copied| copied.pageable())
-    };
     match (waiter, holder) {
-        (Stretch::Call(call), Holder::Call(other)) if pageable(call) && pageable(other) => {
-            let (stream, others) = (facts.stream(call), facts.stream(other));
-            let apart = stream.is_some() && others.is_some() && stream != others;
-            if apart { Cause::PageableOrder } else { Cause::DriverLock }
+        (Stretch::Call(call), Holder::Call(other)) if pageable_order::orders(facts, call, other) => {
+            Cause::PageableOrder
         }
         _ => Cause::DriverLock,
     }

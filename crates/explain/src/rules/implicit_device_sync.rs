@@ -1,15 +1,41 @@
 //! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
 
+use super::Holders;
+use crate::cause::{About, Nature, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::fixes::POOL_ALLOCATOR;
+use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, OpId};
 
+pub(super) static ABOUT: About = About {
+    id: "implicit-device-sync",
+    meaning: "freeing, unregistering or unloading waits for the device",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Record, Evidence::Timing],
+    fixes: &[POOL_ALLOCATOR],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    Statement {
+        because: match grounds.group.evidence() {
+            Evidence::Timing => grounds.launched("each call returns when another thread's wait for the GPU does"),
+            Evidence::Record | Evidence::Lock => {
+                grounds.awaited("each call returns when the device finishes its work")
+            }
+        },
+        why: "freeing memory waits until the device has finished what uses it",
+        fixes: vec![POOL_ALLOCATOR],
+    }
+}
+
 /// Part of a free, in percent, that the device's work must take for it to be what the free waited for.
 const COVER_PERCENT: Ns = 80;
 
-pub(super) fn implicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) fn of_free(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     let Some((last, confidence)) = awaited(facts, call) else { return };
     let (start, idle) = (facts.start(call), facts.trace.ops.end[last.index()]);
     // A copy back may come last, behind the kernel that all waited for.
@@ -21,7 +47,7 @@ pub(super) fn implicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
 }
 
 /// When the device was done with what a free waits for.
-pub(super) fn idle(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
+pub(crate) fn idle(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
     awaited(facts, call).map(|(last, _)| facts.trace.ops.end[last.index()])
 }
 
@@ -73,7 +99,7 @@ fn submitted_meanwhile(facts: &Facts<'_>, call: CallId, sure: Confidence) -> Opt
 
 /// Without the GPU's records: a free that returns as another thread's call does that waited for the GPU. Both waited for
 /// the same work, whatever the free waited for first.
-pub(super) fn beside_a_wait(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) fn beside_a_wait(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     if facts.class(call) != Class::Release || !parts.mostly_open() || facts.has_operations() {
         return;
     }

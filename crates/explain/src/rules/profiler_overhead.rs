@@ -1,16 +1,47 @@
 //! `profiler-overhead`: the tracer's own buffer requests and flushes.
 
+use super::Holders;
+use crate::cause::{About, Nature, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
-use crate::{Cause, Confidence, Evidence};
+use crate::sentence::sentence;
+use crate::{Cause, Confidence, Evidence, Sentence};
 use trace::{CallId, Ns, RangeId, Source};
+
+pub(super) static ABOUT: About = About {
+    id: "profiler-overhead",
+    meaning: "the tracer requests or flushes its own buffers",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
+    fixes: &[],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    Statement {
+        because: grounds.recorded().unwrap_or_else(|| because(grounds)),
+        why: "the tracer requests or flushes its own buffers",
+        fixes: Vec::new(),
+    }
+}
+
+fn because(grounds: &Grounds<'_>) -> Sentence {
+    match grounds.tracers_record() {
+        Some(name) => sentence!["the tracer's own record, such as \"", name, "\", fills the call"],
+        None => sentence![
+            "a call that only reads state, with no other reason to take long; the trace has no records of the tracer's \
+             overhead, so a thread that lost its CPU fits as well"
+        ],
+    }
+}
 
 /// Overhead shorter than this is not worth a finding, ns.
 const LEAST_OVERHEAD: Ns = 10_000;
 
 /// Overhead that the tracer says happened on this very thread.
-pub(super) fn of_this_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) fn of_this_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     for range in facts.overheads_during(call) {
         let (start, end) = times(facts, range);
         let here = facts.trace.ranges.thread[range.index()] == facts.thread(call);
@@ -23,7 +54,7 @@ pub(super) fn of_this_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts)
 /// Overhead on a thread of the tracer's own, or of which the thread is not named, where it fills
 /// most of the call: a buffer is requested by the call that finds none left (on an H200 2.6 ms
 /// within a launch of 2.6 ms). What merely happens during a long call says nothing.
-pub(super) fn of_any_thread(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) fn of_any_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     let trace = facts.trace;
     for range in facts.overheads_during(call) {
         let (start, end) = times(facts, range);
@@ -52,7 +83,7 @@ pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
 /// A Kineto trace without overhead records, and a call that only reads state took a millisecond
 /// or more with nothing of the program beside it: a buffer request looks like this, and so does a
 /// thread that lost its CPU.
-pub(super) fn unrecorded(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) fn unrecorded(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     const LEAST: Ns = 1_000_000;
     let silent = facts.trace.meta.source == Source::Kineto && facts.overheads.is_empty();
     let only_reads = facts.class(call) == Class::Query && facts.ops(call).is_empty();

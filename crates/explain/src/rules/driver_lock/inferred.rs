@@ -1,14 +1,13 @@
-//! `driver-lock`: a call waits for a lock of the driver that another thread's call holds.
+//! Waits for the driver's locks without records of them: the wait lies within another thread's calls and ends with one.
 //!
-//! Without lock records this is inferred: the wait lies within the other thread's calls and ends
-//! with one of them. Which calls hold locks that which others need was measured on an H200; a
-//! coincidence in time of any other pair of calls accuses nobody, or says `possible`. Where every
-//! wait was recorded (`waits.rs`), nothing is inferred at all.
+//! Which calls hold locks that which others need was measured on an H200. Any other pair of calls that coincide is no
+//! finding, or a `possible` one. Where every wait was recorded (`analysis/recorded_waits.rs`), nothing is inferred.
 
-use super::{line, overhead};
+use crate::analysis::turns;
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::parts::{Fact, Parts, Reason};
+use crate::rules::profiler_overhead;
 use crate::side::Side;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
@@ -141,14 +140,14 @@ impl Holders {
 }
 
 /// Waits for a call of a kind that is known to hold the lock.
-pub(super) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
+pub(in crate::rules) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Strong, parts);
 }
 
 /// Waits beside another thread's call that may hold a lock, or is just as slow in the same stream:
 /// contention for the submission locks, without telling who came first. Else, a wait for a lock
 /// that the operating system's calls show, whoever held it.
-pub(super) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
+pub(in crate::rules) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Contends, parts);
     if facts.trace.meta.locks_watched {
         return;
@@ -166,12 +165,12 @@ fn is_waiter(facts: &Facts<'_>, call: CallId) -> bool {
 
 /// Calls of several threads that kept the driver one after another while a call waited: in seed 000's second listing a
 /// launch of 8.28 s returns as the second of two copies of other threads does.
-pub(super) fn in_line(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(in crate::rules) fn in_line(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     let waits = facts.class(call).enqueues() || facts.class(call) == Class::Allocate;
     if !waits || !parts.mostly_open() || facts.trace.meta.locks_watched {
         return;
     }
-    for turn in line::before(facts, call, facts.start(call), facts.end(call)) {
+    for turn in turns::before(facts, call, facts.start(call), facts.end(call)) {
         let reason = Reason::new(Cause::DriverLock, Evidence::Timing, Confidence::Possible, Fact::InLine);
         parts.claim(turn.from, turn.to, reason.held_by(turn.call));
     }
@@ -271,7 +270,7 @@ fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspic
         Class::Launch if facts.new_kernel(holder).is_some() => {
             // Loading a kernel on its first launch holds the lock; without a record of the
             // loading, the launch may have been slow for another reason.
-            let loads = overhead::loads_within(facts, holder);
+            let loads = profiler_overhead::loads_within(facts, holder);
             Some(if loads { Suspicion::Strong } else { Suspicion::Weak })
         }
         Class::Launch | Class::Fill | Class::Copy { .. } => same_stream.then_some(Suspicion::Contends),

@@ -1,16 +1,48 @@
 //! `explicit-sync`: the program asked to wait.
 
+use super::Holders;
+use crate::cause::{About, Nature, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::grounds::Grounds;
 use crate::parts::{Fact, Parts, Reason};
-use crate::{Cause, Confidence, Evidence};
+use crate::sentence::sentence;
+use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
 
 /// A copy of this many bytes or fewer to the host, followed by a wait, reads back a result: what
 /// `.item()` and cuBLAS in host-pointer mode do. 16 bytes hold the widest scalar, a double complex.
 const SCALAR_BYTES: i64 = 16;
 
-pub(super) fn explicit(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(super) static ABOUT: About = About {
+    id: "explicit-sync",
+    meaning: "the program asked to wait for the GPU",
+    nature: Nature::Asked,
+    evidence: &[Evidence::Record, Evidence::Timing],
+    fixes: &[],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    Statement { because: because(grounds), why: "the program asked to wait for the GPU", fixes: Vec::new() }
+}
+
+fn because(grounds: &Grounds<'_>) -> Sentence {
+    if grounds.only_arguments() {
+        return grounds.copies().sentence().then(sentence![
+            " by the calls' arguments; without the GPU's records, waiting and copying cannot be told apart"
+        ]);
+    }
+    match grounds.group.facts.iter().filter(|fact| **fact == Fact::Idle).count() {
+        0 => sentence!["the call exists to wait"],
+        idle => {
+            let idle = Piece::Count(idle as u64, "call", "calls");
+            sentence!["the call exists to wait, but ", idle, " waited on after all known work of the GPU was done"]
+        }
+    }
+}
+
+pub(super) fn asked(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     if facts.class(call) != Class::Sync {
         return;
     }

@@ -2,10 +2,13 @@
 //! `pageable-order` and `copy-engine-busy` where it starts late, `pageable-staging` and
 //! `page-faults` while it runs. Of a copy that only the call's arguments tell of, either.
 
-use super::line::{self, handover};
+use super::turns::{self, Turn, handover};
 use crate::class::Class;
 use crate::facts::{CopyFacts, Facts};
 use crate::parts::{Fact, Parts, Reason};
+use crate::rules::copy_engine_busy::shares_engine;
+use crate::rules::page_faults::FAULTING_RATE;
+use crate::rules::{Holders, pageable_staging};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, MemoryKind, Ns, OpId, OpKind};
 
@@ -15,11 +18,7 @@ const GAP: Ns = 50_000;
 /// Copies below this size are too short to tell a rate.
 pub(crate) const RATED_BYTES: i64 = 1 << 20;
 
-/// Bytes per second below which a copy to pageable memory is not only staged: an H200 reaches
-/// 16.8 GB/s into memory in use and 1.55 GB/s (3.8 with huge pages) into memory never touched.
-const FAULTING_RATE: f64 = 2.5e9;
-
-pub(super) fn blocking(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
+pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     let Class::Copy { blocking } = facts.class(call) else { return };
     let Some(copy) = facts.copy(call) else {
         return asked_only(facts, call, blocking, parts);
@@ -42,7 +41,7 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
     let too_slow = copied.pageable() && rate(bytes, time) < FAULTING_RATE;
     let inferred = too_slow && !facts.trace.meta.locks_watched;
     let turns =
-        if inferred { line::before(facts, call, facts.start(call), facts.end(call)) } else { Vec::new() };
+        if inferred { turns::before(facts, call, facts.start(call), facts.end(call)) } else { Vec::new() };
     if launch.is_none() && !turns.is_empty() {
         return in_line(facts, &turns, parts);
     }
@@ -72,7 +71,7 @@ fn unknown(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
         return;
     }
     let (start, end) = (facts.start(call), facts.end(call));
-    let turns = line::before(facts, call, start, end);
+    let turns = turns::before(facts, call, start, end);
     let Some(launch) = facts.launched_before(call) else { return in_line(facts, &turns, parts) };
     let cause = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
     let confidence = if turns.is_empty() { Confidence::Likely } else { Confidence::Possible };
@@ -82,7 +81,7 @@ fn unknown(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
 }
 
 /// Gives a pageable copy's time to those that it waited behind.
-fn in_line(facts: &Facts<'_>, turns: &[line::Turn], parts: &mut Parts) {
+fn in_line(facts: &Facts<'_>, turns: &[Turn], parts: &mut Parts) {
     for turn in turns {
         let cause = match facts.class(turn.call) {
             Class::Copy { .. } => Cause::PageableOrder,
@@ -94,7 +93,7 @@ fn in_line(facts: &Facts<'_>, turns: &[line::Turn], parts: &mut Parts) {
 }
 
 /// Bytes per second.
-fn rate(bytes: i64, time: Ns) -> f64 {
+pub(crate) fn rate(bytes: i64, time: Ns) -> f64 {
     bytes as f64 / (time.max(1) as f64 * 1e-9)
 }
 
@@ -116,7 +115,7 @@ fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, par
     if copy.what.pageable() && copy.what.kind.to_device() {
         // The driver fills its staging buffer before the first part of the copy starts.
         let setup = (copy.start - waited).min(one_piece(copy));
-        parts.claim(copy.start - setup, copy.start, staging(copy));
+        parts.claim(copy.start - setup, copy.start, pageable_staging::of(copy));
     }
 }
 
@@ -153,7 +152,7 @@ fn started_late(
         parts.claim(waited, copy.start, reason.held_by(blamed(facts, call, *other)));
         return;
     }
-    let turns = line::before(facts, call, waited, copy.start);
+    let turns = turns::before(facts, call, waited, copy.start);
     if !turns.is_empty() {
         return in_line(facts, &turns, parts);
     }
@@ -162,14 +161,6 @@ fn started_late(
         let reason = Reason::new(cause, Evidence::Record, Confidence::Possible, Fact::Awaited(*other));
         parts.claim(waited, copy.start, reason);
     }
-}
-
-/// Whether a copy needs the engine that serves `copy`: that of its direction, or the only one.
-fn shares_engine(facts: &Facts<'_>, copy: &CopyFacts, other: OpId) -> bool {
-    let trace = facts.trace;
-    let device = trace.device_of_stream(trace.ops.stream[other.index()]);
-    let engines = device.some().map_or(0, |device| trace.devices.copy_engines[device.index()]);
-    engines == 1 || trace.ops.copy[other.index()] == copy.what.kind
 }
 
 /// The call behind an operation, if it is another thread's of the same process.
@@ -184,7 +175,7 @@ fn blamed(facts: &Facts<'_>, call: CallId, op: OpId) -> CallId {
 /// While the copy runs.
 fn during(copy: &CopyFacts, parts: &mut Parts) {
     let reason = if copy.what.pageable() {
-        staging(copy)
+        pageable_staging::of(copy)
     } else {
         Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::Awaited(copy.first))
     };
@@ -196,11 +187,11 @@ fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
     let end = facts.end(call);
     let tail = end - copy.end;
     if tail > GAP {
-        in_line(facts, &line::before(facts, call, copy.end, end), parts);
+        in_line(facts, &turns::before(facts, call, copy.end, end), parts);
     }
     if copy.what.pageable() && copy.what.kind.to_host() {
         // The driver empties its staging buffer after the last part of the copy.
-        parts.claim(copy.end, copy.end + tail.min(one_piece(copy)), staging(copy));
+        parts.claim(copy.end, copy.end + tail.min(one_piece(copy)), pageable_staging::of(copy));
     }
 }
 
@@ -211,17 +202,4 @@ fn one_piece(copy: &CopyFacts) -> Ns {
     let time = copy.end - copy.start;
     let piece = time as f64 * PIECE / copy.what.bytes.max(1) as f64;
     (piece as Ns).max(4 * GAP).min(time)
-}
-
-/// The copy's own time: staging, or, where that is far too slow for staging, page faults.
-fn staging(copy: &CopyFacts) -> Reason {
-    let time = (copy.end - copy.start).max(1);
-    let rate = rate(copy.what.bytes, time);
-    let faulting =
-        copy.what.dst == MemoryKind::Pageable && copy.what.bytes >= RATED_BYTES && rate < FAULTING_RATE;
-    let fact = Fact::Copied { bytes: copy.what.bytes, time };
-    match faulting {
-        true => Reason::new(Cause::PageFaults, Evidence::Timing, Confidence::Likely, fact),
-        false => Reason::new(Cause::PageableStaging, Evidence::Record, Confidence::Certain, fact),
-    }
 }

@@ -1,24 +1,20 @@
-//! Groups told as findings: which first, who waited for whom, where, and what helps.
+//! Groups made into findings: their order, who waited for whom, where, and what helps.
 
+use crate::detail::detail;
 use crate::facts::Facts;
-use crate::fixes::{Beside, Fetched, Holding, Wanted, fixes, why};
 use crate::fold::{Folded, fold};
+use crate::grounds::Grounds;
 use crate::group::{Group, Groups, Key, add};
 use crate::loss::Loss;
 use crate::places::{PlaceId, Places};
-use crate::recorded::Recorded;
 use crate::side::{Doing, Side};
 use crate::stretch::Stretch;
-use crate::words::{because, describe};
-use crate::{Cause, Class, Confidence, Evidence, Example, Finding, Party, Place};
+use crate::{Cause, Confidence, Evidence, Example, Finding, Party, Place};
 use rustc_hash::FxHashMap;
-use trace::{CallId, Ns, StreamId};
+use trace::{CallId, Ns};
 
 /// Examples that a finding shows.
 const EXAMPLES: usize = 3;
-
-/// So many waits of one kind are no first uses: a program of PyTorch's loads a few hundred kernels.
-const OFTEN: u64 = 1000;
 
 /// Source places that a finding shows for each side.
 const PLACES: usize = 3;
@@ -61,8 +57,7 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
     let longest = longest(group);
     let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
     let span: Ns = waiters.iter().map(|thread| facts.span(*thread)).fold(0, Ns::saturating_add);
-    let recorded = Recorded::of(facts, group);
-    let holding = holding(facts, key, group, recorded.as_ref());
+    let statement = (key.cause.about().state)(&Grounds::new(facts, key, group));
     Finding {
         id: format!("H{}", at + 1),
         cause: key.cause,
@@ -75,14 +70,14 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
         or: others(facts, places, key, &group.or),
         evidence: group.evidence(),
         confidence: confidence(facts, key, group),
-        because: because(facts, key, group, recorded.as_ref()),
-        why: why(key.cause, holding).to_owned(),
+        because: statement.because,
+        why: statement.why,
         places: ranked_places(places, group.parts.iter().copied()),
         examples: longest
             .iter()
             .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
             .collect(),
-        fixes: fixes(key.cause, holding),
+        fixes: statement.fixes,
     }
 }
 
@@ -92,108 +87,6 @@ fn confidence(facts: &Facts<'_>, key: &Key, group: &Group) -> Confidence {
     let overlaps = group.evidence() == Evidence::Timing;
     let inferred = facts.trace.meta.threads_inferred && key.holder.is_some() && !overlaps;
     group.confidence().max(if inferred { Confidence::Possible } else { Confidence::Certain })
-}
-
-/// What kept the waiter waiting, as far as it makes a difference to what helps.
-fn holding(facts: &Facts<'_>, key: &Key, group: &Group, recorded: Option<&Recorded>) -> Holding {
-    let class = |call: Option<CallId>| call.map_or(Class::Other, |call| facts.class(call));
-    let waiter = class(group.parts.first().and_then(|(_, stretch)| stretch.call()));
-    if recorded.is_some_and(Recorded::for_sharers) {
-        return Holding::Sharers(wanted(facts, group, waiter));
-    }
-    if key.holder.is_none() && !matches!(key.waiter.doing, Doing::Lock(_)) {
-        return Holding::Nobody(fetched(facts, group));
-    }
-    if key.across_gpus {
-        return Holding::OtherGpu;
-    }
-    if key.holder.is_some_and(|side| side.copies_pageable()) {
-        return Holding::PageableCopy(beside(facts, group, waiter));
-    }
-    let first = group.holders.first().copied();
-    let holder = class(first);
-    // What sets something up happens a few times, and then in slow calls.
-    let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;
-    match holder {
-        Class::Allocate | Class::Release => Holding::Allocation,
-        Class::Launch if !often && mostly_new(facts, &group.holders) => Holding::Setup,
-        _ if holder.enqueues() && waiter.enqueues() && (often || facts.has_operations()) => {
-            Holding::Submission
-        }
-        _ if matches!(key.waiter.doing, Doing::Lock(_)) => Holding::Unseen,
-        Class::Load | Class::Create => Holding::Setup,
-        Class::Copy { blocking: true } => Holding::Other(beside(facts, group, waiter)),
-        _ if waiter == Class::Allocate || waiter == Class::Release => Holding::Other(Beside::Allocation),
-        _ => Holding::Unseen,
-    }
-}
-
-/// Whether most of some launches are the first of their kernel.
-fn mostly_new(facts: &Facts<'_>, launches: &[CallId]) -> bool {
-    let new = launches.iter().filter(|call| facts.new_kernel(**call).is_some()).count();
-    new * 2 > launches.len()
-}
-
-/// What waits beside the holder.
-fn beside(facts: &Facts<'_>, group: &Group, waiter: Class) -> Beside {
-    match waiter {
-        Class::Allocate | Class::Release => Beside::Allocation,
-        _ if share_a_stream(facts, group) && !has_one_lock(facts) => Beside::SameStream,
-        _ => Beside::Other,
-    }
-}
-
-/// Whether the driver is known to be so old that a pageable copy keeps the whole context locked, whatever the stream: one of
-/// 2018 does (seed 000), 580 does not (H200). Between them nobody measured.
-fn has_one_lock(facts: &Facts<'_>) -> bool {
-    let major = facts.trace.meta.driver.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    // A tracer may give CUDA's version in its place, as in 13.0.
-    major.is_some_and(|major| (100..400).contains(&major))
-}
-
-/// The streams of some calls, each once, as far as they are known.
-fn streams(facts: &Facts<'_>, calls: impl Iterator<Item = CallId>) -> Vec<StreamId> {
-    let mut streams: Vec<_> = calls.filter_map(|call| facts.stream(call).some()).collect();
-    streams.sort_unstable();
-    streams.dedup();
-    streams
-}
-
-fn waiting_calls(group: &Group) -> impl Iterator<Item = CallId> {
-    group.parts.iter().filter_map(|(_, stretch)| stretch.call())
-}
-
-/// Whether a waiter and a holder submit to one stream.
-fn share_a_stream(facts: &Facts<'_>, group: &Group) -> bool {
-    let holding = streams(facts, group.holders.iter().copied());
-    streams(facts, waiting_calls(group)).iter().any(|stream| holding.binary_search(stream).is_ok())
-}
-
-/// Largest copy that is one number: a complex one in double precision.
-const SCALAR_BYTES: i64 = 16;
-
-/// What the waiting calls get from the GPU.
-fn fetched(facts: &Facts<'_>, group: &Group) -> Fetched {
-    let scalar = |call: CallId| {
-        facts
-            .copied(call)
-            .is_some_and(|copied| copied.kind.to_host() && (1..=SCALAR_BYTES).contains(&copied.bytes))
-    };
-    match group.count() > 0 && waiting_calls(group).all(scalar) {
-        true => Fetched::Scalar,
-        false => Fetched::Other,
-    }
-}
-
-/// What the waiter wants a lock alone for, most of the time.
-fn wanted(facts: &Facts<'_>, group: &Group, waiter: Class) -> Wanted {
-    let is_first = |stretch: &Stretch| stretch.call().is_some_and(|call| facts.is_first_launch(call));
-    let in_first = || group.parts.iter().filter(|(_, stretch)| is_first(stretch)).map(|(lost, _)| *lost);
-    match waiter {
-        Class::Allocate | Class::Release => Wanted::Allocation,
-        Class::Launch if in_first().fold(0, Ns::saturating_add) > group.lost / 2 => Wanted::FirstLaunch,
-        _ => Wanted::Other,
-    }
 }
 
 /// The parts that lost most, longest first.
@@ -225,7 +118,7 @@ fn party(facts: &Facts<'_>, places: &Places, side: Side, threads: usize, stretch
             Doing::Call(name, _) => trace.text(name).to_owned(),
             Doing::Lock(_) | Doing::Unseen => String::new(),
         },
-        detail: describe(facts, stretches),
+        detail: detail(facts, stretches),
         places: ranked_places(places, parts),
     }
 }

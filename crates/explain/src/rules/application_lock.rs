@@ -1,0 +1,30 @@
+//! `application-lock`: a thread waits for a lock of a library above the driver. `analysis/recorded_waits.rs` finds it.
+
+use super::driver_lock::Situation;
+use crate::cause::{About, Nature, Statement};
+use crate::fixes::POOL_ALLOCATOR;
+use crate::grounds::Grounds;
+use crate::{Evidence, Sentence};
+
+pub(super) static ABOUT: About = About {
+    id: "application-lock",
+    meaning: "a thread waits for a lock of a library above the driver",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Lock],
+    fixes: &[POOL_ALLOCATOR],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    Statement {
+        because: grounds.recorded().unwrap_or_else(Sentence::default),
+        why: "the lock is the library's own, not the driver's",
+        // Whatever lock it is, its holds are short if nothing is allocated or freed.
+        fixes: match Situation::of(grounds) {
+            Situation::Allocation => vec![POOL_ALLOCATOR],
+            Situation::PageableCopy(_) | Situation::Submission | Situation::Shared(_) => Vec::new(),
+            Situation::OtherGpu | Situation::Setup | Situation::Unseen => Vec::new(),
+            Situation::Other(_) | Situation::NoHolder => Vec::new(),
+        },
+    }
+}

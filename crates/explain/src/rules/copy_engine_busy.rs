@@ -1,0 +1,39 @@
+//! `copy-engine-busy`: a copy waits for another stream's copy that has its engine.
+
+use crate::cause::{About, Nature, Statement};
+use crate::facts::{CopyFacts, Facts};
+use crate::grounds::Grounds;
+use crate::{Evidence, Fix};
+use trace::OpId;
+
+const ISSUE_ORDER: Fix = Fix {
+    id: "issue-order",
+    text: "issue copies of one direction so that none waits behind another stream's larger one",
+    safety: "safe across streams that do not depend on each other",
+};
+
+pub(super) static ABOUT: About = About {
+    id: "copy-engine-busy",
+    meaning: "a copy waits for another stream's copy in the same direction",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Record],
+    fixes: &[ISSUE_ORDER],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    Statement {
+        because: grounds
+            .awaited("each copy starts when another stream's copy in the same direction ends"),
+        why: "one copy engine serves a direction; a copy waits for the one before it",
+        fixes: vec![ISSUE_ORDER],
+    }
+}
+
+/// Whether a copy needs the engine that serves `copy`: that of its direction, or the only one.
+pub(crate) fn shares_engine(facts: &Facts<'_>, copy: &CopyFacts, other: OpId) -> bool {
+    let trace = facts.trace;
+    let device = trace.device_of_stream(trace.ops.stream[other.index()]);
+    let engines = device.some().map_or(0, |device| trace.devices.copy_engines[device.index()]);
+    engines == 1 || trace.ops.copy[other.index()] == copy.what.kind
+}

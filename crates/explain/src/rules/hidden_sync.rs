@@ -1,0 +1,80 @@
+//! `hidden-sync`: a call that looks asynchronous waits for the GPU's work before it.
+
+use crate::cause::{About, Nature, Statement};
+use crate::fixes::PINNED_REUSED;
+use crate::grounds::Grounds;
+use crate::parts::Fact;
+use crate::sentence::sentence;
+use crate::{Evidence, Fix, Sentence};
+use trace::CallId;
+
+const DEVICE_SCALAR: Fix = Fix {
+    id: "device-scalar",
+    text: "keep the result on the device (device pointer mode, no .item()), or read results in batches",
+    safety: "safe if no host decision needs the value before its next use on the device",
+};
+
+pub(super) static ABOUT: About = About {
+    id: "hidden-sync",
+    meaning: "a call that looks asynchronous waits for the GPU's work before it (`.item()`, `.cpu()`, a norm's result)",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Record, Evidence::Timing],
+    fixes: &[DEVICE_SCALAR, PINNED_REUSED],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    let scalar = grounds.key.holder.is_none() && fetches_a_scalar(grounds);
+    Statement {
+        because: because(grounds),
+        why: "the call returns when its copy is done, and the copy starts when the work before it is done",
+        fixes: if scalar { vec![DEVICE_SCALAR, PINNED_REUSED] } else { vec![PINNED_REUSED] },
+    }
+}
+
+fn because(grounds: &Grounds<'_>) -> Sentence {
+    if grounds.only_arguments() {
+        return by_arguments(grounds);
+    }
+    if grounds.group.facts.iter().any(|fact| matches!(fact, Fact::Launched(_))) {
+        return sentence!["the thread launched "].then(grounds.a_kernel(grounds.launches())).then(sentence![
+            " just before, and the copy waits for it; the trace does not show what is copied"
+        ]);
+    }
+    grounds.awaited("each copy starts when the work before it ends")
+}
+
+/// Of copies that only arguments describe: what else may have taken the time.
+fn by_arguments(grounds: &Grounds<'_>) -> Sentence {
+    let copies = grounds.copies();
+    let by_arguments = copies.sentence().then(sentence![" by the calls' arguments"]);
+    if copies.are_far_too_few() && grounds.launches().count() == grounds.group.facts.len() {
+        let launched = sentence![", far too little to take so long; the thread launched "];
+        let kernel = grounds.a_kernel(grounds.launches());
+        return by_arguments.then(launched).then(kernel).then(sentence![" into the stream just before"]);
+    }
+    by_arguments.then(match copies.has_rate() {
+        false => sentence![
+            ", too little to take so long; without the GPU's records, a slow copy (pageable-staging, page-faults) \
+             fits as well"
+        ],
+        true => sentence![
+            ", far below what staging reaches (8 to 17 GB/s on an H200); without the GPU's records, a slow copy \
+             (pageable-staging, page-faults) fits as well"
+        ],
+    })
+}
+
+/// Largest copy that is one number: a complex one in double precision.
+const SCALAR_BYTES: i64 = 16;
+
+/// Whether each waiting call fetches one number: a norm, a flag, a loss.
+fn fetches_a_scalar(grounds: &Grounds<'_>) -> bool {
+    let scalar = |call: CallId| {
+        grounds
+            .facts
+            .copied(call)
+            .is_some_and(|copied| copied.kind.to_host() && (1..=SCALAR_BYTES).contains(&copied.bytes))
+    };
+    grounds.group.count() > 0 && grounds.waiting_calls().all(scalar)
+}

@@ -1,0 +1,83 @@
+//! `queue-full`: launch back-pressure.
+
+use super::Holders;
+use crate::cause::{About, Nature, Statement};
+use crate::facts::{Facts, Pending};
+use crate::fixes::GRAPH;
+use crate::grounds::Grounds;
+use crate::parts::{Fact, Parts, Reason};
+use crate::sentence::sentence;
+use crate::{Cause, Confidence, Evidence, Piece, Sentence};
+use trace::CallId;
+
+pub(super) static ABOUT: About = About {
+    id: "queue-full",
+    meaning: "a stream has as many pending launches as it takes (about 1,022); the next one waits",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Record],
+    fixes: &[GRAPH],
+    state,
+};
+
+fn state(grounds: &Grounds<'_>) -> Statement {
+    Statement {
+        because: pending(grounds).unwrap_or_else(|| tracers_record(grounds)),
+        why: "a stream takes about 1,022 pending launches; the next one waits for a place",
+        fixes: vec![GRAPH],
+    }
+}
+
+/// How many operations were pending; `None` where only the tracer's records show that they were too many.
+fn pending(grounds: &Grounds<'_>) -> Option<Sentence> {
+    let counts = || {
+        grounds.group.facts.iter().filter_map(|fact| match fact {
+            Fact::Pending(count) => Some(*count as u64),
+            _ => None,
+        })
+    };
+    let (least, most) = (counts().min()?, counts().max()?);
+    let pending = " operations were pending in the stream when ";
+    let began = if grounds.group.count() == 1 { "the call began" } else { "each call began" };
+    Some(match least == most {
+        true => sentence![Piece::Number(most), pending, began],
+        false => sentence![Piece::Number(least), " to ", Piece::Number(most), pending, "the calls began"],
+    })
+}
+
+fn tracers_record(grounds: &Grounds<'_>) -> Sentence {
+    let name = grounds.tracers_record().unwrap_or(Piece::Text(""));
+    sentence!["the tracer's own record \"", name, "\" lies in the calls"]
+}
+
+/// A stream takes about 1,022 pending launches before the next one waits (seed 000's systems and
+/// an H200; a V100 trace shows waits from 1,015 on). A little under it, for records that are
+/// missing and commands that are no operations, such as event records.
+const NEARLY_FULL: usize = 1000;
+
+/// From here on nothing else is needed to make a launch wait.
+const FULL: usize = 1015;
+
+/// Where more than this were pending, the stream took more than it is known to take: its limit is another.
+const MORE_THAN_FULL: usize = 1100;
+
+pub(super) fn full(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
+    if !facts.class(call).enqueues() || !facts.one_clock() || !parts.mostly_open() {
+        return;
+    }
+    let stream = facts.stream(call);
+    let pending = facts.pending(stream, facts.start(call));
+    // A graph brings many operations at once: it may start below the limit and end above it.
+    let own = facts.ops(call).len();
+    // A graph's kernels count one by one in a V100's trace: copies wait from 1,015 of them on. Whether they do for every
+    // driver is not known.
+    let confidence = match pending {
+        Pending { calls: MORE_THAN_FULL.., .. } => Confidence::Possible,
+        Pending { calls: FULL.., .. } => Confidence::Certain,
+        Pending { ops: MORE_THAN_FULL.., .. } => Confidence::Possible,
+        Pending { ops: NEARLY_FULL.., .. } => Confidence::Likely,
+        Pending { ops: ops @ 1.., .. } if own > 1 && ops + own >= NEARLY_FULL => Confidence::Possible,
+        _ => return,
+    };
+    let reason = Reason::new(Cause::QueueFull, Evidence::Record, confidence, Fact::Pending(pending.ops));
+    parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
+}

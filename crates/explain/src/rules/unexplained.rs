@@ -1,0 +1,29 @@
+//! `unexplained`: time that no rule explains.
+
+use crate::cause::{About, Nature, Statement};
+use crate::grounds::Grounds;
+use crate::parts::{Fact, Reason};
+use crate::sentence::sentence;
+use crate::{Cause, Confidence, Evidence};
+
+pub(super) static ABOUT: About = About {
+    id: "unexplained",
+    meaning: "time that no rule explains",
+    nature: Nature::Unknown,
+    evidence: &[],
+    fixes: &[],
+    state,
+};
+
+fn state(_: &Grounds<'_>) -> Statement {
+    Statement {
+        because: sentence!["no record and no overlap in time explains it"],
+        why: "no rule fits what the trace shows",
+        fixes: Vec::new(),
+    }
+}
+
+/// What is left when all rules are done.
+pub(crate) fn rest() -> Reason {
+    Reason::new(Cause::Unexplained, Evidence::Timing, Confidence::Certain, Fact::None)
+}

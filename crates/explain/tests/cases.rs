@@ -1,0 +1,244 @@
+//! Small traces written as text: `tests/data/NAME/trace.txt` in, `expected.txt` out. One case is one test of that name:
+//! `cargo test -p holdup-explain queue_full` runs those of one cause. `UPDATE_EXPECT=1` rewrites what is expected.
+//!
+//! A case states what it is for in its comments: `positive: CAUSE`, where the rule holds; `control: CAUSE`, where nothing
+//! of the kind happens; `near miss: CAUSE`, where a detail is missing. Every cause needs all three.
+
+mod timeline;
+
+use explain::{
+    Cause, Confidence, Evidence, Explanation, Loss, Options, Overlap, OverlapRule, Party, explain,
+    explain_each,
+};
+use libtest_mimic::{Arguments, Trial};
+use report::explanation::{detail, sentence};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut cases: Vec<_> = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    let mut tests: Vec<_> = cases.iter().cloned().map(case).collect();
+    tests.push(Trial::test("every_cause_has_a_positive_case_a_control_and_a_near_miss", move || {
+        every_cause_is_covered(&cases);
+        Ok(())
+    }));
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+/// The test of one case.
+fn case(folder: PathBuf) -> Trial {
+    let name = folder.file_name().unwrap().to_str().unwrap().replace('-', "_");
+    Trial::test(name, move || {
+        let text = std::fs::read_to_string(folder.join("trace.txt")).unwrap();
+        let (trace, selection) = timeline::parse(&text);
+        let options = Options { selection, ..Options::default() };
+        let (explanation, losses) = explain_each(&trace, &options);
+        let found = listing(&explanation);
+        expect_test::expect_file![folder.join("expected.txt")].assert_eq(&found);
+        assert_eq!(listing(&explain(&trace, &options)), found);
+        losses_add_up(&trace, &explanation, &losses);
+        fixes_are_known(&explanation);
+        Ok(())
+    })
+}
+
+/// Single losses add up to the findings that count them, lie in their calls, and hold every recorded wait once.
+fn losses_add_up(trace: &trace::Trace, explanation: &Explanation, losses: &[Loss]) {
+    for (at, finding) in explanation.findings.iter().enumerate() {
+        let own: Vec<&Loss> = losses.iter().filter(|loss| loss.finding == Some(at as u32)).collect();
+        let lost = own.iter().map(|loss| loss.lost_ns).sum::<i64>();
+        let stretches: BTreeSet<_> =
+            own.iter().map(|loss| (loss.call, loss.call.is_none().then_some(loss.wait))).collect();
+        let expected =
+            if finding.cause == Cause::Unexplained { (0, 0) } else { (finding.lost_ns, finding.count) };
+        assert_eq!((lost, stretches.len() as u64), expected, "{}", finding.id);
+        assert!(own.iter().all(|loss| loss.cause == finding.cause));
+    }
+    for loss in losses {
+        assert!(loss.start <= loss.end && loss.lost_ns <= loss.end - loss.start);
+        if let Some(call) = loss.call.some() {
+            let call = trace.calls.row(call);
+            assert!(call.start <= loss.start && loss.end <= call.end);
+        }
+    }
+    let mut recorded: Vec<_> = losses.iter().filter_map(|loss| loss.wait.some()).collect();
+    recorded.sort();
+    assert_eq!(recorded, trace.waits.ids().collect::<Vec<_>>());
+}
+
+/// What a finding offers and rests on is among what its cause declares.
+fn fixes_are_known(explanation: &Explanation) {
+    for finding in &explanation.findings {
+        let about = finding.cause.about();
+        let cause = finding.cause.id();
+        assert!(finding.fixes.iter().all(|fix| about.fixes.contains(fix)), "{cause}: {:?}", finding.fixes);
+        let evidence = finding.evidence;
+        assert!(about.evidence.contains(&evidence) || about.evidence.is_empty(), "{cause}: {evidence:?}");
+    }
+}
+
+/// Whether a case has what its comments state, and every cause has one of each role.
+fn every_cause_is_covered(cases: &[PathBuf]) {
+    let mut missing: BTreeSet<(String, &str)> = BTreeSet::new();
+    let causes = Cause::ALL.iter().filter(|cause| **cause != Cause::Unexplained).map(|cause| cause.id());
+    for cause in causes.chain(OverlapRule::ALL.iter().map(|rule| rule.id())) {
+        missing.extend(ROLES.map(|role| (cause.to_owned(), role)));
+    }
+    let mut wrong = Vec::new();
+    for folder in cases {
+        let text = std::fs::read_to_string(folder.join("trace.txt")).unwrap();
+        let (trace, selection) = timeline::parse(&text);
+        let explanation = explain(&trace, &Options { selection, ..Options::default() });
+        for (role, cause) in roles(&text) {
+            let found = confidence_in(&explanation, cause);
+            let fits = match role {
+                "positive" => found.is_some(),
+                "control" => found.is_none(),
+                _ => found.is_none_or(|confidence| confidence == Confidence::Possible),
+            };
+            if !fits {
+                wrong.push(format!("{}: {role}: {cause}, found {found:?}", folder.display()));
+            }
+            missing.remove(&(cause.to_owned(), role));
+        }
+    }
+    assert!(wrong.is_empty(), "cases are not what they state:\n{}", wrong.join("\n"));
+    assert!(missing.is_empty(), "no case is a {missing:?}");
+}
+
+const ROLES: [&str; 3] = ["positive", "control", "near miss"];
+
+/// What a case is for, as its comments state it: the role and the cause.
+fn roles(text: &str) -> impl Iterator<Item = (&'static str, &str)> {
+    let comments = text.lines().filter_map(|line| line.strip_prefix("# "));
+    comments.flat_map(|comment| {
+        let (role, cause) = comment.split_once(": ")?;
+        Some((ROLES.into_iter().find(|known| *known == role)?, cause))
+    })
+}
+
+/// The surest finding of a cause, or loss of overlap to a rule.
+fn confidence_in(explanation: &Explanation, cause: &str) -> Option<Confidence> {
+    let findings = explanation.findings.iter().filter(|finding| finding.cause.id() == cause);
+    let lost = explanation.overlap.iter().flat_map(|overlap| &overlap.lost);
+    let lost = lost.filter(|lost| lost.rule.id() == cause).map(|lost| lost.confidence);
+    findings.map(|finding| finding.confidence).chain(lost).min()
+}
+
+/// One line a finding, times in µs.
+fn listing(explanation: &Explanation) -> String {
+    let mut out = String::new();
+    for finding in &explanation.findings {
+        let waiter = &finding.waiter;
+        write!(
+            out,
+            "{} {} {} lost {} in {}, {} {}",
+            finding.cause.id(),
+            threads(waiter),
+            if waiter.call.is_empty() { detail(waiter) } else { waiter.call.clone() },
+            finding.lost_ns / 1000,
+            finding.count,
+            finding.evidence.id(),
+            finding.confidence.id()
+        )
+        .unwrap();
+        for holder in finding.holder.iter().chain(&finding.or) {
+            write!(out, " | {} {} {}", threads(holder), holder.call, detail(holder)).unwrap();
+        }
+        // What rests on recordings of holdup's own: waits, and arguments instead of operations.
+        if finding.evidence == Evidence::Lock || explanation.trace.ops == 0 {
+            let fixes: Vec<_> = finding.fixes.iter().map(|fix| fix.id).collect();
+            write!(out, " ({}; fix: {})", sentence(&finding.because), fixes.join(", ")).unwrap();
+        }
+        for place in &finding.places {
+            write!(out, " @ {}:{} {}", place.file, place.line, place.function).unwrap();
+        }
+        out.push('\n');
+    }
+    if explanation.short_wait_ns > 0 {
+        writeln!(out, "waited {} in short calls", explanation.short_wait_ns / 1000).unwrap();
+    }
+    if explanation.outside_wait_ns > 0 {
+        writeln!(out, "waited {} outside calls", explanation.outside_wait_ns / 1000).unwrap();
+    }
+    // Where a trace says what the device can do, what of it is used.
+    for overlap in explanation.overlap.iter().filter(|overlap| overlap.copy_engines.is_some()) {
+        out.push_str(&overlap_listing(overlap));
+    }
+    // The parts of all calls add up to their time, give or take what a call costs anyway.
+    let lost: i64 = explanation.findings.iter().map(|finding| finding.lost_ns).sum();
+    let spent = explanation.slow_call_ns + explanation.short_wait_ns + explanation.outside_wait_ns;
+    assert!(lost <= spent, "more lost than spent");
+    assert!(explanation.explained_ns <= explanation.slow_call_ns);
+    writeln!(
+        out,
+        "explained {} of {} in {} slow calls",
+        explanation.explained_ns / 1000,
+        explanation.slow_call_ns / 1000,
+        explanation.slow_calls
+    )
+    .unwrap();
+    out
+}
+
+/// The name that a value has in JSON.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap().trim_matches('"').to_owned()
+}
+
+/// A line for the device, one for each thing that overlap was lost to, and one for each kind of operation of it.
+fn overlap_listing(overlap: &Overlap) -> String {
+    let us = |ns: i64| ns / 1000;
+    let mut out = format!(
+        "overlap in {} kernels {} out {} busy {} two {} three {} reached {} of {}\n",
+        us(overlap.copies_in_ns),
+        us(overlap.kernels_ns),
+        us(overlap.copies_out_ns),
+        us(overlap.busy_ns),
+        us(overlap.two_ns),
+        us(overlap.three_ns),
+        us(overlap.reached_ns),
+        us(overlap.possible_ns)
+    );
+    for lost in &overlap.lost {
+        let also: String = lost.also.iter().map(|rule| format!(" + {}", rule.id())).collect();
+        let (rule, evidence, confidence) = (lost.rule.id(), lost.evidence.id(), lost.confidence.id());
+        writeln!(out, "  {rule}{also} {} in {}, {evidence} {confidence}", us(lost.lost_ns), lost.count)
+            .unwrap();
+        for late in &lost.operations {
+            let (what, stream) = (word(&late.engine), late.stream);
+            write!(
+                out,
+                "    {what} {}{} {} in {stream}: {} in {}",
+                late.kernel,
+                late.library,
+                late.call,
+                us(late.lost_ns),
+                late.count
+            )
+            .unwrap();
+            if let Some(behind) = &late.behind {
+                let engine = behind.engine.map_or(String::new(), |engine| format!("{} ", word(&engine)));
+                write!(
+                    out,
+                    " | {engine}{}{} {} {:?}",
+                    behind.kernel, behind.library, behind.call, behind.stream
+                )
+                .unwrap();
+            }
+            out.push('\n');
+        }
+    }
+    assert!(overlap.explained_ns() <= overlap.missed_ns(), "more overlap lost than was possible");
+    out
+}
+
+fn threads(party: &Party) -> String {
+    match party.threads {
+        1 => party.thread.clone(),
+        several => format!("{several} threads"),
+    }
+}

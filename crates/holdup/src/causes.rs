@@ -1,0 +1,31 @@
+//! `holdup causes`
+
+use crate::args::{Causes, Document as Form};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::{self, Color};
+use report::causes::{self, Entry};
+use std::process::ExitCode;
+
+/// Prints what holdup knows of all causes, or of the named ones.
+pub fn run(arguments: &Causes, color: Color) -> Result<ExitCode, Failure> {
+    let entries = match arguments.names.as_slice() {
+        [] => Entry::all(),
+        names => names.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
+    };
+    output::print(&match arguments.format {
+        Form::Json => causes::json(&entries),
+        Form::Markdown => causes::markdown(&entries),
+        Form::Text => causes::text(&entries, output::page(color)),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn named(name: &str) -> Result<Entry, Failure> {
+    let all = Entry::all();
+    let known = all.iter().copied().find(|entry| entry.id() == name);
+    known.ok_or_else(|| {
+        let names = all.iter().map(|entry| entry.id().to_owned()).collect();
+        Failure::Message(input::no_such("cause", name, names))
+    })
+}
