@@ -1,7 +1,7 @@
 //! Any text as a model of a device, and what seed 001's two threads do on it for a while.
 #![no_main]
 
-use lab::experiments::launch_stall::Case;
+use experiments::catalogue::launch_stall::Case;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(init: fuzz::let_panics_unwind(), |text: &str| {

@@ -1,7 +1,7 @@
 //! Any text as an experiment's results, shown in every form and beside themselves, and gone on with.
 #![no_main]
 
-use lab::{Bench, Comparison, Failure, Request, Results, Session};
+use experiments::{Bench, Comparison, Failure, Request, Results, Session};
 use libfuzzer_sys::fuzz_target;
 use std::sync::atomic::AtomicBool;
 
@@ -9,16 +9,16 @@ fuzz_target!(init: fuzz::let_panics_unwind(), |text: &str| {
     let read = || Results::read(text);
     let (Ok(mut results), Ok(same), Ok(earlier)) = (read(), read(), read()) else { return };
     let comparison = Comparison::new(&results, &same);
-    let page = lab::html(&results, Some(&comparison));
+    let page = experiments::html(&results, Some(&comparison));
     page.write(&mut std::io::sink()).expect("a sink takes all");
-    let shown = lab::text(&results, Some(&comparison), report::Page::default());
+    let shown = experiments::text(&results, Some(&comparison), report::Page::default());
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
-    lab::markdown(&results, Some(&comparison));
+    experiments::markdown(&results, Some(&comparison));
     report::plot::svg(&results.plot());
-    let json = lab::json(&results, None);
+    let json = experiments::json(&results, None);
     let again = Results::read(&json.to_string()).expect("own JSON");
     // The verdict may differ in digits that the rows' six have not.
-    assert_eq!(lab::json(&again, None)["rows"], json["rows"]);
+    assert_eq!(experiments::json(&again, None)["rows"], json["rows"]);
     results.merge(same).expect("the same device");
     let bench = Bench { gpus: results.bench.gpus.min(8), ..results.bench };
     let session = Session::new(results.experiment, bench, &Request::default());

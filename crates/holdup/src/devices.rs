@@ -3,7 +3,7 @@
 use crate::args::{Devices, Table};
 use crate::failure::Failure;
 use crate::output::{self, Color};
-use lab::Runner;
+use experiments::Runner;
 use std::process::ExitCode;
 
 /// Says what the devices are and what they can overlap.

@@ -6,7 +6,7 @@ use crate::interrupt::{self, INTERRUPTED};
 use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::save::{self, Target};
-use lab::{Comparison, Request, Results, Runner, Session, View, Want};
+use experiments::{Comparison, Request, Results, Runner, Session, View, Want};
 use report::{Page, listing, plot};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -26,17 +26,17 @@ pub fn run(arguments: &Lab, color: Color) -> Result<ExitCode, Failure> {
 
 fn list(arguments: &LabList, color: Color) -> Result<ExitCode, Failure> {
     let page = output::page(color);
-    let one = arguments.name.as_deref().map(lab::experiment).transpose().map_err(Failure::Message)?;
+    let one = arguments.name.as_deref().map(experiments::experiment).transpose().map_err(Failure::Message)?;
     output::print(&match (arguments.format, one) {
         (Table::Text, None) => {
             format!(
                 "{}holdup lab list NAME tells more of one, holdup lab run NAME runs it.\n",
-                lab::list_text(page)
+                experiments::list_text(page)
             )
         }
-        (Table::Text, Some(experiment)) => lab::describe_text(experiment, page),
-        (Table::Json, None) => pretty(&lab::list_json(&lab::CATALOGUE)),
-        (Table::Json, Some(experiment)) => pretty(&lab::list_json([experiment])),
+        (Table::Text, Some(experiment)) => experiments::describe_text(experiment, page),
+        (Table::Json, None) => pretty(&experiments::list_json(&experiments::CATALOGUE)),
+        (Table::Json, Some(experiment)) => pretty(&experiments::list_json([experiment])),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -90,15 +90,15 @@ impl Targets {
         let comparison = baseline.map(|earlier| Comparison::new(results, earlier));
         let comparison = comparison.as_ref();
         match form {
-            Form::Json => self.print(&pretty(&lab::json(results, comparison)))?,
-            Form::Markdown => self.print(&lab::markdown(results, comparison))?,
-            Form::Html => save::page(&lab::html(results, comparison), self.output.take())?,
+            Form::Json => self.print(&pretty(&experiments::json(results, comparison)))?,
+            Form::Markdown => self.print(&experiments::markdown(results, comparison))?,
+            Form::Html => save::page(&experiments::html(results, comparison), self.output.take())?,
             Form::Text => {
                 let (page, terminal) = match self.output {
                     Some(_) => (Page::default(), None),
                     None => (output::page(color), output::terminal_columns()),
                 };
-                let mut text = lab::text(results, comparison, page);
+                let mut text = experiments::text(results, comparison, page);
                 if results.experiment.view == View::Listings {
                     text.push_str(&listed(results, terminal)?);
                 }
@@ -139,10 +139,11 @@ fn beside(path: &Path, what: &str) -> PathBuf {
 
 fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     let shown = &arguments.shown;
-    let experiment = lab::experiment(&arguments.name).map_err(Failure::Message)?;
+    let experiment = experiments::experiment(&arguments.name).map_err(Failure::Message)?;
     // What is wrong with the settings is said before a device is looked for.
-    lab::Settings::new(experiment.name, experiment.parameters, &arguments.set).map_err(Failure::Message)?;
-    let only = arguments.variant.as_deref().map(lab::only).transpose().map_err(Failure::Message)?;
+    experiments::Settings::new(experiment.name, experiment.parameters, &arguments.set)
+        .map_err(Failure::Message)?;
+    let only = arguments.variant.as_deref().map(experiments::only).transpose().map_err(Failure::Message)?;
     let earlier =
         |path: &Option<PathBuf>| path.as_deref().map(|path| earlier(path, experiment.name)).transpose();
     let (baseline, resumed) = (earlier(&shown.baseline)?, earlier(&arguments.resume)?);
@@ -283,9 +284,9 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
         runner.run(&workload, want, &INTERRUPTED).map_err(|failure| Failure::Message(failure.to_string()))?;
     let bench = runner.bench();
     targets.print(&match shown.format {
-        Form::Json => pretty(&lab::single_json(&workload, &bench, &run)),
+        Form::Json => pretty(&experiments::single_json(&workload, &bench, &run)),
         Form::Text | Form::Html | Form::Markdown => {
-            lab::single_text(&workload, &bench, &run, output::page(color))
+            experiments::single_text(&workload, &bench, &run, output::page(color))
         }
     })?;
     targets.keep(run.trace.as_ref())?;

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The stand-ins of `crates/gpu` for the driver and for cuBLAS, compiled.
+/// The stand-ins of `lab/gpu` for the driver and for cuBLAS, compiled.
 fn libraries() -> &'static [PathBuf; 2] {
     static LIBRARIES: OnceLock<[PathBuf; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| ["cuda", "cublas"].map(library))
@@ -23,7 +23,7 @@ fn library(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = format!("lib{name}.so");
     let (path, fresh) = (root.join(&file), root.join(format!("{file}.{}", std::process::id())));
-    let source = format!("{}/../gpu/tests/standin/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let source = format!("{}/../../lab/gpu/tests/standin/{name}.c", env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new("cc");
     command.args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", &source, "-o"]).arg(&fresh).arg("-lm");
     let output = command.output().expect("these tests need a C compiler, cc (Debian: apt install gcc)");

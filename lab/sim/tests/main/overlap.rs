@@ -1,7 +1,7 @@
 //! Seed 002: what overlaps on three generations?
 
 use crate::support::{check, row, run};
-use lab::experiments::overlap::{Case, Order};
+use experiments::catalogue::overlap::{Case, Order};
 
 /// Milliseconds a pass takes.
 fn ms(model: &str, case: &Case) -> f64 {

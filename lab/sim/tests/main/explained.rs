@@ -1,10 +1,10 @@
 //! What `explain` says of simulated traces: it names the culprits.
 
 use crate::support::{traced, without_locks};
+use experiments::catalogue::interference::{self, Repeated};
+use experiments::catalogue::{launch_stall, stagger};
+use experiments::{HostMemory, Place};
 use explain::{Cause, Confidence, Evidence, Finding, Loss, Options, explain, explain_each};
-use lab::experiments::interference::{self, Repeated};
-use lab::experiments::{launch_stall, stagger};
-use lab::{HostMemory, Place};
 use std::time::Duration;
 use trace::{OpKind, Trace};
 

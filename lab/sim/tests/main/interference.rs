@@ -2,8 +2,8 @@
 
 use crate::launch_stall::launches;
 use crate::support::{Row, check, run};
-use lab::Place;
-use lab::experiments::interference::{Case, Effect, Repeated};
+use experiments::Place;
+use experiments::catalogue::interference::{Case, Effect, Repeated};
 use std::time::Duration;
 use workload::{Memory, Repeat};
 

@@ -2,8 +2,8 @@
 //! time gains something where the lab has a variant with that fix, on every model, with the locks recorded and without.
 
 use crate::support::without_locks;
+use experiments::{Bench, Cell, Experiment, Settings, Variant};
 use explain::{Cause, Confidence, Finding, Options, explain};
-use lab::{Bench, Cell, Experiment, Settings, Variant};
 use sim::Model;
 use std::collections::BTreeSet;
 use trace::Trace;
@@ -241,7 +241,7 @@ fn no_finding_contradicts_what_the_lab_measures() {
     for name in Model::names() {
         let model = Model::load(name).unwrap();
         for case in CASES {
-            let all = run(lab::experiment(case.name).unwrap(), case.set, &model);
+            let all = run(experiments::experiment(case.name).unwrap(), case.set, &model);
             for ran in &all {
                 let unlocked = without_locks(&ran.trace);
                 let promised =

@@ -1,7 +1,7 @@
 //! How many calls a second the simulator runs on one core: `cargo bench -p holdup-sim`.
 
-use lab::experiments::architectures::Case;
-use lab::experiments::launch_stall::{self, Beside};
+use experiments::catalogue::architectures::Case;
+use experiments::catalogue::launch_stall::{self, Beside};
 use sim::{Model, Options};
 use std::time::{Duration, Instant};
 use workload::Workload;

@@ -1,8 +1,8 @@
 //! What cannot be run: one line each. And what must come out the same again.
 
 use crate::support::traced;
-use lab::Layout;
-use lab::experiments::{architectures, launch_stall};
+use experiments::Layout;
+use experiments::catalogue::{architectures, launch_stall};
 use sim::{Error, Model, Options};
 use std::io::Cursor;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Seed 000's second program: four threads whose kernels get shorter, released 10 ms apart.
 
 use crate::support::{Row, check, row, run, traced};
-use lab::HostMemory;
-use lab::experiments::stagger::Case;
+use experiments::HostMemory;
+use experiments::catalogue::stagger::Case;
 use trace::{OpKind, Trace};
 
 /// A seed of p100-nvprof with which it goes as in the listing of the GPU.

@@ -3,8 +3,8 @@
 //! what the stream's queue holds.
 
 use crate::support::{Row, check, run};
-use lab::experiments::launch_stall::{Beside, Case};
-use lab::{HostMemory, Place};
+use experiments::catalogue::launch_stall::{Beside, Case};
+use experiments::{HostMemory, Place};
 use workload::{Outcome, ThreadOutcome};
 
 /// What B's launches came to: a second's launches, and the percentage of its time in launches over 1 ms.

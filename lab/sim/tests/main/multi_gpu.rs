@@ -1,8 +1,8 @@
 //! Seed 004 and section 6: one worker for each GPU; microseconds for each product.
 
 use crate::support::{Row, check, row, run};
-use lab::Layout;
-use lab::experiments::multi_gpu::{Case, Load};
+use experiments::Layout;
+use experiments::catalogue::multi_gpu::{Case, Load};
 
 fn us(model: &str, case: &Case) -> f64 {
     let outcome = run(&case.workload(), model);

@@ -1,9 +1,9 @@
 //! Models of GPUs that little was measured on: what the seeds say of them.
 
 use crate::support::{Row, check, row, run, traced};
-use lab::experiments::architectures;
-use lab::experiments::hidden_sync::{Case, Scalar};
-use lab::{HostMemory, Layout};
+use experiments::catalogue::architectures;
+use experiments::catalogue::hidden_sync::{Case, Scalar};
+use experiments::{HostMemory, Layout};
 use trace::{CopyKind, OpKind};
 
 /// Seed 003: a norm of 1,024 floats on its V100, whose kernels took 7.15 µs each and whose copies of a few bytes 1.91 µs in and 1.19

@@ -1,8 +1,8 @@
 //! Every cell of `tests/data/cells.txt`, what was measured, against what the model gives.
 
 use crate::support::{Row, check, run};
-use lab::experiments::{architectures, hidden_sync, multi_gpu, overlap};
-use lab::{HostMemory, Layout, Submit, Word};
+use experiments::catalogue::{architectures, hidden_sync, multi_gpu, overlap};
+use experiments::{HostMemory, Layout, Submit, Word};
 
 /// How far a model may be from what was measured, as a part of it.
 const WITHIN: f64 = 0.15;

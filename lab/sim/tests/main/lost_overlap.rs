@@ -1,8 +1,8 @@
 //! What `explain` says of seed 002's three programs on three generations: what keeps copies and kernels from overlapping.
 
 use crate::support::traced;
+use experiments::catalogue::overlap::{Case, Order};
 use explain::{Confidence, Engine, LostOverlap, Overlap, OverlapRule, overlaps};
-use lab::experiments::overlap::{Case, Order};
 use trace::Selection;
 
 /// One to warm up, ten by the host's clock, and ten between events.

@@ -1,9 +1,7 @@
 //! All experiments, and describing them.
 
+use crate::catalogue::{architectures, hidden_sync, interference, launch_stall, multi_gpu, overlap, stagger};
 use crate::experiment::Experiment;
-use crate::experiments::{
-    architectures, hidden_sync, interference, launch_stall, multi_gpu, overlap, stagger,
-};
 use crate::parameters::{AUTOMATIC, Parameter};
 use report::{Page, labelled, paragraph};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, rewritten by `HOLDUP_UPDATE=1`. A line
 //! `set NAME=VALUE …` says what is not at its default, a line `device NAME=VALUE …` what is known of the device.
 
-use lab::{Bench, Cell, Figure, Results, Row, Settings};
+use experiments::{Bench, Cell, Figure, Results, Row, Settings};
 use std::path::Path;
 
 const BREAK: &str = "--- verdict\n";
@@ -45,7 +45,7 @@ fn row(line: &str) -> Row {
 }
 
 fn results(file: &str, rows: &str) -> Results {
-    let experiment = lab::CATALOGUE.iter().find(|experiment| file.starts_with(experiment.name));
+    let experiment = experiments::CATALOGUE.iter().find(|experiment| file.starts_with(experiment.name));
     let experiment = experiment.expect("a file is named after its experiment");
     let lines = rows.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let (set, lines): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("set "));
@@ -87,7 +87,7 @@ fn verdicts_follow_from_the_numbers() {
     let mut files: Vec<_> =
         std::fs::read_dir(&directory).expect("there").map(|entry| entry.expect("readable").path()).collect();
     files.sort();
-    assert!(files.len() >= lab::CATALOGUE.len(), "an experiment without a verdict's test");
+    assert!(files.len() >= experiments::CATALOGUE.len(), "an experiment without a verdict's test");
     for path in files {
         let text = std::fs::read_to_string(&path).expect("readable");
         let (rows, expected) = text.split_once(BREAK).unwrap_or((&text, ""));

@@ -1,9 +1,9 @@
 //! What holds in every trace, whatever the workload and the model.
 
 use crate::support::traced;
-use lab::experiments::interference::{self, Effect, Repeated};
-use lab::experiments::{architectures, hidden_sync, launch_stall, multi_gpu, overlap, stagger};
-use lab::{HostMemory, Layout, Place, Submit, Word};
+use experiments::catalogue::interference::{self, Effect, Repeated};
+use experiments::catalogue::{architectures, hidden_sync, launch_stall, multi_gpu, overlap, stagger};
+use experiments::{HostMemory, Layout, Place, Submit, Word};
 use sim::{Model, Options};
 use std::collections::HashMap;
 use std::time::Duration;
