@@ -103,6 +103,9 @@ pub struct Explanation {
 pub struct Summary {
     /// Format the trace came in: `kineto`, `nsys`, `nvprof`, `holdup`.
     pub source: String,
+    /// Name for people of the tool that made it: `Nsight Systems`.
+    #[serde(skip)]
+    pub source_title: String,
     /// Version of that format, as far as it states one.
     pub source_version: String,
     /// The file; filled by whoever read it.

@@ -29,7 +29,8 @@ pub fn summary(trace: &Trace) -> Summary {
     let count = |used: &[bool]| used.iter().filter(|used| **used).count() as u64;
     let meta = &trace.meta;
     Summary {
-        source: meta.source.id().to_owned(),
+        source: meta.source.clone(),
+        source_title: meta.source_title().to_owned(),
         source_version: meta.source_version.clone(),
         path: String::new(),
         duration_ns: trace.span().map_or(0, |(start, end)| end - start),

@@ -1,27 +1,23 @@
-//! A trace in a database: which tool wrote it, and what went wrong with it in a line.
+//! A trace in a database: its tables show which tool wrote it.
 
+use crate::importer::{Input, Seen};
 use crate::sqlite::{Source, open, unread_log};
-use crate::{Problem, nsys, nvprof};
+use crate::{Problem, Progress, detect};
 use std::path::Path;
 use trace::Trace;
 
-/// Reads an Nsight Systems or nvprof database, calling `progress` with rows done and rows in all.
-pub(crate) fn import(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Trace, Problem> {
+/// Reads a database of any importer that knows its tables.
+pub(crate) fn import(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     read(path, progress).map_err(printable)
 }
 
-fn read(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Trace, Problem> {
+fn read(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     let db = open(path)?;
-    let mut trace = match Tool::of(&Source::new(&db)?) {
-        Some(Tool::Nsys) => nsys::import(&db, progress)?,
-        Some(Tool::Nvprof) => nvprof::import(&db, progress)?,
-        None => {
-            return Err(Problem::NotATrace {
-                what: "a SQLite database without CUDA tables".to_owned(),
-                what_to_do: "record with `nsys profile --trace=cuda` and export it with `nsys export --type sqlite`",
-            });
-        }
-    };
+    let importer = detect::importer(&Seen::Database(&Source::new(&db)?), || Problem::NotATrace {
+        what: "a SQLite database without CUDA tables".to_owned(),
+        what_to_do: "record with `nsys profile --trace=cuda` and export it with `nsys export --type sqlite`",
+    })?;
+    let mut trace = (importer.read)(Input::Database(&db), progress)?;
     trace.meta.notes.extend(unread_log(path));
     Ok(trace)
 }
@@ -42,49 +38,24 @@ fn printable(problem: Problem) -> Problem {
     }
 }
 
-/// A tool that writes its traces as SQLite.
-#[derive(Debug, PartialEq, Eq)]
-enum Tool {
-    Nsys,
-    Nvprof,
-}
-
-impl Tool {
-    /// Who wrote the database. Any table may be missing, so this goes by whichever is there.
-    fn of(source: &Source) -> Option<Tool> {
-        let cupti_table_with = |column| {
-            let mut cupti = source.tables().filter(|name| name.starts_with("CUPTI_ACTIVITY_KIND_"));
-            cupti.any(|name| source.has_column(name, column))
-        };
-        if source.has_column("StringIds", "value") || cupti_table_with("nameId") {
-            Some(Tool::Nsys)
-        } else if cupti_table_with("cbid")
-            || source.has_column("StringTable", "value") && cupti_table_with("_id_")
-        {
-            Some(Tool::Nvprof)
-        } else {
-            None
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn tool(tables: &str) -> Option<Tool> {
+    fn tool(tables: &str) -> Option<&'static str> {
         let db = rusqlite::Connection::open_in_memory().unwrap();
         db.execute_batch(tables).unwrap();
-        Tool::of(&Source::new(&db).unwrap())
+        let importer = detect::importer(&Seen::Database(&Source::new(&db).unwrap()), || Problem::Empty);
+        importer.ok().map(|importer| importer.source.id)
     }
 
     #[test]
     fn the_tables_tell_who_wrote_them() {
-        assert_eq!(tool("CREATE TABLE StringIds(id, value)"), Some(Tool::Nsys));
-        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, nameId)"), Some(Tool::Nsys));
-        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, cbid)"), Some(Tool::Nvprof));
+        assert_eq!(tool("CREATE TABLE StringIds(id, value)"), Some("nsys"));
+        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, nameId)"), Some("nsys"));
+        assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, cbid)"), Some("nvprof"));
         let copies = "CREATE TABLE StringTable(_id_, value); CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(_id_)";
-        assert_eq!(tool(copies), Some(Tool::Nvprof));
+        assert_eq!(tool(copies), Some("nvprof"));
         assert_eq!(tool("CREATE TABLE StringTable(_id_, value)"), None);
         assert_eq!(tool("CREATE TABLE moz_places(id, url)"), None);
     }
@@ -94,7 +65,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("places.sqlite");
         rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE moz_places(id)").unwrap();
-        let problem = import(&path, &mut |_, _| ()).err().unwrap();
+        let problem = import(&path, &mut |_| ()).err().unwrap();
         assert!(matches!(problem, Problem::NotATrace { .. }), "{problem}");
     }
 
@@ -124,16 +95,16 @@ mod tests {
         rows.commit().unwrap();
         drop(db);
         let whole = std::fs::read(&path).unwrap();
-        assert_eq!(import(&path, &mut |_, _| ()).unwrap().calls.len(), 600);
+        assert_eq!(import(&path, &mut |_| ()).unwrap().calls.len(), 600);
         for size in (0..whole.len()).step_by(511) {
             std::fs::write(&path, &whole[..size]).unwrap();
-            assert!(import(&path, &mut |_, _| ()).is_err(), "cut at {size}");
+            assert!(import(&path, &mut |_| ()).is_err(), "cut at {size}");
         }
         for at in (0..whole.len()).step_by(127) {
             let mut damaged = whole.clone();
             damaged[at..whole.len().min(at + 16)].fill(0xff);
             std::fs::write(&path, &damaged).unwrap();
-            _ = import(&path, &mut |_, _| ());
+            _ = import(&path, &mut |_| ());
         }
     }
 }

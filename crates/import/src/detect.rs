@@ -1,59 +1,49 @@
 //! Recognising a format by content, never by name.
 
-use crate::{Problem, printed};
+use crate::Problem;
+use crate::importer::{Fit, Importer, Seen};
 
-/// Formats that can be told apart by their first bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What an input is.
 pub(crate) enum Format {
-    Json,
+    /// Packed with gzip.
     Gzip,
+    /// A SQLite database, whose tables show what wrote it.
     Sqlite,
-    Holdup,
-    /// One process's file of a spool.
-    Spool,
-    /// What nvprof or nsys printed, or another text.
-    Printed,
+    /// A trace.
+    Trace(&'static Importer),
 }
 
-/// Bytes that recognition wants to see.
-pub(crate) const ENOUGH: usize = 4096;
-
-/// The format of a file that starts with `head`, or what else it is and what to do about it.
+/// The format of an input that begins with `head`, or what else it is and what to do about it.
 pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
-    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-    match (head, first) {
-        ([], _) => Err(Problem::Empty),
-        ([0x1f, 0x8b, ..], _) => Ok(Format::Gzip),
-        (_, _) if head.starts_with(b"SQLite format 3\0") => Ok(Format::Sqlite),
-        ([b'P', b'K', 3 | 5, 4 | 6, ..], _) => Ok(Format::Holdup),
-        (_, _) if head.starts_with(&spool::MAGIC.to_ne_bytes()) => Ok(Format::Spool),
-        (_, _) if is_of_another_version(head) => Err(another_version()),
-        // Before JSON: a program may print a bracket first.
-        (_, Some(_)) if is_text(head) && printed::begins(head) => Ok(Format::Printed),
-        (_, Some(b'{' | b'[')) => Ok(Format::Json),
-        _ => known(head).map_or_else(|| Ok(Format::Printed), Err),
+    match head {
+        [] => Err(Problem::Empty),
+        [0x1f, 0x8b, ..] => Ok(Format::Gzip),
+        _ if head.starts_with(b"SQLite format 3\0") => Ok(Format::Sqlite),
+        _ => importer(&Seen::Head(head), || known(head).unwrap_or_else(no_format)).map(Format::Trace),
     }
 }
 
-/// Whether a file is one of a spool that this version cannot read.
-pub(crate) fn is_of_another_version(bytes: &[u8]) -> bool {
-    bytes.starts_with(spool::ANY_VERSION) && !bytes.starts_with(&spool::MAGIC.to_ne_bytes())
-}
-
-pub(crate) fn another_version() -> Problem {
-    Problem::NotATrace {
-        what: "a spool of another version of holdup".to_owned(),
-        what_to_do: "read it with the version that recorded it",
+/// The importer that fits an input best; a text that is none for certain is refused before the one that may be.
+pub(crate) fn importer(seen: &Seen<'_>, refusal: impl Fn() -> Problem) -> Result<&'static Importer, Problem> {
+    let fitting =
+        |wanted: Fit| crate::IMPORTERS.iter().copied().find(|importer| (importer.sniff)(seen) == wanted);
+    if let Some(importer) = fitting(Fit::Yes) {
+        return Ok(importer);
     }
+    if let Seen::Head(head) = seen
+        && let Some(problem) = known(head)
+    {
+        return Err(problem);
+    }
+    fitting(Fit::Maybe).ok_or_else(refusal)
 }
 
 /// Whether nothing but characters that one prints is in the bytes.
-fn is_text(bytes: &[u8]) -> bool {
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
     !bytes.iter().any(|byte| *byte < b' ' && !byte.is_ascii_whitespace() && *byte != 0x1b)
 }
 
-/// What a file is that is no trace for certain. A text may be a listing whose program printed much before.
+/// What an input is that is certainly no trace. A text may be a listing after much other output of the program.
 fn known(head: &[u8]) -> Option<Problem> {
     let starts = |prefix: &str| head.trim_ascii_start().starts_with(prefix.as_bytes());
     let (what, what_to_do) = if starts("version https://git-lfs") {
@@ -75,11 +65,12 @@ fn known(head: &[u8]) -> Option<Problem> {
     Some(Problem::NotATrace { what: what.to_owned(), what_to_do })
 }
 
-/// Nothing that is known.
+/// No importer knows it.
 pub(crate) fn no_format() -> Problem {
+    let mut titles: Vec<_> = crate::IMPORTERS.iter().map(|importer| importer.source.title).collect();
+    titles.dedup();
     Problem::NotATrace {
-        what: "not a format holdup reads (Kineto JSON, Nsight Systems or nvprof SQLite or listing, .holdup)"
-            .to_owned(),
-        what_to_do: "turn an .nsys-rep into SQLite with `nsys export --type sqlite`",
+        what: format!("not a trace that holdup reads ({})", titles.join(", ")),
+        what_to_do: "export an .nsys-rep with `nsys export --type sqlite`",
     }
 }

@@ -11,14 +11,10 @@ mod database;
 mod demangle;
 mod detect;
 mod error;
-mod gather;
 mod identities;
+mod importer;
 mod json;
-mod kineto;
-mod nsys;
-mod nvprof;
 mod overhead;
-mod printed;
 mod progress;
 mod sqlite;
 mod stacks;
@@ -28,12 +24,32 @@ pub use error::{ImportError, Problem};
 
 use detect::Format;
 use flate2::read::MultiGzDecoder;
-use kineto::Text;
+use importer::{ENOUGH, Importer, Input, Seen};
 use memmap2::Mmap;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
 use trace::Trace;
+
+/// Declares the importers' modules and their registry.
+macro_rules! importers {
+    ($($module:ident,)*) => {
+        $(mod $module;)*
+
+        /// Every importer, in the order in which they look at an input.
+        static IMPORTERS: &[&Importer] = &[$(&$module::IMPORTER,)*];
+    };
+}
+
+// A listing before JSON: a program may print a bracket first.
+importers! {
+    holdup_file,
+    gather,
+    nsys,
+    nvprof,
+    printed,
+    kineto,
+}
 
 /// How far an import is.
 #[derive(Clone, Copy, Debug)]
@@ -64,10 +80,8 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     let mut file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
-        if gather::is_spool(path) {
-            return gather::import(path, progress);
-        }
-        return Err(Problem::NotAFile("a directory"));
+        let importer = detect::importer(&Seen::Folder(path), || Problem::NotAFile("a directory"))?;
+        return (importer.read)(Input::Folder(path), progress);
     }
     if !metadata.is_file() {
         // A pipe, such as a shell's process substitution.
@@ -76,10 +90,10 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     if metadata.len() == 0 {
         return Err(Problem::Empty);
     }
-    let mut head = Vec::with_capacity(detect::ENOUGH);
-    (&file).take(detect::ENOUGH as u64).read_to_end(&mut head)?;
-    if detect::format(&head)? == Format::Sqlite {
-        return database::import(path, &mut |done, rows| progress(Progress { done, total: Some(rows) }));
+    let mut head = Vec::with_capacity(ENOUGH);
+    (&file).take(ENOUGH as u64).read_to_end(&mut head)?;
+    if let Format::Sqlite = detect::format(&head)? {
+        return database::import(path, progress);
     }
     // SAFETY: the map is private and read-only. Another process may still cut or change the file
     // while it is mapped: changed bytes are only ever read as untrusted input, and a cut file
@@ -91,33 +105,25 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
 }
 
 fn read_memory(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
-    match detect::format(&bytes[..bytes.len().min(detect::ENOUGH)])? {
-        Format::Json => kineto::import(Text::Whole(bytes), progress),
+    match detect::format(&bytes[..bytes.len().min(ENOUGH)])? {
         Format::Gzip => {
             let total = Some(bytes.len() as u64);
             read_gzip(bytes, &mut |done| progress(Progress { done, total }))
         }
-        Format::Holdup => Ok(trace::read(bytes)?),
-        Format::Spool => Ok(gather::read_bytes(bytes, progress)),
-        Format::Printed => printed::import(bytes, progress),
         Format::Sqlite => Err(needs_a_file()),
+        Format::Trace(importer) => (importer.read)(Input::Bytes(bytes), progress),
     }
 }
 
 fn read_stream(stream: &mut dyn Read, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     let mut head = Vec::new();
-    stream.take(detect::ENOUGH as u64).read_to_end(&mut head)?;
+    stream.take(ENOUGH as u64).read_to_end(&mut head)?;
     let format = detect::format(&head)?;
     let mut all = Cursor::new(head).chain(stream);
     match format {
-        Format::Json => kineto::import(Text::Stream(&mut all), progress),
         Format::Gzip => read_gzip(all, &mut |done| progress(Progress { done, total: None })),
-        Format::Holdup | Format::Spool | Format::Printed => {
-            let mut bytes = Vec::new();
-            all.read_to_end(&mut bytes)?;
-            read_memory(&bytes, progress)
-        }
         Format::Sqlite => Err(needs_a_file()),
+        Format::Trace(importer) => (importer.read)(Input::Stream(&mut all), progress),
     }
 }
 
@@ -129,28 +135,21 @@ fn needs_a_file() -> Problem {
     }
 }
 
-/// Reads a Kineto trace from gzip data; `progress` gets compressed bytes.
+/// Reads a trace from gzip data; `progress` gets compressed bytes.
 fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Trace, Problem> {
     let read = std::cell::Cell::new(0);
     let mut text = MultiGzDecoder::new(Counted { inner: compressed, read: &read });
     let mut head = Vec::new();
-    let began = (&mut text).take(detect::ENOUGH as u64).read_to_end(&mut head);
+    let began = (&mut text).take(ENOUGH as u64).read_to_end(&mut head);
     if let (Err(error), true) = (began, head.is_empty()) {
         return Err(Problem::Gzip { at: read.get(), reason: error.to_string() });
     }
     let format = detect::format(&head)?;
     let mut all = Cursor::new(head).chain(text);
     match format {
-        Format::Json => kineto::import(Text::Stream(&mut all), &mut |_| progress(read.get())),
-        Format::Printed => {
-            let mut text = Vec::new();
-            let end = all.read_to_end(&mut text);
-            let mut trace = printed::import(&text, &mut |_| progress(read.get()))?;
-            trace.meta.lost.truncated |= end.is_err();
-            Ok(trace)
-        }
-        Format::Sqlite | Format::Holdup | Format::Spool | Format::Gzip => {
-            let what = "a gzip file that holds no JSON and no listing".to_owned();
+        Format::Trace(importer) => (importer.read)(Input::Stream(&mut all), &mut |_| progress(read.get())),
+        Format::Gzip | Format::Sqlite => {
+            let what = "a gzip file that holds a database or another gzip file".to_owned();
             Err(Problem::NotATrace { what, what_to_do: "unpack it and name what it held" })
         }
     }

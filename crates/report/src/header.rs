@@ -4,7 +4,7 @@ use crate::escape::visible;
 use crate::units;
 use explain::Summary;
 use std::collections::BTreeMap;
-use trace::{Source, Trace};
+use trace::Trace;
 
 /// The trace in numbers, with the path that the user calls it by.
 pub(crate) fn summary(trace: &Trace, path: &str) -> Summary {
@@ -14,7 +14,7 @@ pub(crate) fn summary(trace: &Trace, path: &str) -> Summary {
 /// The trace in one line: format, length, what is in it, what is missing.
 pub(crate) fn facts(summary: &Summary) -> Vec<String> {
     let mut facts = vec![
-        title(&summary.source).into_owned(),
+        visible(&summary.source_title).into_owned(),
         units::span(summary.duration_ns),
         units::counted(summary.processes, "process", "processes"),
         units::counted(summary.threads, "thread", "threads"),
@@ -106,15 +106,14 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
         remarks.push(format!("lost: {}", counts(&summary.lost_reasons)));
     }
     if !summary.left_out.is_empty() {
-        remarks.push(format!("left out, for no table holds them: {}", counts(&summary.left_out)));
+        remarks.push(format!("not imported: {}", counts(&summary.left_out)));
     }
     remarks.extend(summary.notes.iter().map(|note| visible(note).into_owned()));
     // A part of a part says twice that it is one.
     remarks.dedup();
     if summary.clock == "separate" {
-        remarks.push(String::from(
-            "GPU times are on a clock that does not fit the host's; nothing is concluded across the two",
-        ));
+        remarks
+            .push(String::from("the GPU's clock does not fit the host's: no finding compares their times"));
     }
     remarks
 }
@@ -164,14 +163,6 @@ fn lost(summary: &Summary) -> Vec<String> {
         lost.push(String::from("the input ends early"));
     }
     lost
-}
-
-fn title(source: &str) -> std::borrow::Cow<'_, str> {
-    let known = [Source::Holdup, Source::Kineto, Source::Nsys, Source::Nvprof, Source::Other];
-    match known.iter().find(|known| known.id() == source) {
-        Some(known) => known.title().into(),
-        None => visible(source),
-    }
 }
 
 #[cfg(test)]

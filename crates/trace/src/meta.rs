@@ -4,46 +4,18 @@ use crate::{Ns, SCHEMA_VERSION};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Who made a trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    /// Recorded or built by holdup.
-    #[default]
-    Holdup,
-    /// PyTorch's profiler, or another user of Kineto.
-    Kineto,
-    /// Nsight Systems.
-    Nsys,
-    /// nvprof or the Visual Profiler.
-    Nvprof,
-    /// A value this version does not know.
-    #[serde(other)]
-    Other,
+/// The tool that made a trace. Each importer declares its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// Name in files and JSON: `nsys`.
+    pub id: &'static str,
+    /// Name for people: `Nsight Systems`.
+    pub title: &'static str,
 }
 
 impl Source {
-    /// The format's name in listings.
-    pub fn title(self) -> &'static str {
-        match self {
-            Source::Holdup => "holdup",
-            Source::Kineto => "Kineto",
-            Source::Nsys => "Nsight Systems",
-            Source::Nvprof => "nvprof",
-            Source::Other => "unknown source",
-        }
-    }
-
-    /// The format's name in JSON.
-    pub fn id(self) -> &'static str {
-        match self {
-            Source::Holdup => "holdup",
-            Source::Kineto => "kineto",
-            Source::Nsys => "nsys",
-            Source::Nvprof => "nvprof",
-            Source::Other => "other",
-        }
-    }
+    /// Recorded or built by holdup.
+    pub const HOLDUP: Source = Source { id: "holdup", title: "holdup" };
 }
 
 /// Whether host and GPU times can be compared.
@@ -90,8 +62,11 @@ pub struct Lost {
 pub struct Meta {
     /// Schema of the tables.
     pub schema_version: u32,
-    /// Who made the trace.
-    pub source: Source,
+    /// [`Source::id`] of the tool that made the trace.
+    pub source: String,
+    /// [`Source::title`] of it; empty in files of holdup 0.1.
+    #[serde(default)]
+    pub source_title: String,
     /// Version of the source's format, as it states it.
     pub source_version: String,
     /// The traced command.
@@ -131,6 +106,16 @@ impl Meta {
         self.notes.iter().any(|note| note == PART)
     }
 
+    /// States which tool made the trace.
+    pub fn set_source(&mut self, source: Source) {
+        (self.source, self.source_title) = (source.id.to_owned(), source.title.to_owned());
+    }
+
+    /// The tool that made the trace, for people.
+    pub fn source_title(&self) -> &str {
+        if self.source_title.is_empty() { &self.source } else { &self.source_title }
+    }
+
     pub(crate) fn set_part(&mut self) {
         if !self.is_part() {
             self.notes.push(PART.to_owned());
@@ -142,7 +127,8 @@ impl Default for Meta {
     fn default() -> Self {
         Meta {
             schema_version: SCHEMA_VERSION,
-            source: Source::default(),
+            source: Source::HOLDUP.id.to_owned(),
+            source_title: Source::HOLDUP.title.to_owned(),
             source_version: String::new(),
             command: String::new(),
             host: String::new(),

@@ -72,7 +72,7 @@ pub fn parse(text: &str) -> (Trace, Selection) {
                     ..Device::default()
                 });
             }
-            ["source", "kineto"] => builder.trace.meta.source = Source::Kineto,
+            ["source", "kineto"] => builder.trace.meta.source = "kineto".into(),
             ["overhead", thread, name, start, end] => {
                 builder.range(thread, RangeKind::Overhead, name, start, end)
             }

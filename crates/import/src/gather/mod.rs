@@ -15,8 +15,8 @@ mod symbols;
 mod tests;
 mod texts;
 
-use crate::detect::{another_version, is_of_another_version};
 use crate::identities::Identities;
+use crate::importer::{Fit, Importer, Input, Seen};
 use crate::{Problem, Progress, demangle, finish};
 use later::Later;
 use memmap2::Mmap;
@@ -32,8 +32,42 @@ use trace::{Ns, ProcessId, Source, ThreadId, Trace};
 /// Times that later arithmetic can bear.
 const TIMES: std::ops::Range<Ns> = 0..1 << 61;
 
+pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, sniff, read };
+
+/// A directory with spool files, or one such file.
+fn sniff(seen: &Seen<'_>) -> Fit {
+    match seen {
+        Seen::Folder(path) => is_spool(path).into(),
+        Seen::Head(head) => head.starts_with(spool::ANY_VERSION).into(),
+        Seen::Database(_) => Fit::No,
+    }
+}
+
+fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
+    if let Input::Folder(directory) = input {
+        return import(directory, progress);
+    }
+    let file = input.whole();
+    match is_of_another_version(&file.bytes) {
+        true => Err(another_version()),
+        false => Ok(read_bytes(&file.bytes, progress)),
+    }
+}
+
+/// Whether a file is one of a spool that this version cannot read.
+fn is_of_another_version(bytes: &[u8]) -> bool {
+    bytes.starts_with(spool::ANY_VERSION) && !bytes.starts_with(&spool::MAGIC.to_ne_bytes())
+}
+
+fn another_version() -> Problem {
+    Problem::NotATrace {
+        what: "a spool of another version of holdup".to_owned(),
+        what_to_do: "read it with the version that recorded it",
+    }
+}
+
 /// Whether a directory holds spool files.
-pub(crate) fn is_spool(directory: &Path) -> bool {
+fn is_spool(directory: &Path) -> bool {
     files(directory).is_ok_and(|files| !files.is_empty())
 }
 
@@ -148,7 +182,7 @@ struct Process<'g, 'a> {
 impl<'a> Gather<'a> {
     fn new(symbolizer: &'a mut dyn Symbolizer) -> Gather<'a> {
         let mut trace = Trace::default();
-        trace.meta.source = Source::Holdup;
+        trace.meta.set_source(Source::HOLDUP);
         Gather { trace, ids: Identities::default(), places: Places::new(symbolizer), complete: true }
     }
 

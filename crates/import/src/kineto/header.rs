@@ -2,7 +2,7 @@
 
 use crate::identities::Identities;
 use crate::json::{Scalar, Scanner, Stop};
-use trace::{Ns, Source, Trace};
+use trace::{Ns, Trace};
 
 /// Top-level values other than the events.
 #[derive(Default)]
@@ -132,7 +132,7 @@ impl Header {
     /// Writes what was read into the trace's meta and devices.
     pub fn apply(self, trace: &mut Trace, identities: &mut Identities) {
         let meta = &mut trace.meta;
-        meta.source = Source::Kineto;
+        meta.set_source(super::SOURCE);
         meta.driver = cuda_version(&self.driver);
         meta.runtime = cuda_version(&self.runtime);
         let libraries = [("CUPTI", cupti_version(&self.cupti)), ("NCCL", self.nccl)];

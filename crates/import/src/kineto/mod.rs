@@ -15,8 +15,9 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use supply::Text;
+use supply::Text;
 
+use crate::importer::{Fit, Importer, Input, Seen};
 use crate::json::{Scanner, Stop};
 use crate::{Problem, Progress};
 use batch::{Batch, End};
@@ -26,13 +27,34 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use supply::{BLOCK, Block, STREAM_BLOCK, Supply};
-use trace::Trace;
+use trace::{Source, Trace};
 
 /// The longest event that is waited for, bytes; what never ends is not kept in memory.
 const LONGEST_EVENT: usize = 64 << 20;
 
 /// Longest text before the events of a stream, bytes.
 const LONGEST_HEADER: usize = 64 << 20;
+
+/// Traces of PyTorch's profiler and other users of Kineto.
+pub(crate) const SOURCE: Source = Source { id: "kineto", title: "Kineto" };
+
+pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
+
+/// JSON: no other format is.
+fn sniff(seen: &Seen<'_>) -> Fit {
+    let Seen::Head(head) = seen else { return Fit::No };
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(first, Some(b'{' | b'[')).into()
+}
+
+fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
+    match input {
+        Input::Bytes(bytes) => import(Text::Whole(bytes), progress),
+        Input::Stream(stream) => import(Text::Stream(stream), progress),
+        Input::Folder(_) | Input::Database(_) => Err(no_events()),
+    }
+}
 
 /// Reads a Kineto trace. A text that ends early is read as far as it goes.
 pub(crate) fn import(text: Text<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {

@@ -4,7 +4,6 @@ use super::{EVENTS, Nsys};
 use crate::Problem;
 use crate::sqlite::{Source, Value};
 use std::collections::BTreeMap;
-use trace::Source as From;
 
 /// Tables that describe rather than record. Whatever else has rows is counted as left out.
 const DESCRIPTIONS: [&str; 9] = [
@@ -28,7 +27,7 @@ impl Nsys<'_> {
     pub(super) fn meta(&mut self) -> Result<(), Problem> {
         let source = self.source;
         let meta = &mut self.trace.meta;
-        meta.source = From::Nsys;
+        meta.set_source(super::SOURCE);
         let mut export = pairs(source, "META_DATA_EXPORT")?;
         export.extend(pairs(source, "EXPORT_META_DATA")?);
         meta.source_version = export.remove("EXPORT_SCHEMA_VERSION").unwrap_or_default();

@@ -15,6 +15,7 @@ mod stacks;
 mod tests;
 
 use crate::identities::Identities;
+use crate::importer::{Fit, Importer, Input, Seen};
 use crate::progress::Progress;
 use crate::sqlite::{Fault, Names, Source, Value};
 use crate::{Problem, finish};
@@ -23,6 +24,22 @@ pub(crate) use kinds::api_of;
 use machine::Machine;
 use std::ops::Range;
 use trace::{Ns, Trace};
+
+/// Exports of Nsight Systems.
+pub(crate) const SOURCE: trace::Source = trace::Source { id: "nsys", title: "Nsight Systems" };
+
+pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
+
+/// Any table may be missing, so this goes by whichever is there.
+fn sniff(seen: &Seen<'_>) -> Fit {
+    let Seen::Database(tables) = seen else { return Fit::No };
+    (tables.has_column("StringIds", "value") || tables.any_cupti_has("nameId")).into()
+}
+
+fn read(input: Input<'_>, progress: &mut dyn FnMut(crate::Progress)) -> Result<Trace, Problem> {
+    let Input::Database(db) = input else { return Err(crate::needs_a_file()) };
+    import(db, &mut |done, rows| progress(crate::Progress { done, total: Some(rows) }))
+}
 
 /// Times that rebasing and subtraction cannot overflow: 18 years either side of the start.
 const TIMES: Range<Ns> = -(1 << 59)..1 << 59;

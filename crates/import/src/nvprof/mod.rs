@@ -12,11 +12,29 @@ mod ops;
 mod tests;
 
 use crate::identities::Identities;
+use crate::importer::{Fit, Importer, Input, Seen};
 use crate::progress::Progress;
 use crate::sqlite::{Fault, Names, Source, Value, interval};
 use crate::{Problem, finish};
 use rustc_hash::FxHashMap;
-use trace::{Ns, Source as From, Trace};
+use trace::{Ns, Trace};
+
+/// Databases of nvprof and the Visual Profiler.
+pub(crate) const SOURCE: trace::Source = trace::Source { id: "nvprof", title: "nvprof" };
+
+pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
+
+/// Any table may be missing, so this goes by whichever is there.
+fn sniff(seen: &Seen<'_>) -> Fit {
+    let Seen::Database(tables) = seen else { return Fit::No };
+    let strings = tables.has_column("StringTable", "value");
+    (tables.any_cupti_has("cbid") || strings && tables.any_cupti_has("_id_")).into()
+}
+
+fn read(input: Input<'_>, progress: &mut dyn FnMut(crate::Progress)) -> Result<Trace, Problem> {
+    let Input::Database(db) = input else { return Err(crate::needs_a_file()) };
+    import(db, &mut |done, rows| progress(crate::Progress { done, total: Some(rows) }))
+}
 
 /// Times are since the Unix epoch and unsigned; the end is what later arithmetic can bear.
 const TIMES: std::ops::Range<Ns> = 0..1 << 61;
@@ -78,7 +96,7 @@ pub(crate) fn import(
 impl Nvprof<'_> {
     fn meta(&mut self) -> Result<(), Problem> {
         let meta = &mut self.trace.meta;
-        meta.source = From::Nvprof;
+        meta.set_source(SOURCE);
         meta.epoch_unix_ns = Some(0);
         let Some(table) = self.source.tables().find(|name| name.eq_ignore_ascii_case("version")) else {
             return Ok(());

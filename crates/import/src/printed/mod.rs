@@ -13,14 +13,35 @@ mod ops;
 mod rows;
 mod threads;
 
+use crate::detect::is_text;
+use crate::importer::{Fit, Importer, Input, Seen};
 use crate::{Problem, Progress, finish};
 use columns::Table;
 use lines::{Lines, Piece};
 use rows::Reader;
 use trace::Trace;
 
+/// Each table of a listing states which tool printed it.
+pub(crate) static IMPORTER: Importer = Importer { source: crate::nvprof::SOURCE, sniff, read };
+
+/// A text is a listing if it begins like one, and may be one after other output of the program.
+fn sniff(seen: &Seen<'_>) -> Fit {
+    match seen {
+        Seen::Head(head) if is_text(head) && begins(head) => Fit::Yes,
+        Seen::Head(head) if is_text(head) => Fit::Maybe,
+        Seen::Head(_) | Seen::Folder(_) | Seen::Database(_) => Fit::No,
+    }
+}
+
+fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
+    let text = input.whole();
+    let mut trace = import(&text.bytes, progress)?;
+    trace.meta.lost.truncated |= text.truncated;
+    Ok(trace)
+}
+
 /// Whether a text begins like one of these listings: cheap, and never wrong about JSON.
-pub(crate) fn begins(head: &[u8]) -> bool {
+fn begins(head: &[u8]) -> bool {
     let mut lines = Lines::new(head);
     while let Some(piece) = lines.next(None) {
         match piece {
@@ -32,11 +53,11 @@ pub(crate) fn begins(head: &[u8]) -> bool {
 }
 
 /// Reads the events of a text.
-pub(crate) fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
+fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     let total = text.len() as u64;
     let (mut lines, mut reader) = (Lines::new(text), Reader::default());
     let mut table: Option<Box<Table>> = None;
-    let mut seen = Seen::default();
+    let mut found = Found::default();
     for at in 0u64.. {
         let Some(piece) = lines.next(table.as_deref_mut()) else { break };
         if at.is_multiple_of(1 << 13) {
@@ -44,17 +65,17 @@ pub(crate) fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<
         }
         match piece {
             Piece::Banner(process, text) => {
-                seen.nvprof = true;
+                found.nvprof = true;
                 table = table.filter(|_| !text.ends_with("result:"));
                 reader.banner(process, &text);
             }
             Piece::Titles(titles) => {
-                seen.tables = true;
+                found.tables = true;
                 table = Some(titles);
             }
             Piece::Other => table = None,
-            Piece::Summary => (table, seen.summary) = (None, true),
-            Piece::TextOfNsys => (table, seen.text_of_nsys) = (None, true),
+            Piece::Summary => (table, found.summary) = (None, true),
+            Piece::TextOfNsys => (table, found.text_of_nsys) = (None, true),
             Piece::Cut if table.is_some() => reader.cut(),
             Piece::Cut => {}
             Piece::Row(cells) => {
@@ -67,7 +88,7 @@ pub(crate) fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<
     }
     let mut trace = reader.done();
     if trace.span().is_none() {
-        return Err(seen.problem());
+        return Err(found.problem());
     }
     finish(&mut trace);
     Ok(trace)
@@ -75,14 +96,14 @@ pub(crate) fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<
 
 /// What a text had instead of events.
 #[derive(Default)]
-struct Seen {
+struct Found {
     nvprof: bool,
     tables: bool,
     summary: bool,
     text_of_nsys: bool,
 }
 
-impl Seen {
+impl Found {
     fn problem(&self) -> Problem {
         let (what, what_to_do) = match () {
             () if self.tables => ("a listing without a row that can be read", "print it again"),

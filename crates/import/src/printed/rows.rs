@@ -8,7 +8,7 @@ use crate::identities::Identities;
 use crate::nsys::api_of;
 use crate::suffix;
 use rustc_hash::FxHashMap;
-use trace::{Api, Argument, Call, CallId, Ns, Range, RangeKind, Source, Trace};
+use trace::{Api, Argument, Call, CallId, Ns, Range, RangeKind, Trace};
 
 /// Times that rebasing and subtraction cannot overflow: 18 years.
 const TIMES: std::ops::Range<Ns> = 0..1 << 59;
@@ -39,7 +39,7 @@ impl Reader {
     /// What nvprof says of a process.
     pub(super) fn banner(&mut self, process: i64, text: &str) {
         self.process = process;
-        self.trace.meta.source = Source::Nvprof;
+        self.trace.meta.set_source(crate::nvprof::SOURCE);
         let command = text.split_once(", command: ").map(|(_, command)| command);
         if let Some(command) = command.filter(|_| self.trace.meta.command.is_empty()) {
             command.clone_into(&mut self.trace.meta.command);
@@ -63,10 +63,10 @@ impl Reader {
 
     /// An event of a table.
     pub(super) fn row(&mut self, table: &Table, cells: &[String]) {
-        self.trace.meta.source = match table.printer {
-            Printer::Nvprof => Source::Nvprof,
-            Printer::Nsys => Source::Nsys,
-        };
+        self.trace.meta.set_source(match table.printer {
+            Printer::Nvprof => crate::nvprof::SOURCE,
+            Printer::Nsys => crate::nsys::SOURCE,
+        });
         let Some(name) = table.cell(cells, Column::Name) else {
             return self.trace.meta.lost.record("row without a name");
         };
@@ -174,7 +174,7 @@ impl Reader {
         ops::place(&mut self.trace, &mut self.ids, asked, thousand);
         self.devices.describe(&mut self.trace, &mut self.ids);
         let Trace { meta, processes, .. } = &mut self.trace;
-        if meta.source == Source::Nvprof && processes.len() > 1 {
+        if meta.source == crate::nvprof::SOURCE.id && processes.len() > 1 {
             let note = "Several processes are listed, each with a clock of its own: what one did is not \
                         simultaneous with what another did at the same time.";
             meta.notes.push(note.to_owned());

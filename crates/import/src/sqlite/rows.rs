@@ -48,6 +48,12 @@ impl<'db> Source<'db> {
         self.column(table, column).is_some()
     }
 
+    /// Whether any of CUPTI's tables has the column.
+    pub(crate) fn any_cupti_has(&self, column: &str) -> bool {
+        let mut cupti = self.tables().filter(|name| name.starts_with("CUPTI_ACTIVITY_KIND_"));
+        cupti.any(|name| self.has_column(name, column))
+    }
+
     /// Whether the column alone is the table's primary key, so that looking a value up is cheap.
     pub(crate) fn is_key(&self, table: &str, column: &str) -> bool {
         self.column(table, column).is_some_and(|column| column.primary_key)

@@ -39,8 +39,7 @@ fn dump(trace: &Trace) -> String {
     let mut out = String::new();
     let meta = &trace.meta;
     let known = [&meta.source_version, &meta.driver, &meta.runtime].map(String::as_str).join(" | ");
-    writeln!(out, "{} | {known} | epoch {:?} | {:?}", meta.source.id(), meta.epoch_unix_ns, meta.clock)
-        .unwrap();
+    writeln!(out, "{} | {known} | epoch {:?} | {:?}", meta.source, meta.epoch_unix_ns, meta.clock).unwrap();
     if !meta.libraries.is_empty() {
         writeln!(out, "libraries {:?}", meta.libraries).unwrap();
     }

@@ -94,13 +94,7 @@ fn counts() -> impl Strategy<Value = std::collections::BTreeMap<String, u64>> {
 
 /// Any meta of this version.
 fn meta() -> impl Strategy<Value = Meta> {
-    let source = prop::sample::select(vec![
-        Source::Holdup,
-        Source::Kineto,
-        Source::Nsys,
-        Source::Nvprof,
-        Source::Other,
-    ]);
+    let source = (text(), text());
     let clock = prop::sample::select(vec![Clock::Aligned, Clock::Separate]);
     let lost = (any::<[u64; 3]>(), counts(), any::<bool>()).prop_map(|(numbers, reasons, truncated)| Lost {
         unmatched_calls: numbers[0],
@@ -117,7 +111,8 @@ fn meta() -> impl Strategy<Value = Meta> {
             locks_watched: notes.len() % 2 == 1,
             threads_inferred: notes.len() % 3 == 1,
             schema_version: SCHEMA_VERSION,
-            source,
+            source: source.0,
+            source_title: source.1,
             source_version: texts.pop().unwrap_or_default(),
             command: texts.pop().unwrap_or_default(),
             host: texts.pop().unwrap_or_default(),

@@ -6,7 +6,7 @@ use crate::driver::Function;
 use crate::wire::{Note, Record};
 use crate::{Device, clock};
 use std::collections::BTreeMap;
-use trace::{Api, Argument, Call, Meta, Source, StreamId, Sym, ThreadId, Trace};
+use trace::{Api, Argument, Call, Meta, StreamId, Sym, ThreadId, Trace};
 use workload::Workload;
 
 /// A thread whose calls were recorded, as the calls need it.
@@ -85,7 +85,6 @@ fn meta(workload: &Workload, heard: &[Heard], partial: Option<Partial>) -> Meta 
     let mut notes = vec!["the calls of a workload; what the GPU did was not recorded".to_owned()];
     notes.extend(partial.map(|partial| format!("the run was {partial}")));
     Meta {
-        source: Source::Holdup,
         command: format!("workload {}", workload.name),
         driver: crate::driver_version(cuda),
         epoch_unix_ns: Some(clock::epoch_unix()),

@@ -65,7 +65,10 @@ fn every_call_is_in_the_trace_with_its_arguments() {
     assert!(trace.calls.start.is_sorted() && trace.calls.start[0] == 0);
     assert_eq!(trace.text(trace.threads.name[0]), "all");
     assert_eq!(trace.text(trace.devices.name[0]), "Stand-in 0");
-    assert_eq!((trace.meta.source, trace.meta.driver.contains("CUDA 13.0")), (trace::Source::Holdup, true));
+    assert_eq!(
+        (trace.meta.source.as_str(), trace.meta.driver.contains("CUDA 13.0")),
+        (trace::Source::HOLDUP.id, true)
+    );
 }
 
 /// The trace as it comes back from a file, which is where rows are checked.
