@@ -1,15 +1,10 @@
-//! How one value of a column travels to and from Arrow.
+//! How one value of a column travels to and from a Parquet file.
 
+use crate::columns::{ColumnError, Group, Kind, Rows, Values};
 use crate::kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
 use crate::model::*;
 use crate::{Strings, Sym};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
-use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray, UInt32Array,
-};
-use arrow_schema::DataType;
-use std::sync::Arc;
+use parquet::data_type::ByteArray;
 
 /// A column in a file that cannot be read as the schema has it.
 #[derive(Debug, thiserror::Error)]
@@ -54,70 +49,61 @@ pub enum CellError {
 pub(crate) trait Cell: Copy + Sized {
     /// What a row gets when its file lacks the column or the value.
     const MISSING: Self;
-    /// The Arrow type, for error messages.
-    const TYPE: &'static str;
+    /// What the column is in a file.
+    const KIND: Kind;
 
-    fn to_arrow(column: &[Self], strings: &Strings) -> ArrayRef;
+    fn values<'a>(column: &'a [Self], strings: &Strings) -> Values<'a>;
 
-    /// Appends the array's values to `column`; `false` when it has another type.
-    fn from_arrow(array: &dyn Array, column: &mut Vec<Self>, strings: &mut Strings) -> bool;
+    /// Appends the values of a column of [`Self::KIND`].
+    fn append(rows: Rows, column: &mut Vec<Self>, strings: &mut Strings) -> Result<(), ColumnError>;
 }
 
-/// Appends the batch's column of that name, or [`Cell::MISSING`] for every row when it has none.
+/// Appends the file's column of that name, or [`Cell::MISSING`] for every row when it has none.
 pub(crate) fn append<C: Cell>(
-    batch: &RecordBatch,
+    group: &Group<'_>,
     name: &'static str,
-    rows: usize,
     column: &mut Vec<C>,
     strings: &mut Strings,
-) -> Result<(), CellError> {
-    let Some(array) = batch.column_by_name(name) else {
-        column.resize(column.len() + rows, C::MISSING);
-        return Ok(());
-    };
-    if C::from_arrow(array.as_ref(), column, strings) {
-        return Ok(());
+) -> Result<(), ColumnError> {
+    match group.column(name, C::KIND)? {
+        Some(rows) => C::append(rows, column, strings)?,
+        None => column.resize(column.len() + group.rows, C::MISSING),
     }
-    let found = array.data_type().to_string();
-    Err(CellError::Type { column: name, found, expected: C::TYPE })
+    Ok(())
 }
 
 macro_rules! number_cell {
-    ($type:ty, $array:ty, $arrow:ty, $name:literal) => {
+    ($type:ty, $values:ident, $rows:ident, $kind:ident) => {
         impl Cell for $type {
             const MISSING: Self = 0;
-            const TYPE: &'static str = $name;
+            const KIND: Kind = Kind::$kind;
 
-            fn to_arrow(column: &[Self], _: &Strings) -> ArrayRef {
-                Arc::new(<$array>::from(column.to_vec()))
+            fn values<'a>(column: &'a [Self], _: &Strings) -> Values<'a> {
+                Values::$values(|row| Some(column[row]))
             }
 
-            fn from_arrow(array: &dyn Array, column: &mut Vec<Self>, _: &mut Strings) -> bool {
-                let Some(array) = array.as_primitive_opt::<$arrow>() else { return false };
-                column.extend(array.iter().map(|value| value.unwrap_or(Self::MISSING)));
-                true
+            fn append(rows: Rows, column: &mut Vec<Self>, _: &mut Strings) -> Result<(), ColumnError> {
+                rows.$rows(|value| column.push(value.map_or(Self::MISSING, |value| value as Self)))
             }
         }
     };
 }
-number_cell!(i64, Int64Array, Int64Type, "Int64");
-number_cell!(i32, Int32Array, Int32Type, "Int32");
-number_cell!(u32, UInt32Array, UInt32Type, "UInt32");
+number_cell!(i64, int64, int64, Int64);
+number_cell!(i32, int32, int32, Int32);
+number_cell!(u32, uint32, int32, UInt32);
 
 macro_rules! id_cell {
     ($($id:ident)+) => {$(
         impl Cell for $id {
             const MISSING: Self = $id::NONE;
-            const TYPE: &'static str = "UInt32";
+            const KIND: Kind = Kind::UInt32;
 
-            fn to_arrow(column: &[Self], _: &Strings) -> ArrayRef {
-                Arc::new(column.iter().map(|id| id.some().map(|id| id.0)).collect::<UInt32Array>())
+            fn values<'a>(column: &'a [Self], _: &Strings) -> Values<'a> {
+                Values::uint32(|row| column[row].some().map(|id| id.0))
             }
 
-            fn from_arrow(array: &dyn Array, column: &mut Vec<Self>, _: &mut Strings) -> bool {
-                let Some(array) = array.as_primitive_opt::<UInt32Type>() else { return false };
-                column.extend(array.iter().map(|value| value.map_or($id::NONE, $id)));
-                true
+            fn append(rows: Rows, column: &mut Vec<Self>, _: &mut Strings) -> Result<(), ColumnError> {
+                rows.int32(|value| column.push(value.map_or($id::NONE, |value| $id(value as u32))))
             }
         }
     )+};
@@ -126,28 +112,24 @@ id_cell!(ProcessId ThreadId DeviceId ContextId StreamId CallId OpId SyncId WaitI
 
 impl Cell for Sym {
     const MISSING: Self = Sym::EMPTY;
-    const TYPE: &'static str = "Utf8";
+    const KIND: Kind = Kind::Utf8;
 
-    fn to_arrow(column: &[Self], strings: &Strings) -> ArrayRef {
-        // A dictionary of the strings this column uses, not of all the trace has.
-        let mut key_of = vec![-1i32; strings.len()];
-        let mut values = Vec::new();
-        let keys: Int32Array = column
-            .iter()
-            .map(|sym| {
-                let key = &mut key_of[sym.index()];
-                if *key < 0 {
-                    *key = values.len() as i32;
-                    values.push(strings.text(*sym));
-                }
-                Some(*key)
-            })
-            .collect();
-        Arc::new(DictionaryArray::new(keys, Arc::new(StringArray::from(values))))
+    fn values<'a>(column: &'a [Self], strings: &Strings) -> Values<'a> {
+        // The texts that this column uses, not all that the trace has.
+        let mut number_of = vec![u32::MAX; strings.len()];
+        let mut texts = Vec::new();
+        for sym in column {
+            let number = &mut number_of[sym.index()];
+            if *number == u32::MAX {
+                *number = texts.len() as u32;
+                texts.push(ByteArray::from(strings.text(*sym)));
+            }
+        }
+        Values::among(texts, move |row| number_of[column[row].index()] as usize)
     }
 
-    fn from_arrow(array: &dyn Array, column: &mut Vec<Self>, strings: &mut Strings) -> bool {
-        texts(array, column, |text| strings.intern(text))
+    fn append(rows: Rows, column: &mut Vec<Self>, strings: &mut Strings) -> Result<(), ColumnError> {
+        rows.texts(column, |text| strings.intern(text))
     }
 }
 
@@ -155,46 +137,17 @@ macro_rules! kind_cell {
     ($($kind:ident)+) => {$(
         impl Cell for $kind {
             const MISSING: Self = $kind::Unknown;
-            const TYPE: &'static str = "Utf8";
+            const KIND: Kind = Kind::Utf8;
 
-            fn to_arrow(column: &[Self], _: &Strings) -> ArrayRef {
-                let keys = column.iter().map(|kind| Some(*kind as i32)).collect::<Int32Array>();
-                let names = $kind::ALL.iter().map(|kind| Some(kind.name())).collect::<StringArray>();
-                Arc::new(DictionaryArray::new(keys, Arc::new(names)))
+            fn values<'a>(column: &'a [Self], _: &Strings) -> Values<'a> {
+                let names = $kind::ALL.iter().map(|kind| ByteArray::from(kind.name())).collect();
+                Values::among(names, |row| column[row] as usize)
             }
 
-            fn from_arrow(array: &dyn Array, column: &mut Vec<Self>, _: &mut Strings) -> bool {
-                texts(array, column, $kind::from_name)
+            fn append(rows: Rows, column: &mut Vec<Self>, _: &mut Strings) -> Result<(), ColumnError> {
+                rows.texts(column, $kind::from_name)
             }
         }
     )+};
 }
 kind_cell!(Api CopyKind LockKind LockMode MemoryKind OpKind RangeKind SyncKind ThreadRole);
-
-/// Appends the cell of every text of a string column, plain or dictionary-encoded, null as "". Of a
-/// dictionary each text is looked at once, however many rows have it.
-fn texts<C: Copy>(array: &dyn Array, column: &mut Vec<C>, mut cell: impl FnMut(&str) -> C) -> bool {
-    if let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() {
-        let Some(values) = dictionary.values().as_string_opt::<i32>() else { return false };
-        let mut known = vec![None; values.len()];
-        column.extend(dictionary.keys().iter().map(|key| {
-            let at = key.map(|key| key as usize).filter(|&at| at < values.len() && values.is_valid(at));
-            match at {
-                Some(at) => *known[at].get_or_insert_with(|| cell(values.value(at))),
-                None => cell(""),
-            }
-        }));
-        return true;
-    }
-    match array.data_type() {
-        DataType::Utf8 => column.extend(array.as_string::<i32>().iter().map(|text| cell(text.unwrap_or("")))),
-        DataType::LargeUtf8 => {
-            column.extend(array.as_string::<i64>().iter().map(|text| cell(text.unwrap_or(""))));
-        }
-        DataType::Utf8View => {
-            column.extend(array.as_string_view().iter().map(|text| cell(text.unwrap_or(""))))
-        }
-        _ => return false,
-    }
-    true
-}

@@ -2,16 +2,11 @@
 //! file a table. Unknown tables and columns are ignored, missing ones are empty.
 
 use crate::cell::CellError;
+use crate::columns::{ColumnError, Columns, Group};
 use crate::*;
-use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
 use bytes::Bytes;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::properties::WriterProperties;
 use std::io::{Cursor, Read, Seek, Write};
 use std::panic::AssertUnwindSafe;
 use zip::result::ZipError;
@@ -34,7 +29,7 @@ pub enum FileError {
     Oversized(String, u64),
     /// A table claims more rows than its bytes can mean.
     #[error("table {0} claims {1} rows, more than its {2} bytes can hold; write the file again")]
-    TooManyRows(&'static str, i64, usize),
+    TooManyRows(&'static str, u64, usize),
     /// `meta.json` is missing.
     #[error("the archive has no meta.json, so it is not a .holdup file")]
     NoMeta,
@@ -53,9 +48,6 @@ pub enum FileError {
     /// A table does not fit the schema.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Arrow refused a table.
-    #[error("table {0}: {1}")]
-    Arrow(&'static str, #[source] ArrowError),
 }
 
 /// Calls a macro with every table of the trace, referred-to tables first.
@@ -94,7 +86,7 @@ pub fn write(trace: &Trace, to: impl Write + Seek) -> Result<(), FileError> {
 /// referred-to tables first. One part is in memory at a time.
 ///
 /// # Errors
-/// What `part` says, or Arrow of a table too large for it.
+/// What `part` says, or the Parquet writer.
 pub fn write_parts(
     trace: &Trace,
     mut part: impl FnMut(&str, &[u8]) -> Result<(), FileError>,
@@ -102,28 +94,12 @@ pub fn write_parts(
     part("meta.json", &serde_json::to_vec_pretty(&trace.meta)?)?;
     macro_rules! write_table {
         ($field:ident $columns:ident) => {
-            let batch =
-                trace.$field.to_batch(&trace.strings).map_err(|e| FileError::Arrow($columns::NAME, e))?;
-            part(concat!(stringify!($field), ".parquet"), &to_parquet($columns::NAME, &batch)?)?;
+            let (rows, columns) = (trace.$field.len(), trace.$field.values(&trace.strings));
+            part(concat!(stringify!($field), ".parquet"), &to_parquet($columns::NAME, rows, &columns)?)?;
         };
     }
     each_table!(write_table);
     Ok(())
-}
-
-/// The Parquet file of a table's rows, as `.holdup` archives have them.
-///
-/// # Errors
-/// What the Parquet writer says, with the table's name.
-pub fn to_parquet(table: &'static str, batch: &RecordBatch) -> Result<Vec<u8>, FileError> {
-    let write = || {
-        let level = ZstdLevel::try_new(3)?;
-        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties))?;
-        writer.write(batch)?;
-        writer.into_inner()
-    };
-    write().map_err(|error| FileError::Parquet(table, error))
 }
 
 /// Reads a `.holdup` archive and checks that every reference in it holds.
@@ -139,7 +115,7 @@ pub fn read(bytes: impl AsRef<[u8]>) -> Result<Trace, FileError> {
         ($field:ident $columns:ident) => {
             if let Some(part) = part(&mut archive, concat!(stringify!($field), ".parquet"))? {
                 let Trace { $field, strings, .. } = &mut trace;
-                batches($columns::NAME, part, &mut |batch| $field.append(batch, strings))?;
+                groups($columns::NAME, part, &mut |rows| $field.append(rows, strings))?;
             }
         };
     }
@@ -148,22 +124,22 @@ pub fn read(bytes: impl AsRef<[u8]>) -> Result<Trace, FileError> {
     Ok(trace)
 }
 
-/// Calls `each` with every batch of rows of a Parquet file.
-fn batches(
+/// Calls `each` with every group of rows of a Parquet file.
+fn groups(
     table: &'static str,
     part: Vec<u8>,
-    each: &mut dyn FnMut(&RecordBatch) -> Result<(), TableError>,
+    each: &mut dyn FnMut(&Group<'_>) -> Result<(), ColumnError>,
 ) -> Result<(), FileError> {
     let in_table = |e| FileError::Parquet(table, e);
     let bytes = part.len();
     let read = || {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(part)).map_err(in_table)?;
-        plausible(table, reader.metadata().file_metadata().num_rows(), bytes)?;
-        within(reader.metadata(), bytes).map_err(in_table)?;
-        for batch in reader.with_batch_size(1 << 16).build().map_err(in_table)? {
-            each(&batch.map_err(|e| FileError::Arrow(table, e))?)?;
-        }
-        Ok(())
+        let columns = Columns::open(Bytes::from(part)).map_err(in_table)?;
+        plausible(table, columns.rows(), bytes)?;
+        within(columns.metadata(), bytes).map_err(in_table)?;
+        columns.groups(each).map_err(|error| match error {
+            ColumnError::Cell(problem) => FileError::Table(TableError { table, problem }),
+            ColumnError::Parquet(error) => in_table(error),
+        })
     };
     // The Parquet reader panics at pages made to fool it. (Accidental damage never gets there: the
     // archive's checksums catch it.) Nothing half-read outlives the error.
@@ -192,13 +168,14 @@ fn part<R: Read + Seek>(archive: &mut zip::ZipArchive<R>, name: &str) -> Result<
 /// Refuses a table that would grow out of all proportion to its file: run-length encoding lets a
 /// few bytes stand for any number of equal rows. The rows of a real table differ (an event has its
 /// own time, a stack its own frames), which takes at least a byte a row.
-fn plausible(table: &'static str, rows: i64, bytes: usize) -> Result<(), FileError> {
+fn plausible(table: &'static str, rows: Option<u64>, bytes: usize) -> Result<(), FileError> {
     const FREE: u64 = 1 << 20;
     const A_BYTE: u64 = 16;
     let most = (FREE + A_BYTE * bytes as u64).min(u64::from(u32::MAX));
-    match u64::try_from(rows) {
-        Ok(rows) if rows <= most => Ok(()),
-        _ => Err(FileError::TooManyRows(table, rows, bytes)),
+    match rows {
+        Some(rows) if rows <= most => Ok(()),
+        Some(rows) => Err(FileError::TooManyRows(table, rows, bytes)),
+        None => Err(FileError::Damaged(table)),
     }
 }
 

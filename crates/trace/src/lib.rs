@@ -9,6 +9,7 @@
 
 mod captures;
 mod cell;
+mod columns;
 mod cut;
 mod file;
 mod join;
@@ -22,8 +23,9 @@ mod table;
 mod within;
 
 pub use cell::CellError;
+pub use columns::{Values, to_parquet};
 pub use cut::Renumbered;
-pub use file::{FileError, read, to_parquet, write, write_parts};
+pub use file::{FileError, read, write, write_parts};
 pub use join::CorrelationIndex;
 pub use kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
 pub use meta::{Clock, Lost, Meta, Source};

@@ -1,5 +1,5 @@
 //! Tables as structures of arrays, declared once: the columns, the row, and how both travel to
-//! and from Arrow.
+//! and from files.
 
 use crate::CellError;
 
@@ -79,23 +79,18 @@ macro_rules! table {
                 (0..self.len() as u32).map($id)
             }
 
-            pub(crate) fn to_batch(
-                &self,
-                strings: &$crate::Strings,
-            ) -> Result<arrow_array::RecordBatch, arrow_schema::ArrowError> {
-                arrow_array::RecordBatch::try_from_iter_with_nullable([
-                    $((stringify!($column), $crate::cell::Cell::to_arrow(&self.$column, strings), true),)+
-                ])
+            /// The columns by name, as a file has them.
+            pub(crate) fn values(&self, strings: &$crate::Strings) -> Vec<(&'static str, $crate::Values<'_>)> {
+                vec![$((stringify!($column), $crate::cell::Cell::values(&self.$column, strings)),)+]
             }
 
+            /// Appends rows of a file.
             pub(crate) fn append(
                 &mut self,
-                batch: &arrow_array::RecordBatch,
+                rows: &$crate::columns::Group<'_>,
                 strings: &mut $crate::Strings,
-            ) -> Result<(), $crate::TableError> {
-                let rows = batch.num_rows();
-                $($crate::cell::append(batch, stringify!($column), rows, &mut self.$column, strings)
-                    .map_err(|problem| $crate::TableError { table: $name, problem })?;)+
+            ) -> Result<(), $crate::columns::ColumnError> {
+                $($crate::cell::append(rows, stringify!($column), &mut self.$column, strings)?;)+
                 Ok(())
             }
         }

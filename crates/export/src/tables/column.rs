@@ -1,9 +1,7 @@
 //! A table by its columns, each a way to get a row's value.
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use std::borrow::Cow;
-use std::sync::Arc;
-use trace::FileError;
+use trace::{FileError, Values};
 
 /// A table to write.
 pub(super) struct Table<'a> {
@@ -48,17 +46,19 @@ impl<'a> Table<'a> {
         self
     }
 
-    /// The table in memory, for Parquet.
-    pub fn to_batch(&self) -> Result<RecordBatch, FileError> {
-        let columns = self.columns.iter().map(|(name, cells)| (*name, self.array(cells), true));
-        RecordBatch::try_from_iter_with_nullable(columns).map_err(|error| FileError::Arrow(self.name, error))
+    /// The table as a Parquet file.
+    pub fn to_parquet(&self) -> Result<Vec<u8>, FileError> {
+        let columns: Vec<_> = self.columns.iter().map(|(name, cells)| (*name, cells.values())).collect();
+        trace::to_parquet(self.name, self.rows, &columns)
     }
+}
 
-    fn array(&self, cells: &Cells<'_>) -> ArrayRef {
-        match cells {
-            Cells::Int(cell) => Arc::new((0..self.rows).map(cell).collect::<Int64Array>()),
-            Cells::Real(cell) => Arc::new((0..self.rows).map(cell).collect::<Float64Array>()),
-            Cells::Text(cell) => Arc::new((0..self.rows).map(|row| Some(cell(row))).collect::<StringArray>()),
+impl Cells<'_> {
+    fn values(&self) -> Values<'_> {
+        match self {
+            Cells::Int(cell) => Values::int64(cell),
+            Cells::Real(cell) => Values::double(cell),
+            Cells::Text(cell) => Values::text(|row| Some(cell(row))),
         }
     }
 }

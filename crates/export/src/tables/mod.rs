@@ -34,7 +34,7 @@ const TABLES: [&str; 15] = [
 /// Columns that refer to another table hold its row number, from 0, as in a `.holdup` file.
 ///
 /// # Errors
-/// What the file system says, or Arrow of a table too large for it.
+/// What the file system says, or the Parquet writer.
 pub fn parquet(
     export: &Export<'_>,
     directory: &Path,
@@ -46,8 +46,7 @@ pub fn parquet(
         Ok(fs::write(directory.join(name), bytes)?)
     })?;
     for table in [found::findings(export), found::losses(export, found::Refer::ByRow)] {
-        let bytes = trace::to_parquet(table.name, &table.to_batch()?)?;
-        fs::write(directory.join(format!("{}.parquet", table.name)), bytes)?;
+        fs::write(directory.join(format!("{}.parquet", table.name)), table.to_parquet()?)?;
         meter.file();
     }
     Ok(())

@@ -1,0 +1,334 @@
+//! A table's columns to and from Parquet, through the writers and readers of single columns: the Arrow interface of the
+//! `parquet` crate would take a third of the time that holdup takes to build.
+
+use crate::cell::CellError;
+use crate::file::FileError;
+use bytes::Bytes;
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, RowGroupReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows that are in memory as Parquet's values at a time.
+const BATCH: usize = 1 << 16;
+
+/// Rows of a row group: the default of Parquet's writers.
+const GROUP: usize = 1 << 20;
+
+/// The values of a column, by row; `None` is null in the file.
+pub struct Values<'a>(Of<'a>);
+
+type Get<'a, T> = Box<dyn Fn(usize) -> Option<T> + 'a>;
+
+enum Of<'a> {
+    Int64(Get<'a, i64>),
+    Int32(Get<'a, i32>),
+    UInt32(Get<'a, u32>),
+    Double(Get<'a, f64>),
+    Text(Get<'a, ByteArray>),
+}
+
+impl<'a> Values<'a> {
+    /// Signed numbers of 64 bits.
+    pub fn int64(value: impl Fn(usize) -> Option<i64> + 'a) -> Values<'a> {
+        Values(Of::Int64(Box::new(value)))
+    }
+
+    /// Signed numbers of 32 bits.
+    pub fn int32(value: impl Fn(usize) -> Option<i32> + 'a) -> Values<'a> {
+        Values(Of::Int32(Box::new(value)))
+    }
+
+    /// Numbers of 32 bits without a sign.
+    pub fn uint32(value: impl Fn(usize) -> Option<u32> + 'a) -> Values<'a> {
+        Values(Of::UInt32(Box::new(value)))
+    }
+
+    /// Floating-point numbers.
+    pub fn double(value: impl Fn(usize) -> Option<f64> + 'a) -> Values<'a> {
+        Values(Of::Double(Box::new(value)))
+    }
+
+    /// Texts, each made when its row is written.
+    pub fn text<T: AsRef<str>>(value: impl Fn(usize) -> Option<T> + 'a) -> Values<'a> {
+        Values(Of::Text(Box::new(move |row| value(row).map(|text| ByteArray::from(text.as_ref())))))
+    }
+
+    /// Texts of which many rows have the same: the number of each row's text.
+    pub(crate) fn among(texts: Vec<ByteArray>, number: impl Fn(usize) -> usize + 'a) -> Values<'a> {
+        Values(Of::Text(Box::new(move |row| Some(texts[number(row)].clone()))))
+    }
+
+    /// The column's declaration in the file's schema.
+    fn declared(&self, name: &str) -> Result<Type, ParquetError> {
+        let (physical, logical) = match self.0 {
+            Of::Int64(_) => (Physical::INT64, None),
+            Of::Int32(_) => (Physical::INT32, None),
+            Of::UInt32(_) => (Physical::INT32, Some(LogicalType::integer(32, false))),
+            Of::Double(_) => (Physical::DOUBLE, None),
+            Of::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let column = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+        column.with_logical_type(logical).build()
+    }
+
+    fn write(&self, rows: Range<usize>, to: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        match &self.0 {
+            Of::Int64(value) => batches::<Int64Type>(rows, value, to),
+            Of::Int32(value) => batches::<Int32Type>(rows, value, to),
+            Of::UInt32(value) => batches::<Int32Type>(rows, |row| value(row).map(|value| value as i32), to),
+            Of::Double(value) => batches::<DoubleType>(rows, value, to),
+            Of::Text(value) => batches::<ByteArrayType>(rows, value, to),
+        }
+    }
+}
+
+/// Writes a column's rows, null as an absent value.
+fn batches<D: DataType>(
+    rows: Range<usize>,
+    value: impl Fn(usize) -> Option<D::T>,
+    to: &mut SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    let to = to.typed::<D>();
+    let (mut values, mut present) = (Vec::new(), Vec::new());
+    for start in rows.clone().step_by(BATCH) {
+        values.clear();
+        present.clear();
+        for value in (start..rows.end.min(start + BATCH)).map(&value) {
+            present.push(i16::from(value.is_some()));
+            values.extend(value);
+        }
+        to.write_batch(&values, Some(&present), None)?;
+    }
+    Ok(())
+}
+
+/// The Parquet file of a table's rows, as `.holdup` archives have them.
+///
+/// # Errors
+/// What the Parquet writer says, with the table's name.
+pub fn to_parquet(
+    table: &'static str,
+    rows: usize,
+    columns: &[(&str, Values<'_>)],
+) -> Result<Vec<u8>, FileError> {
+    let write = || {
+        let declared: Result<Vec<_>, _> =
+            columns.iter().map(|(name, values)| values.declared(name).map(Arc::new)).collect();
+        let schema = Type::group_type_builder("schema").with_fields(declared?).build()?;
+        let level = ZstdLevel::try_new(3)?;
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+        let mut bytes = Vec::new();
+        let mut file = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties))?;
+        for start in (0..rows).step_by(GROUP) {
+            let mut group = file.next_row_group()?;
+            for (_, values) in columns {
+                let Some(mut column) = group.next_column()? else { break };
+                values.write(start..rows.min(start + GROUP), &mut column)?;
+                column.close()?;
+            }
+            group.close()?;
+        }
+        file.close()?;
+        Ok(bytes)
+    };
+    write().map_err(|error| FileError::Parquet(table, error))
+}
+
+/// A column's type as [`CellError::Type`] names it, in Arrow's words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Int64,
+    Int32,
+    UInt32,
+    Utf8,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Int64 => "Int64",
+            Kind::Int32 => "Int32",
+            Kind::UInt32 => "UInt32",
+            Kind::Utf8 => "Utf8",
+        }
+    }
+
+    /// The kind of a column in a file; else what it is.
+    fn of(column: &ColumnDescriptor) -> Result<Kind, String> {
+        let flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
+        match (column.physical_type(), column.converted_type()) {
+            _ if !flat => Err(String::from("nested")),
+            (Physical::INT64, ConvertedType::NONE | ConvertedType::INT_64)
+                if matches!(column.logical_type_ref(), None | Some(LogicalType::Integer(_))) =>
+            {
+                Ok(Kind::Int64)
+            }
+            (Physical::INT32, ConvertedType::NONE | ConvertedType::INT_32)
+                if matches!(column.logical_type_ref(), None | Some(LogicalType::Integer(_))) =>
+            {
+                Ok(Kind::Int32)
+            }
+            (Physical::INT32, ConvertedType::UINT_32) => Ok(Kind::UInt32),
+            (Physical::BYTE_ARRAY, ConvertedType::UTF8) => Ok(Kind::Utf8),
+            (physical, ConvertedType::NONE) => Err(physical.to_string()),
+            (_, converted) => Err(converted.to_string()),
+        }
+    }
+}
+
+/// A Parquet file of a table, open.
+pub(crate) struct Columns {
+    file: SerializedFileReader<Bytes>,
+}
+
+impl Columns {
+    pub(crate) fn open(bytes: Bytes) -> Result<Columns, ParquetError> {
+        Ok(Columns { file: SerializedFileReader::new(bytes)? })
+    }
+
+    pub(crate) fn metadata(&self) -> &ParquetMetaData {
+        self.file.metadata()
+    }
+
+    /// The number of rows in all groups; `None` where a group's is none.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        let mut groups = self.metadata().row_groups().iter();
+        groups.try_fold(0, |sum: u64, group| sum.checked_add(u64::try_from(group.num_rows()).ok()?))
+    }
+
+    /// Calls `each` with every group of rows.
+    pub(crate) fn groups(
+        &self,
+        each: &mut dyn FnMut(&Group<'_>) -> Result<(), ColumnError>,
+    ) -> Result<(), ColumnError> {
+        for at in 0..self.file.num_row_groups() {
+            let group = self.file.get_row_group(at)?;
+            let schema = self.metadata().file_metadata().schema_descr();
+            let rows = group.metadata().num_rows() as usize;
+            each(&Group { reader: &*group, schema, rows })?;
+        }
+        Ok(())
+    }
+}
+
+/// Some rows of a table in a file.
+pub(crate) struct Group<'a> {
+    reader: &'a dyn RowGroupReader,
+    schema: &'a SchemaDescriptor,
+    /// Number of rows.
+    pub(crate) rows: usize,
+}
+
+/// Why a column cannot be read.
+#[derive(Debug)]
+pub(crate) enum ColumnError {
+    Cell(CellError),
+    Parquet(ParquetError),
+}
+
+impl From<ParquetError> for ColumnError {
+    fn from(error: ParquetError) -> Self {
+        ColumnError::Parquet(error)
+    }
+}
+
+impl Group<'_> {
+    /// The column of that name, which must be of that kind; `None` where the file has none.
+    pub(crate) fn column(&self, name: &'static str, kind: Kind) -> Result<Option<Rows>, ColumnError> {
+        let same =
+            |column: &ColumnDescriptor| column.path().parts().first().is_some_and(|first| first == name);
+        let Some(at) = self.schema.columns().iter().position(|column| same(column)) else { return Ok(None) };
+        let found = Kind::of(&self.schema.column(at));
+        if found != Ok(kind) {
+            let found = found.map_or_else(|other| other, |kind| kind.name().to_owned());
+            return Err(ColumnError::Cell(CellError::Type { column: name, found, expected: kind.name() }));
+        }
+        Ok(Some(Rows { name, reader: self.reader.get_column_reader(at)?, rows: self.rows }))
+    }
+}
+
+/// A column's values, row by row.
+pub(crate) struct Rows {
+    name: &'static str,
+    reader: ColumnReader,
+    rows: usize,
+}
+
+impl Rows {
+    pub(crate) fn int64(self, mut each: impl FnMut(Option<i64>)) -> Result<(), ColumnError> {
+        match self.reader {
+            ColumnReader::Int64ColumnReader(reader) => {
+                read(self.name, reader, self.rows, |value| Ok(each(value.copied())))
+            }
+            _ => unreachable!("Group::column asked for the kind"),
+        }
+    }
+
+    /// Of either sign: Parquet has numbers without one in the same bits.
+    pub(crate) fn int32(self, mut each: impl FnMut(Option<i32>)) -> Result<(), ColumnError> {
+        match self.reader {
+            ColumnReader::Int32ColumnReader(reader) => {
+                read(self.name, reader, self.rows, |value| Ok(each(value.copied())))
+            }
+            _ => unreachable!("Group::column asked for the kind"),
+        }
+    }
+
+    /// Appends the cell of every text, null as "".
+    pub(crate) fn texts<C: Copy>(
+        self,
+        column: &mut Vec<C>,
+        mut cell: impl FnMut(&str) -> C,
+    ) -> Result<(), ColumnError> {
+        let ColumnReader::ByteArrayColumnReader(reader) = self.reader else {
+            unreachable!("Group::column asked for the kind")
+        };
+        read(self.name, reader, self.rows, |value| {
+            column.push(match value {
+                None => cell(""),
+                Some(value) => cell(value.as_utf8()?),
+            });
+            Ok(())
+        })
+    }
+}
+
+/// Calls `each` with the value of every row.
+fn read<D: DataType>(
+    name: &str,
+    mut reader: ColumnReaderImpl<D>,
+    rows: usize,
+    mut each: impl FnMut(Option<&D::T>) -> Result<(), ParquetError>,
+) -> Result<(), ColumnError> {
+    let (mut values, mut present) = (Vec::new(), Vec::new());
+    let mut left = rows;
+    while left > 0 {
+        values.clear();
+        present.clear();
+        let (read, ..) = reader.read_records(left.min(BATCH), Some(&mut present), None, &mut values)?;
+        if read == 0 {
+            let problem = format!("column {name} has {} of {rows} rows", rows - left);
+            return Err(ParquetError::General(problem).into());
+        }
+        let mut values = values.iter();
+        match present.is_empty() {
+            // A column that cannot be null has no levels.
+            true => values.try_for_each(|value| each(Some(value)))?,
+            false => {
+                let value = |&level: &i16| if level == 0 { None } else { values.next() };
+                present.iter().map(value).try_for_each(&mut each)?;
+            }
+        }
+        left -= read;
+    }
+    Ok(())
+}
