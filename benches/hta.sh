@@ -17,6 +17,6 @@ if ! "$python" -c 'import hta' 2>/dev/null; then
     python3 -m venv "$dir/hta"
     "$python" -m pip install --quiet 'HolisticTraceAnalysis==0.5.0'
 fi
-(cd "$here" && cargo build --release --quiet -p holdup)
-holdup=$(cd "$here" && cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/holdup
+(cd "$here" && cargo build --profile dist --quiet -p holdup)
+holdup=$(cd "$here" && cd "${CARGO_TARGET_DIR:-target}" && pwd)/dist/holdup
 python3 "$here/benches/tables.py" compare "$holdup" "$python" "${HOLDUP_BENCH_RUNS:-5}" "${traces[@]}"

@@ -12,8 +12,8 @@ dir=${HOLDUP_BENCH_DIR:-target/bench}
 sizes=("$@")
 [ ${#sizes[@]} -gt 0 ] || sizes=(10MB 100MB 1GB 4GB)
 
-cargo build --release --quiet -p holdup -p xtask
-target=${CARGO_TARGET_DIR:-target}/release
+cargo build --profile dist --quiet -p holdup -p xtask
+target=${CARGO_TARGET_DIR:-target}/dist
 mkdir -p "$dir"
 traces=()
 for size in "${sizes[@]}"; do

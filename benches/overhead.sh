@@ -18,8 +18,8 @@ threads=("$@")
 dir=${HOLDUP_BENCH_DIR:-$here/target/bench}/overhead
 mkdir -p "$dir"
 if [ -z "${HOLDUP:-}" ]; then
-    (cd "$here" && cargo build --release --quiet)
-    HOLDUP=${CARGO_TARGET_DIR:-$here/target}/release/holdup
+    (cd "$here" && cargo build --profile dist --quiet)
+    HOLDUP=${CARGO_TARGET_DIR:-$here/target}/dist/holdup
 fi
 
 cuda=$(cd "$(dirname "$(readlink -f "$(command -v nvcc)")")/.." && pwd)

@@ -30,6 +30,13 @@ def checked(command: list[str]) -> Measurement:
     return result
 
 
+def fails(command: list[str]) -> str | None:
+    """The last line that a command printed on standard error before it failed; none if it did not fail."""
+    result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace")
+    lines = result.stderr.strip().splitlines()
+    return None if result.returncode == 0 else (lines or [f"exit status {result.returncode}"])[-1]
+
+
 def median(runs: list[Measurement]) -> Measurement:
     """The median of each figure."""
     pick = lambda field: statistics.median(getattr(run, field) for run in runs)
@@ -84,6 +91,11 @@ def compare(holdup: str, python: str, runs: int, traces: list[str]) -> None:
     for trace in traces:
         warm(trace)
         commands = explain(holdup, trace), [python, HTA, trace]
+        if problem := fails(commands[1]):
+            ours = median([checked(commands[0]) for _ in range(runs)])
+            print(f"| {pathlib.Path(trace).name} | {ours.wall:.3f} | fails | | {ours.peak_rss / 1e6:.1f} | | |", flush=True)
+            print(f"{trace}: HTA fails: {problem}", file=sys.stderr)
+            continue
         pairs = [tuple(seconds(command) for command in commands) for _ in range(runs)]
         our_wall, their_wall = (statistics.median(walls) for walls in zip(*pairs))
         ours, theirs = (checked(command) for command in commands)
