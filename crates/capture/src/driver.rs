@@ -3,10 +3,10 @@
 use crate::real::real_dlsym;
 use crate::texts;
 use crate::writer::Writer;
+use interpose::Published;
 use libc::{c_char, c_int, c_void};
 use spool::Device;
 use std::ffi::CStr;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
@@ -17,6 +17,7 @@ const IS_MANAGED: c_int = 8;
 /// Declares the driver's functions that are called, with their types (cuda.h).
 macro_rules! functions {
     ($($field:ident = $name:literal: fn($($argument:ty),*);)*) => {
+        #[derive(Clone, Copy)]
         struct Driver {
             $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
         }
@@ -51,7 +52,7 @@ functions! {
     memory = c"cuDeviceTotalMem_v2": fn(*mut usize, c_int);
 }
 
-static DRIVER: OnceLock<Option<Driver>> = OnceLock::new();
+static DRIVER: Published<Option<Driver>> = Published::new();
 
 /// GPUs were written down.
 static DESCRIBED: AtomicBool = AtomicBool::new(false);
@@ -59,7 +60,9 @@ static DESCRIBED: AtomicBool = AtomicBool::new(false);
 /// Looks the functions up, early: a look-up in the middle of a call would wait for a thread that is
 /// loading a library, and that thread may wait for the call.
 pub fn prepare() {
-    DRIVER.get_or_init(Driver::find);
+    if DRIVER.get().is_none() {
+        DRIVER.set(Driver::find());
+    }
 }
 
 fn driver() -> Option<&'static Driver> {
@@ -161,7 +164,8 @@ fn device(writer: &mut Writer, driver: &Driver, ordinal: c_int) {
     writer.append(Device::KIND, name, &[record.bytes()]);
 }
 
-/// In a fork's child: its file says nothing of GPUs yet.
+/// In a fork's child: its file says nothing of GPUs yet, and a thread that was looking functions up is not here.
 pub fn forget() {
+    DRIVER.forked();
     DESCRIBED.store(false, Release);
 }

@@ -4,7 +4,9 @@ use crate::clock::Scale;
 use crate::writer::Writer;
 use crate::{driver, texts};
 use interpose::{Arguments, Function, Launch, Ns, Span, Ticks, Wrapped};
+use libc::c_char;
 use spool::{Call, call};
+use std::cell::UnsafeCell;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicUsize};
@@ -25,7 +27,7 @@ static ASKED: AtomicI64 = AtomicI64::new(WORTH_ASKING);
 
 /// What is known of a function: its name, which lives as long as the process.
 struct Known {
-    name: AtomicPtr<libc::c_char>,
+    name: AtomicPtr<c_char>,
     /// The name's text, once it was written.
     text: AtomicU32,
 }
@@ -82,16 +84,39 @@ fn find_or_add(name: &CStr) -> u32 {
     let count = COUNT.load(Acquire).min(MOST);
     for (at, function) in FUNCTIONS[..count].iter().enumerate() {
         let known = function.name.load(Acquire);
-        // SAFETY: names are leaked copies, published whole.
+        // SAFETY: null or a copy that `keep` made, which ends in a zero byte and stays.
         if !known.is_null() && unsafe { CStr::from_ptr(known) } == name {
             return at as u32 + 1;
         }
     }
     let at = COUNT.fetch_add(1, Relaxed);
     let Some(function) = FUNCTIONS.get(at) else { return 0 };
-    // SAFETY: copies a string that ends in zero. Once a function and process, at look-up.
-    function.name.store(unsafe { libc::strdup(name.as_ptr()) }, Release);
+    function.name.store(keep(name), Release);
     at as u32 + 1
+}
+
+/// Bytes of all names: the driver's 768 functions have names of 22 bytes on average.
+const MOST_NAMES: usize = MOST * 32;
+
+/// Copies of names, one behind the other.
+struct Names(UnsafeCell<[u8; MOST_NAMES]>);
+
+// SAFETY: `keep` writes each byte once, in the part that its thread alone was given; it is read only through the
+// address that `keep` returns after that.
+unsafe impl Sync for Names {}
+
+static NAMES: Names = Names(UnsafeCell::new([0; MOST_NAMES]));
+static NAMES_USED: AtomicUsize = AtomicUsize::new(0);
+
+/// A copy of a name that stays: the caller's may be on its stack. Null without room.
+fn keep(name: &CStr) -> *mut c_char {
+    let bytes = name.to_bytes_with_nul();
+    let end = |start: usize| start.checked_add(bytes.len()).filter(|end| *end <= MOST_NAMES);
+    let Ok(start) = NAMES_USED.fetch_update(Relaxed, Relaxed, end) else { return std::ptr::null_mut() };
+    let copy = NAMES.0.get().cast::<u8>().wrapping_add(start);
+    // SAFETY: the part from `start` on is within the names, and was given to this call alone.
+    unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    copy.cast()
 }
 
 /// The id of the text of a function's name, 0 for none.
@@ -103,7 +128,7 @@ pub fn text(writer: &mut Writer, number: u32) -> u32 {
             if name.is_null() {
                 return 0;
             }
-            // SAFETY: as in `number`.
+            // SAFETY: a copy that `keep` made, which ends in a zero byte and stays.
             let id = texts::intern(writer, unsafe { CStr::from_ptr(name) }.to_bytes());
             function.text.store(id, Relaxed);
             id
@@ -188,7 +213,11 @@ pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, re
             name_has_stream(&mut record);
         }
         Shape::Fill1 | Shape::Fill2 | Shape::Fill4 => {
-            let size = [1, 2, 4][shape as usize - Shape::Fill1 as usize];
+            let size = match shape {
+                Shape::Fill1 => 1,
+                Shape::Fill2 => 2,
+                _ => 4,
+            };
             record.bytes = (third as u64).wrapping_mul(size);
             record.flags = DEVICE << call::TARGET_SHIFT;
             name_has_stream(&mut record);
@@ -208,7 +237,7 @@ pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, re
 fn is_async(number: u32) -> bool {
     let function = (number as usize).checked_sub(1).and_then(|at| FUNCTIONS.get(at));
     let name = function.map_or(std::ptr::null_mut(), |function| function.name.load(Acquire));
-    // SAFETY: as in `number`.
+    // SAFETY: null or a copy that `keep` made, which ends in a zero byte and stays.
     !name.is_null() && unsafe { CStr::from_ptr(name) }.to_bytes().windows(5).any(|part| part == b"Async")
 }
 

@@ -15,6 +15,7 @@ mod early;
 mod env;
 mod file;
 mod functions;
+mod line;
 mod listed;
 mod made;
 mod nvtx;
@@ -69,12 +70,12 @@ const LATE: &[u8] =
 /// Runs when the library is loaded, before the program.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOADED: extern "C" fn() = loaded;
+static LOADED: extern "C-unwind" fn() = loaded;
 
-extern "C" fn loaded() {
+extern "C-unwind" fn loaded() {
     real::prepare();
     let (launches, number) = (&LAUNCH_THUNKS, functions::number);
-    let hooks = Hooks { waited, synchronizes, called, launches, name, number, thread_unknown };
+    let hooks = Hooks { waited, wait_lost, synchronizes, called, launches, name, number, thread_unknown };
     if interpose::install(hooks) {
         clock::loaded();
         // First of all handlers to be registered, so first to run in a child.
@@ -87,7 +88,7 @@ extern "C" fn loaded() {
 
 /// Called by the driver within `cuInit`.
 #[unsafe(no_mangle)]
-pub extern "C" fn InitializeInjection() -> c_int {
+pub extern "C-unwind" fn InitializeInjection() -> c_int {
     start();
     1
 }
@@ -133,7 +134,12 @@ fn begin() {
     interpose::wrap_imports(&driver::linked);
     interpose::set_recording(true);
     // SAFETY: `ended` is a function of this library, which is never unloaded.
-    unsafe { libc::atexit(ended) };
+    unsafe { atexit(ended) };
+}
+
+unsafe extern "C" {
+    /// The C library's: a cancellation may pass through what it calls.
+    fn atexit(function: extern "C-unwind" fn()) -> c_int;
 }
 
 /// How long a call must take to be worth what.
@@ -201,8 +207,9 @@ fn command_line(room: &mut [u8; 4096]) -> &[u8] {
     };
     let line = room.get_mut(..length).unwrap_or_default();
     let end = line.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-    line[..end].iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
-    &line[..end]
+    let words = line.get_mut(..end).unwrap_or_default();
+    words.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
+    words
 }
 
 /// Looks through libraries that were loaded since the last time.
@@ -243,18 +250,23 @@ fn file_name(path: &[u8]) -> &[u8] {
 /// The number of the library with that name: the same when it is loaded again.
 fn site(name: u32) -> u32 {
     let count = SITE_COUNT.load(Relaxed).min(MOST_SITES as u32);
-    if let Some(known) = SITES[..count as usize].iter().position(|site| site.load(Relaxed) == name) {
+    if let Some(known) = SITES.iter().take(count as usize).position(|site| site.load(Relaxed) == name) {
         return known as u32;
     }
     let site = SITE_COUNT.fetch_add(1, Relaxed).min(MOST_SITES as u32 - 1);
-    SITES[site as usize].store(name, Relaxed);
+    if let Some(place) = SITES.get(site as usize) {
+        place.store(name, Relaxed);
+    }
     site
 }
 
 /// The program ends in an orderly way.
-extern "C" fn ended() {
+extern "C-unwind" fn ended() {
     cupti::flush();
-    writer::here(|writer| writer.clock(interpose::moment()));
+    writer::here(|writer| {
+        cupti::end(writer);
+        writer.clock(interpose::moment());
+    });
     process::finish();
 }
 
@@ -272,6 +284,7 @@ extern "C" fn forked() {
     python::forget();
     driver::forget();
     early::forget();
+    listed::forget();
     cupti::forget();
     SITES.iter().for_each(|site| site.store(0, Relaxed));
     SITE_COUNT.store(0, Relaxed);
@@ -411,6 +424,11 @@ fn waited(thread: &'static Thread, wait: &Wait) {
         };
         writer.append(spool::Wait::KIND, site, &[record.bytes()]);
     });
+}
+
+/// A wait of a thread was lost.
+fn wait_lost(thread: &'static Thread) {
+    writer::with(thread, |writer| writer.drop_one());
 }
 
 /// There are too many threads to know another.

@@ -121,7 +121,7 @@ fn read(list: &List) {
 fn turn(from: usize, to: usize) {
     let exchange = |a: &AtomicUsize, b: &AtomicUsize| b.store(a.swap(b.load(Relaxed), Relaxed), Relaxed);
     for (at, other) in (from..to).zip((from..to).rev()).take((to - from) / 2) {
-        let (a, b) = (&OBJECTS[at], &OBJECTS[other]);
+        let (Some(a), Some(b)) = (OBJECTS.get(at), OBJECTS.get(other)) else { return };
         exchange(&a.start, &b.start);
         exchange(&a.end, &b.end);
         exchange(&a.image, &b.image);
@@ -150,15 +150,17 @@ fn code(image: usize, size: u64) -> Option<(usize, usize)> {
         size <= MOST_OBJECT && pystack::read(image, &mut header) && header.starts_with(b"\x7fELF\x02\x01");
     let table = u64::from_le_bytes(*header.get(40..)?.first_chunk()?);
     let count = usize::from(u16::from_le_bytes(*header.get(60..)?.first_chunk()?)).min(SECTIONS);
-    let mut sections = [[0u64; 8]; SECTIONS];
+    let mut room = [[0u64; 8]; SECTIONS];
+    let sections = room.get_mut(..count)?;
     // SAFETY: plain numbers, as bytes.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(sections.as_mut_ptr().cast::<u8>(), count * 64) };
+    let bytes =
+        unsafe { std::slice::from_raw_parts_mut(sections.as_mut_ptr().cast::<u8>(), size_of_val(sections)) };
     if !known || table >= size || !pystack::read(image.checked_add(table as usize)?, bytes) {
         return None;
     }
     let is_code = |section: &&[u64; 8]| section[1] & ALLOCATED_CODE == ALLOCATED_CODE && section[2] != 0;
     let ranges = || {
-        let code = sections[..count].iter().filter(is_code);
+        let code = sections.iter().filter(is_code);
         code.map(|section| (section[2] as usize, section[2].wrapping_add(section[4]) as usize))
     };
     Some((ranges().map(|(start, _)| start).min()?, ranges().map(|(_, end)| end).max()?))
@@ -172,7 +174,7 @@ fn around(address: usize) -> Option<usize> {
 
 /// Writes an object down, once.
 fn write(writer: &mut Writer, number: usize) {
-    let object = &OBJECTS[number];
+    let Some(object) = OBJECTS.get(number) else { return };
     if object.written.swap(true, Relaxed) {
         return;
     }
@@ -180,7 +182,8 @@ fn write(writer: &mut Writer, number: usize) {
     let (start, end) = (object.start.load(Relaxed) as u64, object.end.load(Relaxed) as u64);
     let mut piece = [0; MOST_PIECE];
     for offset in (0..size).step_by(MOST_PIECE) {
-        let piece = &mut piece[..(size - offset).min(MOST_PIECE as u64) as usize];
+        let length = (size - offset).min(MOST_PIECE as u64) as usize;
+        let Some(piece) = piece.get_mut(..length) else { return };
         if !pystack::read(image.wrapping_add(offset as usize), piece) {
             return;
         }

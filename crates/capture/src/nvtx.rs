@@ -103,10 +103,15 @@ unsafe fn install(
     }
 }
 
-fn text(writer: &mut Writer, text: *const c_char) -> u32 {
+/// The number of a text; 0 for null.
+///
+/// # Safety
+///
+/// `text` is null or ends in a zero byte.
+unsafe fn text(writer: &mut Writer, text: *const c_char) -> u32 {
     match text.is_null() {
         true => 0,
-        // SAFETY: NVTX takes strings that end in a zero byte.
+        // SAFETY: the caller's promise.
         false => texts::intern(writer, unsafe { CStr::from_ptr(text) }.to_bytes()),
     }
 }
@@ -115,17 +120,27 @@ fn text(writer: &mut Writer, text: *const c_char) -> u32 {
 const EARLY: usize = 1 << 32;
 
 /// A handle of a string or a domain.
-fn handle(name: *const c_char) -> *mut c_void {
-    let handle = writer::here(|writer| text(writer, name) as usize);
-    handle.or_else(|| early(name, 0)).unwrap_or(0) as *mut c_void
+///
+/// # Safety
+///
+/// As [`text`].
+unsafe fn handle(name: *const c_char) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let handle = writer::here(|writer| unsafe { text(writer, name) } as usize);
+    // SAFETY: as above.
+    handle.or_else(|| unsafe { early(name, 0) }).unwrap_or(0) as *mut c_void
 }
 
 /// Keeps a text for when recording starts, as the name of a thread if its id is given; its handle.
-fn early(name: *const c_char, tid: u32) -> Option<usize> {
+///
+/// # Safety
+///
+/// As [`text`].
+unsafe fn early(name: *const c_char, tid: u32) -> Option<usize> {
     if name.is_null() {
         return None;
     }
-    // SAFETY: NVTX takes strings that end in a zero byte.
+    // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     Some(early::keep(name, tid)? as usize | EARLY)
 }
@@ -150,10 +165,16 @@ fn write_thread_name(writer: &mut Writer, tid: u32, name: u32) {
     writer.append(ThreadName::KIND, name, &[ThreadName { tid: tid.into() }.bytes()]);
 }
 
-fn message(writer: &mut Writer, attributes: *const Attributes) -> u32 {
-    // SAFETY: NVTX takes a pointer to a whole struct or null.
+/// The text of a range.
+///
+/// # Safety
+///
+/// `attributes` is null or a whole struct, whose message is what its type says.
+unsafe fn message(writer: &mut Writer, attributes: *const Attributes) -> u32 {
+    // SAFETY: the caller's promise.
     match unsafe { attributes.as_ref() } {
-        Some(given) if given.message_type == ASCII => text(writer, given.message),
+        // SAFETY: the caller's promise: a string.
+        Some(given) if given.message_type == ASCII => unsafe { text(writer, given.message) },
         Some(given) if given.message_type == REGISTERED => text_of(writer, given.message as usize),
         _ => 0,
     }
@@ -172,7 +193,7 @@ fn close(writer: &mut Writer, domain: *mut c_void) -> c_int {
     let Some(depth) = writer.rest().depth.checked_sub(1) else { return -1 };
     writer.rest().depth = depth;
     if depth < MOST_RANGES {
-        let ((name, start), end) = (writer.rest().ranges[depth], interpose::now());
+        let ((name, start), end) = (writer.rest().ranges[depth % MOST_RANGES], interpose::now());
         write_range(writer, name, start, end, domain);
     }
     depth as c_int
@@ -183,32 +204,34 @@ fn write_range(writer: &mut Writer, name: u32, start: Ticks, end: Ticks, domain:
     writer.append(Range::KIND, name, &[Range { start, end, domain }.bytes()]);
 }
 
-unsafe extern "C" fn push(name: *const c_char) -> c_int {
+unsafe extern "C-unwind" fn push(name: *const c_char) -> c_int {
     writer::here(|writer| {
-        let name = text(writer, name);
+        // SAFETY: NVTX's caller gives null or a string.
+        let name = unsafe { text(writer, name) };
         open(writer, name)
     })
     .unwrap_or(-1)
 }
 
-unsafe extern "C" fn push_ex(attributes: *const Attributes) -> c_int {
+unsafe extern "C-unwind" fn push_ex(attributes: *const Attributes) -> c_int {
     writer::here(|writer| {
-        let name = message(writer, attributes);
+        // SAFETY: NVTX's caller gives null or a whole struct.
+        let name = unsafe { message(writer, attributes) };
         open(writer, name)
     })
     .unwrap_or(-1)
 }
 
-unsafe extern "C" fn pop() -> c_int {
+unsafe extern "C-unwind" fn pop() -> c_int {
     writer::here(|writer| close(writer, null_mut())).unwrap_or(-1)
 }
 
-unsafe extern "C" fn domain_push(_: *mut c_void, attributes: *const Attributes) -> c_int {
+unsafe extern "C-unwind" fn domain_push(_: *mut c_void, attributes: *const Attributes) -> c_int {
     // SAFETY: same contract.
     unsafe { push_ex(attributes) }
 }
 
-unsafe extern "C" fn domain_pop(domain: *mut c_void) -> c_int {
+unsafe extern "C-unwind" fn domain_pop(domain: *mut c_void) -> c_int {
     writer::here(|writer| close(writer, domain)).unwrap_or(-1)
 }
 
@@ -221,24 +244,26 @@ fn started(name: u32) -> u64 {
 /// Shift of that unit.
 const UNIT: u32 = 12;
 
-unsafe extern "C" fn range_start(name: *const c_char) -> u64 {
-    writer::here(|writer| started(text(writer, name))).unwrap_or(0)
+unsafe extern "C-unwind" fn range_start(name: *const c_char) -> u64 {
+    // SAFETY: NVTX's caller gives null or a string.
+    writer::here(|writer| started(unsafe { text(writer, name) })).unwrap_or(0)
 }
 
-unsafe extern "C" fn range_start_ex(attributes: *const Attributes) -> u64 {
-    writer::here(|writer| started(message(writer, attributes))).unwrap_or(0)
+unsafe extern "C-unwind" fn range_start_ex(attributes: *const Attributes) -> u64 {
+    // SAFETY: NVTX's caller gives null or a whole struct.
+    writer::here(|writer| started(unsafe { message(writer, attributes) })).unwrap_or(0)
 }
 
-unsafe extern "C" fn range_end(id: u64) {
+unsafe extern "C-unwind" fn range_end(id: u64) {
     end(id, null_mut());
 }
 
-unsafe extern "C" fn domain_range_start(_: *mut c_void, attributes: *const Attributes) -> u64 {
+unsafe extern "C-unwind" fn domain_range_start(_: *mut c_void, attributes: *const Attributes) -> u64 {
     // SAFETY: same contract.
     unsafe { range_start_ex(attributes) }
 }
 
-unsafe extern "C" fn domain_range_end(domain: *mut c_void, id: u64) {
+unsafe extern "C-unwind" fn domain_range_end(domain: *mut c_void, id: u64) {
     end(id, domain);
 }
 
@@ -253,20 +278,24 @@ fn end(id: u64, domain: *mut c_void) {
     }
 }
 
-unsafe extern "C" fn name_thread(tid: u32, name: *const c_char) {
+unsafe extern "C-unwind" fn name_thread(tid: u32, name: *const c_char) {
     let written = writer::here(|writer| {
-        let name = text(writer, name);
+        // SAFETY: NVTX's caller gives null or a string.
+        let name = unsafe { text(writer, name) };
         write_thread_name(writer, tid, name);
     });
     if written.is_none() {
-        early(name, tid);
+        // SAFETY: as above.
+        unsafe { early(name, tid) };
     }
 }
 
-unsafe extern "C" fn register_string(_: *mut c_void, string: *const c_char) -> *mut c_void {
-    handle(string)
+unsafe extern "C-unwind" fn register_string(_: *mut c_void, string: *const c_char) -> *mut c_void {
+    // SAFETY: NVTX's caller gives null or a string.
+    unsafe { handle(string) }
 }
 
-unsafe extern "C" fn create_domain(name: *const c_char) -> *mut c_void {
-    handle(name)
+unsafe extern "C-unwind" fn create_domain(name: *const c_char) -> *mut c_void {
+    // SAFETY: NVTX's caller gives null or a string.
+    unsafe { handle(name) }
 }

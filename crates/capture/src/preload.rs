@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Whether a look-up is for a symbol that the driver or CUPTI may have, or for a look-up. Whoever asks for
 /// the next library's gets what comes next from where it stands. A driver that was loaded meanwhile is
 /// seen here, whatever is looked up: its functions' addresses may be taken next.
-unsafe extern "C" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
+unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
     look_for_driver();
     // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
     // the first is not it.
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut
 }
 
 /// Where `dlvsym` is to jump: into the C library, which finds the driver's functions as they are handed out.
-unsafe extern "C" fn before_dlvsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+unsafe extern "C-unwind" fn before_dlvsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     look_for_driver();
     // SAFETY: the name is null or ends in a zero byte.
     let asks_for_look_up =
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn dlvsym(
 
 /// `dlsym` of a name that starts with `cu` or `dl`: wraps the driver's functions and notes when the program
 /// starts to use CUPTI. Null when it is not found from here.
-unsafe extern "C" fn of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     // SAFETY: `is_ours` saw that the name is a string.
     let name = unsafe { CStr::from_ptr(name) };
     // SAFETY: the caller's own arguments.
@@ -262,7 +262,7 @@ macro_rules! cupti_clients {
         /// As CUPTI's.
         #[allow(non_snake_case)]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
             static REAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
             let real = next($text, &REAL);
             if real.is_null() {

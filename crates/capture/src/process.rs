@@ -2,11 +2,11 @@
 
 use crate::env;
 use crate::file::File;
+use crate::line::{Decimal, Line};
 use crate::windows;
+use libc::c_int;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC};
-use std::cell::UnsafeCell;
 use std::ffi::CStr;
-use std::io::Write;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
@@ -33,44 +33,66 @@ static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 /// No more chunks: the disk is full or the limit reached.
 static FULL: AtomicBool = AtomicBool::new(false);
 
-/// A path as the C library wants it.
-struct Path(UnsafeCell<[u8; 1024]>);
-// SAFETY: written only by `open`, which runs once a process before the header is published; read
-// only after it was seen.
-unsafe impl Sync for Path {}
-static PATH: Path = Path(UnsafeCell::new([0; 1024]));
+/// The path of the process's file; null before there is one. A fork's child makes a new one: the old one stays.
+static PATH: AtomicPtr<Path> = AtomicPtr::new(null_mut());
 
-/// The path of the process's file, for whoever has seen the header.
-fn path() -> &'static CStr {
-    // SAFETY: the header was seen, so the path is complete; it ends in a zero byte.
-    unsafe { CStr::from_ptr(PATH.0.get().cast()) }
+/// Longest path, with its zero byte.
+const MOST_PATH: usize = 1024;
+
+type Path = Line<MOST_PATH>;
+
+/// The path of the process's file.
+fn path() -> Option<&'static CStr> {
+    // SAFETY: null or a path that `keep` wrote in memory that stays mapped.
+    unsafe { PATH.load(Acquire).as_ref() }?.path()
+}
+
+/// Keeps a path for as long as the process lives, in memory of its own.
+fn keep(path: Path) -> Option<()> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: asks for new memory.
+    let memory = unsafe { libc::mmap(null_mut(), size_of::<Path>(), access, flags, -1, 0) };
+    if memory == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: new memory of that size, aligned to a page, that nobody else knows yet.
+    unsafe { memory.cast::<Path>().write(path) };
+    PATH.store(memory.cast(), Release);
+    Some(())
 }
 
 /// Makes the file; false when there is no directory for it or it cannot be made.
 pub fn open() -> bool {
-    let Some(directory) = env::text(spool::VAR_DIRECTORY) else { return false };
+    make_file().is_some_and(|file| begin(&file).is_ok())
+}
+
+fn make_file() -> Option<File> {
+    let directory = env::text(spool::VAR_DIRECTORY)?;
     LIMIT.store(env::number(spool::VAR_MAX_SIZE).unwrap_or(u64::MAX), Relaxed);
     map_budget(directory);
-    // SAFETY: the caller runs once a process, before anyone reads the path.
-    let path = unsafe { &mut *PATH.0.get() };
-    for image in 0..10_000u32 {
-        let name = std::process::id();
-        if !write_path(path, format_args!("/{name}-{image}{}", spool::SUFFIX), directory) {
-            return false;
-        }
-        let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
-        // SAFETY: `path` ends in a zero byte.
-        let file = unsafe { libc::open(path.as_ptr().cast(), flags, 0o600) };
-        if file >= 0 {
-            let begun = begin(&File(file));
-            return begun.is_ok();
-        }
-        // SAFETY: errno is the thread's own.
-        if unsafe { *libc::__errno_location() } != libc::EEXIST {
-            return false;
+    let pid = Decimal::of(std::process::id().into());
+    for image in 0..10_000 {
+        let (image, suffix) = (Decimal::of(image), spool::SUFFIX.as_bytes());
+        let path = Path::of(&[directory, b"/", pid.bytes(), b"-", image.bytes(), suffix, b"\0"])?;
+        match create(path.path()?, libc::O_EXCL) {
+            Ok(file) => return keep(path).map(|()| file),
+            Err(libc::EEXIST) => {}
+            Err(_) => return None,
         }
     }
-    false
+    None
+}
+
+/// Opens a file, which is made if it is not there; errno where it fails.
+fn create(path: &CStr, flags: c_int) -> Result<File, c_int> {
+    let flags = flags | libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC;
+    // SAFETY: `path` ends in a zero byte.
+    match unsafe { libc::open(path.as_ptr(), flags, 0o600) } {
+        // SAFETY: errno is the thread's own.
+        file if file < 0 => Err(unsafe { *libc::__errno_location() }),
+        file => Ok(File(file)),
+    }
 }
 
 /// Makes the header.
@@ -99,25 +121,13 @@ fn clock(which: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// `directory` and `rest` with a zero behind; false when they do not fit.
-fn write_path(path: &mut [u8; 1024], rest: std::fmt::Arguments<'_>, directory: &[u8]) -> bool {
-    let mut room = &mut path[..];
-    room.write_all(directory).is_ok() && room.write_fmt(rest).is_ok() && room.write_all(&[0]).is_ok()
-}
-
 fn map_budget(directory: &[u8]) {
-    let mut path = [0; 1024];
-    if !write_path(&mut path, format_args!("/budget"), directory) {
-        return;
-    }
-    let flags = libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC;
-    // SAFETY: `path` ends in a zero byte.
-    let file = unsafe { libc::open(path.as_ptr().cast(), flags, 0o600) };
-    if file >= 0 {
-        let file = File(file);
-        if let Ok(budget) = file.reserve(0, 4096).and_then(|()| file.map(0, 4096)) {
-            TAKEN.store(budget.cast(), Release);
-        }
+    let path = Path::of(&[directory, b"/budget\0"]);
+    let file = path.as_ref().and_then(Path::path).and_then(|path| create(path, 0).ok());
+    if let Some(file) = file
+        && let Ok(budget) = file.reserve(0, 4096).and_then(|()| file.map(0, 4096))
+    {
+        TAKEN.store(budget.cast(), Release);
     }
 }
 
@@ -151,7 +161,7 @@ pub fn chunk(size: u64, tid: u32) -> *mut ChunkHeader {
 
 /// A part of the file for a chunk.
 fn make(header: &FileHeader, size: u64) -> Result<*mut ChunkHeader, Full> {
-    let file = File::open(path())?;
+    let file = File::open(path().ok_or(Full::Gone)?)?;
     let (address, offset) = match windows::cut(header, &file, size) {
         Some(part) => part,
         None => {

@@ -5,12 +5,12 @@
 
 use crate::texts;
 use crate::writer::Writer;
+use interpose::{Published, SequenceLock};
 use pystack::{Interpreter, Place};
 use spool::PythonFrame;
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Deepest stack kept.
 pub const MOST: usize = 64;
@@ -22,25 +22,8 @@ const TRUSTED: i64 = 1_000_000_000;
 /// Places known at once; others are asked about each time.
 const PLACES: usize = 4096;
 
-/// What a place meant when it was last asked about.
-struct Known {
-    /// The place, 0 while the rest is being written.
-    key: AtomicU64,
-    file: AtomicU32,
-    function: AtomicU32,
-    line: AtomicU32,
-    asked: AtomicI64,
-}
-
-static KNOWN: [Known; PLACES] = [const {
-    Known {
-        key: AtomicU64::new(0),
-        file: AtomicU32::new(0),
-        function: AtomicU32::new(0),
-        line: AtomicU32::new(0),
-        asked: AtomicI64::new(0),
-    }
-}; PLACES];
+/// What places meant when they were last asked about: the place, file and function, line, when.
+static MEANINGS: [SequenceLock<4>; PLACES] = [const { SequenceLock::new() }; PLACES];
 
 /// The interpreter, and where its code lies.
 struct Python {
@@ -48,7 +31,7 @@ struct Python {
     code: Range<usize>,
 }
 
-static PYTHON: OnceLock<Python> = OnceLock::new();
+static PYTHON: Published<Python> = Published::new();
 
 /// How often Python may be found half loaded until it is taken as it is.
 const PATIENCE: u32 = 16;
@@ -79,7 +62,7 @@ fn find(anyway: bool) -> bool {
     }
     if let Some(interpreter) = Interpreter::find_by(&interpose::symbol) {
         let code = interpose::object_around(interpreter.address());
-        PYTHON.get_or_init(|| Python { interpreter, code });
+        PYTHON.set(Python { interpreter, code });
     }
     true
 }
@@ -105,52 +88,27 @@ pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
 /// What a place means; `None` for frames that Python itself does not show.
 fn meaning(python: &Python, writer: &mut Writer, place: Place, now: i64) -> Option<PythonFrame> {
     let key = place.key();
-    let known = &KNOWN[key as usize % PLACES];
-    if let Some(frame) = known.read(key, now) {
-        return Some(frame);
+    let known = &MEANINGS[key as usize % PLACES];
+    if let Some([of, names, line, asked]) = known.read()
+        && of == key
+        && now - asked.cast_signed() <= TRUSTED
+    {
+        let (file, function) = ((names >> 32) as u32, names as u32);
+        return Some(PythonFrame { file, function, line: line as u32, zero: 0 });
     }
     let mut found = None;
     python.interpreter.resolve(place, &mut |frame| {
         let (file, function) = (texts::intern(writer, frame.file), texts::intern(writer, frame.function));
         found = Some(PythonFrame { file, function, line: frame.line, zero: 0 });
     });
-    if let Some(frame) = &found {
-        known.write(key, frame, now);
+    if let Some(PythonFrame { file, function, line, .. }) = found {
+        known.write([key, u64::from(file) << 32 | u64::from(function), line.into(), now.cast_unsigned()]);
     }
     found
 }
 
-impl Known {
-    fn read(&self, key: u64, now: i64) -> Option<PythonFrame> {
-        if self.key.load(Acquire) != key || now - self.asked.load(Relaxed) > TRUSTED {
-            return None;
-        }
-        let (file, function) = (self.file.load(Relaxed), self.function.load(Relaxed));
-        let frame = PythonFrame { file, function, line: self.line.load(Acquire), zero: 0 };
-        // Another thread may have put another place here meanwhile.
-        (self.key.load(Relaxed) == key).then_some(frame)
-    }
-
-    fn write(&self, key: u64, frame: &PythonFrame, now: i64) {
-        const BUSY: u64 = 0;
-        if self.key.swap(BUSY, Acquire) == BUSY && self.asked.load(Relaxed) != 0 {
-            // Another thread is at it, and will give the place its key.
-            return;
-        }
-        self.file.store(frame.file, Relaxed);
-        self.function.store(frame.function, Relaxed);
-        self.line.store(frame.line, Relaxed);
-        self.asked.store(now, Relaxed);
-        self.key.store(key, Release);
-    }
-}
-
-/// In a fork's child: its file holds no text yet.
+/// In a fork's child: its file holds no text yet, and a thread that was looking for Python is not here.
 pub fn forget() {
-    for known in &KNOWN {
-        if known.asked.load(Relaxed) != 0 {
-            known.key.store(0, Relaxed);
-            known.asked.store(0, Relaxed);
-        }
-    }
+    PYTHON.forked();
+    MEANINGS.iter().for_each(SequenceLock::forked);
 }

@@ -63,7 +63,7 @@ pub unsafe fn real_dlsym(handle: *mut c_void, name: &CStr) -> *mut c_void {
 }
 
 /// Where it is.
-pub extern "C" fn dlsym_address() -> *mut c_void {
+pub extern "C-unwind" fn dlsym_address() -> *mut c_void {
     if DLSYM.load(Acquire).is_null() {
         prepare();
     }

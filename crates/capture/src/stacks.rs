@@ -31,13 +31,14 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
     unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
     native.go_on();
     let fixed = Stack { start, end, python: count as u64 };
-    let native = &native.addresses[..native.count];
+    let native = native.addresses.get(..native.count).unwrap_or_default();
     made::describe(writer, native);
+    let python = python.get(..count).unwrap_or_default();
     // SAFETY: numbers without gaps, borrowed for the call.
     let (native_bytes, python_bytes) = unsafe {
         (
             std::slice::from_raw_parts(native.as_ptr().cast::<u8>(), size_of_val(native)),
-            std::slice::from_raw_parts(python.as_ptr().cast::<u8>(), count * size_of::<PythonFrame>()),
+            std::slice::from_raw_parts(python.as_ptr().cast::<u8>(), size_of_val(python)),
         )
     };
     writer.append(Stack::KIND, native.len() as u32, &[fixed.bytes(), native_bytes, python_bytes]);
@@ -105,45 +106,24 @@ fn modules(writer: &mut Writer) {
     if SEEN.swap(loaded, Relaxed) == loaded {
         return;
     }
-    let mut walk = Walk { writer, python: false };
-    // SAFETY: the callback gets the walk, which outlives it and is used by this thread.
-    unsafe { libc::dl_iterate_phdr(Some(module), (&raw mut walk).cast()) };
-    if walk.python {
+    let (mut executable, mut has_python) = ([0; 4096], false);
+    let program = program(&mut executable);
+    interpose::each_library(&mut |library| {
+        let path = if library.path.is_empty() { program } else { library.path };
+        let record = Module {
+            base: library.base as u64,
+            start: library.addresses.start as u64,
+            end: library.addresses.end as u64,
+            seen: interpose::monotonic(),
+        };
+        has_python |= path.windows(9).any(|part| part == b"libpython");
+        let name = texts::intern(writer, path);
+        writer.append(Module::KIND, name, &[record.bytes()]);
+    });
+    if has_python {
         python::expect();
     }
     made::look();
-}
-
-struct Walk<'a> {
-    writer: &'a mut Writer,
-    /// A library of Python's is there.
-    python: bool,
-}
-
-unsafe extern "C" fn module(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: the loader's own description, valid during the walk; `modules` passes its walk.
-    let (info, walk) = unsafe { (&*info, &mut *data.cast::<Walk<'_>>()) };
-    // SAFETY: so many program headers are there.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-    let loads = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-    let start = loads().map(|header| header.p_vaddr).min().unwrap_or(0);
-    let end = loads().map(|header| header.p_vaddr.wrapping_add(header.p_memsz)).max().unwrap_or(0);
-    let mut executable = [0; 4096];
-    // SAFETY: names end in a zero byte; the program itself has an empty one.
-    let mut path = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_bytes();
-    if path.is_empty() {
-        path = program(&mut executable);
-    }
-    let record = Module {
-        base: info.dlpi_addr,
-        start: info.dlpi_addr.wrapping_add(start),
-        end: info.dlpi_addr.wrapping_add(end),
-        seen: interpose::monotonic(),
-    };
-    walk.python |= path.windows(9).any(|part| part == b"libpython");
-    let name = texts::intern(walk.writer, path);
-    walk.writer.append(Module::KIND, name, &[record.bytes()]);
-    0
 }
 
 /// The program's path.

@@ -4,23 +4,13 @@
 //!
 //! What lies on the stack is read through the kernel: where the chain is none, the walk ends.
 
-use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, NativeEndian, Pointer, Register, RegisterRule,
-    UnwindContext, UnwindContextStorage, UnwindSection, UnwindTableRow,
-};
-use interpose::UnwindTable;
+use interpose::{Base, CallerRule};
 
-/// The DWARF numbers of the frame pointer, the stack pointer and the return address.
+/// The DWARF number of the frame pointer, as the unwinder takes it.
 #[cfg(target_arch = "x86_64")]
-const NUMBERS: [u16; 3] = [6, 7, 16];
+pub const FRAME_POINTER_NUMBER: i32 = 6;
 #[cfg(target_arch = "aarch64")]
-const NUMBERS: [u16; 3] = [29, 31, 30];
-const FRAME_POINTER: Register = Register(NUMBERS[0]);
-const STACK_POINTER: Register = Register(NUMBERS[1]);
-const RETURN_ADDRESS: Register = Register(NUMBERS[2]);
-
-/// The number of the frame pointer, as the unwinder takes it.
-pub const FRAME_POINTER_NUMBER: i32 = FRAME_POINTER.0 as i32;
+pub const FRAME_POINTER_NUMBER: i32 = 29;
 
 /// Largest frame that is believed: no thread has a larger stack by default.
 const LARGEST: usize = 8 << 20;
@@ -36,14 +26,6 @@ pub struct Frame {
     pub frame: usize,
 }
 
-/// Room for what a row of an unwind table says: on the stack. Tables that need more are passed over.
-struct Room;
-
-impl UnwindContextStorage<usize> for Room {
-    type Rules = [(Register, RegisterRule<usize>); 32];
-    type Stack = [UnwindTableRow<usize, Self>; 3];
-}
-
 impl Frame {
     /// Whether it is of code that no library or program contains.
     pub fn is_made(&self) -> bool {
@@ -52,8 +34,10 @@ impl Frame {
 
     /// Its caller's, if it can be found.
     pub fn caller(&self) -> Option<Frame> {
-        let caller = match interpose::unwind_table(self.address.wrapping_sub(1)) {
-            Some(table) => self.by_table(table),
+        // SAFETY: the calling thread will return to this address.
+        let rule = unsafe { interpose::caller_rule(self.address.wrapping_sub(1)) };
+        let caller = match rule {
+            Some(rule) => self.by(rule),
             None if self.is_made() => self.by_frame_pointer(),
             None => None,
         }?;
@@ -69,36 +53,16 @@ impl Frame {
         Some(Frame { address, stack: self.frame.wrapping_add(16), frame })
     }
 
-    /// By the unwind table of the library it lies in.
-    fn by_table(&self, UnwindTable { header, end }: UnwindTable) -> Option<Frame> {
-        let at = self.address.wrapping_sub(1) as u64;
-        // SAFETY: the loader says that the table lies there, and how long it is.
-        let bytes = unsafe { std::slice::from_raw_parts(header.start as *const u8, header.len()) };
-        let bases = BaseAddresses::default().set_eh_frame_hdr(header.start as u64);
-        let parsed = EhFrameHdr::new(bytes, NativeEndian).parse(&bases, 8).ok()?;
-        let Pointer::Direct(start) = parsed.eh_frame_ptr() else { return None };
-        let length = (end as u64).checked_sub(start)? as usize;
-        // SAFETY: the table's entries lie in the same segment, which ends there.
-        let entries = unsafe { std::slice::from_raw_parts(start as *const u8, length) };
-        let (bases, entries) = (bases.set_eh_frame(start), EhFrame::new(entries, NativeEndian));
-        let found = parsed.table()?.fde_for_address(&entries, &bases, at, EhFrame::cie_from_offset).ok()?;
-        let mut room = UnwindContext::<usize, Room>::new_in();
-        let row = found.unwind_info_for_address(&entries, &bases, &mut room, at).ok()?;
-        let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else { return None };
-        let from = match *register {
-            STACK_POINTER => self.stack,
-            FRAME_POINTER => self.frame,
-            _ => return None,
+    /// As the unwind table of its library says.
+    fn by(&self, rule: CallerRule) -> Option<Frame> {
+        let from = match rule.from {
+            Base::Stack => self.stack,
+            Base::Frame => self.frame,
         };
-        let stack = from.wrapping_add_signed(*offset as isize);
+        let stack = from.wrapping_add_signed(rule.stack as isize);
         let saved = |offset: i64| word(stack.wrapping_add_signed(offset as isize));
-        let frame = match row.register(FRAME_POINTER) {
-            None | Some(RegisterRule::SameValue) => self.frame,
-            Some(RegisterRule::Offset(offset)) => saved(offset)?,
-            _ => return None,
-        };
-        let Some(RegisterRule::Offset(offset)) = row.register(RETURN_ADDRESS) else { return None };
-        Some(Frame { address: saved(offset)?, stack, frame })
+        let frame = rule.frame.map_or(Some(self.frame), saved)?;
+        Some(Frame { address: saved(rule.address)?, stack, frame })
     }
 }
 

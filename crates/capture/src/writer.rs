@@ -301,7 +301,8 @@ impl Writer {
         true
     }
 
-    fn drop_one(&mut self) {
+    /// Counts a record that is lost.
+    pub fn drop_one(&mut self) {
         // SAFETY: a chunk is mapped as long as the process lives.
         match (unsafe { self.chunk.as_ref() }, process::header()) {
             (Some(chunk), _) => chunk.dropped.store(chunk.dropped.load(Relaxed) + 1, Relaxed),

@@ -99,7 +99,7 @@ static THUNKS: [Entry; MOST] = thunks!(
 );
 
 /// `cuGetProcAddress` and its second version, which has one argument more.
-type LookUp = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_void) -> c_int;
+type LookUp = unsafe extern "C-unwind" fn(*const c_char, *mut *mut c_void, c_int, u64, *mut c_void) -> c_int;
 
 static LOOK_UPS: [AtomicPtr<c_void>; 4] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 4];
 static LOOK_UP_HOOKS: [LookUp; 4] =
@@ -123,7 +123,7 @@ fn look_up(real: *mut c_void) -> *mut c_void {
 ///
 /// As `cuGetProcAddress`; a caller of the version with four arguments gives no fifth, and the
 /// driver's function does not look at it.
-unsafe extern "C" fn look_up_hook<const AT: usize>(
+unsafe extern "C-unwind" fn look_up_hook<const AT: usize>(
     symbol: *const c_char,
     function: *mut *mut c_void,
     version: c_int,

@@ -133,10 +133,18 @@ pub fn is_writable(place: *mut *mut c_void) -> bool {
 pub fn each_object(visit: &mut dyn FnMut(Object<'_>) -> ControlFlow<()>) {
     let mut visit = visit;
     // SAFETY: `step` gets a pointer to `visit`, which outlives the walk.
-    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut visit).cast()) };
+    unsafe { dl_iterate_phdr(step, (&raw mut visit).cast()) };
 }
 
-unsafe extern "C" fn step(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+unsafe extern "C-unwind" {
+    /// The C library's, which a cancellation passes through as it should.
+    fn dl_iterate_phdr(
+        step: unsafe extern "C-unwind" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int,
+        data: *mut c_void,
+    ) -> c_int;
+}
+
+unsafe extern "C-unwind" fn step(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
     type Visit<'a> = &'a mut dyn FnMut(Object<'_>) -> ControlFlow<()>;
     // SAFETY: the loader's description is valid during the call; `each_object` passes its `visit`.
     let (info, visit) = unsafe { (&*info, &mut *data.cast::<Visit<'_>>()) };
@@ -229,7 +237,7 @@ fn gnu_hash(name: &CStr) -> u32 {
 
 impl<'a> Object<'a> {
     /// From its first address to behind its last.
-    fn range(&self) -> Range<usize> {
+    pub fn range(&self) -> Range<usize> {
         let loads = || self.headers().iter().filter(|header| header.p_type == libc::PT_LOAD);
         let start = loads().map(|header| header.p_vaddr).min().unwrap_or(0);
         let end = loads().map(|header| header.p_vaddr.wrapping_add(header.p_memsz)).max().unwrap_or(0);
@@ -299,7 +307,7 @@ impl<'a> Object<'a> {
         let count = dynamic.p_memsz as usize / size_of::<Dynamic>();
         // SAFETY: the dynamic section lies in a loaded segment and has this size.
         let entries = unsafe { std::slice::from_raw_parts(first, count) };
-        &entries[..entries.iter().position(|entry| entry.tag == 0).unwrap_or(count)]
+        entries.split(|entry| entry.tag == 0).next().unwrap_or_default()
     }
 
     /// A function or variable that it makes public; objects without a GNU hash table have none.

@@ -48,7 +48,7 @@ pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
             remember(slot.name);
         }
     });
-    for import in &IMPORTS[before..IMPORTED.load(Acquire)] {
+    for import in IMPORTS.iter().take(IMPORTED.load(Acquire)).skip(before) {
         let real = resolve(import.name());
         let function = wrap(import.name(), real);
         if function != real {
@@ -86,8 +86,8 @@ impl Import {
 
 /// The import of that name.
 fn import(name: &CStr) -> Option<&'static Import> {
-    let known = &IMPORTS[..IMPORTED.load(Acquire)];
-    known.iter().find(|import| import.name() == name)
+    let mut known = IMPORTS.iter().take(IMPORTED.load(Acquire));
+    known.find(|import| import.name() == name)
 }
 
 /// Makes a name known. One that is too long, or too many, is left alone.
@@ -98,7 +98,8 @@ fn remember(name: &CStr) {
     }
     if let Some(import) = IMPORTS.get(at) {
         // SAFETY: IMPORTING is held, and nobody reads what is not counted.
-        unsafe { (&mut *import.name.get())[..bytes.len()].copy_from_slice(bytes) };
+        let name = unsafe { &mut *import.name.get() };
+        name.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         IMPORTED.store(at + 1, Release);
     }
 }

@@ -19,27 +19,31 @@ mod locks;
 mod names;
 mod patch;
 mod pending;
+mod published;
+mod sequence_lock;
 mod sites;
 mod thread;
+mod unwind_table;
 mod wrapped;
 
 pub use calls::wrap;
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
-pub use elf::UnwindTable;
 pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
 pub use launches::{LaunchThunks, Launches, set_short_launch};
-pub use patch::restore;
+pub use published::Published;
+pub use sequence_lock::SequenceLock;
 pub use sites::{Watched, watch};
 pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
+pub use unwind_table::{Base, CallerRule};
 pub use wrapped::{Arguments, Wrapped};
 
 use libc::c_void;
 use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// What is told of what happens, as it happens. A hook runs in the middle of the program's own
 /// call: it must not panic, and may take locks only through functions that are not watched.
@@ -47,6 +51,8 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 pub struct Hooks {
     /// A thread got, or gave up on, a lock that it had found taken.
     pub waited: fn(&'static Thread, &Wait),
+    /// A wait of a thread was lost: a signal handler did not return.
+    pub wait_lost: fn(&'static Thread),
     /// The name that calls of a function (its number) are noted with. Asked until it is not 0, and by
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
@@ -153,22 +159,30 @@ struct First {
     recording: AtomicBool,
     /// Time is taken from the time-stamp counter.
     counter: AtomicBool,
-    hooks: OnceLock<Hooks>,
+    hooks: Published<Hooks>,
     launches: launches::State,
 }
 
 static FIRST: First = First {
     recording: AtomicBool::new(false),
     counter: AtomicBool::new(false),
-    hooks: OnceLock::new(),
+    hooks: Published::new(),
     launches: launches::State::new(),
 };
+
+impl<const N: usize> SequenceLock<N> {
+    /// Zeros.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> SequenceLock<N> {
+        SequenceLock { version: AtomicU32::new(0), words: [const { AtomicU64::new(0) }; N] }
+    }
+}
 
 /// Says who is told; once a process. False when that was said before.
 pub fn install(hooks: Hooks) -> bool {
     clock::choose();
     thread::prepare(pending::ended);
-    FIRST.hooks.set(hooks).is_ok()
+    FIRST.hooks.set(hooks)
 }
 
 /// Whether wrapped calls are told of.
@@ -211,9 +225,16 @@ pub fn object_around(address: usize) -> Range<usize> {
     elf::range_around(address)
 }
 
-/// The unwind table of the library or program that an address lies in.
-pub fn unwind_table(address: usize) -> Option<UnwindTable> {
-    elf::unwind_table(address)
+/// Where the caller of the function at an address is found, by the unwind table of the library or program that it
+/// lies in.
+///
+/// # Safety
+///
+/// The function is one that the calling thread is in: so its library stays loaded meanwhile.
+pub unsafe fn caller_rule(address: usize) -> Option<CallerRule> {
+    let table = elf::unwind_table(address)?;
+    // SAFETY: the loader says where the table lies; the caller promises that it stays.
+    unsafe { unwind_table::caller_rule(&table, address) }
 }
 
 /// A function or variable that a loaded library or the program makes public. This waits for nobody, not
@@ -238,10 +259,28 @@ pub fn is_loaded(address: usize) -> bool {
     elf::is_loaded(address)
 }
 
-/// Calls `visit` with the path of each loaded library, and where its file's virtual address 0 is loaded.
-pub fn each_library(visit: &mut dyn FnMut(&[u8], usize)) {
+/// A loaded library, or the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Library<'a> {
+    /// The path of its file; empty for the program.
+    pub path: &'a [u8],
+    /// Where its file's virtual address 0 is loaded.
+    pub base: usize,
+    /// From its first address to behind its last.
+    pub addresses: Range<usize>,
+}
+
+impl<'a> Library<'a> {
+    /// The name of its file.
+    pub fn name(&self) -> &'a [u8] {
+        self.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+    }
+}
+
+/// Calls `visit` with the program and each loaded library.
+pub fn each_library(visit: &mut dyn FnMut(Library<'_>)) {
     elf::each_object(&mut |object| {
-        visit(object.path(), object.base() as usize);
+        visit(Library { path: object.path(), base: object.base() as usize, addresses: object.range() });
         ControlFlow::Continue(())
     });
 }

@@ -123,7 +123,7 @@ fn waited(
         let end = now();
         let releaser = place.filter(|_| got(result)).map_or(Party::default(), Contended::releaser);
         let (call, site) = (thread.call(), site as u32);
-        pending::add(thread, Wait { start, end, lock, kind, mode, site, call, holders, holder, releaser });
+        pending::add(thread, &Wait { start, end, lock, kind, mode, site, call, holders, holder, releaser });
     }
     if let Some(place) = counted {
         place.leave();

@@ -1,39 +1,40 @@
-//! Waits of a thread that are over and not told of yet: it may have the lock still.
+//! Waits of a thread that are over and not recorded yet: the thread may still hold the lock.
+//!
+//! A signal handler may run between any two instructions and wait for locks itself. So nobody has a reference to a
+//! kept wait: a place belongs to the code that moved it from FREE to BUSY, and a handler that finds no free place
+//! records its wait at once.
 
 use crate::thread::{self, CallRef, Party, Thread};
 use crate::{LockKind, LockMode, Wait, hooks};
 use libc::c_void;
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicUsize, compiler_fence};
+use std::sync::atomic::{AtomicU8, compiler_fence};
 
 /// Most waits kept: locks that are waited for one within the other.
 const MOST: usize = 4;
 
-/// The waits of one thread. A signal handler may come anywhere: `count` grows before a place is
-/// filled, and what is told is taken out first.
+/// States of a place.
+const FREE: u8 = 0;
+/// It is being filled or emptied, by the code that made it so.
+const BUSY: u8 = 1;
+const FILLED: u8 = 2;
+
+/// The waits of one thread.
 struct Pending {
-    count: AtomicUsize,
-    waits: UnsafeCell<[Kept; MOST]>,
+    /// How many places are not free: mostly the answer of [`tell`], in one load.
+    count: AtomicU8,
+    places: [Kept; MOST],
 }
 
-// SAFETY: only the thread at the same place of the known ones uses it.
-unsafe impl Sync for Pending {}
-
-/// Room for a wait. Zeros while it is empty, which an `Option` would not be: all of these would lie in the library's
-/// file.
+/// Room for a wait. Zeros while it is free: other values would lie in the library's file.
 struct Kept {
-    is_filled: bool,
-    wait: Wait,
+    state: AtomicU8,
+    wait: UnsafeCell<Wait>,
 }
 
-impl Kept {
-    const EMPTY: Kept = Kept { is_filled: false, wait: NONE };
-
-    fn take(&mut self) -> Option<Wait> {
-        std::mem::take(&mut self.is_filled).then_some(self.wait)
-    }
-}
+// SAFETY: only the thread at the same place of the known ones uses it, and of it only the code that made `state` BUSY.
+unsafe impl Sync for Kept {}
 
 const NONE: Wait = {
     let call = CallRef { function: 0, since: 0 };
@@ -52,27 +53,85 @@ const NONE: Wait = {
     }
 };
 
-static PENDING: [Pending; thread::MOST] =
-    [const { Pending { count: AtomicUsize::new(0), waits: UnsafeCell::new([Kept::EMPTY; MOST]) } };
-        thread::MOST];
+static PENDING: [Pending; thread::MOST] = [const { Pending::new() }; thread::MOST];
 
-/// Keeps a wait until [`tell`]; tells of it at once when there are too many.
-pub fn add(thread: &'static Thread, wait: Wait) {
-    let pending = &PENDING[thread.place()];
-    let at = pending.count.load(Relaxed);
-    if at >= MOST {
-        return say(thread, &wait);
+impl Kept {
+    /// Changes the state, unless it is another than `from`. A handler runs to its end before the code that it
+    /// interrupted goes on, so a load and a store are one step for both if the state is BUSY in between.
+    fn change(&self, from: u8, to: u8) -> bool {
+        self.state.compare_exchange(from, to, Relaxed, Relaxed).is_ok()
     }
-    pending.count.store(at + 1, Relaxed);
-    compiler_fence(SeqCst);
-    // SAFETY: the thread's own, and no reference to it is held while anything else runs.
-    let kept = unsafe { &mut (*pending.waits.get())[at] };
-    kept.wait = wait;
-    compiler_fence(SeqCst);
-    kept.is_filled = true;
+
+    /// Keeps a wait, if the place is free.
+    fn put(&self, wait: &Wait) -> bool {
+        if !self.change(FREE, BUSY) {
+            return false;
+        }
+        compiler_fence(SeqCst);
+        // SAFETY: the place is BUSY by this call: no other code touches the wait until the state changes.
+        unsafe { self.wait.get().write(*wait) };
+        compiler_fence(SeqCst);
+        self.state.store(FILLED, Relaxed);
+        true
+    }
+
+    /// Takes the wait out, if there is one.
+    fn take(&self) -> Option<Wait> {
+        if !self.change(FILLED, BUSY) {
+            return None;
+        }
+        compiler_fence(SeqCst);
+        // SAFETY: as in `put`; FILLED says that a wait was written.
+        let wait = unsafe { self.wait.get().read() };
+        compiler_fence(SeqCst);
+        self.state.store(FREE, Relaxed);
+        Some(wait)
+    }
 }
 
-/// Tells of all waits that are kept.
+impl Pending {
+    const fn new() -> Pending {
+        let places = [const { Kept { state: AtomicU8::new(FREE), wait: UnsafeCell::new(NONE) } }; MOST];
+        Pending { count: AtomicU8::new(0), places }
+    }
+
+    /// Keeps a wait; false without room.
+    fn add(&self, wait: &Wait) -> bool {
+        // Counted first: a handler in between looks for it in vain, and the next `tell` finds it.
+        self.count.fetch_add(1, Relaxed);
+        compiler_fence(SeqCst);
+        let kept = self.places.iter().any(|place| place.put(wait));
+        if !kept {
+            self.count.fetch_sub(1, Relaxed);
+        }
+        kept
+    }
+
+    /// Takes all waits out, the last first, and passes each to `say` once it is out.
+    fn drain(&self, mut say: impl FnMut(&Wait)) {
+        for place in self.places.iter().rev() {
+            if let Some(wait) = place.take() {
+                self.count.fetch_sub(1, Relaxed);
+                say(&wait);
+            }
+        }
+    }
+
+    /// Frees all places; how many were left in the middle of a change, by a handler that did not return (`longjmp`).
+    fn reset(&self) -> usize {
+        self.count.store(0, Relaxed);
+        self.places.iter().filter(|place| place.state.swap(FREE, Relaxed) != FREE).count()
+    }
+}
+
+/// Keeps a wait until [`tell`]; records it at once when there are too many.
+pub fn add(thread: &'static Thread, wait: &Wait) {
+    if !PENDING[thread.place()].add(wait) {
+        say(thread, wait);
+    }
+}
+
+/// Records all waits that are kept.
 #[inline]
 pub fn tell(thread: &'static Thread) {
     if PENDING[thread.place()].count.load(Relaxed) > 0 {
@@ -81,41 +140,112 @@ pub fn tell(thread: &'static Thread) {
 }
 
 #[cold]
+#[inline(never)]
 fn tell_all(thread: &'static Thread) {
-    let pending = &PENDING[thread.place()];
-    while let Some(last) = pending.count.load(Relaxed).checked_sub(1) {
-        // SAFETY: as in `add`: it is taken out before a hook runs.
-        let wait = unsafe { (*pending.waits.get())[last].take() };
-        compiler_fence(SeqCst);
-        pending.count.store(last, Relaxed);
-        if let Some(wait) = wait {
-            say(thread, &wait);
-        }
-    }
+    PENDING[thread.place()].drain(|wait| say(thread, wait));
 }
 
 /// A thread ends.
 ///
 /// # Safety
 /// `thread` is the calling thread's [`Thread`], or null.
-pub unsafe extern "C" fn ended(thread: *mut c_void) {
+pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
     // SAFETY: the caller's promise; a Thread stays.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
+        // From here on a signal handler gets a place of its own.
+        thread.leave();
         tell(thread);
+        let lost = PENDING[thread.place()].reset();
+        if let Some(hooks) = hooks() {
+            (0..lost).for_each(|_| (hooks.wait_lost)(thread));
+        }
         thread.end();
     }
 }
 
-/// In a fork's child: the waits are the parent's to tell.
+/// In a fork's child: the parent records the waits.
 pub fn forget_all() {
-    PENDING
-        .iter()
-        .filter(|pending| pending.count.load(Relaxed) > 0)
-        .for_each(|pending| pending.count.store(0, Relaxed));
+    for pending in PENDING.iter().filter(|pending| pending.count.load(Relaxed) > 0) {
+        pending.reset();
+    }
 }
 
 fn say(thread: &'static Thread, wait: &Wait) {
     if let Some(hooks) = hooks() {
         (hooks.waited)(thread, wait);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(lock: usize) -> Wait {
+        Wait { lock, ..NONE }
+    }
+
+    fn drained(pending: &Pending) -> Vec<usize> {
+        let mut locks = Vec::new();
+        pending.drain(|wait| locks.push(wait.lock));
+        locks
+    }
+
+    #[test]
+    fn waits_are_kept_until_they_are_drained() {
+        let pending = Pending::new();
+        assert!((1..=MOST).all(|lock| pending.add(&wait(lock))));
+        assert!(!pending.add(&wait(9)), "no room: the caller records it at once");
+        assert_eq!(drained(&pending), [4, 3, 2, 1]);
+        assert_eq!((drained(&pending), pending.count.load(Relaxed)), (vec![], 0));
+    }
+
+    /// A handler that waits for locks while a wait is being kept: at every point where it can come.
+    #[test]
+    fn a_handler_overwrites_no_wait_that_it_interrupted() {
+        for filled in 0..MOST {
+            let pending = Pending::new();
+            (0..filled).for_each(|lock| assert!(pending.add(&wait(lock))));
+            // The interrupted code has made the next place BUSY.
+            pending.count.fetch_add(1, Relaxed);
+            assert!(pending.places[filled].change(FREE, BUSY));
+            let of_handler: Vec<usize> = (10..10 + MOST).filter(|lock| pending.add(&wait(*lock))).collect();
+            assert_eq!(of_handler.len(), MOST - 1 - filled);
+            let mut all = drained(&pending);
+            all.sort_unstable();
+            assert_eq!(all, (0..filled).chain(of_handler).collect::<Vec<_>>());
+            // The interrupted code goes on.
+            // SAFETY: this test made the place BUSY.
+            unsafe { pending.places[filled].wait.get().write(wait(7)) };
+            pending.places[filled].state.store(FILLED, Relaxed);
+            assert_eq!((drained(&pending), pending.count.load(Relaxed)), (vec![7], 0));
+        }
+    }
+
+    #[test]
+    fn a_handler_drains_no_wait_twice() {
+        let pending = Pending::new();
+        (1..=MOST).for_each(|lock| assert!(pending.add(&wait(lock))));
+        let mut all = Vec::new();
+        // A handler comes after each wait that is taken out, and drains, too.
+        pending.drain(|wait| {
+            all.push(wait.lock);
+            pending.drain(|inner| all.push(inner.lock));
+            assert!(pending.add(&self::wait(100 + wait.lock)));
+        });
+        pending.drain(|wait| all.push(wait.lock));
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 3, 4, 104, 204]);
+        assert_eq!(pending.count.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn a_wait_that_a_handler_left_unfinished_is_counted() {
+        let pending = Pending::new();
+        assert!(pending.add(&wait(1)));
+        pending.count.fetch_add(1, Relaxed);
+        assert!(pending.places[1].change(FREE, BUSY));
+        assert_eq!(drained(&pending), [1]);
+        assert_eq!(pending.reset(), 1);
+        assert!((1..=MOST).all(|lock| pending.add(&wait(lock))));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{LockMode, Ticks, clock, current};
 use libc::c_void;
-use std::cell::{Cell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
@@ -99,22 +99,21 @@ static PROGRESS: [AtomicPtr<Progress>; MOST] = [const { AtomicPtr::new(null_mut(
 /// Places used so far; those behind were never touched.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-thread_local! {
-    /// It was told that there is no place for this thread.
-    static UNKNOWN: Cell<bool> = const { Cell::new(false) };
-}
-
 /// The key whose destructor runs when a thread ends; plus one, 0 for none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
-/// What a thread that ends calls with its [`Thread`], to [`Thread::end`] it.
-pub type Ended = unsafe extern "C" fn(*mut c_void);
+/// What a thread that ends calls with its [`Thread`], to [`Thread::end`] it. A cancellation may pass through it.
+pub type Ended = unsafe extern "C-unwind" fn(*mut c_void);
+
+unsafe extern "C" {
+    fn pthread_key_create(key: *mut libc::pthread_key_t, ended: Option<Ended>) -> libc::c_int;
+}
 
 /// Makes the key, early, while keys are few: a thread's first ones cost no memory.
 pub fn prepare(ended: Ended) {
     let mut key = 0;
     // SAFETY: `ended` stays loaded as long as the process lives, and is called with what `claim` puts there.
-    if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0 {
+    if unsafe { pthread_key_create(&mut key, Some(ended)) } == 0 {
         KEY.store(key + 1, Release);
     }
 }
@@ -141,7 +140,9 @@ impl Thread {
     /// Its place among all: less than [`MOST`].
     #[inline]
     pub fn place(&self) -> usize {
-        (std::ptr::from_ref(self).addr() - THREADS.as_ptr().addr()) / size_of::<Thread>()
+        const { assert!(MOST.is_power_of_two()) };
+        // Less than MOST anyway: so that the compiler knows it, too.
+        (std::ptr::from_ref(self).addr() - THREADS.as_ptr().addr()) / size_of::<Thread>() % MOST
     }
 
     /// Where its id is: at the same place of TIDS as it is of THREADS.
@@ -285,8 +286,8 @@ impl Thread {
     fn release_inner(&self, lock: usize) -> Option<LockMode> {
         let (at, mode) = self.find(lock)?;
         let held = self.held.load(Relaxed).min(MOST_HELD);
-        for later in at + 1..held {
-            self.locks[later - 1].store(self.locks[later].load(Relaxed), Relaxed);
+        for (to, from) in self.locks[..held].iter().skip(at).zip(self.locks[..held].iter().skip(at + 1)) {
+            to.store(from.load(Relaxed), Relaxed);
         }
         self.held.store(held - 1, Relaxed);
         Some(mode)
@@ -295,8 +296,8 @@ impl Thread {
     /// Where it noted a lock, and how it holds it.
     fn find(&self, lock: usize) -> Option<(usize, LockMode)> {
         let held = self.held.load(Relaxed).min(MOST_HELD);
-        let at = self.locks[..held].iter().rposition(|noted| noted.load(Relaxed) & !SHARED == lock)?;
-        Some((at, mode(self.locks[at].load(Relaxed))))
+        let mut noted = self.locks[..held].iter().map(|noted| noted.load(Relaxed)).enumerate().rev();
+        noted.find(|(_, noted)| noted & !SHARED == lock).map(|(at, noted)| (at, mode(noted)))
     }
 
     /// How it holds a lock.
@@ -304,9 +305,13 @@ impl Thread {
         self.find(lock).map(|(_, mode)| mode)
     }
 
-    /// The calling thread ends: its place is free.
-    pub(crate) fn end(&self) {
+    /// The calling thread ends: it is no longer in this place.
+    pub(crate) fn leave(&self) {
         current::set(null());
+    }
+
+    /// The place is free for another thread.
+    pub(crate) fn end(&self) {
         self.clear();
     }
 
@@ -337,8 +342,8 @@ fn claim() -> Option<&'static Thread> {
         None => {
             USED.store(MOST, Relaxed);
             let free = |id: &AtomicU32| id.compare_exchange(0, tid, Acquire, Relaxed).is_ok();
-            match TIDS.iter().position(free) {
-                Some(free) => &THREADS[free],
+            match TIDS.iter().position(free).and_then(|free| THREADS.get(free)) {
+                Some(free) => free,
                 None => return unknown(),
             }
         }
@@ -353,7 +358,7 @@ fn claim() -> Option<&'static Thread> {
 
 /// There is no place left; said once a thread.
 fn unknown() -> Option<&'static Thread> {
-    if !UNKNOWN.replace(true)
+    if !current::set_unknown()
         && let Some(hooks) = crate::hooks()
     {
         (hooks.thread_unknown)();
@@ -380,12 +385,14 @@ pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
 
 /// What the thread with that id does, if it is known.
 pub fn party(tid: u32) -> Party {
-    let known = TIDS[..USED.load(Relaxed).min(MOST)].iter().position(|known| known.load(Relaxed) == tid);
-    let call = |at: usize| {
+    let used = ..USED.load(Relaxed).min(MOST);
+    let mut known = TIDS[used].iter().zip(&PROGRESS[used]).zip(&THREADS[used]);
+    let known = known.find(|((known, _), _)| known.load(Relaxed) == tid);
+    let call = known.map(|((_, progress), thread)| {
         // SAFETY: null or what `note_in` was given, which stays.
-        unsafe { PROGRESS[at].load(Acquire).as_ref() }.unwrap_or(&THREADS[at].own).call()
-    };
-    Party { tid, call: known.map_or(CallRef::default(), call) }
+        unsafe { progress.load(Acquire).as_ref() }.unwrap_or(&thread.own).call()
+    });
+    Party { tid, call: call.unwrap_or_default() }
 }
 
 /// In a fork's child: no thread is known.

@@ -1,21 +1,20 @@
 //! Finding CUPTI and its functions.
 
+use crate::line::Line;
 use crate::real::real_dlsym;
-use crate::texts;
 use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
-use std::io::Write;
 use std::iter;
 
 /// Result of every function; 0 is success.
 pub type Code = c_int;
 /// `CUpti_BuffersCallbackRequestFunc`
-pub type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+pub type Request = unsafe extern "C-unwind" fn(*mut *mut u8, *mut usize, *mut usize);
 /// `CUpti_BuffersCallbackCompleteFunc`
-pub type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+pub type Complete = unsafe extern "C-unwind" fn(*mut c_void, u32, *mut u8, usize, usize);
 /// `CUpti_TimestampCallbackFunc`
-pub type Timestamp = unsafe extern "C" fn() -> u64;
+pub type Timestamp = unsafe extern "C-unwind" fn() -> u64;
 
 /// Switches the records of one function on (1) or off (0).
 pub type Switch = unsafe extern "C" fn(u32, u8) -> Code;
@@ -81,6 +80,9 @@ functions! {
     callback_name = "cuptiGetCallbackName": fn(c_int, u32, *mut *const c_char);
 }
 
+/// A path, with or without a zero byte at its end.
+type Path = Line<4096>;
+
 /// Names of the library, newest first.
 const NAMES: [&CStr; 2] = [c"libcupti.so.13", c"libcupti.so.12"];
 
@@ -139,35 +141,22 @@ fn open(name: &CStr, how: c_int) -> Option<*mut c_void> {
 }
 
 fn within(directory: &[u8]) -> Option<*mut c_void> {
-    NAMES.iter().find_map(|name| {
-        let mut path = [0u8; 4096];
-        let mut room = &mut path[..4095];
-        room.write_all(directory).and_then(|()| room.write_all(name.to_bytes())).ok()?;
-        open(CStr::from_bytes_until_nul(&path).ok()?, 0)
-    })
+    NAMES.iter().find_map(|name| open(Path::of(&[directory, name.to_bytes_with_nul()])?.path()?, 0))
 }
 
 /// CUPTI in the directory of the CUDA runtime in use, or, for older Python wheels, in the
 /// neighbouring package `cuda_cupti`.
 fn beside_runtime() -> Option<*mut c_void> {
-    let mut found = [0u8; 4096];
-    let mut length = 0;
-    interpose::each_library(&mut |path: &[u8], _| {
-        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if name.starts_with(b"libcudart.so") && path.len() < found.len() && length == 0 {
-            found[..path.len()].copy_from_slice(path);
-            length = path.len() - name.len();
+    let mut found = None;
+    interpose::each_library(&mut |library| {
+        let name = library.name();
+        if name.starts_with(b"libcudart.so") && found.is_none() {
+            found = library.path.strip_suffix(name).and_then(|directory| Path::of(&[directory]));
         }
     });
-    let directory = found.get(..length).filter(|directory| !directory.is_empty())?;
-    let package = directory.strip_suffix(b"cuda_runtime/lib/");
-    within(directory).or_else(|| {
-        let mut other = [0u8; 4096];
-        let mut room = &mut other[..];
-        room.write_all(package?).and_then(|()| room.write_all(b"cuda_cupti/lib/")).ok()?;
-        let left = room.len();
-        within(&other[..4096 - left])
-    })
+    let runtime = found?;
+    let package = runtime.bytes().strip_suffix(b"cuda_runtime/lib/");
+    within(runtime.bytes()).or_else(|| within(Path::of(&[package?, b"cuda_cupti/lib/"])?.bytes()))
 }
 
 /// Says which copy records, for the reader of the trace.
@@ -179,13 +168,8 @@ pub fn note_path(writer: &mut Writer, cupti: &Cupti) {
     if unsafe { libc::dladdr(function, &mut found) } != 0 && !found.dli_fname.is_null() {
         // SAFETY: the loader's string ends in a zero byte.
         let path = unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes();
-        let mut line = [0u8; 4200];
-        let mut room = &mut line[..];
-        let fits = room.write_all(b"GPU records by ").and_then(|()| room.write_all(path)).is_ok();
-        let left = room.len();
-        if fits {
-            let text = texts::intern(writer, &line[..4200 - left]);
-            writer.append(spool::Note::KIND, text, &[spool::Note { at: interpose::monotonic() }.bytes()]);
+        if let Some(line) = Line::<4200>::of(&[b"GPU records by ", path]) {
+            super::note(writer, line.bytes());
         }
     }
 }

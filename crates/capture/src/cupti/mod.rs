@@ -9,15 +9,16 @@ mod records;
 
 pub use library::Failure;
 
+use crate::line::{Decimal, Line};
 use crate::texts;
 use crate::writer::{self, Writer};
+use interpose::Published;
 use library::Cupti;
 use records::kind;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
 
 /// Bytes of a buffer for records, and buffers kept for use again.
 const BUFFER: usize = 4 << 20;
@@ -32,23 +33,27 @@ const FLUSH_PERIOD: u32 = 500;
 /// `CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM`
 const KERNEL_THREAD_IDS: c_int = 1;
 
-static CUPTI: OnceLock<Cupti> = OnceLock::new();
+static CUPTI: Published<Cupti> = Published::new();
 /// Records come in.
 static ON: AtomicBool = AtomicBool::new(false);
 /// What is added to the clock for CUPTI: nothing, or, once the program uses CUPTI itself, what
 /// makes it the clock that CUPTI shows by default.
 static CLOCK_OFFSET: AtomicI64 = AtomicI64::new(0);
+/// Records of buffers that were handed out on a thread that could not write: in a signal handler, or with too many
+/// threads before it.
+static UNREAD: AtomicU64 = AtomicU64::new(0);
 static VERSION: AtomicU32 = AtomicU32::new(0);
 static BUFFERS: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
 
 /// Starts recording through CUPTI.
 pub fn start(writer: &mut Writer) -> Result<(), Failure> {
     let cupti = library::first_that(switch_on)?;
-    let cupti = CUPTI.get_or_init(|| cupti);
+    CUPTI.set(cupti);
+    let cupti = CUPTI.get().unwrap_or(&cupti);
     // SAFETY: CUPTI's function.
     unsafe { (cupti.flush_period)(FLUSH_PERIOD) };
     quiet::switch_off(cupti);
-    for spare in &BUFFERS[..READY] {
+    for spare in BUFFERS.iter().take(READY) {
         spare.store(fresh(), Release);
     }
     library::note_path(writer, cupti);
@@ -114,15 +119,17 @@ pub fn make_way() -> bool {
 /// In a fork's child: CUPTI does not work there.
 pub fn forget() {
     ON.store(false, Release);
+    CUPTI.forked();
+    UNREAD.store(0, Relaxed);
     records::forget();
 }
 
 /// In nanoseconds, which CUPTI reckons with itself.
-unsafe extern "C" fn timestamp() -> u64 {
+unsafe extern "C-unwind" fn timestamp() -> u64 {
     (interpose::monotonic() + CLOCK_OFFSET.load(Relaxed)) as u64
 }
 
-unsafe extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
+unsafe extern "C-unwind" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
     let spare = BUFFERS.iter().map(|spare| spare.swap(null_mut(), AcqRel)).find(|spare| !spare.is_null());
     let memory = spare.unwrap_or_else(fresh);
     // SAFETY: CUPTI passes three places to write to.
@@ -144,13 +151,16 @@ fn fresh() -> *mut u8 {
     if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
 }
 
-unsafe extern "C" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, valid: usize) {
+unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, valid: usize) {
     if let (Some(cupti), false) = (CUPTI.get(), buffer.is_null()) {
-        writer::here(|writer| {
+        let is_read = writer::here(|writer| {
             // So that its times and the wrapped calls' stay comparable.
             writer.clock(interpose::moment());
             read(writer, cupti, buffer, valid);
         });
+        if is_read.is_none() {
+            UNREAD.fetch_add(pass_over(cupti, buffer, valid), Relaxed);
+        }
     }
     for spare in &BUFFERS {
         if spare.compare_exchange(null_mut(), buffer, AcqRel, Relaxed).is_ok() {
@@ -161,43 +171,65 @@ unsafe extern "C" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize,
     unsafe { libc::munmap(buffer.cast(), BUFFER) };
 }
 
+/// Writes what is in a buffer, and how much was lost.
 fn read(writer: &mut Writer, cupti: &Cupti, buffer: *mut u8, valid: usize) {
-    let mut record = null_mut();
     let mut lost = 0;
-    // SAFETY: CUPTI walks its own buffer, and every record it gives is whole.
-    unsafe {
-        while (cupti.next)(buffer, valid, &mut record) == 0 && !record.is_null() {
-            lost += u64::from(!records::write(writer, cupti, record));
-        }
-        let mut dropped = 0;
-        if (cupti.dropped)(null_mut(), 0, &mut dropped) == 0 {
-            lost += dropped as u64;
-        }
+    each(cupti, buffer, valid, |record| {
+        // SAFETY: CUPTI gave it: a whole record of its own.
+        lost += u64::from(!unsafe { records::write(writer, cupti, record) });
+    });
+    write_lost(writer, lost + dropped(cupti));
+}
+
+/// How many records of a buffer are lost, since the thread cannot write: another one will say so.
+fn pass_over(cupti: &Cupti, buffer: *mut u8, valid: usize) -> u64 {
+    let mut lost = 0;
+    each(cupti, buffer, valid, |_| lost += 1);
+    lost + dropped(cupti)
+}
+
+/// Calls `visit` with each record of a buffer.
+fn each(cupti: &Cupti, buffer: *mut u8, valid: usize, mut visit: impl FnMut(*const u8)) {
+    let mut record = null_mut();
+    // SAFETY: CUPTI walks its own buffer.
+    while unsafe { (cupti.next)(buffer, valid, &mut record) } == 0 && !record.is_null() {
+        visit(record);
     }
-    if lost > 0 {
-        writer.append(spool::Dropped::KIND, 0, &[spool::Dropped { count: lost }.bytes()]);
+}
+
+/// How many records CUPTI dropped since it was last asked.
+fn dropped(cupti: &Cupti) -> u64 {
+    let mut dropped = 0;
+    // SAFETY: CUPTI writes a number.
+    let code = unsafe { (cupti.dropped)(null_mut(), 0, &mut dropped) };
+    if code == 0 { dropped as u64 } else { 0 }
+}
+
+/// Writes how many records were lost, with those of buffers that nobody could read.
+fn write_lost(writer: &mut Writer, lost: u64) {
+    let count = lost + UNREAD.swap(0, Relaxed);
+    if count > 0 && !writer.append(spool::Dropped::KIND, 0, &[spool::Dropped { count }.bytes()]) {
+        UNREAD.fetch_add(count, Relaxed);
     }
+}
+
+/// The process ends: writes how many records nobody could read.
+pub fn end(writer: &mut Writer) {
+    write_lost(writer, 0);
 }
 
 /// Writes a sentence about why there are no GPU records.
 pub fn explain(writer: &mut Writer, failure: Failure) {
-    use std::io::Write;
-    let mut line = [0u8; 256];
-    let mut room = &mut line[..];
-    let written = match failure {
-        Failure::Missing => write!(
-            room,
-            "no GPU records: libcupti was not found (install the CUDA toolkit or the nvidia-cuda-cupti wheel)"
-        ),
-        Failure::Lacks(name) => write!(room, "no GPU records: this libcupti has no {name}"),
-        Failure::Failed(name, library::TAKEN) => {
-            write!(room, "no GPU records: another profiler uses CUPTI ({name})")
-        }
-        Failure::Failed(name, code) => write!(room, "no GPU records: {name} failed with code {code}"),
+    let missing = "libcupti was not found (install the CUDA toolkit or the nvidia-cuda-cupti wheel)";
+    let code = Decimal::of(if let Failure::Failed(_, code) = failure { code.into() } else { 0 });
+    let [first, second, third]: [&[u8]; 3] = match failure {
+        Failure::Missing => [missing.as_bytes(), b"", b""],
+        Failure::Lacks(name) => [b"this libcupti has no ", name.as_bytes(), b""],
+        Failure::Failed(name, library::TAKEN) => [b"another profiler uses CUPTI (", name.as_bytes(), b")"],
+        Failure::Failed(name, _) => [name.as_bytes(), b" failed with code ", code.bytes()],
     };
-    let left = room.len();
-    if written.is_ok() {
-        note(writer, &line[..256 - left]);
+    if let Some(line) = Line::<256>::of(&[b"no GPU records: ", first, second, third]) {
+        note(writer, line.bytes());
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::LIST;
 use crate::file::File;
-use std::ffi::CStr;
+use crate::line::Line;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -24,24 +24,24 @@ static KNOWN: [Known; MOST] =
 /// A library whose file is to be read.
 struct Library {
     base: usize,
-    path: [u8; 1024],
+    path: Line<1024>,
 }
 
 /// Calls `visit` with each such list.
 pub fn each(visit: &mut dyn FnMut(usize)) {
-    let mut libraries = [const { Library { base: 0, path: [0; 1024] } }; MOST];
-    let mut count = 0;
-    // No file is opened meanwhile: whoever loads a library waits.
-    interpose::each_library(&mut |path, base| {
-        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let may_have = name.windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"));
-        if let Some(library) = libraries.get_mut(count).filter(|_| may_have && path.len() < 1024) {
-            library.base = base;
-            library.path[..path.len()].copy_from_slice(path);
-            count += 1;
+    let mut libraries = [const { None }; MOST];
+    let mut places = libraries.iter_mut();
+    // No file is opened meanwhile: a thread that loads a library waits.
+    interpose::each_library(&mut |loaded| {
+        let may_have = loaded.name().windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"));
+        if may_have
+            && let Some(path) = Line::of(&[loaded.path, b"\0"])
+            && let Some(library) = places.next()
+        {
+            *library = Some(Library { base: loaded.base, path });
         }
     });
-    for library in &libraries[..count] {
+    for library in libraries.iter().flatten() {
         let known = KNOWN.iter().find(|known| known.base.load(Acquire) == library.base);
         visit(known.map_or_else(|| learn(library), |known| known.list.load(Relaxed)));
     }
@@ -58,7 +58,7 @@ fn learn(library: &Library) -> usize {
 
 /// The address of a library's list, as its file has it.
 fn read(library: &Library) -> Option<usize> {
-    let path = CStr::from_bytes_until_nul(&library.path).ok()?;
+    let path = library.path.path()?;
     // SAFETY: the path ends in a zero byte.
     let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
     if file < 0 {
@@ -97,6 +97,6 @@ fn list(bytes: &[u8]) -> Option<usize> {
         names.get(name..).is_some_and(|rest| rest.starts_with(LIST.to_bytes_with_nul()))
     };
     let symbol = symbols.chunks_exact(24).find(is_it)?;
-    let (section, value) = (u16::from_le_bytes([symbol[6], symbol[7]]), symbol.get(8..)?.first_chunk()?);
-    (section != 0).then_some(u64::from_le_bytes(*value) as usize)
+    let (section, value) = (symbol.get(6..)?.first_chunk()?, symbol.get(8..)?.first_chunk()?);
+    (u16::from_le_bytes(*section) != 0).then_some(u64::from_le_bytes(*value) as usize)
 }

@@ -16,7 +16,7 @@ mod loader;
 mod locks;
 mod nvtx;
 mod python;
-mod restore;
 mod taken;
 mod threads;
 mod waits;
+mod watching;

@@ -1,0 +1,97 @@
+//! A value that one thread sets once and all read. Nobody waits: a thread that is gone in the middle of setting it,
+//! as in a fork's child, holds nobody up. The value is never dropped.
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+const EMPTY: u8 = 0;
+const WRITING: u8 = 1;
+const SET: u8 = 2;
+
+/// A value that is set once.
+pub struct Published<T> {
+    state: AtomicU8,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: the value is written by the one thread that changed `state` from EMPTY to WRITING, and read only after SET
+// was seen, from when on nobody writes it.
+unsafe impl<T: Send + Sync> Sync for Published<T> {}
+
+impl<T> Published<T> {
+    /// No value yet.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Published<T> {
+        Published { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    /// The value, once it is set.
+    #[inline]
+    pub fn get(&self) -> Option<&T> {
+        // SAFETY: SET was seen, so the value is complete and stays as it is.
+        (self.state.load(Acquire) == SET).then(|| unsafe { (*self.value.get()).assume_init_ref() })
+    }
+
+    /// Sets the value; false when it is set already, or another thread is setting it.
+    pub fn set(&self, value: T) -> bool {
+        if self.state.compare_exchange(EMPTY, WRITING, Acquire, Relaxed).is_err() {
+            return false;
+        }
+        // SAFETY: only the thread that changed the state to WRITING gets here, and nobody reads before SET.
+        unsafe { (*self.value.get()).write(value) };
+        self.state.store(SET, Release);
+        true
+    }
+
+    /// In a fork's child: a thread that was setting it is not here, so another may.
+    pub fn forked(&self) {
+        // Whether it was WRITING: a value that is set stays.
+        _ = self.state.compare_exchange(WRITING, EMPTY, Relaxed, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn the_first_value_stays() {
+        let published = Published::new();
+        assert_eq!(published.get(), None);
+        assert!(published.set([1u64; 4]));
+        assert!(!published.set([2; 4]));
+        assert_eq!(published.get(), Some(&[1; 4]));
+        published.forked();
+        assert_eq!(published.get(), Some(&[1; 4]));
+    }
+
+    #[test]
+    fn a_child_sets_what_its_parent_was_setting() {
+        let published = Published::new();
+        published.state.store(WRITING, Relaxed);
+        assert_eq!((published.get(), published.set(1)), (None, false));
+        published.forked();
+        assert!(published.set(2));
+        assert_eq!(published.get(), Some(&2));
+    }
+
+    #[test]
+    fn readers_see_a_whole_value_or_none() {
+        let published = Published::new();
+        let set = thread::scope(|scope| {
+            let writers = [1u64, 2, 3].map(|value| {
+                scope.spawn({
+                    let published = &published;
+                    move || published.set([value; 8])
+                })
+            });
+            let whole = |read: &[u64; 8]| read.iter().all(|word| *word == read[0]);
+            (0..100).for_each(|_| assert!(published.get().is_none_or(whole)));
+            writers.map(|writer| writer.join().expect("a writer"))
+        });
+        assert_eq!(set.iter().filter(|set| **set).count(), 1);
+    }
+}
