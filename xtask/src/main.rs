@@ -1,5 +1,6 @@
 //! The project's own chores, run as `cargo xtask …`.
 
+mod hot;
 mod kineto;
 mod random;
 mod size;
@@ -16,6 +17,11 @@ enum Chore {
     /// Writes a made-up trace with a known number of stalls in it.
     #[command(subcommand)]
     Generate(Format),
+    /// Checks that nothing of the capture library that runs within a program's own calls can panic, allocate or unwind.
+    Hot {
+        /// The library; built as it is shipped where none is given.
+        library: Option<PathBuf>,
+    },
 }
 
 /// Whose trace to make up.
@@ -54,7 +60,22 @@ enum Format {
 }
 
 fn main() -> ExitCode {
-    let Chore::Generate(format) = Chore::parse();
+    match Chore::parse() {
+        Chore::Generate(format) => generate(format),
+        Chore::Hot { library } => match hot::check(library) {
+            Ok(summary) => {
+                print!("{summary}");
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("cargo xtask hot: {error}");
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+fn generate(format: Format) -> ExitCode {
     let (output, made) = match format {
         Format::Kineto { size, output, seed, stacks } => {
             let made = kineto::generate(&output, &kineto::Options { size, seed, stacks });
