@@ -170,7 +170,7 @@ fn report(library: &Path, faults: &BTreeSet<Fault>) -> String {
             _ = writeln!(text, "    at {at:#x}{}", lines(library, at));
         }
     }
-    _ = write!(text, "{} faults", faults.len());
+    _ = write!(text, "{} to mend", faults.len());
     text
 }
 

@@ -148,6 +148,27 @@ fn a_call_as_long_as_asked_for_has_a_stack() {
     assert_eq!(process.stacks.len(), process.calls.len());
 }
 
+#[test]
+fn a_library_without_a_name_is_no_obstacle() {
+    let program = Program::linked(Binding::Now, "endings", "returns").with(spool::VAR_STACKS, "0");
+    let recorded = program.preloading("libnameless.so").both();
+    let process = recorded.process();
+    assert_eq!((recorded.outcome.code, process.calls_of("cuLaunchKernel").len()), (Some(0), 100));
+    assert!(process.modules.iter().any(|module| module.name.ends_with("/endings")), "the program itself");
+}
+
+#[test]
+fn records_that_the_thread_cannot_write_are_counted() {
+    let lost = |nested: &str| {
+        let program = Program::looking_up("endings", "returns").at_level_full().gathered();
+        let trace = program.with("STANDIN_NESTED", nested).both().trace.expect("it was gathered");
+        let reasons = trace.meta.lost.reasons.iter();
+        reasons.filter(|(reason, _)| reason.contains("CUPTI")).map(|(_, count)| count).sum::<u64>()
+    };
+    // CUPTI drops three records each time it is asked. The buffer within has two more.
+    assert_eq!(lost("1"), lost("0") + 3 + 2);
+}
+
 /// Calls have a stack if they are as long as asked for, whatever clock they are timed with.
 fn is_timed_well(program: impl Fn() -> Program) {
     for threshold in [1_000_000, 4_000_000] {

@@ -58,7 +58,7 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 17] = [
+const LIBRARIES: [(&str, &str, &[&str]); 19] = [
     ("cuda.c", "libcuda.so.1", &["-Wl,--default-symver"]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
@@ -73,6 +73,8 @@ const LIBRARIES: [(&str, &str, &[&str]); 17] = [
     ("disk.c", "libdisk.so", &[]),
     ("answers.c", "libanswers.so", &[]),
     ("halfway.c", "libhalfway.so", &[]),
+    ("nameless.c", "libnameless.so", &[]),
+    ("stuck.c", "libstuck.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
@@ -80,11 +82,14 @@ const LIBRARIES: [(&str, &str, &[&str]); 17] = [
 const PROGRAMS: [&str; 9] =
     ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit"];
 
-/// The capture library. Cargo builds a `cdylib` for no test, so it is asked to here; mostly there
-/// is nothing left to do.
+/// The capture library: another build of it where `HOLDUP_TEST_LIBRARY` names one, as by a sanitizer. Cargo builds a
+/// `cdylib` for no test, so it is asked to here; mostly there is nothing left to do.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
+        if let Some(given) = std::env::var_os("HOLDUP_TEST_LIBRARY") {
+            return given.into();
+        }
         let test = std::env::current_exe().expect("the test has a path");
         let folder = test.ancestors().nth(2).and_then(Path::file_name).expect("tests lie in <profile>/deps");
         // The profile `dev` is the only one whose folder is called otherwise.

@@ -82,9 +82,9 @@ PUBLIC CUresult cuInit(unsigned flags) {
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!initialized) {
-        initialized = 1;
         is_cold = getenv("STANDIN_COLD") != NULL;
         inject();
+        initialized = 1;
     }
     return CUDA_SUCCESS;
 }

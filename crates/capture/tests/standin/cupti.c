@@ -53,11 +53,6 @@ int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dr
     return *dropped = context || stream ? 0 : 3, SUCCESS;
 }
 
-int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
-    uint8_t *next = *record ? *record + RECORD : buffer;
-    return next < buffer + valid ? *record = next, SUCCESS : MAX_LIMIT_REACHED;
-}
-
 /* Fields of a record, by their offsets in CUPTI's structs. */
 static void u32(uint8_t *record, size_t at, uint32_t value) { memcpy(record + at, &value, sizeof value); }
 static void u64(uint8_t *record, size_t at, uint64_t value) { memcpy(record + at, &value, sizeof value); }
@@ -100,6 +95,28 @@ static void add_fill(uint8_t **end, uint32_t correlation, uint64_t start) {
     uint8_t *fill = add(end, MEMSET);
     u64(fill, 8, 512), u64(fill, 16, start), u64(fill, 24, start + 500), u32(fill, 36, 1), u32(fill, 40, 7);
     u32(fill, 44, correlation), fill[50] = 3;
+}
+
+/* With STANDIN_NESTED, hands out a buffer of two records on a thread that is reading another one. */
+static void nest(void) {
+    static int nested;
+    const char *wanted = getenv("STANDIN_NESTED");
+    uint8_t *buffer = NULL;
+    size_t room = 0, most;
+    if (wanted && atoi(wanted) && !nested++) {
+        request(&buffer, &room, &most);
+        uint8_t *end = buffer;
+        uint64_t now = timestamp() - 100000;
+        add_copy(&end, 7, now);
+        add_fill(&end, 8, now);
+        complete(NULL, 0, buffer, room, (size_t)(end - buffer));
+    }
+}
+
+int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) {
+    uint8_t *next = *record ? *record + RECORD : buffer;
+    nest();
+    return next < buffer + valid ? *record = next, SUCCESS : MAX_LIMIT_REACHED;
 }
 
 int cuptiActivityFlushAll(uint32_t how) {

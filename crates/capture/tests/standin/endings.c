@@ -133,6 +133,37 @@ static void forks_late(void) {
     calls(10);
 }
 
+/* Says that it is done, too, where nothing stops it. */
+static void *initializes(void *inside) {
+    CHECK(CU(cuInit)(0) == 0);
+    sem_post(inside);
+    return NULL;
+}
+
+/* Splits while another thread is in the middle of the start of the recording; the child starts one of its own. */
+static void forks_within_start(void) {
+    sem_t *(*inside)(void) = (sem_t * (*)(void)) dlsym(RTLD_DEFAULT, "stuck_inside");
+    sem_t *(*go_on)(void) = (sem_t * (*)(void)) dlsym(RTLD_DEFAULT, "stuck_go_on");
+    CHECK(inside && go_on);
+    bind_driver();
+    pthread_t starter = started(initializes, inside());
+    wait_for(inside());
+    pid_t child = fork();
+    if (child == 0) {
+        /* It ends by a signal if it waits for a thread that it does not have. */
+        alarm(10);
+        CHECK(CU(cuInit)(0) == 0);
+        fact("child", (unsigned long)getpid());
+        calls(30);
+        exit(3);
+    }
+    child_ends_well(child);
+    sem_post(go_on());
+    joined(starter);
+    fact("pid", (unsigned long)getpid());
+    calls(100);
+}
+
 static void *holds_for_ever(void *data) {
     (void)data;
     STANDIN(standin_plan)((struct standin_plan){.taken = &taken, .let_go = &never});
@@ -215,6 +246,7 @@ int main(int count, char **words) {
         {"main-thread-ends-first", main_thread_ends_first},
         {"forks-early", forks_early},
         {"forks-late", forks_late},
+        {"forks-within-start", forks_within_start},
         {"forks-with-threads", forks_with_threads},
         {"runs-others", runs_others},
         {"closes-driver", closes_driver},

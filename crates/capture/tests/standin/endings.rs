@@ -103,6 +103,16 @@ fn processes_that_split_early_are_both_recorded() {
 }
 
 #[test]
+fn a_child_waits_for_no_thread_that_was_starting_the_recording() {
+    for program in both_bindings("forks-within-start") {
+        let recorded = program.preloading("libstuck.so").both();
+        let [parent, child] = ["pid", "child"].map(|name| recorded.recording.of(recorded.fact(name)));
+        assert_eq!((launches(parent), parent.finished), (100, true));
+        assert_eq!((launches(child), child.finished), (30, true));
+    }
+}
+
+#[test]
 fn a_child_that_cannot_use_the_driver_is_left_alone() {
     every_way("forks-late", &|recorded| {
         let process = recorded.process();
