@@ -31,7 +31,7 @@ impl Facts<'_> {
     /// Slow calls that return within `[from, to]` and wait for the GPU, by end: a few a thread, whose slow calls follow
     /// each other.
     fn gpu_waits(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
-        let all = &self.gpu_waits.get_or_init(|| GpuWaits::new(self)).0;
+        let all = &self.operations.gpu_waits.get_or_init(|| GpuWaits::new(self)).0;
         let first = all.partition_point(|call| self.end(*call) < from);
         let last = all.partition_point(|call| self.end(*call) <= to);
         all[first..last.max(first)].iter().copied()
@@ -80,7 +80,7 @@ impl Facts<'_> {
     /// Whether the trace says of no call what it copies, as a listing of calls does.
     pub fn has_unknown_copies(&self) -> bool {
         let ops = &self.trace.ops;
-        *self.unknown_copies.get_or_init(|| {
+        *self.operations.unknown_copies.get_or_init(|| {
             let joined = |op: OpId| ops.kind[op.index()] == OpKind::Copy && ops.call[op.index()].is_some();
             let said = |copy: &CopyKind| *copy != CopyKind::Unknown;
             !self.trace.arguments.copy.iter().any(said) && !ops.ids().any(joined)

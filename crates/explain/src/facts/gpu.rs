@@ -15,7 +15,7 @@ pub(crate) struct Pending {
 impl Facts<'_> {
     /// Operations of a stream, by start.
     pub fn in_stream(&self, stream: StreamId) -> &[OpId] {
-        stream.some().map_or(&[], |stream| &self.stream_ops[stream.index()])
+        stream.some().map_or(&[], |stream| &self.operations.stream_ops[stream.index()])
     }
 
     /// The last operation before `op` in its stream that was asked for before `call` began: what `call` waits
@@ -63,8 +63,9 @@ impl Facts<'_> {
         match stream.some().filter(|_| done < asked) {
             None => Pending::default(),
             Some(stream) => {
-                let index = || index::calls_of_streams(self.trace, &self.outer, &self.stream_ops);
-                let numbers = &self.stream_calls.get_or_init(index)[stream.index()];
+                let index =
+                    || index::calls_of_streams(self.trace, &self.calls.outer, &self.operations.stream_ops);
+                let numbers = &self.operations.stream_calls.get_or_init(index)[stream.index()];
                 Pending { ops: asked - done, calls: (numbers[asked - 1] - numbers[done] + 1) as usize }
             }
         }
@@ -73,9 +74,9 @@ impl Facts<'_> {
     /// The streams that a call waited for, as the tracer's records of synchronizations tell. Which work an
     /// event stands for they do not.
     pub fn synced(&self, call: CallId) -> Vec<StreamId> {
-        let index = || index::syncs_by_call(self.trace, &self.outer);
+        let index = || index::syncs_by_call(self.trace, &self.calls.outer);
         let mut streams = Vec::new();
-        for sync in self.syncs.get_or_init(index).of(call).map(|sync| self.trace.syncs.row(sync)) {
+        for sync in self.operations.syncs.get_or_init(index).of(call).map(|sync| self.trace.syncs.row(sync)) {
             match sync.kind {
                 SyncKind::Stream => streams.extend(sync.stream.some()),
                 SyncKind::Context => streams.extend(self.streams_of(self.process(call), self.device(call))),
@@ -108,7 +109,7 @@ impl Facts<'_> {
     /// The operation that ends last of all that were surely pending on the device at `time`: they had started, or
     /// the calls that asked for them had returned. A call that is still waiting itself has nothing pending yet.
     pub fn last_pending(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<OpId> {
-        let order = self.device_work.get_or_init(|| index::device_work(self.trace));
+        let order = self.operations.device_work.get_or_init(|| index::device_work(self.trace));
         let known = &order.get(&(process, device))?.by_pending;
         let before = known.partition_point(|op| op.pending <= time);
         known[..before].last().map(|op| op.last)
@@ -124,7 +125,7 @@ impl Facts<'_> {
         (from, to): (Ns, Ns),
     ) -> Option<OpId> {
         let ops = &self.trace.ops;
-        let order = self.device_work.get_or_init(|| index::device_work(self.trace));
+        let order = self.operations.device_work.get_or_init(|| index::device_work(self.trace));
         let by_end = &order.get(&(process, device))?.by_end;
         let first = by_end.partition_point(|op| ops.end[op.index()] < from);
         let last = by_end.partition_point(|op| ops.end[op.index()] <= to);

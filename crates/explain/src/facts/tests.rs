@@ -83,7 +83,7 @@ fn all_overheads_during_a_call_are_found() {
         for call in &facts.slow {
             let during =
                 |range: &RangeId| times(range).0 < facts.end(*call) && times(range).1 > facts.start(*call);
-            let expected: Vec<_> = facts.overheads.iter().copied().filter(during).collect();
+            let expected: Vec<_> = facts.tracer.overheads.iter().copied().filter(during).collect();
             assert_eq!(facts.overheads_during(*call), expected);
         }
     });

@@ -88,7 +88,7 @@ pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
 /// thread that lost its CPU.
 pub(super) fn unrecorded(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     const LEAST: Ns = 1_000_000;
-    let silent = facts.trace.meta.source == KINETO && facts.overheads.is_empty();
+    let silent = facts.trace.meta.source == KINETO && !facts.has_overheads();
     let only_reads = facts.class(call) == Class::Query && facts.ops(call).is_empty();
     if silent && only_reads && facts.duration(call) >= LEAST && parts.claimed.is_empty() {
         let guess = Reason::new(Cause::ProfilerOverhead, Evidence::Timing, Confidence::Possible, Fact::None);

@@ -4,9 +4,9 @@ use crate::support::{traced, without_locks};
 use experiments::catalogue::interference::{self, Repeated};
 use experiments::catalogue::{launch_stall, stagger};
 use experiments::{HostMemory, Place};
-use explain::{Cause, Confidence, Evidence, Finding, Loss, Options, explain, explain_each};
+use explain::{Cause, Confidence, Detail, Evidence, Finding, Loss, Options, explain, explain_each};
 use std::time::Duration;
-use trace::{OpKind, Trace};
+use trace::{CopyKind, MemoryKind, OpKind, Trace};
 
 /// The finding that says that `waiter`'s calls lost most to a lock.
 fn worst(trace: &Trace, waiter: &str, call: &str) -> Finding {
@@ -30,7 +30,9 @@ fn a_launch_waits_for_the_copy_that_holds_the_lock() {
     let case = launch_stall::Case { memory: HostMemory::Pageable, time, ..Default::default() };
     let finding = worst(&traced(&case.workload(), "h200"), "B", "cuLaunchKernel");
     blames(&finding, Cause::DriverLock, "A", "cuMemcpyDtoHAsync");
-    assert_eq!(finding.holder.as_ref().unwrap().detail, "DtoH pageable 268435456 B, stream 7");
+    let (kind, host) = (CopyKind::DtoH, MemoryKind::Pageable);
+    let copied = Detail::Copies { kind, host, least: 1 << 28, most: 1 << 28, stream: Some(7) };
+    assert_eq!(finding.holder.as_ref().unwrap().detail, copied);
     assert!(finding.share > 0.9, "{}", finding.share);
     assert!(finding.fixes.iter().any(|fix| fix.id == "own-stream"));
 }

@@ -1,0 +1,89 @@
+//! Waits for locks: recorded ones, and those that the operating system's calls show.
+
+use super::Facts;
+use super::calls::Calls;
+use crate::index::{self, ByCall};
+use crate::stretch::Stretch;
+use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
+use trace::{CallId, Ns, ProcessId, Sym, Trace, Wait, WaitId};
+
+/// The indexes of waits.
+pub(super) struct Locks {
+    lock_calls: Vec<Vec<(Ns, Ns)>>,
+    waits: ByCall<WaitId>,
+    /// Recorded waits by process and lock, by start.
+    of_locks: OnceCell<FxHashMap<(ProcessId, i64), Vec<WaitId>>>,
+    /// When a wait began that found several threads to hold a lock, by process and lock.
+    shared: OnceCell<FxHashMap<(ProcessId, i64), Vec<Ns>>>,
+    outside_waits: Vec<WaitId>,
+}
+
+impl Locks {
+    pub fn new(trace: &Trace, calls: &Calls) -> Locks {
+        let (waits, outside_waits) = index::waits_by_call(trace, &calls.order, &calls.outer);
+        Locks {
+            lock_calls: index::lock_calls(trace, &calls.order),
+            waits,
+            of_locks: OnceCell::new(),
+            shared: OnceCell::new(),
+            outside_waits,
+        }
+    }
+}
+
+impl<'a> Facts<'a> {
+    /// When `call`'s thread waited for a lock within it, as the operating system's calls show.
+    pub fn lock_waits(&self, call: CallId) -> impl Iterator<Item = (Ns, Ns)> {
+        let waits = &self.locks.lock_calls[self.thread(call).index()];
+        let from = waits.partition_point(|wait| wait.0 < self.start(call));
+        let end = self.end(call);
+        waits[from..].iter().copied().take_while(move |wait| wait.1 <= end)
+    }
+
+    /// The outermost calls that recorded waits for locks lie in, then the waits that lie in none, both
+    /// in the tables' order.
+    pub fn waiting(&self) -> impl Iterator<Item = Stretch> {
+        let outside = self.locks.outside_waits.iter().copied().map(Stretch::Wait);
+        let all = self.locks.waits.calls().map(Stretch::Call).chain(outside);
+        // What the tracer's own threads wait for holds up no one.
+        all.filter(|stretch| !self.is_tracer(stretch.thread(self.trace)))
+    }
+
+    /// The recorded waits for locks within an outermost call.
+    pub fn waits(&self, call: CallId) -> impl Iterator<Item = WaitId> {
+        self.locks.waits.of(call)
+    }
+
+    /// Whether a wait for the same lock that began during this one, or this one, found several to have it.
+    pub fn was_shared(&self, wait: &Wait) -> bool {
+        let found = self.locks.shared.get_or_init(|| index::found_shared(self.trace));
+        let lock = (self.trace.process_of_thread(wait.thread), wait.lock);
+        found.get(&lock).is_some_and(|starts| {
+            let from = starts.partition_point(|start| *start < wait.start);
+            starts.get(from).is_some_and(|start| *start < wait.end)
+        })
+    }
+
+    /// Recorded waits for the same lock that began during this one, by start, this one aside.
+    pub fn waits_for_lock(&self, wait: &Wait) -> impl Iterator<Item = Wait> {
+        let of_locks = self.locks.of_locks.get_or_init(|| index::waits_of_locks(self.trace));
+        let lock = (self.trace.process_of_thread(wait.thread), wait.lock);
+        let all: &[WaitId] = of_locks.get(&lock).map_or(&[], |waits| waits);
+        let waits = &self.trace.waits;
+        let from = all.partition_point(|other| waits.start[other.index()] < wait.start);
+        let (thread, end) = (wait.thread, wait.end);
+        let within =
+            all[from..].iter().map(|other| waits.row(*other)).take_while(move |other| other.start < end);
+        within.filter(move |other| other.thread != thread)
+    }
+
+    /// A library without its path.
+    pub fn library(&self, name: Sym) -> &'a str {
+        let path = self.trace.text(name);
+        match path.rsplit('/').next() {
+            None => "",
+            Some(file) => file,
+        }
+    }
+}

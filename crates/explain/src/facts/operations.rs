@@ -1,0 +1,115 @@
+//! What calls asked the GPU for: their operations, or what their arguments name.
+
+use super::{Copied, CopyFacts, Facts};
+use crate::index::{self, ByCall, DeviceWork};
+use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
+use trace::{
+    Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, ProcessId, StreamId, Sym, SyncId,
+    Trace,
+};
+
+/// The indexes of operations and arguments.
+pub(super) struct Operations {
+    /// Operations by the call that asked for them: `call_ops[first[c]..first[c + 1]]`.
+    first_op: Vec<u32>,
+    call_ops: Vec<OpId>,
+    /// Operations of each stream, by start.
+    pub stream_ops: Vec<Vec<OpId>>,
+    /// For each of them the number of the call that asked for it.
+    pub stream_calls: OnceCell<Vec<Vec<u32>>>,
+    /// The device most of a thread's operations run on.
+    thread_device: Vec<DeviceId>,
+    pub device_work: OnceCell<FxHashMap<(ProcessId, DeviceId), DeviceWork>>,
+    pub gpu_waits: OnceCell<super::copies::GpuWaits>,
+    pub unknown_copies: OnceCell<bool>,
+    pub syncs: OnceCell<ByCall<SyncId>>,
+    arguments: ByCall<ArgumentId>,
+}
+
+impl Operations {
+    pub fn new(trace: &Trace, outer: &[CallId]) -> Operations {
+        let (first_op, call_ops) = index::ops_by_call(trace, outer);
+        Operations {
+            first_op,
+            call_ops,
+            stream_ops: index::ops_by_stream(trace),
+            stream_calls: OnceCell::new(),
+            thread_device: index::thread_devices(trace),
+            device_work: OnceCell::new(),
+            gpu_waits: OnceCell::new(),
+            unknown_copies: OnceCell::new(),
+            syncs: OnceCell::new(),
+            arguments: index::arguments_by_call(trace, outer),
+        }
+    }
+}
+
+impl Facts<'_> {
+    /// Whether the trace has records of the GPU's operations at all.
+    pub fn has_operations(&self) -> bool {
+        !self.trace.ops.is_empty()
+    }
+
+    /// The operations a call asked for.
+    pub fn ops(&self, call: CallId) -> &[OpId] {
+        let at = call.index();
+        &self.operations.call_ops
+            [self.operations.first_op[at] as usize..self.operations.first_op[at + 1] as usize]
+    }
+
+    /// The stream of the call's first operation, else the one its arguments name.
+    pub fn stream(&self, call: CallId) -> StreamId {
+        let of_arguments = |row: ArgumentId| self.trace.arguments.stream[row.index()].some();
+        match self.ops(call).first() {
+            Some(op) => self.trace.ops.stream[op.index()],
+            None => self.operations.arguments.of(call).find_map(of_arguments).unwrap_or(StreamId::NONE),
+        }
+    }
+
+    /// The kernels a launch put into its stream: those that the GPU recorded, else what its arguments name.
+    pub fn kernels(&self, call: CallId) -> impl Iterator<Item = Sym> {
+        let (ops, arguments) = (&self.trace.ops, &self.trace.arguments);
+        let recorded = self.ops(call).iter().filter(|op| ops.kind[op.index()] == OpKind::Kernel);
+        let named = self.operations.arguments.of(call).map(|row| arguments.kernel[row.index()]);
+        let named = named.filter(move |kernel| self.ops(call).is_empty() && !kernel.is_empty());
+        recorded.map(|op| ops.name[op.index()]).chain(named)
+    }
+
+    /// The device a call works on: that of its operations, else that of its thread.
+    pub fn device(&self, call: CallId) -> DeviceId {
+        let device = self.trace.device_of_stream(self.stream(call));
+        if device.is_some() { device } else { self.operations.thread_device[self.thread(call).index()] }
+    }
+
+    /// A copying call's copies taken together.
+    pub fn copy(&self, call: CallId) -> Option<CopyFacts> {
+        let ops = &self.trace.ops;
+        let is_copy = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy;
+        let copies = || self.ops(call).iter().filter(is_copy);
+        let first = *copies().min_by_key(|op| ops.start[op.index()])?;
+        let row = ops.row(first);
+        let what = Copied { bytes: row.bytes, kind: row.copy, src: row.src, dst: row.dst };
+        let start = CopyFacts { first, start: row.start, end: row.end, what };
+        Some(copies().filter(|op| **op != first).fold(start, |all, op| CopyFacts {
+            start: all.start.min(ops.start[op.index()]),
+            end: all.end.max(ops.end[op.index()]),
+            what: Copied { bytes: all.what.bytes.saturating_add(ops.bytes[op.index()]), ..all.what },
+            ..all
+        }))
+    }
+
+    /// What a call copies: as its copies on the GPU tell, else its arguments.
+    pub fn copied(&self, call: CallId) -> Option<Copied> {
+        let arguments = || self.operations.arguments.of(call).map(|row| self.trace.arguments.row(row));
+        let asked = || arguments().find(|row| row.copy != CopyKind::Unknown);
+        let of_arguments =
+            |row: Argument| Copied { bytes: row.bytes, kind: row.copy, src: row.src, dst: row.dst };
+        self.copy(call).map(|copy| copy.what).or_else(|| asked().map(of_arguments))
+    }
+
+    /// Whether host and GPU times can be compared.
+    pub fn one_clock(&self) -> bool {
+        self.trace.meta.clock == Clock::Aligned
+    }
+}
