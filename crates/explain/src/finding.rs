@@ -81,8 +81,10 @@ pub struct Explanation {
     pub slow_call_ns: Ns,
     /// Number of those calls.
     pub slow_calls: u64,
-    /// The part of `slow_call_ns` with a cause other than unexplained, ns.
+    /// The part of `slow_call_ns` that findings explain, ns.
     pub explained_ns: Ns,
+    /// The part of `slow_call_ns` that such calls cost anyway, ns: no finding counts it.
+    pub own_work_ns: Ns,
     /// Host time in recorded waits for locks that calls up to the threshold lost, where they add up
     /// to findings, ns; not part of `slow_call_ns`.
     pub short_wait_ns: Ns,
@@ -112,6 +114,9 @@ pub struct Summary {
     pub path: String,
     /// First start to last end, ns.
     pub duration_ns: Ns,
+    /// The part of `duration_ns` that is selected, ns; `None` for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected_ns: Option<Ns>,
     /// Processes with calls or GPU operations.
     pub processes: u64,
     /// Host threads with calls.
@@ -153,8 +158,8 @@ pub struct Finding {
     pub cause: Cause,
     /// Host time lost by the waiter, ns.
     pub lost_ns: Ns,
-    /// `lost_ns` as a part of the waiter thread's span (first call or wait to last; of a thread without
-    /// calls all that was recorded), 0 to 1; of several threads' spans together.
+    /// `lost_ns` as a part of the waiter thread's time, 0 to 1: from its first call or wait to its last (of a thread
+    /// without calls all that was recorded), as far as that is selected; of several threads' times together.
     pub share: f64,
     /// Number of calls that lost time, or of waits outside calls.
     pub count: u64,

@@ -56,13 +56,14 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
     let Folded { key, group, waiters, holders } = folded;
     let longest = longest(group);
     let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
-    let span: Ns = waiters.iter().map(|thread| facts.span(*thread)).fold(0, Ns::saturating_add);
+    let span: Ns = waiters.iter().map(|thread| facts.chosen_span(*thread)).fold(0, Ns::saturating_add);
     let statement = (key.cause.about().state)(&Grounds::new(facts, key, group));
     Finding {
         id: format!("H{}", at + 1),
         cause: key.cause,
         lost_ns: group.lost,
-        share: group.lost as f64 / span.max(1) as f64,
+        // A call that begins before the selected time, or ends after it, counts whole.
+        share: (group.lost as f64 / span.max(1) as f64).min(1.0),
         count: group.count(),
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
         waiter: party(facts, places, key.waiter, waiters.len(), &waiting),

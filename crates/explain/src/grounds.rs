@@ -8,7 +8,7 @@ use crate::parts::Fact;
 use crate::sentence::sentence;
 use crate::{Class, Evidence, Piece, Sentence};
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{CallId, Ns, OpKind, Sym};
+use trace::{CallId, Ns, OpId, OpKind, Sym};
 
 /// GB/s below which no copy takes its time: a fifteenth of what an H200 reaches into memory never touched.
 const TOO_LITTLE: f64 = 0.1;
@@ -139,21 +139,29 @@ pub(crate) struct Copies {
     count: u64,
     /// Bytes of a copy on average.
     each: i64,
-    /// Of all of them; a call split in two parts states its copy twice.
+    /// Of all of them.
     bytes: i64,
+    /// What they took, ns.
     time: Ns,
 }
 
 impl Copies {
     fn of(group: &Group) -> Copies {
-        let copied = group.facts.iter().filter_map(|fact| match fact {
-            Fact::Copied { bytes, time } | Fact::Asked { bytes, time, .. } => Some((*bytes, *time)),
-            _ => None,
-        });
-        let (bytes, time) = copied
-            .fold((0i64, 0i64), |sum, copy| (sum.0.saturating_add(copy.0), sum.1.saturating_add(copy.1)));
-        let each = bytes / group.facts.len().max(1) as i64;
-        Copies { count: group.count(), each, bytes, time }
+        let (mut copies, mut bytes, mut time) = (0i64, 0i64, 0i64);
+        let mut last = OpId::NONE;
+        for fact in &group.facts {
+            let (op, size, took) = match fact {
+                Fact::Copied { op, bytes, time } => (*op, *bytes, *time),
+                Fact::Asked { bytes, time, .. } => (OpId::NONE, *bytes, *time),
+                _ => continue,
+            };
+            // A call whose time was claimed in several parts states its copy in each.
+            if op.is_none() || op != last {
+                (copies, bytes, time) = (copies + 1, bytes.saturating_add(size), time.saturating_add(took));
+            }
+            last = op;
+        }
+        Copies { count: group.count(), each: bytes / copies.max(1), bytes, time }
     }
 
     /// Whether a copy is large enough for a rate to mean anything.
@@ -197,7 +205,7 @@ mod tests {
     #[test]
     fn small_copies_have_no_rate() {
         let has_rate = |bytes| {
-            let copies = Copies::of(&group(2, Fact::Copied { bytes, time: 1 << 20 }));
+            let copies = Copies::of(&group(2, Fact::Copied { op: OpId::NONE, bytes, time: 1 << 20 }));
             copies.sentence().0.iter().any(|piece| matches!(piece, Piece::Rate { .. }))
         };
         assert!(!has_rate(4) && !has_rate(RATED_BYTES / 2));

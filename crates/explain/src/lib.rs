@@ -90,12 +90,13 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     // Half as long as a slow call: what is shorter cannot cover enough of one.
     let holders = Holders::new(&facts, options.min_wait_ns / 2);
     let mut groups = Groups::new(keep_losses);
-    let (mut slow_call_ns, mut slow_calls, mut unexplained_ns) = (0, 0, 0);
+    let (mut slow_call_ns, mut slow_calls, mut explained_ns, mut unexplained_ns) = (0, 0, 0, 0);
     for call in facts.slow.iter().copied().filter(|call| facts.is_chosen(Stretch::Call(*call))) {
         let parts = rules::split(&facts, &holders, call);
         // What the call costs anyway is not lost.
         let unexplained = (parts.rest() - facts.usual(call)).max(0);
         let mut lost = parts.claimed;
+        explained_ns = lost.iter().fold(explained_ns, |sum: Ns, part| sum.saturating_add(part.lost));
         if unexplained > 0 {
             let (from, to) = (facts.start(call), facts.end(call));
             lost.push(Part { reason: rules::unexplained::rest(), lost: unexplained, from, to });
@@ -119,11 +120,12 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         loss::add_other_waits(&facts, &mut losses);
     }
     let explanation = Explanation {
-        trace: summary(trace),
+        trace: Summary { selected_ns: selected_ns(trace, &options.selection), ..summary(trace) },
         chosen_calls: chosen_calls(&facts, options),
         slow_call_ns,
         slow_calls,
-        explained_ns: slow_call_ns - unexplained_ns,
+        explained_ns,
+        own_work_ns: slow_call_ns.saturating_sub(explained_ns).saturating_sub(unexplained_ns).max(0),
         short_wait_ns,
         outside_wait_ns,
         min_wait_ns: options.min_wait_ns,
@@ -131,6 +133,13 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         findings,
     };
     (explanation, losses)
+}
+
+/// How much of the trace's time is selected, where only a part is, ns.
+fn selected_ns(trace: &Trace, selection: &Selection) -> Option<Ns> {
+    let (start, end) = trace.span()?;
+    let part = selection.of(trace).part(start, end);
+    (part < end - start).then_some(part)
 }
 
 fn chosen_calls(facts: &Facts<'_>, options: &Options) -> u64 {

@@ -43,8 +43,8 @@ pub(crate) enum Fact {
     None,
     /// This operation was waited for.
     Awaited(OpId),
-    /// So many bytes were copied in so many ns.
-    Copied { bytes: i64, time: Ns },
+    /// This copy was of so many bytes and took so many ns.
+    Copied { op: OpId, bytes: i64, time: Ns },
     /// So many bytes were to be copied by a call that took so many ns, waiting included; the launch that its thread put
     /// into the stream before it, if any.
     Asked { bytes: i64, time: Ns, launch: CallId },

@@ -33,6 +33,7 @@ pub fn summary(trace: &Trace) -> Summary {
         source_title: meta.source_title().to_owned(),
         source_version: meta.source_version.clone(),
         path: String::new(),
+        selected_ns: None,
         duration_ns: trace.span().map_or(0, |(start, end)| end - start),
         processes: count(&processes),
         threads: count(&threads),

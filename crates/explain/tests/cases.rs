@@ -168,11 +168,14 @@ fn listing(explanation: &Explanation) -> String {
     for overlap in explanation.overlap.iter().filter(|overlap| overlap.copy_engines.is_some()) {
         out.push_str(&overlap_listing(overlap));
     }
-    // The parts of all calls add up to their time, give or take what a call costs anyway.
+    // The parts of all calls add up to their time.
     let lost: i64 = explanation.findings.iter().map(|finding| finding.lost_ns).sum();
     let spent = explanation.slow_call_ns + explanation.short_wait_ns + explanation.outside_wait_ns;
-    assert!(lost <= spent, "more lost than spent");
-    assert!(explanation.explained_ns <= explanation.slow_call_ns);
+    assert_eq!(
+        lost + explanation.own_work_ns,
+        spent,
+        "what findings lost, and what calls cost anyway, is what was spent"
+    );
     writeln!(
         out,
         "explained {} of {} in {} slow calls",

@@ -15,7 +15,12 @@ pub(crate) fn summary(trace: &Trace, path: &str) -> Summary {
 pub(crate) fn facts(summary: &Summary) -> Vec<String> {
     let mut facts = vec![
         visible(&summary.source_title).into_owned(),
-        units::span(summary.duration_ns),
+        match summary.selected_ns {
+            None => units::span(summary.duration_ns),
+            Some(selected) => {
+                format!("{} of {} selected", units::span(selected), units::span(summary.duration_ns))
+            }
+        },
         units::counted(summary.processes, "process", "processes"),
         units::counted(summary.threads, "thread", "threads"),
         units::counted(summary.calls, "call", "calls"),

@@ -51,8 +51,13 @@ impl RecordedWaits {
 
     /// `3 recorded waits for one rwlock of libcuda.so.1; the holder's calls cover 98 % of that time`
     pub(crate) fn sentence(&self, facts: &Facts<'_>, key: &Key, group: &Group) -> Sentence {
-        let waits = Piece::Count(self.waits, "recorded wait", "recorded waits");
-        let sentence = sentence![waits, " for ", self.lock(), " of "].then(self.library(facts));
+        let waits = sentence![Piece::Count(self.waits, "recorded wait", "recorded waits")];
+        // A call may wait several times.
+        let waits = match group.count() {
+            calls if calls == self.waits => waits,
+            calls => waits.then(sentence![" in ", Piece::Count(calls, "call", "calls")]),
+        };
+        let sentence = waits.then(sentence![" for ", self.lock(), " of "]).then(self.library(facts));
         let sentence =
             sentence.then(if self.for_sharers() { self.sharing() } else { self.holding(key, group) });
         match i128::from(group.in_short) * 100 / i128::from(group.lost.max(1)) {

@@ -132,13 +132,7 @@ impl Facts<'_> {
         stretch.duration(self.trace) > self.calls.min_wait
     }
 
-    /// From a thread's first call or wait to its last, ns; see [`index::thread_spans`].
-    pub fn span(&self, thread: ThreadId) -> Ns {
-        let (first, last) = self.calls.thread_span[thread.index()];
-        last - first
-    }
-
-    /// The part of [`Facts::span`] in the time that is looked at, ns.
+    /// The selected part of the time from a thread's first call or wait to its last, ns; see [`index::thread_spans`].
     pub fn chosen_span(&self, thread: ThreadId) -> Ns {
         let (first, last) = self.calls.thread_span[thread.index()];
         self.calls.selected.part(first, last)

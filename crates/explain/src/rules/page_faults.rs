@@ -42,6 +42,6 @@ pub(crate) fn of(copy: &CopyFacts) -> Option<Reason> {
     let (bytes, time) = (copy.what.bytes, copy.time());
     let faults =
         copy.what.dst == MemoryKind::Pageable && bytes >= RATED_BYTES && rate(bytes, time) < FAULTING_RATE;
-    let fact = Fact::Copied { bytes, time };
+    let fact = Fact::Copied { op: copy.first, bytes, time };
     faults.then(|| Reason::new(Cause::PageFaults, Evidence::Timing, Confidence::Likely, fact))
 }

@@ -47,7 +47,7 @@ fn overview(findings: &[&Finding]) -> String {
     let mut table = Table::new(&[
         ("Finding", Align::Left),
         ("Lost", Align::Right),
-        ("Share", Align::Right),
+        ("Of its time", Align::Right),
         ("Calls", Align::Right),
         ("Longest", Align::Right),
         ("Call", Align::Left),

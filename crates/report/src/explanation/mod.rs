@@ -21,7 +21,7 @@ use crate::page::Page;
 use explain::{Explanation, Finding};
 
 /// A finding in one line, whose names may be anything:
-/// `driver-lock · likely: thread 7 lost 1,163 ms (94 %) in 25 × cudaLaunchKernel; waits for thread 8 in cudaMemcpyAsync`.
+/// `driver-lock · likely: thread 7 lost 1,163 ms (94 % of its time) in 25 × cudaLaunchKernel; waits for thread 8 in cudaMemcpyAsync`.
 pub fn line(finding: &Finding, many_processes: bool) -> String {
     let (verdict, sentence) = (phrases::verdict(finding), phrases::sentence(finding, many_processes));
     let holder = finding.holder.as_ref().map(|holder| phrases::party(holder, many_processes, Page::WIDEST));

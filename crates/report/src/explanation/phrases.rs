@@ -14,9 +14,10 @@ pub(super) fn verdict(finding: &Finding) -> String {
     }
 }
 
-/// `1,163 ms (97 %)`
+/// `1,163 ms (97 % of its time)`
 pub(super) fn amount(finding: &Finding) -> String {
-    format!("{} ({})", units::duration(finding.lost_ns), units::percent(finding.share))
+    let whose = if finding.waiter.threads > 1 { "their" } else { "its" };
+    format!("{} ({} of {whose} time)", units::duration(finding.lost_ns), units::percent(finding.share))
 }
 
 /// `cudaLaunchKernel`; of a waiter in no call `waiting for a lock of libc10.so`.
@@ -24,7 +25,7 @@ pub(super) fn activity(waiter: &Party) -> String {
     if waiter.call.is_empty() { detail(waiter) } else { waiter.call.clone() }
 }
 
-/// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`, `… in 5 waits for a lock of libc10.so`
+/// `thread 7 lost 1,163 ms (97 % of its time) in 25 × cudaLaunchKernel`, `… in 5 waits for a lock of libc10.so`
 pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     let waiter = &finding.waiter;
     let thread = thread(waiter, many_processes);
@@ -128,7 +129,11 @@ pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     let slow = units::duration(explanation.slow_call_ns);
     let explained = share(explanation.explained_ns);
     let mut lines = vec![format!("explained {explained} of the {slow} spent in calls over {threshold}")];
-    let rest = explanation.slow_call_ns - explanation.explained_ns;
+    if explanation.own_work_ns > 0 {
+        let own = explanation.own_work_ns;
+        lines.push(format!("the calls' own work {} of it, {}", share(own), units::duration(own)));
+    }
+    let rest = explanation.slow_call_ns - explanation.explained_ns - explanation.own_work_ns;
     if rest > 0 {
         lines.push(format!("unexplained {} of it, {}", share(rest), units::duration(rest)));
     }

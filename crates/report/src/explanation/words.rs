@@ -7,9 +7,9 @@ use explain::{Explanation, Finding, Nature, Party, Place, Summary};
 /// One finding in the words of the other outputs, harmless to show.
 #[derive(Clone, Debug)]
 pub struct Words {
-    /// `thread 7 lost 1,163 ms (97 %) in 25 × cudaLaunchKernel`
+    /// `thread 7 lost 1,163 ms (97 % of its time) in 25 × cudaLaunchKernel`
     pub sentence: String,
-    /// The part of the sentence that counts: `1,163 ms (97 %)`.
+    /// The part of the sentence that counts: `1,163 ms (97 % of its time)`.
     pub amount: String,
     /// `driver-lock · likely`
     pub verdict: String,
