@@ -411,3 +411,74 @@ pub fn forget_all() {
         unsafe { libc::pthread_setspecific(key, null()) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::thread;
+
+    #[test]
+    fn threads_at_once_have_places_of_their_own() {
+        const COUNT: usize = 8;
+        let (all_here, all_seen) = (Barrier::new(COUNT), Barrier::new(COUNT));
+        let places = thread::scope(|scope| {
+            let threads = [(); COUNT].map(|()| {
+                scope.spawn(|| {
+                    let known = Thread::current().expect("there is room");
+                    all_here.wait();
+                    assert!(std::ptr::eq(known, Thread::current().expect("it has a place")));
+                    assert_eq!(party(known.tid()).tid, known.tid());
+                    all_seen.wait();
+                    known.leave();
+                    known.end();
+                    known.place()
+                })
+            });
+            threads.map(|thread| thread.join().expect("a thread"))
+        });
+        let mut different = places.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), COUNT, "{places:?}");
+    }
+
+    #[test]
+    fn the_holder_of_a_lock_is_found_while_it_takes_and_releases_others() {
+        let (lock, other) = (0x1_0000, 0x2_0000);
+        let (holds, seen) = (Barrier::new(2), Barrier::new(2));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let holder = Thread::current().expect("there is room");
+                holder.hold(lock, LockMode::Shared);
+                holds.wait();
+                for _ in 0..50 {
+                    holder.hold(other, LockMode::Exclusive);
+                    assert_eq!(holder.release(other), Some(LockMode::Exclusive));
+                }
+                seen.wait();
+                holder.hold(other, LockMode::Exclusive);
+                assert_eq!(holder.release(lock), Some(LockMode::Shared), "not the last one taken");
+                assert_eq!((holder.holds(other), holder.release(lock)), (Some(LockMode::Exclusive), None));
+                holder.leave();
+                holder.end();
+            });
+            let waiter = Thread::current().expect("there is room");
+            holds.wait();
+            for _ in 0..50 {
+                let (party, count) = holders(lock, waiter);
+                assert_eq!((count, party.tid != 0), (1, true));
+            }
+            seen.wait();
+        });
+    }
+
+    #[test]
+    fn more_locks_than_are_known_are_held_unseen() {
+        let thread = Thread::current().expect("there is room");
+        (1..=MOST_HELD + 2).for_each(|lock| thread.hold(lock * 64, LockMode::Exclusive));
+        let released: Vec<_> =
+            (1..=MOST_HELD + 2).filter(|lock| thread.release(lock * 64).is_some()).collect();
+        assert_eq!(released, (1..=MOST_HELD).collect::<Vec<_>>());
+    }
+}
