@@ -1,6 +1,6 @@
 //! What the capture library itself asks of the driver, through the real entry points.
 
-use crate::real::real_dlsym;
+use crate::c_library::real_dlsym;
 use crate::texts;
 use crate::writer::Writer;
 use interpose::Published;

@@ -1,6 +1,6 @@
 //! The driver functions that are wrapped: their names, and what their arguments say.
 
-use crate::clock::Scale;
+use crate::clock_records::Scale;
 use crate::writer::Writer;
 use crate::{driver, texts};
 use interpose::{Arguments, Function, Launch, Ns, Span, Ticks, Wrapped};

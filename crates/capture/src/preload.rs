@@ -1,7 +1,7 @@
 //! The functions that this library puts in front of the C library's and CUPTI's by being
 //! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
 
-use crate::real::{dlsym_address, dlvsym_address, real_dlsym};
+use crate::c_library::{dlsym_address, dlvsym_address, real_dlsym};
 use crate::unseen::unseen;
 use crate::{cupti, env};
 use libc::{c_char, c_int, c_void};
@@ -25,7 +25,7 @@ unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) ->
 /// Stands before the driver's functions if the driver was loaded since the last time.
 pub fn look_for_driver() {
     if unseen(interpose::wrap_driver) {
-        crate::driver_seen();
+        crate::recording::driver_seen();
     }
 }
 
@@ -213,7 +213,7 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
         b"cuptiSubscribe_v2" => cupti_client(found, cuptiSubscribe_v2 as *mut c_void),
         bytes if bytes.starts_with(b"cupti") => found,
         _ => {
-            crate::driver_seen();
+            crate::recording::driver_seen();
             interpose::wrap(name, found)
         }
     }
@@ -268,7 +268,7 @@ macro_rules! cupti_clients {
             if real.is_null() {
                 return NOT_INITIALIZED;
             }
-            crate::yield_cupti(cupti::make_way());
+            crate::recording::yield_cupti(cupti::make_way());
             // SAFETY: CUPTI's function of that name, with the caller's own arguments.
             unsafe {
                 std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($type),*) -> c_int>(real)($($argument),*)

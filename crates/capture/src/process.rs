@@ -206,6 +206,11 @@ pub fn finish() {
     }
 }
 
+/// `CLOCK_REALTIME` minus `CLOCK_MONOTONIC` as they were when the file was made, ns.
+pub fn unix_offset() -> i64 {
+    header().map_or(0, |header| header.unix_ns.load(Relaxed).wrapping_sub(header.monotonic_ns.load(Relaxed)))
+}
+
 /// In a fork's child: the file is the parent's.
 pub fn forget() {
     STATE.header.store(null_mut(), Release);

@@ -1,7 +1,7 @@
 //! Functions that stand before the driver's entry points, and what a program gets instead of which.
 
 use crate::wrapped::{Entry, Wrapped, run};
-use crate::{Launch, hooks, launches, names};
+use crate::{Launch, hooks, launches, recorded_functions};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -24,7 +24,7 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
         return look_up(real);
     }
     // A library may answer its own look-ups with what it was handed out itself.
-    if !names::is_interesting(bytes) || is_thunk(real) {
+    if !recorded_functions::is_interesting(bytes) || is_thunk(real) {
         return real;
     }
     let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];

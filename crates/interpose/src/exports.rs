@@ -2,7 +2,7 @@
 //! does, whoever makes it and however: the loader for a library that comes later, `dlsym` from anywhere.
 
 use crate::calls::wrap;
-use crate::{elf, hooks, imports, names, patch};
+use crate::{elf, hooks, imports, patch, recorded_functions};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -48,7 +48,7 @@ fn wrap_exports() -> bool {
         if name.starts_with(b"libcuda.so") {
             found = true;
             object.each_export(&mut |export| {
-                if names::is_wrapped(export.name.to_bytes()) {
+                if recorded_functions::is_wrapped(export.name.to_bytes()) {
                     patch::put_export(&export, wrap(export.name, export.function()));
                 }
             });

@@ -2,7 +2,7 @@
 
 use crate::calls::wrap;
 use crate::elf::{self, Object};
-use crate::{names, patch};
+use crate::{patch, recorded_functions};
 use libc::c_void;
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
@@ -137,7 +137,7 @@ fn each_import(
         object.each_slot(&mut |slot| {
             let bytes = slot.name.to_bytes();
             if !bytes.starts_with(b"cu")
-                || !names::is_wrapped(bytes)
+                || !recorded_functions::is_wrapped(bytes)
                 || own.contains(&(slot.value() as usize))
             {
                 return;

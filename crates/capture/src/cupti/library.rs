@@ -1,7 +1,7 @@
 //! Finding CUPTI and its functions.
 
+use crate::c_library::real_dlsym;
 use crate::line::Line;
-use crate::real::real_dlsym;
 use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;

@@ -112,7 +112,7 @@ pub fn make_way() -> bool {
     // SAFETY: CUPTI's function.
     unsafe { (cupti.flush_period)(0) };
     stop_all(cupti);
-    CLOCK_OFFSET.store(crate::unix_offset(), Relaxed);
+    CLOCK_OFFSET.store(crate::process::unix_offset(), Relaxed);
     true
 }
 

@@ -1,0 +1,157 @@
+//! A recording: how it starts, what is recorded, and how it ends.
+
+use crate::clock_records::{self, Scale};
+use crate::process::{self, STATE};
+use crate::unseen::unseen;
+use crate::writer::{self, Writer};
+use crate::{cupti, driver, env, functions, hooks, listed, nvtx, preload, python, stacks, texts, watched};
+use interpose::Ns;
+use spool::{Level, Program};
+use std::ffi::c_int;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+
+/// Calls at least this long get their stack written unless `HOLDUP_STACKS` says otherwise, ns.
+const SLOW: Ns = 100_000;
+
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// The note where the driver alone loaded the library: what came before is not recorded.
+const LATE: &[u8] =
+    b"holdup's library was not preloaded (LD_PRELOAD): calls through addresses of the driver's \
+    functions that the program took before cuInit are not recorded";
+
+/// A function of the driver was looked up: it is about to be initialized.
+pub fn driver_seen() {
+    // When another tool has the driver's injection, the first wrapped call starts recording.
+    if !STARTED.load(Relaxed) {
+        interpose::set_recording(true);
+    }
+}
+
+/// Starts recording in this process, once.
+pub fn start() {
+    unseen(|| {
+        if !STARTED.swap(true, AcqRel) && process::open() {
+            begin();
+        }
+    });
+}
+
+/// Starts recording into the file that was just made.
+fn begin() {
+    driver::prepare();
+    python::expect();
+    python::look();
+    let scale = Scale::measured();
+    set_thresholds(&scale);
+    listed::choose();
+    writer::here(|writer| clock_records::begin(writer, &scale));
+    let light = env::text(spool::VAR_LEVEL) == Some(b"light");
+    let full = !light && writer::here(start_cupti).unwrap_or(false);
+    set_level(if full { Level::Full } else { Level::Light });
+    writer::here(|writer| {
+        program(writer);
+        nvtx::begin(writer);
+        watched::watch_locks(writer, true);
+        if !preload::is_early() {
+            cupti::note(writer, LATE);
+        }
+    });
+    preload::look_for_driver();
+    interpose::wrap_imports(&driver::linked);
+    interpose::set_recording(true);
+    // SAFETY: `end` is a function of this library, which is never unloaded.
+    unsafe { atexit(end) };
+}
+
+unsafe extern "C" {
+    /// The C library's: a cancellation may pass through what it calls.
+    fn atexit(function: extern "C-unwind" fn()) -> c_int;
+}
+
+/// How long a call must take to be worth what.
+
+fn set_thresholds(scale: &Scale) {
+    let stacks = match env::text(spool::VAR_STACKS) {
+        Some(b"off") => Ns::MAX,
+        _ => env::number(spool::VAR_STACKS).map_or(SLOW, |ns| ns.try_into().unwrap_or(Ns::MAX)),
+    };
+    hooks::set_thresholds(scale, stacks);
+    functions::set_threshold(scale);
+}
+
+fn start_cupti(writer: &mut Writer) -> bool {
+    match cupti::start(writer) {
+        Ok(()) => true,
+        Err(failure) => {
+            cupti::explain(writer, failure);
+            false
+        }
+    }
+}
+
+fn set_level(level: Level) {
+    STATE.level.store(level as u32, Release);
+    process::set_level(level);
+    shorten_launches();
+}
+
+/// Lets launches below all thresholds take the short way: to a brief record at level light, else to none.
+pub fn shorten_launches() {
+    let light = STATE.level.load(Relaxed) == Level::Light as u32;
+    interpose::set_short_launch(STATE.seldom.load(Relaxed), light);
+}
+
+/// The program makes itself CUPTI's client.
+pub fn yield_cupti(was_used: bool) {
+    if was_used {
+        set_level(Level::Light);
+        writer::here(|writer| {
+            let line =
+                b"the program uses CUPTI itself (a profiler): from then on driver calls and lock waits only";
+            cupti::note(writer, line);
+        });
+    }
+}
+
+fn program(writer: &mut Writer) {
+    let mut room = [0; 4096];
+    let name = texts::intern(writer, stacks::program(&mut room));
+    let mut line = [0u8; 4096];
+    let command = texts::intern(writer, command_line(&mut line));
+    writer.append(Program::KIND, name, &[Program { command: command.into() }.bytes()]);
+}
+
+/// The command line, with spaces between its words.
+fn command_line(room: &mut [u8; 4096]) -> &[u8] {
+    // SAFETY: plain system calls; `read` writes at most `room.len()` bytes and says how many.
+    let length = unsafe {
+        let file = libc::open(c"/proc/self/cmdline".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = libc::read(file, room.as_mut_ptr().cast(), room.len());
+        libc::close(file);
+        usize::try_from(length).unwrap_or(0)
+    };
+    let line = room.get_mut(..length).unwrap_or_default();
+    let end = line.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let words = line.get_mut(..end).unwrap_or_default();
+    words.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
+    words
+}
+
+/// The program ends in an orderly way.
+extern "C-unwind" fn end() {
+    cupti::flush();
+    writer::here(|writer| {
+        cupti::end(writer);
+        writer.clock(interpose::moment());
+    });
+    process::finish();
+}
+
+/// In a fork's child: it has not started; whether the parent had.
+pub fn forget() -> bool {
+    STATE.level.store(0, Relaxed);
+    STATE.seldom.store(0, Relaxed);
+    STARTED.swap(false, AcqRel)
+}
