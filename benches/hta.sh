@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# `holdup explain` beside HolisticTraceAnalysis on the same traces, run in turns, as a Markdown table.
+# Compares `holdup explain` with HolisticTraceAnalysis on the same traces, in turns, and prints a Markdown table.
 #
 #     benches/hta.sh [TRACE…]          default: the traces in examples/
 #
-# HOLDUP_BENCH_DIR  where the Python environment goes (default: target/bench); kept for the next run
-# HOLDUP_BENCH_RUNS runs of each, of which the median counts (default: 5)
+# HOLDUP_BENCH_DIR  folder of the Python environment (default: target/bench); it is kept for the next run
+# HOLDUP_BENCH_RUNS runs of each; the median counts (default: 5)
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 

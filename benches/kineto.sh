@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Speed and memory of `holdup explain` over the size of a Kineto trace, as a Markdown table.
+# Measures speed and memory of `holdup explain` by the size of a Kineto trace, and prints a Markdown table.
 #
 #     benches/kineto.sh [SIZE…]        default: 10MB 100MB 1GB 4GB
 #
-# HOLDUP_BENCH_DIR  where the traces go (default: target/bench); they are kept for the next run
-# HOLDUP_BENCH_RUNS runs a trace, of which the median counts (default: 3)
+# HOLDUP_BENCH_DIR  folder of the traces (default: target/bench); they are kept for the next run
+# HOLDUP_BENCH_RUNS runs per trace; the median counts (default: 3)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

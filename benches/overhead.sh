@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# What being recorded costs a kernel launch, beside bare, a minimal CUPTI tracer and torch.profiler, as Markdown tables.
-# Needs a GPU, nvcc with CUPTI's headers, and, for what is said of PyTorch, that.
+# Measures the cost of recording per kernel launch, compared with bare runs, a minimal CUPTI tracer and torch.profiler, and
+# prints Markdown tables. Needs a GPU and nvcc with CUPTI's headers; the tables of PyTorch need PyTorch.
 #
 #     benches/overhead.sh [THREADS…]      default: 1 4 16
 #
-# HOLDUP               the holdup to run (default: built here); libholdup_capture.so lies beside it
+# HOLDUP               the holdup to run (default: built here); libholdup_capture.so must be in the same folder
 # HOLDUP_BENCH_DIR     where programs are compiled (default: target/bench)
-# HOLDUP_BENCH_ROUNDS  rounds, in each of which every way runs once, in processes of their own (default: 15)
-# HOLDUP_BENCH_PARTS   which of "turns processes pytorch" (default: all, pytorch where it is installed)
-# HOLDUP_BENCH_LEVELS  which of "light full" (default: both)
-# HOLDUP_BENCH_SECONDS seconds of launching a run (default: 0.2)
+# HOLDUP_BENCH_ROUNDS  rounds; each one runs every variant once, in its own process (default: 15)
+# HOLDUP_BENCH_PARTS   some of "turns processes pytorch" (default: all; pytorch only if it is installed)
+# HOLDUP_BENCH_LEVELS  some of "light full" (default: both)
+# HOLDUP_BENCH_SECONDS seconds that a run launches (default: 0.2)
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
