@@ -1,15 +1,18 @@
 //! Sizes and durations with their units: the one grammar of command lines, lab settings and workload files.
 //!
-//! A quantity is a decimal number and a unit, with or without spaces between them. Units ignore case. Everything is integer
-//! arithmetic, so that what is read is exact.
+//! [`size`] and [`duration`] parse a quantity, [`exact_size`] and [`exact_duration`] print one. A quantity is a decimal
+//! number and a unit, with or without spaces between them. Units ignore case. Integer arithmetic keeps every value
+//! exact.
 //!
 //! ```
+//! assert_eq!(quantity::size("64MiB"), Some(67_108_864));
 //! assert_eq!(quantity::size("1.5 GiB"), Some(1_610_612_736));
+//! assert_eq!(quantity::duration("1.5s"), Some(1_500_000_000));
 //! assert_eq!(quantity::duration("200us"), Some(200_000));
 //! assert_eq!(quantity::exact_size(1_441_792), "1408 KiB");
 //! ```
 
-/// Bytes of each unit of size, the largest first. As in coreutils and Docker, `K` to `T` alone are powers of 1024.
+/// Bytes of each unit of size, the largest first. As in coreutils and Docker, `K` to `T` without `B` are powers of 1024.
 const SIZES: [(&str, u64); 13] = [
     ("TiB", 1 << 40),
     ("TB", 1_000_000_000_000),
@@ -37,16 +40,16 @@ const TIMES: [(&str, u64); 7] = [
     ("ns", 1),
 ];
 
-/// Bytes of a size such as `64 MiB`, `1.5GB` or `2g`; a bare number is bytes. `None` where it is no size, no whole number of
-/// bytes, or more than 64 bits hold.
+/// Bytes of a size such as `64 MiB`, `1.5GB` or `2g`; a bare number is bytes. `None` if the text is not a size, not a
+/// whole number of bytes, or does not fit 64 bits.
 pub fn size(text: &str) -> Option<u64> {
     let (number, unit) = split(text);
     let scale = if unit.is_empty() { 1 } else { scale_of(unit, &SIZES)? };
     scaled(number, scale).filter(|(_, exact)| *exact).map(|(bytes, _)| bytes)
 }
 
-/// Nanoseconds of a duration such as `10 ms` or `1.5s`; digits below a nanosecond are dropped. `None` where it is no
-/// duration, has no unit, or is more than 64 bits hold.
+/// Nanoseconds of a duration such as `10 ms` or `1.5s`; digits below a nanosecond are dropped. `None` if the text is
+/// not a duration, has no unit, or does not fit 64 bits.
 pub fn duration(text: &str) -> Option<u64> {
     let (number, unit) = split(text);
     scaled(number, scale_of(unit, &TIMES)?).map(|(ns, _)| ns)
@@ -60,12 +63,12 @@ pub fn duration_or_seconds(text: &str) -> Option<u64> {
     }
 }
 
-/// A size in the largest power of 1024 that it is a multiple of: `1408 KiB`.
+/// A size in the largest unit, a power of 1024 bytes, of which it is a multiple: `1408 KiB`.
 pub fn exact_size(bytes: u64) -> String {
     exact(bytes, SIZES.iter().filter(|(unit, _)| unit.ends_with('B') && unit.contains('i')), "B")
 }
 
-/// A duration in the largest unit up to the second that it is a multiple of: `1500 us`.
+/// A duration in the largest unit, up to the second, of which it is a multiple: `1500 us`.
 pub fn exact_duration(ns: u64) -> String {
     exact(ns, TIMES.iter().filter(|(unit, _)| unit.is_ascii() && *unit != "min"), "ns")
 }
@@ -96,7 +99,7 @@ fn scaled(number: &str, scale: u64) -> Option<(u64, bool)> {
         return None;
     }
     let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // What each digit is worth, until that is no whole number any more.
+    // What each digit is worth, until that is no longer a whole number.
     let (mut part, mut worth, mut exact) = (0, u128::from(scale) * DECIMALS, true);
     for digit in fraction.bytes() {
         worth = if worth.is_multiple_of(10) { worth / 10 } else { 0 };
@@ -108,7 +111,7 @@ fn scaled(number: &str, scale: u64) -> Option<(u64, bool)> {
     Some((whole.checked_mul(scale)?.checked_add(part)?, exact))
 }
 
-/// At least 24 decimals of a unit count.
+/// 10²⁴: at least 24 decimals of a unit count.
 const DECIMALS: u128 = 1_000_000_000_000_000_000_000_000;
 
 #[cfg(test)]
