@@ -1,4 +1,4 @@
-//! When threads captured graphs: what they launch meanwhile runs only once the graph is launched.
+//! When threads captured graphs: what they launch meanwhile runs only after the graph is launched.
 
 use crate::{Ns, ThreadId, Trace};
 

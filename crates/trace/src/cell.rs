@@ -1,4 +1,4 @@
-//! How one value of a column travels to and from a Parquet file.
+//! Converts one value of a column to and from a Parquet file.
 
 use crate::columns::{ColumnError, Group, Kind, Rows, Values};
 use crate::kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
@@ -6,7 +6,7 @@ use crate::model::*;
 use crate::{Strings, Sym};
 use parquet::data_type::ByteArray;
 
-/// A column in a file that cannot be read as the schema has it.
+/// A column in a file that does not fit the schema.
 #[derive(Debug, thiserror::Error)]
 pub enum CellError {
     /// The column has another type.
@@ -47,9 +47,9 @@ pub enum CellError {
 
 /// A value of a table column.
 pub(crate) trait Cell: Copy + Sized {
-    /// What a row gets when its file lacks the column or the value.
+    /// The value of a row whose file lacks the column or the value.
     const MISSING: Self;
-    /// What the column is in a file.
+    /// The column's type in a file.
     const KIND: Kind;
 
     fn values<'a>(column: &'a [Self], strings: &Strings) -> Values<'a>;
@@ -58,7 +58,7 @@ pub(crate) trait Cell: Copy + Sized {
     fn append(rows: Rows, column: &mut Vec<Self>, strings: &mut Strings) -> Result<(), ColumnError>;
 }
 
-/// Appends the file's column of that name, or [`Cell::MISSING`] for every row when it has none.
+/// Appends the file's column of that name, or [`Cell::MISSING`] for every row if the file lacks it.
 pub(crate) fn append<C: Cell>(
     group: &Group<'_>,
     name: &'static str,
@@ -115,7 +115,7 @@ impl Cell for Sym {
     const KIND: Kind = Kind::Utf8;
 
     fn values<'a>(column: &'a [Self], strings: &Strings) -> Values<'a> {
-        // The texts that this column uses, not all that the trace has.
+        // Only the texts that this column uses, not all texts of the trace.
         let mut number_of = vec![u32::MAX; strings.len()];
         let mut texts = Vec::new();
         for sym in column {

@@ -1,5 +1,5 @@
-//! A table's columns to and from Parquet, through the writers and readers of single columns: the Arrow interface of the
-//! `parquet` crate would take a third of the time that holdup takes to build.
+//! A table's columns to and from Parquet, through the writers and readers of single columns: the Arrow interface of
+//! the `parquet` crate would take a third of holdup's build time.
 
 use crate::cell::CellError;
 use crate::file::FileError;
@@ -17,7 +17,7 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows that are in memory as Parquet's values at a time.
+/// Rows that are converted to Parquet's values at a time.
 const BATCH: usize = 1 << 16;
 
 /// Rows of a row group: the default of Parquet's writers.
@@ -37,17 +37,17 @@ enum Of<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Signed numbers of 64 bits.
+    /// Signed 64-bit numbers.
     pub fn int64(value: impl Fn(usize) -> Option<i64> + 'a) -> Values<'a> {
         Values(Of::Int64(Box::new(value)))
     }
 
-    /// Signed numbers of 32 bits.
+    /// Signed 32-bit numbers.
     pub fn int32(value: impl Fn(usize) -> Option<i32> + 'a) -> Values<'a> {
         Values(Of::Int32(Box::new(value)))
     }
 
-    /// Numbers of 32 bits without a sign.
+    /// Unsigned 32-bit numbers.
     pub fn uint32(value: impl Fn(usize) -> Option<u32> + 'a) -> Values<'a> {
         Values(Of::UInt32(Box::new(value)))
     }
@@ -57,12 +57,12 @@ impl<'a> Values<'a> {
         Values(Of::Double(Box::new(value)))
     }
 
-    /// Texts, each made when its row is written.
+    /// Texts, each created when its row is written.
     pub fn text<T: AsRef<str>>(value: impl Fn(usize) -> Option<T> + 'a) -> Values<'a> {
         Values(Of::Text(Box::new(move |row| value(row).map(|text| ByteArray::from(text.as_ref())))))
     }
 
-    /// Texts of which many rows have the same: the number of each row's text.
+    /// Texts that many rows share: `number` gives the index of each row's text.
     pub(crate) fn among(texts: Vec<ByteArray>, number: impl Fn(usize) -> usize + 'a) -> Values<'a> {
         Values(Of::Text(Box::new(move |row| Some(texts[number(row)].clone()))))
     }
@@ -111,10 +111,10 @@ fn batches<D: DataType>(
     Ok(())
 }
 
-/// The Parquet file of a table's rows, as `.holdup` archives have them.
+/// The Parquet file of a table's rows, as in a `.holdup` archive.
 ///
 /// # Errors
-/// What the Parquet writer says, with the table's name.
+/// An error of the Parquet writer, with the table's name.
 pub fn to_parquet(
     table: &'static str,
     rows: usize,
@@ -162,7 +162,7 @@ impl Kind {
         }
     }
 
-    /// The kind of a column in a file; else what it is.
+    /// The kind of a column in a file, or the name of a type that no table uses.
     fn of(column: &ColumnDescriptor) -> Result<Kind, String> {
         let flat = column.max_rep_level() == 0 && column.max_def_level() <= 1;
         match (column.physical_type(), column.converted_type()) {
@@ -199,7 +199,7 @@ impl Columns {
         self.file.metadata()
     }
 
-    /// The number of rows in all groups; `None` where a group's is none.
+    /// The number of rows in all groups; `None` if a group's number is negative or the sum overflows.
     pub(crate) fn rows(&self) -> Option<u64> {
         let mut groups = self.metadata().row_groups().iter();
         groups.try_fold(0, |sum: u64, group| sum.checked_add(u64::try_from(group.num_rows()).ok()?))
@@ -242,7 +242,7 @@ impl From<ParquetError> for ColumnError {
 }
 
 impl Group<'_> {
-    /// The column of that name, which must be of that kind; `None` where the file has none.
+    /// The column of that name, which must be of that kind; `None` if the file lacks it.
     pub(crate) fn column(&self, name: &'static str, kind: Kind) -> Result<Option<Rows>, ColumnError> {
         let same =
             |column: &ColumnDescriptor| column.path().parts().first().is_some_and(|first| first == name);
@@ -273,7 +273,7 @@ impl Rows {
         }
     }
 
-    /// Of either sign: Parquet has numbers without one in the same bits.
+    /// For signed and unsigned numbers: Parquet stores both in the same bits.
     pub(crate) fn int32(self, mut each: impl FnMut(Option<i32>)) -> Result<(), ColumnError> {
         match self.reader {
             ColumnReader::Int32ColumnReader(reader) => {

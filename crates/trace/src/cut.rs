@@ -1,17 +1,19 @@
-//! Taking a part of a trace.
+//! Takes a part of a trace.
 
 use crate::{CallId, FrameId, Ns, OpId, RangeId, Selection, StackId, ThreadId, Trace, WaitId};
 
 impl Trace {
-    /// Only the calls, operations, synchronizations, waits and ranges that `selection` chooses,
-    /// with their times as they were. An operation stays with the call that asked for it, a wait with a
-    /// call around it, or by the name of its library; the ranges around a call stay whatever their name. Whoever had the lock
-    /// that a wait was for stays with it: without the holder's call it would seem to have been in none.
+    /// Keeps only the calls, operations, synchronizations, waits and ranges that match `selection`; their times do
+    /// not change.
+    ///
+    /// An operation stays with the call that asked for it. A wait stays with a call around it, or by the name of its
+    /// library. The ranges around a call stay whatever their names are. The calls of a lock's holder and releaser
+    /// stay with the wait; otherwise the holder would seem to have been in no call.
     pub fn cut(self, selection: &Selection) -> Trace {
         self.part(selection).0
     }
 
-    /// As [`Trace::cut`], and how rows are numbered from then on.
+    /// As [`Trace::cut`]; also returns how the rows are numbered in the part.
     pub fn part(mut self, selection: &Selection) -> (Trace, Renumbered) {
         let selected = selection.of(&self);
         let mut calls: Vec<bool> = (0..self.calls.len())
@@ -77,14 +79,14 @@ impl Trace {
         (self, numbers)
     }
 
-    /// The thread of a call and when it was made; no thread's where there is no call.
+    /// The thread of a call and the time of its entry, ns; no thread and 0 without a call.
     pub fn caller(&self, call: Option<CallId>) -> (ThreadId, Ns) {
         call.map_or((ThreadId::NONE, 0), |call| {
             (self.calls.thread[call.index()], self.calls.start[call.index()])
         })
     }
 
-    /// The calls in which others had the locks that waits were for, and the calls that these lie in.
+    /// The calls in which the holders and releasers of the waited-for locks were, and the calls around these.
     fn holders(&self, waits: &[bool]) -> Vec<usize> {
         let calls = &self.calls;
         let kept = (0..waits.len()).filter(|at| waits[*at]);
@@ -92,7 +94,7 @@ impl Trace {
         let of = |at: usize| (calls.thread[at], calls.start[at], calls.end[at]);
         let mut held: Vec<_> = held.filter_map(|call| call.some()).map(|call| of(call.index())).collect();
         held.sort_unstable();
-        // Calls of a thread lie one in the other, or apart.
+        // Calls of a thread are nested or disjoint.
         let holds = |at: &usize| {
             let (thread, start, end) = of(*at);
             let next = held.partition_point(|(other, begun, _)| (*other, *begun) < (thread, start));
@@ -101,7 +103,7 @@ impl Trace {
         (0..calls.len()).filter(holds).collect()
     }
 
-    /// Leaves only the stacks that calls and ranges refer to, and their frames: a part says nothing of what is not in it.
+    /// Keeps only the stacks that calls and ranges refer to, and their frames: a part shows nothing outside it.
     fn prune(&mut self) {
         let mut stacks = vec![false; self.stacks.len()];
         for innermost in self.calls.stack.iter().chain(&self.ranges.stack) {
@@ -144,7 +146,7 @@ impl Trace {
     }
 }
 
-/// How the rows of a part of a trace are numbered, by their numbers in the whole.
+/// The new row numbers of a part of a trace, by row number in the whole trace.
 pub struct Renumbered {
     calls: Vec<Option<usize>>,
     ops: Vec<Option<usize>>,
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_held_a_lock_stays_with_the_wait_for_it() {
+    fn the_holder_of_a_lock_stays_with_the_wait_for_it() {
         let mut trace = trace();
         let (holder, waiter) = (trace.calls.thread[0], trace.calls.thread[1]);
         let name = trace.strings.intern("cuCopy");

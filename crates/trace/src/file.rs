@@ -1,5 +1,5 @@
-//! The `.holdup` file: one zip archive, its parts stored as they are; `meta.json` and one Parquet
-//! file a table. Unknown tables and columns are ignored, missing ones are empty.
+//! The `.holdup` file: a zip archive of uncompressed parts, which are `meta.json` and one Parquet file per table.
+//! Unknown tables and columns are ignored, missing ones are empty.
 
 use crate::cell::CellError;
 use crate::columns::{ColumnError, Columns, Group};
@@ -15,7 +15,7 @@ use zip::write::SimpleFileOptions;
 /// Why a `.holdup` file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file system said no.
+    /// The file system failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// Not a readable zip archive.
@@ -24,10 +24,10 @@ pub enum FileError {
     /// A part is compressed by the archive.
     #[error("part {0} is compressed, but .holdup archives store their parts; pack it again with zip -0")]
     Compressed(String),
-    /// A part is larger than any table can be.
+    /// A part claims more bytes than the archive stores for it.
     #[error("part {0} claims {1} bytes, more than the archive holds")]
     Oversized(String, u64),
-    /// A table claims more rows than its bytes can mean.
+    /// A table claims more rows than its bytes can hold.
     #[error("table {0} claims {1} rows, more than its {2} bytes can hold; write the file again")]
     TooManyRows(&'static str, u64, usize),
     /// `meta.json` is missing.
@@ -39,10 +39,10 @@ pub enum FileError {
     /// Written by a later version.
     #[error("written with schema {0}, this holdup reads up to {SCHEMA_VERSION}; use a newer holdup")]
     TooNew(u32),
-    /// A table is no readable Parquet.
+    /// A table is not readable Parquet.
     #[error("table {0}: {1}")]
     Parquet(&'static str, #[source] ParquetError),
-    /// A table is Parquet that no writer writes.
+    /// A table's Parquet pages or row counts are damaged.
     #[error("table {0}: damaged Parquet pages; write the file again")]
     Damaged(&'static str),
     /// A table does not fit the schema.
@@ -82,11 +82,11 @@ pub fn write(trace: &Trace, to: impl Write + Seek) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Gives `part` the name and the bytes of each part of a `.holdup` archive: `meta.json`, then a Parquet file a table,
-/// referred-to tables first. One part is in memory at a time.
+/// Gives `part` the name and the bytes of each part of a `.holdup` archive: `meta.json`, then one Parquet file per
+/// table, referred-to tables first. One part is in memory at a time.
 ///
 /// # Errors
-/// What `part` says, or the Parquet writer.
+/// The first error of `part`, or of the Parquet writer.
 pub fn write_parts(
     trace: &Trace,
     mut part: impl FnMut(&str, &[u8]) -> Result<(), FileError>,
@@ -141,8 +141,8 @@ fn groups(
             ColumnError::Parquet(error) => in_table(error),
         })
     };
-    // The Parquet reader panics at pages made to fool it. (Accidental damage never gets there: the
-    // archive's checksums catch it.) Nothing half-read outlives the error.
+    // The Parquet reader panics at maliciously crafted pages. (The archive's checksums catch accidental damage
+    // earlier.) The error drops everything read so far.
     std::panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(FileError::Damaged(table)))
 }
 
@@ -165,9 +165,9 @@ fn part<R: Read + Seek>(archive: &mut zip::ZipArchive<R>, name: &str) -> Result<
     Ok(Some(bytes))
 }
 
-/// Refuses a table that would grow out of all proportion to its file: run-length encoding lets a
-/// few bytes stand for any number of equal rows. The rows of a real table differ (an event has its
-/// own time, a stack its own frames), which takes at least a byte a row.
+/// Refuses a table that would grow out of all proportion to its file: with run-length encoding, a few bytes can mean
+/// any number of equal rows. The rows of a real table differ (an event has its own time, a stack its own frames),
+/// which takes at least one byte per row.
 fn plausible(table: &'static str, rows: Option<u64>, bytes: usize) -> Result<(), FileError> {
     const FREE: u64 = 1 << 20;
     const A_BYTE: u64 = 16;
@@ -193,8 +193,7 @@ fn within(metadata: &ParquetMetaData, bytes: usize) -> Result<(), ParquetError> 
     Ok(())
 }
 
-/// Every row number in range, every interval the right way round: what the rest of holdup
-/// relies on without asking again.
+/// Checks what the rest of holdup relies on: every row number is in range, no interval ends before it starts.
 fn check(trace: &Trace) -> Result<(), TableError> {
     macro_rules! refers {
         ($table:ident . $column:ident -> $target:ident) => {
@@ -250,7 +249,8 @@ fn check(trace: &Trace) -> Result<(), TableError> {
     intervals("ranges", &trace.ranges.start, &trace.ranges.end)
 }
 
-/// Ends not before starts, and lengths that fit an `i64` whatever is subtracted later.
+/// Checks that no interval ends before it starts, and that times are small enough: no later subtraction overflows an
+/// `i64`.
 fn intervals(table: &'static str, start: &[Ns], end: &[Ns]) -> Result<(), TableError> {
     const FAR: Ns = 1 << 62;
     let fits = |(start, end): (&Ns, &Ns)| start <= end && *start >= -FAR / 2 && *end < FAR / 2;

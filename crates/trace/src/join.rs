@@ -1,4 +1,4 @@
-//! Joining calls with the GPU operations and synchronizations they asked for.
+//! Joins calls with the GPU operations and synchronizations they caused.
 
 use crate::captures::Captures;
 use crate::{CallId, ProcessId, Trace};
@@ -40,8 +40,8 @@ impl CorrelationIndex {
 }
 
 impl Trace {
-    /// Fills `ops.call` and `syncs.call` from process and correlation id, and counts what has
-    /// no partner in [`crate::Lost`].
+    /// Fills `ops.call` and `syncs.call` from process and correlation id, and counts calls and operations
+    /// without a partner in [`crate::Lost`].
     pub fn join(&mut self) {
         let index = CorrelationIndex::new(self);
         let mut has_op = vec![false; self.calls.len()];
@@ -63,9 +63,9 @@ impl Trace {
         self.meta.lost.unmatched_calls = self.unmatched_calls(&index, &has_op);
     }
 
-    /// Successful launches without a GPU operation, in a trace that has operations. A driver call
-    /// that carries the correlation id of the runtime's call around it has that call's operation; a call
-    /// without an id cannot have one, and one that is captured into a graph has none yet.
+    /// Successful launches without a GPU operation, in a trace that has operations. A driver call with the
+    /// correlation id of the runtime call around it shares that call's operation. A call without an id cannot
+    /// have an operation, and one that is captured into a graph has none yet.
     fn unmatched_calls(&self, index: &CorrelationIndex, has_op: &[bool]) -> u64 {
         if self.ops.is_empty() {
             return 0;
@@ -87,8 +87,8 @@ impl Trace {
     }
 }
 
-/// Calls that always cause a GPU operation of their own: kernel launches. (A copy may be between
-/// host addresses, or of no bytes; a graph launch may hold no nodes.)
+/// Whether a call always causes a GPU operation of its own: only kernel launches do. A copy may be between host
+/// addresses or of no bytes, and a graph may have no nodes.
 fn asks_for_work(name: &str) -> bool {
     name.starts_with("cudaLaunchKernel") || name.starts_with("cuLaunchKernel") || name == "hipLaunchKernel"
 }

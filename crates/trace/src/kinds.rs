@@ -1,5 +1,5 @@
-//! The closed vocabularies of the tables. In a `.holdup` file each value is its name as text; a
-//! name this version does not know reads as `Unknown`.
+//! The closed vocabularies of the tables. A `.holdup` file stores each value as its name; a name that this version
+//! does not know reads as `Unknown`.
 
 /// Declares an enum whose values have a stable name in files and listings.
 macro_rules! kinds {
@@ -163,9 +163,9 @@ kinds! {
 }
 
 kinds! {
-    /// Whose a thread is; of most, nobody says: the program's.
+    /// Which component a thread belongs to; `Unknown` for the program's own threads.
     ThreadRole {
-        /// The tracer's own. What others wait for it is the tracer's doing.
+        /// The tracer's own thread. The tracer causes the waits for it.
         Tracer = "tracer",
     }
 }
@@ -187,11 +187,11 @@ kinds! {
 }
 
 kinds! {
-    /// How a lock is taken.
+    /// The mode in which a thread acquires a lock.
     LockMode {
-        /// Alone.
+        /// No other thread may hold it.
         Exclusive = "exclusive",
-        /// With other readers.
+        /// Other readers may hold it too.
         Shared = "shared",
     }
 }

@@ -1,11 +1,32 @@
 //! The Trace: what happened in a CUDA program, as tables.
 //!
-//! Every importer and recorder produces a [`Trace`]; everything that thinks or speaks reads one.
-//! A table is a structure of arrays ([`table`]); rows refer to each other by typed row numbers
-//! ([`ThreadId`], [`CallId`] …) and to text by an interned [`Sym`]. All times are `i64`
-//! nanoseconds since the trace's epoch ([`Meta::epoch_unix_ns`]); intervals are half-open.
+//! Every importer and recorder produces a [`Trace`]; analysis, reports and exports read one. [`write()`] and [`read()`]
+//! store it as a `.holdup` file.
 //!
-//! The crate knows no CUDA library, no foreign trace format and no user interface.
+//! A table, for example [`Calls`], is a structure of arrays. Rows refer to each other by typed row numbers
+//! ([`ThreadId`], [`CallId`] …) and to text by an interned [`Sym`]. [`Meta`] describes the trace and what it lost;
+//! [`Selection`] and [`Trace::cut`] take a part of it. All times are `i64` nanoseconds since the trace's epoch
+//! ([`Meta::epoch_unix_ns`]); intervals are half-open.
+//!
+//! The crate depends on no CUDA library, no foreign trace format and no user interface.
+//!
+//! ```
+//! use trace::{Api, Call, Process, Thread, Trace};
+//!
+//! let mut trace = Trace::default();
+//! let name = trace.strings.intern("cudaMalloc");
+//! let process = trace.processes.push(Process { pid: 41, ..Process::default() });
+//! let thread = trace.threads.push(Thread { process, tid: 42, ..Thread::default() });
+//! trace.calls.push(Call { start: 100, end: 900, thread, api: Api::Runtime, name, ..Call::default() });
+//!
+//! let mut file = std::io::Cursor::new(Vec::new());
+//! trace::write(&trace, &mut file)?;
+//! let read = trace::read(file.into_inner())?;
+//!
+//! assert_eq!(read.text(read.calls.name[0]), "cudaMalloc");
+//! assert_eq!(read.threads.tid[read.calls.thread[0].index()], 42);
+//! # Ok::<(), trace::FileError>(())
+//! ```
 
 mod captures;
 mod cell;

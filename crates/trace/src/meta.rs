@@ -1,4 +1,4 @@
-//! What a trace says of itself.
+//! A trace's description: its source, its losses and what a reader must know.
 
 use crate::{Ns, SCHEMA_VERSION};
 use serde::{Deserialize, Serialize};
@@ -25,8 +25,7 @@ pub enum Clock {
     /// One clock: comparisons across host and GPU hold.
     #[default]
     Aligned,
-    /// GPU times are on a clock that does not fit the host's: statements across the two are
-    /// refused.
+    /// GPU times are on a clock that cannot be compared with the host's: holdup makes no statement across the two.
     Separate,
 }
 
@@ -40,7 +39,7 @@ impl Clock {
     }
 }
 
-/// What a trace lost. Silence about loss would be a lie.
+/// What a trace lost. Reports show it: an incomplete trace must not look complete.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Lost {
@@ -48,15 +47,15 @@ pub struct Lost {
     pub unmatched_calls: u64,
     /// GPU operations whose call is not in the trace.
     pub unmatched_ops: u64,
-    /// Records the source dropped or that could not be read.
+    /// Records that the source dropped or that could not be read.
     pub records: u64,
     /// Why records could not be read, with counts; sums to at most `records`.
     pub reasons: BTreeMap<String, u64>,
-    /// Input ended before its own end.
+    /// Whether the input was cut short.
     pub truncated: bool,
 }
 
-/// What a trace says of itself; `meta.json` in a `.holdup` file.
+/// A trace's description; `meta.json` in a `.holdup` file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Meta {
@@ -64,7 +63,7 @@ pub struct Meta {
     pub schema_version: u32,
     /// [`Source::id`] of the tool that made the trace.
     pub source: String,
-    /// [`Source::title`] of it; empty in files of holdup 0.1.
+    /// [`Source::title`] of that tool; empty in files of holdup 0.1.
     #[serde(default)]
     pub source_title: String,
     /// Version of the source's format, as it states it.
@@ -77,36 +76,35 @@ pub struct Meta {
     pub driver: String,
     /// CUDA runtime version.
     pub runtime: String,
-    /// Versions of other libraries, as far as they are known, by name (`cuBLAS`).
+    /// Known versions of other libraries, by name (`cuBLAS`).
     pub libraries: BTreeMap<String, String>,
     /// The trace's time 0 as nanoseconds since the Unix epoch, if known.
     pub epoch_unix_ns: Option<Ns>,
     /// Whether host and GPU times can be compared.
     pub clock: Clock,
-    /// Whether every wait for a driver lock is in the table of waits: then a call without one did
-    /// not wait for a lock.
+    /// Whether the table of waits holds every wait for a driver lock: a call without one then waited for no lock.
     pub locks_watched: bool,
-    /// Whether the source named no threads, so that an importer told them apart by calls that overlap: two
-    /// calls at one time are of two threads, but calls one after another may be of one or of several.
+    /// Whether the source named no threads and the importer inferred them from calls that overlap. Two calls at one
+    /// time are from two threads; consecutive calls may be from one thread or several.
     pub threads_inferred: bool,
     /// What was lost.
     pub lost: Lost,
-    /// Records left out on purpose because no table holds them (flows, counters …), with counts.
+    /// Records skipped because no table holds them (flows, counters …), with counts.
     pub left_out: BTreeMap<String, u64>,
     /// Anything else a reader must know, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What a part of a trace notes of itself.
+/// The note in [`Meta::notes`] that marks a part of a trace.
 const PART: &str = "a part of a longer trace";
 
 impl Meta {
-    /// Whether the trace was cut from a longer one: what is not in it may have happened all the same.
+    /// Whether the trace was cut from a longer one: an event that is not in it may still have happened.
     pub fn is_part(&self) -> bool {
         self.notes.iter().any(|note| note == PART)
     }
 
-    /// States which tool made the trace.
+    /// Sets the tool that made the trace.
     pub fn set_source(&mut self, source: Source) {
         (self.source, self.source_title) = (source.id.to_owned(), source.title.to_owned());
     }
@@ -152,7 +150,7 @@ impl Lost {
         self.records(reason, 1);
     }
 
-    /// Counts `count` records that could not be read; a damaged file may tell of any number.
+    /// Counts `count` records that could not be read; a damaged file may claim any number.
     pub fn records(&mut self, reason: &str, count: u64) {
         if count > 0 {
             self.records = self.records.saturating_add(count);
@@ -162,7 +160,7 @@ impl Lost {
 }
 
 impl Meta {
-    /// Counts `count` records that are left out on purpose.
+    /// Counts `count` skipped records.
     pub fn leave_out(&mut self, what: &str, count: u64) {
         if count > 0 {
             add(&mut self.left_out, what, count);

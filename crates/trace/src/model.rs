@@ -1,5 +1,5 @@
-//! The tables of a trace. Columns are documented with their unit; a field that the source does
-//! not state holds its type's missing value: 0, the empty string, `Unknown` or `NONE`.
+//! The tables of a trace. Each column's documentation states its unit. A field that the source does not state holds
+//! its type's missing value: 0, the empty string, `Unknown` or `NONE`.
 
 use crate::table::{row_id, table};
 use crate::{
@@ -77,9 +77,9 @@ table! {
         process: ProcessId,
         /// The thread id as the source gives it: the kernel's, or low bits of `pthread_self`.
         tid: i64,
-        /// Name the program gave it.
+        /// The name that the program gave it.
         name: Sym,
-        /// Whose it is.
+        /// Which component it belongs to.
         role: ThreadRole,
     }
 }
@@ -141,7 +141,7 @@ table! {
         name: Sym,
         /// Correlation id, unique within the process; 0 for none.
         correlation: i64,
-        /// What the call returned; 0 is success.
+        /// The call's result code; 0 is success.
         result: i32,
         /// Where it was called from, if the source says.
         stack: StackId,
@@ -187,11 +187,11 @@ table! {
         block_y: u32,
         /// Block depth, threads.
         block_z: u32,
-        /// Registers a thread.
+        /// Registers per thread.
         registers: u32,
-        /// Static shared memory a block, bytes.
+        /// Static shared memory per block, bytes.
         static_shared: u32,
-        /// Dynamic shared memory a block, bytes.
+        /// Dynamic shared memory per block, bytes.
         dynamic_shared: u32,
         /// Node of the CUDA graph it belongs to; 0 for none.
         graph_node: i64,
@@ -223,9 +223,9 @@ table! {
 table! {
     /// A wait for a lock that another thread held.
     "waits" Wait Waits WaitId {
-        /// When the waiter found the lock taken, ns.
+        /// When the waiter found the lock held, ns.
         start: Ns,
-        /// When it got the lock, ns.
+        /// When it acquired the lock, ns.
         end: Ns,
         /// The waiting thread.
         thread: ThreadId,
@@ -235,7 +235,7 @@ table! {
         lock: i64,
         /// Kind of lock.
         kind: LockKind,
-        /// How the waiter wanted it.
+        /// The mode that the waiter asked for.
         mode: LockMode,
         /// Library whose code waited.
         library: Sym,
@@ -243,9 +243,9 @@ table! {
         holder: ThreadId,
         /// The call the holder was in.
         holder_call: CallId,
-        /// How many threads held it when the wait began, as far as they are known.
+        /// Number of known threads that held it when the wait began.
         holders: u32,
-        /// The thread that let go of it last before the waiter got it.
+        /// The thread that released it last before the waiter acquired it.
         releaser: ThreadId,
         /// The call the releaser was in.
         releaser_call: CallId,
@@ -253,8 +253,7 @@ table! {
 }
 
 table! {
-    /// What a call's own arguments say, in recordings that lack the GPU's records of the work it
-    /// asked for.
+    /// The arguments of a call, in recordings that lack the GPU's records of the operations it asked for.
     "arguments" Argument Arguments ArgumentId {
         /// The call.
         call: CallId,
@@ -306,7 +305,7 @@ table! {
 }
 
 table! {
-    /// A call stack: its innermost frame, and the rest of it.
+    /// A call stack: its innermost frame, and the stack of its caller.
     "stacks" Stack Stacks StackId {
         /// The innermost frame.
         frame: FrameId,
@@ -315,7 +314,7 @@ table! {
     }
 }
 
-/// What happened in a program: tables with one clock.
+/// What happened in a program: tables on one clock.
 #[derive(Clone, Default)]
 pub struct Trace {
     /// Where the trace comes from and what it lost.
@@ -344,7 +343,7 @@ pub struct Trace {
     pub arguments: Arguments,
     /// Marked host ranges.
     pub ranges: Ranges,
-    /// Code places.
+    /// Places in code.
     pub frames: Frames,
     /// Call stacks.
     pub stacks: Stacks,

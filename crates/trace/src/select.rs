@@ -1,8 +1,8 @@
-//! Choosing a part of a trace.
+//! Selects a part of a trace.
 
 use crate::{Ns, RangeId, RangeKind, Sym, ThreadId, Trace, Within};
 
-/// Which events to look at: all conditions must hold; none given selects everything.
+/// Conditions on events, of which all must hold; without conditions, everything is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only events that end after this time, ns.
@@ -11,14 +11,14 @@ pub struct Selection {
     pub to: Option<Ns>,
     /// Only this thread: its id or a part of its name.
     pub thread: Option<String>,
-    /// Only events whose name contains this, whatever the case.
+    /// Only events whose name contains this; case is ignored.
     pub name: Option<String>,
-    /// Only calls that a thread made within its ranges whose name contains this, whatever the case, and the
-    /// operations that they asked for. A range that names no thread counts for every thread.
+    /// Only calls that a thread made within its ranges whose name contains this, and the operations that they asked
+    /// for; case is ignored. A range that names no thread counts for every thread.
     pub range: Option<String>,
 }
 
-/// A [`Selection`] made ready for one trace.
+/// A [`Selection`] resolved for one trace.
 pub struct Selected {
     from: Ns,
     to: Ns,
@@ -51,12 +51,12 @@ impl Selection {
         }
     }
 
-    /// Whether any thread of the trace is chosen; without a condition, always.
+    /// Whether any thread of the trace is selected; always without a condition.
     pub fn has_thread(&self, trace: &Trace) -> bool {
         self.thread.as_ref().is_none_or(|wanted| trace.threads.ids().any(|id| is_thread(trace, id, wanted)))
     }
 
-    /// Whether any call, operation or range of the trace has a name that is chosen; without a condition, always.
+    /// Whether any call, operation or range of the trace has a selected name; always without a condition.
     pub fn has_name(&self, trace: &Trace) -> bool {
         let names = || trace.calls.name.iter().chain(&trace.ops.name).chain(&trace.ranges.name);
         let Some(wanted) = &self.name else { return true };
@@ -64,7 +64,7 @@ impl Selection {
         names().any(|name| chosen[name.index()])
     }
 
-    /// Whether any range of the trace has a name that is chosen; without a condition, always.
+    /// Whether any range of the trace has a selected name; always without a condition.
     pub fn has_range(&self, trace: &Trace) -> bool {
         let names = || {
             trace
@@ -77,35 +77,35 @@ impl Selection {
     }
 }
 
-/// Whether a range is the program's: the tracer's own work marks nothing of it.
+/// Whether a range is the program's, not the tracer's own work.
 pub fn marks(trace: &Trace, range: RangeId) -> bool {
     trace.ranges.kind[range.index()] != RangeKind::Overhead
 }
 
 impl Selected {
-    /// Whether an event in `[start, end)` lies at least partly in the chosen time.
+    /// Whether an event in `[start, end)` lies at least partly in the selected time.
     pub fn time(&self, start: Ns, end: Ns) -> bool {
         end > self.from && start < self.to || start == end && start == self.from
     }
 
-    /// How much of `[start, end)` lies in the chosen time, ns.
+    /// How much of `[start, end)` lies in the selected time, ns.
     pub fn part(&self, start: Ns, end: Ns) -> Ns {
         end.min(self.to).saturating_sub(start.max(self.from)).max(0)
     }
 
-    /// Whether what a thread did at a time is chosen, by the thread and by the ranges that it was in.
+    /// Whether events of a thread at a time are selected, by the thread and by the ranges that it was in.
     pub fn caller(&self, thread: ThreadId, at: Ns) -> bool {
         self.thread(thread) && self.within.as_ref().is_none_or(|within| within.holds(thread, at))
     }
 
-    /// Whether a range of a thread is chosen, by the thread and by the chosen ranges that it overlaps.
+    /// Whether a range of a thread is selected, by the thread and by the selected ranges that it overlaps.
     pub fn range(&self, thread: ThreadId, start: Ns, end: Ns) -> bool {
-        // The tracer's own work names no thread and concerns all.
+        // The tracer's own work names no thread and applies to all.
         (thread.is_none() || self.thread(thread))
             && self.within.as_ref().is_none_or(|within| within.touches(thread, start, end))
     }
 
-    /// Whether the thread is chosen; events without a thread are only chosen by "every thread".
+    /// Whether the thread is selected; an event without a thread is selected only without a condition on threads.
     pub fn thread(&self, thread: ThreadId) -> bool {
         match &self.threads {
             None => true,
@@ -113,13 +113,13 @@ impl Selected {
         }
     }
 
-    /// Whether the name is chosen.
+    /// Whether the name is selected.
     pub fn name(&self, name: Sym) -> bool {
         self.names.as_ref().is_none_or(|chosen| chosen[name.index()])
     }
 }
 
-/// Whether a thread has that number, or that in its name.
+/// Whether a thread has the id `wanted`, or `wanted` in its name.
 fn is_thread(trace: &Trace, id: ThreadId, wanted: &str) -> bool {
     let row = trace.threads.row(id);
     row.tid.to_string() == wanted || contains(trace.text(row.name), wanted)

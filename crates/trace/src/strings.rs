@@ -56,7 +56,7 @@ impl Strings {
 
     /// The symbol of `bytes` read as UTF-8, each invalid sequence replaced by U+FFFD.
     ///
-    /// Cheaper than validating first: bytes that are known already are known to be valid.
+    /// Cheaper than validating first: bytes that the interner already holds are valid.
     pub fn intern_bytes(&mut self, bytes: &[u8]) -> Sym {
         match self.find(bytes) {
             Some(sym) => sym,
@@ -80,7 +80,7 @@ impl Strings {
         Sym(at)
     }
 
-    /// The symbol of `text` if it is known.
+    /// The symbol of `text` if the interner holds it.
     pub fn get(&self, text: &str) -> Option<Sym> {
         self.find(text.as_bytes())
     }

@@ -1,5 +1,4 @@
-//! Tables as structures of arrays, declared once: the columns, the row, and how both travel to
-//! and from files.
+//! Tables as structures of arrays. One declaration gives the columns, the row, and their conversion to and from files.
 
 use crate::CellError;
 
@@ -14,7 +13,7 @@ pub struct TableError {
     pub problem: CellError,
 }
 
-/// Declares a table: `name` in files, a row type, and a columns type with one `Vec` a column.
+/// Declares a table: `name` in files, a row type, and a columns type with one `Vec` per column.
 macro_rules! table {
     (
         $(#[$doc:meta])*
@@ -31,7 +30,7 @@ macro_rules! table {
             }
         }
 
-        #[doc = concat!("The table of [`", stringify!($row), "`] rows, one vector a column.")]
+        #[doc = concat!("The table of [`", stringify!($row), "`] rows, one vector per column.")]
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $columns { $($(#[$column_doc])* pub $column: Vec<$cell>,)+ }
 
@@ -56,8 +55,8 @@ macro_rules! table {
                 id
             }
 
-            /// Drops the rows that `keep` does not name; the others move up.
-            #[allow(dead_code, reason = "tables of who and where are never cut")]
+            /// Removes the rows whose `keep` is false; the others move up.
+            #[allow(dead_code, reason = "tables of processes, threads and devices are never cut")]
             pub(crate) fn retain(&mut self, keep: &[bool]) {
                 $({
                     let mut kept = keep.iter();
@@ -79,7 +78,7 @@ macro_rules! table {
                 (0..self.len() as u32).map($id)
             }
 
-            /// The columns by name, as a file has them.
+            /// The columns by name, as in a file.
             pub(crate) fn values(&self, strings: &$crate::Strings) -> Vec<(&'static str, $crate::Values<'_>)> {
                 vec![$((stringify!($column), $crate::cell::Cell::values(&self.$column, strings)),)+]
             }
@@ -97,7 +96,7 @@ macro_rules! table {
     };
 }
 
-/// Declares a typed row number; `NONE` stands for "no row" and is null in files.
+/// Declares a typed row number; `NONE` means "no row" and is null in files.
 macro_rules! row_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -124,12 +123,12 @@ macro_rules! row_id {
                 self.0 as usize
             }
 
-            /// Whether this is a row at all.
+            /// Whether this is a row.
             pub fn is_some(self) -> bool {
                 self != $name::NONE
             }
 
-            /// Whether this is no row.
+            /// Whether this is `NONE`.
             pub fn is_none(self) -> bool {
                 self == $name::NONE
             }

@@ -1,16 +1,16 @@
-//! When threads were within some ranges.
+//! The times at which threads were within some ranges.
 
 use crate::{Ns, RangeId, ThreadId, Trace};
 
-/// The time that some ranges cover, of each thread: ranges that overlap, such as those of a function that calls itself,
-/// count once.
+/// The time that some ranges cover on each thread. Ranges that overlap, such as those of a recursive function, count
+/// once.
 pub struct Within {
-    /// Thread, start and end; sorted, and of one thread apart. Those that name no thread are `NONE`'s.
+    /// Thread, start and end; sorted, and disjoint within a thread. Ranges that name no thread are under `NONE`.
     covered: Vec<(ThreadId, Ns, Ns)>,
 }
 
 impl Within {
-    /// The time that the chosen ranges cover.
+    /// The time that the `chosen` ranges cover.
     pub fn new(trace: &Trace, chosen: impl Fn(RangeId) -> bool) -> Within {
         let ranges = &trace.ranges;
         let row = |range: RangeId| {
@@ -33,17 +33,18 @@ impl Within {
         Within { covered: intervals }
     }
 
-    /// The intervals by thread, `NONE` for those of every thread, sorted and apart.
+    /// The intervals by thread, `NONE` for those of every thread; sorted and disjoint.
     pub fn intervals(&self) -> &[(ThreadId, Ns, Ns)] {
         &self.covered
     }
 
-    /// Whether a thread was within at a time.
+    /// Whether a thread was within a range at a time.
     pub fn holds(&self, thread: ThreadId, at: Ns) -> bool {
         [thread, ThreadId::NONE].into_iter().any(|of| self.before(of, at).is_some_and(|(_, end)| at < end))
     }
 
-    /// Whether a thread was within at any time of `[start, end)`, or at `start`; of no thread, whether any was.
+    /// Whether a thread was within a range at any time of `[start, end)`, or at `start`; for `NONE`, whether any
+    /// thread was.
     pub fn touches(&self, thread: ThreadId, start: Ns, end: Ns) -> bool {
         let overlaps = |of| {
             let last = self.before(of, start.max(end.saturating_sub(1)));
@@ -55,7 +56,7 @@ impl Within {
         }
     }
 
-    /// The last interval of a thread that begins at a time or before.
+    /// The last interval of a thread that begins at or before a time.
     fn before(&self, thread: ThreadId, at: Ns) -> Option<(Ns, Ns)> {
         let begun = self.covered.partition_point(|(of, start, _)| (*of, *start) <= (thread, at));
         let (of, start, end) = *self.covered.get(begun.checked_sub(1)?)?;

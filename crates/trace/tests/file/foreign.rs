@@ -17,7 +17,7 @@ fn texts<'a, const ROWS: usize>(texts: [Option<&'a str>; ROWS]) -> Values<'a> {
     Values::text(move |row| texts[row])
 }
 
-/// The file of [`one_of_each`] with one part replaced by `bytes`, or left out.
+/// The file of [`one_of_each`] with one part replaced by `bytes`, or without it.
 fn with_part(name: &str, bytes: Option<Vec<u8>>) -> Vec<u8> {
     let mut parts = parts(&written(&one_of_each()));
     parts.retain(|(part, _)| part != name);
@@ -214,7 +214,7 @@ fn pages_made_to_fool_the_parquet_reader_are_refused() {
 #[test]
 fn a_table_that_lost_its_beginning_is_refused() {
     let whole = parquet::<3>(vec![("start", numbers([1, 2, 3]))]);
-    // The footer counts offsets from the file's start, so a file that lost bytes there points past its end.
+    // The footer counts offsets from the file's start, so they point past the end of a file that lost bytes there.
     let footer = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().unwrap()) as usize + 8;
     let headless = [b"PAR1", &whole[whole.len() - footer..]].concat();
     let message =

@@ -1,4 +1,4 @@
-//! The `.holdup` file: what goes in comes out, and what others made of it is read or refused.
+//! The `.holdup` file: reading returns what was written; files of other writers are read or refused.
 
 mod foreign;
 mod roundtrip;

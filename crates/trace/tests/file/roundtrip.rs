@@ -1,10 +1,10 @@
-//! A `.holdup` file gives back what was written into it, text compared as text.
+//! Reading a `.holdup` file returns what was written, text compared as text.
 
 use crate::support::{Made, one_of_each, traces, written};
 use proptest::prelude::*;
 use trace::*;
 
-/// Symbols of `from` as symbols of `to`; the number of a symbol is no part of a trace.
+/// Replaces symbols of `from` by symbols of `to`: the number of a symbol is not part of a trace.
 fn renumber(columns: &mut [&mut Vec<Sym>], from: &Strings, to: &Strings) {
     for sym in columns.iter_mut().flat_map(|column| column.iter_mut()) {
         let text = from.text(*sym);
@@ -53,7 +53,7 @@ fn assert_same(original: &Trace, mut read: Trace) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Writing what was read gives the same bytes again, whatever number a symbol got.
+    /// Writing what was read gives the same bytes again, whatever the symbols' numbers.
     #[test]
     fn any_trace_survives(Made(trace) in traces()) {
         let bytes = written(&trace);

@@ -1,10 +1,10 @@
-//! Traces made from arbitrary numbers, and `.holdup` archives taken apart and put together.
+//! Builds traces from arbitrary numbers; takes `.holdup` archives apart and puts them together.
 
 use proptest::prelude::*;
 use std::io::{Cursor, Read, Write};
 use trace::*;
 
-/// A source of choices: the given numbers, then zeros for ever.
+/// A source of choices: the given numbers, then zeros forever.
 pub struct Dice {
     numbers: std::vec::IntoIter<u64>,
     texts: Vec<Sym>,
@@ -52,7 +52,7 @@ impl Dice {
     }
 }
 
-/// Text that breaks careless writers.
+/// Texts that break careless writers.
 const HOSTILE: &[&str] = &[
     "",
     " ",
@@ -138,7 +138,7 @@ impl std::fmt::Debug for Made {
     }
 }
 
-/// Any trace whose references hold.
+/// Any trace whose references are valid.
 pub fn traces() -> impl Strategy<Value = Made> {
     let numbers = prop::collection::vec(any::<u64>(), 0..1500);
     (meta(), prop::collection::vec(text(), 0..12), numbers).prop_map(|(meta, texts, numbers)| {
@@ -342,7 +342,7 @@ pub fn parts(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     (0..count).map(part).collect()
 }
 
-/// An archive of these parts, stored.
+/// An archive of these parts, uncompressed.
 pub fn archive<'a>(parts: impl IntoIterator<Item = &'a (String, Vec<u8>)>) -> Vec<u8> {
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
