@@ -48,22 +48,14 @@ fn timeline_of(case: &Path) -> Trace {
 
 #[test]
 fn small_timelines_are_drawn_as_expected() {
-    let update = std::env::var_os("HOLDUP_UPDATE").is_some();
-    let mut wrong = Vec::new();
     let cases = cases(&crates().join("export/tests/data"));
     assert!(cases.len() >= 4, "cases are missing");
     for case in cases {
         let drawn = draw(&timeline_of(&case));
         for (file, text) in [("perfetto.txt", drawn.perfetto.text()), ("chrome.json", drawn.chrome)] {
-            let expected = case.join(file);
-            if update {
-                std::fs::write(&expected, &text).unwrap();
-            } else if std::fs::read_to_string(&expected).unwrap_or_default() != text {
-                wrong.push(format!("{}:\n{text}", expected.display()));
-            }
+            expect_test::expect_file![case.join(file)].assert_eq(&text);
         }
     }
-    assert!(wrong.is_empty(), "HOLDUP_UPDATE=1 accepts:\n{}", wrong.join("\n"));
 }
 
 /// Counts of complete events by category, and of arrows' ends.

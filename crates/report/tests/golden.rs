@@ -1,4 +1,4 @@
-//! What is printed, compared with `tests/data/CASE/FORM`. `HOLDUP_UPDATE=1` writes the files anew.
+//! What is printed, compared with `tests/data/CASE/FORM`. `UPDATE_EXPECT=1` rewrites the files.
 
 mod fixture;
 
@@ -8,39 +8,43 @@ use trace::{Selection, Trace};
 
 fn check(case: &str, form: &str, actual: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(case).join(form);
-    if std::env::var_os("HOLDUP_UPDATE").is_some() {
-        std::fs::create_dir_all(path.parent().expect("has a parent")).expect("can create");
-        return std::fs::write(&path, actual).expect("can write");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "{} differs; HOLDUP_UPDATE=1 accepts the change", path.display());
+    expect_test::expect_file![path].assert_eq(actual);
 }
 
 fn narrow() -> Page {
     Page::new(Some(1), Style::Plain)
 }
 
+/// One test per explanation, in every form.
+macro_rules! explanations {
+    ($($test:ident: $case:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            let explained = fixture::$test();
+            check($case, "100.txt", &explanation::text(&explained, Page::default(), false));
+            check($case, "80.txt", &explanation::text(&explained, narrow(), true));
+            check($case, "expected.md", &explanation::markdown(&explained, false));
+            check($case, "expected.json", &explanation::json(&explained));
+        })*
+    };
+}
+
+explanations! {
+    stall: "explain-stall",
+    two_processes: "explain-two-processes",
+    convoy: "explain-convoy",
+    outside: "explain-outside",
+    crumbs: "explain-crumbs",
+    nothing: "explain-nothing",
+    overlap: "explain-overlap",
+    no_calls: "explain-no-calls",
+    hostile: "explain-hostile",
+}
+
 #[test]
-fn explanations() {
-    let cases = [
-        ("explain-stall", fixture::stall()),
-        ("explain-two-processes", fixture::two_processes()),
-        ("explain-convoy", fixture::convoy()),
-        ("explain-outside", fixture::outside()),
-        ("explain-crumbs", fixture::crumbs()),
-        ("explain-nothing", fixture::nothing()),
-        ("explain-overlap", fixture::overlap()),
-        ("explain-no-calls", fixture::no_calls()),
-        ("explain-hostile", fixture::hostile()),
-    ];
-    for (case, explained) in &cases {
-        check(case, "100.txt", &explanation::text(explained, Page::default(), false));
-        check(case, "80.txt", &explanation::text(explained, narrow(), true));
-        check(case, "expected.md", &explanation::markdown(explained, false));
-        check(case, "expected.json", &explanation::json(explained));
-    }
+fn colours() {
     let colour = Page::new(None, Style::Colour);
-    check("explain-stall", "colour.txt", &explanation::text(&cases[0].1, colour, false));
+    check("explain-stall", "colour.txt", &explanation::text(&fixture::stall(), colour, false));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Plots as files: `tests/data/plot/NAME.svg`, rewritten by `HOLDUP_UPDATE=1`. Look at them when they change.
+//! Plots as files: `tests/data/plot/NAME.svg`, which `UPDATE_EXPECT=1` rewrites. Look at them when they change.
 
 use report::plot::{
     Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Look, Panel, Plot, Point, Series, Shade, Span, svg,
@@ -11,11 +11,7 @@ fn holds(name: &str, chart: Chart) {
     let drawn = svg(&Plot { title, subtitle, chart });
     is_well_formed(&drawn);
     let path = format!("{}/tests/data/plot/{name}.svg", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("HOLDUP_UPDATE").is_some() {
-        std::fs::write(&path, &drawn).expect("can write");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(drawn == expected, "{path} differs; HOLDUP_UPDATE=1 rewrites it");
+    expect_test::expect_file![path].assert_eq(&drawn);
 }
 
 /// Reads it as XML; numbers that are none would be drawn nowhere.

@@ -1,30 +1,7 @@
-//! A trace as text: all tables with the names that their rows refer to, a line a row.
+//! A trace as text: all tables with the names that their rows refer to, one line per row.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use trace::{StackId, ThreadId, Trace};
-
-/// Reads each input of `data/KIND/NAME/` and compares what it becomes with `expected.txt` there.
-/// `HOLDUP_UPDATE=1` rewrites the expected files.
-pub fn every_case(kind: &str, input: &str, at_least: usize) {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(kind);
-    let update = std::env::var_os("HOLDUP_UPDATE").is_some();
-    let mut cases: Vec<_> = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
-    cases.sort();
-    assert!(cases.len() >= at_least, "cases are missing from {}", data.display());
-    let mut wrong = Vec::new();
-    for case in cases {
-        let bytes = std::fs::read(case.join(input)).unwrap();
-        let read = read(&bytes);
-        let expected = case.join("expected.txt");
-        if update {
-            std::fs::write(&expected, &read).unwrap();
-        } else if std::fs::read_to_string(&expected).unwrap_or_default() != read {
-            wrong.push(format!("{}:\n{read}", case.display()));
-        }
-    }
-    assert!(wrong.is_empty(), "differ from expected.txt:\n{}", wrong.join("\n"));
-}
 
 /// What the bytes become: the trace, or why they are none.
 pub fn read(bytes: &[u8]) -> String {
@@ -34,7 +11,7 @@ pub fn read(bytes: &[u8]) -> String {
     }
 }
 
-/// All tables with the names that their rows refer to, a line a row.
+/// All tables with the names that their rows refer to, one line per row.
 fn dump(trace: &Trace) -> String {
     let mut out = String::new();
     let meta = &trace.meta;
