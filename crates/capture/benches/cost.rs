@@ -23,7 +23,7 @@ const RUNS: usize = 5;
 fn main() {
     let calls = || Program::looking_up("calls", "cost");
     for (what, program, fact) in [
-        ("a free mutex taken and let go of", Program::linked(Binding::Now, "locks", "cost"), "picoseconds"),
+        ("a free mutex acquired and released", Program::linked(Binding::Now, "locks", "cost"), "picoseconds"),
         ("a call of the driver", calls(), "picoseconds"),
         ("a launch, which shares a free lock", calls(), "launch-picoseconds"),
     ] {

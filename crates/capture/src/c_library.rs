@@ -1,4 +1,4 @@
-//! The C library's `dlsym` and `dlvsym`, which this library stands before.
+//! The C library's own `dlsym` and `dlvsym`: this library has wrappers of the same names.
 
 use libc::{c_char, c_void};
 use std::ffi::CStr;
@@ -11,7 +11,7 @@ static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// The C library's `dlvsym`.
 static DLVSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The function of that name that comes next: by version, for looking it up must not need `dlsym`.
+/// The function of that name that comes next: by version, because the look-up must not need `dlsym`.
 fn next(name: &CStr) -> *mut c_void {
     type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
     let look_up = dlvsym_address();
@@ -32,7 +32,7 @@ fn next(name: &CStr) -> *mut c_void {
     versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
 }
 
-/// Finds the real functions; before anything else runs.
+/// Finds the C library's functions, before anything else runs.
 pub fn prepare() {
     DLSYM.store(next(c"dlsym"), Release);
 }

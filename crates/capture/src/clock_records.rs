@@ -1,18 +1,17 @@
-//! What the ticks of this process's records are: how the reader learns it, and how many of them a
-//! while is.
+//! The records by which a reader converts this process's ticks to nanoseconds, and how long a tick is.
 
 use crate::writer::Writer;
 use interpose::{Moment, Ns, Ticks};
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The reader is told at least this often while there is something to be told in passing, ns.
+/// Longest time between two clock records while slow calls come, ns.
 const OFTEN: Ns = 100_000_000;
 
 /// When the library was loaded, on both clocks.
 static LOADED: (AtomicI64, AtomicI64) = (AtomicI64::new(0), AtomicI64::new(0));
-/// When the reader was last told in passing.
-static TOLD: AtomicI64 = AtomicI64::new(0);
+/// When a slow call last wrote a clock record.
+static WRITTEN: AtomicI64 = AtomicI64::new(0);
 /// [`OFTEN`] in ticks.
 static PERIOD: AtomicI64 = AtomicI64::new(OFTEN);
 
@@ -23,18 +22,18 @@ pub fn loaded() {
     LOADED.1.store(ns, Relaxed);
 }
 
-/// Recording begins: tells of the moment when the library was loaded. A chunk, also the first, tells
-/// of the moment when it was made, so that two are known however the program ends.
+/// Recording begins: writes what the clocks showed when the library was loaded. Each chunk begins with what they show
+/// then: so a reader knows two moments, however the program ends.
 pub fn begin(writer: &mut Writer, scale: &Scale) {
     PERIOD.store(scale.ticks(OFTEN), Relaxed);
     writer.clock(Moment { ticks: LOADED.0.load(Relaxed), ns: LOADED.1.load(Relaxed) });
 }
 
-/// Whether the reader is to be told in passing; once a period, whichever thread asks.
+/// Whether a slow call writes a clock record: true once a period, for all threads together.
 pub fn is_due(now: Ticks) -> bool {
-    let told = TOLD.load(Relaxed);
-    now.wrapping_sub(told) >= PERIOD.load(Relaxed)
-        && TOLD.compare_exchange(told, now, Relaxed, Relaxed).is_ok()
+    let written = WRITTEN.load(Relaxed);
+    now.wrapping_sub(written) >= PERIOD.load(Relaxed)
+        && WRITTEN.compare_exchange(written, now, Relaxed, Relaxed).is_ok()
 }
 
 /// How many ticks are how many nanoseconds, about.
@@ -51,7 +50,7 @@ impl Scale {
         if ticks > 0 && ns > 0 { Scale { ticks, ns } } else { Scale { ticks: 1, ns: 1 } }
     }
 
-    /// So many nanoseconds in ticks; those that never pass never do.
+    /// So many nanoseconds in ticks; `Ns::MAX` is never reached in either.
     pub fn ticks(&self, ns: Ns) -> Ticks {
         let ticks = i128::from(ns) * i128::from(self.ticks) / i128::from(self.ns);
         Ticks::try_from(ticks).unwrap_or(Ticks::MAX)

@@ -1,4 +1,4 @@
-//! What the capture library itself asks of the driver, through the real entry points.
+//! The capture library's own calls of the driver, through the real entry points.
 
 use crate::c_library::real_dlsym;
 use crate::texts;
@@ -79,8 +79,8 @@ pub fn entry(name: &CStr) -> *mut c_void {
     }
 }
 
-/// The function that a program gets that is linked with the driver: its own, or that of a library
-/// that stands before it.
+/// The function that a program gets that is linked with the driver: the driver's own, or one of the same name in a
+/// library that the loader searches first.
 pub fn linked(name: &CStr) -> *mut c_void {
     // SAFETY: a plain look-up.
     let first = unsafe { real_dlsym(libc::RTLD_DEFAULT, name) };
@@ -164,8 +164,13 @@ fn device(writer: &mut Writer, driver: &Driver, ordinal: c_int) {
     writer.append(Device::KIND, name, &[record.bytes()]);
 }
 
-/// In a fork's child: its file says nothing of GPUs yet, and a thread that was looking functions up is not here.
-pub fn forget() {
-    DRIVER.forked();
+/// In a fork's child: its file has no GPUs yet, and a thread that was looking functions up is not here.
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forget() {
+    // SAFETY: the caller's promise.
+    unsafe { DRIVER.forked() };
     DESCRIBED.store(false, Release);
 }

@@ -1,4 +1,4 @@
-//! The driver functions that are wrapped: their names, and what their arguments say.
+//! The driver functions that are wrapped: their names, and what their arguments mean.
 
 use crate::clock_records::Scale;
 use crate::writer::Writer;
@@ -193,7 +193,7 @@ fn shape_of(number: u32) -> Shape {
     ALL.get(number as usize).copied().unwrap_or(Shape::Other)
 }
 
-/// A call as a record, with what its arguments tell.
+/// A call as a record, with what its arguments mean.
 pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
     let mut record = Call { start, end, result, ..Call::default() };
     let [first, second, third, fourth, ..] = *args;

@@ -4,9 +4,9 @@
 //!
 //! 1. The loader maps the library before all others (`LD_PRELOAD`) and runs [`loaded`]: it puts wrappers in front of
 //!    the driver's functions (`interpose`) and of `dlsym` (`preload`). A process without CUDA gets no further.
-//! 2. The driver calls [`InitializeInjection`] within `cuInit`, for `CUDA_INJECTION64_PATH` names the library.
+//! 2. The driver calls [`InitializeInjection`] within `cuInit`: `CUDA_INJECTION64_PATH` names the library.
 //!    `recording` makes the spool file (`process`), starts CUPTI (`cupti`) and watches locks (`watched`).
-//! 3. Wrapped calls and waits for locks come to `hooks`. They append records to a chunk of their thread (`writer`,
+//! 3. Wrapped calls and waits for locks call `hooks`, which append records to a chunk of the thread (`writer`,
 //!    which gets chunks from `process`, `file` and `windows`), with texts as numbers (`texts`) and arguments
 //!    (`functions`). Slow calls get a stack (`stacks`, `python`, `unwind`, `made`).
 //! 4. The program exits: [`recording::end`] finishes the file. It may be killed instead: the file is a shared mapping.
@@ -71,18 +71,21 @@ pub extern "C-unwind" fn InitializeInjection() -> c_int {
 /// process that used it, so there is nothing to record unless the child starts CUDA anew.
 extern "C" fn forked() {
     interpose::set_recording(false);
-    interpose::forked();
+    // SAFETY: registered for children of forks alone: the only thread of one.
+    unsafe {
+        interpose::forked();
+        python::forget();
+        driver::forget();
+        listed::forget();
+        cupti::forget();
+    }
     let had_started = recording::forget();
     process::forget();
     texts::forget();
     functions::forget();
     stacks::forget();
     made::forget();
-    python::forget();
-    driver::forget();
     early::forget();
-    listed::forget();
-    cupti::forget();
     watched::forget();
     if !had_started {
         interpose::set_recording(true);

@@ -50,6 +50,11 @@ pub fn is_listed(name: &[u8]) -> bool {
 }
 
 /// In a fork's child: a thread that was reading the list is not here.
-pub fn forget() {
-    LIST.forked();
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forget() {
+    // SAFETY: the caller's promise.
+    unsafe { LIST.forked() };
 }

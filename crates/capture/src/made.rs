@@ -1,6 +1,6 @@
-//! What the program says of code that it makes while it runs: compilers at run time (Julia's, Numba's, whatever
-//! uses LLVM) announce each piece to debuggers, as an ELF object in memory (GDB's JIT interface). Those that a
-//! slow call came through are written down.
+//! Code that the program makes while it runs: compilers at run time (Julia's, Numba's, others that use LLVM)
+//! announce each piece to debuggers, as an ELF object in memory (GDB's JIT interface). Those that a slow call came
+//! through are recorded.
 //!
 //! The list of objects is the program's, and may change on another thread: it is read through the kernel.
 
@@ -52,7 +52,7 @@ static OBJECTS: [Object; MOST] = [const {
     }
 }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Somebody reads lists.
+/// A thread reads lists.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Finds the lists: when libraries were loaded. A library that LLVM is linked into often keeps its list to

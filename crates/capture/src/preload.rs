@@ -1,4 +1,4 @@
-//! The functions that this library puts in front of the C library's and CUPTI's by being
+//! The wrappers that this library has of the C library's and CUPTI's functions by being
 //! preloaded: programs reach the driver through `dlsym`, whatever language they are written in.
 
 use crate::c_library::{dlsym_address, dlvsym_address, real_dlsym};
@@ -10,8 +10,8 @@ use std::ffi::CStr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Whether a look-up is for a symbol that the driver or CUPTI may have, or for a look-up. Whoever asks for
-/// the next library's gets what comes next from where it stands. A driver that was loaded meanwhile is
+/// Whether a look-up is for a symbol that the driver or CUPTI may have, or for a look-up. A caller that asks
+/// for the next library's (`RTLD_NEXT`) gets what comes next from where it is. A driver that was loaded meanwhile is
 /// seen here, whatever is looked up: its functions' addresses may be taken next.
 unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
     look_for_driver();
@@ -22,15 +22,15 @@ unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) ->
     (start == *b"cu" || start == *b"dl") && handle != libc::RTLD_NEXT
 }
 
-/// Stands before the driver's functions if the driver was loaded since the last time.
+/// Wraps the driver's functions if the driver was loaded since the last time.
 pub fn look_for_driver() {
     if unseen(interpose::wrap_driver) {
         crate::recording::driver_seen();
     }
 }
 
-/// Whether the library was there before the program: whoever is linked with `dlsym`, as this library is too,
-/// gets the one here, or that of another library that was preloaded with it.
+/// Whether the library was loaded before the program. Then every library that is linked with `dlsym`, this one too,
+/// gets the wrapper here, or that of another preloaded library.
 pub fn is_early() -> bool {
     let named = env::text("LD_PRELOAD").is_some_and(|list| list.windows(NAME.len()).any(|part| part == NAME));
     let own = interpose::object_around(is_early as *const c_void as usize);
@@ -41,8 +41,8 @@ pub fn is_early() -> bool {
 const NAME: &[u8] = b"libholdup_capture";
 
 /// `dlsym`: for the driver's functions, what records them; for everything else, and for what is not
-/// found so, a jump into the C library. It looks at who called: for where to search, and for what it
-/// says when it finds nothing.
+/// found so, a jump into the C library. It looks at its caller: for where to search, and for the
+/// message where it finds nothing.
 ///
 /// # Safety
 ///
@@ -202,7 +202,7 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
         return found;
     }
     match name.to_bytes() {
-        // Whoever asks the C library by name is to get what it would be linked with.
+        // A caller that asks the C library by name gets what it would be linked with.
         b"dlsym" if found == dlsym_address() => dlsym as *mut c_void,
         b"dlvsym" if found == dlvsym_address() => dlvsym as *mut c_void,
         bytes if bytes.starts_with(b"dl") => found,

@@ -185,21 +185,21 @@ fn take(size: u64) -> Result<(), Full> {
     Err(Full::Limit)
 }
 
-/// Says what is recorded from now on.
+/// Writes what is recorded from now on.
 pub fn set_level(level: Level) {
     if let Some(header) = header() {
         header.level.store(level as u32, Relaxed);
     }
 }
 
-/// Says that so many more of the driver's slots are watched.
+/// Counts so many more of the driver's slots as watched.
 pub fn driver_watched(slots: u64) {
     if let Some(header) = header() {
         header.driver_slots.fetch_add(slots, Relaxed);
     }
 }
 
-/// Says that everything was written out.
+/// Marks the file as complete.
 pub fn finish() {
     if let Some(header) = header() {
         header.finished.store(1, Release);

@@ -108,7 +108,12 @@ fn meaning(python: &Python, writer: &mut Writer, place: Place, now: i64) -> Opti
 }
 
 /// In a fork's child: its file holds no text yet, and a thread that was looking for Python is not here.
-pub fn forget() {
-    PYTHON.forked();
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forget() {
+    // SAFETY: the caller's promise.
+    unsafe { PYTHON.forked() };
     MEANINGS.iter().for_each(SequenceLock::forked);
 }

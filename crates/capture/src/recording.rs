@@ -70,8 +70,7 @@ unsafe extern "C" {
     fn atexit(function: extern "C-unwind" fn()) -> c_int;
 }
 
-/// How long a call must take to be worth what.
-
+/// Sets from which duration on a call gets a stack, and which questions it is worth.
 fn set_thresholds(scale: &Scale) {
     let stacks = match env::text(spool::VAR_STACKS) {
         Some(b"off") => Ns::MAX,

@@ -1,8 +1,8 @@
-//! The frames outside of code that was made while the program ran. Where such code was not registered with
-//! the unwinder, that ends there; by the frame pointer one comes to the caller, and from there on by the
-//! unwind tables of libraries again.
+//! The frames outside of code that was made while the program ran. Where such code was not registered with the
+//! unwinder, the unwinder ends there. The frame pointer leads to the caller; from there on the unwind tables of libraries
+//! do again.
 //!
-//! What lies on the stack is read through the kernel: where the chain is none, the walk ends.
+//! The stack is read through the kernel: the walk ends where the chain of frame pointers does.
 
 use interpose::{Base, CallerRule};
 

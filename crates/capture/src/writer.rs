@@ -105,8 +105,8 @@ impl Slot {
         Some(result)
     }
 
-    /// A thread that has no chunk yet comes: one that ended in the middle of a record, by leaving a signal
-    /// handler through another door, is not in it any more. Again by a signal handler is no harm.
+    /// A thread that has no chunk yet comes: one that ended in the middle of a record, by `longjmp` out of a
+    /// signal handler, is not in it any more. A signal handler may do this a second time.
     #[cold]
     #[inline(never)]
     fn hand_over(&self, thread: &Thread) {
@@ -148,8 +148,8 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
     })
 }
 
-/// Appends a successful launch of a thread that has a chunk, if the chunk says all else; false when there is
-/// more to be said, or the writer is in use.
+/// Appends a successful launch of a thread that has a chunk, if the chunk has all else; false when the
+/// record needs more than that, or the writer is in use.
 #[inline]
 pub fn launch(thread: &'static Thread, function: u32, span: Span, stream: u64) -> bool {
     Slot::of(thread).with(|writer| writer.launch(function, span, stream)) == Some(true)
@@ -177,8 +177,8 @@ impl Writer {
     /// What it needs less often.
     #[inline]
     pub fn rest(&mut self) -> &mut Rest {
-        // SAFETY: `change_hands` comes before anything else; the place is the thread's, and whoever has the
-        // writer has the rest.
+        // SAFETY: `change_hands` comes before anything else; the place is the thread's, and the code that
+        // has the writer has the rest.
         unsafe { &mut *self.rest }
     }
 
@@ -215,7 +215,7 @@ impl Writer {
         }
     }
 
-    /// Appends a driver call, as briefly as it can be said.
+    /// Appends a driver call, in its briefest form.
     pub fn call(&mut self, function: u32, record: &Call) {
         let says_no_more = record.result == 0 && record.flags & !call::HAS_STREAM == 0 && record.bytes == 0;
         let known_stream = record.flags == 0 || self.stream == record.stream;
@@ -231,7 +231,7 @@ impl Writer {
         }
     }
 
-    /// Appends a successful launch if the chunk says all else; false when there is more to be said.
+    /// Appends a successful launch if the chunk has all else; false when the record needs more than that.
     #[inline]
     pub fn launch(&mut self, function: u32, span: Span, stream: u64) -> bool {
         function != 0 && self.stream == stream && self.brief(function, span, call::HAS_STREAM)
@@ -254,7 +254,7 @@ impl Writer {
         true
     }
 
-    /// Has the kernel map what comes next in the chunk, for a thread that waits anyway: as much as it filled
+    /// Makes the kernel map what comes next in the chunk, while the thread waits anyway: as much as it filled
     /// since it last waited. It takes a microsecond a page (943 ns, host of an H200), and leaves the caches to
     /// the kernel: launches would see both.
     pub fn touch_ahead(&mut self) {
@@ -274,7 +274,7 @@ impl Writer {
         self.used + size_of::<Head>() + size_of::<R>() <= self.room
     }
 
-    /// Says what the clocks showed at a moment. Where there is no room, others have said it.
+    /// Appends what the clocks showed at a moment. Where there is no room, other chunks have it.
     pub fn clock(&mut self, moment: Moment) {
         if self.fits::<Clock>() || self.make_room(0) {
             self.append(Clock::KIND, 0, &[Clock { ticks: moment.ticks, ns: moment.ns }.bytes()]);
@@ -315,8 +315,8 @@ impl Writer {
     }
 }
 
-/// Has a cache line brought near that is written soon, if it is there: who writes to one that is far away
-/// waits for it at the next lock.
+/// Prefetches a cache line that is written soon: a thread that writes to one that is far away waits for it at the next
+/// lock.
 #[inline(always)]
 fn fetch(line: *const u8) {
     #[cfg(target_arch = "x86_64")]

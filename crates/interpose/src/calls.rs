@@ -1,4 +1,4 @@
-//! Functions that stand before the driver's entry points, and what a program gets instead of which.
+//! Wrappers of the driver's entry points, and which function a program gets instead of which.
 
 use crate::wrapped::{Entry, Wrapped, run};
 use crate::{Launch, hooks, launches, recorded_functions};
@@ -13,8 +13,8 @@ const MOST: usize = 768;
 static WRAPPED: [Wrapped; MOST] = [const { Wrapped::new() }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// What to hand out for a function of the driver: one that tells of its calls if they are worth it,
-/// else the function itself. One of `cuGetProcAddress` wraps what it gives.
+/// What a program gets for a function of the driver: a wrapper that records its calls where they are worth it, else
+/// the function itself. The wrapper of `cuGetProcAddress` wraps what that returns.
 pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
     let bytes = name.to_bytes();
     if real.is_null() {
@@ -32,18 +32,17 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
     known.or_else(|| launches::thunk_of(real)).or_else(|| add(name, real)).unwrap_or(real)
 }
 
-/// Whether a function is one that stands before another.
+/// Whether a function is a wrapper.
 fn is_thunk(function: *mut c_void) -> bool {
     launches::is_thunk(function) || THUNKS.iter().any(|thunk| *thunk as *mut c_void == function)
 }
 
-/// The function that stands before the one in that place.
+/// The wrapper in that place.
 fn thunk_of(at: usize) -> Option<*mut c_void> {
     THUNKS.get(at).map(|thunk| *thunk as *mut c_void)
 }
 
-/// Makes a function stand before that one. A thunk is handed out as it is: no one wraps it again by
-/// mistake.
+/// Adds a wrapper of a function. A wrapper itself is never wrapped.
 fn add(name: &CStr, real: *mut c_void) -> Option<*mut c_void> {
     let function = (hooks()?.number)(name);
     let plain = if function.launch == Launch::Plain { launches::add(function, real) } else { None };

@@ -88,7 +88,7 @@ pub(crate) fn choose() {
     FIRST.counter.store(trusted, Relaxed);
 }
 
-/// What the kernel takes its time from; errno is as it was, for the program has not begun.
+/// What the kernel takes its time from. errno stays as it is.
 fn source(room: &mut [u8; 16]) -> &[u8] {
     const PATH: &std::ffi::CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
     // SAFETY: plain system calls; `read` writes at most `room.len()` bytes and says how many; errno is

@@ -1,4 +1,4 @@
-//! Locks that somebody waited for: whoever lets go of one says so.
+//! Locks that a thread waited for: the thread that releases one notes so.
 
 use crate::thread::{CallRef, Party};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -36,7 +36,7 @@ static TABLE: [Contended; MOST] = [const {
 }; MOST];
 
 /// A bit for every eighth place of the table, set once a lock belongs there: mostly the answer of
-/// [`may_know`], in one cache line that everybody reads.
+/// [`may_know`], in one cache line that all threads read.
 #[repr(align(64))]
 struct Filter([AtomicU64; FILTER]);
 
@@ -58,7 +58,7 @@ impl Filter {
     }
 
     fn add(&self, lock: usize) {
-        // Once: it would take the cache line away from everybody.
+        // Once: it would take the cache line away from all threads.
         if !self.may_have(lock) {
             let (word, bit) = Self::bit(lock);
             self.0[word].fetch_or(bit, Relaxed);
@@ -71,13 +71,13 @@ fn first(lock: usize) -> usize {
     (lock >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - MOST.trailing_zeros())
 }
 
-/// False when nobody ever waited for the lock.
+/// False where no thread ever waited for the lock.
 #[inline]
 pub fn may_know(lock: usize) -> bool {
     FILTERED.may_have(lock)
 }
 
-/// The lock's place, if anybody ever waited for it.
+/// The lock's place, if a thread ever waited for it.
 pub fn find(lock: usize) -> Option<&'static Contended> {
     for step in 0..PROBES {
         let place = &TABLE[(first(lock) + step) % MOST];
@@ -112,19 +112,19 @@ impl Contended {
         self.waiters.0.fetch_add(1, AcqRel);
     }
 
-    /// A thread waits no longer for a lock that can be shared.
+    /// A thread no longer waits for a lock that can be shared.
     pub fn leave(&self) {
         self.waiters.0.fetch_sub(1, AcqRel);
     }
 
-    /// Who let go of the lock last. For who has just got it.
+    /// The thread that released the lock last. For the thread that has just acquired it.
     #[inline]
     pub fn releaser(&self) -> Party {
         let call = CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) };
         Party { tid: self.tid.load(Relaxed), call }
     }
 
-    /// A thread that had the lock alone is about to let go of it.
+    /// A thread that holds the lock exclusively is about to release it.
     #[inline]
     pub fn release(&self, Party { tid, call }: Party) {
         self.function.store(call.function, Relaxed);
@@ -132,8 +132,8 @@ impl Contended {
         self.tid.store(tid, Relaxed);
     }
 
-    /// A thread that shared the lock is about to let go of it: threads that share it must not wait for
-    /// each other's cache lines, so this is noted only while somebody waits for the lock.
+    /// A thread that holds the lock shared is about to release it. Threads that share it must not wait for each
+    /// other's cache lines, so this is noted only while a thread waits for the lock.
     #[inline]
     pub fn release_share(&self, by: impl FnOnce() -> Party) {
         if self.waiters.0.load(Relaxed) > 0 {
@@ -142,7 +142,7 @@ impl Contended {
     }
 }
 
-/// In a fork's child: nobody waits.
+/// In a fork's child: no thread waits.
 pub fn forget_all() {
     for place in &TABLE {
         if place.lock.load(Relaxed) != 0 {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sharers_release_is_noted_while_somebody_waits() {
+    fn a_shared_release_is_noted_while_a_thread_waits() {
         let place = find_or_add(0x7f10_0000_0000).expect("there is room");
         let by = |tid| Party { tid, call: CallRef { function: 2, since: 3 } };
         place.release_share(|| by(1));

@@ -101,8 +101,8 @@ impl Export<'_> {
         (self.cell().load(Acquire) as u64).wrapping_add(self.base) as *mut c_void
     }
 
-    /// What the place holds when it stands for that function: wherever that lies, whoever looks it up
-    /// adds the address that the object is loaded at.
+    /// What the place holds when it stands for that function: a look-up adds the address
+    /// that the object is loaded at, wherever the function lies.
     pub fn value_for(&self, function: *mut c_void) -> *mut c_void {
         (function as u64).wrapping_sub(self.base) as *mut c_void
     }
@@ -163,15 +163,15 @@ pub fn counts() -> (u64, u64) {
 
 /// What `ask` says of the object that contains an address; `None` if there is no such object.
 fn of_object_at<R>(address: usize, ask: impl Fn(&Object<'_>) -> R) -> Option<R> {
-    let mut said = None;
+    let mut answer = None;
     each_object(&mut |object| {
         if !object.contains(address) {
             return ControlFlow::Continue(());
         }
-        said = Some(ask(&object));
+        answer = Some(ask(&object));
         ControlFlow::Break(())
     });
-    said
+    answer
 }
 
 /// The addresses of the object that contains an address; none if there is no such object.
@@ -194,7 +194,7 @@ pub fn unwind_table(address: usize) -> Option<UnwindTable> {
 }
 
 /// A function or variable that an object makes public: the first in the order in which they were loaded.
-/// The loader itself is not asked: it would have the caller wait for a thread that is loading a library.
+/// The loader itself is not asked: the caller would wait for a thread that is loading a library.
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     first_symbol(name, &|_| true)
 }
@@ -369,7 +369,8 @@ impl<'a> Object<'a> {
             return Some(unsafe { (hashes as *const u32).add(1).read() });
         }
         let hashes = self.table(GNU_HASH)? as *const u32;
-        // SAFETY: as in `symbol`: the last bucket that is not empty leads to the last symbols.
+        // SAFETY: the loader's own table: four numbers, a filter of 64-bit words, the first symbol of each bucket, and a
+        // hash for each symbol. The last bucket that is not empty leads to the last symbols.
         unsafe {
             let [buckets, first, words, _] = hashes.cast::<[u32; 4]>().read();
             let starts = hashes.add(4).cast::<u64>().add(words as usize).cast::<u32>();

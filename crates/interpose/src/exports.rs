@@ -1,5 +1,5 @@
-//! The driver's own table of symbols: once it leads to the wrapped functions, every look-up by name
-//! does, whoever makes it and however: the loader for a library that comes later, `dlsym` from anywhere.
+//! The driver's own table of symbols: once it leads to the wrappers, every look-up by name does: the loader's for a
+//! library that comes later, `dlsym` from anywhere.
 
 use crate::calls::wrap;
 use crate::{elf, hooks, imports, patch, recorded_functions};
@@ -12,7 +12,7 @@ static SEEN: AtomicU64 = AtomicU64::new(0);
 /// How often a library that is linked with the driver may be found half loaded until it is taken as it is.
 const PATIENCE: u32 = 16;
 static UNFINISHED: AtomicU32 = AtomicU32::new(0);
-/// Somebody is at it.
+/// A thread wraps them.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// If libraries were loaded since this was last asked, and the driver is among those there: puts the
@@ -21,7 +21,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// True when the driver is there.
 pub fn wrap_driver() -> bool {
     let (loaded, _) = elf::counts();
-    // Before anyone can be told, nothing can stand before anything.
+    // A wrapper needs hooks.
     if hooks().is_none() || SEEN.load(Acquire) == loaded || BUSY.swap(true, AcqRel) {
         return false;
     }
@@ -35,7 +35,7 @@ pub fn wrap_driver() -> bool {
     found
 }
 
-/// In a fork's child: whoever was at it is not here.
+/// In a fork's child: the thread that wrapped them is not here.
 pub fn forget_all() {
     BUSY.store(false, Relaxed);
 }

@@ -29,7 +29,7 @@ static IMPORTS: [Import; MOST_IMPORTS] = [const {
     Import { name: UnsafeCell::new([0; MOST_NAME]), function: AtomicPtr::new(std::ptr::null_mut()) }
 }; MOST_IMPORTS];
 static IMPORTED: AtomicUsize = AtomicUsize::new(0);
-/// Somebody is at it.
+/// A thread wraps them.
 static IMPORTING: AtomicBool = AtomicBool::new(false);
 
 /// Puts the wrapped functions into the slots of libraries and programs that are linked with the
@@ -37,7 +37,7 @@ static IMPORTING: AtomicBool = AtomicBool::new(false);
 /// null for none: a slot may still hold what looks it up.
 ///
 /// `resolve` runs while no library is looked at: it may wait for a thread that loads one, and that
-/// thread for whoever looks.
+/// thread for the one that looks.
 pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
     if IMPORTING.swap(true, AcqRel) {
         return;
@@ -59,7 +59,7 @@ pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
     IMPORTING.store(false, Release);
 }
 
-/// As [`wrap_imports`], for libraries that were loaded since and that say that they need the driver.
+/// As [`wrap_imports`], for libraries that were loaded since and that are linked with the driver.
 /// Nothing is looked up. False when a library was being loaded: try again. Unless `patient`, one that
 /// looks so is taken as it is.
 pub fn wrap_late_imports(patient: bool) -> bool {
@@ -72,8 +72,12 @@ pub fn wrap_late_imports(patient: bool) -> bool {
     finished
 }
 
-/// In a fork's child: whoever was at it is not here.
-pub fn forget_all() {
+/// In a fork's child: the thread that wrapped them is not here.
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forget_all() {
     IMPORTING.store(false, Release);
 }
 
@@ -108,7 +112,7 @@ fn remember(name: &CStr) {
 fn fill_imports(patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
     each_import(patient, wanted, &mut |slot, bound| {
         let function = match bound {
-            // Whatever it is: the driver's function, or that of a library that stands before it.
+            // Whatever it is: the driver's function, or one of the same name in another library.
             Some(real) => wrap(slot.name, real),
             None => import(slot.name).map_or(std::ptr::null_mut(), |import| import.function.load(Acquire)),
         };

@@ -1,9 +1,9 @@
-//! Functions that stand before the driver's plain launches.
+//! Wrappers of the driver's plain launches.
 //!
 //! Most calls are such launches, and a launch takes two or three microseconds, of which few may be the
 //! recorder's. By then the driver has used most of the nearest caches for itself: what a launch costs
-//! more is the code and the data that have to come back. So there is a short way for a launch of which
-//! no more is to be said than of most, through little code and few cache lines. Others go the way of all calls.
+//! more is the code and the data that have to come back. So a launch whose record is as brief as most
+//! takes a short way, through little code and few cache lines. Others take the way of all calls.
 
 use crate::clock::counter;
 use crate::thread::{Progress, Thread};
@@ -16,15 +16,15 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 /// Most plain launches: the driver has two, and those of an older and a newer version.
 pub const MOST: usize = 6;
 
-/// Is told of plain launches that are over. All of it known when this is compiled: what a hook does with a
-/// launch is part of the function that stands before it.
+/// Called for plain launches that are over. All of it is known at compile time: what a hook does with a launch is part
+/// of the wrapper.
 pub trait Launches {
     /// A short one: it succeeded, is no part of another call, is by a thread that notes its calls in a place
     /// of its own ([`Thread::note_in`]), and took less than [`set_short_launch`] says; of which function, as
-    /// [`crate::Hooks::name`] named it, and into which stream. False when it is to be told of as any other.
+    /// [`crate::Hooks::name`] named it, and into which stream. False where [`Launches::launched`] must be called, too.
     fn short(thread: &'static Thread, name: u32, stream: usize, span: Span) -> bool;
 
-    /// One that began so and was not short, or of which [`Launches::short`] says so.
+    /// One that began so and was not short, or for which [`Launches::short`] is false.
     fn launched(thread: &'static Thread, wrapped: &'static Wrapped, stream: usize, span: Span, result: i32);
 }
 
@@ -43,11 +43,11 @@ type Plain = unsafe extern "C-unwind" fn(
     usize,
 ) -> c_int;
 
-/// The functions that stand before plain launches.
+/// The wrappers of plain launches.
 pub struct LaunchThunks([Plain; MOST]);
 
 impl LaunchThunks {
-    /// Those that tell `L`.
+    /// Those that call `L`.
     pub const fn of<L: Launches>() -> LaunchThunks {
         LaunchThunks([
             thunk::<L, 0>,
@@ -65,8 +65,8 @@ impl LaunchThunks {
 pub struct State {
     /// Launches that take less, ticks, may go the short way; 0 for none.
     short: AtomicI64,
-    /// They are told of.
-    told: AtomicBool,
+    /// They are recorded.
+    recorded: AtomicBool,
     count: AtomicUsize,
     wrapped: [Wrapped; MOST],
 }
@@ -75,29 +75,29 @@ impl State {
     pub const fn new() -> State {
         State {
             short: AtomicI64::new(0),
-            told: AtomicBool::new(true),
+            recorded: AtomicBool::new(true),
             count: AtomicUsize::new(0),
             wrapped: [const { Wrapped::new() }; MOST],
         }
     }
 }
 
-/// Launches that take less than so many ticks are [`Launches::short`] if they are to be `told` of, and not told
-/// of if not, where the clock is the processor's own; 0 for none.
-pub fn set_short_launch(ticks: i64, told: bool) {
+/// Launches that take less than so many ticks take the short way where the clock is the processor's own; 0 for none.
+/// They are [`Launches::short`] where `recorded` is true, and not passed to [`Launches`] at all where it is false.
+pub fn set_short_launch(ticks: i64, recorded: bool) {
     let short = if FIRST.counter.load(Relaxed) { ticks } else { 0 };
-    FIRST.launches.told.store(told, Relaxed);
+    FIRST.launches.recorded.store(recorded, Relaxed);
     FIRST.launches.short.store(short, Relaxed);
 }
 
-/// Makes one stand before a plain launch; `None` when there are too many.
+/// Adds a wrapper of a plain launch; `None` when there are too many.
 pub fn add(function: Function, real: *mut c_void) -> Option<*mut c_void> {
     let at = FIRST.launches.count.fetch_add(1, AcqRel);
     FIRST.launches.wrapped.get(at)?.set(function, real);
     thunk_at(at)
 }
 
-/// The one that stands before that function.
+/// The wrapper of a function.
 pub fn thunk_of(real: *mut c_void) -> Option<*mut c_void> {
     known().iter().position(|wrapped| wrapped.real() == real).and_then(thunk_at)
 }
@@ -148,9 +148,9 @@ unsafe extern "C-unwind" fn thunk<L: Launches, const AT: usize>(
     // SAFETY: the caller's own words.
     let result = unsafe { real(a, b, c, d, e, f, g, h, stream, j, k) };
     let span = begun.end();
-    let State { short, told, .. } = &FIRST.launches;
+    let State { short, recorded, .. } = &FIRST.launches;
     let is_short = result == 0 && span.end - span.start < short.load(Relaxed);
-    if !is_short || told.load(Relaxed) && !L::short(begun.thread, wrapped.name(), stream, span) {
+    if !is_short || recorded.load(Relaxed) && !L::short(begun.thread, wrapped.name(), stream, span) {
         L::launched(begun.thread, wrapped, stream, span, result);
     }
     result
@@ -163,7 +163,7 @@ struct Begun {
     start: Ticks,
 }
 
-/// A launch begins; `None` when it goes the way of all calls.
+/// A launch begins; `None` when it takes the way of all calls.
 #[inline(always)]
 fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     let name = wrapped.name();

@@ -1,11 +1,24 @@
-//! Watches a process from inside: which thread waits for which lock, who holds it, and what the
-//! driver's entry points are called with.
+//! Watches a process from inside: which thread waits for which lock, which thread holds it, and what the driver's entry
+//! points are called with.
 //!
-//! Locks are watched by changing the slots through which a library calls the C library's lock
-//! functions ([`watch`]); entry points by handing out a function that records and calls on
-//! ([`wrap`]). Both tell the [`Hooks`], on the thread concerned.
+//! [`watch`] changes the slots through which a library calls the C library's lock functions. [`wrap`] gives a wrapper of
+//! a driver's function: it calls the function and then a hook. [`install`] sets the [`Hooks`]; they run on the thread
+//! that waited or called. What runs within a call neither allocates nor locks nor panics.
 //!
-//! Everything that runs where calls pass neither allocates nor locks nor panics.
+//! Loaded libraries are read from memory, without the loader's locks:
+//!
+//! ```
+//! let malloc = interpose::symbol(c"malloc").expect("the C library has one").addr();
+//! let mut owner = Vec::new();
+//! interpose::each_library(&mut |library| {
+//!     if library.addresses.contains(&malloc) {
+//!         owner = library.name().to_vec();
+//!     }
+//! });
+//! assert!(owner.starts_with(b"libc."));
+//! ```
+//!
+//! [`Published`] and [`SequenceLock`] are values that threads share without waiting for each other.
 
 mod calls;
 mod clock;
@@ -45,15 +58,15 @@ use std::sync::atomic;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
-/// What is told of what happens, as it happens. A hook runs in the middle of the program's own
-/// call: it must not panic, and may take locks only through functions that are not watched.
+/// What is called when something happens, on the thread to which it happens. A hook runs in the middle of the
+/// program's own call: it must not panic, and may acquire locks only through functions that are not watched.
 #[derive(Clone, Copy)]
 pub struct Hooks {
-    /// A thread got, or gave up on, a lock that it had found taken.
+    /// A thread acquired a lock that it had found held, or gave up.
     pub waited: fn(&'static Thread, &Wait),
     /// A wait of a thread was lost: a signal handler did not return.
     pub wait_lost: fn(&'static Thread),
-    /// The name that calls of a function (its number) are noted with. Asked until it is not 0, and by
+    /// The name that calls of a function (its number) are noted with. Called until it is not 0, and by
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
     /// A call that synchronizes with the GPU ([`Function::synchronizes`]) is about to begin: what is done here
@@ -61,11 +74,11 @@ pub struct Hooks {
     pub synchronizes: fn(&'static Thread),
     /// A wrapped call is over.
     pub called: Called,
-    /// What stands before plain launches.
+    /// The wrappers of plain launches.
     pub launches: &'static LaunchThunks,
     /// Numbers functions by name, from 1.
     pub number: fn(&CStr) -> Function,
-    /// There is no [`Thread`] left for a thread: nothing is told of it. Called once for each.
+    /// There is no [`Thread`] left for a thread: it is not recorded. Called once for each.
     pub thread_unknown: fn(),
 }
 
@@ -78,7 +91,7 @@ pub struct Function {
     pub shape: u32,
     /// Whether it launches a kernel.
     pub launch: Launch,
-    /// Whether it waits for the GPU: its calls are told of before, too ([`Hooks::synchronizes`]).
+    /// Whether it waits for the GPU: [`Hooks::synchronizes`] is called before each of its calls.
     pub synchronizes: bool,
 }
 
@@ -98,25 +111,25 @@ pub enum Launch {
 /// A wait for a lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// When the lock was found taken.
+    /// When the lock was found held.
     pub start: Ticks,
-    /// When it was got or given up.
+    /// When the thread acquired it or gave up.
     pub end: Ticks,
     /// Its address.
     pub lock: usize,
     /// What it is.
     pub kind: LockKind,
-    /// How it was wanted.
+    /// The mode that the thread waits for.
     pub mode: LockMode,
-    /// The library that waited, as [`watch`] was told.
+    /// The library that waited, by the number that the caller of [`watch`] gave it.
     pub site: u32,
     /// The call the waiter was in.
     pub call: CallRef,
     /// How many threads held it at the start, as far as they are known.
     pub holders: u32,
-    /// One of them, one that holds it alone if there is one; thread id 0 for unknown.
+    /// One of them, one that holds it exclusively if there is one; thread id 0 for unknown.
     pub holder: Party,
-    /// Who let go of it last before the waiter got it; thread id 0 for unknown.
+    /// The thread that released it last before the waiter acquired it; thread id 0 for unknown.
     pub releaser: Party,
 }
 
@@ -131,12 +144,12 @@ pub enum LockKind {
     Spin,
 }
 
-/// How a lock is taken.
+/// How a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockMode {
-    /// Alone.
+    /// By one thread.
     Exclusive,
-    /// Beside other readers.
+    /// By any number of threads at once.
     Shared,
 }
 
@@ -149,8 +162,8 @@ pub struct Span {
     pub end: Ticks,
 }
 
-/// Is told of a wrapped call that is over: the function, its arguments, and what it returned. All of it
-/// in registers: most calls are short.
+/// Called after a wrapped call: the function, its arguments, and what it returned. All of it in registers: most calls
+/// are short.
 pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
 
 /// What every wrapped call looks at first; launches look at a cache line of their own.
@@ -178,14 +191,14 @@ impl<const N: usize> SequenceLock<N> {
     }
 }
 
-/// Says who is told; once a process. False when that was said before.
+/// Installs the hooks, once a process; false when there are some already.
 pub fn install(hooks: Hooks) -> bool {
     clock::choose();
     thread::prepare(pending::ended);
     FIRST.hooks.set(hooks)
 }
 
-/// Whether wrapped calls are told of.
+/// Whether wrapped calls are passed to the hooks.
 pub fn set_recording(on: bool) {
     if !on {
         set_short_launch(0, true);
@@ -204,12 +217,19 @@ fn hooks() -> Option<&'static Hooks> {
 }
 
 /// In a fork's child, before anything else: its only thread starts afresh.
-pub fn forked() {
-    thread::forget_all();
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forked() {
+    // SAFETY: the caller's promise.
+    unsafe {
+        thread::forget_all();
+        pending::forget_all();
+        imports::forget_all();
+    }
     contended::forget_all();
-    pending::forget_all();
     calls::forget_all();
-    imports::forget_all();
     exports::forget_all();
     sites::forget_all();
 }

@@ -1,8 +1,7 @@
 //! The lock functions that watched libraries call instead of the C library's.
 //!
-//! Each tries first: a lock that is free costs a note in the thread's own memory. A lock that is
-//! taken is waited for as before, between two looks at the clock. Whatever the C library answers
-//! is answered.
+//! Each tries first: a lock that is free costs a note in the thread's own memory. A thread that finds a lock held waits
+//! as before, between two looks at the clock. The result is the C library's.
 
 use crate::contended::{self, Contended};
 use crate::pending;
@@ -62,12 +61,12 @@ mod real {
     }
 }
 
-/// Whether a result means that the caller has the lock.
+/// Whether a result means that the caller holds the lock.
 fn got(result: c_int) -> bool {
     matches!(result, 0 | EOWNERDEAD)
 }
 
-/// Takes a lock by `attempt`, and if it is taken by `wait`. Where the C library looks at the arguments of
+/// Acquires a lock by `attempt`, or where it is held by `wait`. Where the C library looks at the arguments of
 /// a wait before it tries, and finds fault with them, `attempt` is an error: `wait` says which.
 #[inline]
 fn take(
@@ -89,7 +88,7 @@ fn take(
     result
 }
 
-/// Notes who has a lock, unless the lock itself says so (see [`holders`]).
+/// Notes that the thread holds a lock, unless the lock itself has its holder (see [`holders`]).
 #[inline]
 fn hold(lock: usize, (kind, mode): (LockKind, LockMode)) {
     if (kind == LockKind::Spin || mode == LockMode::Shared)
@@ -99,8 +98,8 @@ fn hold(lock: usize, (kind, mode): (LockKind, LockMode)) {
     }
 }
 
-/// Waits for a lock that was found taken. What happens once the thread has it keeps others waiting:
-/// the wait is told of when it has let go of the lock.
+/// Waits for a lock that was found held. While the thread holds it others may wait, so the wait is recorded after the
+/// thread released it.
 #[cold]
 #[inline(never)]
 fn waited(
@@ -129,13 +128,13 @@ fn waited(
         place.leave();
     }
     if !got(result) || mode == LockMode::Shared {
-        pending::tell(thread);
+        pending::record(thread);
     }
     result
 }
 
-/// Who holds a lock, and how many do. The C library keeps the id of a thread that holds one alone in
-/// the lock itself; who shares one is looked for among all threads, which disturbs them.
+/// A thread that holds a lock, and how many do. The C library keeps the id of an exclusive holder in the lock itself;
+/// shared holders are searched among all threads, which disturbs them.
 fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
     // `pthread_mutex_t.__data.__owner` and `pthread_rwlock_t.__data.__cur_writer` of glibc.
     let offset = match kind {
@@ -148,18 +147,18 @@ fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
     let owner = unsafe { AtomicU32::from_ptr((lock + offset) as *mut u32) };
     match (owner.load(Relaxed), kind) {
         (0, LockKind::Rwlock) => thread::holders(lock, thread),
-        // Taken or let go of in this very moment.
+        // Acquired or released at this moment.
         (0, _) => (Party::default(), 0),
         (tid, _) => (thread::party(tid), 1),
     }
 }
 
-/// Whether one can wait by that clock.
+/// Whether the C library can wait by that clock.
 fn is_clock(clock: clockid_t) -> bool {
     matches!(clock, CLOCK_REALTIME | CLOCK_MONOTONIC)
 }
 
-/// Whether a time is one.
+/// Whether a time is valid.
 ///
 /// # Safety
 ///
@@ -169,9 +168,9 @@ unsafe fn is_time(until: *const timespec) -> bool {
     (0..1_000_000_000).contains(&unsafe { (*until).tv_nsec })
 }
 
-/// Tries to take a mutex, as [`take`] does first. A robust one is only looked at: glibc's
-/// `pthread_mutex_trylock` of one that is not recoverable takes it and keeps it, so that whoever
-/// comes next waits for ever instead of getting ENOTRECOVERABLE.
+/// Tries to acquire a mutex, as [`take`] does first. A robust one is only looked at: glibc's
+/// `pthread_mutex_trylock` of one that is not recoverable acquires it and never releases it, so
+/// that the next thread waits for ever instead of getting ENOTRECOVERABLE.
 ///
 /// # Safety
 ///
@@ -191,7 +190,7 @@ unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     unsafe { attempt_robust(mutex) }
 }
 
-/// What an attempt to take a robust mutex would find.
+/// What an attempt to acquire a robust mutex would find.
 ///
 /// # Safety
 ///
@@ -206,7 +205,7 @@ unsafe fn attempt_robust(mutex: *mut pthread_mutex_t) -> c_int {
     if owner != 0 && owner != own { EBUSY } else { ENOTRECOVERABLE }
 }
 
-/// Notes a lock that was got without waiting.
+/// Notes a lock that was acquired without a wait.
 #[inline]
 fn tried(result: c_int, lock: usize, how: (LockKind, LockMode)) -> c_int {
     if got(result) {
@@ -215,33 +214,33 @@ fn tried(result: c_int, lock: usize, how: (LockKind, LockMode)) -> c_int {
     result
 }
 
-/// Lets go of a mutex by `release`.
+/// Releases a mutex by `release`.
 #[inline]
 fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
     if contended::may_know(mutex) { give_contended(mutex, release) } else { release() }
 }
 
-/// Lets go of a mutex that may have been waited for.
+/// Releases a mutex for which a thread may have waited.
 #[inline(never)]
 fn give_contended(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
     let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) else { return release() };
     place.release(thread.party());
     let result = release();
-    pending::tell(thread);
+    pending::record(thread);
     result
 }
 
-/// Lets go of a lock by `release` that the thread may share with others.
+/// Releases a lock by `release` that the thread may hold shared.
 #[inline]
 fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = Thread::current() else { return release() };
-    // What was not noted is held alone. The C library lets go of such a lock whatever its state is:
-    // there is no failure after which it would be held still.
+    // What was not noted is held exclusively. The C library releases such a lock whatever its state is: no failure
+    // leaves it held.
     let mode = thread.release(lock);
     if contended::may_know(lock) { give_shared(thread, lock, mode, release) } else { release() }
 }
 
-/// Lets go of a lock that may have been waited for.
+/// Releases a lock for which a thread may have waited.
 #[inline(never)]
 fn give_shared(
     thread: &'static Thread,
@@ -255,17 +254,17 @@ fn give_shared(
         _ => place.release(thread.party()),
     }
     let result = release();
-    pending::tell(thread);
+    pending::record(thread);
     result
 }
 
-/// Waits for a condition by `wait`: the mutex is let go of meanwhile. Getting it back is part of
-/// the C library's wait, so a wait for that is not told of.
+/// Waits for a condition by `wait`, which releases the mutex meanwhile. The C library acquires it again within its own
+/// wait, so a wait for that is not recorded.
 #[inline]
 fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
     if let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) {
         place.release(thread.party());
-        pending::tell(thread);
+        pending::record(thread);
     }
     wait()
 }

@@ -22,7 +22,7 @@ const FILLED: u8 = 2;
 
 /// The waits of one thread.
 struct Pending {
-    /// How many places are not free: mostly the answer of [`tell`], in one load.
+    /// How many places are not free: mostly the answer of [`record`], in one load.
     count: AtomicU8,
     places: [Kept; MOST],
 }
@@ -81,7 +81,7 @@ impl Kept {
             return None;
         }
         compiler_fence(SeqCst);
-        // SAFETY: as in `put`; FILLED says that a wait was written.
+        // SAFETY: the place is BUSY by this call, as above, and was FILLED: a wait was written there.
         let wait = unsafe { self.wait.get().read() };
         compiler_fence(SeqCst);
         self.state.store(FREE, Relaxed);
@@ -97,7 +97,7 @@ impl Pending {
 
     /// Keeps a wait; false without room.
     fn add(&self, wait: &Wait) -> bool {
-        // Counted first: a handler in between looks for it in vain, and the next `tell` finds it.
+        // Counted first: a handler in between looks for it in vain, and the next `record` finds it.
         self.count.fetch_add(1, Relaxed);
         compiler_fence(SeqCst);
         let kept = self.places.iter().any(|place| place.put(wait));
@@ -107,12 +107,12 @@ impl Pending {
         kept
     }
 
-    /// Takes all waits out, the last first, and passes each to `say` once it is out.
-    fn drain(&self, mut say: impl FnMut(&Wait)) {
+    /// Takes all waits out, the last first, and passes each to `record` once it is out.
+    fn drain(&self, mut record: impl FnMut(&Wait)) {
         for place in self.places.iter().rev() {
             if let Some(wait) = place.take() {
                 self.count.fetch_sub(1, Relaxed);
-                say(&wait);
+                record(&wait);
             }
         }
     }
@@ -124,25 +124,25 @@ impl Pending {
     }
 }
 
-/// Keeps a wait until [`tell`]; records it at once when there are too many.
+/// Keeps a wait until [`record`]; records it at once when there are too many.
 pub fn add(thread: &'static Thread, wait: &Wait) {
     if !PENDING[thread.place()].add(wait) {
-        say(thread, wait);
+        record_one(thread, wait);
     }
 }
 
 /// Records all waits that are kept.
 #[inline]
-pub fn tell(thread: &'static Thread) {
+pub fn record(thread: &'static Thread) {
     if PENDING[thread.place()].count.load(Relaxed) > 0 {
-        tell_all(thread);
+        record_all(thread);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn tell_all(thread: &'static Thread) {
-    PENDING[thread.place()].drain(|wait| say(thread, wait));
+fn record_all(thread: &'static Thread) {
+    PENDING[thread.place()].drain(|wait| record_one(thread, wait));
 }
 
 /// A thread ends.
@@ -154,7 +154,7 @@ pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         // From here on a signal handler gets a place of its own.
         thread.leave();
-        tell(thread);
+        record(thread);
         let lost = PENDING[thread.place()].reset();
         if let Some(hooks) = hooks() {
             (0..lost).for_each(|_| (hooks.wait_lost)(thread));
@@ -164,13 +164,17 @@ pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
 }
 
 /// In a fork's child: the parent records the waits.
-pub fn forget_all() {
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forget_all() {
     for pending in PENDING.iter().filter(|pending| pending.count.load(Relaxed) > 0) {
         pending.reset();
     }
 }
 
-fn say(thread: &'static Thread, wait: &Wait) {
+fn record_one(thread: &'static Thread, wait: &Wait) {
     if let Some(hooks) = hooks() {
         (hooks.waited)(thread, wait);
     }

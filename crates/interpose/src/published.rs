@@ -46,7 +46,11 @@ impl<T> Published<T> {
     }
 
     /// In a fork's child: a thread that was setting it is not here, so another may.
-    pub fn forked(&self) {
+    ///
+    /// # Safety
+    ///
+    /// The caller is the only thread of a fork's child: else two threads may write the value at once.
+    pub unsafe fn forked(&self) {
         // Whether it was WRITING: a value that is set stays.
         _ = self.state.compare_exchange(WRITING, EMPTY, Relaxed, Relaxed);
     }
@@ -64,7 +68,8 @@ mod tests {
         assert!(published.set([1u64; 4]));
         assert!(!published.set([2; 4]));
         assert_eq!(published.get(), Some(&[1; 4]));
-        published.forked();
+        // SAFETY: this thread alone has it.
+        unsafe { published.forked() };
         assert_eq!(published.get(), Some(&[1; 4]));
     }
 
@@ -73,7 +78,8 @@ mod tests {
         let published = Published::new();
         published.state.store(WRITING, Relaxed);
         assert_eq!((published.get(), published.set(1)), (None, false));
-        published.forked();
+        // SAFETY: this thread alone has it, and writes nothing at the moment.
+        unsafe { published.forked() };
         assert!(published.set(2));
         assert_eq!(published.get(), Some(&2));
     }

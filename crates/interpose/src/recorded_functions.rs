@@ -1,5 +1,5 @@
-//! Which of the driver's functions are worth a record: those that can wait, and those that give
-//! the GPU work. The cheap questions are left alone; they are asked all the time.
+//! Which of the driver's functions are worth a record: those that can wait, and those that start operations on a GPU.
+//! Queries that answer at once are not wrapped: programs make them all the time.
 
 /// Beginnings of names. A function whose name begins so is wrapped.
 const BEGINNINGS: &[&str] = &[
@@ -84,7 +84,7 @@ pub fn is_interesting(name: &[u8]) -> bool {
     BEGINNINGS.iter().any(starts) && !NOT.iter().any(starts)
 }
 
-/// Whether another stands before a function: it is worth a record, or looks others up.
+/// Whether a function is wrapped: it is worth a record, or looks others up.
 pub fn is_wrapped(name: &[u8]) -> bool {
     is_interesting(name) || name.starts_with(b"cuGetProcAddress")
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::is_interesting;
 
     #[test]
-    fn calls_that_wait_are_told_from_questions() {
+    fn calls_that_wait_are_recorded_and_queries_are_not() {
         for name in ["cuLaunchKernel_ptsz", "cuMemcpyDtoHAsync_v2", "cuMemFree_v2", "cuLibraryLoadData"] {
             assert!(is_interesting(name.as_bytes()), "{name}");
         }

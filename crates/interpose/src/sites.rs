@@ -23,7 +23,7 @@ const MOST: usize = 1024;
 /// Where the watched ones are loaded, plus one.
 static WATCHED: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// Somebody is at it.
+/// A thread looks through libraries.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Libraries that had been unloaded when the watched ones were last looked through.
@@ -39,7 +39,7 @@ pub struct Watched {
 }
 
 /// Watches the locks that libraries take: those loaded now for whose path `matches` gives a number
-/// below 32, which later tells who waited; the same each time it is asked. Those that are watched
+/// below 32, by which the waits of its threads are recorded; the same each time it is asked. Those that are watched
 /// already are left as they are, so this can be called again when others were loaded. Unless
 /// `patient`, a library that looks half loaded is taken as it is: others change slots, too.
 pub fn watch(patient: bool, matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> Watched {
@@ -69,7 +69,7 @@ pub fn watch(patient: bool, matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> Wa
     watched
 }
 
-/// In a fork's child: whoever was at it is not here, and all is to be looked through again.
+/// In a fork's child: the thread that looked through libraries is not here, and all must be looked through again.
 pub fn forget_all() {
     COUNT.store(0, Release);
     BUSY.store(false, Release);

@@ -1,4 +1,4 @@
-//! The threads of the process, as far as they took a watched lock or made a wrapped call.
+//! The threads of the process that acquired a watched lock or made a wrapped call.
 
 use crate::{LockMode, Ticks, clock, current};
 use libc::c_void;
@@ -21,7 +21,7 @@ pub struct Thread {
     progress: AtomicPtr<Progress>,
     room: UnsafeCell<Room>,
     held: AtomicUsize,
-    /// The locks it holds, the last taken last: addresses, plus [`SHARED`] where it holds one beside others.
+    /// The locks it holds, in the order in which it acquired them: addresses, plus [`SHARED`] where it holds one shared.
     locks: [AtomicUsize; MOST_HELD],
     own: Progress,
 }
@@ -29,7 +29,7 @@ pub struct Thread {
 // SAFETY: of what is not atomic, only the thread's own user makes use, on that thread.
 unsafe impl Sync for Thread {}
 
-/// Room of a thread's own for who is told of its calls: with what a call looks at, in one cache line. Zeros
+/// Room of a thread's own for the user of its hooks: with what a call looks at, in one cache line. Zeros
 /// when the first thread in its place begins; kept for those that get the place later.
 pub type Room = [u64; 7];
 
@@ -257,7 +257,7 @@ impl Thread {
         Party { tid: self.tid(), call: self.call() }
     }
 
-    /// Notes that it took a lock. More than it can note are held unseen.
+    /// Notes that it acquired a lock. More than it can note are held unseen.
     #[inline]
     pub(crate) fn hold(&self, lock: usize, mode: LockMode) {
         let held = self.held.load(Relaxed);
@@ -267,7 +267,7 @@ impl Thread {
         }
     }
 
-    /// Notes that it lets go of a lock; how it held it, `None` when it was not seen taking it.
+    /// Notes that it releases a lock; how it held it, `None` where it was not seen to acquire it.
     #[inline]
     pub(crate) fn release(&self, lock: usize) -> Option<LockMode> {
         let last = self.held.load(Relaxed).wrapping_sub(1);
@@ -276,12 +276,12 @@ impl Thread {
                 self.held.store(last, Relaxed);
                 Some(mode(noted))
             }
-            // Mostly it is the last one taken.
+            // Mostly it is the last one acquired.
             _ => self.release_inner(lock),
         }
     }
 
-    /// As [`Thread::release`], for a lock that was taken before others.
+    /// As [`Thread::release`], for a lock that was acquired before others.
     #[cold]
     fn release_inner(&self, lock: usize) -> Option<LockMode> {
         let (at, mode) = self.find(lock)?;
@@ -356,7 +356,7 @@ fn claim() -> Option<&'static Thread> {
     Some(thread)
 }
 
-/// There is no place left; said once a thread.
+/// There is no place left; reported once a thread.
 fn unknown() -> Option<&'static Thread> {
     if !current::set_unknown()
         && let Some(hooks) = crate::hooks()
@@ -366,7 +366,7 @@ fn unknown() -> Option<&'static Thread> {
     None
 }
 
-/// Who holds a lock: one of them, one that holds it alone if there is one, and how many.
+/// The threads that hold a lock: one of them, one that holds it exclusively if there is one, and how many.
 pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
     let (mut holder, mut count) = (Party::default(), 0);
     for thread in &THREADS[..USED.load(Relaxed).min(MOST)] {
@@ -396,12 +396,16 @@ pub fn party(tid: u32) -> Party {
 }
 
 /// In a fork's child: no thread is known.
-pub fn forget_all() {
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forget_all() {
     for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
         // The place it noted its calls in may be the parent's.
         thread.set_progress(null_mut());
         thread.clear();
-        // SAFETY: the child has one thread, and it is here.
+        // SAFETY: the caller's promise: no other thread looks at it.
         unsafe { *thread.room() = [0; 7] };
     }
     current::set(null());

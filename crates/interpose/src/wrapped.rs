@@ -1,7 +1,7 @@
-//! A function of the driver that another stands before, and a call of it.
+//! A function of the driver that is wrapped, and a call of it.
 //!
-//! The driver's functions take integers and pointers only, so one kind of function can stand
-//! before all of them: it passes on as many words as the longest takes. Words that a shorter
+//! The driver's functions take integers and pointers only, so one kind of wrapper serves
+//! all of them: it passes on as many words as the longest takes. Words that a shorter
 //! function does not take are whatever lies in the registers and on the caller's stack.
 
 use crate::thread::{CallRef, Thread};
@@ -99,7 +99,7 @@ impl Wrapped {
     }
 }
 
-/// A call, which is told of when it is over.
+/// Calls the driver's function, and the hook afterwards.
 ///
 /// # Safety
 ///
@@ -120,7 +120,7 @@ pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
     result
 }
 
-/// A call that is told of.
+/// A call that is recorded.
 struct Begun {
     thread: &'static Thread,
     hooks: &'static Hooks,
@@ -139,7 +139,7 @@ impl Begun {
     }
 }
 
-/// A wrapped call begins; `None` when it is not to be told of.
+/// A wrapped call begins; `None` where it is not recorded.
 #[inline]
 fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     if !is_recording() {
@@ -150,7 +150,7 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         name if name != 0 && !thread.is_unplaced() => name,
         _ => first(thread, hooks, wrapped),
     };
-    // A library stands before this function under the same name, and calls on: that is one call.
+    // A library wraps this function under the same name, and calls it: that is one call.
     if name != 0 && thread.call().function == name {
         return None;
     }

@@ -1,8 +1,7 @@
 //! The Python stack of the current thread, read without the interpreter's help.
 //!
 //! A thread that is inside a C call, be it with or without the global interpreter lock (GIL), has Python frames that
-//! nobody changes until the call returns. So they can be read where they lie, provided one knows how CPython lays
-//! them out. This crate knows CPython 3.10 to 3.14 with a GIL; free-threaded builds and pre-releases are refused.
+//! nobody changes until the call returns. So they can be read where they lie, by their layout in memory. This crate knows CPython 3.10 to 3.14 with a GIL; free-threaded builds and pre-releases are refused.
 //!
 //! What it promises to the program that it looks at:
 //!
@@ -12,6 +11,19 @@
 //!   object's type is compared with the one expected; the first surprise ends the walk.
 //!
 //! It needs a 64-bit Linux. A walk takes about 12 KiB of stack.
+//!
+//! ```
+//! // This process has no Python. In one that has, `walk` reports the frames of the calling thread, innermost first.
+//! match pystack::Interpreter::find() {
+//!     None => println!("no CPython 3.10 to 3.14 here"),
+//!     Some(python) => {
+//!         let complete = python.walk(64, &mut |frame| {
+//!             println!("{}:{}", String::from_utf8_lossy(frame.file), frame.line);
+//!         });
+//!         assert!(complete, "something in memory is not what it should be");
+//!     }
+//! }
+//! ```
 
 mod code;
 mod layout;
@@ -107,7 +119,7 @@ impl Interpreter {
         Interpreter::find_by(&symbol)
     }
 
-    /// As [`find`](Self::find), but with symbols from elsewhere: the loader has whoever asks it wait for a
+    /// As [`find`](Self::find), but with symbols from elsewhere: a caller of the loader waits for a
     /// thread that is loading a library. The library with the interpreter must be loaded to the end: its
     /// `Py_GetVersion` may be called.
     pub fn find_by(symbol: Symbols<'_>) -> Option<Interpreter> {
@@ -154,7 +166,7 @@ impl Interpreter {
     /// False when something looked wrong and frames are missing. A thread without Python, and an interpreter that is
     /// not initialized yet or already finalizing, have no frames, which is not wrong.
     ///
-    /// This takes three system calls a function. Who sees the same stacks again and again had better take
+    /// This takes three system calls a function. Where the same stacks come again and again, take
     /// [`places`](Self::places), and [`resolve`](Self::resolve) only those not seen before.
     pub fn walk(&self, most: usize, frame: &mut dyn FnMut(Frame<'_>)) -> bool {
         let _errno = KeepErrno::new();

@@ -74,7 +74,7 @@ impl KeepErrno {
 
 impl Drop for KeepErrno {
     fn drop(&mut self) {
-        // SAFETY: as in `new`.
+        // SAFETY: the location of the calling thread's errno is always valid.
         unsafe { *libc::__errno_location() = self.0 }
     }
 }

@@ -1,8 +1,8 @@
 //! The spool: what the capture library leaves behind for `record` to gather.
 //!
 //! A spool is a directory. Each traced process writes one file, `PID-N.spool` (`N` counts program
-//! images: `exec` starts another), mapped into its memory, so that what was written survives
-//! whatever ends the process. The file is a [`FileHeader`], then chunks, each on a multiple of
+//! images: `exec` starts another), mapped into its memory, so that what was written stays
+//! however the process ends. The file is a [`FileHeader`], then chunks, each on a multiple of
 //! [`ALIGN`]. A chunk belongs to one thread, which appends records to it and publishes them by
 //! storing [`ChunkHeader::used`] behind each.
 //!
@@ -11,8 +11,24 @@
 //! Times are of two clocks. Those of the file's header, of what CUPTI says ([`ApiCall`], [`Kernel`],
 //! [`Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
 //! `CLOCK_MONOTONIC`. Those of [`Call`], [`BriefCall`], [`Wait`], [`Stack`], [`Range`] and [`Progress`]
-//! are ticks of whatever is quickest to read; a file's [`Clock`] records say which ticks are which
+//! are ticks of the clock that is quickest to read; a file's [`Clock`] records say which ticks are which
 //! nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.
+//!
+//! ```
+//! use spool::{Build, Call, File, Level};
+//!
+//! // A file as process 42 leaves it: its thread 7 made one call.
+//! let mut build = Build::new(42, Level::Light);
+//! let name = build.text(7, "cuLaunchKernel");
+//! build.record(7, Call::KIND, name, &[Call { start: 1_000, end: 3_500, ..Call::default() }.bytes()]);
+//! let bytes = build.finish();
+//!
+//! let file = File::new(&bytes).expect("the file of a spool");
+//! let (chunks, damage) = file.chunks();
+//! let calls: Vec<_> = chunks.iter().flat_map(|chunk| chunk.driver_calls()).collect();
+//! assert_eq!((file.pid(), damage.bytes, chunks[0].tid()), (42, 0, 7));
+//! assert_eq!((calls[0].0, calls[0].1.end - calls[0].1.start), (name, 2_500));
+//! ```
 
 mod build;
 mod clocks;
@@ -77,7 +93,7 @@ pub struct FileHeader {
     pub untracked_threads: AtomicU64,
     /// Slots through which the driver takes locks that are watched; 0 when its locks are not.
     pub driver_slots: AtomicU64,
-    /// Why there was no more room: a [`Full`]; 0 while there is, and in files of before that was said.
+    /// Why there was no more room: a [`Full`]; 0 while there is room, and in files of older versions.
     pub full: AtomicU32,
     /// Zero.
     pub reserved: AtomicU32,

@@ -88,7 +88,7 @@ record! {
         end: i64,
         /// What it returned.
         result: i32,
-        /// [`call::COPY`] and other facts about the call, as far as its arguments tell.
+        /// [`call::COPY`] and other facts about the call, as far as its arguments show.
         flags: u32,
         /// Bytes copied or filled.
         bytes: u64,
@@ -189,7 +189,7 @@ record! {
         holder: u32,
         /// Function the holder was in (id of its name), 0 for none.
         holder_function: u32,
-        /// Kernel's id of the thread that let go of it last before the waiter got it; 0 for unknown.
+        /// Kernel's id of the thread that released it last before the waiter acquired it; 0 for unknown.
         releaser: u32,
         /// When the holder's call began, ticks.
         holder_since: i64,

@@ -98,7 +98,7 @@ proptest! {
 
 proptest! {
     #[test]
-    fn a_brief_call_says_what_it_was_told(
+    fn a_brief_call_is_read_as_it_was_written(
         function in 0u32..1 << 15, gap in -9i64..1 << 25, duration in -9i64..1 << 25, has_stream: bool,
     ) {
         let fits = function < 1 << 14 && (0..1 << 24).contains(&gap) && (0..1 << 24).contains(&duration);

@@ -159,7 +159,7 @@ fn beside_runtime() -> Option<*mut c_void> {
     within(runtime.bytes()).or_else(|| within(Path::of(&[package?, b"cuda_cupti/lib/"])?.bytes()))
 }
 
-/// Says which copy records, for the reader of the trace.
+/// Notes which copy records, for the reader of the trace.
 pub fn note_path(writer: &mut Writer, cupti: &Cupti) {
     let function = cupti.version as *const c_void;
     // SAFETY: an all-zero description is valid, and dladdr fills it or leaves it.

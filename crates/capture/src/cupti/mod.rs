@@ -1,7 +1,7 @@
 //! What the GPU did, and the runtime's calls, from CUPTI's activity records.
 //!
-//! CUPTI serves one client. When the program becomes one (PyTorch's profiler), holdup makes way:
-//! the wrapped driver calls and the lock watch go on.
+//! CUPTI serves one client. When the program becomes one (PyTorch's profiler), holdup stops to be one:
+//! the wrapped driver calls and the watched locks are recorded still.
 
 mod library;
 mod quiet;
@@ -117,9 +117,14 @@ pub fn make_way() -> bool {
 }
 
 /// In a fork's child: CUPTI does not work there.
-pub fn forget() {
+///
+/// # Safety
+///
+/// The caller is the only thread of a fork's child.
+pub unsafe fn forget() {
     ON.store(false, Release);
-    CUPTI.forked();
+    // SAFETY: the caller's promise.
+    unsafe { CUPTI.forked() };
     UNREAD.store(0, Relaxed);
     records::forget();
 }
@@ -141,7 +146,7 @@ unsafe extern "C-unwind" fn request(buffer: *mut *mut u8, size: *mut usize, most
 }
 
 /// Memory for a buffer; null when there is none, and CUPTI drops and counts records. All its pages
-/// are there from the start: a launch that has to have one mapped waits for whoever maps or unmaps
+/// are there from the start: a launch that has to have one mapped waits for threads that map or unmap
 /// memory at the time, which was up to 8.8 ms beside a thread that freed 256 MiB (H200).
 fn fresh() -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -171,7 +176,7 @@ unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _:
     unsafe { libc::munmap(buffer.cast(), BUFFER) };
 }
 
-/// Writes what is in a buffer, and how much was lost.
+/// Writes what is in a buffer, and how many records were lost.
 fn read(writer: &mut Writer, cupti: &Cupti, buffer: *mut u8, valid: usize) {
     let mut lost = 0;
     each(cupti, buffer, valid, |record| {

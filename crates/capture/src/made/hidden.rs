@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// Most libraries that are looked into.
 const MOST: usize = 4;
 
-/// What the file of a library said.
+/// What the file of a library has.
 struct Known {
     /// Where it is loaded; 0 for none.
     base: AtomicUsize,
