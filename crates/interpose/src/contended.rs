@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Most different locks, a power of two; the releasers of further ones stay unknown.
-const MOST: usize = 4096;
+const MOST: usize = if cfg!(miri) { 512 } else { 4096 };
 
 /// Places looked at for a lock.
 const PROBES: usize = 16;
