@@ -2,8 +2,8 @@
 """Makes kernels.ptx of kernels.cu, with the compiler that NVIDIA ships as a library; neither a GPU nor a toolkit is needed:
 
     pip install nvidia-cuda-nvrtc-cu11==11.8.89 nvidia-cuda-nvcc-cu11==11.8.89
-    crates/gpu/kernels/make.py           # rewrites kernels.ptx
-    crates/gpu/kernels/make.py --check   # says whether it is what the compiler makes of kernels.cu
+    lab/gpu/kernels/make.py           # rewrites kernels.ptx
+    lab/gpu/kernels/make.py --check   # says whether it is what the compiler makes of kernels.cu
 
 The target is compute capability 5.2, the oldest that CUDA 11 to 12 compile for without complaint, and what newer devices
 run too, for drivers translate PTX for the device at hand. The compiler writes PTX 7.8, which drivers before CUDA 11.8
@@ -81,7 +81,7 @@ def main() -> None:
     assemble(made)
     if sys.argv[1:] == ["--check"]:
         if made != PTX.read_text():
-            sys.exit("kernels.ptx is not what kernels.cu makes; run crates/gpu/kernels/make.py")
+            sys.exit("kernels.ptx is not what kernels.cu makes; run lab/gpu/kernels/make.py")
     else:
         PTX.write_text(made)
 

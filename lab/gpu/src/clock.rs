@@ -1,8 +1,8 @@
-//! The one clock: `CLOCK_MONOTONIC`, which all processes of the machine share, in ns.
+//! The clock of a run: `CLOCK_MONOTONIC`, which all processes of the machine share, in ns.
 
 use std::time::Duration;
 
-/// Close to a moment it is awaited by looking, for sleeping overshoots by some 60 µs.
+/// The last part of a wait, which polls, because sleeping overshoots by about 60 µs, ns.
 const CLOSE: i64 = 200_000;
 
 /// Now.
@@ -20,9 +20,9 @@ pub fn epoch_unix() -> i64 {
     since.as_nanos() as i64 - now()
 }
 
-/// Waits for a moment, asleep for the most part, as long as `go_on` says so.
+/// Waits for a moment, mostly asleep, while `go_on` returns true.
 pub fn wait_until(moment: i64, go_on: impl Fn() -> bool) {
-    /// So that a wait of minutes can be ended.
+    /// The longest sleep, so that a wait of minutes can end early.
     const NAP: i64 = 20_000_000;
     while go_on() {
         match moment - now() {

@@ -8,7 +8,7 @@ use std::io;
 pub enum Error {
     /// The driver's library cannot be loaded.
     #[error(
-        "{library}: the CUDA driver is not here: {reason}; install NVIDIA's driver, or in a container start it with its GPUs"
+        "{library}: CUDA driver not found: {reason}: install NVIDIA's driver, or start the container with its GPUs"
     )]
     NoDriver {
         /// The library that was looked for.
@@ -17,7 +17,7 @@ pub enum Error {
         reason: String,
     },
     /// The driver is older than what is needed.
-    #[error("{what} needs a driver for CUDA {} or later, and this one is for CUDA {}; update NVIDIA's driver", version(*.needed), version(*.found))]
+    #[error("{what} needs a driver for CUDA {} or later, this one is for CUDA {}: update NVIDIA's driver", version(*.needed), version(*.found))]
     DriverTooOld {
         /// What needs more.
         what: String,
@@ -27,7 +27,9 @@ pub enum Error {
         found: i32,
     },
     /// The driver's library lacks a function that every driver has.
-    #[error("{library}: no {function} in it; it is not NVIDIA's driver, or a damaged one: install it again")]
+    #[error(
+        "{library}: it has no {function}, so it is not NVIDIA's driver or is damaged: install the driver again"
+    )]
     NoFunction {
         /// The library.
         library: String,
@@ -35,9 +37,7 @@ pub enum Error {
         function: String,
     },
     /// A device that the workload names is not there.
-    #[error(
-        "{place}: device {device} is not here, only {count}; look at CUDA_VISIBLE_DEVICES, or name another device"
-    )]
+    #[error("{place}: no device {device}, only {count}: check CUDA_VISIBLE_DEVICES, or use another device")]
     NoSuchDevice {
         /// Who named it.
         place: Place,
@@ -61,7 +61,7 @@ pub enum Error {
         problem: String,
     },
     /// A process of the workload ended before it said what it measured.
-    #[error("process \"{process}\" {how}, and what it measured is lost{advice}")]
+    #[error("process \"{process}\" {how}, its measurements are lost{advice}")]
     Died {
         /// Its name.
         process: String,
@@ -78,7 +78,7 @@ pub enum Error {
         /// What the operating system said.
         reason: String,
     },
-    /// A signal came before there was anything to tell of.
+    /// A signal arrived before any measurement.
     #[error("{how} while {what}")]
     Interrupted {
         /// How it was ended.
@@ -161,19 +161,19 @@ impl std::fmt::Display for Failure {
 /// What to do about a `CUresult`, by cuda.h's list of them.
 fn advice(code: i32) -> &'static str {
     match code {
-        1 | 201 | 400 | 709 => "this is an error in the workload, or in holdup",
-        2 => "make the buffers smaller, or end what else uses the GPU's memory (nvidia-smi)",
+        1 | 201 | 400 | 709 => "the workload or holdup is wrong: please report it",
+        2 => "make the buffers smaller, or end other programs that use the GPU's memory (nvidia-smi)",
         3 | 4 => "the driver is shutting down; run again",
         34 => "the library is a stub of the toolkit: put the driver's own before it in LD_LIBRARY_PATH",
         35 | 222 => "the driver is too old for the kernels: update it",
         46 => {
-            "another process has the GPU for itself: end it, or set the compute mode to default (nvidia-smi -c 0)"
+            "another process uses the GPU exclusively: end it, or set the compute mode to default (nvidia-smi -c 0)"
         }
-        100 => "no GPU is visible: look at nvidia-smi and CUDA_VISIBLE_DEVICES",
-        101 => "no such GPU is visible: look at CUDA_VISIBLE_DEVICES",
-        218 => "the driver does not take holdup's kernels: update it",
+        100 => "no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES",
+        101 => "no such GPU is visible: check CUDA_VISIBLE_DEVICES",
+        218 => "the driver does not accept holdup's kernels: update it",
         700 | 714..=719 => {
-            "the kernel broke the context: its process can go on no more; look at the buffers' sizes"
+            "the kernel broke the context, and its process cannot continue: check the sizes of the buffers"
         }
         702 => "the display's watchdog ended the kernel: make it shorter, or use a GPU without a display",
         74 | 214 | 226 => {
@@ -186,11 +186,9 @@ fn advice(code: i32) -> &'static str {
         804 => {
             "the driver is too old for this library: remove the compatibility library, or update the driver"
         }
-        805..=809 => {
-            "the MPS server does not serve: look at its log; `holdup doctor` says whether a daemon is here"
-        }
-        900..=909 => "what the step does cannot be captured into a graph",
-        999 => "the GPU may be lost: look at nvidia-smi and for Xid in `dmesg`",
+        805..=809 => "the MPS server does not answer: check its log; `holdup doctor` finds its daemon",
+        900..=909 => "the call cannot be captured into a graph",
+        999 => "the GPU may be lost: check nvidia-smi, and `dmesg` for Xid",
         _ => "",
     }
 }

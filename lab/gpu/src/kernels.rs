@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_are_passed_what_their_code_takes() {
+    fn kernels_get_the_arguments_of_their_code() {
         let mut seen = Vec::new();
         for kernel in every_kernel() {
             let (code, arguments) = prepare(&kernel, |buffer| buffer == BufferId(2));

@@ -1,9 +1,18 @@
-//! Runs a [`workload::Workload`] on real devices, through the CUDA driver, and gives what it measured and, when wanted, a
+//! Runs a [`workload::Workload`] on real devices, through the CUDA driver. Returns its outcome and, on request, a
 //! [`trace::Trace`] of the host's calls.
 //!
-//! The driver, `libcuda.so.1`, is loaded at run time; nothing of the CUDA toolkit is needed to build or to run. Every
-//! process of a workload is a process of the operating system, started from the executable itself: a program that calls
-//! [`run`], [`devices`] or [`rates`] calls [`child_main`] first of all.
+//! The driver, `libcuda.so.1`, is loaded at run time; neither building nor running needs the CUDA toolkit. Every process of a
+//! workload is a new process of the executable itself, so a program that calls [`run`], [`devices`] or [`rates`] must call
+//! [`child_main`] first.
+//!
+//! ```
+//! gpu::child_main();
+//! match gpu::devices(None) {
+//!     Ok(machine) => println!("{} GPUs, driver {}", machine.devices.len(), machine.driver),
+//!     // For example `libcuda.so.1: CUDA driver not found: …: install NVIDIA's driver, …`
+//!     Err(error) => println!("{error}"),
+//! }
+//! ```
 //!
 //! Linux only, where CUDA has processes, signals and MPS as they are used here; empty elsewhere.
 #![cfg(target_os = "linux")]
@@ -27,29 +36,29 @@ pub use parent::{Options, Partial, Run, Started, run};
 pub use rates::{Rates, Speeds, rates};
 use std::path::PathBuf;
 
-/// What the driver says of this machine.
+/// This machine's devices and driver.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
     /// Its devices, by ordinal.
     pub devices: Vec<Device>,
-    /// The CUDA version that the driver is for, as `cuDriverGetVersion` counts: 12040 is 12.4.
+    /// The CUDA version of the driver, as in `cuDriverGetVersion`: 12040 is 12.4.
     pub cuda: i32,
-    /// The driver's own version, as in `580.159.04`, with the CUDA version behind it.
+    /// The driver's own version, followed by the CUDA version: `580.159.04 (CUDA 13.0)`.
     pub driver: String,
-    /// The directory of an MPS daemon that serves programs here, if there is one.
+    /// The directory of an MPS daemon, if one runs here.
     pub mps: Option<PathBuf>,
-    /// How many hardware queues a process's streams share: `CUDA_DEVICE_MAX_CONNECTIONS`, or what it is when unset.
+    /// The number of hardware queues that a process's streams share: `CUDA_DEVICE_MAX_CONNECTIONS`, or its default.
     pub connections: u32,
 }
 
-/// `CUDA_DEVICE_MAX_CONNECTIONS` where it is unset, by NVIDIA's programming guide; 16 streams of the H200 behave so.
+/// The default of `CUDA_DEVICE_MAX_CONNECTIONS` (CUDA C++ Programming Guide); 16 streams of an H200 behave so.
 const CONNECTIONS: u32 = 8;
 
 /// Asks the driver for the devices of this machine. `executable` is as in [`Options`].
 ///
 /// # Errors
 ///
-/// There is no driver, or it finds no device.
+/// The driver is missing, or finds no device.
 pub fn devices(executable: Option<PathBuf>) -> Result<Machine, Error> {
     let (devices, cuda) = parent::describe(executable)?;
     let connections = std::env::var("CUDA_DEVICE_MAX_CONNECTIONS").ok().and_then(|count| count.parse().ok());

@@ -1,32 +1,32 @@
-//! How fast copies between a device and the host are, measured by workloads.
+//! The rates of copies between a device and the host, measured by workloads.
 
 use crate::{Error, Options, run};
 use serde::{Deserialize, Serialize};
 use workload::{Memory, StreamKind, Workload};
 
-/// What is copied at once: enough for the bus to be all that counts.
+/// Bytes of a copy: enough to make the bus the limit.
 const BYTES: u64 = 64 << 20;
 
-/// How often.
+/// Number of copies.
 const TIMES: u64 = 8;
 
-/// How fast copies between a device and the host are.
+/// The rates of copies between a device and the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Rates {
     /// With page-locked memory.
     pub pinned: Speeds,
-    /// With memory that the driver has to stage.
+    /// With pageable memory, which the driver stages.
     pub pageable: Speeds,
 }
 
-/// Bytes a second.
+/// Bytes per second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Speeds {
-    /// To the device, alone.
+    /// To the device only.
     pub to_device: u64,
-    /// To the host, alone.
+    /// To the host only.
     pub to_host: u64,
-    /// Both ways at once, by two threads with a stream each: the sum.
+    /// In both directions at once, by two threads with one stream each: the sum.
     pub both: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct Speeds {
 ///
 /// # Errors
 ///
-/// As for [`run`]; a measurement that was interrupted is one that failed.
+/// As for [`run`]; an interruption is an error, too.
 pub fn rates(device: u32, options: &Options) -> Result<Rates, Error> {
     let speeds = |memory| {
         Ok(Speeds {

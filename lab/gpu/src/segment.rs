@@ -1,6 +1,6 @@
-//! The memory that all processes of a run share: where threads wait for one another, whether to stop, and how far each is.
+//! The memory that all processes of a run share: barriers, whether to stop, and the progress of each thread.
 //!
-//! It is a file without a name, inherited by the processes, and ends with the last of them.
+//! It is an unnamed file that the processes inherit, and ends with the last of them.
 
 use crate::{Error, clock};
 use std::io;
@@ -8,22 +8,22 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
-/// How long to sleep between looks while other threads prepare.
+/// Time between two polls while other threads prepare.
 pub const NAP: std::time::Duration = std::time::Duration::from_micros(100);
 
-/// How often to look whether to stop, in looks at what is waited for.
+/// Number of polls between two checks whether to stop.
 const LOOKS: u32 = 1 << 10;
 
-/// What stands once, each field on cache lines of its own.
+/// The fields that exist once, each on its own cache lines.
 #[repr(C, align(128))]
 struct Header {
     abort: Apart<AtomicU32>,
-    /// Threads that have prepared, and of those the ones that are awake again.
+    /// The threads that are ready, and those of them that are awake again.
     prepared: Apart<AtomicU32>,
     ready: Apart<AtomicU32>,
-    /// When the last one was; 0 before.
+    /// When the last one was ready; 0 before.
     released: Apart<AtomicI64>,
-    /// Threads with an end of their own that have reached it.
+    /// The threads that have finished their bodies, of those that end by themselves.
     finished: Apart<AtomicU32>,
 }
 
@@ -34,18 +34,18 @@ struct Apart<T>(T);
 #[repr(C, align(128))]
 struct Barrier {
     here: AtomicU32,
-    /// How often all have met.
+    /// How often all threads have met.
     met: AtomicU32,
 }
 
-/// How far a thread is.
+/// The progress of a thread.
 #[repr(C, align(128))]
 pub struct Progress {
     /// When its body began; 0 before.
     pub began: AtomicI64,
     /// When it ended; 0 before.
     pub ended: AtomicI64,
-    /// Bodies done.
+    /// Completed bodies.
     pub rounds: AtomicU64,
 }
 
@@ -67,7 +67,7 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// A new one for so many barriers and threads.
+    /// A new segment for so many barriers and threads.
     pub fn new(barriers: usize, threads: usize) -> Result<Segment, Error> {
         let failed = |error: io::Error| Error::system("the memory that processes share", &error);
         // SAFETY: the name ends in zero.
@@ -84,7 +84,7 @@ impl Segment {
         Segment::map(file, barriers, threads).map_err(failed)
     }
 
-    /// The one that the parent made.
+    /// The segment that the parent made.
     pub fn inherited(file: OwnedFd, barriers: usize, threads: usize) -> Result<Segment, Error> {
         Segment::map(file, barriers, threads)
             .map_err(|error| Error::system("the memory that processes share", &error))
@@ -117,14 +117,14 @@ impl Segment {
         unsafe { &*self.base.add(size_of::<Header>()).cast::<Barrier>().add(row) }
     }
 
-    /// How far a thread is; numbered through all processes.
+    /// The progress of a thread, by its number across all processes.
     pub fn progress(&self, thread: usize) -> &Progress {
         assert!(thread < self.threads, "a thread of the workload");
         // SAFETY: the threads follow the barriers.
         unsafe { &*self.base.add(size(self.barriers, 0)).cast::<Progress>().add(thread) }
     }
 
-    /// Asks every thread to stop at its next look.
+    /// Asks every thread to stop at its next check.
     pub fn abort(&self) {
         self.header().abort.0.store(1, Relaxed);
     }
@@ -135,8 +135,8 @@ impl Segment {
         self.header().abort.0.load(Relaxed) != 0
     }
 
-    /// Comes to the start: gives when all were there. While others prepare it sleeps, to leave them the processors; when
-    /// all are there it wakes up, and from then on looks.
+    /// Waits at the start, and returns when all threads were ready. It sleeps while others prepare, so that they have the
+    /// processors; when all are ready, it wakes up and polls.
     pub fn start(&self, crowded: bool) -> Result<i64, Aborted> {
         let (header, all) = (self.header(), self.threads as u32);
         header.prepared.0.fetch_add(1, AcqRel);
@@ -154,23 +154,23 @@ impl Segment {
         Ok(header.released.0.load(Acquire))
     }
 
-    /// Nothing, unless the run is to stop.
+    /// Returns an error if the run is to stop.
     pub fn go_on(&self) -> Result<(), Aborted> {
         if self.is_aborted() { Err(Aborted) } else { Ok(()) }
     }
 
-    /// A thread that has an end of its own has reached it.
+    /// A thread that ends by itself has finished its bodies.
     pub fn finish(&self) {
         self.header().finished.0.fetch_add(1, Release);
     }
 
-    /// How many of them have.
+    /// How many of those threads have finished.
     #[inline]
     pub fn finished(&self) -> u32 {
         self.header().finished.0.load(Acquire)
     }
 
-    /// Comes to a barrier of `parties` threads.
+    /// Waits at a barrier of `parties` threads.
     pub fn meet(&self, row: usize, parties: u32, crowded: bool) -> Result<(), Aborted> {
         let barrier = self.barrier(row);
         let met = barrier.met.load(Acquire);
@@ -198,8 +198,7 @@ fn size(barriers: usize, threads: usize) -> usize {
     size_of::<Header>() + barriers * size_of::<Barrier>() + threads * size_of::<Progress>()
 }
 
-/// Looks for a while whether something is so. Where there are more threads than processors, others get theirs between
-/// looks.
+/// Polls a condition for a while. If there are more threads than processors, it yields the processor between two polls.
 fn look(crowded: bool, is_so: impl Fn() -> bool) -> bool {
     if crowded {
         std::thread::yield_now();
@@ -219,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_meet_again_and_again() {
+    fn threads_meet_repeatedly() {
         let segment = Segment::new(2, 3).expect("there is memory");
         let sum = AtomicU32::new(0);
         std::thread::scope(|scope| {

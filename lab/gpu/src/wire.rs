@@ -75,7 +75,7 @@ pub struct Report {
     pub devices: Vec<Device>,
     /// Its threads.
     pub threads: Vec<ThreadReport>,
-    /// What a reader of the figures should know, a line each.
+    /// Remarks on the figures, one line each.
     pub notes: Vec<String>,
 }
 
@@ -210,7 +210,7 @@ fn frame(to: &mut impl Write, letter: u8, bytes: &[u8]) -> io::Result<()> {
     to.write_all(bytes)
 }
 
-/// Takes what is complete out of the bytes that came; what began stays. `None` for what nobody sends.
+/// Removes the complete messages from the received bytes and returns them. `None` if the bytes are no message.
 pub fn arrivals(bytes: &mut Vec<u8>) -> Option<Vec<Arrival>> {
     let (mut all, mut at) = (Vec::new(), 0);
     while let Some((head, rest)) = bytes[at..].split_first_chunk::<9>() {
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_arrives_however_it_is_cut() {
+    fn messages_arrive_however_they_are_cut() {
         let record = Record { start: -5, end: i64::MAX - 1, note: u32::MAX, result: -7 };
         let mut sent = Vec::new();
         send_calls(&mut sent, 3, &[record, record]).expect("memory takes it");

@@ -72,7 +72,7 @@ fn is_right(workload: &Workload) {
 const ITERATIONS: u64 = 20;
 
 #[test]
-fn rows_and_slices_come_and_go() {
+fn rows_and_slices_are_copied_both_ways() {
     for slices in [None, Some(3)] {
         let run = ran(&support::rows(slices), &options());
         assert_eq!(run.outcome.threads[0].max_error, Some(0.0), "{slices:?}");
@@ -80,7 +80,7 @@ fn rows_and_slices_come_and_go() {
 }
 
 #[test]
-fn cublas_computes_a_norm_where_it_is_wanted() {
+fn cublas_computes_a_norm_on_host_and_device() {
     let run = ran(&support::norms(), &options());
     // An ulp of 64.
     assert!(run.outcome.threads[0].max_error.is_some_and(|error| error <= 1e-5));
@@ -167,7 +167,7 @@ fn devices_and_rates() {
 
 /// More memory than there is, in the second of two processes.
 #[test]
-fn too_much_memory_is_told() {
+fn too_much_memory_is_an_error() {
     let mut workload = Workload::new("memory");
     for (name, bytes) in [("small", 1 << 20), ("large", 1 << 44)] {
         let process = workload.process(name);
@@ -180,7 +180,7 @@ fn too_much_memory_is_told() {
 }
 
 #[test]
-fn what_one_device_has_is_copied_to_another() {
+fn memory_is_copied_between_devices() {
     let run = ran(&two_devices(), &Options { timed: true, ..options() });
     assert!(run.outcome.threads[1].max_error.is_some_and(|error| error <= 1e-5));
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The processors of the NUMA node that a device is on. `system` is where the system tells of itself, `/sys`; `pci` as in
+/// The processors of the NUMA node that a device is on. `system` is the directory `/sys`; `pci` as in
 /// `0000:3B:00.0`.
 ///
 /// # Errors
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_said_why_there_is_nothing_to_choose() {
+    fn a_note_says_why_no_processor_is_near() {
         let nodes = ["0", "1"];
         let problem = |nodes: &[&str], on, pci| found(nodes, on, pci).expect_err("nothing to choose");
         assert_eq!(problem(&nodes[..1], "0", "0000:3B:00.0"), "the machine has one NUMA node");

@@ -1,10 +1,10 @@
-//! cuBLAS, as far as steps ask for it: the one function that seed 003 is about.
+//! cuBLAS: the one function that steps use, which seed 003 is about.
 
 use crate::driver::{Stream, open, symbol};
 use std::ffi::{OsString, c_int, c_void};
 use std::ptr::null_mut;
 
-/// The environment variable that names another library than the loader finds.
+/// The environment variable that names another library than the loader would find.
 pub const VARIABLE: &str = "HOLDUP_LIBCUBLAS";
 
 /// The library as the loader knows it, the latest first, and where CUDA's toolkit has it.
@@ -69,7 +69,7 @@ impl Blas {
     /// Loads the library and makes a handle.
     ///
     /// # Errors
-    /// What is missing, and what to do.
+    /// The library is missing or unusable; the line says what to do.
     pub fn load() -> Result<Blas, String> {
         let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
         let names: Vec<OsString> =
@@ -77,21 +77,21 @@ impl Blas {
         let Some(library) = names.iter().find_map(|name| open(name).ok()) else {
             let looked: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
             return Err(format!(
-                "cannot load {}; install the CUDA toolkit, or name the library in {VARIABLE}",
+                "cannot load {}: install the CUDA toolkit, or name the library in {VARIABLE}",
                 looked.join(", ")
             ));
         };
         // SAFETY: it goes by the name of cuBLAS.
         let functions = unsafe { Functions::look_up(library) };
         let functions =
-            functions.map_err(|symbol| format!("the library has no {symbol}; name another in {VARIABLE}"))?;
+            functions.map_err(|symbol| format!("the library has no {symbol}: name another in {VARIABLE}"))?;
         let mut handle = null_mut();
         // SAFETY: writes a handle.
         done("cublasCreate", unsafe { (functions.create)(&mut handle) })?;
         Ok(Blas { handle, functions })
     }
 
-    /// The 2-norm of `length` floats at `from`, written to `norm`; on the host it is there when the call returns.
+    /// The 2-norm of `length` floats at `from`, written to `norm`; a result on the host is complete when the call returns.
     ///
     /// # Safety
     ///
@@ -126,7 +126,7 @@ impl Drop for Blas {
 fn done(function: &str, status: Status) -> Result<(), String> {
     match status {
         0 => Ok(()),
-        3 => Err(format!("{function} finds no memory (status 3); make the buffers smaller")),
+        3 => Err(format!("{function} is out of memory (status 3): make the buffers smaller")),
         status => Err(format!("{function} fails with status {status} (cublas_api.h lists them)")),
     }
 }

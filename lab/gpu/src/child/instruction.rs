@@ -122,7 +122,7 @@ pub enum Action {
 
 /// What is done without the driver.
 pub enum Deed {
-    /// Loads cuBLAS, for the thread alone.
+    /// Loads cuBLAS, for this thread only.
     LoadBlas,
     /// Pageable memory, touched or not.
     Map {

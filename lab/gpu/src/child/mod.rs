@@ -1,4 +1,4 @@
-//! A process of a workload: what holdup's executable does when it was started as one.
+//! A process of a workload, as which holdup's executable was started.
 
 mod affinity;
 mod blas;
@@ -27,10 +27,10 @@ use thread::{Stop, Worker};
 use watch::{Nothing, Recorder, Sums, Watcher};
 use workload::{Affinity, Repeat};
 
-/// Is a process of a workload, if this one was started as such, and then does not return.
+/// Runs a process of a workload and does not return, if this process was started as one.
 ///
-/// [`run`](crate::run) starts the executable it is in, so every program that calls it calls this first, before it looks at
-/// its arguments or makes threads.
+/// [`run`](crate::run) starts its own executable, so a program that calls it must call this first, before it reads its
+/// arguments or starts threads.
 pub fn child_main() {
     let mut arguments = std::env::args().skip(1);
     if arguments.next().as_deref() != Some(ARGUMENT) {
@@ -38,7 +38,7 @@ pub fn child_main() {
     }
     let mut number = || arguments.next()?.parse::<i64>().ok();
     let (Some(parent), Some(results), Some(segment)) = (number(), number(), number()) else {
-        eprintln!("{ARGUMENT} is for holdup itself to use");
+        eprintln!("{ARGUMENT} is only for holdup itself");
         std::process::exit(2);
     };
     live_and_die_with(parent);
@@ -46,13 +46,13 @@ pub fn child_main() {
     // SAFETY: the parent made it for this process, which got it for itself.
     let mut results = BufWriter::new(unsafe { File::from_raw_fd(results as RawFd) });
     let message = obey(&mut results, segment as RawFd).unwrap_or_else(Message::Failed);
-    // A parent that is gone has no use for it.
+    // The parent may have ended.
     let _ = wire::send(&mut results, &message).and_then(|()| results.flush());
     std::process::exit(0);
 }
 
-/// Ends when the parent does. Signals to end, which may go to the whole process group, are the parent's to handle: it has
-/// this process tell first what it measured.
+/// Ends this process with its parent, and ignores signals to the whole process group: the parent handles them, after this
+/// process has reported its measurements.
 fn live_and_die_with(parent: i64) {
     // SAFETY: these take no pointers that must be valid.
     unsafe {
@@ -161,7 +161,7 @@ fn near(devices: &[Device], notes: &mut Vec<String>) -> Vec<Vec<usize>> {
     devices.iter().map(processors).collect()
 }
 
-/// Stops the run when a thread panics: the others would wait for it.
+/// Stops the run when a thread panics, because the others would wait for it.
 struct StopsOthers<'a>(&'a Segment);
 
 impl Drop for StopsOthers<'_> {
@@ -172,7 +172,7 @@ impl Drop for StopsOthers<'_> {
     }
 }
 
-/// What a thread leaves.
+/// The results of a thread.
 #[derive(Default)]
 struct End {
     report: ThreadReport,
@@ -180,7 +180,7 @@ struct End {
     trouble: Option<Error>,
 }
 
-/// A thread's life.
+/// Runs a thread, from its start to its end.
 fn live(job: &Job, row: usize, process: &Process, segment: &Segment) -> End {
     let mut end = End::default();
     // SAFETY: takes nothing.
@@ -237,7 +237,7 @@ fn live(job: &Job, row: usize, process: &Process, segment: &Segment) -> End {
     end
 }
 
-/// A thread's way through its parts.
+/// The execution of a thread's parts.
 struct Life<'a> {
     job: &'a Job,
     row: usize,
@@ -246,7 +246,7 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    /// Prepares, waits for the others, does the bodies, and cleans up.
+    /// Prepares, waits for the others, executes the bodies, and cleans up.
     fn live<W: Watcher>(&self, worker: &mut Worker<'_>, watcher: &mut W) -> Result<(), Stop> {
         worker.run(&self.program.setup, watcher)?;
         worker.process.all_set_up(self.segment).map_err(|_| Stop::Aborted)?;
@@ -296,7 +296,7 @@ impl Life<'_> {
     }
 }
 
-/// How many threads have an end of their own.
+/// The number of threads that end by themselves.
 fn others(workload: &workload::Workload) -> u32 {
     let threads = workload.processes.iter().flat_map(|process| &process.threads);
     threads.filter(|thread| thread.repeat != Repeat::WhileOthers).count() as u32

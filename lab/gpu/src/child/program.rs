@@ -1,4 +1,4 @@
-//! A thread's steps as a flat list of instructions, in which nothing is left to be looked up while they are carried out.
+//! A thread's steps as a flat list of instructions, which need no look-up while they are executed.
 
 use super::instruction::{Action, Deed, Instruction, Launch, Offset, Rows, RowsEnd, Transfer, What};
 use super::process::Process;
@@ -10,20 +10,20 @@ use std::cell::UnsafeCell;
 use trace::MemoryKind;
 use workload::{Barrier, BufferId, Call, Memory, Number, Step, StreamId, StreamKind, Value};
 
-/// What a thread does. Not `Send`: launches point into it.
+/// The instructions of a thread. Not `Send`, because launches point into it.
 pub struct Program {
     /// Creation of the streams and events that this thread is the first to use.
     pub setup: Vec<Instruction>,
     pub before: Vec<Instruction>,
     pub body: Vec<Instruction>,
     pub after: Vec<Instruction>,
-    /// What each instruction is, to tell of it.
+    /// What each instruction is, for errors and traces.
     pub notes: Vec<Note>,
-    /// How many loops there are.
+    /// Number of loops.
     pub counters: usize,
 }
 
-/// Makes the program of a thread. The workload was checked; what is wrong with it here is given with its place.
+/// Makes the program of a thread, of a workload that was checked. Errors have their place.
 pub fn compile(process: &Process, thread: usize, barriers: &[Barrier]) -> Result<Program, (String, String)> {
     let asked = &process.asked.threads[thread];
     let mut compiler = Compiler {
@@ -31,7 +31,7 @@ pub fn compile(process: &Process, thread: usize, barriers: &[Barrier]) -> Result
         barriers,
         context: asked.context.index(),
         notes: Vec::new(),
-        // Counter 0 stays 0: what is in no loop is in its first round.
+        // Counter 0 stays 0: steps outside of loops are in their first round.
         counters: 1,
         list: Vec::new(),
         place: String::new(),
@@ -58,14 +58,14 @@ struct Compiler<'a> {
     notes: Vec<Note>,
     counters: usize,
     list: Vec<Instruction>,
-    /// Where the step at hand is.
+    /// The place of the current step.
     place: String,
 }
 
 type Done = Result<(), String>;
 
 impl Compiler<'_> {
-    /// Creates what this thread is the first to use, unless a step creates it, and loads what its steps need.
+    /// Creates what this thread uses first, unless a step creates it, and loads what its steps need.
     fn setup(&mut self, thread: usize) {
         self.place = "preparation".to_owned();
         let asked = &self.process.asked;
@@ -86,7 +86,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Has calls be made in a context that need not be the thread's.
+    /// Makes calls in a context that may not be the thread's.
     fn within(&mut self, context: usize, calls: impl FnOnce(&mut Self)) {
         let own = self.context;
         if context != own {
@@ -176,8 +176,8 @@ impl Compiler<'_> {
             }
             Call::BlasNorm { from, to, length, stream } => {
                 let (from, to, stream) = (from.index(), to.index(), stream.index());
-                let length =
-                    i32::try_from(length).map_err(|_| "the norm is of too many floats".to_owned())?;
+                let length = i32::try_from(length)
+                    .map_err(|_| "the norm has too many floats: use a shorter vector".to_owned())?;
                 let norm = Action::BlasNorm { from, to, length, stream };
                 self.streamed(Function::BlasNorm, norm, stream);
             }
@@ -272,7 +272,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// That the driver and the device have pools, if the memory is of one.
+    /// Checks that the driver and the device have pools, if the memory is pool memory.
     fn pooled(&self, function: Function, memory: Memory) -> Done {
         if memory != Memory::Pool {
             return Ok(());
@@ -283,7 +283,7 @@ impl Compiler<'_> {
         }
         match self.process.contexts[self.context].pools {
             true => Ok(()),
-            false => Err("the device has no memory pools; take device memory".to_owned()),
+            false => Err("the device has no memory pools: use device memory".to_owned()),
         }
     }
 
@@ -376,7 +376,7 @@ impl Compiler<'_> {
             }));
         }
         changing.retain(|(at, offset)| {
-            // SAFETY: nobody else has a part of the launch yet.
+            // SAFETY: nothing else refers to the launch yet.
             unsafe { *numbers[*at].get() = offset.first };
             offset.each != 0
         });

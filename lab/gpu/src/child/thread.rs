@@ -116,7 +116,7 @@ impl<'a> Worker<'a> {
             self.address(*buffer)?;
         }
         for (at, offset) in &launch.changing {
-            // SAFETY: the launch is this thread's alone, and the driver has read the numbers of the last.
+            // SAFETY: only this thread has the launch, and the driver has read the numbers of the previous one.
             unsafe { *launch.numbers[*at].get() = offset.value(&self.counters) };
         }
         for (at, buffer) in &launch.on_host {
@@ -367,7 +367,7 @@ impl<'a> Worker<'a> {
 
     fn free(&self, function: Function, buffer: usize, stream: Option<usize>) -> Result<Code, Trouble> {
         let (table, address) = (&self.process.driver.table, self.take(buffer)?);
-        // SAFETY: what the driver gave; it was taken out of its slot, so that nobody frees it again.
+        // SAFETY: what the driver gave; it was removed from its slot, so that nothing frees it again.
         Ok(unsafe {
             match (function, table.pool_free, stream) {
                 (Function::HostFree, ..) => (table.host_free)(address as *mut c_void),
@@ -386,18 +386,20 @@ impl<'a> Worker<'a> {
                 let slot = self.slot_to_fill(buffer)?;
                 let address = host::map(slot.bytes, touch);
                 let address = address.map_err(|error| {
-                    Trouble::Impossible(format!("no {} bytes of memory to be had: {error}", slot.bytes))
+                    Trouble::Impossible(format!("cannot map {} bytes of memory: {error}", slot.bytes))
                 })?;
                 slot.address.store(address, Release);
             }
             Deed::Unmap { buffer } => {
                 let address = self.take(buffer)?;
-                // SAFETY: it was mapped for so many bytes, and nobody finds it in its slot any more.
+                // SAFETY: it was mapped for so many bytes, and its slot is empty now.
                 unsafe { host::unmap(address, self.process.buffers[buffer].bytes) };
             }
             Deed::Copy(ref copy) => {
                 let (source, target) = self.ends(copy)?;
-                // SAFETY: two buffers, both allocated and with so many bytes from the offset on, as the check saw.
+                // SAFETY: two buffers, both allocated and with so many bytes from the offset on, as `Workload::check` saw.
+                // They are only behind raw pointers. If a workload has other threads write them at the same time, their
+                // contents are as undefined as after a GPU's copy at that time; no reference or value depends on them.
                 unsafe {
                     std::ptr::copy_nonoverlapping(source as *const u8, target as *mut u8, copy.bytes as usize)
                 };
@@ -405,14 +407,15 @@ impl<'a> Worker<'a> {
             Deed::Fill { buffer, word } => {
                 let (address, count) =
                     (self.address(buffer)?, self.process.buffers[buffer].bytes as usize / 4);
-                // SAFETY: it is allocated, has so many elements, and starts at an address that the system or the driver
-                // chose, which is a multiple of a page or of 256.
-                unsafe { std::slice::from_raw_parts_mut(address as *mut u32, count) }.fill(word);
+                // SAFETY: the buffer is allocated, has so many elements, and starts at an address that the system or the
+                // driver chose, a multiple of a page or of 256. Other threads may use it at the same time, and read and
+                // write it only through `words`.
+                host::fill(unsafe { host::words(address, count) }, word);
             }
             Deed::Check { buffer, bytes, value } => {
                 let address = self.address(buffer)?;
-                // SAFETY: as above; the check saw that it has so many bytes.
-                let words = unsafe { std::slice::from_raw_parts(address as *const u32, bytes as usize / 4) };
+                // SAFETY: as for a fill; `Workload::check` saw that the buffer has so many bytes.
+                let words = unsafe { host::words(address, bytes as usize / 4) };
                 let error = host::largest_difference(words, value);
                 self.max_error = Some(self.max_error.map_or(error, |max| max.max(error)));
             }
@@ -464,7 +467,7 @@ impl<'a> Worker<'a> {
             0 => Ok(slot),
             _ => {
                 let name = &self.process.asked.buffers[buffer].name;
-                Err(Trouble::Impossible(format!("buffer \"{name}\" is allocated already; free it first")))
+                Err(Trouble::Impossible(format!("buffer \"{name}\" is allocated already: free it first")))
             }
         }
     }
@@ -482,7 +485,7 @@ impl<'a> Worker<'a> {
 }
 
 fn missing(what: &str, name: &str) -> Trouble {
-    Trouble::Impossible(format!("{what} \"{name}\" is not there; have a step before this make it"))
+    Trouble::Impossible(format!("{what} \"{name}\" does not exist: create it in an earlier step"))
 }
 
 impl Trouble {

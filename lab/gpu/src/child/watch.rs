@@ -1,4 +1,4 @@
-//! How closely a thread is watched while it carries its instructions out.
+//! What is measured of a thread while it executes its instructions.
 
 use crate::clock;
 use crate::driver::Function;
@@ -7,17 +7,17 @@ use crate::wire::{Record, Times};
 /// Calls longer than this are stalls, ns: what [`workload::CallTimes`] says.
 const STALL: u64 = 1_000_000;
 
-/// What is done about each call.
+/// Measures calls.
 pub trait Watcher {
-    /// The bodies begin, or are over.
+    /// The bodies begin or end.
     fn in_body(&mut self, is: bool);
-    /// Before a call; what it gives is handed to `after`.
+    /// Before a call. The result is passed to `after`.
     fn before(&self) -> i64;
     /// After a call, which an instruction made.
     fn after(&mut self, before: i64, function: Function, note: u32, result: i32);
 }
 
-/// Nothing: calls take the time that they take.
+/// Measures nothing and costs nothing.
 pub struct Nothing;
 
 impl Watcher for Nothing {
@@ -57,7 +57,7 @@ impl Sums {
         sum.stalled_ns += if time > STALL { time } else { 0 };
     }
 
-    /// Those of functions that were called.
+    /// The times of functions that were called.
     pub fn all(&self) -> Vec<Times> {
         let numbered = self.times.iter().zip(0..).map(|(sum, function)| Times { function, ..*sum });
         numbered.filter(|sum| sum.count > 0).collect()
@@ -80,11 +80,11 @@ impl Watcher for Sums {
     }
 }
 
-/// Keeps every call; those of bodies are added up, too.
+/// Records every call, and adds up those of bodies.
 #[derive(Default)]
 pub struct Recorder {
     pub sums: Sums,
-    /// The calls, in pieces, so that none waits for others to be moved.
+    /// The calls, in pieces, so that no call waits for a reallocation.
     pub pieces: Vec<Vec<Record>>,
 }
 

@@ -3,7 +3,7 @@
 use super::types::*;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// Declares the table of functions, and a [`Function`] for each to tell of it. Those behind `since` came with the
+/// Declares the table of functions, and a [`Function`] for each. Those behind `since` came with the
 /// driver of that CUDA version and may be missing; those behind `others` are of other libraries and not in the table.
 macro_rules! functions {
     (
@@ -11,7 +11,7 @@ macro_rules! functions {
         since { $($later_field:ident $later_name:ident $later_symbol:literal $since:literal ($($later_argument:ty),*);)* }
         others { $($other_name:ident $other_symbol:literal;)* }
     ) => {
-        /// A function that threads call, to tell of calls.
+        /// A function that threads call, for errors and records.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
         pub enum Function {

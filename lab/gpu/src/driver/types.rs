@@ -110,7 +110,7 @@ pub mod attribute {
     pub const MULTIPROCESSORS: c_int = 16;
     /// Whether it shares the host's memory.
     pub const INTEGRATED: c_int = 18;
-    /// 0 default, 2 prohibited, 3 one process alone.
+    /// 0 default, 2 prohibited, 3 exclusive process.
     pub const COMPUTE_MODE: c_int = 20;
     /// Whether several kernels can run at once.
     pub const CONCURRENT_KERNELS: c_int = 31;

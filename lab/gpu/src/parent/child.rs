@@ -1,4 +1,4 @@
-//! A process that was started to be one of a workload.
+//! A process of the operating system that runs a process of a workload.
 
 use super::ended;
 use crate::Error;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a process may take to end when it said its last; a tool that records it may have much to write.
+/// The time that a process may take to end after its last message; a tool that records it may have much to write.
 const FAREWELL: Duration = Duration::from_secs(30);
 
 /// A process, from its start to its end.
@@ -20,14 +20,14 @@ pub struct Child {
     /// Its name in the workload.
     pub name: String,
     process: std::process::Child,
-    /// Where its results come from; `None` when no more come.
+    /// The pipe of its messages; `None` after the last.
     results: Option<File>,
     bytes: Vec<u8>,
-    /// What came of it and was not yet taken.
+    /// Bytes that were received and not read yet.
     pub arrived: Vec<Arrival>,
-    /// When it last said something.
+    /// The time of its last message.
     heard: Instant,
-    /// Whether it said its last.
+    /// Whether it has sent its last message.
     pub is_done: bool,
     /// How it ended.
     pub status: Option<std::process::ExitStatus>,
@@ -37,7 +37,7 @@ pub struct Child {
 pub type Variables = [(String, Option<OsString>)];
 
 impl Child {
-    /// Starts the executable as one, and gives it its order.
+    /// Starts the executable as such a process, and sends its order.
     pub fn start(
         executable: &Path,
         name: &str,
@@ -58,7 +58,7 @@ impl Child {
                 None => command.env_remove(name),
             };
         }
-        // What the driver may print is not a result.
+        // Text that the driver may print is not a result.
         let error = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
         command.stdin(Stdio::piped()).stdout(error);
         // SAFETY: between fork and exec only system calls are made: the files are to stay open in the new program.
@@ -75,7 +75,7 @@ impl Child {
         let mut process = command.spawn().map_err(failed)?;
         drop(sender);
         let order = serde_json::to_vec(order).map_err(|error| failed(error.into()))?;
-        // One that is dead already is found to be when it is waited for.
+        // If it has ended already, waiting for it finds that.
         if let Some(mut input) = process.stdin.take() {
             let _ = input.write_all(&order);
         }
@@ -92,7 +92,7 @@ impl Child {
         })
     }
 
-    /// Where its results come from, as long as more may come.
+    /// The pipe of its messages, while more may arrive.
     pub fn results(&self) -> Option<RawFd> {
         self.results.as_ref().map(File::as_raw_fd)
     }
@@ -102,7 +102,7 @@ impl Child {
         self.process.id()
     }
 
-    /// Takes what has come. At the end of it, it waits for the process: there is nothing else that it does.
+    /// Reads what has arrived. At the end of the pipe it waits for the process, which has nothing else to do then.
     pub fn take(&mut self) -> Result<(), Error> {
         let Some(results) = &mut self.results else { return Ok(()) };
         let mut piece = [0; 1 << 16];
@@ -117,8 +117,7 @@ impl Child {
                 self.heard = Instant::now();
                 self.bytes.extend_from_slice(&piece[..count]);
                 let arrived = wire::arrivals(&mut self.bytes);
-                self.arrived
-                    .extend(arrived.ok_or_else(|| self.died("said something that nobody understands"))?);
+                self.arrived.extend(arrived.ok_or_else(|| self.died("sent a message that cannot be read"))?);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(Error::system(format!("results of process \"{}\"", self.name), &error)),
@@ -126,7 +125,7 @@ impl Child {
         Ok(())
     }
 
-    /// Whether it said its last and then does not end: the driver hangs in its clean-up.
+    /// Whether it does not end after its last message: the driver hangs in its clean-up.
     pub fn lingers(&self) -> bool {
         self.is_done && self.status.is_none() && self.heard.elapsed() > FAREWELL
     }
@@ -139,12 +138,12 @@ impl Child {
         }
     }
 
-    /// That it ended before its time.
+    /// The error of a process that ended too early.
     pub fn died(&self, how: &str) -> Error {
         Error::Died { process: self.name.clone(), how: how.to_owned(), advice: String::new() }
     }
 
-    /// That it ended, however it did, without a word.
+    /// The error of a process that ended, in whatever way, without a message.
     pub fn died_silently(&self) -> Error {
         let (how, advice) = self.status.map_or(("is gone".to_owned(), String::new()), ended);
         Error::Died { process: self.name.clone(), how, advice }

@@ -1,17 +1,17 @@
-//! Runs a workload: starts its processes, waits for them, and puts together what they say.
+//! Runs a workload: starts its processes, waits for them, and merges their messages.
 
 mod child;
-mod heard;
+mod host_trace;
+mod messages;
 mod mps;
-mod recorded;
-mod results;
+mod outcome;
 mod signals;
 
 use crate::segment::Segment;
 use crate::wire::{Job, Order, Watch};
 use crate::{Device, Error, clock};
 use child::Child;
-use heard::Heard;
+use messages::Messages;
 use mps::Mps;
 pub(crate) use mps::serving;
 use signals::Signals;
@@ -22,10 +22,10 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 use workload::{Loading, Outcome, Workload};
 
-/// How long processes may go on when the run is to stop: longer than most kernels take, and no longer than a person waits.
+/// The time for processes to stop: longer than most kernels, and shorter than a user's patience.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How often to look for signals, should one go to another thread.
+/// The time between two checks for signals, because another thread may receive them.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// The driver's variable for the number of hardware queues.
@@ -37,16 +37,15 @@ const LOADING: &str = "CUDA_MODULE_LOADING";
 /// How to run a workload.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Whether each call of the bodies is timed, by two looks at the clock, some 40 ns; [`ThreadOutcome::calls`] is empty
-    /// otherwise.
+    /// Whether each call of the bodies is timed, which costs about 40 ns; without, [`ThreadOutcome::calls`] is empty.
     ///
     /// [`ThreadOutcome::calls`]: workload::ThreadOutcome::calls
     pub timed: bool,
     /// Whether every call is recorded, for a Trace, in 24 bytes of memory each; calls are timed then, too.
     pub trace: bool,
-    /// Whether each thread stays on a processor, counted through the processes.
+    /// Whether each thread stays on one processor, numbered across processes.
     pub pinned: bool,
-    /// Variables for the processes, as for a tool that is to record them, and those to remove.
+    /// Environment variables for the processes, such as those of a tool that records them; `None` removes one.
     pub environment: Vec<(String, Option<OsString>)>,
     /// The longest that the run may take; then it is stopped and partial.
     pub limit: Option<Duration>,
@@ -55,36 +54,36 @@ pub struct Options {
     pub executable: Option<PathBuf>,
 }
 
-/// What came of running a workload.
+/// The result of a run.
 pub struct Run {
-    /// What the threads measured. Of a partial run: as far as they came.
+    /// The outcome of the threads; of a partial run, so far.
     pub outcome: Outcome,
-    /// Why the run is not a whole one.
+    /// Why the run is partial, if it is.
     pub partial: Option<Partial>,
-    /// The processes that ran, in the order of the workload's.
+    /// The processes, in the workload's order.
     pub processes: Vec<Started>,
-    /// What happened on the host, if it was recorded.
+    /// The trace of the host's calls, if it was requested.
     pub trace: Option<trace::Trace>,
-    /// The devices that contexts were on, in the order of their ordinals.
+    /// The devices with contexts, by ordinal.
     pub devices: Vec<Device>,
-    /// What a reader of the figures should know, a line each.
+    /// Remarks on the figures, one line each.
     pub notes: Vec<String>,
 }
 
-/// A process of a workload as the operating system numbered it.
+/// The ids of a process of a workload in the operating system.
 pub struct Started {
     /// Its number.
     pub pid: u32,
-    /// Its threads' numbers, in the workload's order; none of one that had to be killed.
+    /// The ids of its threads, in the workload's order; none if it was killed.
     pub tids: Vec<i64>,
 }
 
-/// Why a run was stopped before its end.
+/// What stopped a run before its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Partial {
-    /// By this signal.
+    /// This signal.
     Signal(i32),
-    /// By [`Options::limit`].
+    /// [`Options::limit`].
     Limit,
 }
 
@@ -105,16 +104,15 @@ impl Partial {
     }
 }
 
-/// Runs a workload on the devices of this machine, every process of it in a process of its own, also when there is only
-/// one: CUDA is never initialized in this one.
+/// Runs a workload on the devices of this machine. Every process of the workload is a new process, so that CUDA is never
+/// initialized in this one.
 ///
-/// SIGINT, SIGTERM and SIGHUP stop the run, which is then partial; one that comes too late for that is for whoever handled
-/// them before. Runs of one process wait for one another.
+/// SIGINT, SIGTERM and SIGHUP stop the run, which is then partial; a signal after the run goes to the previous handlers. Runs in
+/// one process wait for one another.
 ///
 /// # Errors
 ///
-/// There is no driver or device for it, something that it asks for cannot be or failed, or a process of it died. The first
-/// such thing ends the run.
+/// The driver or a device is missing, a call is impossible or failed, or a process died. The first error ends the run.
 pub fn run(workload: &Workload, options: &Options) -> Result<Run, Error> {
     workload.check().map_err(|error| Error::Workload(error.to_string()))?;
     let signals = Signals::hold();
@@ -127,10 +125,10 @@ pub fn run(workload: &Workload, options: &Options) -> Result<Run, Error> {
     let stopped = clock::now();
     drop(children);
     let notes = mps.end();
-    Ok(results::put_together(workload, options, heard, &segment, stopped, partial, notes))
+    Ok(outcome::put_together(workload, options, heard, &segment, stopped, partial, notes))
 }
 
-/// Asks the driver for its devices, in a process of its own. The number is that of `cuDriverGetVersion`: 12040 is 12.4.
+/// Asks the driver for its devices, in a new process. The number is that of `cuDriverGetVersion`: 12040 is 12.4.
 ///
 /// # Errors
 ///
@@ -146,7 +144,7 @@ pub(crate) fn describe(executable: Option<PathBuf>) -> Result<(Vec<Device>, i32)
         return Err(how.interrupting("the driver was asked for its devices"));
     }
     let heard = heard.into_iter().next().and_then(|heard| heard.devices);
-    heard.ok_or_else(|| children[0].died("did not say what devices there are"))
+    heard.ok_or_else(|| children[0].died("did not report its devices"))
 }
 
 fn path(executable: Option<PathBuf>) -> Result<PathBuf, Error> {
@@ -210,20 +208,20 @@ fn processors() -> Vec<usize> {
     }
 }
 
-/// Waits for all processes to end. The first that fails, a signal or the time limit has the others stop.
+/// Waits for all processes to end. The first failure, a signal or the time limit stops the others.
 fn wait(
     children: &mut [Child],
     segment: &Segment,
     signals: &Signals,
     started: Instant,
     limit: Option<Duration>,
-) -> Result<(Vec<Heard>, Option<Partial>), Error> {
-    let mut heard: Vec<_> = children.iter().map(|child| Heard::of(child.pid())).collect();
+) -> Result<(Vec<Messages>, Option<Partial>), Error> {
+    let mut heard: Vec<_> = children.iter().map(|child| Messages::of(child.pid())).collect();
     let (mut trouble, mut partial, mut deadline) = (None, None, None);
     while children.iter().any(|child| child.status.is_none()) {
         for (child, heard) in children.iter_mut().zip(&mut heard).filter(|(child, _)| is_ready(child)) {
             let failed = listen(child, heard);
-            // One that was killed for being slow to stop, or stopped with others, is not at fault.
+            // A process that was killed because it stopped too slowly, or that stopped with others, is no error.
             if trouble.is_none() && partial.is_none() {
                 trouble = failed;
             }
@@ -246,8 +244,8 @@ fn wait(
     }
 }
 
-/// Hears what a process has to say, and what went wrong with it.
-fn listen(child: &mut Child, heard: &mut Heard) -> Option<Error> {
+/// Reads the messages of a process. Returns its error, if it has one.
+fn listen(child: &mut Child, heard: &mut Messages) -> Option<Error> {
     let taken = child.take();
     child.arrived.drain(..).for_each(|arrival| heard.hear(arrival));
     child.is_done = heard.said_all();
@@ -255,7 +253,7 @@ fn listen(child: &mut Child, heard: &mut Heard) -> Option<Error> {
     taken.err().or_else(|| heard.trouble.clone()).or_else(|| silent.then(|| child.died_silently()))
 }
 
-/// Sleeps until a process has something to say, a signal comes, or a while has passed.
+/// Sleeps until a process sends a message, a signal arrives, or a while has passed.
 fn sleep_on(children: &[Child]) {
     let mut files: Vec<_> = children.iter().filter_map(Child::results).map(readable).collect();
     // SAFETY: as many as there are. A signal ends the wait, which is what it is for.
@@ -273,17 +271,16 @@ fn readable(file: i32) -> libc::pollfd {
     libc::pollfd { fd: file, events: libc::POLLIN, revents: 0 }
 }
 
-/// How a process ended, and what to do, behind a semicolon.
+/// How a process ended, and what to do about it.
 fn ended(status: ExitStatus) -> (String, String) {
     match (status.signal(), status.code()) {
         (Some(libc::SIGKILL), _) => {
-            let advice = "; was there too little memory? (`dmesg` says whom the system killed)";
+            let advice = ": check `dmesg`: the system may have had too little memory";
             ("was killed".to_owned(), advice.to_owned())
         }
-        (Some(signal), _) => (
-            format!("was ended by signal {signal}"),
-            "; look at nvidia-smi and for Xid in `dmesg`".to_owned(),
-        ),
+        (Some(signal), _) => {
+            (format!("was ended by signal {signal}"), ": check nvidia-smi, and `dmesg` for Xid".to_owned())
+        }
         (None, code) => (format!("exited with {}", code.unwrap_or_default()), String::new()),
     }
 }

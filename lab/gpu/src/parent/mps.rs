@@ -1,4 +1,4 @@
-//! NVIDIA's Multi-Process Service: a daemon of the run's own, where the workload wants one, and none where it does not.
+//! NVIDIA's Multi-Process Service: the run's own daemon if the workload uses MPS, and no daemon if it does not.
 
 use super::Partial;
 use super::signals::Signals;
@@ -13,40 +13,40 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use workload::Workload;
 
-/// The daemon's program, which also takes orders to a running one.
+/// The daemon's program, which also sends commands to a running daemon.
 const CONTROL: &str = "nvidia-cuda-mps-control";
 
 /// Where a daemon's sockets are, and its log.
 const PIPES: &str = "CUDA_MPS_PIPE_DIRECTORY";
 const LOGS: &str = "CUDA_MPS_LOG_DIRECTORY";
 
-/// Where programs look for a daemon when they are not told.
+/// The default directory of a daemon.
 const USUAL: &str = "/tmp/nvidia-mps";
 
-/// Longest path of a directory with sockets: a socket's path has 108 bytes at most, the daemon's longest name some 30.
+/// The longest path of a directory with sockets: a socket's path has at most 108 bytes, the daemon's longest name about 30.
 const LONGEST: usize = 70;
 
-/// How long a daemon may take to start or to end.
+/// The time for a daemon to start or to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often to look whether it has.
+/// The time between two checks whether it has.
 const GLANCE: Duration = Duration::from_millis(5);
 
-/// The file with what it said when it started.
+/// The file with the daemon's output at its start.
 const WORDS: &str = "holdup-start";
 
 /// The state of MPS during a run.
 pub enum Mps {
-    /// Processes are as they would be.
+    /// No daemon, and nothing changed.
     None,
-    /// A daemon serves programs on this machine, and processes are kept from it: they look into an empty directory.
+    /// Another daemon runs on this machine, and processes must not use it: they get an empty directory.
     Avoided { server: PathBuf, empty: TempDir },
-    /// A daemon of the run's own.
+    /// The run's own daemon.
     Own(Daemon),
 }
 
 impl Mps {
-    /// What the workload wants.
+    /// Prepares what the workload needs.
     pub fn of(workload: &Workload, signals: &Signals) -> Result<Mps, Error> {
         if workload.mps {
             return Daemon::start(signals).map(Mps::Own);
@@ -67,12 +67,12 @@ impl Mps {
         vec![(PIPES.to_owned(), Some(directory.into()))]
     }
 
-    /// Ends what is the run's own. What a reader should know, a line each.
+    /// Ends the run's own daemon. Returns remarks, one line each.
     pub fn end(self) -> Vec<String> {
         match self {
             Mps::None => Vec::new(),
             Mps::Avoided { server, .. } => {
-                vec![format!("an MPS daemon serves {}; the workload was kept from it", server.display())]
+                vec![format!("an MPS daemon runs in {}; the workload did not use it", server.display())]
             }
             Mps::Own(mut daemon) => {
                 daemon.stop().err().map(|problem| problem.to_string()).into_iter().collect()
@@ -81,21 +81,21 @@ impl Mps {
     }
 }
 
-/// The directory of a daemon that programs started from here would use, if there is one.
+/// The directory of the daemon that programs started here would use, if one runs.
 pub(crate) fn serving() -> Option<PathBuf> {
     let directory = std::env::var_os(PIPES).filter(|directory| !directory.is_empty());
     let directory = directory.map_or(USUAL.into(), PathBuf::from);
     pid(&directory).is_some_and(is_daemon).then_some(directory)
 }
 
-/// A daemon that was started for a run, in a directory of its own.
+/// The daemon of a run, in its own directory.
 pub struct Daemon {
     directory: TempDir,
     pid: Option<u32>,
 }
 
 impl Daemon {
-    /// Starts one and waits until it takes orders.
+    /// Starts a daemon and waits until it accepts commands.
     fn start(signals: &Signals) -> Result<Daemon, Error> {
         let mut daemon = Daemon { directory: directory()?, pid: None };
         let status = daemon.launch(signals).map_err(|error| not_started(&error))?;
@@ -108,16 +108,16 @@ impl Daemon {
             }
             std::thread::sleep(GLANCE);
         }
-        // Ctrl-C is for the daemon's program, too: that it did not start says nothing then.
+        // Ctrl-C also ends the daemon's program: its failure is no error then.
         if let Some(signal) = signals.take() {
             return Err(Partial::Signal(signal).interrupting("an MPS daemon was started"));
         }
         let words = std::fs::read_to_string(daemon.directory.path().join(WORDS)).unwrap_or_default();
         let words = words.trim().lines().last().unwrap_or("it says nothing").to_owned();
-        problem(format!("{CONTROL} does not start a server: {words}; run `{CONTROL} -d` by hand to see why"))
+        problem(format!("{CONTROL} does not start a server: {words}: run `{CONTROL} -d` to see why"))
     }
 
-    /// Has it start in the background. What it says goes into a file: a pipe would stay open for as long as it runs.
+    /// Starts it in the background. Its output goes into a file, because a pipe would stay open as long as it runs.
     fn launch(&self, signals: &Signals) -> io::Result<Option<ExitStatus>> {
         let words = File::create(self.directory.path().join(WORDS))?;
         let mut command = self.command();
@@ -136,10 +136,10 @@ impl Daemon {
         command
     }
 
-    /// Asks it to end, and sees that it does.
+    /// Ends it, and waits until it has ended.
     fn stop(&mut self) -> Result<(), Error> {
         let Some(pid) = self.pid.take().or_else(|| self.written()) else { return Ok(()) };
-        // Whatever comes of asking: what counts is whether it ends.
+        // The answer does not matter, only whether it ends.
         let _ = self.ask("quit\n");
         let gone = || wait_until_gone(pid);
         if gone() {
@@ -152,7 +152,7 @@ impl Daemon {
                 return Ok(());
             }
         }
-        problem(format!("the daemon with process id {pid} does not end; end it by hand"))
+        problem(format!("the daemon with process id {pid} does not end: kill it"))
     }
 
     fn ask(&self, order: &str) -> io::Result<()> {
@@ -167,12 +167,12 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Nobody is left to be told.
+        // Nothing can report an error here.
         let _ = self.stop();
     }
 }
 
-/// Waits for a program of MPS to end, but not for ever nor beyond `stop`: then it is killed, and there is no status.
+/// Waits for a program of MPS to end, for a limited time and not after `stop`. Then it is killed, and there is no status.
 fn wait_for(program: &mut Child, stop: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     while began.elapsed() < PATIENCE && !stop() {
@@ -197,12 +197,12 @@ fn directory() -> Result<TempDir, Error> {
         .map_err(|error| Error::system(format!("a directory in {}", parent.display()), &error))
 }
 
-/// The process that a daemon wrote down.
+/// The process id in a daemon's file.
 fn pid(directory: &Path) -> Option<u32> {
     std::fs::read_to_string(directory.join(format!("{CONTROL}.pid"))).ok()?.trim().parse().ok()
 }
 
-/// Whether the process of that number is a daemon, and not one that got its number later.
+/// Whether the process with that id is a daemon, and not another process that reuses the id.
 fn is_daemon(pid: u32) -> bool {
     // The kernel keeps 15 bytes of a name.
     std::fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with(&CONTROL.as_bytes()[..15]))
@@ -220,10 +220,9 @@ fn wait_until_gone(pid: u32) -> bool {
 }
 
 fn not_started(error: &io::Error) -> Error {
-    let what_to_do =
-        "it comes with NVIDIA's driver (Debian: nvidia-cuda-mps), also into containers with `--gpus all`";
+    let what_to_do = "it is part of NVIDIA's driver (Debian: nvidia-cuda-mps), and of containers started with `--gpus all`";
     match error.kind() {
-        io::ErrorKind::NotFound => Error::Mps { problem: format!("{CONTROL} is not in PATH; {what_to_do}") },
+        io::ErrorKind::NotFound => Error::Mps { problem: format!("{CONTROL} is not in PATH: {what_to_do}") },
         _ => Error::Mps { problem: format!("{CONTROL} cannot be started: {}", said(error)) },
     }
 }

@@ -1,14 +1,14 @@
-//! While a workload runs, a signal to end makes it stop in order instead.
+//! While a workload runs, a signal that would end the program stops the run in order instead.
 
 use crate::wire::SIGNALS;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The signal that came last; 0 before.
+/// The last signal; 0 before.
 static CAME: AtomicI32 = AtomicI32::new(0);
 
-/// Who has the handlers installed: one at a time, since they are the process's.
+/// Held by the run with installed handlers: one at a time, because handlers belong to the process.
 static OWNER: Mutex<()> = Mutex::new(());
 
 extern "C" fn note(signal: i32) {
@@ -19,15 +19,15 @@ fn taken() -> Option<i32> {
     Some(CAME.swap(0, Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// Holds the signals for as long as it lives; then whoever handled them before does again, and gets the one that came and
-/// that nobody was told of.
+/// Catches signals until it is dropped. Then the previous handlers are back, and the last signal is sent to them if it was not
+/// reported.
 pub struct Signals {
     before: [libc::sigaction; 3],
     _alone: std::sync::MutexGuard<'static, ()>,
 }
 
 impl Signals {
-    /// Holds the signals. One that was ignored, as under `nohup`, stays so.
+    /// Catches the signals. An ignored signal, as under `nohup`, stays ignored.
     pub fn hold() -> Signals {
         let alone = OWNER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         CAME.store(0, Relaxed);
@@ -47,12 +47,12 @@ impl Signals {
         Signals { before, _alone: alone }
     }
 
-    /// Whether a signal came that nobody was told of.
+    /// Whether a signal arrived that was not reported.
     pub fn came(&self) -> bool {
         CAME.load(Relaxed) != 0
     }
 
-    /// The signal that came, if one did, for somebody who tells of it.
+    /// Takes the signal that arrived, if one did; the caller reports it.
     pub fn take(&self) -> Option<i32> {
         taken()
     }

@@ -1,4 +1,4 @@
-//! What the driver is asked for each step, and what comes back.
+//! The calls of the driver for each step, and their results.
 
 use crate::driver::{Standin, assert_is, blas};
 use crate::processes::ran;
@@ -25,7 +25,7 @@ fn every_kernel_gets_its_arguments() {
 }
 
 #[test]
-fn what_one_device_has_is_copied_to_another() {
+fn memory_is_copied_between_devices() {
     let standin = Standin::new();
     let run = gpu::run(&two_devices(), &standin.options()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(run.outcome.threads[1].max_error, Some(0.0));
@@ -33,7 +33,7 @@ fn what_one_device_has_is_copied_to_another() {
 }
 
 #[test]
-fn rows_and_slices_come_and_go_with_gaps_between_them() {
+fn rows_and_slices_with_gaps_are_copied_both_ways() {
     for (slices, calls) in [
         (None, ["cuMemcpy2DAsync_v2 64x8 1/64 2/160", "cuMemcpy2DAsync_v2 64x8 2/160 1/64"]),
         (Some(3), ["cuMemcpy3DAsync_v2 64x8x3 1/64/8 2/160/8", "cuMemcpy3DAsync_v2 64x8x3 2/160/8 1/64/8"]),
@@ -48,7 +48,7 @@ fn rows_and_slices_come_and_go_with_gaps_between_them() {
 }
 
 #[test]
-fn a_norm_of_cublas_goes_where_it_is_wanted_and_is_timed() {
+fn a_norm_of_cublas_reaches_host_or_device_and_is_timed() {
     let standin = Standin::new().with(gpu::BLAS_VARIABLE, &blas().display().to_string());
     let options = gpu::Options { timed: true, ..standin.options() };
     let run = gpu::run(&support::norms(), &options).unwrap_or_else(|error| panic!("{error}"));
@@ -59,7 +59,7 @@ fn a_norm_of_cublas_goes_where_it_is_wanted_and_is_timed() {
 }
 
 #[test]
-fn the_time_between_events_is_the_mean_of_what_was_measured() {
+fn the_time_between_events_is_a_mean() {
     let run = ran(&support::every_call(), &Standin::new());
     // The stand-in's second record comes a quarter of a millisecond after the first, in both rounds.
     assert_eq!(run.outcome.threads[0].between_events_ns, Some(250_000));

@@ -1,4 +1,4 @@
-//! Runs that fail or are stopped: what is said, and that nobody is left.
+//! Runs that fail or are stopped: their errors, and that no process is left.
 
 use crate::driver::{Standin, blas, library};
 use crate::processes::processes;
@@ -36,7 +36,7 @@ fn launches() -> Workload {
 }
 
 #[test]
-fn a_call_that_fails_is_told_with_its_place() {
+fn the_error_of_a_call_has_its_place() {
     let workload = single("memory", |process| {
         let context = process.primary(0);
         let buffers = ["one", "two"].map(|name| process.buffer(name, context, Memory::Device, 1 << 20));
@@ -51,20 +51,20 @@ fn a_call_that_fails_is_told_with_its_place() {
     assert_eq!(
         error(&workload, &standin),
         "process \"main\", thread \"eater\", step 2.1 of before: cuMemAlloc fails with CUDA_ERROR_OUT_OF_MEMORY (2); \
-         make the buffers smaller, or end what else uses the GPU's memory (nvidia-smi)"
+         make the buffers smaller, or end other programs that use the GPU's memory (nvidia-smi)"
     );
 }
 
 #[test]
-fn a_missing_or_failing_cublas_is_said() {
+fn a_missing_or_failing_cublas_is_an_error() {
     let of = |library: &str| Standin::new().with(gpu::BLAS_VARIABLE, library);
     assert_eq!(
         error(&norms(), &of("/nowhere/libcublas.so")),
-        "cuBLAS: cannot load /nowhere/libcublas.so; install the CUDA toolkit, or name the library in HOLDUP_LIBCUBLAS"
+        "cuBLAS: cannot load /nowhere/libcublas.so: install the CUDA toolkit, or name the library in HOLDUP_LIBCUBLAS"
     );
     assert_eq!(
         error(&norms(), &of(&library(false).display().to_string())),
-        "cuBLAS: the library has no cublasCreate_v2; name another in HOLDUP_LIBCUBLAS"
+        "cuBLAS: the library has no cublasCreate_v2: name another in HOLDUP_LIBCUBLAS"
     );
     assert_eq!(
         error(&norms(), &of(&blas().display().to_string()).with("STANDIN_CUBLAS", "13")),
@@ -90,24 +90,21 @@ fn a_process_that_dies_ends_the_others() {
 }
 
 #[test]
-fn what_is_missing_is_told() {
+fn a_missing_driver_or_device_is_an_error() {
     let workload = launches();
     let nothing = Standin::with_library(Path::new("/nonexistent/libcuda.so.1"));
     let said = error(&workload, &nothing);
-    assert!(
-        said.starts_with("/nonexistent/libcuda.so.1: the CUDA driver is not here: cannot open"),
-        "{said}"
-    );
+    assert!(said.starts_with("/nonexistent/libcuda.so.1: CUDA driver not found: cannot open"), "{said}");
     let cases = [
         (
             "STANDIN_DEVICES",
             "0",
-            "cuInit fails with CUDA_ERROR_NO_DEVICE (100); no GPU is visible: look at nvidia-smi and CUDA_VISIBLE_DEVICES",
+            "cuInit fails with CUDA_ERROR_NO_DEVICE (100); no GPU is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES",
         ),
         (
             "STANDIN_VERSION",
             "10020",
-            "holdup needs a driver for CUDA 11.0 or later, and this one is for CUDA 10.2; update NVIDIA's driver",
+            "holdup needs a driver for CUDA 11.0 or later, this one is for CUDA 10.2: update NVIDIA's driver",
         ),
         (
             "STANDIN_FAIL",
@@ -124,7 +121,7 @@ fn what_is_missing_is_told() {
     });
     assert_eq!(
         error(&elsewhere, &Standin::new()),
-        "process \"main\": device 7 is not here, only 2; look at CUDA_VISIBLE_DEVICES, or name another device"
+        "process \"main\": no device 7, only 2: check CUDA_VISIBLE_DEVICES, or use another device"
     );
 }
 
@@ -139,17 +136,17 @@ fn pool(device: u32) -> Workload {
 }
 
 #[test]
-fn memory_pools_are_not_everywhere() {
+fn missing_memory_pools_are_an_error() {
     let place = "process \"main\", thread \"t\", step 1 of body: ";
     assert_eq!(
         error(&pool(1), &Standin::new()),
-        format!("{place}the device has no memory pools; take device memory")
+        format!("{place}the device has no memory pools: use device memory")
     );
     let old = Standin::with_library(library(true)).with("STANDIN_VERSION", "11010");
     assert_eq!(
         error(&pool(0), &old),
         format!(
-            "{place}cuMemAllocAsync needs a driver for CUDA 11.2 or later, and this one is for CUDA 11.1; \
+            "{place}cuMemAllocAsync needs a driver for CUDA 11.2 or later, this one is for CUDA 11.1: \
              update NVIDIA's driver"
         )
     );
@@ -199,7 +196,7 @@ fn await_calls(standin: &Standin, function: &str, count: usize) {
 }
 
 #[test]
-fn signals_stop_a_run_and_what_was_measured_is_told() {
+fn signals_stop_a_run_and_keep_its_measurements() {
     for (signal, word) in
         [(libc::SIGINT, "partial: interrupted"), (libc::SIGTERM, "partial: stopped by signal 15")]
     {
@@ -226,7 +223,7 @@ fn a_call_that_never_returns_is_ended_with_its_process() {
     unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
     let output = child.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("note: process \"p0\" had to be killed, and its calls are lost"), "{said}");
+    assert!(said.contains("note: process \"p0\" did not stop and was killed, its calls are lost"), "{said}");
     assert_nobody_is_left(&standin);
 }
 
@@ -248,7 +245,7 @@ fn asking_for_devices_can_be_interrupted() {
 }
 
 #[test]
-fn processes_end_with_whoever_started_them() {
+fn processes_end_with_their_parent() {
     let standin = Standin::new();
     let mut child = start(&launches(), &standin, "cuLaunchKernel", 50);
     child.kill().and_then(|()| child.wait()).expect("it ends");
@@ -260,14 +257,14 @@ fn processes_end_with_whoever_started_them() {
     }
 }
 
-/// Whether a process runs; one that nobody waits for may stay as a zombie.
+/// Whether a process runs; without a parent that waits it may stay as a zombie.
 fn is_alive(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     !matches!(status.rsplit(") ").next().and_then(|rest| rest.chars().next()), None | Some('Z' | 'X'))
 }
 
 #[test]
-fn nobody_else_is_a_process_of_a_workload() {
+fn only_holdup_starts_processes_of_a_workload() {
     let output = std::process::Command::new(gpu_try()).args(["__holdup-gpu-process", "x"]).output();
     let output = output.expect("gpu_try starts");
     assert_eq!(output.status.code(), Some(2));

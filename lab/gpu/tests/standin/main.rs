@@ -1,4 +1,4 @@
-//! Workloads on a stand-in for the driver, without a GPU: what it is asked, in what order, and what comes of it.
+//! Workloads on a stand-in for the driver, without a GPU: its calls, their order, and the results.
 #![cfg(target_os = "linux")]
 
 #[path = "../support/mod.rs"]

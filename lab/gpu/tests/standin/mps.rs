@@ -1,4 +1,4 @@
-//! MPS: a daemon of the run's own where the workload wants one, and none where it does not.
+//! MPS: the run's own daemon if the workload uses MPS, and none if it does not.
 
 use crate::driver::Standin;
 use crate::processes::processes;
@@ -112,7 +112,7 @@ fn is_running(pid: u32) -> bool {
 }
 
 #[test]
-fn a_workload_gets_a_daemon_of_its_own_and_leaves_none() {
+fn a_workload_has_its_own_daemon_and_ends_it() {
     let (programs, standin) = (Programs::new(), Standin::new());
     let output = programs.run(&standin, &workload(true), &[]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -155,7 +155,7 @@ impl Drop for Other {
 }
 
 #[test]
-fn someone_elses_daemon_is_neither_used_nor_ended() {
+fn another_daemon_is_neither_used_nor_ended() {
     let (programs, standin) = (Programs::new(), Standin::new());
     let other = Other::new(&programs);
     let theirs = other.0.path();
@@ -163,7 +163,7 @@ fn someone_elses_daemon_is_neither_used_nor_ended() {
         let output = programs.run(&standin, &workload(mps), &[("CUDA_MPS_PIPE_DIRECTORY", theirs)]);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success());
-        let note = format!("note: an MPS daemon serves {}; the workload was kept from it", theirs.display());
+        let note = format!("note: an MPS daemon runs in {}; the workload did not use it", theirs.display());
         assert_eq!(said.contains(&note), !mps, "{said}");
     }
     let theirs = theirs.display().to_string();
@@ -172,13 +172,13 @@ fn someone_elses_daemon_is_neither_used_nor_ended() {
 }
 
 #[test]
-fn what_mps_lacks_is_told() {
+fn missing_parts_of_mps_are_errors() {
     let standin = Standin::new();
     let mut command = standin.command(&["run"]);
     let said = run(command.env("PATH", "/nonexistent"), &workload(true)).stderr;
     let said = String::from_utf8_lossy(&said);
     assert!(
-        said.starts_with("MPS: nvidia-cuda-mps-control is not in PATH; it comes with NVIDIA's driver"),
+        said.starts_with("MPS: nvidia-cuda-mps-control is not in PATH: it is part of NVIDIA's driver"),
         "{said}"
     );
     assert!(standin.log().is_empty());
@@ -191,7 +191,7 @@ fn what_mps_lacks_is_told() {
     let said = programs.run(&standin, &workload(true), &[]).stderr;
     let said = String::from_utf8_lossy(&said);
     assert!(
-        said.starts_with("MPS: nvidia-cuda-mps-control does not start a server: no permission; "),
+        said.starts_with("MPS: nvidia-cuda-mps-control does not start a server: no permission: "),
         "{said}"
     );
 }
@@ -207,7 +207,7 @@ fn a_daemon_that_does_not_start_can_be_interrupted() {
 }
 
 #[test]
-fn a_signal_that_comes_when_all_is_measured_is_not_lost() {
+fn a_signal_after_the_last_measurement_is_not_lost() {
     use std::os::unix::process::ExitStatusExt;
     let programs = Programs::new();
     let output = programs.interrupted(&Standin::new(), "QUITS", &[("STUBBORN", "yes")]);

@@ -48,7 +48,7 @@ fn processes_take_turns_at_a_barrier() {
 }
 
 #[test]
-fn threads_share_what_a_process_has_and_contexts_are_their_own() {
+fn threads_share_a_process_and_have_their_own_contexts() {
     let mut workload = Workload::new("contexts");
     let process = workload.process("p");
     for (number, own) in [(0, false), (1, true), (2, true)] {
@@ -73,7 +73,7 @@ fn threads_share_what_a_process_has_and_contexts_are_their_own() {
 }
 
 #[test]
-fn a_stream_and_an_event_are_of_their_own_context_whoever_uses_them_first() {
+fn streams_and_events_belong_to_their_declared_context() {
     let mut workload = Workload::new("contexts");
     let process = workload.process("p");
     let [near, far] = [process.primary(0), process.primary(1)];
@@ -86,7 +86,7 @@ fn a_stream_and_an_event_are_of_their_own_context_whoever_uses_them_first() {
 }
 
 #[test]
-fn threads_go_on_as_long_as_they_are_to() {
+fn threads_repeat_as_long_as_they_should() {
     let lasting = Duration::from_millis(30);
     let workload = processes(4, |number, thread, stream| {
         thread.body().launch(Kernel::Empty, 1, 1, stream);
@@ -138,7 +138,7 @@ fn connections_are_set_or_left_unset() {
 }
 
 #[test]
-fn pinned_threads_stay_where_they_are_put() {
+fn pinned_threads_stay_on_their_processors() {
     let workload = processes(2, |_, thread, stream| {
         thread.body().launch(Kernel::Empty, 1, 1, stream);
     });
@@ -146,13 +146,13 @@ fn pinned_threads_stay_where_they_are_put() {
     let options = gpu::Options { pinned: true, ..standin.options() };
     gpu::run(&workload, &options).unwrap_or_else(|error| panic!("{error}"));
     let placed = standin.log().into_iter().filter(|(_, _, call)| call.starts_with("cuStreamCreate"));
-    // The stand-in says whether the thread that creates a stream may be on one processor alone.
+    // The stand-in says whether the thread that creates a stream may be on one processor only.
     let alone: Vec<_> = placed.map(|(_, _, call)| call.rsplit(' ').next().map(str::to_owned)).collect();
     assert_eq!(alone, [Some("1".to_owned()), Some("1".to_owned())]);
 }
 
 #[test]
-fn contexts_and_processes_are_set_as_the_workload_says() {
+fn contexts_and_processes_have_the_settings_of_the_workload() {
     let mut workload = processes(1, |_, thread, stream| {
         thread.body().synchronize(stream);
     });

@@ -1,4 +1,4 @@
-//! What is told of the calls: sums, and a Trace.
+//! The measurements of calls: sums, and a Trace.
 
 use crate::driver::{Standin, assert_is};
 use crate::processes::{processes, ran};
@@ -71,7 +71,7 @@ fn every_call_is_in_the_trace_with_its_arguments() {
     );
 }
 
-/// The trace as it comes back from a file, which is where rows are checked.
+/// The trace read back from a file, which checks its rows.
 fn stored_and_read(trace: &trace::Trace) -> trace::Trace {
     let mut bytes = std::io::Cursor::new(Vec::new());
     trace::write(trace, &mut bytes).expect("it can be written");

@@ -64,7 +64,7 @@ pub fn architectures_thread(
     thread.repeat = workload::Repeat::Times(iterations);
 }
 
-/// Every kernel, in a thread of its own, with a check of what it made.
+/// Every kernel, each in its own thread, with a check of its result.
 pub fn kernels() -> Workload {
     single("kernels", |process| {
         increment(process);
@@ -91,7 +91,7 @@ fn increment(process: &mut Process) {
     thread.after().free(host).free(floats);
 }
 
-/// 64 × 96 by 96 × 128: ones by twos, but for the first 32 rows of the one, which are twos, and the first 32 columns of
+/// 64 × 96 by 96 × 128: ones by twos, except for the first 32 rows of the one, which are twos, and the first 32 columns of
 /// the first row of the other, which are threes. Of the product, the first tile's first row is checked.
 fn product(process: &mut Process) {
     const ROW: u64 = 128 * 4;

@@ -1,7 +1,7 @@
-//! The Trace of the calls that threads recorded.
+//! The Trace of the host's calls, which threads record.
 
 use super::Partial;
-use super::heard::Heard;
+use super::messages::Messages;
 use crate::driver::Function;
 use crate::wire::{Note, Record};
 use crate::{Device, clock};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use trace::{Api, Argument, Call, Meta, StreamId, Sym, ThreadId, Trace};
 use workload::Workload;
 
-/// A thread whose calls were recorded, as the calls need it.
+/// A thread whose calls were recorded.
 struct Caller<'a> {
     row: ThreadId,
     notes: &'a [Note],
@@ -18,7 +18,12 @@ struct Caller<'a> {
 }
 
 /// The Trace of a run.
-pub fn recorded(workload: &Workload, heard: &[Heard], devices: &[Device], partial: Option<Partial>) -> Trace {
+pub fn host_trace(
+    workload: &Workload,
+    heard: &[Messages],
+    devices: &[Device],
+    partial: Option<Partial>,
+) -> Trace {
     let mut trace = Trace { meta: meta(workload, heard, partial), ..Trace::default() };
     let rows = devices.iter().map(|device| (device.ordinal, push_device(&mut trace, device)));
     let device_rows: BTreeMap<_, _> = rows.collect();
@@ -80,9 +85,9 @@ fn push_device(trace: &mut Trace, device: &Device) -> trace::DeviceId {
     })
 }
 
-fn meta(workload: &Workload, heard: &[Heard], partial: Option<Partial>) -> Meta {
+fn meta(workload: &Workload, heard: &[Messages], partial: Option<Partial>) -> Meta {
     let cuda = heard.iter().find_map(|heard| heard.report.as_ref()).map_or(0, |report| report.cuda);
-    let mut notes = vec!["the calls of a workload; what the GPU did was not recorded".to_owned()];
+    let mut notes = vec!["the calls of a workload; operations of the GPU are not recorded".to_owned()];
     notes.extend(partial.map(|partial| format!("the run was {partial}")));
     Meta {
         command: format!("workload {}", workload.name),

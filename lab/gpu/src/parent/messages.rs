@@ -1,22 +1,22 @@
-//! What a process of a workload said.
+//! The messages of a process of a workload.
 
 use crate::wire::{Arrival, Message, Record, Report};
 use crate::{Device, Error};
 
-/// What was heard of a process.
+/// The messages of a process so far.
 #[derive(Default)]
-pub struct Heard {
+pub struct Messages {
     pub pid: u32,
     pub report: Option<Report>,
-    /// Pieces of threads' calls.
+    /// Parts of the lists of threads' calls.
     pub calls: Vec<(usize, Vec<Record>)>,
     pub devices: Option<(Vec<Device>, i32)>,
     pub trouble: Option<Error>,
 }
 
-impl Heard {
-    pub fn of(pid: u32) -> Heard {
-        Heard { pid, ..Heard::default() }
+impl Messages {
+    pub fn of(pid: u32) -> Messages {
+        Messages { pid, ..Messages::default() }
     }
 
     pub fn hear(&mut self, arrival: Arrival) {
@@ -28,7 +28,7 @@ impl Heard {
         }
     }
 
-    /// Whether it said all that it had to.
+    /// Whether it has sent everything.
     pub fn said_all(&self) -> bool {
         self.report.is_some() || self.devices.is_some() || self.trouble.is_some()
     }

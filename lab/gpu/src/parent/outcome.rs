@@ -1,7 +1,7 @@
-//! What the processes of a workload said, put together.
+//! The outcome of a run, from the messages of its processes.
 
-use super::heard::Heard;
-use super::recorded::recorded;
+use super::host_trace::host_trace;
+use super::messages::Messages;
 use super::{Options, Partial, Run, Started};
 use crate::driver::Function;
 use crate::segment::Segment;
@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use workload::{CallTimes, Outcome, ThreadOutcome, Workload};
 
-/// The run, of what was heard and of how far each thread came.
+/// The result of a run, from the messages and the progress of each thread.
 pub fn put_together(
     workload: &Workload,
     options: &Options,
-    heard: Vec<Heard>,
+    heard: Vec<Messages>,
     segment: &Segment,
     stopped: i64,
     partial: Option<Partial>,
@@ -28,7 +28,10 @@ pub fn put_together(
             threads.push(thread_outcome(segment, threads.len(), reports.get(row), stopped));
         }
         if partial.is_some() && heard.report.is_none() {
-            notes.push(format!("process \"{}\" had to be killed, and its calls are lost", process.name));
+            notes.push(format!(
+                "process \"{}\" did not stop and was killed, its calls are lost",
+                process.name
+            ));
         }
     }
     for note in heard.iter().filter_map(|heard| heard.report.as_ref()).flat_map(|report| &report.notes) {
@@ -42,12 +45,12 @@ pub fn put_together(
         .flat_map(|report| &report.devices)
         .for_each(|device| drop(devices.insert(device.ordinal, device.clone())));
     let devices: Vec<_> = devices.into_values().collect();
-    let trace = options.trace.then(|| recorded(workload, &heard, &devices, partial));
+    let trace = options.trace.then(|| host_trace(workload, &heard, &devices, partial));
     let processes = heard.iter().map(started).collect();
     Run { outcome: Outcome { threads }, partial, processes, trace, devices, notes }
 }
 
-fn started(heard: &Heard) -> Started {
+fn started(heard: &Messages) -> Started {
     let threads = heard.report.iter().flat_map(|report| &report.threads);
     Started { pid: heard.pid, tids: threads.map(|thread| thread.tid).collect() }
 }
