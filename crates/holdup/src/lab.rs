@@ -35,7 +35,7 @@ fn list(arguments: &LabList, color: Color) -> Result<ExitCode, Failure> {
             )
         }
         (Table::Text, Some(experiment)) => experiments::describe_text(experiment, page),
-        (Table::Json, None) => pretty(&experiments::list_json(&experiments::CATALOGUE)),
+        (Table::Json, None) => pretty(&experiments::list_json(experiments::CATALOGUE)),
         (Table::Json, Some(experiment)) => pretty(&experiments::list_json([experiment])),
     })?;
     Ok(ExitCode::SUCCESS)

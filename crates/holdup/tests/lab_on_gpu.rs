@@ -7,6 +7,7 @@
 mod compile;
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -110,7 +111,7 @@ fn every_experiment_runs() {
 }
 
 #[test]
-fn a_run_is_compared_with_an_earlier_one_within_what_rounds_differ() {
+fn a_run_is_compared_with_an_earlier_one() {
     let directory = directory();
     let file = directory.path().join("before.json");
     let arguments =
@@ -143,7 +144,7 @@ fn traced(capture: &Path) -> (String, String) {
 #[test]
 fn a_traced_run_is_recorded_as_programs_are() {
     let (text, calls) = traced(compile::library());
-    assert!(!text.contains("host's calls alone"), "{text}");
+    assert!(!text.contains("host's calls only"), "{text}");
     assert!(calls.contains("cuStreamSynchronize") && calls.contains("thread 3"), "{calls}");
     // Which the lab itself does not record.
     assert!(calls.contains("cuModuleLoadData"), "{calls}");
@@ -153,7 +154,7 @@ fn a_traced_run_is_recorded_as_programs_are() {
 fn without_the_capture_library_a_trace_has_the_hosts_calls() {
     let (text, calls) = traced(Path::new("/nowhere/libholdup_capture.so"));
     assert!(
-        text.contains("the trace has the host's calls alone: holdup's capture library is missing"),
+        text.contains("the trace has the host's calls only: holdup's capture library is missing"),
         "{text}"
     );
     assert!(calls.contains("cuStreamSynchronize") && calls.contains("thread 3"), "{calls}");
@@ -189,7 +190,7 @@ fn devices_are_described_and_measured() {
 }
 
 #[test]
-fn what_a_gpu_refuses_is_said_in_a_line() {
+fn errors_of_a_gpu_are_one_line() {
     let mut lost = command("lab run overlap --set bytes=64KiB");
     lost.env("STANDIN_FAIL", "cuLaunchKernel 2 719");
     let problem = refusal(lost);
@@ -206,17 +207,43 @@ fn what_a_gpu_refuses_is_said_in_a_line() {
 }
 
 #[test]
-fn a_search_for_devices_that_hangs_can_be_interrupted() {
+fn a_hanging_search_for_devices_can_be_interrupted() {
     for on in ["", " --on gpu"] {
         let mut hanging = command(&format!("lab run overlap{on}"));
         let child = hanging.env("STANDIN_FAIL", "cuInit 1 -2").spawn().expect("the program starts");
-        std::thread::sleep(Duration::from_millis(700));
+        // Its process that asks the driver.
+        wait_until(|| !children(&child).is_empty());
         interrupt(&child, "-INT");
         let output = child.wait_with_output().expect("the program ends");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(said, "holdup: interrupted while the driver was asked for its devices\n");
         assert_eq!(output.status.code(), Some(2));
     }
+}
+
+/// Waits for a condition, half a minute at most.
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it never happens");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The processes that a program has now.
+fn children(program: &std::process::Child) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", program.id())).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Whether a program has a handler of SIGHUP, signal 1.
+fn handles_hangups(program: &std::process::Child) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
 }
 
 fn interrupt(child: &std::process::Child, signal: &str) {
@@ -240,7 +267,7 @@ fn a_closed_terminal_ends_a_simulation_like_an_interrupt() {
     std::fs::write(&file, text).expect("can write");
     let child = command(&format!("lab run {} --on sim:h200", file.display())).spawn();
     let child = child.expect("the program starts");
-    std::thread::sleep(Duration::from_millis(700));
+    wait_until(|| handles_hangups(&child));
     interrupt(&child, "-HUP");
     let output = child.wait_with_output().expect("the program ends");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -249,7 +276,7 @@ fn a_closed_terminal_ends_a_simulation_like_an_interrupt() {
 }
 
 #[test]
-fn an_interruption_ends_every_process_and_leaves_what_was_measured() {
+fn an_interruption_ends_every_process_and_keeps_the_rows() {
     let directory = directory();
     let file = directory.path().join("partial.json");
     // Each variant takes a second or more, whatever the machine.
@@ -258,7 +285,12 @@ fn an_interruption_ends_every_process_and_leaves_what_was_measured() {
         file.display()
     );
     let child = command(&arguments).spawn().expect("the program starts");
-    std::thread::sleep(Duration::from_millis(2600));
+    // The processes of the search for devices, of the first variant and of the second: the first has been measured then.
+    let mut processes = BTreeSet::new();
+    wait_until(|| {
+        processes.extend(children(&child));
+        processes.len() >= 3
+    });
     let began = Instant::now();
     interrupt(&child, "-INT");
     let output = child.wait_with_output().expect("the program ends");

@@ -1,46 +1,42 @@
 //! The catalogue of experiments: each shows one thing that holds up CUDA programs, and how much it costs.
 //!
 //! An [`Experiment`] is data and functions of data: the variants that its settings make, each a workload and how to read
-//! its outcome, and what the numbers say. A [`Session`] runs them by whatever executes a workload: a [`Runner`].
+//! its outcome, the columns of its rows, and the verdict. A [`Session`] runs the variants on a [`Runner`], this machine's
+//! GPUs or a model, and gives [`Results`], which [`text`], [`markdown()`], [`html()`] and [`json()`] show.
+//!
+//! ```
+//! use experiments::{Request, Runner, Session};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! let experiment = experiments::experiment("overlap")?;
+//! let runner = Runner::named(Some("sim:c1060"))?;
+//! let request = Request { set: vec![String::from("memory=pinned")], ..Request::default() };
+//! let session = Session::new(experiment, runner.bench(), &request)?;
+//! let quiet = AtomicBool::new(false);
+//! let results = session.run(
+//!     &mut |workload, want| runner.run(workload, want, &quiet),
+//!     &quiet,
+//!     &mut |_| {},
+//! )?;
+//! // Sequential, depth-first and breadth-first.
+//! assert_eq!(results.rows.len(), 3);
+//! assert!(results.rows[2].value("ms") < results.rows[0].value("ms"));
+//! # Ok::<(), String>(())
+//! ```
 
-mod across;
-mod baseline;
-mod calls;
 pub mod catalogue;
-mod cell;
-mod charts;
-mod columns;
-mod devices;
 mod experiment;
-mod html;
-mod json;
-mod list;
-mod markdown;
-mod parameters;
-mod read;
-#[cfg(target_os = "linux")]
-mod recorded;
 mod results;
-mod run;
-mod runner;
-mod single;
-mod text;
-mod timelines;
-mod together;
-mod words;
+mod session;
+mod show;
 
-pub use baseline::{Change, Comparison};
-pub use cell::Cell;
-pub use devices::{Fact, Machine, Sheet};
-pub use experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View};
-pub use html::html;
-pub use json::json;
-pub use list::{CATALOGUE, describe_text, experiment, list_json, list_text};
-pub use markdown::markdown;
-pub use parameters::{AUTOMATIC, Kind, Parameter, Settings};
-pub use results::{Figure, Partial, Results, Row, Unit};
-pub use run::{Execute, Failure, Progress, Request, Run, Session, Want, only};
-pub use runner::Runner;
-pub use single::{single_json, single_text};
-pub use text::text;
-pub use words::{HostMemory, Layout, Near, Place, Submit, Take, Waiting, Word};
+pub use catalogue::{CATALOGUE, experiment};
+pub use experiment::{
+    AUTOMATIC, Bench, Cell, Column, Experiment, Holds, HostMemory, Kind, Layout, Near, Parameter, Place,
+    Plan, Reading, Relation, Settings, Submit, Take, Unit, Values, Variant, View, Waiting, Word,
+};
+pub use results::{Change, Comparison, Figure, Partial, Results, Row, json};
+pub use session::{Execute, Failure, Progress, Request, Run, Runner, Session, Want, only};
+pub use show::{
+    Fact, Machine, Sheet, describe_text, html, list_json, list_text, markdown, single_json, single_text, text,
+};

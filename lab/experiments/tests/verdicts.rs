@@ -1,9 +1,11 @@
-//! What verdicts say of measured numbers: `tests/data/verdicts/EXPERIMENT-WHAT.txt` has rows, a line each
-//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, rewritten by `HOLDUP_UPDATE=1`. A line
-//! `set NAME=VALUE …` says what is not at its default, a line `device NAME=VALUE …` what is known of the device.
+//! The verdicts on measured numbers: `tests/data/verdicts/EXPERIMENT-WHAT.txt` has rows, one line each
+//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, which `HOLDUP_UPDATE=1` rewrites. A line
+//! `set NAME=VALUE …` changes settings, a line `device NAME=VALUE …` states properties of the device. One file is one test
+//! of that name.
 
-use experiments::{Bench, Cell, Figure, Results, Row, Settings};
-use std::path::Path;
+use experiments::{Bench, Cell, Experiment, Figure, Results, Row, Settings};
+use libtest_mimic::{Arguments, Trial};
+use std::path::{Path, PathBuf};
 
 const BREAK: &str = "--- verdict\n";
 
@@ -17,18 +19,20 @@ fn cell(text: &str) -> Cell {
     }
 }
 
-fn name(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
+/// The name of a column that the experiment declares.
+fn column(experiment: &Experiment, name: &str) -> &'static str {
+    let column = experiment.columns.iter().find(|column| column.name == name);
+    column.unwrap_or_else(|| panic!("{} declares no column {name}", experiment.name)).name
 }
 
-fn row(line: &str) -> Row {
+fn row(experiment: &Experiment, line: &str) -> Row {
     let (varied, figures) = line.split_once(" : ").expect("columns and figures");
-    let pair = |word: &'_ str| -> (&'static str, String) {
-        let (own, value) = word.split_once('=').expect("a name and a value");
-        (name(own), value.to_owned())
+    let pair = |word: &'_ str| -> (String, String) {
+        let (name, value) = word.split_once('=').expect("a name and a value");
+        (name.to_owned(), value.to_owned())
     };
-    let varied =
-        varied.split_ascii_whitespace().map(pair).map(|(name, value)| (name, cell(&value))).collect();
+    let varied = varied.split_ascii_whitespace().map(pair);
+    let varied = varied.map(|(name, value)| (column(experiment, &name), cell(&value))).collect();
     let mut row = Row { varied, figures: Vec::new(), max_error: None, each: Vec::new() };
     for (name, value) in figures.split_ascii_whitespace().map(pair) {
         let (value, spread) = match value.split_once('±') {
@@ -36,9 +40,12 @@ fn row(line: &str) -> Row {
             None => (value.as_str(), None),
         };
         let number = |text: &str| text.parse::<f64>().expect("a number");
-        match name {
+        match name.as_str() {
             "max_error" => row.max_error = Some(number(value)),
-            name => row.figures.push(Figure { name, value: number(value), spread: spread.map(number) }),
+            name => {
+                let name = column(experiment, name);
+                row.figures.push(Figure { name, value: number(value), spread: spread.map(number) });
+            }
         }
     }
     row
@@ -56,7 +63,7 @@ fn results(file: &str, rows: &str) -> Results {
     let device = |name: &str| said.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
     let set: Vec<String> =
         set.iter().flat_map(|line| line.split_ascii_whitespace().skip(1)).map(str::to_owned).collect();
-    let mut rows: Vec<Row> = lines.into_iter().map(row).collect();
+    let mut rows: Vec<Row> = lines.into_iter().map(|line| row(experiment, line)).collect();
     if let Some(relation) = &experiment.relation {
         relation.relate(&mut rows);
     }
@@ -81,23 +88,38 @@ fn results(file: &str, rows: &str) -> Results {
     }
 }
 
-#[test]
-fn verdicts_follow_from_the_numbers() {
+fn main() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/verdicts");
-    let mut files: Vec<_> =
-        std::fs::read_dir(&directory).expect("there").map(|entry| entry.expect("readable").path()).collect();
+    let files = std::fs::read_dir(&directory).expect("there");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
     files.sort();
-    assert!(files.len() >= experiments::CATALOGUE.len(), "an experiment without a verdict's test");
-    for path in files {
+    let names: Vec<String> = files.iter().map(|path| file_name(path)).collect();
+    let mut tests: Vec<Trial> = files.into_iter().map(case).collect();
+    tests.push(Trial::test("every_experiment_has_a_case", move || {
+        for experiment in experiments::CATALOGUE {
+            assert!(names.iter().any(|name| name.starts_with(experiment.name)), "{}", experiment.name);
+        }
+        Ok(())
+    }));
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_stem().and_then(|name| name.to_str()).expect("UTF-8").to_owned()
+}
+
+/// The test of one file.
+fn case(path: PathBuf) -> Trial {
+    let file = file_name(&path);
+    Trial::test(file.replace('-', "_"), move || {
         let text = std::fs::read_to_string(&path).expect("readable");
         let (rows, expected) = text.split_once(BREAK).unwrap_or((&text, ""));
-        let file = path.file_name().and_then(|name| name.to_str()).expect("UTF-8");
-        let said =
-            results(file, rows).verdict().iter().map(|sentence| format!("{sentence}\n")).collect::<String>();
-        if std::env::var_os("HOLDUP_UPDATE").is_some() {
-            std::fs::write(&path, format!("{rows}{BREAK}{said}")).expect("can write");
-        } else {
-            assert_eq!(said, expected, "{file}");
+        let sentences = results(&file, rows).verdict();
+        let verdict = sentences.iter().map(|sentence| format!("{sentence}\n")).collect::<String>();
+        match std::env::var_os("HOLDUP_UPDATE") {
+            Some(_) => std::fs::write(&path, format!("{rows}{BREAK}{verdict}")).expect("can write"),
+            None => assert_eq!(verdict, expected),
         }
-    }
+        Ok(())
+    })
 }

@@ -1,6 +1,6 @@
-//! What each call costs and locks, by the model's rules.
+//! The costs and the locks of each call, by the model's rules.
 
-use crate::names::Name;
+use crate::functions::Function;
 use crate::plan::{Act, ContextPlan, Copy, KernelPlan, NONE, Plan, Way};
 use crate::{Model, Rule};
 use workload::{BufferId, Call, ContextId, Kernel, Memory, Process, StreamId, StreamKind};
@@ -8,7 +8,7 @@ use workload::{BufferId, Call, ContextId, Kernel, Memory, Process, StreamId, Str
 /// Bytes of a page of host memory.
 const PAGE: u64 = 4096;
 
-/// Where a process's rows begin in the lists of all.
+/// The first row of a process in the lists of all processes.
 #[derive(Clone, Copy)]
 pub(crate) struct Base {
     pub context: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Base {
     pub graph: u32,
 }
 
-/// Gives calls of one thread their costs.
+/// Plans the calls of one thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Costs<'a> {
     pub model: &'a Model,
@@ -29,27 +29,27 @@ pub(crate) struct Costs<'a> {
     pub context: u32,
 }
 
-/// What one thing takes at most, 18 years, so that sums of a few never overflow, ns.
+/// The longest time of anything, 18 years, so that sums of a few never overflow, ns.
 pub(crate) const LONGEST: i64 = i64::MAX / 16;
 
-/// How long `bytes` take at `mb_s` (10⁶ bytes a second), ns.
+/// The time of `bytes` at `mb_s` (10⁶ bytes per second), ns.
 pub(crate) fn transfer_ns(bytes: u64, mb_s: u64) -> i64 {
     let ns = u128::from(bytes) * 1000 / u128::from(mb_s);
     i64::try_from(ns).map_or(LONGEST, |ns| ns.min(LONGEST))
 }
 
-/// A number of nanoseconds that may be too large, ns.
+/// A number of nanoseconds, at most the longest time.
 pub(crate) fn whole(ns: f64) -> i64 {
     (ns as i64).min(LONGEST)
 }
 
-/// Pages that `bytes` take.
+/// The pages of `bytes`.
 pub(crate) fn pages(bytes: u64) -> u64 {
     bytes.div_ceil(PAGE)
 }
 
 impl Costs<'_> {
-    /// How long the host takes to write or read that much, ns.
+    /// The time of the host to write or read so many bytes, ns.
     pub(crate) fn host_ns(&self, bytes: u64) -> i64 {
         transfer_ns(bytes, self.model.host.mb_s)
     }
@@ -57,11 +57,10 @@ impl Costs<'_> {
     pub(crate) fn launch(&self, stream: StreamId, kernel: u32) -> Plan {
         let (stream, context) = self.stream(Some(stream));
         let rule = &self.model.calls.launch;
-        plan(Name::Launch, rule, 0, context, Act::Launch { stream, kernel })
+        plan(Function::Launch, rule, 0, context, Act::Launch { stream, kernel })
     }
 
-    /// The copy as it is if the host's memory is page-locked, and if not, where it may be either. `registered` is the
-    /// row of the former.
+    /// The plan of a copy; if its pageable memory may be registered, there is a second plan for then, in row `registered`.
     pub(crate) fn copy(
         &self,
         from: BufferId,
@@ -73,12 +72,12 @@ impl Costs<'_> {
         let buffer = |row: BufferId| &self.process.buffers[row.index()];
         let (source, target) = (buffer(from), buffer(to));
         let (way, host, name) = match (source.memory.is_host(), target.memory.is_host()) {
-            (true, _) => (Way::In, from.0, [Name::CopyIn, Name::CopyInAsync]),
-            (_, true) => (Way::Out, to.0, [Name::CopyOut, Name::CopyOutAsync]),
+            (true, _) => (Way::In, from.0, [Function::CopyIn, Function::CopyInAsync]),
+            (_, true) => (Way::Out, to.0, [Function::CopyOut, Function::CopyOutAsync]),
             _ if self.device(source.context) == self.device(target.context) => {
-                (Way::Within, NONE, [Name::CopyWithin, Name::CopyWithinAsync])
+                (Way::Within, NONE, [Function::CopyWithin, Function::CopyWithinAsync])
             }
-            _ => (Way::Between, NONE, [Name::CopyBetween, Name::CopyBetweenAsync]),
+            _ => (Way::Between, NONE, [Function::CopyBetween, Function::CopyBetweenAsync]),
         };
         let (name, blocking) = (name[usize::from(stream.is_some())], stream.is_none());
         let (stream, context) = self.stream(stream);
@@ -98,17 +97,17 @@ impl Costs<'_> {
     pub(crate) fn module(&self) -> [Plan; 2] {
         let calls = &self.model.calls;
         [
-            plan(Name::ModuleLoad, &calls.module_load, 0, self.context, Act::Nothing),
-            plan(Name::ModuleUnload, &calls.module_unload, 0, self.context, Act::Unload),
+            plan(Function::ModuleLoad, &calls.module_load, 0, self.context, Act::Nothing),
+            plan(Function::ModuleUnload, &calls.module_unload, 0, self.context, Act::Unload),
         ]
     }
 
     pub(crate) fn captured(&self, graph: u32, body: u32, nodes: usize) -> Plan {
         let act = Act::Captured { graph, body };
-        plan(Name::Capture, &self.model.calls.capture, nodes as u64, self.context, act)
+        plan(Function::Capture, &self.model.calls.capture, nodes as u64, self.context, act)
     }
 
-    /// Any call but those above.
+    /// Any call except those above.
     pub(crate) fn other(&self, call: &Call) -> Plan {
         let calls = &self.model.calls;
         match *call {
@@ -119,26 +118,26 @@ impl Costs<'_> {
             Call::LaunchGraph { graph, stream } => {
                 let (stream, context) = self.stream(Some(stream));
                 let act = Act::Graph { graph: self.base.graph + graph.0, stream };
-                plan(Name::GraphLaunch, &calls.graph_launch, 0, context, act)
+                plan(Function::GraphLaunch, &calls.graph_launch, 0, context, act)
             }
             Call::RecordEvent { event, stream } => {
                 let (stream, context) = self.stream(Some(stream));
                 let act = Act::Record { event: self.base.event + event.0, stream };
-                plan(Name::EventRecord, &calls.order, 0, context, act)
+                plan(Function::EventRecord, &calls.order, 0, context, act)
             }
             Call::WaitEvent { event, stream } => {
                 let (stream, context) = self.stream(Some(stream));
                 let act = Act::Wait { event: self.base.event + event.0, stream };
-                plan(Name::StreamWait, &calls.order, 0, context, act)
+                plan(Function::StreamWait, &calls.order, 0, context, act)
             }
             Call::CreateStream { stream } => {
                 let (stream, context) = self.stream(Some(stream));
-                plan(Name::StreamCreate, &calls.stream, 0, context, Act::CreateStream { stream })
+                plan(Function::StreamCreate, &calls.stream, 0, context, Act::CreateStream { stream })
             }
             Call::DestroyStream { stream } => {
                 let (_, context) = self.stream(Some(stream));
                 let rule = calls.stream_destroy.as_ref().unwrap_or(&calls.stream);
-                plan(Name::StreamDestroy, rule, 0, context, Act::Nothing)
+                plan(Function::StreamDestroy, rule, 0, context, Act::Nothing)
             }
             _ => self.plain(call),
         }
@@ -150,23 +149,23 @@ impl Costs<'_> {
         let event = |event: workload::EventId| self.base.event + event.0;
         let (name, rule, act) = match *call {
             Call::CreateEvent { event: row } => {
-                (Name::EventCreate, &calls.event, Act::CreateEvent { event: event(row) })
+                (Function::EventCreate, &calls.event, Act::CreateEvent { event: event(row) })
             }
-            Call::DestroyEvent { .. } => (Name::EventDestroy, &calls.event, Act::Nothing),
-            Call::QueryEvent { .. } => (Name::EventQuery, &calls.query, Act::Nothing),
-            Call::QueryStream { .. } => (Name::StreamQuery, &calls.query, Act::Nothing),
+            Call::DestroyEvent { .. } => (Function::EventDestroy, &calls.event, Act::Nothing),
+            Call::QueryEvent { .. } => (Function::EventQuery, &calls.query, Act::Nothing),
+            Call::QueryStream { .. } => (Function::StreamQuery, &calls.query, Act::Nothing),
             Call::Elapsed { from, to } => {
-                (Name::EventElapsed, &calls.query, Act::Elapsed { from: event(from), to: event(to) })
+                (Function::EventElapsed, &calls.query, Act::Elapsed { from: event(from), to: event(to) })
             }
             Call::SynchronizeEvent { event: row } => {
                 let act = Act::SynchronizeEvent { event: event(row) };
-                (Name::EventSynchronize, &calls.synchronize, act)
+                (Function::EventSynchronize, &calls.synchronize, act)
             }
             Call::SynchronizeStream { stream } => {
                 let act = Act::SynchronizeStream { stream: self.stream(Some(stream)).0 };
-                (Name::StreamSynchronize, &calls.synchronize, act)
+                (Function::StreamSynchronize, &calls.synchronize, act)
             }
-            _ => (Name::ContextSynchronize, &calls.synchronize, Act::SynchronizeContext),
+            _ => (Function::ContextSynchronize, &calls.synchronize, Act::SynchronizeContext),
         };
         plan(name, rule, 0, self.context, act)
     }
@@ -177,10 +176,12 @@ impl Costs<'_> {
         let row = self.base.buffer + id.0;
         let reserve = Act::Reserve { buffer: row, pooled: buffer.memory == Memory::Pool };
         let (name, rule, units, act) = match buffer.memory {
-            Memory::Pool => (Name::AllocatePool, &calls.pool, 0, reserve),
-            Memory::Managed => (Name::AllocateManaged, &calls.allocate, 0, reserve),
-            Memory::Pinned => (Name::HostAllocate, &calls.host_allocate, pages(buffer.bytes), Act::Nothing),
-            _ => (Name::Allocate, &calls.allocate, 0, reserve),
+            Memory::Pool => (Function::AllocatePool, &calls.pool, 0, reserve),
+            Memory::Managed => (Function::AllocateManaged, &calls.allocate, 0, reserve),
+            Memory::Pinned => {
+                (Function::HostAllocate, &calls.host_allocate, pages(buffer.bytes), Act::Nothing)
+            }
+            _ => (Function::Allocate, &calls.allocate, 0, reserve),
         };
         plan(name, rule, units, self.base.context + buffer.context.0, act)
     }
@@ -190,9 +191,9 @@ impl Costs<'_> {
         let buffer = &self.process.buffers[id.index()];
         let row = self.base.buffer + id.0;
         let (name, rule, units, act) = match buffer.memory {
-            Memory::Pool => (Name::FreePool, &calls.pool, 0, Act::Release { buffer: row, waits: false }),
-            Memory::Pinned => (Name::HostFree, &calls.host_free, pages(buffer.bytes), Act::Nothing),
-            _ => (Name::Free, &calls.free, 0, Act::Release { buffer: row, waits: true }),
+            Memory::Pool => (Function::FreePool, &calls.pool, 0, Act::Release { buffer: row, waits: false }),
+            Memory::Pinned => (Function::HostFree, &calls.host_free, pages(buffer.bytes), Act::Nothing),
+            _ => (Function::Free, &calls.free, 0, Act::Release { buffer: row, waits: true }),
         };
         plan(name, rule, units, self.base.context + buffer.context.0, act)
     }
@@ -202,8 +203,8 @@ impl Costs<'_> {
         let buffer = &self.process.buffers[id.index()];
         let row = self.base.buffer + id.0;
         let (name, rule, act) = match call {
-            Call::Register { .. } => (Name::Register, &calls.register, Act::Pin { buffer: row }),
-            _ => (Name::Unregister, &calls.unregister, Act::Unpin { buffer: row }),
+            Call::Register { .. } => (Function::Register, &calls.register, Act::Pin { buffer: row }),
+            _ => (Function::Unregister, &calls.unregister, Act::Unpin { buffer: row }),
         };
         plan(name, rule, pages(buffer.bytes), self.base.context + buffer.context.0, act)
     }
@@ -211,8 +212,8 @@ impl Costs<'_> {
     fn fill(&self, id: BufferId, stream: Option<StreamId>) -> Plan {
         let bytes = self.process.buffers[id.index()].bytes;
         let (name, waits) = match stream {
-            Some(_) => (Name::FillAsync, false),
-            None => (Name::Fill, true),
+            Some(_) => (Function::FillAsync, false),
+            None => (Function::Fill, true),
         };
         let (stream, context) = self.stream(stream);
         let ns = self.model.kernels.base_ns + self.memory_ns(bytes);
@@ -220,7 +221,7 @@ impl Costs<'_> {
         plan(name, &self.model.calls.fill, 0, context, act)
     }
 
-    /// A stream's row and its context's; no stream is the legacy default one.
+    /// The rows of a stream and its context; no stream means the legacy default stream.
     fn stream(&self, stream: Option<StreamId>) -> (u32, u32) {
         let default = |context: u32| (self.contexts[context as usize].default_stream, context);
         let Some(id) = stream else { return default(self.context) };
@@ -240,12 +241,12 @@ impl Costs<'_> {
         transfer_ns(bytes, self.model.kernels.memory_mb_s)
     }
 
-    /// How long it takes to make one of so many floats.
+    /// The time to reduce so many floats, ns.
     fn reduction_ns(&self, length: u32) -> i64 {
         self.model.kernels.reduction_ns + self.memory_ns(4 * u64::from(length))
     }
 
-    /// How long a kernel takes alone, and how much room.
+    /// The time of a kernel alone on the device, and the room that it needs.
     pub(crate) fn kernel(&self, kernel: &Kernel, grid: u32, block: u32) -> KernelPlan {
         let (device, kernels) = (&self.model.device, &self.model.kernels);
         let room = u64::from(device.multiprocessors) * u64::from(device.threads_per_multiprocessor);
@@ -291,7 +292,7 @@ impl Costs<'_> {
     }
 }
 
-fn plan(name: Name, rule: &Rule, units: u64, context: u32, act: Act) -> Plan {
+fn plan(name: Function, rule: &Rule, units: u64, context: u32, act: Act) -> Plan {
     let pieces = rule.pieces.max(1);
     Plan {
         name,

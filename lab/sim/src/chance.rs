@@ -1,16 +1,16 @@
-//! Chance, where a model has some: numbers that follow from the model's seed alone, so that a run is the same each time.
+//! Pseudo-random numbers for models with chance. They follow from the model's seed only, so that every run is the same.
 
-/// Numbers that look like chance (SplitMix64, by Steele, Lea and Flood).
+/// A generator of pseudo-random numbers (SplitMix64, by Steele, Lea and Flood).
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// What follows from a seed.
+    /// The generator of a seed.
     pub fn new(seed: u64) -> Chance {
         Chance(seed)
     }
 
-    /// The next one, of all 64-bit numbers.
+    /// The next 64-bit number.
     #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -19,12 +19,12 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to 1, without 1.
+    /// A number from 0 to 1, excluding 1.
     pub fn part(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// One from 0 up to and with `most`, each as likely; 0 where there is no choice.
+    /// A number from 0 to `most`, inclusive, all equally likely.
     pub(crate) fn up_to(&mut self, most: i64) -> i64 {
         let choices = most.max(0) as u128 + 1;
         match choices {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn follows_from_the_seed_alone() {
+    fn the_sequence_follows_from_the_seed() {
         let drawn = |seed| {
             let mut chance = Chance::new(seed);
             [1_000; 8].map(|most| chance.up_to(most))
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_as_likely() {
+    fn all_choices_are_equally_likely() {
         let mut chance = Chance::new(1);
         let mut counts = [0; 4];
         (0..4_000).for_each(|_| counts[chance.up_to(3) as usize] += 1);

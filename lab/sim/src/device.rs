@@ -1,4 +1,4 @@
-//! What a device is: engines, the contexts that take turns, and their kernels.
+//! The state of a device: engines, contexts that take turns, and their kernels.
 
 use crate::Model;
 use crate::ops::{Op, OpRef};
@@ -9,59 +9,59 @@ use std::collections::VecDeque;
 pub(crate) const IN: u32 = 0;
 /// The engine of copies to the host; with one copy engine, [`IN`].
 pub(crate) const OUT: u32 = 1;
-/// What copies within a device and fills it: their own engine, in the way of nobody else.
+/// The engine of copies within a device and of fills, which delays no other engine.
 pub(crate) const WITHIN: u32 = 2;
-/// Pageable copies that come in pieces, to the device and to the host: in the way of none but their own kind.
+/// The engines of pageable copies in pieces, to the device and to the host, which delay only such copies.
 pub(crate) const PIECES_IN: u32 = 3;
 pub(crate) const PIECES_OUT: u32 = 4;
-/// What runs kernels.
+/// The engine of kernels.
 pub(crate) const COMPUTE: u32 = 5;
 
 /// A device.
 pub(crate) struct Device {
-    /// Memory that is allocated, bytes.
+    /// Allocated memory, bytes.
     pub used: u64,
     pub engines: [Engine; COMPUTE as usize],
     /// Contexts that take turns; all clients of an MPS server are one.
     pub groups: Vec<Group>,
-    /// Whose turn it is.
+    /// The context whose turn it is.
     pub active: u32,
-    /// Whether it goes from one to the next right now.
+    /// Whether the turn is passing to the next context.
     pub switching: bool,
     /// Counts turns.
     pub turn: u32,
     pub turn_began: i64,
-    /// Whether the turn's end is planned.
+    /// Whether the end of the turn is scheduled.
     pub ends: bool,
-    /// When it may start the next kernel.
+    /// The earliest start of the next kernel.
     pub next_issue: i64,
-    /// What it was asked for last.
+    /// The operation that was issued last.
     pub last_issued: OpRef,
-    /// Kernels that signal together, and rows to use again.
+    /// Groups of kernels that signal together, and rows to reuse.
     pub batches: Vec<Batch>,
     pub free_batches: Vec<u32>,
 }
 
-/// What runs copies or fills, one after the other.
+/// An engine of copies or fills, which runs them one after the other.
 #[derive(Default)]
 pub(crate) struct Engine {
     pub runs: Option<u32>,
     pub queue: VecDeque<u32>,
 }
 
-/// The kernels of contexts that run at once.
+/// The kernels of contexts that run at the same time.
 pub(crate) struct Group {
-    /// Kernels in the order that they start.
+    /// Kernels in the order of their start.
     pub queue: VecDeque<u32>,
     /// Kernels that have started.
     pub running: u32,
-    /// Threads there is room for.
+    /// Threads that still fit.
     pub room: u32,
     /// Hardware queues with launched kernels.
     pub queues: u32,
-    /// Parts of kernels that run, with their threads and their end; kept only where contexts take turns.
+    /// Running parts of kernels, with their threads and their end; only where contexts take turns.
     pub parts: Vec<Part>,
-    /// The same while it is another one's turn, with the time that they have to go.
+    /// Suspended parts, during another context's turn, with their remaining time.
     pub suspended: Vec<Part>,
 }
 
@@ -111,7 +111,7 @@ impl Device {
         (1..count).map(|ahead| (from + ahead) % count).find(|at| self.groups[*at as usize].has_work())
     }
 
-    /// The kernel belongs to those that signal together with the one issued just before it.
+    /// Adds the kernel to the group of the kernel that was issued just before it.
     pub(crate) fn join_batch(&mut self, last: &mut Op) -> u32 {
         if last.batch == NONE {
             last.batch = self.free_batches.pop().unwrap_or_else(|| {

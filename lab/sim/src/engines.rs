@@ -8,7 +8,7 @@ use crate::plan::NONE;
 use crate::{Error, Order};
 use workload::StreamKind;
 
-/// Operations at most that devices were asked for and have not done, of some 150 bytes each; a graph has half of it.
+/// The most operations in flight, of about 150 bytes each; a graph has at most half of them.
 const MOST_OPEN: usize = 2_000_000;
 
 impl Machine<'_> {
@@ -16,7 +16,7 @@ impl Machine<'_> {
         &mut self.devices[device as usize]
     }
 
-    /// Gives an operation to its stream. It starts when all it waits for is done.
+    /// Issues an operation to its stream. It starts when everything that it waits for has completed.
     pub(crate) fn enqueue(&mut self, op: Op) -> OpRef {
         let earliest = self.now + self.model.device.latency_ns;
         if self.ops.open() >= MOST_OPEN {
@@ -27,8 +27,8 @@ impl Machine<'_> {
         let mut awaited = self.await_streams(op.stream, new.row);
         self.streams[op.stream as usize].last = new;
         if matches!(op.what, What::Kernel { node: 0, .. }) {
-            // Copies and graphs have queues of their own: they wait for no other stream's kernels. 32 threads with a graph
-            // each make as many iterations with 16 connections as with 32.
+            // Copies and graphs have their own queues and never wait for another stream's kernels: 32 threads with one graph
+            // each are as fast with 16 connections as with 32.
             let before = std::mem::replace(&mut self.queues[op.queue as usize].last, new);
             awaited += self.await_op_in(before, new.row);
         }
@@ -42,7 +42,7 @@ impl Machine<'_> {
         new
     }
 
-    /// Has an operation wait for what is before it in its stream, in streams that this one waits for, and for events.
+    /// Makes an operation wait for what precedes it in its stream, in streams that its stream waits for, and for events.
     fn await_streams(&mut self, stream: u32, row: u32) -> u32 {
         let mut awaited = self.await_op_in(self.streams[stream as usize].last, row);
         while let Some(mark) = self.streams[stream as usize].awaited.pop() {
@@ -67,7 +67,7 @@ impl Machine<'_> {
         awaited
     }
 
-    /// Has an operation wait for another one; 0 if that is done, else 1.
+    /// Makes an operation wait for another one. Returns 0 if that one has completed, else 1.
     fn await_op_in(&mut self, before: OpRef, row: u32) -> u32 {
         let open = self.ops.await_(before, Waits::Op(row));
         if open && self.model.device.delayed_signals {
@@ -82,7 +82,7 @@ impl Machine<'_> {
         u32::from(open)
     }
 
-    /// Puts an operation into its engine's queue as it is issued, ready or not.
+    /// Puts an operation into its engine's queue when it is issued, ready or not.
     fn issue(&mut self, new: OpRef) {
         let op = self.ops.rows[new.row as usize];
         let device = &mut self.devices[op.device as usize];
@@ -100,7 +100,7 @@ impl Machine<'_> {
         }
     }
 
-    /// An operation has all that it waited for.
+    /// Everything that an operation waits for has completed.
     pub(crate) fn ready(&mut self, row: u32) {
         let queued = self.model.device.order == Order::Issue;
         let op = &mut self.ops.rows[row as usize];
@@ -120,7 +120,7 @@ impl Machine<'_> {
         self.start_kernels(device);
     }
 
-    /// When a kernel that is ready may start.
+    /// The earliest start of a kernel that is ready.
     fn issued(&mut self, row: u32) -> i64 {
         let rule = &self.model.device;
         let op = &self.ops.rows[row as usize];
@@ -156,7 +156,7 @@ impl Machine<'_> {
         self.start_copy(device, engine);
     }
 
-    /// Starts what kernels there is room for, in order.
+    /// Starts the kernels that fit, in order.
     fn start_kernels(&mut self, device: u32) {
         while self.start_kernel(device) {}
         if self.device(device).groups.len() > 1 {
@@ -164,8 +164,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Starts the next kernel, if there is one and room; whether all of it. One that finds too little room takes what
-    /// there is, and the rest as others end.
+    /// Starts the next kernel, if there is one and it fits. Returns whether all of it started: a kernel uses the room that there
+    /// is, and more when others end.
     fn start_kernel(&mut self, device: u32) -> bool {
         let state = &mut self.devices[device as usize];
         let turns = state.groups.len() > 1;
@@ -223,7 +223,7 @@ impl Machine<'_> {
         self.start_kernels(device);
     }
 
-    /// The last kernel of a batch to end signals for all.
+    /// The last kernel of a group to end signals for all.
     fn end_in_batch(&mut self, device: u32, batch: u32, row: u32) {
         let state = self.device(device);
         let of = &mut state.batches[batch as usize];
@@ -236,7 +236,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where contexts take turns: the turn ends when another one has kernels and this one has none, or had its time.
+    /// Ends the turn of a context if another one has kernels and this one has none, or has used its time slice.
     fn take_turns(&mut self, device: u32) {
         let state = &mut self.devices[device as usize];
         let Some(next) = state.next_group(state.active).filter(|_| !state.switching) else { return };
@@ -258,7 +258,7 @@ impl Machine<'_> {
         self.events.plan(self.now + self.model.sharing.switch_ns, Event::Switched { device, group });
     }
 
-    /// A turn has had its time: its kernels are suspended.
+    /// The time slice of a turn has ended: its kernels are suspended.
     pub(crate) fn turn_over(&mut self, device: u32, turn: u32) {
         let state = &mut self.devices[device as usize];
         if state.turn != turn || state.switching {
@@ -271,14 +271,14 @@ impl Machine<'_> {
             let serial = self.ops.serial();
             let op = &mut self.ops.rows[part.op as usize];
             op.generation = serial;
-            // What is left, unless that goes by meanwhile.
+            // The remaining time, except of kernels that end by the clock.
             let time = if op.clocked { part.time } else { part.time - self.now };
             group.suspended.push(Part { time, ..part });
         }
         self.switch(device, next);
     }
 
-    /// The next context's turn: what was suspended goes on.
+    /// Starts the next context's turn: its suspended kernels continue.
     pub(crate) fn switched(&mut self, device: u32, group: u32) {
         let state = &mut self.devices[device as usize];
         state.switching = false;
@@ -294,7 +294,7 @@ impl Machine<'_> {
         self.start_kernels(device);
     }
 
-    /// An operation is done: what waits for it goes on.
+    /// An operation has completed: whatever waits for it continues.
     fn complete(&mut self, row: u32) {
         let op = self.ops.rows[row as usize];
         self.record.op(&op, self.now);
@@ -311,7 +311,7 @@ impl Machine<'_> {
         }
     }
 
-    /// One thing less that an operation waits for.
+    /// An operation waits for one thing less.
     fn come_nearer(&mut self, row: u32, engine: u32) {
         let op = &mut self.ops.rows[row as usize];
         if op.engine != engine {

@@ -1,28 +1,28 @@
-//! What is to happen, in order of time; what was planned first comes first.
+//! The event queue, in order of time; of two events at one time, the one that was scheduled first is first.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something to happen. Numbers are rows: of threads, operations, locks, devices, engines.
+/// An event. Numbers are rows of threads, operations, locks, devices and engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
-    /// A thread goes on with its next step.
+    /// A thread continues with its next step.
     Resume(u32),
-    /// A thread's call wants its locks.
+    /// A thread's call acquires its locks.
     Want(u32),
     /// A thread has been handed the lock that it waited for.
     Granted(u32),
-    /// A thread that waited for a lock has woken up and tries to take it.
+    /// A thread that waited for a lock has woken up and tries to acquire it.
     Woken(u32),
     /// A thread's call has spent its time with the locks.
     Held(u32),
-    /// A thread's call has what it waited for from the device.
+    /// The operations that a thread's call waits for have completed.
     Noticed(u32),
-    /// An operation has all that it waited for.
+    /// Everything that an operation waits for has completed.
     Ready(u32),
     /// An engine's copy or fill has ended.
     Copied { device: u32, engine: u32 },
-    /// Some of a kernel's threads have ended, if it was not suspended since.
+    /// Some of a kernel's threads have ended, unless it was suspended since.
     Ran { op: u32, slots: u32, generation: u32 },
     /// A context's turn is over, if it is still the same turn.
     TurnOver { device: u32, turn: u32 },
@@ -37,10 +37,10 @@ struct Timed {
     event: Event,
 }
 
-/// Events to come.
+/// The scheduled events.
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// The earliest one planned since the last was taken, kept out of the heap: often it comes next.
+    /// The earliest event scheduled since the last one was removed, outside of the heap because it is often the next.
     next: Option<Timed>,
     heap: BinaryHeap<Reverse<Timed>>,
     planned: u64,
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_in_order_of_time_and_then_of_planning() {
+    fn events_are_in_order_of_time_and_then_of_scheduling() {
         let mut queue = Queue::default();
         let planned = [(5, 0), (3, 1), (9, 2), (3, 3), (1, 4), (9, 5)];
         for (time, thread) in planned {

@@ -1,4 +1,4 @@
-//! Host threads: they make their calls in order, take locks and wait.
+//! Host threads: they make their calls in order, acquire locks and wait.
 
 use crate::calls::whole;
 use crate::events::Event;
@@ -31,7 +31,7 @@ impl Machine<'_> {
         self.events.plan(time + self.on_processor(before), Event::Want(row));
     }
 
-    /// A copy of pageable memory that has been page-locked since is another call.
+    /// The call of a copy: another one if its pageable memory has been page-locked.
     fn as_it_is(&self, plan: u32) -> u32 {
         match self.program.plans[plan as usize].act {
             Act::Copy(copy) if !copy.pinned && self.buffers[copy.host as usize].pinned => copy.registered,
@@ -39,7 +39,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A call takes its locks, once its stream has room.
+    /// A call acquires its locks, when its stream has room.
     pub(crate) fn want(&mut self, row: u32) {
         let plan = self.plan_of(row);
         if let Act::Launch { stream, .. } = plan.act {
@@ -54,7 +54,7 @@ impl Machine<'_> {
         self.take_locks(row, &plan, 0);
     }
 
-    /// Takes the locks of a call, those before `from` being its own already or none of its.
+    /// Acquires the locks of a call from `from` on; it holds those before, or does not need them.
     fn take_locks(&mut self, row: u32, plan: &Plan, from: usize) {
         for kind in &Kind::ALL[from..] {
             let Some(exclusive) = self.takes(plan, *kind) else { continue };
@@ -67,7 +67,7 @@ impl Machine<'_> {
         self.locked(row, plan);
     }
 
-    /// A call has a lock from now on.
+    /// A call holds a lock from now on.
     fn gets(&mut self, row: u32, plan: &Plan, kind: Kind) {
         self.thread(row).has[kind as usize] = true;
         if let Some(copies) = self.staging(plan, kind) {
@@ -75,7 +75,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where it is counted if a call that has that lock is a pageable copy.
+    /// The counter of pageable copies that hold that lock, if the call is one.
     fn staging(&mut self, plan: &Plan, kind: Kind) -> Option<&mut u32> {
         match (kind, plan.act) {
             (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) => {
@@ -85,7 +85,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a call takes a lock, and if so, whether alone.
+    /// Whether and how a call acquires a lock.
     fn takes(&self, plan: &Plan, kind: Kind) -> Option<bool> {
         let ordered = |way: Way| match plan.act {
             Act::Copy(copy) => !copy.pinned && copy.way == way && self.model.copies.pageable_in_order,
@@ -101,7 +101,7 @@ impl Machine<'_> {
                 (lock != Use::None).then_some(lock == Use::Exclusive)
             }
             Kind::Launch => plan.mutex.then_some(true),
-            // Only once it is known whether there are blocks to give or take.
+            // Only when it is known whether blocks are allocated or freed.
             Kind::Memory => None,
         }
     }
@@ -134,7 +134,7 @@ impl Machine<'_> {
         taken
     }
 
-    /// A thread has the lock that it waited for.
+    /// A thread has acquired the lock that it waited for.
     pub(crate) fn granted(&mut self, row: u32) {
         let Some(wait) = self.thread(row).wait.take() else { return };
         self.wakes(row);
@@ -142,7 +142,7 @@ impl Machine<'_> {
         let kind = Kind::of_row(wait.lock, self.contexts.len() as u32);
         let plan = self.plan_of(row);
         self.gets(row, &plan, kind);
-        // That one is the kernel's, where no recorder sees it.
+        // This lock is the kernel driver's: no recorder sees it.
         if kind == Kind::Memory {
             return self.spend(row);
         }
@@ -151,7 +151,7 @@ impl Machine<'_> {
         self.take_locks(row, &plan, kind as usize + 1);
     }
 
-    /// A thread that has been woken for a lock tries to take it.
+    /// A thread that was woken for a lock tries to acquire it.
     pub(crate) fn woken(&mut self, row: u32) {
         let Some(wait) = &mut self.threads[row as usize].wait else { return };
         wait.late += 1;
@@ -162,7 +162,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A call has its locks.
+    /// A call has acquired its locks.
     fn locked(&mut self, row: u32, plan: &Plan) {
         let frees = matches!(plan.act, Act::Release { waits: true, .. } | Act::Unload);
         if frees && self.await_context(plan.context, row) {
@@ -203,19 +203,19 @@ impl Machine<'_> {
         self.spend(row);
     }
 
-    /// A call has all its locks and spends its time with them.
+    /// A call holds all its locks and spends its time with them.
     fn spend(&mut self, row: u32) {
         let held = self.on_processor(self.threads[row as usize].held);
         self.events.plan(self.now + held, Event::Held(row));
     }
 
-    /// What the device takes to give or take so many blocks of memory.
+    /// The time of the device to allocate or free so many blocks of memory.
     fn blocks_ns(&self, blocks: u64, unit_ns: f64) -> i64 {
         let any = if blocks > 0 { self.model.calls.blocks_ns } else { 0 };
         any + whole(unit_ns * blocks as f64)
     }
 
-    /// What launching a kernel costs more the first time in a context.
+    /// The additional time of the first launch of a kernel in a context.
     fn first_use(&mut self, context: u32, kernel: u32) -> i64 {
         let bit = 1 << self.program.kernels[kernel as usize].bit;
         let loaded = &mut self.contexts[context as usize].loaded;
@@ -229,7 +229,7 @@ impl Machine<'_> {
         self.program.captured.get(captured as usize).map_or(&[], |nodes| nodes)
     }
 
-    /// A call has spent its time with its locks: it does what it is for, lets go, and waits or returns.
+    /// A call has spent its time with its locks: it takes effect, releases them, and waits or returns.
     pub(crate) fn held(&mut self, row: u32) {
         let plan = self.plan_of(row);
         if self.thread(row).pieces > 1 {
@@ -286,19 +286,19 @@ impl Machine<'_> {
                 self.await_context(plan.context, row);
             }
             Act::CreateStream { stream } => self.create_stream(stream),
-            // One of that name that was there before is another.
+            // Not the stream of that name that existed before.
             Act::CreateEvent { event } => self.marks[event as usize].clear(),
             Act::Captured { graph, body } => self.graphs[graph as usize] = body,
         }
     }
 
-    /// Measures between two events, both of which must have come to pass, as the driver wants it.
+    /// Measures between two events. As in the driver, both must have completed.
     fn elapsed(&mut self, row: u32, from: u32, to: u32) {
         let open = |event: u32| self.marks[event as usize].iter().any(|mark| self.ops.is_open(*mark));
         if open(from) || open(to) {
             let (thread, process) = self.names_of(row);
             let problem =
-                "asks for the time between events before both are done; synchronize first".to_owned();
+                "asks for the time between events before both have completed: synchronize first".to_owned();
             self.error = Some(Error::Step { process, thread, problem });
             return;
         }
@@ -307,20 +307,20 @@ impl Machine<'_> {
         (*sum, *count) = (*sum + i128::from(ns), *count + 1);
     }
 
-    /// Has a thread wait for an operation.
+    /// Makes a thread wait for an operation.
     pub(crate) fn await_op(&mut self, op: OpRef, row: u32) {
         let open = self.ops.await_(op, Waits::Thread(row));
         self.thread(row).awaited += u32::from(open);
     }
 
-    /// Names all that is not done of what a stream was given, and of what that was to wait for.
+    /// Lists the incomplete operations of a stream, and those that it waits for.
     pub(crate) fn name_work(&self, stream: u32, list: &mut Vec<OpRef>) {
         let Stream { last, awaited, .. } = &self.streams[stream as usize];
         self.ops.name_in(list, *last);
         awaited.iter().for_each(|op| self.ops.name_in(list, *op));
     }
 
-    /// Has a thread wait for all work of a stream.
+    /// Makes a thread wait for all operations of a stream.
     fn await_stream(&mut self, stream: u32, row: u32) {
         self.await_op(self.streams[stream as usize].last, row);
         for at in 0..self.streams[stream as usize].awaited.len() {
@@ -328,7 +328,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Has a thread wait for all work of a context; whether there is any.
+    /// Makes a thread wait for all operations of a context. Returns whether it has any.
     fn await_context(&mut self, context: u32, row: u32) -> bool {
         for at in 0..self.contexts[context as usize].streams.len() {
             self.await_stream(self.contexts[context as usize].streams[at], row);
@@ -339,7 +339,7 @@ impl Machine<'_> {
         self.threads[row as usize].awaited > 0
     }
 
-    /// An operation that a thread waited for is done.
+    /// An operation that a thread waits for has completed.
     pub(crate) fn arrived(&mut self, row: u32) {
         let thread = self.thread(row);
         thread.awaited -= 1;
@@ -349,7 +349,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A thread has noticed that all it waited for is done.
+    /// A thread notices that everything it waited for has completed.
     pub(crate) fn noticed(&mut self, row: u32) {
         let plan = self.plan_of(row);
         if std::mem::take(&mut self.thread(row).waits_first) {
@@ -372,7 +372,7 @@ impl Machine<'_> {
         self.go_on(row, end);
     }
 
-    /// Lets go of the locks that a call does not keep while it waits.
+    /// Releases the locks that a call does not hold while it waits.
     fn let_go_to_wait(&mut self, row: u32, plan: &Plan) {
         self.let_go_of(row, plan, Kind::Launch);
         if !plan.keep {
@@ -380,7 +380,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets go of all locks.
+    /// Releases all locks.
     fn let_go(&mut self, row: u32, plan: &Plan) {
         Kind::ALL.iter().rev().for_each(|kind| self.let_go_of(row, plan, *kind));
     }

@@ -1,26 +1,45 @@
 //! Runs a [`workload::Workload`] in virtual time, on a [`Model`] of driver, host and devices.
 //!
-//! What comes out is what a GPU's runner gives: an [`Outcome`] and, if wanted, a [`Trace`]. Nothing is computed and
-//! no clock is read: the same workload and model give the same outcome and the same trace, to the byte.
+//! A run returns the same as a run on GPUs: an [`Outcome`] and, on request, a [`Trace`]. The simulator computes no results and
+//! reads no clock: the same workload and model give the same outcome and the same trace, to the byte.
 //!
-//! A host thread makes its calls in order. A call costs its own time, takes its context's locks by rule, asks the device
-//! for work, waits where it must and lets go of the locks. Work goes into hardware queues, from there to engines.
-//! What everything costs and which rules hold is the model's: `models/*.toml`.
+//! A host thread makes its calls in order. A call takes its own time, acquires its context's locks by the model's rules, issues
+//! operations to the device, waits where it must, and releases the locks. Operations go into hardware queues and from there to
+//! engines. All times and rules come from the model: `models/*.toml`.
 //!
-//! Deliberately simple: processors for all threads, no noise, a copy has its engine alone, kernels share a device by
-//! the threads they need and otherwise run as long as alone, managed memory is the device's, and what a graph holds
-//! goes one after the other. An outcome's calls are the driver's; what threads do on the host is in no list.
+//! Deliberately simple: there is no noise, a copy never shares its engine, kernels share a device by the threads that they need
+//! and run no slower for it, managed memory is device memory, and the nodes of a graph run one after the other. The calls of an
+//! outcome are the driver's; what threads do on the host is not among them.
+//!
+//! ```
+//! use sim::{Model, Options};
+//! use workload::{Kernel, StreamKind, Workload};
+//!
+//! let mut workload = Workload::new("two kernels");
+//! let process = workload.process("main");
+//! let context = process.primary(0);
+//! let stream = process.stream("s", context, StreamKind::NonBlocking);
+//! let delay = Kernel::Delay { cycles: 1_000_000 };
+//! let thread = process.thread("t", context);
+//! thread.body().launch(delay.clone(), 1, 1, stream).launch(delay, 1, 1, stream).synchronize(stream);
+//!
+//! let model = Model::load("h200")?;
+//! let (outcome, trace) = sim::run(&workload, &model, Options { trace: true, ..Options::default() })?;
+//! assert!(outcome.threads[0].elapsed_ns > 1_000_000);
+//! assert_eq!(trace.expect("requested").ops.len(), 2);
+//! # Ok::<(), sim::Error>(())
+//! ```
 
 mod calls;
 mod chance;
 mod device;
 mod engines;
 mod events;
+mod functions;
 mod host;
 mod locks;
 mod machine;
 mod model;
-mod names;
 mod ops;
 mod plan;
 mod processors;
@@ -36,14 +55,14 @@ pub use model::*;
 use trace::Trace;
 use workload::{Outcome, Workload};
 
-/// What a run keeps, and how far it goes.
+/// What a run records, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Whether a Trace is wanted.
+    /// Whether to make a Trace.
     pub trace: bool,
-    /// Rows of a Trace at most, of calls, operations, waits and synchronizations together; further ones are counted as lost.
+    /// The most rows of a Trace: calls, operations, waits and synchronizations together. Further rows are counted as lost.
     pub most_rows: usize,
-    /// Calls, operations of graphs and other steps of all threads at most; a workload that makes more is refused.
+    /// The most calls, operations of graphs and other steps of all threads. A workload with more is refused.
     pub most_calls: u64,
 }
 
@@ -56,20 +75,20 @@ impl Default for Options {
 /// Why a workload did not run.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
-    /// A model that is none.
+    /// A text that is not a model.
     #[error("{file}: {problem}")]
     Model {
         /// Its name or path.
         file: String,
-        /// What is wrong, with the line if it is known.
+        /// The problem, with its line if known.
         problem: String,
     },
-    /// A workload that nobody can run.
+    /// A workload that no runner can run.
     #[error(transparent)]
     Workload(#[from] workload::Error),
-    /// A context on a device that the model lacks.
+    /// A context on a device that the model does not have.
     #[error(
-        "process {process} uses device {device}, but the model {model} has {count}; choose another model"
+        "process {process} uses device {device}, but the model {model} has {count}: choose another model"
     )]
     NoDevice {
         /// The process.
@@ -81,21 +100,21 @@ pub enum Error {
         /// How many devices it has, in words.
         count: String,
     },
-    /// An MPS server where there is none.
-    #[error("the model {model} has no MPS; choose another model, or run without")]
+    /// MPS on a model without it.
+    #[error("the model {model} has no MPS: choose another model, or run without MPS")]
     NoMps {
         /// The model.
         model: String,
     },
-    /// A library's call.
-    #[error("the model {model} has no cuBLAS; take holdup's own kernels, or a GPU")]
+    /// A call of cuBLAS.
+    #[error("the model {model} has no cuBLAS: use holdup's own kernels, or a GPU")]
     NoBlas {
         /// The model.
         model: String,
     },
-    /// No room on a device.
+    /// Not enough memory on a device.
     #[error(
-        "thread {thread} of process {process} is out of memory: {bytes} bytes for buffer {buffer}, {free} left on device {device}"
+        "thread {thread} of process {process} is out of memory: {bytes} bytes for buffer {buffer}, {free} free on device {device}"
     )]
     OutOfMemory {
         /// The process.
@@ -106,44 +125,42 @@ pub enum Error {
         buffer: String,
         /// Its size.
         bytes: u64,
-        /// What is left.
+        /// Bytes that are free.
         free: u64,
         /// The device's ordinal.
         device: u32,
     },
-    /// Threads wait for each other, or for what never comes.
+    /// Threads wait for each other, or for something that never happens.
     #[error("deadlock after {at_ms} ms: {waiting}")]
     Deadlock {
-        /// When, in milliseconds of virtual time.
+        /// The virtual time, ms.
         at_ms: i64,
-        /// Who waits for what.
+        /// Each thread that waits, and for what.
         waiting: String,
     },
     /// More steps than allowed.
-    #[error("more than {most} steps; make the workload smaller, or allow more")]
+    #[error("more than {most} steps: make the workload smaller")]
     TooLong {
         /// The limit.
         most: u64,
     },
-    /// More work for devices than there is room for.
-    #[error(
-        "devices are to do more than {most} operations at once; wait for some, or make the workload smaller"
-    )]
+    /// More operations in flight than the simulator has room for.
+    #[error("more than {most} operations are in flight: synchronize, or make the workload smaller")]
     TooMuch {
         /// The limit.
         most: usize,
     },
-    /// More time than there is.
-    #[error("it would take more than 73 years; make the workload smaller")]
+    /// A virtual time that overflows.
+    #[error("the run takes more than 73 years of virtual time: make the workload smaller")]
     TooLate,
-    /// A step that cannot be run.
+    /// A step that cannot run.
     #[error("thread {thread} of process {process}: {problem}")]
     Step {
         /// The process.
         process: String,
         /// The thread.
         thread: String,
-        /// What is wrong with which step.
+        /// The step, and its problem.
         problem: String,
     },
 }
@@ -151,8 +168,8 @@ pub enum Error {
 /// Runs a workload.
 ///
 /// # Errors
-/// When [`Workload::check`] refuses it, when it needs a device, memory or MPS that the model lacks, when its threads wait for each other for ever, or when
-/// it makes more calls than allowed.
+/// [`Workload::check`] refuses it; it needs a device, memory, MPS or cuBLAS that the model does not have; its threads wait for each
+/// other for ever; or it exceeds a limit of [`Options`].
 pub fn run(workload: &Workload, model: &Model, options: Options) -> Result<(Outcome, Option<Trace>), Error> {
     workload.check()?;
     let program = program::compile(workload, model)?;

@@ -1,21 +1,21 @@
-//! A lock, and how it goes from thread to thread.
+//! A lock, and how it passes from thread to thread.
 
 use crate::Lock as Rule;
 use crate::chance::Chance;
 use std::collections::VecDeque;
 
-/// The locks, in the order that a call takes them. Each context has its own but for the last.
+/// The locks, in the order in which a call acquires them. Each context has its own, except of the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Pageable copies to the device have it until they are done.
+    /// Pageable copies to the device hold it until they complete.
     CopyIn,
-    /// So have those to the host.
+    /// Pageable copies to the host hold it until they complete.
     CopyOut,
     /// The reader-writer lock.
     Context,
     /// The launch mutex.
     Launch,
-    /// What devices of all processes give and take memory under; there is one, not one a context.
+    /// Held while any process allocates or frees memory of a device; there is one for all contexts.
     Memory,
 }
 
@@ -24,7 +24,7 @@ impl Kind {
     pub(crate) const ALL: [Kind; Kind::COUNT] =
         [Kind::CopyIn, Kind::CopyOut, Kind::Context, Kind::Launch, Kind::Memory];
 
-    /// Its row, given the context's and how many contexts there are.
+    /// Its row, from the context's row and the number of contexts.
     pub(crate) fn row(self, context: u32, contexts: u32) -> u32 {
         self as u32 * contexts + context
     }
@@ -34,7 +34,7 @@ impl Kind {
     }
 }
 
-/// Who has a lock, or had it.
+/// A present or former holder of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     pub thread: u32,
@@ -47,29 +47,29 @@ pub(crate) struct Holder {
 pub(crate) struct Waiter {
     pub who: Holder,
     pub exclusive: bool,
-    /// Whether it had the lock recently.
+    /// Whether it held the lock recently.
     pub recent: bool,
-    /// How often it was woken too late, or passed over.
+    /// Number of times that it was woken too late, or passed over.
     pub late: u32,
 }
 
-/// A lock that many may share or one has alone.
+/// A lock with shared and exclusive mode.
 pub(crate) struct Lock {
     rule: Rule,
-    /// Whether its holder has it alone.
+    /// Whether it is held exclusively.
     alone: bool,
-    /// Who has it, longest first.
+    /// The holders, longest first.
     pub holders: Vec<Holder>,
-    /// Who waits, longest first; without those that have been woken and not yet tried.
+    /// The waiters, longest first, without those that were woken and have not tried yet.
     waiters: VecDeque<Waiter>,
-    /// Who let go of it last.
+    /// The thread that released it last.
     pub releaser: Option<Holder>,
 }
 
-/// What letting go leads to for a thread that waits.
+/// What a release does to a thread that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
-    /// It has the lock after so many ns.
+    /// It acquires the lock after so many ns.
     Granted(u32, i64),
     /// It wakes up and tries after so many ns.
     Wakes(Waiter, i64),
@@ -86,7 +86,7 @@ impl Lock {
         }
     }
 
-    /// Takes the lock, or waits for it.
+    /// Acquires the lock, or waits for it.
     pub(crate) fn take(&mut self, waiter: Waiter) -> bool {
         let first = self.barges() || self.waiters.is_empty();
         let taken = first && self.lets_in(waiter.exclusive);
@@ -97,7 +97,7 @@ impl Lock {
         taken
     }
 
-    /// Whether a thread may take the lock while others wait for it.
+    /// Whether a thread may acquire the lock while others wait for it.
     fn barges(&self) -> bool {
         self.rule.wake_ns > 0
     }
@@ -111,7 +111,7 @@ impl Lock {
         self.holders.push(waiter.who);
     }
 
-    /// Puts in front of those that wait the first that is not passed over, if there is one.
+    /// Moves the first waiter that is not passed over to the front, if there is one.
     fn pass_over(&mut self) {
         let patience = self.rule.patience;
         let goes = |waiter: &Waiter| waiter.recent || waiter.late >= patience;
@@ -121,12 +121,12 @@ impl Lock {
         first.into_iter().for_each(|waiter| self.waiters.push_front(waiter));
     }
 
-    /// How long ago a thread may have had it to have had it recently, ns; nothing: always.
+    /// The time after a release during which a thread counts as a recent holder, ns; `None` if always.
     pub(crate) fn recent_ns(&self) -> Option<i64> {
         Some(self.rule.recent_ns).filter(|ns| *ns > 0)
     }
 
-    /// Lets go of it; what that leads to goes to `next`.
+    /// Releases it, and puts what that does into `next`.
     pub(crate) fn release(&mut self, thread: u32, next: &mut Vec<Next>, chance: &mut Chance) {
         let Some(at) = self.holders.iter().position(|holder| holder.thread == thread) else { return };
         self.releaser = Some(self.holders.remove(at));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn is_handed_to_who_waits_longest_readers_together() {
+    fn a_lock_goes_to_the_longest_waiter_and_to_all_readers_together() {
         let mut lock = lock(0);
         assert!(lock.take(waiter(0, false)));
         assert!(lock.take(waiter(1, false)), "readers share");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_over_who_had_it_long_ago_so_often_and_no_more() {
+    fn a_former_holder_is_passed_over_a_limited_number_of_times() {
         let mut lock = lock(0);
         let long_ago = |thread| Waiter { recent: false, ..waiter(thread, true) };
         assert!(lock.take(waiter(0, true)));
@@ -209,17 +209,17 @@ mod tests {
         assert_eq!(released(&mut lock, 2), ["1 has it in 11"], "it was passed over once");
         assert!(!lock.take(long_ago(4)));
         assert_eq!(released(&mut lock, 1), ["3 has it in 11"]);
-        assert_eq!(released(&mut lock, 3), ["4 has it in 10"], "nobody else waits");
+        assert_eq!(released(&mut lock, 3), ["4 has it in 10"], "no other thread waits");
     }
 
     #[test]
-    fn is_taken_before_who_was_woken_comes() {
+    fn a_lock_is_acquired_before_the_woken_thread_is_awake() {
         let mut lock = lock(50);
         assert!(lock.take(waiter(0, true)));
         assert!(!lock.take(waiter(1, true)));
         assert!(!lock.take(waiter(2, true)));
         assert_eq!(released(&mut lock, 0), ["1 wakes in 50"]);
-        assert!(lock.take(waiter(0, true)), "nobody has it");
+        assert!(lock.take(waiter(0, true)), "it is free");
         assert!(!lock.take(Waiter { late: 1, ..waiter(1, true) }), "woken too late, and now the last");
         assert_eq!(released(&mut lock, 0), ["2 wakes in 50"]);
         assert!(lock.take(waiter(2, true)));

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use trace::Trace;
 use workload::{Outcome, Repeat, Workload};
 
-/// When a run ends at the latest, 73 years, ns: what is planned then is still a time.
+/// The latest virtual time, 73 years, so that whatever is scheduled then does not overflow, ns.
 const LATEST: i64 = i64::MAX / 4;
 
 /// A run.
@@ -29,30 +29,30 @@ pub(crate) struct Machine<'a> {
     pub ops: Ops,
     pub streams: Vec<Stream>,
     pub contexts: Vec<Context>,
-    /// Hardware queues for kernels, those of a context together; before Hyper-Q, one for each stream.
+    /// Hardware queues of kernels, those of a context together; before Hyper-Q, one per stream.
     pub queues: Vec<HardwareQueue>,
     pub devices: Vec<Device>,
     pub buffers: Vec<Buffer>,
-    /// What each event waits for.
+    /// The operations that each event waits for.
     pub marks: Vec<Vec<OpRef>>,
-    /// When each event came to pass last.
+    /// When each event completed last.
     pub passed: Vec<i64>,
-    /// What was captured last into each graph.
+    /// The last capture of each graph.
     pub graphs: Vec<u32>,
-    /// Threads at each meeting point.
+    /// Threads at each barrier.
     pub meeting: Vec<Vec<u32>>,
-    /// Locks, each kind by context; of the last kind the first context's is everyone's.
+    /// Locks, each kind by context; of the last kind all contexts use the first one's.
     pub locks: Vec<Lock>,
     pub record: Recorder,
-    /// Room for what letting go of a lock leads to.
+    /// Buffer for what the release of a lock leads to.
     pub after_release: Vec<crate::locks::Next>,
-    /// Threads that have or want a processor.
+    /// Threads that use or wait for a processor.
     pub awake: u32,
-    /// Steps that threads have made, calls among them, and operations of graphs.
+    /// Executed steps, calls included, and operations of graphs.
     pub made: u64,
-    /// Threads that have not finished what they do before their release.
+    /// Threads that are not ready for the release.
     pub preparing: usize,
-    /// Threads that others repeat their bodies for.
+    /// Threads that others wait for while they repeat their bodies.
     pub leading: usize,
     pub error: Option<Error>,
 }
@@ -60,15 +60,15 @@ pub(crate) struct Machine<'a> {
 /// A stream.
 pub(crate) struct Stream {
     pub queue: u32,
-    /// What it was given last.
+    /// Its last operation.
     pub last: OpRef,
-    /// What whatever comes next in it waits for besides.
+    /// Other operations that its next operation waits for.
     pub awaited: Vec<OpRef>,
-    /// Launches that are not done.
+    /// Incomplete launches.
     pub pending: u32,
-    /// Threads whose launches find it full.
+    /// Threads whose launches wait because it is full.
     pub blocked: VecDeque<u32>,
-    /// Pageable copies in it that have their context's lock.
+    /// Pageable copies in it that hold their context's lock.
     pub staging: u32,
 }
 
@@ -77,30 +77,30 @@ pub(crate) struct Stream {
 pub(crate) struct Context {
     /// Its streams.
     pub streams: Vec<u32>,
-    /// Work of streams that were destroyed before it was done.
+    /// Operations of streams that were destroyed before these completed.
     pub left: Vec<OpRef>,
-    /// Streams created so far: they get hardware queues by turns.
+    /// Number of streams created so far: they get hardware queues in turn.
     pub created: u32,
-    /// Kernels that it has loaded, a bit each.
+    /// Loaded kernels, one bit each.
     pub loaded: u32,
     /// Its device memory.
     pub blocks: Blocks,
 }
 
-/// Blocks of device memory that a context's small buffers share, as far as their sizes tell.
+/// The blocks of device memory that a context's small buffers share, estimated from their sizes.
 #[derive(Default)]
 pub(crate) struct Blocks {
-    /// How many.
+    /// Number of calls.
     count: u64,
     /// Bytes of the small buffers.
     used: u64,
 }
 
 impl Blocks {
-    /// What the device gives memory in, bytes.
+    /// The size of a block of device memory, bytes.
     const SIZE: u64 = 2 << 20;
 
-    /// Blocks that the device must give for a buffer.
+    /// Blocks to allocate for a buffer.
     pub(crate) fn take(&mut self, bytes: u64) -> u64 {
         if bytes >= Self::SIZE {
             return bytes.div_ceil(Self::SIZE);
@@ -111,7 +111,7 @@ impl Blocks {
         new
     }
 
-    /// Blocks that go back to the device with a buffer.
+    /// Blocks to free with a buffer.
     pub(crate) fn give_back(&mut self, bytes: u64) -> u64 {
         if bytes >= Self::SIZE {
             return bytes.div_ceil(Self::SIZE);
@@ -127,18 +127,18 @@ impl Blocks {
 pub(crate) struct HardwareQueue {
     /// The last kernel in it.
     pub last: OpRef,
-    /// Launched kernels in it that are not done.
+    /// Incomplete kernels in it.
     pub kernels: u32,
 }
 
 /// A buffer.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Buffer {
-    /// Host memory that has been touched.
+    /// Whether host memory was touched.
     pub touched: bool,
-    /// Host memory that has been page-locked.
+    /// Whether host memory was page-locked.
     pub pinned: bool,
-    /// Device memory that it has.
+    /// Allocated device memory, bytes.
     pub reserved: u64,
 }
 
@@ -276,20 +276,20 @@ impl<'a> Machine<'a> {
         Error::Deadlock { at_ms: self.now / 1_000_000, waiting: waiting.join("; ") }
     }
 
-    /// What a thread that never went on was waiting for.
+    /// What a thread waits for that never continues.
     fn awaits(&self, thread: &HostThread, plan: &crate::plan::ThreadPlan) -> String {
         match (thread.stage, plan.steps.get(thread.at as usize)) {
             (Stage::Meeting, Some(Step::Meet { barrier })) => {
                 let came = self.meeting[*barrier as usize].len();
                 let barrier = &self.workload.barriers[*barrier as usize];
-                format!("waits at {}, where {came} of {} came", barrier.name, barrier.parties)
+                format!("waits at {}, where {came} of {} threads are", barrier.name, barrier.parties)
             }
             (Stage::Prepared, _) => "waits to be released".to_owned(),
             (Stage::Calling, _) => match thread.wait {
                 Some(wait) => format!("waits for a lock that {} holds", self.name_of(wait.holder.thread)),
                 None => "waits for the device".to_owned(),
             },
-            _ => "waits for a place in a stream".to_owned(),
+            _ => "waits for room in a stream".to_owned(),
         }
     }
 
@@ -321,9 +321,9 @@ mod tests {
         assert_eq!(given_back, [32, 1, 0, 1]);
     }
 
-    /// [`Workload::check`] refuses this one; should it miss such a thing, the run ends and says who waits.
+    /// [`Workload::check`] refuses this workload. If it misses one, the run ends with the threads that wait.
     #[test]
-    fn threads_that_never_meet() {
+    fn a_deadlock_is_reported() {
         let mut workload = Workload::new("stuck");
         let [one, other] = ["one", "other"].map(|name| workload.barrier(name, 2));
         let process = workload.process("main");
@@ -333,8 +333,7 @@ mod tests {
         let model = Model::load("h200").unwrap();
         let program = crate::program::compile(&workload, &model).unwrap();
         let error = Machine::new(&workload, &model, program, Options::default()).run().err().unwrap();
-        let waiting =
-            "A of main waits at one, where 1 of 2 came; B of main waits at other, where 1 of 2 came";
+        let waiting = "A of main waits at one, where 1 of 2 threads are; B of main waits at other, where 1 of 2 threads are";
         assert_eq!(error, Error::Deadlock { at_ms: 107, waiting: waiting.to_owned() });
     }
 }

@@ -1,22 +1,20 @@
-//! A model: what a run needs to know of a driver, a host and its devices. One TOML file each, in `models/`.
+//! A model: the properties of a driver, a host and its devices that a run needs. One TOML file each, in `models/`.
 
 use crate::Error;
 use serde::Deserialize;
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// The models that come with the crate, by name.
-const BUILT_IN: [(&str, &str); 10] = [
-    ("c1060", include_str!("../models/c1060.toml")),
-    ("c2050", include_str!("../models/c2050.toml")),
-    ("k20c", include_str!("../models/k20c.toml")),
-    ("p100", include_str!("../models/p100.toml")),
-    ("p100-nvprof", include_str!("../models/p100-nvprof.toml")),
-    ("p40", include_str!("../models/p40.toml")),
-    ("v100", include_str!("../models/v100.toml")),
-    ("a4000x10", include_str!("../models/a4000x10.toml")),
-    ("h200", include_str!("../models/h200.toml")),
-    ("h200x8", include_str!("../models/h200x8.toml")),
-];
+/// The built-in models, `models/NAME.toml` each, in the order of their names.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
+
+/// The names of the built-in models, oldest device first: in the order of compute capability, then of the number of devices.
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let key = |name: &str| Model::load(name).map(|model| (model.device.compute, model.device.count)).ok();
+    let mut names: Vec<&'static str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    names.sort_by_cached_key(|name| key(name));
+    names
+});
 
 /// A driver, a host and its devices.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -24,14 +22,14 @@ const BUILT_IN: [(&str, &str); 10] = [
 pub struct Model {
     /// A short name, as in `h200`.
     pub name: String,
-    /// What it is a model of, and what it is calibrated on, in a sentence or two.
+    /// What it models and what it is calibrated on, in a sentence or two.
     pub about: String,
-    /// The driver's version; empty where nobody said.
+    /// The driver's version; empty if unknown.
     pub driver: String,
-    /// What the model does not reproduce and what of it is assumed, a sentence each.
+    /// What it does not reproduce, and which of its values are assumed, one sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What chance follows from, where the model has some: another seed, another course of events.
+    /// The seed of its pseudo-random numbers, if it uses any. Another seed is another sequence of events.
     #[serde(default)]
     pub seed: u64,
     /// The devices, all alike.
@@ -44,11 +42,11 @@ pub struct Model {
     pub connections: Connections,
     /// Several contexts on one device.
     pub sharing: Sharing,
-    /// What host memory costs.
+    /// The costs of host memory.
     pub host: Host,
-    /// How locks go from thread to thread.
+    /// How locks pass from thread to thread.
     pub locks: Locks,
-    /// What calls cost and lock.
+    /// The costs and the locks of calls.
     pub calls: Calls,
 }
 
@@ -58,17 +56,17 @@ pub struct Model {
 pub struct Device {
     /// Its marketing name.
     pub title: String,
-    /// How many there are.
+    /// The number of devices.
     pub count: u32,
     /// Compute capability, major and minor part.
     pub compute: (u32, u32),
     /// Multiprocessors.
     pub multiprocessors: u32,
-    /// Threads that are resident on a multiprocessor at most.
+    /// The most threads resident on a multiprocessor.
     pub threads_per_multiprocessor: u32,
-    /// Blocks that are resident on a multiprocessor at most.
+    /// The most blocks resident on a multiprocessor.
     pub blocks_per_multiprocessor: u32,
-    /// Kernels that run at once at most.
+    /// The most kernels that run at the same time.
     pub concurrent_kernels: u32,
     /// The multiprocessors' clock, MHz.
     pub clock_mhz: u64,
@@ -76,7 +74,7 @@ pub struct Device {
     pub memory_bytes: u64,
     /// Copy engines: with one, both directions share it.
     pub copy_engines: u32,
-    /// In which order engines take work.
+    /// The order in which engines start operations.
     pub order: Order,
     /// Whether kernels of different streams that were issued back to back signal their end only when all of them
     /// have ended.
@@ -85,25 +83,25 @@ pub struct Device {
     pub gap_ns: i64,
     /// The same within a graph, ns.
     pub graph_gap_ns: i64,
-    /// More of `gap_ns` for each further hardware queue that has kernels, ns.
+    /// Added to `gap_ns` for each further hardware queue with kernels, ns.
     pub queue_gap_ns: i64,
-    /// Time between the starts of any two kernels at least, ns.
+    /// The least time between the starts of any two kernels, ns.
     pub issue_ns: i64,
     /// From the end of an operation to the start of one on another engine that waits for it, ns.
     pub signal_ns: i64,
-    /// From the call to the earliest start of what it asked for, ns.
+    /// From the call to the earliest start of the operation that it issues, ns.
     pub latency_ns: i64,
-    /// From the end of an operation to the return of who waits for it, before the call's own `after_ns`, ns.
+    /// From the end of an operation to the return of a call that waits for it, before the call's own `after_ns`, ns.
     pub notice_ns: i64,
 }
 
-/// In which order engines take work.
+/// The order in which engines start operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// As issued, whatever the stream: what is first keeps the rest waiting until it is ready (before Hyper-Q).
+    /// The order of issue, across streams: an operation that is not ready delays those after it (before Hyper-Q).
     Issue,
-    /// As it gets ready; order is kept within a hardware queue only (Hyper-Q).
+    /// The order in which operations become ready; only those of one hardware queue stay in order (Hyper-Q).
     Ready,
 }
 
@@ -111,7 +109,7 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Copies {
-    /// What a copy takes besides its bytes, ns.
+    /// The time of a copy besides that of its bytes, ns.
     pub latency_ns: i64,
     /// From host to device.
     pub to_device: Rates,
@@ -121,10 +119,10 @@ pub struct Copies {
     pub within_mb_s: u64,
     /// Between devices, MB/s.
     pub between_mb_s: u64,
-    /// Whether pageable copies of one direction and context go one after the other in the order that they were called
-    /// in, whatever their streams: one mutex is held from before the copy until it is done.
+    /// Whether pageable copies of one direction and context run one after the other in the order of their calls, across
+    /// streams: one mutex is held from before the copy until it completes.
     pub pageable_in_order: bool,
-    /// Whether pageable copies come in pieces, between which others' copies go.
+    /// Whether pageable copies run in pieces, between which other copies run.
     pub pageable_in_pieces: bool,
 }
 
@@ -134,51 +132,50 @@ pub struct Copies {
 pub struct Rates {
     /// Page-locked.
     pub pinned_mb_s: u64,
-    /// From the system and in use.
+    /// Pageable, in use.
     pub pageable_mb_s: u64,
-    /// From the system and never touched.
+    /// Pageable, never touched.
     pub fresh_mb_s: u64,
-    /// Pageable, while another thread's pageable copy in the other direction waits for its turn in the context; as if none did
-    /// where nothing is said.
+    /// Pageable, while another thread's pageable copy in the other direction waits in the same context. Default: no difference.
     #[serde(default)]
     pub beside_mb_s: Option<u64>,
-    /// What a copy takes besides its bytes, where it is not [`Copies::latency_ns`], ns.
+    /// The time of a copy besides that of its bytes, ns. Default: [`Copies::latency_ns`].
     #[serde(default)]
     pub latency_ns: Option<i64>,
 }
 
-/// How long the built-in kernels run when they have the device to themselves.
+/// The durations of the built-in kernels alone on the device.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernels {
-    /// The shortest, ns; others take this much more.
+    /// The duration of an empty kernel, ns, which is part of every other.
     pub base_ns: i64,
-    /// `AddConstant`: cycles of a round.
+    /// `AddConstant`: cycles per round.
     pub add_round_cycles: f64,
-    /// `AddConstant`: cycles for every four elements of a thread.
+    /// `AddConstant`: cycles per four elements of a thread.
     pub add_quad_cycles: f64,
-    /// `Increment`: picoseconds for each element and round, the device being full.
+    /// `Increment`: picoseconds per element and round on a full device.
     pub increment_round_ps: f64,
-    /// `MatrixProduct`: floating-point operations a nanosecond (2 × rows × inner × columns of them).
+    /// `MatrixProduct`: floating-point operations per nanosecond (it has 2 × rows × inner × columns).
     pub product_flops_per_ns: f64,
-    /// `NormPartial`, `NormFinal`: what a reduction takes besides `base_ns` and its memory, ns.
+    /// `NormPartial`, `NormFinal`: the time of a reduction besides `base_ns` and its memory, ns.
     #[serde(default)]
     pub reduction_ns: i64,
     /// `NormPartial`, `NormFinal`, `Scale`, fills: MB/s of device memory read or written.
     pub memory_mb_s: u64,
 }
 
-/// Hardware queues that streams are put in by turns.
+/// Hardware queues, which streams are assigned to in turn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connections {
     /// Without `CUDA_DEVICE_MAX_CONNECTIONS`.
     pub default: u32,
-    /// At most.
+    /// The most that can be set.
     pub most: u32,
     /// Of a client of an MPS server, without `CUDA_DEVICE_MAX_CONNECTIONS`.
     pub mps: u32,
-    /// Launches that are pending in a stream at most; the next one waits.
+    /// The most pending launches of a stream; the next launch waits.
     pub depth: u32,
 }
 
@@ -186,15 +183,15 @@ pub struct Connections {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
-    /// Whether there can be an MPS server.
+    /// Whether MPS is available.
     pub mps: bool,
-    /// How long a context runs kernels while another one has some, ns.
+    /// The time slice of a context while another one has kernels, ns.
     pub slice_ns: i64,
-    /// From one context to another, ns.
+    /// The time to switch contexts, ns.
     pub switch_ns: i64,
 }
 
-/// What host memory costs.
+/// The costs of host memory.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
@@ -202,64 +199,64 @@ pub struct Host {
     pub map_ns: i64,
     /// Touching a page of 4 KiB for the first time, ns.
     pub touch_page_ns: i64,
-    /// Giving back a page of 4 KiB, ns.
+    /// Freeing a page of 4 KiB, ns.
     pub unmap_page_ns: i64,
     /// A thread's copy, fill or comparison of memory, MB/s.
     pub mb_s: u64,
-    /// Processors. Threads that wait for a device look for it all the time; where more threads than this do so or are in calls,
-    /// they take turns. 0: as many as there are threads.
+    /// Number of processors. Threads that wait for a device poll it; if more threads than this poll or are in calls, they take
+    /// turns. 0: one per thread.
     #[serde(default)]
     pub processors: u32,
-    /// How long a turn on a processor is, ns.
+    /// The time slice of a thread, ns.
     #[serde(default)]
     pub slice_ns: i64,
 }
 
-/// How locks go from thread to thread.
+/// How locks pass from thread to thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Locks {
     /// The reader-writer lock that each context has.
     pub context: Lock,
-    /// The mutex that launches take.
+    /// The mutex that launches acquire.
     pub mutex: Lock,
-    /// Whose mutex it is.
+    /// What shares one such mutex.
     pub mutex_of: Scope,
-    /// The mutexes of pageable copies ([`Copies::pageable_in_order`]); like the context's lock where nothing is said.
+    /// The mutexes of pageable copies ([`Copies::pageable_in_order`]). Default: like the context's lock.
     #[serde(default)]
     pub copies: Option<Lock>,
-    /// What an allocation or a free has alone, whatever its process and device, while a device gives or takes blocks of
-    /// memory; none where nothing is known of it.
+    /// The lock that an allocation or a free of any process and device holds exclusively while a device allocates or frees
+    /// blocks of memory. Default: none, because none is known.
     #[serde(default)]
     pub memory: Option<Lock>,
 }
 
-/// How one lock goes from thread to thread.
+/// How one lock passes from thread to thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
-    /// 0: who lets go hands the lock to who waits longest. More: it wakes who waits longest, which takes this long;
-    /// should another thread have taken the lock by then, the woken one waits anew, behind all others; ns.
+    /// 0: a release hands the lock to the longest waiter. More: a release wakes the longest waiter, which takes this time, ns; if
+    /// another thread has acquired the lock by then, the woken thread waits again, after all others.
     pub wake_ns: i64,
-    /// Waking takes up to this much longer, by chance, ns.
+    /// Waking takes up to this much longer, at random, ns.
     #[serde(default)]
     pub wake_spread_ns: i64,
-    /// Who was woken too late so many times is handed the lock; only where `wake_ns` is not 0, or it could wait for ever.
+    /// A thread that was woken too late so many times is handed the lock, or it could wait for ever. Only if `wake_ns` is not 0.
     #[serde(default)]
     pub patience: u32,
-    /// Who had the lock less than this ago goes before who had it longer ago, whose thread has gone to sleep; who was passed over
-    /// `patience` times is not again. 0: all in the order that they came in; ns.
+    /// A thread that held the lock less than this ago, ns, passes threads that held it earlier and sleep, but none that was passed
+    /// `patience` times. 0: first come, first served.
     #[serde(default)]
     pub recent_ns: i64,
-    /// Handing over, ns.
+    /// The time to hand over, ns.
     pub handover_ns: i64,
-    /// Handing over takes this much longer for each thread that waits, ns.
+    /// Added to it for each thread that waits, ns.
     pub waiter_ns: i64,
-    /// Up to so many of them.
+    /// The most threads that add to it.
     pub most_waiters: u32,
 }
 
-/// Whose the launch mutex is.
+/// What shares one launch mutex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -269,7 +266,7 @@ pub enum Scope {
     Process,
 }
 
-/// What calls cost and lock, by kind.
+/// The costs and the locks of calls, by kind.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
@@ -279,9 +276,9 @@ pub struct Calls {
     pub launch: Rule,
     /// The first launch of each kernel in a context takes this much longer, ns.
     pub first_launch_ns: i64,
-    /// `cuGraphLaunch`; `unit_ns` for each node.
+    /// `cuGraphLaunch`; `unit_ns` per node.
     pub graph_launch: Rule,
-    /// Copies that no pageable memory takes part in.
+    /// Copies without pageable memory.
     pub copy: Rule,
     /// Copies from or to pageable memory.
     pub pageable_copy: Rule,
@@ -289,16 +286,16 @@ pub struct Calls {
     pub staged_at_once_bytes: u64,
     /// `cuMemsetD32Async`.
     pub fill: Rule,
-    /// `cuMemAlloc`, `cuMemAllocManaged`; `unit_ns` for each block of 2 MiB that the context does not have yet.
+    /// `cuMemAlloc`, `cuMemAllocManaged`; `unit_ns` per block of 2 MiB that the context does not have yet.
     pub allocate: Rule,
-    /// `cuMemFree`, which waits for the context's work while it holds its lock; `unit_ns` for each block that it gives back.
+    /// `cuMemFree`, which waits for the context's operations while it holds its lock; `unit_ns` per block that it frees.
     pub free: Rule,
-    /// What an allocation or a free takes more that has the device give or take blocks at all, ns. What is smaller than a
-    /// block shares one with others.
+    /// Added to an allocation or a free that allocates or frees blocks of the device, ns. Buffers smaller than a block share
+    /// one.
     pub blocks_ns: i64,
     /// `cuMemAllocAsync`, `cuMemFreeAsync`.
     pub pool: Rule,
-    /// `cuMemHostAlloc`; `unit_ns` for each page of 4 KiB, as for the next three.
+    /// `cuMemHostAlloc`; `unit_ns` per page of 4 KiB, as for the next three.
     pub host_allocate: Rule,
     /// `cuMemFreeHost`.
     pub host_free: Rule,
@@ -308,7 +305,7 @@ pub struct Calls {
     pub unregister: Rule,
     /// `cuStreamCreate`, `cuStreamDestroy`.
     pub stream: Rule,
-    /// `cuStreamDestroy`, where it is not like `stream`.
+    /// `cuStreamDestroy`. Default: like `stream`.
     #[serde(default)]
     pub stream_destroy: Option<Rule>,
     /// `cuEventCreate`, `cuEventDestroy`.
@@ -323,12 +320,12 @@ pub struct Calls {
     pub module_load: Rule,
     /// `cuModuleUnload`, which waits like `free`.
     pub module_unload: Rule,
-    /// Recording and instantiating a graph; `unit_ns` for each node.
+    /// Capturing and instantiating a graph; `unit_ns` per node.
     pub capture: Rule,
 }
 
-/// What a call costs and locks. A call takes its own time before the locks, then the locks, then time with them, then
-/// waits for what it must, then lets go and takes its own time again.
+/// The costs and the locks of a call: its time before the locks, its locks, its time with them, its wait, and after the release
+/// its time without them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rule {
@@ -336,45 +333,45 @@ pub struct Rule {
     pub before_ns: i64,
     /// With the locks, ns.
     pub held_ns: i64,
-    /// With the locks, more for each unit (page or node), ns.
+    /// With the locks, added per unit (page or node), ns.
     pub unit_ns: f64,
     /// After the locks, ns.
     pub after_ns: i64,
-    /// How it takes its context's lock.
+    /// How it acquires its context's lock.
     pub lock: Use,
-    /// How it takes it for a stream in which another thread's pageable copy waits, where that differs.
+    /// How it acquires it if another thread's pageable copy waits in its stream. Default: no difference.
     pub staged_stream_lock: Option<Use>,
-    /// Whether it takes the launch mutex too, while it has the lock and waits for nothing.
+    /// Whether it also holds the launch mutex, while it holds the lock and does not wait.
     pub mutex: bool,
-    /// Whether it keeps the lock while it waits for the device.
+    /// Whether it holds the lock while it waits for the device.
     pub keeps: bool,
-    /// In how many pieces it does its work, taking the locks anew for each; 0 is one.
+    /// The number of pieces of its time, each of which acquires the locks again; 0 means one.
     pub pieces: u32,
 }
 
-/// How a call takes a lock.
+/// How a call acquires a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
     /// Not at all.
     #[default]
     None,
-    /// With other readers.
+    /// In shared mode.
     Shared,
-    /// Alone.
+    /// In exclusive mode.
     Exclusive,
 }
 
 impl Model {
-    /// The names of the models that come with the crate.
+    /// The names of the built-in models, oldest device first.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        BUILT_IN.iter().map(|(name, _)| *name)
+        NAMES.iter().copied()
     }
 
-    /// A model that comes with the crate, or else the one in the file of that path.
+    /// The built-in model of that name, or else the model in the file of that path.
     ///
     /// # Errors
-    /// When there is no such model or file, or the file is no model: which file, where, what.
+    /// There is no such model or file, or the file is not a model.
     pub fn load(name: &str) -> Result<Model, Error> {
         if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Model::parse(text, name);
@@ -382,7 +379,7 @@ impl Model {
         let path = Path::new(name);
         if !path.is_file() {
             let known = Model::names().collect::<Vec<_>>().join(", ");
-            let problem = format!("no such model or file; there are {known}");
+            let problem = format!("unknown model: expected one of {known}, or the path of a file");
             return Err(Error::Model { file: name.to_owned(), problem });
         }
         let text = std::fs::read_to_string(path)
@@ -390,10 +387,10 @@ impl Model {
         Model::parse(&text, name)
     }
 
-    /// The model of a text. With `base = "NAME"` it is that model with the text's fields in place of its own.
+    /// The model of a text. With `base = "NAME"` it is that model with the text's fields instead of its own.
     ///
     /// # Errors
-    /// When it is no model.
+    /// The text is not a model.
     pub fn parse(text: &str, file: &str) -> Result<Model, Error> {
         let problem = |problem: String| Error::Model { file: file.to_owned(), problem };
         let table: toml::Table = toml::from_str(text).map_err(|error| problem(located(&error, text)))?;
@@ -402,7 +399,7 @@ impl Model {
         amounts("", &table).map_err(problem)?;
         let parsed: Result<Model, toml::de::Error> = match is_based {
             true => table.try_into(),
-            // Not from the table, which has forgotten the lines.
+            // Not from the table, which has no lines for errors.
             false => toml::from_str(text),
         };
         let model = parsed.map_err(|error| problem(located(&error, text)))?;
@@ -410,7 +407,7 @@ impl Model {
         Ok(model)
     }
 
-    /// Refuses what a run would divide by, or never end with.
+    /// Refuses zeros that a run would divide by or never end with.
     fn check(&self) -> Result<(), String> {
         let positive = [
             ("device.count", u64::from(self.device.count)),
@@ -450,7 +447,7 @@ impl Model {
         }
     }
 
-    /// Refuses more of anything than a run has room for.
+    /// Refuses numbers that a run has no room for.
     fn counts(&self) -> Result<(), String> {
         let counts = [
             ("device.count", self.device.count, 1024),
@@ -467,10 +464,10 @@ impl Model {
     }
 }
 
-/// The longest time of a model, a minute: sums of a few million of them are still times.
+/// The longest time of a model, a minute, so that sums of a few million never overflow.
 const LONGEST_NS: i64 = 60_000_000_000;
 
-/// Refuses numbers that are less than nothing, by which time would run backwards, and times too long to be added up.
+/// Refuses negative numbers, with which time would run backwards, and times whose sums would overflow.
 fn amounts(table_of: &str, table: &toml::Table) -> Result<(), String> {
     for (key, value) in table {
         let field = if table_of.is_empty() { key.clone() } else { format!("{table_of}.{key}") };
@@ -494,14 +491,15 @@ fn amounts(table_of: &str, table: &toml::Table) -> Result<(), String> {
     Ok(())
 }
 
-/// A table over that of the model it names as its base.
+/// A table on top of that of its base.
 fn based(mut table: toml::Table, file: &str) -> Result<toml::Table, Error> {
     let problem = |problem: String| Error::Model { file: file.to_owned(), problem };
     let Some(base) = table.remove("base") else { return Ok(table) };
     let known = BUILT_IN.iter().find(|(name, _)| base.as_str() == Some(name));
     let Some((name, text)) = known else {
-        let names = Model::names().collect::<Vec<_>>().join(", ");
-        return Err(problem(format!("base must be one of {names}")));
+        // Not `Model::names`, which loads every built-in model, this one included.
+        let names = BUILT_IN.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        return Err(problem(format!("unknown base: expected one of {names}")));
     };
     let under = toml::from_str(text).map_err(|error| problem(located(&error, text)))?;
     let mut under = based(under, name)?;
@@ -520,7 +518,7 @@ fn lay_over(under: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// An error in one line: the line it is in, where that is known, and what it is.
+/// An error in one line, with its line in the text if known.
 fn located(error: &toml::de::Error, text: &str) -> String {
     let message = error.message().replace('\n', " ");
     match error.span() {

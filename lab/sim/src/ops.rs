@@ -1,8 +1,8 @@
-//! Operations that devices were asked for and have not done yet, and who waits for them.
+//! Operations in flight, and what waits for them.
 
 use crate::plan::{NONE, Way};
 
-/// An operation, also after it is done and its row is another's.
+/// Identifies an operation, even after it has completed and its row is reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpRef {
     pub row: u32,
@@ -10,7 +10,7 @@ pub(crate) struct OpRef {
 }
 
 impl OpRef {
-    /// One that is done.
+    /// An operation that has completed.
     pub(crate) const DONE: OpRef = OpRef { row: NONE, serial: 0 };
 }
 
@@ -32,32 +32,32 @@ pub(crate) struct Op {
     /// The hardware queue it is in.
     pub queue: u32,
     pub engine: u32,
-    /// The row of the call that asked for it.
+    /// The row of the call that issued it.
     pub call: u32,
-    /// How long it runs.
+    /// Its duration, ns.
     pub ns: i64,
-    /// When it started, once it has.
+    /// Its start, if it has started.
     pub begin: i64,
-    /// Not before.
+    /// Its earliest start.
     pub earliest: i64,
-    /// Threads of a kernel that have found no room yet.
+    /// Threads of a kernel that have not started.
     pub slots: u32,
-    /// Parts of a kernel that run.
+    /// Running parts of a kernel.
     pub parts: u32,
     /// Whether a kernel ends by the clock, suspended or not.
     pub clocked: bool,
-    /// Another number whenever a kernel is suspended.
+    /// Changes whenever the kernel is suspended.
     pub generation: u32,
-    /// Kernels that signal together, if not [`NONE`].
+    /// Its group of kernels that signal together, or [`NONE`].
     pub batch: u32,
-    /// Whether it waits for one of those that the kernel issued before it signals with: it cannot signal with them.
+    /// Whether it waits for a kernel of the group before it, with which it then cannot signal together.
     pub follows: bool,
     pub ready: bool,
     pub started: bool,
     pub serial: u32,
-    /// Operations it still waits for.
+    /// Number of operations that it waits for.
     pub awaited: u32,
-    /// Who waits for it: the first and the last of a list.
+    /// The first and the last of the list of what waits for it.
     pub edges: (u32, u32),
 }
 
@@ -67,19 +67,19 @@ pub(crate) struct Edge {
     pub next: u32,
 }
 
-/// Who waits for an operation.
+/// Something that waits for an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Waits {
     Op(u32),
     Thread(u32),
-    /// An event, which comes to pass with the last of what it waits for.
+    /// An event, which completes with the last operation that it waits for.
     Event(u32),
 }
 
-/// All operations that are not done.
+/// All operations in flight.
 pub(crate) struct Ops {
     pub rows: Vec<Op>,
-    /// Rows of those that are done.
+    /// Rows to reuse.
     free: Vec<u32>,
     edges: Vec<Edge>,
     /// The first of a list.
@@ -92,7 +92,7 @@ impl Ops {
         Ops { rows: Vec::new(), free: Vec::new(), edges: Vec::new(), free_edge: NONE, serial: 0 }
     }
 
-    /// A number that nothing else here has.
+    /// A unique number.
     pub(crate) fn serial(&mut self) -> u32 {
         self.serial = self.serial.wrapping_add(1).max(1);
         self.serial
@@ -115,7 +115,7 @@ impl Ops {
         OpRef { row, serial }
     }
 
-    /// Has `to` wait for an operation; false if that is done.
+    /// Makes `to` wait for an operation. Returns false if that has completed.
     pub(crate) fn await_(&mut self, op: OpRef, to: Waits) -> bool {
         if !self.is_open(op) {
             return false;
@@ -130,9 +130,9 @@ impl Ops {
         true
     }
 
-    /// Names an operation in a list of what something is going to wait for, unless it is done.
+    /// Adds an operation to a list of what something will wait for, unless it has completed.
     pub(crate) fn name_in(&self, list: &mut Vec<OpRef>, op: OpRef) {
-        /// Shorter lists stay as they are: the order in which they name operations is that of the trace.
+        /// Shorter lists are not cleaned, because their order is that of the trace.
         const SHORT: usize = 64;
         if !self.is_open(op) || list.last() == Some(&op) {
             return;
@@ -141,7 +141,7 @@ impl Ops {
             list.retain(|one| self.is_open(*one));
             list.sort_unstable_by_key(|one| one.row);
             list.dedup();
-            // So that this is done the next time when there are twice as many.
+            // The next cleaning is at twice the length.
             list.reserve(list.len());
         }
         list.push(op);
@@ -160,17 +160,17 @@ impl Ops {
         }
     }
 
-    /// How many there are.
+    /// The number of operations in flight.
     pub(crate) fn open(&self) -> usize {
         self.rows.len() - self.free.len()
     }
 
-    /// Whether it is not done.
+    /// Whether it is in flight.
     pub(crate) fn is_open(&self, op: OpRef) -> bool {
         self.rows.get(op.row as usize).is_some_and(|row| row.serial == op.serial)
     }
 
-    /// Drops an operation that is done, and gives the list of who waits for it.
+    /// Removes a completed operation, and returns the list of what waits for it.
     pub(crate) fn done(&mut self, row: u32) -> u32 {
         let op = &mut self.rows[row as usize];
         op.serial = 0;

@@ -1,7 +1,7 @@
-//! What a workload and a model come to together: calls with their costs, in the order that threads make them.
+//! A workload with the costs of a model: calls in the order in which threads make them.
 
 use crate::Use;
-use crate::names::Name;
+use crate::functions::Function;
 use trace::{CopyKind, MemoryKind};
 use workload::{Repeat, StreamKind};
 
@@ -18,7 +18,7 @@ pub(crate) struct Program {
     pub buffers: Vec<BufferPlan>,
     pub events: usize,
     pub graphs: usize,
-    /// What graphs hold, a list of plans for each capture.
+    /// The nodes of graphs, one list of plans per capture.
     pub captured: Vec<Vec<u32>>,
     pub threads: Vec<ThreadPlan>,
     /// Hardware queues of a context.
@@ -30,24 +30,24 @@ pub(crate) struct Program {
 /// A call with its costs, ns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    pub name: Name,
+    pub name: Function,
     pub before: i64,
     pub held: i64,
     pub after: i64,
     pub lock: Use,
-    /// How it takes the lock while a pageable copy waits in its stream.
+    /// How it acquires the lock while a pageable copy waits in its stream.
     pub staged_lock: Use,
     pub mutex: bool,
-    /// How often it takes the locks, `held` each time.
+    /// How often it acquires the locks, for `held` each time.
     pub pieces: u32,
-    /// Keeps its context's lock while it waits.
+    /// Whether it holds its context's lock while it waits.
     pub keep: bool,
-    /// Whose locks.
+    /// The context of its locks.
     pub context: u32,
     pub act: Act,
 }
 
-/// What a call does once it has its locks.
+/// What a call does when it holds its locks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
     Nothing,
@@ -72,7 +72,7 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    /// The stream that is given something to do.
+    /// The stream that an operation is issued to.
     pub(crate) fn stream(&self) -> Option<u32> {
         match *self {
             Act::Launch { stream, .. } | Act::Graph { stream, .. } | Act::Fill { stream, .. } => Some(stream),
@@ -82,7 +82,7 @@ impl Act {
     }
 }
 
-/// A copy that a device takes part in.
+/// A copy to, from, within or between devices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub stream: u32,
@@ -94,11 +94,11 @@ pub(crate) struct Copy {
     pub pinned: bool,
     /// Whether the call waits for the copy.
     pub waits: bool,
-    /// The same copy of a buffer that has been page-locked since.
+    /// The plan of the same copy if the buffer has been page-locked since.
     pub registered: u32,
 }
 
-/// Which way a copy goes.
+/// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     In,
@@ -134,11 +134,11 @@ pub(crate) struct KernelPlan {
     pub name: &'static str,
     /// Its bit among the kernels that a context has loaded.
     pub bit: u32,
-    /// How long each of its threads runs, ns.
+    /// The time of each of its threads, ns.
     pub ns: i64,
-    /// Whether it runs until a clock says so, which goes on while it is suspended.
+    /// Whether it ends by the clock, which continues while it is suspended.
     pub clocked: bool,
-    /// Threads it has room for at once.
+    /// Threads that it can run at the same time.
     pub slots: u32,
     pub grid: u32,
     pub block: u32,
@@ -149,7 +149,7 @@ pub(crate) struct ContextPlan {
     pub process: u32,
     pub device: u32,
     pub primary: bool,
-    /// Among the contexts of its device that take turns.
+    /// Its row among the contexts of its device that take turns.
     pub group: u32,
     /// Its legacy default stream.
     pub default_stream: u32,
@@ -165,7 +165,7 @@ pub(crate) struct StreamPlan {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferPlan {
-    /// Memory that is never had untouched: pinned.
+    /// Memory that is never untouched: pinned.
     pub touched: bool,
     pub bytes: u64,
 }
@@ -185,7 +185,7 @@ pub(crate) struct ThreadPlan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Call(u32),
-    /// Steps up to `end` so many times.
+    /// Executes the steps up to `end` so many times.
     Loop {
         times: u64,
         end: u32,
@@ -194,9 +194,9 @@ pub(crate) enum Step {
     Again {
         start: u32,
     },
-    /// The thread does something else, ns.
+    /// Time without a call, ns.
     Pause(i64),
-    /// Host memory from the system, touched or not, and back to it.
+    /// Maps or unmaps host memory, touched or not.
     Map {
         buffer: u32,
         touched: bool,

@@ -1,19 +1,19 @@
 //! Makes a [`Program`] of a workload and a model.
 
 use crate::calls::{Base, Costs, LONGEST};
-use crate::names::Name;
+use crate::functions::Function;
 use crate::plan::{BufferPlan, ContextPlan, NONE, Program, StreamPlan, ThreadPlan};
 use crate::plan::{Plan, Step as Planned};
 use crate::{Error, Model, Scope};
 use workload::{Call, Memory, Process, Step, StreamKind, Thread, Workload};
 
-/// Nodes of a graph at most.
+/// The most nodes of a graph.
 const MOST_NODES: u64 = 1_000_000;
 
 /// Flattens `workload`, with the costs of `model`.
 ///
 /// # Errors
-/// When the model lacks a device, MPS or cuBLAS, or a graph is too large.
+/// The model has no such device, no MPS or no cuBLAS, or a graph is too large.
 pub(crate) fn compile(workload: &Workload, model: &Model) -> Result<Program, Error> {
     if workload.mps && !model.sharing.mps {
         return Err(Error::NoMps { model: model.name.clone() });
@@ -113,7 +113,7 @@ fn no_device(process: &Process, device: u32, model: &Model) -> Error {
     Error::NoDevice { process: process.name.clone(), device, model: model.name.clone(), count }
 }
 
-/// Which thread creates which streams and events: the first that uses them, unless a step creates them.
+/// The thread that creates each stream and event: the first that uses it, unless a step creates it.
 struct Created {
     streams: Vec<u32>,
     events: Vec<u32>,
@@ -162,7 +162,7 @@ impl Created {
     }
 }
 
-/// Every call among `steps`, in order, those of a loop once.
+/// Every call in `steps`, in order, with those of a loop once.
 fn each_call(steps: &[Step], look: &mut impl FnMut(&Call)) {
     for step in steps {
         match step {
@@ -193,7 +193,7 @@ fn used(call: &Call) -> (Option<workload::StreamId>, Option<workload::EventId>) 
         | Call::Copy { stream, .. }
         | Call::Fill { stream, .. } => (stream, None),
         Call::CopyRows { stream, .. } | Call::BlasNorm { stream, .. } => (Some(stream), None),
-        // Who measures between two events has others record them, or does so before.
+        // A thread that measures between two events does not create them: another thread, or an earlier step, records them.
         Call::Launch { stream, .. }
         | Call::LaunchGraph { stream, .. }
         | Call::QueryStream { stream }
@@ -301,7 +301,7 @@ impl Compiler<'_> {
             Call::CopyRows { from, to, width, height, depth, stream, .. } => {
                 let registered = self.program.plans.len() as u32;
                 let bytes = width.saturating_mul(height).saturating_mul(depth.unwrap_or(1));
-                let name = if depth.is_some() { Name::Copy3d } else { Name::Copy2d };
+                let name = if depth.is_some() { Function::Copy3d } else { Function::Copy2d };
                 let (pinned, pageable) = costs.copy(from, to, bytes, Some(stream), registered);
                 self.program.plans.push(Plan { name, ..pinned });
                 match pageable {
@@ -330,7 +330,7 @@ impl Compiler<'_> {
         self.program.plans.push(plan);
     }
 
-    /// Steps of a graph are planned like others, and then kept apart, loops unrolled.
+    /// Plans the steps of a graph like others, with loops unrolled, into their own list.
     fn capture(&mut self, thread: &Thread, graph: workload::GraphId, steps: &[Step]) -> Result<(), Error> {
         let outside = std::mem::take(&mut self.steps);
         self.list(thread, steps)?;
@@ -349,12 +349,12 @@ impl Compiler<'_> {
     }
 }
 
-/// The plans of steps `at` to `end`, in the order that they are made.
+/// The plans of steps `at` to `end`, in the order of their calls.
 fn unroll(steps: &[Planned], mut at: usize, end: usize, nodes: &mut Vec<u32>) -> Result<(), String> {
     while at < end {
         match steps[at] {
             Planned::Call(_) if nodes.len() as u64 == MOST_NODES => {
-                return Err(format!("has more than {MOST_NODES} nodes; capture less"));
+                return Err(format!("has more than {MOST_NODES} nodes: capture less"));
             }
             Planned::Call(plan) => nodes.push(plan),
             Planned::Loop { times, end } => {
@@ -362,7 +362,7 @@ fn unroll(steps: &[Planned], mut at: usize, end: usize, nodes: &mut Vec<u32>) ->
                 (0..times).try_for_each(|_| unroll(steps, start, last, nodes))?;
                 at = last;
             }
-            _ => return Err("captures a step that no device takes part in".to_owned()),
+            _ => return Err("captures a step of the host: move it out of the capture".to_owned()),
         }
         at += 1;
     }

@@ -1,7 +1,7 @@
-//! Keeps what happens in a run and makes a Trace of it.
+//! Records what happens in a run and makes a Trace of it.
 
+use crate::functions::Function;
 use crate::locks::Holder;
-use crate::names::Name;
 use crate::ops::{Op, What};
 use crate::plan::{Act, ContextPlan, NONE, Program};
 use crate::thread::Wait;
@@ -12,13 +12,13 @@ use trace::{
 };
 use workload::{StreamKind, Workload};
 
-/// The library whose locks they are.
+/// The library that the locks belong to.
 const LIBRARY: &str = "libcuda.so.1";
-/// What CUPTI numbers the legacy default stream with, and, usually, the first stream that a program creates.
+/// CUPTI's number of the legacy default stream, and its usual number of the first stream that a program creates.
 const DEFAULT_STREAM: i64 = 7;
 const FIRST_STREAM: i64 = 13;
 
-/// What happened so far; nothing, where no trace is wanted.
+/// The records so far; none if no trace was requested.
 pub(crate) struct Recorder {
     options: Options,
     calls: Vec<Call>,
@@ -35,7 +35,7 @@ struct Call {
     /// A row of the threads, or, [`Recorder::context`], of the processes.
     thread: u32,
     starts: bool,
-    name: Name,
+    name: Function,
 }
 
 struct DoneOp {
@@ -59,7 +59,7 @@ impl Recorder {
         }
     }
 
-    /// Whether one more row is kept.
+    /// Counts a row. Returns whether it is recorded.
     fn keeps(&mut self) -> bool {
         if !self.options.trace {
             return false;
@@ -76,13 +76,13 @@ impl Recorder {
     /// A process has created a context.
     pub(crate) fn context(&mut self, context: &ContextPlan, start: i64, end: i64) {
         if self.keeps() {
-            let name = if context.primary { Name::PrimaryRetain } else { Name::ContextCreate };
+            let name = if context.primary { Function::PrimaryRetain } else { Function::ContextCreate };
             self.calls.push(Call { start, end, thread: context.process, starts: true, name });
         }
     }
 
-    /// A call begins; gives its row.
-    pub(crate) fn call(&mut self, thread: u32, name: Name, start: i64) -> u32 {
+    /// A call begins. Returns its row.
+    pub(crate) fn call(&mut self, thread: u32, name: Function, start: i64) -> u32 {
         if !self.keeps() {
             return NONE;
         }
@@ -103,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// A thread has got a lock that it waited for.
+    /// A thread has acquired a lock that it waited for.
     pub(crate) fn wait(
         &mut self,
         thread: u32,
@@ -136,7 +136,7 @@ impl Recorder {
         });
     }
 
-    /// A call has synchronized, if that is what it does.
+    /// A call has returned; records its synchronization, if it is one.
     pub(crate) fn synchronized(&mut self, act: &Act, start: i64, end: i64, call: u32, program: &Program) {
         let (kind, stream, event) = match *act {
             Act::SynchronizeEvent { event } => (SyncKind::Event, NONE, event),
@@ -215,14 +215,14 @@ impl Recorder {
         meta
     }
 
-    /// Adds the calls in order of their start; gives each one's row.
+    /// Adds the calls in order of their start. Returns the row of each.
     fn add_calls(&mut self, trace: &mut Trace, program: &Program) -> Vec<CallId> {
         let mut rows: Vec<u32> = (0..self.calls.len() as u32).collect();
         rows.sort_by_key(|row| {
             let call = &self.calls[*row as usize];
             (call.start, !call.starts, call.thread, *row)
         });
-        let names: Vec<Sym> = Name::ALL.iter().map(|name| trace.strings.intern(name.text())).collect();
+        let names: Vec<Sym> = Function::ALL.iter().map(|name| trace.strings.intern(name.text())).collect();
         let mut order = vec![CallId::NONE; rows.len()];
         for row in rows {
             let call = &self.calls[row as usize];

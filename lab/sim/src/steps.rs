@@ -8,7 +8,7 @@ use crate::plan::Step;
 use crate::thread::Stage;
 use workload::Repeat;
 
-/// What a round of a body costs at least that repeats until something happens: one that costs nothing would for ever.
+/// The least time of a round of a body that repeats until something happens: at no cost it would repeat for ever.
 const LEAST_ROUND: i64 = 1_000;
 
 impl Machine<'_> {
@@ -17,7 +17,7 @@ impl Machine<'_> {
         self.go_on(thread, self.now);
     }
 
-    /// Does the steps of a thread from `time` on, which may be ahead of now, up to its next call.
+    /// Executes the steps of a thread from `time` on, which may be in the future, up to its next call.
     pub(crate) fn go_on(&mut self, row: u32, mut time: i64) {
         loop {
             let thread = &mut self.threads[row as usize];
@@ -64,7 +64,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Counts steps; whether so many may be made.
+    /// Counts steps. Returns whether the limit allows them.
     pub(crate) fn make(&mut self, steps: usize) -> bool {
         self.made += steps as u64;
         let too_long = self.made > self.options.most_calls;
@@ -94,7 +94,7 @@ impl Machine<'_> {
     }
 
     fn meet(&mut self, row: u32, barrier: u32) {
-        // Its step is the meeting until it goes on: an error names it.
+        // The step stays at the barrier until the thread continues: an error names it.
         self.thread(row).at -= 1;
         self.thread(row).stage = Stage::Meeting;
         self.sleeps(row);
@@ -108,7 +108,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A thread is ready for its release; the last one releases all.
+    /// A thread is ready; the last one releases all.
     fn prepared(&mut self, row: u32) {
         self.thread(row).stage = Stage::Prepared;
         self.sleeps(row);
@@ -126,7 +126,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Goes back to the body's start, or on to what comes after it: when, if not later.
+    /// Returns to the start of the body, or continues after it. Returns when, unless that is decided later.
     fn end_of_body(&mut self, row: u32) -> Option<i64> {
         let plan = &self.program.threads[row as usize];
         let thread = &mut self.threads[row as usize];

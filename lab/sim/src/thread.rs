@@ -1,55 +1,55 @@
-//! What a host thread is.
+//! The state of a host thread.
 
+use crate::functions::Function;
 use crate::locks::{Holder, Kind};
-use crate::names::Name;
 use crate::plan::NONE;
 use workload::{CallTimes, ThreadOutcome};
 
 /// Calls longer than this are stalls, ns ([`CallTimes::stalled_ns`]).
 const STALL: i64 = 1_000_000;
 
-/// Where a thread is.
+/// What a thread does now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// On its way.
+    /// Executes steps.
     Going,
-    /// In a call, which waits for a lock or the device.
+    /// Is in a call, which waits for a lock or the device.
     Calling,
-    /// At a meeting point.
+    /// Waits at a barrier.
     Meeting,
-    /// Ready to be released.
+    /// Waits for the release of all threads.
     Prepared,
-    /// It launches into a stream that is full.
+    /// Waits to launch into a full stream.
     Blocked,
-    /// Done.
+    /// Has ended.
     Finished,
 }
 
 /// A host thread.
 pub(crate) struct HostThread {
     pub stage: Stage,
-    /// Whether it has or wants a processor.
+    /// Whether it uses or waits for a processor.
     pub awake: bool,
     /// Its next step.
     pub at: u32,
-    /// Rounds to go of the loops it is in.
+    /// Remaining rounds of the loops that it is in.
     pub loops: Vec<u64>,
-    /// What it is in: a row of plans.
+    /// Its call: a row of plans.
     pub plan: u32,
     pub started: i64,
     /// The row of its call in the trace.
     pub call: u32,
-    /// Operations that it waits for.
+    /// Number of operations that it waits for.
     pub awaited: u32,
-    /// Whether it waits before it does what it is for, as a free does.
+    /// Whether it waits before it takes effect, as a free does.
     pub waits_first: bool,
-    /// How long the call spends with its locks, ns.
+    /// The time that the call spends with its locks, ns.
     pub held: i64,
-    /// Pieces of the call that are not done.
+    /// Remaining pieces of the call.
     pub pieces: u32,
-    /// When it had each lock last, by [`Kind`]; in the future if never.
+    /// When it held each lock last, by [`Kind`]; in the future if never.
     pub had: [i64; Kind::COUNT],
-    /// Which locks it has, by [`Kind`].
+    /// Which locks it holds, by [`Kind`].
     pub has: [bool; Kind::COUNT],
     /// The lock that it waits for.
     pub wait: Option<Wait>,
@@ -57,7 +57,7 @@ pub(crate) struct HostThread {
     pub released: i64,
     pub round_began: i64,
     pub rounds: u64,
-    /// What was measured between events: the sum, ns, and how often.
+    /// Times measured between events: the sum, ns, and the count.
     pub between_events: (i128, u64),
     pub elapsed: i64,
     pub sums: Vec<Sum>,
@@ -68,10 +68,10 @@ pub(crate) struct HostThread {
 pub(crate) struct Wait {
     pub lock: u32,
     pub exclusive: bool,
-    /// How often it was woken too late.
+    /// Number of times that it was woken too late.
     pub late: u32,
     pub since: i64,
-    /// Who had it longest then, and how many did.
+    /// The longest holder at that time, and the number of holders.
     pub holder: Holder,
     pub holders: u32,
 }
@@ -107,13 +107,13 @@ impl HostThread {
             rounds: 0,
             elapsed: 0,
             between_events: (0, 0),
-            sums: vec![Sum::default(); Name::ALL.len()],
+            sums: vec![Sum::default(); Function::ALL.len()],
         }
     }
 
     pub(crate) fn outcome(&mut self) -> ThreadOutcome {
-        let calls = Name::ALL.iter().zip(&self.sums).filter(|(_, sum)| sum.count > 0);
-        let times = |(name, sum): (&Name, &Sum)| CallTimes {
+        let calls = Function::ALL.iter().zip(&self.sums).filter(|(_, sum)| sum.count > 0);
+        let times = |(name, sum): (&Function, &Sum)| CallTimes {
             name: name.text(),
             count: sum.count,
             total_ns: sum.total as u64,
@@ -132,7 +132,7 @@ impl HostThread {
         }
     }
 
-    pub(crate) fn add(&mut self, name: Name, took: i64) {
+    pub(crate) fn add(&mut self, name: Function, took: i64) {
         let sum = &mut self.sums[name as usize];
         sum.count += 1;
         sum.total += took;

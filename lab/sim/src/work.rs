@@ -1,4 +1,4 @@
-//! What threads ask devices for.
+//! The operations that threads issue to devices.
 
 use crate::Order;
 use crate::calls::transfer_ns;
@@ -8,7 +8,7 @@ use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, Copy, NONE, Way};
 
 impl Machine<'_> {
-    /// An operation in a stream, not yet given to it.
+    /// An operation for a stream, not issued yet.
     fn op(&self, row: u32, stream: u32, engine: u32, what: What, ns: i64) -> Op {
         let context = self.program.streams[stream as usize].context;
         let plan = &self.program.contexts[context as usize];
@@ -99,7 +99,7 @@ impl Machine<'_> {
         self.enqueue(op)
     }
 
-    /// How long a copy runs; memory that was never touched is touched by it.
+    /// The duration of a copy, which touches memory that was never touched.
     fn copy_ns(&mut self, copy: &Copy) -> i64 {
         let copies = &self.model.copies;
         let crowds = copies.to_device.beside_mb_s.or(copies.to_host.beside_mb_s).is_some();
@@ -149,8 +149,8 @@ impl Machine<'_> {
         }
     }
 
-    /// A stream that is created has nothing to do with one of that name that was there before, whose work only its context
-    /// still waits for, and gets the next hardware queue of its context.
+    /// Creates a stream, with the next hardware queue of its context. It is not the stream of that name that existed before, whose
+    /// operations only the context still waits for.
     pub(crate) fn create_stream(&mut self, stream: u32) {
         let context = self.program.streams[stream as usize].context;
         let mut left = std::mem::take(&mut self.contexts[context as usize].left);

@@ -8,8 +8,7 @@ use std::time::Duration;
 use crate::model::*;
 
 impl Workload {
-    /// A workload without processes, MPS or a number of connections: `mps`, `connections`, `schedule`, `affinity` and
-    /// `loading` are fields to set.
+    /// A workload without processes. `mps`, `connections`, `schedule`, `affinity` and `loading` are fields to set.
     ///
     /// ```
     /// use workload::{Kernel, Memory, Repeat, StreamKind, Workload};
@@ -60,14 +59,14 @@ impl Workload {
         self.processes.last_mut().expect("one was just added")
     }
 
-    /// Adds a meeting point of `parties` threads.
+    /// Adds a barrier for `parties` threads.
     pub fn barrier(&mut self, name: impl Into<String>, parties: u32) -> BarrierId {
         BarrierId(add(&mut self.barriers, Barrier { name: name.into(), parties }))
     }
 }
 
 impl Process {
-    /// The device's primary context; asked again, the same.
+    /// The device's primary context, the same at every call.
     pub fn primary(&mut self, device: u32) -> ContextId {
         let primary = Context { device, primary: true };
         match self.contexts.iter().position(|context| *context == primary) {
@@ -76,18 +75,18 @@ impl Process {
         }
     }
 
-    /// A context of its own on the device (`cuCtxCreate`), a new one each time.
+    /// Adds another context on the device (`cuCtxCreate`).
     pub fn own_context(&mut self, device: u32) -> ContextId {
         ContextId(add(&mut self.contexts, Context { device, primary: false }))
     }
 
-    /// Adds a stream. The default one is had by [`Process::default_stream`].
+    /// Adds a stream. For the default stream use [`Process::default_stream`].
     pub fn stream(&mut self, name: impl Into<String>, context: ContextId, kind: StreamKind) -> StreamId {
         StreamId(add(&mut self.streams, Stream { name: name.into(), context, kind }))
     }
 
-    /// The context's legacy default stream; asked again, the same. It is named `default`, with the context's row
-    /// behind it from the second on.
+    /// The context's legacy default stream, the same at every call. Its name is `default`, for further contexts followed by the
+    /// context's row.
     pub fn default_stream(&mut self, context: ContextId) -> StreamId {
         let is_it = |stream: &Stream| stream.context == context && stream.kind == StreamKind::Default;
         match (self.streams.iter().position(is_it), context) {
@@ -97,12 +96,12 @@ impl Process {
         }
     }
 
-    /// Adds an event that keeps no time.
+    /// Adds an event that does not keep its time.
     pub fn event(&mut self, name: impl Into<String>, context: ContextId) -> EventId {
         EventId(add(&mut self.events, Event { name: name.into(), context, timing: false }))
     }
 
-    /// Adds an event that keeps the time of its record.
+    /// Adds an event that keeps its time.
     pub fn timing_event(&mut self, name: impl Into<String>, context: ContextId) -> EventId {
         EventId(add(&mut self.events, Event { name: name.into(), context, timing: true }))
     }
@@ -123,7 +122,7 @@ impl Process {
         GraphId(add(&mut self.graphs, Graph { name: name.into() }))
     }
 
-    /// Adds a thread that does its body once, released with the others: `repeat` and `delay_ns` are fields to set.
+    /// Adds a thread that runs its body once, released with the others: `repeat` and `delay_ns` are fields to set.
     pub fn thread(&mut self, name: impl Into<String>, context: ContextId) -> &mut Thread {
         self.threads.push(Thread {
             name: name.into(),
@@ -146,17 +145,17 @@ fn add<T>(list: &mut Vec<T>, row: T) -> u32 {
 }
 
 impl Thread {
-    /// To add to what it does before it is timed.
+    /// Adds steps before the timed ones.
     pub fn before(&mut self) -> Steps<'_> {
         Steps { list: &mut self.before }
     }
 
-    /// To add to what is timed.
+    /// Adds timed steps.
     pub fn body(&mut self) -> Steps<'_> {
         Steps { list: &mut self.body }
     }
 
-    /// To add to what it does afterwards.
+    /// Adds steps after the timed ones.
     pub fn after(&mut self) -> Steps<'_> {
         Steps { list: &mut self.after }
     }
@@ -211,13 +210,13 @@ impl Steps<'_> {
         self.push(Step::Call(call))
     }
 
-    /// What `inner` adds, `times` times over.
+    /// Adds a loop of the steps that `inner` adds.
     pub fn repeat(&mut self, times: u64, inner: impl FnOnce(&mut Steps<'_>)) -> &mut Self {
         let steps = list(inner);
         self.push(Step::Loop { times, steps })
     }
 
-    /// What `inner` adds, recorded from the stream into a graph.
+    /// Adds a capture of the steps that `inner` adds.
     pub fn capture(
         &mut self,
         graph: GraphId,
@@ -228,7 +227,7 @@ impl Steps<'_> {
         self.push(Step::Capture { graph, stream, steps })
     }
 
-    /// Allocates a buffer of any memory but [`Memory::Pool`].
+    /// Allocates a buffer of any memory except [`Memory::Pool`].
     pub fn allocate(&mut self, buffer: BufferId) -> &mut Self {
         self.call(Call::Allocate { buffer, stream: None })
     }
@@ -238,7 +237,7 @@ impl Steps<'_> {
         self.call(Call::Allocate { buffer, stream: Some(stream) })
     }
 
-    /// Frees a buffer of any memory but [`Memory::Pool`].
+    /// Frees a buffer of any memory except [`Memory::Pool`].
     pub fn free(&mut self, buffer: BufferId) -> &mut Self {
         self.call(Call::Free { buffer, stream: None })
     }

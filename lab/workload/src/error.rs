@@ -1,8 +1,8 @@
-//! What is wrong with a Workload, and where.
+//! Errors of a Workload.
 
 use crate::model::*;
 
-/// What is wrong with a Workload: one line that says where, what, and what to do.
+/// An error of a Workload: one line with its place, the problem, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct Error {
@@ -11,7 +11,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// One in a workload that was built: named by process, thread and step.
+    /// An error in a workload that was built, with its process, thread and step.
     pub(crate) fn built(workload: &Workload, problem: Problem) -> Error {
         let mut place = format!("workload {:?}", workload.name);
         if let Some(words) = problem.place.words(workload) {
@@ -20,13 +20,12 @@ impl Error {
         Error { place, what: problem.what }
     }
 
-    /// One in a line of a text.
+    /// An error in a line of a text.
     pub(crate) fn text(file: &str, line: usize, what: String) -> Error {
         Error { place: format!("{file}:{line}"), what }
     }
 
-    /// One that a check found in a workload that came from a text. Process and thread are named too: a line may stand
-    /// for many of them.
+    /// An error of a check in a workload from a text, with process and thread, because one line may be many of them.
     pub(crate) fn checked(file: &str, line: usize, workload: &Workload, problem: Problem) -> Error {
         let whose = match problem.place {
             Place::Step(process, thread, ..) => Place::Thread(process, thread),
@@ -39,7 +38,7 @@ impl Error {
     }
 }
 
-/// What a check found.
+/// A problem that a check found.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub place: Place,
@@ -106,7 +105,7 @@ impl Part {
 }
 
 impl Place {
-    /// Says it to people; `None` for the whole workload. Steps are counted from 1, those inside behind a point.
+    /// The place as text; `None` for the whole workload. Steps count from 1; those inside follow a point.
     fn words(&self, workload: &Workload) -> Option<String> {
         let process = |row: usize| format!("process {:?}", workload.processes[row].name);
         Some(match self {

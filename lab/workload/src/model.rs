@@ -6,7 +6,7 @@
 pub struct Workload {
     /// A short name, as in `launch-stall`.
     pub name: String,
-    /// Whether the processes share the GPU through an MPS server of their own.
+    /// Whether the processes are clients of their own MPS server.
     pub mps: bool,
     /// `CUDA_DEVICE_MAX_CONNECTIONS` of every process; `None` leaves it unset.
     pub connections: Option<u32>,
@@ -18,7 +18,7 @@ pub struct Workload {
     pub loading: Option<Loading>,
     /// The processes, all started before any thread is released.
     pub processes: Vec<Process>,
-    /// Meeting points of threads, of whatever process.
+    /// Barriers for threads of any processes.
     pub barriers: Vec<Barrier>,
 }
 
@@ -26,14 +26,14 @@ pub struct Workload {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Schedule {
-    /// As the driver finds best: it spins where there are more processors than contexts, and yields otherwise.
+    /// The driver chooses: it spins if there are more processors than contexts, and yields otherwise.
     #[default]
     Auto,
-    /// It looks again and again (`CU_CTX_SCHED_SPIN`).
+    /// It polls (`CU_CTX_SCHED_SPIN`).
     Spin,
-    /// It lets other threads run between two looks (`CU_CTX_SCHED_YIELD`).
+    /// It yields the processor between two polls (`CU_CTX_SCHED_YIELD`).
     Yield,
-    /// It sleeps until the device is done (`CU_CTX_SCHED_BLOCKING_SYNC`).
+    /// It sleeps until the device has finished (`CU_CTX_SCHED_BLOCKING_SYNC`).
     Blocking,
 }
 
@@ -41,10 +41,10 @@ pub enum Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Affinity {
-    /// All that the program may.
+    /// All that the program may use.
     #[default]
     Any,
-    /// Those of the NUMA node that its GPU is closest to.
+    /// Those of the NUMA node closest to its GPU.
     Node,
 }
 
@@ -52,19 +52,19 @@ pub enum Affinity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Loading {
-    /// When they are first needed.
+    /// At their first use.
     Lazy,
     /// With their module.
     Eager,
 }
 
-/// A meeting point: threads that come to it go on when `parties` of them are there.
+/// A barrier: threads that meet at it continue when `parties` of them have arrived.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Barrier {
     /// Its name in the text form.
     pub name: String,
-    /// How many threads must come.
+    /// The number of threads that meet.
     pub parties: u32,
 }
 
@@ -76,13 +76,13 @@ pub struct Process {
     pub name: String,
     /// The contexts its threads use, created in this order before the threads start.
     pub contexts: Vec<Context>,
-    /// Streams, created by the first thread that uses them, before its `before` calls; but see [`Call::CreateStream`].
+    /// Streams, created by the first thread that uses them, before its `before` calls, except those of [`Call::CreateStream`].
     pub streams: Vec<Stream>,
     /// Events, created like streams.
     pub events: Vec<Event>,
-    /// Buffers: names for what [`Call::Allocate`] will give.
+    /// Buffers, which [`Call::Allocate`] allocates.
     pub buffers: Vec<Buffer>,
-    /// Graphs: names for what [`Step::Capture`] will give.
+    /// Graphs, which [`Step::Capture`] captures.
     pub graphs: Vec<Graph>,
     /// The host threads.
     pub threads: Vec<Thread>,
@@ -94,7 +94,7 @@ pub struct Process {
 pub struct Context {
     /// The device's ordinal, as the process sees it.
     pub device: u32,
-    /// The device's primary context, as the runtime API uses; else one of its own (`cuCtxCreate`).
+    /// Whether it is the device's primary context, which the runtime API uses; else it is created with `cuCtxCreate`.
     pub primary: bool,
 }
 
@@ -114,11 +114,11 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum StreamKind {
-    /// The context's legacy default stream: waits for, and holds up, every blocking stream of its context.
+    /// The context's legacy default stream, which waits for every blocking stream of its context and makes those wait.
     Default,
-    /// Waits for work of the default stream (`CU_STREAM_DEFAULT`).
+    /// Synchronizes with the default stream (`CU_STREAM_DEFAULT`).
     Blocking,
-    /// Waits for nothing but its own work (`CU_STREAM_NON_BLOCKING`).
+    /// Does not synchronize with the default stream (`CU_STREAM_NON_BLOCKING`).
     NonBlocking,
 }
 
@@ -130,7 +130,7 @@ pub struct Event {
     pub name: String,
     /// The context it belongs to.
     pub context: ContextId,
-    /// Whether it keeps the time of its record (`cuEventElapsedTime` needs it).
+    /// Whether it keeps the time of its record, which `cuEventElapsedTime` needs.
     pub timing: bool,
 }
 
@@ -142,7 +142,7 @@ pub struct Buffer {
     pub name: String,
     /// The context it belongs to.
     pub context: ContextId,
-    /// Where it lies.
+    /// Its memory.
     pub memory: Memory,
     /// Its size.
     pub bytes: u64,
@@ -160,14 +160,14 @@ pub enum Memory {
     Managed,
     /// Page-locked host memory (`cuMemHostAlloc`).
     Pinned,
-    /// Host memory from the system, touched when it is allocated.
+    /// Pageable host memory, touched when it is allocated.
     Pageable,
-    /// Host memory from the system, never touched: the first copy into it takes its page faults.
+    /// Pageable host memory, never touched: the first copy into it has its page faults.
     Fresh,
 }
 
 impl Memory {
-    /// Whether the memory is the host's.
+    /// Whether it is host memory.
     pub fn is_host(self) -> bool {
         matches!(self, Memory::Pinned | Memory::Pageable | Memory::Fresh)
     }
@@ -188,15 +188,15 @@ pub struct Graph {
 pub struct Thread {
     /// Its name in the text form and in the Trace.
     pub name: String,
-    /// The context that is current in it.
+    /// Its current context.
     pub context: ContextId,
-    /// How long after the others it is released into its body.
+    /// The delay of its release after that of the others, ns.
     pub delay_ns: u64,
     /// Preparation: allocations, first uses, warm-up. Not timed.
     pub before: Vec<Step>,
-    /// What is timed.
+    /// The timed steps.
     pub body: Vec<Step>,
-    /// How often the body is done.
+    /// How often the body runs.
     pub repeat: Repeat,
     /// Checks and frees. Not timed.
     pub after: Vec<Step>,
@@ -210,7 +210,7 @@ pub enum Repeat {
     Times(u64),
     /// Until this long after the thread's release; a body that has begun is finished.
     For(u64),
-    /// Until every thread that does not have this repeat has finished its bodies.
+    /// Until every thread with another repeat has finished its bodies.
     WhileOthers,
 }
 
@@ -220,7 +220,7 @@ pub enum Repeat {
 pub enum Step {
     /// One call.
     Call(Call),
-    /// Steps done `times` times over; inside, [`Number::Index`] counts from 0.
+    /// Steps that run `times` times; inside, [`Number::Index`] counts from 0.
     Loop {
         /// How often.
         times: u64,
@@ -229,11 +229,11 @@ pub enum Step {
     },
     /// Steps recorded into a graph instead of run (`cuStreamBeginCapture` in thread-local mode, instantiated at once).
     Capture {
-        /// The graph this gives.
+        /// The graph.
         graph: GraphId,
         /// The stream whose calls are captured.
         stream: StreamId,
-        /// What is captured: copies, fills, launches, event records and stream waits, and loops of them.
+        /// The captured steps: copies, fills, launches, event records, stream waits, and loops of them.
         steps: Vec<Step>,
     },
 }
@@ -246,7 +246,7 @@ pub enum Call {
     Allocate {
         /// The buffer.
         buffer: BufferId,
-        /// The stream in whose order the memory is had; needed for pool memory, none otherwise.
+        /// The stream in whose order the memory is allocated: needed for pool memory, not allowed for other memory.
         stream: Option<StreamId>,
     },
     /// Frees the buffer, as it was allocated.
@@ -256,7 +256,7 @@ pub enum Call {
         /// As for [`Call::Allocate`].
         stream: Option<StreamId>,
     },
-    /// Page-locks a pageable buffer where it lies (`cuMemHostRegister`).
+    /// Page-locks a pageable buffer in place (`cuMemHostRegister`).
     Register {
         /// The buffer.
         buffer: BufferId,
@@ -266,17 +266,17 @@ pub enum Call {
         /// The buffer.
         buffer: BufferId,
     },
-    /// Copies `bytes` from the start of one buffer, plus an offset, to another. The direction is the buffers' own.
+    /// Copies `bytes` from an offset in one buffer to the same offset in another. The buffers' memory gives the direction.
     Copy {
         /// Source.
         from: BufferId,
         /// Destination.
         to: BufferId,
-        /// Where in both buffers.
+        /// The offset in both buffers.
         offset: Number,
-        /// How much.
+        /// Number of bytes.
         bytes: u64,
-        /// The stream of an asynchronous copy; `None` for `cuMemcpyDtoH` and its like, which wait.
+        /// The stream of an asynchronous copy; `None` for blocking copies such as `cuMemcpyDtoH`.
         stream: Option<StreamId>,
     },
     /// Copies rows of `width` bytes from the start of one buffer to another (`cuMemcpy2DAsync`), or slices of such rows
@@ -288,7 +288,7 @@ pub enum Call {
         to: BufferId,
         /// Bytes of a row.
         width: u64,
-        /// Rows, of each slice.
+        /// Rows per slice.
         height: u64,
         /// Slices; `None` for the copy of two dimensions.
         depth: Option<u64>,
@@ -314,28 +314,28 @@ pub enum Call {
         buffer: BufferId,
         /// How much of it.
         bytes: u64,
-        /// What each 32-bit element must be.
+        /// The expected value of each 32-bit element.
         value: Value,
     },
     /// Launches a kernel (`cuLaunchKernel`).
     Launch {
-        /// Which, with its arguments.
+        /// The kernel with its arguments.
         kernel: Kernel,
         /// Blocks, in x.
         grid: u32,
-        /// Threads a block, in x.
+        /// Threads per block, in x.
         block: u32,
         /// The stream.
         stream: StreamId,
     },
-    /// The 2-norm of the first floats of a buffer, by cuBLAS (`cublasSnrm2`): into host memory, the call waits for it;
-    /// into device memory, it does not.
+    /// The 2-norm of the first floats of a buffer, by cuBLAS (`cublasSnrm2`). The call waits for a result in host memory, and not
+    /// for one in device memory.
     BlasNorm {
         /// The floats.
         from: BufferId,
         /// Where the norm goes.
         to: BufferId,
-        /// How many floats.
+        /// Number of floats.
         length: u32,
         /// The stream.
         stream: StreamId,
@@ -354,7 +354,7 @@ pub enum Call {
         /// The stream.
         stream: StreamId,
     },
-    /// `cuStreamWaitEvent`: what the stream gets after this waits for the event.
+    /// `cuStreamWaitEvent`: later operations of the stream wait for the event.
     WaitEvent {
         /// The event.
         event: EventId,
@@ -371,11 +371,11 @@ pub enum Call {
         /// The event.
         event: EventId,
     },
-    /// `cuEventElapsedTime`: the time between two events, which both have come to pass, is the thread's to report.
+    /// `cuEventElapsedTime` of two completed events. The outcome of the thread has the time.
     Elapsed {
-        /// The earlier event; it keeps the time.
+        /// The earlier event, which keeps its time.
         from: EventId,
-        /// The later one; it keeps the time.
+        /// The later event, which keeps its time.
         to: EventId,
     },
     /// `cuStreamQuery`.
@@ -390,7 +390,7 @@ pub enum Call {
     },
     /// `cuCtxSynchronize`.
     SynchronizeContext,
-    /// Creates the stream anew (`cuStreamCreate`); a stream that is ever created this way does not exist before.
+    /// Creates the stream (`cuStreamCreate`). A stream that any step creates does not exist before that.
     CreateStream {
         /// The stream.
         stream: StreamId,
@@ -400,7 +400,7 @@ pub enum Call {
         /// The stream.
         stream: StreamId,
     },
-    /// Creates the event anew (`cuEventCreate`); an event that is ever created this way does not exist before.
+    /// Creates the event (`cuEventCreate`). An event that any step creates does not exist before that.
     CreateEvent {
         /// The event.
         event: EventId,
@@ -410,21 +410,21 @@ pub enum Call {
         /// The event.
         event: EventId,
     },
-    /// Loads a module of the built-in kernels once more, and unloads it (`cuModuleLoadData`, `cuModuleUnload`).
+    /// Loads another module of the built-in kernels, and unloads it (`cuModuleLoadData`, `cuModuleUnload`).
     LoadModule,
     /// The thread sleeps.
     Sleep {
-        /// How long.
+        /// Duration, ns.
         ns: u64,
     },
     /// The thread computes, on its processor.
     Work {
-        /// How long.
+        /// Duration, ns.
         ns: u64,
     },
-    /// The thread waits for others.
+    /// The thread waits at a barrier.
     Meet {
-        /// Where.
+        /// The barrier.
         barrier: BarrierId,
     },
 }
@@ -437,7 +437,7 @@ pub enum Kernel {
     Empty,
     /// Keeps a multiprocessor busy for a number of its clock's cycles (seed 000's staggered test).
     Delay {
-        /// How many.
+        /// Number of cycles.
         cycles: u64,
     },
     /// `to[i] = from[i] + value` over 32-bit integers, `sad` rounds of `__sad` on the first element of each thread
@@ -454,7 +454,7 @@ pub enum Kernel {
         /// Rounds.
         rounds: u32,
     },
-    /// `a[i] += sqrt(sin²(x) + cos²(x))`, `rounds` times, one float a thread (seed 002).
+    /// `a[i] += sqrt(sin²(x) + cos²(x))`, `rounds` times, one float per thread (seed 002).
     Increment {
         /// The floats.
         buffer: BufferId,
@@ -465,7 +465,7 @@ pub enum Kernel {
         /// Rounds.
         rounds: u32,
     },
-    /// `c = a × b` in 32 × 32 tiles through shared memory, one a block of 1,024 threads (seed 004).
+    /// `c = a × b` in 32 × 32 tiles through shared memory, one per block of 1,024 threads (seed 004).
     MatrixProduct {
         /// `rows × inner` floats.
         a: BufferId,
@@ -480,18 +480,18 @@ pub enum Kernel {
         /// Columns of `b`; a multiple of 32.
         columns: u32,
     },
-    /// The first stage of a 2-norm: each block leaves the sum of its elements' squares in `partial[block]` (seed 003).
+    /// The first stage of a 2-norm: each block writes the sum of its elements' squares to `partial[block]` (seed 003).
     NormPartial {
         /// The floats.
         from: BufferId,
-        /// A float a block.
+        /// One float per block.
         partial: BufferId,
         /// Elements.
         length: u32,
     },
-    /// Its second stage, one block: the root of the sum of `partial`, left in `to[0]`.
+    /// Its second stage, one block: writes the root of the sum of `partial` to `to[0]`.
     NormFinal {
-        /// What the first stage left.
+        /// The sums of the first stage.
         partial: BufferId,
         /// One float.
         to: BufferId,
@@ -504,7 +504,7 @@ pub enum Kernel {
         buffer: BufferId,
         /// Elements.
         length: u32,
-        /// One float: device memory is read by the kernel, host memory by the thread as it launches.
+        /// One float. The kernel reads device memory; the thread reads host memory at the launch.
         by: BufferId,
     },
 }
@@ -513,14 +513,14 @@ pub enum Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Number {
-    /// Always this.
+    /// The same in every round.
     Is(u64),
-    /// The round of the innermost loop, from 0, times `each`, plus `first`. Not to be had outside of a loop: a body's
-    /// rounds are not counted.
+    /// The round of the innermost loop, from 0, times `each`, plus `first`. Only inside a loop: rounds of a
+    /// body do not count.
     Index {
-        /// In round 0.
+        /// The number in round 0.
         first: u64,
-        /// More each round.
+        /// Added per round.
         each: u64,
     },
 }

@@ -10,7 +10,7 @@ fn accepted(name: &str) -> Workload {
 }
 
 #[test]
-fn everything_is_read_as_it_is_meant() {
+fn every_step_and_kernel_is_read() {
     let workload = accepted("everything.toml");
     let names: Vec<_> = workload.processes.iter().map(|process| process.name.as_str()).collect();
     assert_eq!(names, ["main", "worker-0", "worker-1", "worker-2"]);
@@ -58,7 +58,7 @@ fn examples() -> Vec<String> {
 }
 
 #[test]
-fn the_manual_shows_workloads_that_can_be_run() {
+fn the_manual_shows_valid_workloads() {
     let examples = examples();
     assert_eq!(examples.len(), 2);
     for text in examples {
@@ -69,7 +69,7 @@ fn the_manual_shows_workloads_that_can_be_run() {
 }
 
 #[test]
-fn the_manual_shows_what_is_said_of_a_mistake() {
+fn the_manual_shows_the_error_of_a_mistake() {
     let copy = "copy = [\"device\", \"host\"]";
     let mistaken = examples()[0].replace(copy, &format!("{copy}, bytes = \"512 MB\""));
     let said = Workload::from_toml(mistaken.as_bytes(), "stall.toml").unwrap_err().to_string();

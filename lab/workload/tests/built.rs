@@ -19,7 +19,7 @@ fn wrong(workload: &Workload) -> String {
 }
 
 #[test]
-fn a_step_is_found_by_its_numbers() {
+fn a_step_is_found_by_its_path() {
     let workload = built(|process| {
         let context = process.primary(0);
         let stream = process.stream("s", context, StreamKind::Blocking);
@@ -43,7 +43,7 @@ fn a_step_is_found_by_its_numbers() {
 }
 
 #[test]
-fn rows_that_are_not_there_are_refused() {
+fn references_to_missing_rows_are_refused() {
     let with_call = |call: Call| {
         built(|process| {
             let context = process.primary(0);
@@ -67,7 +67,7 @@ fn rows_that_are_not_there_are_refused() {
 }
 
 #[test]
-fn names_with_line_breaks_make_no_second_line() {
+fn names_with_line_breaks_stay_on_one_line() {
     let mut workload = Workload::new("a\nb");
     let process = workload.process("c\nd");
     let context = process.primary(0);
@@ -76,7 +76,7 @@ fn names_with_line_breaks_make_no_second_line() {
 }
 
 #[test]
-fn a_barrier_is_for_those_who_come() {
+fn a_barrier_needs_all_its_threads() {
     let mut workload = Workload::new("w");
     let barrier = workload.barrier("b", 3);
     for name in ["one", "two"] {
@@ -85,14 +85,17 @@ fn a_barrier_is_for_those_who_come() {
         process.thread("A", context).body().meet(barrier);
     }
     let said = wrong(&workload);
-    assert_eq!(said, "workload \"w\", barrier \"b\": is for 3 threads, but 2 meet there: make it for those");
+    assert_eq!(
+        said,
+        "workload \"w\", barrier \"b\": is for 3 threads, but 2 meet there: change the number or the steps"
+    );
     workload.barriers[0].parties = 2;
     assert_eq!(workload.check(), Ok(()));
 }
 
 /// Meetings beyond those that are tried are counted all the same.
 #[test]
-fn a_thread_that_comes_once_too_often_after_a_billion_times_is_found() {
+fn one_meeting_too_many_in_a_billion_is_found() {
     let rounds = 1 << 30;
     let mut workload = Workload::new("w");
     let barrier = workload.barrier("b", 2);
@@ -109,13 +112,13 @@ fn a_thread_that_comes_once_too_often_after_a_billion_times_is_found() {
     assert_eq!(
         wrong(&workload),
         "workload \"w\", process \"main\", thread \"B\", body step 1: meets at barrier \"b\" 1073741825 times \
-         in body and after, thread \"A\" 1073741824: let all come equally often"
+         in body and after, thread \"A\" 1073741824: let all threads meet there equally often"
     );
 }
 
 /// Rounds of loops around loops that are not those of the other thread, too many to be tried one by one.
 #[test]
-fn rounds_that_repeat_are_not_tried_one_by_one() {
+fn repeated_rounds_are_skipped() {
     let mut workload = Workload::new("w");
     let barriers = ["x", "y"].map(|name| workload.barrier(name, 2));
     let process = workload.process("main");
@@ -144,7 +147,7 @@ fn rounds_that_repeat_are_not_tried_one_by_one() {
 }
 
 #[test]
-fn an_order_that_does_not_repeat_itself_is_refused() {
+fn an_order_that_does_not_repeat_is_refused() {
     let mut workload = Workload::new("w");
     let barrier = workload.barrier("x", 2);
     let process = workload.process("main");
@@ -161,7 +164,7 @@ fn an_order_that_does_not_repeat_itself_is_refused() {
 }
 
 #[test]
-fn calls_are_counted_to_the_last() {
+fn every_call_is_counted() {
     let calls = |times: u64| {
         built(|process| {
             let context = process.primary(0);
@@ -182,7 +185,7 @@ fn calls_are_counted_to_the_last() {
 /// Each loop in a loop is gone through twice by itself, not twice as often as the one around it: 2^32 times would not
 /// end.
 #[test]
-fn loops_in_loops_are_checked_at_once() {
+fn nested_loops_are_checked_quickly() {
     let workload = built(|process| {
         let context = process.primary(0);
         let buffer = process.buffer("x", context, Memory::Device, 64);

@@ -108,7 +108,7 @@ impl Memories {
         let happens = match step {
             Step::Call(Call::Allocate { buffer, .. }) => self.allocated.insert(*buffer),
             Step::Call(Call::Free { buffer, .. }) => {
-                // The graph has an address that is nobody's, even if the buffer is allocated again.
+                // The graph has an address that is invalid, even if the buffer is allocated again.
                 self.graph.take_if(|buffers| buffers.contains(buffer));
                 !self.registered.contains(buffer) && self.allocated.remove(buffer)
             }
@@ -193,7 +193,7 @@ fn captures(steps: &[Step]) -> usize {
 }
 
 #[test]
-fn one_thread_is_accepted_just_when_it_works() {
+fn one_thread_is_accepted_exactly_if_it_works() {
     many(4000, 150, parts(call().boxed(), 1, 3), |parts| {
         if captures(&[parts.0.clone(), parts.1.clone(), parts.2.clone()].concat()) > 1 {
             return Ok(false);
@@ -277,7 +277,7 @@ fn met(steps: &[Step]) -> BTreeSet<BarrierId> {
     steps.iter().filter_map(barrier).collect()
 }
 
-/// Whether nobody waits for ever: goes over all threads again and again until none gets any further.
+/// Whether no thread waits for ever: executes all threads until none can continue.
 fn all_meet(workload: &Workload) -> bool {
     let threads = &workload.processes[0].threads;
     let parties = |barrier: &BarrierId| workload.barriers[barrier.index()].parties as usize;
@@ -326,7 +326,7 @@ fn longer(steps: &[Step], factor: u64) -> Vec<Step> {
 }
 
 #[test]
-fn threads_are_accepted_just_when_nobody_waits_for_ever() {
+fn threads_are_accepted_exactly_if_none_waits_for_ever() {
     let meet = (0..BARRIERS).prop_map(|row| Step::Call(Call::Meet { barrier: BarrierId(row) })).boxed();
     let first = parts(meet.clone(), 1, 3);
     // What a second thread does resembles what the first does, or few would be accepted.
@@ -351,7 +351,7 @@ fn threads_are_accepted_just_when_nobody_waits_for_ever() {
             workload.barrier(format!("{row}"), parties as u32);
         }
         if workload.barriers.iter().any(|barrier| barrier.parties == 0) {
-            // A barrier that nobody needs keeps nobody waiting, and is refused all the same.
+            // A barrier without threads blocks none, and is refused nevertheless.
             prop_assert!(workload.check().is_err());
             return Ok(false);
         }

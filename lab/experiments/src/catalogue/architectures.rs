@@ -1,31 +1,33 @@
-//! Seed 000: how fast is the same work from threads, processes, and both with MPS?
+//! The same operations issued from threads, from processes, and from both with MPS (seed 000). How fast is each?
 //!
-//! Each worker copies 352 Ki integers to the GPU, launches 220 small kernels that add 0 … 219 to the first of them by
-//! turns between two buffers, and copies the result back. Iterations a second are n² × iterations over the sum of the n
-//! workers' times, as the seed computes them.
+//! Each worker copies 352 Ki integers to the GPU, launches 220 small kernels that add 0 … 219 to the first of them, from one of
+//! two buffers into the other in turn, and copies the result back. Iterations per second are n² × iterations over the sum of
+//! the n workers' times, as the seed computes them.
 
 use super::spread;
-use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
-use crate::parameters::{Kind, Parameter, Settings};
+use crate::experiment::{
+    Bench, Cell, Column, Experiment, HostMemory, Kind, Layout, Near, Parameter, Plan, Reading, Settings,
+    Submit, Take, Unit, Values, Variant, View, Waiting, Word, max_error,
+};
 use crate::results::{Results, Row, differ, most};
-use crate::{Cell, HostMemory, Layout, Near, Submit, Take, Waiting, Word, charts};
+use crate::show::charts;
 use workload::{Kernel, Number, Outcome, Process, Repeat, Steps, StreamKind, Workload};
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "architectures",
-    about: "the same work from threads, processes, and both with MPS",
-    question: "How many iterations a second do workers do (copies in, 220 small kernels, copy back) as threads of one \
+    about: "the same operations from threads, from processes, and from both with MPS",
+    question: "How many iterations (copy in, 220 small kernels, copy back) per second do workers reach as threads of one \
                process, as processes, and as either with MPS? What do pinned memory, a synchronization before the copy \
                back, connections and graphs change?",
     parameters: &[
         Parameter::words::<Layout>(
             "variant",
-            "how workers are spread; unless this, submit or connections is set, with pinned memory also contexts, contexts-mps, \
-             threads with 16 and 32 connections and with a graph, and threads-mps with 32",
+            "threads, processes or contexts, without or with MPS; unless this, submit or connections is set, pinned memory also \
+             runs contexts, contexts-mps, threads with 16 and 32 connections and with a graph, and threads-mps with 32",
             "threads,processes,threads-mps,processes-mps,processes-threads-mps",
         ),
-        Parameter::numbers("workers", "how many workers", (1, 256), "1,2,4,8,16,32").or_named("threads"),
+        Parameter::numbers("workers", "number of workers", (1, 256), "1,2,4,8,16,32").or_named("threads"),
         Parameter::many(
             "memory",
             "the host memory of the copies",
@@ -38,7 +40,7 @@ pub const EXPERIMENT: Experiment = Experiment {
             Kind::Flags,
             "no,yes",
         ),
-        Parameter::words::<Submit>("submit", "a call for each kernel, or a graph for all", "launches"),
+        Parameter::words::<Submit>("submit", "one call per kernel, or one graph for all", "launches"),
         Parameter::many("connections", "CUDA_DEVICE_MAX_CONNECTIONS", Kind::Connections, "default"),
         Parameter::many(
             "schedule",
@@ -48,7 +50,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         ),
         Parameter::many(
             "affinity",
-            "the processors of threads: any, or those of the NUMA node that the GPU is on",
+            "the processors that threads run on: any, or those of the GPU's NUMA node",
             Kind::Words(Near::names),
             "any",
         ),
@@ -58,26 +60,42 @@ pub const EXPERIMENT: Experiment = Experiment {
             Kind::Numbers(2, 64),
             "2",
         ),
-        Parameter::one("launches", "of an iteration; even", Kind::Numbers(2, 10_000), "220"),
+        Parameter::one("launches", "launches per iteration; an even number", Kind::Numbers(2, 10_000), "220"),
         Parameter::one(
             "length",
-            "integers that are copied each way; a multiple of 256",
+            "integers in a copy, in either direction; a multiple of 256",
             Kind::Numbers(256, 1 << 30),
             "360448",
         ),
-        Parameter::one("iterations", "of each worker", Kind::Numbers(1, 1_000_000), "50"),
+        Parameter::one("iterations", "iterations per worker", Kind::Numbers(1, 1_000_000), "50"),
         Parameter::one(
             "take",
-            "what a row says of its rounds; best with --rounds 8 is as a benchmark that keeps the best of eight",
+            "what a row reports of its rounds; best with `--rounds 8` is what a benchmark reports that keeps the best of eight",
             Kind::Words(Take::names),
             "median",
         ),
         Parameter::one(
             "calls",
-            "one more run of each variant for the mean time of each of its calls",
+            "run each variant once more, for the mean time of each call",
             Kind::Flags,
             "yes",
         ),
+    ],
+    columns: &[
+        Column::words("variant"),
+        Column::varied("workers", Values::Count),
+        Column::words("memory"),
+        Column::words("sync"),
+        Column::words("submit").usually("launches"),
+        Column::varied("connections", Values::Limit).titled("conn."),
+        Column::words("schedule").usually("auto"),
+        Column::words("affinity").usually("any"),
+        Column::measured("per_s", "per second", Unit::PerSecond),
+        Column::call_time("launch_ms", "cuLaunchKernel"),
+        Column::call_time("graph_launch_ms", "cuGraphLaunch"),
+        Column::call_time("copy_in_ms", "cuMemcpyHtoDAsync"),
+        Column::call_time("copy_out_ms", "cuMemcpyDtoHAsync"),
+        Column::call_time("synchronize_ms", "cuStreamSynchronize"),
     ],
     rounds: 3,
     warm_up: true,
@@ -98,13 +116,13 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
     let launches = settings.number("launches") as u32;
     if !launches.is_multiple_of(2) {
         return Err(format!(
-            "launches={launches} is odd: they go to and fro between two buffers; give an even number"
+            "launches={launches}: odd, but each pair of launches uses two buffers in turn: use an even number"
         ));
     }
     let length = settings.number("length") as u32;
     if !length.is_multiple_of(SMALLEST) {
         return Err(format!(
-            "length={length}: a sixty-fourth of it is worked on, four at once; give a multiple of {SMALLEST}"
+            "length={length}: kernels use a sixty-fourth of it, four integers at a time: use a multiple of {SMALLEST}"
         ));
     }
     let mut uneven = Vec::new();
@@ -142,7 +160,7 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// A line of the plot: what is the same whatever the number of workers.
+/// A line of the plot: everything except the number of workers.
 struct Line {
     layout: Layout,
     memory: HostMemory,
@@ -153,7 +171,7 @@ struct Line {
     affinity: Near,
 }
 
-/// What the seed compares, each with each; and, unless it was said what to compare, what explains it.
+/// Every combination that the seed compares; and, if the settings choose none, those that explain the differences.
 fn lines(settings: &Settings) -> Vec<Line> {
     let mut lines = Vec::new();
     for layout in settings.words("variant") {
@@ -194,7 +212,8 @@ fn lines(settings: &Settings) -> Vec<Line> {
     lines
 }
 
-/// Hardware connections, the context's launch mutex, which a graph takes once an iteration, and the context itself.
+/// Combinations that show what differences come from: hardware connections, the context's launch mutex (which a graph acquires
+/// once per iteration), and the context itself.
 const EXPLAINS: [(Layout, Submit, Option<u32>); 6] = [
     (Layout::Threads, Submit::Launches, Some(16)),
     (Layout::Threads, Submit::Launches, Some(32)),
@@ -204,7 +223,7 @@ const EXPLAINS: [(Layout, Submit, Option<u32>); 6] = [
     (Layout::ContextsMps, Submit::Launches, None),
 ];
 
-/// With pinned memory the stream is synchronized after the copy back: there is but one case.
+/// Pinned memory is one case, because its stream is always synchronized after the copy back.
 fn memories(settings: &Settings) -> Vec<(HostMemory, bool)> {
     let mut cases = Vec::new();
     for memory in settings.words("memory") {
@@ -216,9 +235,9 @@ fn memories(settings: &Settings) -> Vec<(HostMemory, bool)> {
     cases
 }
 
-/// Parts of the integers, one of which the kernels work on (seed 000).
+/// Parts of the integers, one of which the kernels use (seed 000).
 const PARTS: u32 = 64;
-/// Integers that can be copied at least: kernels take four at once.
+/// The least number of integers: kernels use four at a time.
 const SMALLEST: u32 = 4 * PARTS;
 /// Blocks and threads of a launch.
 const GRID: (u32, u32) = (5, 64);
@@ -228,27 +247,27 @@ const ROUNDS: u32 = 3072;
 /// What a case varies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// How workers are spread.
+    /// Threads, processes or contexts.
     pub layout: Layout,
-    /// How many workers.
+    /// Number of workers.
     pub workers: u32,
     /// Threads of a process in [`Layout::ProcessesThreadsMps`]; `workers` is a multiple of it.
     pub threads_per_process: u32,
     /// Pinned or pageable.
     pub memory: HostMemory,
-    /// Whether the stream is synchronized before the copy back; with pinned memory it always is after it.
+    /// Whether the stream is synchronized before the copy back; with pinned memory it is always synchronized after it.
     pub sync: bool,
-    /// Launches, or one graph an iteration.
+    /// Launches, or one graph per iteration.
     pub submit: Submit,
     /// `CUDA_DEVICE_MAX_CONNECTIONS`.
     pub connections: Option<u32>,
-    /// How threads wait.
+    /// How threads wait for the GPU.
     pub schedule: Waiting,
-    /// The processors that they run on.
+    /// The processors that threads run on.
     pub affinity: Near,
-    /// Launches an iteration; even. The seed has 220.
+    /// Launches per iteration, an even number. The seed has 220.
     pub launches: u32,
-    /// Integers that are copied each way; a multiple of 256. The seed has 352 × 1024.
+    /// Integers in a copy, in either direction; a multiple of 256. The seed has 352 × 1024.
     pub length: u32,
     /// Iterations of each worker.
     pub iterations: u64,
@@ -274,7 +293,7 @@ impl Default for Case {
 }
 
 impl Case {
-    /// What the workers ask for.
+    /// The workload.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new(format!("architectures-{}", self.layout.name()));
         workload.mps = self.layout.mps();
@@ -339,7 +358,7 @@ impl Case {
         if let Some(graph) = graph {
             before.capture(graph, stream, |steps| self.captured(&work, steps));
         }
-        // First uses belong to no iteration.
+        // First uses are not part of any iteration.
         self.iteration(&work, graph, &mut before);
         self.iteration(&work, graph, &mut worker.body());
         worker.after().free(work.first).free(work.second).free(work.input).free(work.output);
@@ -364,12 +383,12 @@ impl Case {
         if self.memory == HostMemory::Pinned {
             steps.synchronize(work.stream);
         }
-        // What two copies of 0 … launches - 2 add up to: the last kernel's result stays on the device.
+        // The sum of 0 … launches - 2: the last kernel's result stays on the device.
         let sum = (self.launches as i32 - 1) * (self.launches as i32 - 2) / 2;
         steps.check(work.output, u64::from(work.worked) * 4, sum);
     }
 
-    /// Copies of pageable memory wait for the host, so no graph holds them.
+    /// Whether the graph contains the copies. Copies of pageable memory block the host and cannot be captured.
     fn copies_captured(&self) -> bool {
         self.memory == HostMemory::Pinned
     }
@@ -392,7 +411,7 @@ impl Case {
     }
 }
 
-/// What one worker works with.
+/// The objects that one worker uses.
 struct Work {
     stream: workload::StreamId,
     input: workload::BufferId,
@@ -400,7 +419,7 @@ struct Work {
     first: workload::BufferId,
     second: workload::BufferId,
     bytes: u64,
-    /// Integers that the kernels work on.
+    /// Integers that the kernels use.
     worked: u32,
 }
 
@@ -419,14 +438,14 @@ impl Work {
     }
 }
 
-/// The rows of the plot: with pageable memory threads alone, which question A is about.
+/// The rows of the plot. Of pageable memory only threads, which question A is about.
 fn drawn(results: &Results) -> impl Iterator<Item = &Row> {
     let pinned = |row: &Row| row.is(&[("memory", "pinned".into())]);
     let both = results.rows.iter().any(pinned);
     results.rows.iter().filter(move |row| !both || pinned(row) || row.is(&[("variant", "threads".into())]))
 }
 
-/// Iterations a second as the seed has them: n² × iterations over the sum of the workers' times.
+/// Reads iterations per second as the seed computes them: n² × iterations over the sum of the workers' times.
 fn read(outcome: &Outcome, iterations: u64) -> Reading {
     let workers = outcome.threads.len() as f64;
     let elapsed: u64 = outcome.threads.iter().map(|thread| thread.elapsed_ns).sum();
@@ -437,7 +456,7 @@ fn read(outcome: &Outcome, iterations: u64) -> Reading {
 fn verdict(results: &Results) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(best) = most(&results.rows, "per_s") {
-        sentences.push(format!("Most is done by {}: {}.", described(best), per_s(best)));
+        sentences.push(format!("The fastest: {}, with {}.", described(best), per_s(best)));
     }
     sentences.extend(question_a(results));
     sentences.extend(question_b(results));
@@ -447,7 +466,7 @@ fn verdict(results: &Results) -> Vec<String> {
     sentences
 }
 
-/// How the mean times of calls change with the number of threads.
+/// Returns how the mean times of calls change with the number of threads.
 fn calls(results: &Results) -> Option<String> {
     let is_thread = |row: &&Row| row.is(&[("variant", "threads".into())]);
     let first = results.rows.iter().find(is_thread)?;
@@ -461,7 +480,7 @@ fn calls(results: &Results) -> Option<String> {
         "Mean time of a call with {} and {} threads: {} ({}).",
         fewest.text("workers"),
         most.text("workers"),
-        crate::calls::change(fewest, most)?,
+        crate::show::call_times::change(results, fewest, most)?,
         conditions(first)
     ))
 }
@@ -482,14 +501,14 @@ fn question_a(results: &Results) -> Option<String> {
     let (a, b) = (without.figure("per_s")?, with.figure("per_s")?);
     Some(match differ(a, b) {
         true => format!(
-            "Question A: {workers} threads with pageable memory do {} with a synchronization before the copy back and {} \
+            "Question A: {workers} threads with pageable memory reach {} with a synchronization before the copy back and {} \
              without: {}.",
             per_s(with),
             per_s(without),
             ratio(with, without)
         ),
         false => format!(
-            "Question A: with {workers} threads and pageable memory a synchronization before the copy back makes no \
+            "Question A: with {workers} threads and pageable memory, a synchronization before the copy back makes no \
              difference ({} with it, {} without).",
             per_s(with),
             per_s(without)
@@ -502,7 +521,7 @@ fn question_b(results: &Results) -> Option<String> {
     let pairs = results.pairs("variant", "threads".into(), "processes-mps".into());
     let (threads, processes) = widest(pairs)?;
     Some(format!(
-        "Question B: {} threads do {}, as many processes with MPS {}: {} ({}).",
+        "Question B: {} threads reach {}, as many processes with MPS {}: {} ({}).",
         threads.text("workers"),
         per_s(threads),
         per_s(processes),
@@ -511,7 +530,7 @@ fn question_b(results: &Results) -> Option<String> {
     ))
 }
 
-/// From where on do more threads do hardly more?
+/// From which number on do more threads hardly help?
 fn plateau(results: &Results) -> Option<String> {
     let first = results.rows.iter().find(|row| row.is(&[("variant", "threads".into())]))?;
     let alike = results.rows.iter().filter(|row| row.is_like(first, &["workers"]));
@@ -531,7 +550,7 @@ fn plateau(results: &Results) -> Option<String> {
     ))
 }
 
-/// Whether more workers do more: a tenth of what they could, or a tenth if they could do twice as much.
+/// Whether more workers are faster by at least a tenth of what is possible, and of at most twice the speed.
 fn gains(fewer: &Row, more: &Row) -> bool {
     let workers = |row: &Row| row.number("workers").unwrap_or(1) as f64;
     let could = (workers(more) / workers(fewer)).min(2.0);
@@ -543,7 +562,7 @@ fn graphs(results: &Results) -> Option<String> {
     let pairs = results.pairs("submit", "launches".into(), "graph".into());
     let (launches, graph) = widest(pairs)?;
     Some(format!(
-        "One graph an iteration instead of {} launches: {} instead of {} ({}).",
+        "One graph per iteration instead of {} launches: {} instead of {} ({}).",
         results.settings.number("launches"),
         per_s(graph),
         per_s(launches),
@@ -552,7 +571,7 @@ fn graphs(results: &Results) -> Option<String> {
 }
 
 fn per_s(row: &Row) -> String {
-    crate::Unit::PerSecond.text(row.value("per_s"))
+    Unit::PerSecond.text(row.value("per_s"))
 }
 
 fn ratio(a: &Row, b: &Row) -> String {

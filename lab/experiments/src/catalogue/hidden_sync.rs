@@ -1,39 +1,50 @@
 //! Seed 003: a norm whose scalar goes to the host against one that stays on the device, and the division by it.
 
-use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
-use crate::parameters::{Kind, Parameter, Settings};
-use crate::results::{Figure, Results, Row, Unit, differ};
-use crate::{Word, charts, words::words};
+use crate::experiment::{
+    Bench, Column, Experiment, Kind, Parameter, Plan, Reading, Settings, Unit, Values, Variant, View, Word,
+    choices::words, max_error,
+};
+use crate::results::{Figure, Results, Row, differ};
+use crate::show::charts;
 use workload::{BufferId, Kernel, Memory, Outcome, Repeat, Steps, StreamId, StreamKind, Workload};
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "hidden-sync",
-    about: "a norm whose scalar goes to the host, against one that stays on the device",
-    question: "How long is the host held by a norm, or by a normalization, whose scalar it fetches, and how long where the \
-               scalar stays on the device? When is the result there?",
+    about: "a norm whose scalar goes to the host, compared with one that stays on the device",
+    question: "How long does a norm, or a normalization, block the host if the host fetches the scalar, and how long if the \
+               scalar stays on the device? When is the result ready?",
     parameters: &[
         Parameter::words::<Scalar>("variant", "where the norm goes", "host-scalar,both-ways,device-scalar"),
         Parameter::words::<Library>(
             "library",
-            "what computes the norm: kernels of the lab's own, or cuBLAS",
+            "what computes the norm: the lab's own kernels, or cuBLAS",
             "none,cublas",
         ),
         Parameter::words::<Operation>("operation", "what is computed", "norm,normalize"),
         Parameter::words::<Iteration>(
             "iteration",
-            "the first in a process, before which nothing ran, or those after one",
+            "the first iteration of a process, or later ones",
             "later,first",
         ),
-        Parameter::numbers("length", "floats of the vector", (1, (1 << 31) - 1), "1024,268435456"),
-        Parameter::one("times", "how often it is computed", Kind::Numbers(1, 1_000_000), "20"),
+        Parameter::numbers("length", "floats in the vector", (1, (1 << 31) - 1), "1024,268435456"),
+        Parameter::one("times", "number of later iterations", Kind::Numbers(1, 1_000_000), "20"),
+    ],
+    columns: &[
+        Column::words("variant"),
+        Column::words("library"),
+        Column::words("operation"),
+        Column::varied("length", Values::Floats),
+        Column::words("iteration"),
+        Column::measured("host_ms", "host blocked", Unit::Milliseconds),
+        Column::measured("ms", "time", Unit::Milliseconds),
     ],
     rounds: 5,
     warm_up: true,
     variants,
     relation: None,
     verdict,
-    chart: |results| charts::bars(results, "host_ms", "ms that the host is held", &[]),
+    chart: |results| charts::bars(results, "host_ms", "ms that the host is blocked", &[]),
     view: View::Table,
     timelines: None,
     checked: false,
@@ -45,7 +56,7 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
     let times = settings.number("times");
     for library in settings.words("library") {
         if library == Library::Cublas && bench.simulated {
-            plan.left_out.push(String::from("cublas: models have none"));
+            plan.left_out.push(String::from("cublas: models have no cuBLAS"));
             continue;
         }
         for operation in settings.words("operation") {
@@ -53,7 +64,7 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
                 for iteration in settings.words("iteration") {
                     for scalar in settings.words("variant") {
                         let case = Case { library, operation, scalar, length, iteration, times };
-                        // cuBLAS takes its parameters with the launch.
+                        // cuBLAS passes its parameters with the launch.
                         if (library, scalar) != (Library::Cublas, Scalar::BothWays) {
                             plan.variants.push(case.variant());
                         }
@@ -67,17 +78,17 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
 
 /// Threads of a block.
 const BLOCK: u32 = 256;
-/// Blocks of the first stage at most: the second stage is one block.
+/// The most blocks of the first stage: the second stage is one block.
 const BLOCKS: u32 = 1024;
-/// Elements whose result is checked at most.
+/// The most elements whose result is checked.
 const CHECKED: u32 = 1024;
 
 words! {
     /// What computes the norm.
     Library {
-        /// Two kernels of the lab's own.
+        /// The lab's own two kernels.
         None = "none",
-        /// cuBLAS, with the scalar's place as its pointer mode.
+        /// cuBLAS, with the pointer mode of where the scalar goes.
         Cublas = "cublas",
     }
 }
@@ -97,8 +108,7 @@ words! {
     Scalar {
         /// To the host, as cuBLAS does in host pointer mode, and Julia's `norm` and `.item()` do.
         Host = "host-scalar",
-        /// The same, and a parameter of the norm goes to the device before it: the two copies of each norm that seed 003's
-        /// profiles show.
+        /// The same after a copy of a parameter to the device: the two copies per norm in seed 003's profiles.
         BothWays = "both-ways",
         /// It stays on the device (device pointer mode).
         Device = "device-scalar",
@@ -106,11 +116,11 @@ words! {
 }
 
 words! {
-    /// Which of a process's iterations.
+    /// Which iterations of a process.
     Iteration {
-        /// The first: what it uses is used for the first time.
+        /// The first, which uses everything for the first time.
         First = "first",
-        /// Those after one.
+        /// Those after the first.
         Later = "later",
     }
 }
@@ -124,11 +134,11 @@ pub struct Case {
     pub operation: Operation,
     /// Where the norm goes.
     pub scalar: Scalar,
-    /// Floats.
+    /// Floats in the vector.
     pub length: u32,
-    /// The first of the process, or later ones.
+    /// The first iteration of the process, or later ones.
     pub iteration: Iteration,
-    /// How often, of later ones; after each time the stream is synchronized.
+    /// The number of later iterations. After each, the stream is synchronized.
     pub times: u64,
 }
 
@@ -146,7 +156,7 @@ impl Default for Case {
 }
 
 impl Case {
-    /// What the one thread asks for: a vector of ones, whose norm is the root of its length.
+    /// The workload of one thread: a vector of ones, whose norm is the root of its length.
     pub fn workload(&self) -> Workload {
         let names = [self.library.name(), self.operation.name(), self.scalar.name()];
         let mut workload = Workload::new(format!("hidden-sync-{}", names.join("-")));
@@ -247,7 +257,7 @@ impl Case {
     fn check(&self, work: &Work, steps: &mut Steps<'_>) {
         match self.operation {
             Operation::Norm => {
-                // cuBLAS wrote it to where it is wanted.
+                // cuBLAS wrote it to the host itself.
                 if (self.library, self.scalar) != (Library::Cublas, Scalar::Host) {
                     steps.copy(work.norm, work.fetched, 4, work.stream).synchronize(work.stream);
                 }
@@ -280,8 +290,7 @@ impl Work {
     }
 }
 
-/// How long the calls before the synchronization took, when it returned, and how far the result was off, as a part of
-/// what is right.
+/// Reads how long the calls before the synchronization took, when the synchronization returned, and the relative error.
 fn read(outcome: &Outcome, right: f32) -> Reading {
     let Some(thread) = outcome.threads.first() else { return Reading::default() };
     let waits = thread.calls.iter().filter(|call| call.name.starts_with("cuStreamSynchronize"));
@@ -295,7 +304,7 @@ fn read(outcome: &Outcome, right: f32) -> Reading {
 
 fn verdict(results: &Results) -> Vec<String> {
     let pairs = results.pairs("variant", Scalar::Host.name().into(), Scalar::Device.name().into());
-    // What a first use takes has its own sentences.
+    // First uses have their own sentence.
     let pairs = pairs.filter(|(host, _)| !is_first(host));
     let mut sentences: Vec<String> = pairs.map(|(host, device)| held(host, device)).collect();
     let ways = results.pairs("variant", Scalar::Host.name().into(), Scalar::BothWays.name().into());
@@ -318,14 +327,14 @@ fn what(row: &Row) -> String {
     format!("{} of {floats}{by}", row.text("operation"))
 }
 
-/// What a copy in before the copy out takes more, if it does.
+/// Returns how much a copy in before the copy out adds, if it adds anything.
 fn also_in(out: &Row, both: &Row) -> Option<String> {
     let (alone, with) = (out.figure("host_ms")?, both.figure("host_ms")?);
     let text = |figure: &Figure| Unit::Milliseconds.text(figure.value);
     let is_longer = differ(alone, with) && with.value > alone.value;
     is_longer.then(|| {
         format!(
-            "{}: with a copy in before it as well the thread is held for {} instead of {}.",
+            "{}: with a copy to the device as well, the calls block the thread for {} instead of {}.",
             what(out),
             text(with),
             text(alone)
@@ -333,13 +342,13 @@ fn also_in(out: &Row, both: &Row) -> Option<String> {
     })
 }
 
-/// How much longer the first takes than later ones, if it does.
+/// Returns how much longer the first iteration takes than later ones, if it does.
 fn first_time(first: &Row, later: &Row) -> Option<String> {
     let (one, others) = (first.figure("host_ms")?, later.figure("host_ms")?);
     let is_longer = differ(one, others) && one.value > others.value;
     is_longer.then(|| {
         format!(
-            "First uses cost most in the {} with {}: the first holds the thread for {}, later ones for {}, {} as long.",
+            "First uses cost most in the {} with {}: the first iteration blocks the thread for {}, later ones for {}: {} as long.",
             what(first),
             first.text("variant"),
             Unit::Milliseconds.text(one.value),
@@ -358,22 +367,22 @@ fn held(host: &Row, device: &Row) -> String {
     };
     let sooner = 1.0 - device.value("ms") / host.value("ms");
     let result = match (changes("ms"), sooner > 0.0) {
-        (false, _) => String::from("the result comes no sooner"),
-        (true, true) => format!("the result comes {} sooner", Unit::Share.text(sooner)),
-        (true, false) => format!("the result comes {} later", Unit::Share.text(-sooner)),
+        (false, _) => String::from("the result arrives no sooner"),
+        (true, true) => format!("the result arrives {} sooner", Unit::Share.text(sooner)),
+        (true, false) => format!("the result arrives {} later", Unit::Share.text(-sooner)),
     };
     let held = match changes("host_ms") {
         true => format!(
-            "the scalar's way to the host holds the thread for {} instead of {}, {} as long",
+            "the copy of the scalar to the host blocks the thread for {} instead of {}, {} as long",
             text(host, "host_ms"),
             text(device, "host_ms"),
             Unit::Times.text(host.value("host_ms") / device.value("host_ms"))
         ),
         false => format!(
-            "the thread is held for as long either way ({} and {})",
+            "the calls block the thread equally long either way ({} and {})",
             text(host, "host_ms"),
             text(device, "host_ms")
         ),
     };
-    format!("{what}: {held}; {result} where it stays on the device.")
+    format!("{what}: {held}; {result} if the scalar stays on the device.")
 }

@@ -1,10 +1,11 @@
-//! The matrix: while one thread repeats a call, what do another thread's launches, copies and allocations lose, on the
+//! The matrix: how much slower are one thread's launches, copies and allocations while another thread repeats a call, on the
 //! same stream, another stream, another context, another GPU?
 
-use crate::experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View};
-use crate::parameters::{Kind, Parameter, Settings};
-use crate::results::{Figure, Results, Row, Unit};
-use crate::{Place, Word, words::words};
+use crate::experiment::{
+    Bench, Column, Experiment, Kind, Parameter, Place, Plan, Reading, Relation, Settings, Unit, Variant,
+    View, Word, choices::words,
+};
+use crate::results::{Figure, Results, Row};
 use report::plot::{Chart, Heat, Shade};
 use std::time::Duration;
 use workload::{
@@ -15,24 +16,38 @@ use workload::{
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "interference",
-    about: "the matrix: what each call of one thread costs another's launches, copies and allocations",
-    question: "Thread A repeats a call. How many times as long do thread B's launches, copies and allocations take as when A \
-               is idle, on the same stream, on a stream of its own, in a context of its own, on another GPU?",
+    about: "the matrix: how much each call of one thread slows another thread's launches, copies and allocations",
+    question: "Thread A repeats a call. How many times as long as beside an idle A do thread B's launches, copies and \
+               allocations take, on the same stream, on its own stream, in its own context, on another GPU?",
     parameters: &[
-        Parameter::words::<Repeated>("call", "what A repeats; idle is always there", ALL_CALLS),
+        Parameter::words::<Repeated>("call", "what A repeats; idle always runs as well", ALL_CALLS),
         Parameter::words::<Effect>("effect", "what B does", "launches,copies,allocations"),
         Parameter::words::<Place>(
             "variant",
             "where B does it",
             "same-stream,own-stream,own-context,other-gpu",
         ),
-        Parameter::one("bytes", "that A copies, allocates or registers", Kind::Sizes(4096, 1 << 34), "64MiB"),
-        Parameter::one("time", "how long both go on", Kind::Durations, "100ms"),
+        Parameter::one(
+            "bytes",
+            "size of what A copies, allocates or registers",
+            Kind::Sizes(4096, 1 << 34),
+            "64MiB",
+        ),
+        Parameter::one("time", "time that both threads run for", Kind::Durations, "100ms"),
+    ],
+    columns: &[
+        Column::words("variant"),
+        Column::words("call"),
+        Column::words("effect"),
+        Column::measured("per_s", "per second", Unit::PerSecond),
+        Column::measured("stalled_share", "in stalls", Unit::Share),
+        Column::measured("longest_ms", "longest", Unit::Milliseconds),
+        Column::measured("slowdown", "slowdown", Unit::Times),
     ],
     rounds: 3,
     warm_up: false,
     variants,
-    relation: Some(Relation { base: ("call", "idle"), but: &["call"], figure: slowdown }),
+    relation: Some(Relation { base: ("call", "idle"), but: &["call"], name: "slowdown", figure: slowdown }),
     verdict,
     chart: |results| Chart::Heat(heat(results)),
     view: View::Matrix,
@@ -54,7 +69,7 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
     let mut places: Vec<Place> = settings.words("variant");
     if bench.gpus < 2 && places.contains(&Place::OtherGpu) {
         places.retain(|place| *place != Place::OtherGpu);
-        plan.left_out.push(String::from("other-gpu: there is one GPU"));
+        plan.left_out.push(String::from("other-gpu: the machine has one GPU"));
     }
     for effect in settings.words("effect") {
         for &place in &places {
@@ -67,9 +82,9 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// What B copies: small, so that what it waits for shows.
+/// Bytes of B's copy: few, so that the time is what it waits.
 const SMALL: u64 = 64 << 10;
-/// What B allocates.
+/// Bytes of B's allocation.
 const ALLOCATED: u64 = 1 << 20;
 /// Cycles of a kernel that A waits for: about 100 µs.
 const SHORT: u64 = 200_000;
@@ -79,19 +94,19 @@ const LONG: u64 = 20_000_000;
 words! {
     /// What A repeats.
     Repeated {
-        /// Nothing: what the others are compared with.
+        /// Nothing: the base that the others are compared with.
         Idle = "idle",
         /// Launches of an empty kernel.
         Launch = "launch",
-        /// Device memory allocated and freed, the device having nothing to do for A.
+        /// Device memory allocated and freed, with no operation of A on the device.
         Allocate = "allocate",
-        /// The same with a long kernel of A's running.
+        /// The same while a long kernel of A runs.
         AllocateBusy = "allocate-busy",
         /// Memory from the pool, in stream order.
         AllocatePool = "allocate-pool",
         /// Pinned memory allocated and freed.
         AllocatePinned = "allocate-pinned",
-        /// Pageable memory page-locked where it lies, and let go.
+        /// Pageable memory registered (page-locked in place) and unregistered.
         Register = "register",
         /// Copies to the device, from pinned memory.
         CopyInPinned = "copy-in-pinned",
@@ -113,7 +128,7 @@ words! {
         CreateEvent = "create-event",
         /// A short kernel, and a wait for its stream.
         SynchronizeStream = "synchronize-stream",
-        /// A short kernel, and a wait for an event behind it.
+        /// A short kernel, and a wait for an event after it.
         SynchronizeEvent = "synchronize-event",
         /// A short kernel, and a wait for the context.
         SynchronizeContext = "synchronize-context",
@@ -121,13 +136,13 @@ words! {
 }
 
 impl Repeated {
-    /// Whether it is work in a stream, so that the same stream and another are two cases.
+    /// Whether it uses a stream, so that the same stream and another one are two cases.
     pub fn in_stream(self) -> bool {
         use Repeated::*;
         !matches!(self, Idle | Allocate | AllocatePinned | Register | LoadModule | CreateStream | CreateEvent)
     }
 
-    /// Where the buffers lie that the calls use; of copies, source and destination.
+    /// The memory of the buffers that the calls use; of copies, source and destination.
     fn memories(self) -> &'static [Memory] {
         use Repeated::*;
         match self {
@@ -145,7 +160,7 @@ impl Repeated {
         }
     }
 
-    /// How many of these buffers are there all the time; the calls allocate the others.
+    /// The number of these buffers that exist all the time; the calls allocate the others.
     fn kept(self) -> usize {
         use Repeated::*;
         match self {
@@ -184,9 +199,9 @@ pub struct Case {
     pub effect: Effect,
     /// Where B does it.
     pub place: Place,
-    /// How much A copies, allocates or registers.
+    /// Bytes that A copies, allocates or registers.
     pub bytes: u64,
-    /// How long both go on; B's last call may take longer.
+    /// The time that both threads run for; B's last call may take longer.
     pub time: Duration,
 }
 
@@ -203,14 +218,14 @@ impl Default for Case {
 }
 
 impl Case {
-    /// Whether the case says something that no other does: without streams there is no same stream.
+    /// Whether the case differs from every other: without streams there is no same stream.
     pub fn is_one(&self) -> bool {
         let streams =
             self.effect.in_stream() && (self.repeated.in_stream() || self.repeated == Repeated::Idle);
         self.place != Place::SameStream || streams
     }
 
-    /// What the threads ask for; B is the last.
+    /// The workload. B is the last thread.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new(format!("interference-{}", self.repeated.name()));
         let process = workload.process("main");
@@ -256,7 +271,7 @@ impl Case {
         let made = process.stream("made", context, StreamKind::NonBlocking);
         let event = process.event("event", context);
         let thread = process.thread("A", context);
-        // Not for as long as B takes: an H200 let one launch of B's wait for A's copies for as long as there were any.
+        // Not until B has finished: on an H200 one launch of B waited for as long as A copied.
         thread.repeat = Repeat::lasting(self.time);
         for buffer in &buffers[..self.repeated.kept()] {
             thread.before().allocate(*buffer);
@@ -321,7 +336,7 @@ impl Case {
     }
 }
 
-/// What A works with.
+/// The objects that A uses.
 struct Things {
     stream: StreamId,
     /// A stream that A may create.
@@ -331,13 +346,13 @@ struct Things {
     buffers: Vec<BufferId>,
 }
 
-/// First uses of kernels are another matter.
+/// Uses each kernel once, because a first use loads it.
 fn warm_up(stream: StreamId, steps: &mut Steps<'_>) {
     steps.launch(Kernel::Empty, 1, 1, stream).launch(Kernel::Delay { cycles: 1 }, 1, 1, stream);
     steps.synchronize(stream);
 }
 
-/// What B did.
+/// Reads what B did.
 fn read(outcome: &Outcome) -> Reading {
     let Some(b) = outcome.threads.last() else { return Reading::default() };
     let elapsed = b.elapsed_ns.max(1) as f64;
@@ -351,26 +366,27 @@ fn read(outcome: &Outcome) -> Reading {
     Reading { figures, ..Reading::default() }
 }
 
-/// How many times as many B does while A is idle.
+/// B's rate beside an idle A over its rate in this row.
 fn slowdown(row: &Row, idle: &Row) -> Option<Figure> {
     Some(idle.figure("per_s")?.over("slowdown", row.figure("per_s")?))
 }
 
-/// From this many times as long on it counts.
+/// The least slowdown that counts.
 const SLOW: f64 = 2.0;
-/// How many of the worst are named.
+/// The number of the worst pairs that the verdict names.
 const NAMED: usize = 6;
 
 fn verdict(results: &Results) -> Vec<String> {
     let is_idle = |row: &Row| row.is(&[("call", Repeated::Idle.name().into())]);
-    // Without what B does alone nothing is known of a pair.
+    // Without the row of an idle A a pair has no slowdown.
     let busy = || results.rows.iter().filter(|row| !is_idle(row) && !row.value("slowdown").is_nan());
     let mut slow: Vec<&Row> = busy().filter(|row| row.value("slowdown") >= SLOW).collect();
     slow.sort_by(|a, b| b.value("slowdown").total_cmp(&a.value("slowdown")));
     let mut sentences = Vec::new();
     if busy().next().is_some() {
         let (count, of) = (slow.len(), busy().count());
-        sentences.push(format!("In {count} of {of} pairs B takes twice as long as alone, or longer."));
+        sentences
+            .push(format!("In {count} of {of} pairs B takes at least twice as long as beside an idle A."));
     }
     let named: Vec<String> = slow.iter().take(NAMED).map(|row| named(row)).collect();
     if !named.is_empty() {
@@ -381,7 +397,7 @@ fn verdict(results: &Results) -> Vec<String> {
         let worst = there().map(|row| row.value("slowdown")).fold(0.0, f64::max);
         if there().next().is_some() && worst < SLOW {
             sentences.push(format!(
-                "Nothing holds up {}: {} at most.",
+                "Nothing delays {}: {} at most.",
                 where_(*place),
                 Unit::Times.text(worst)
             ));
@@ -402,14 +418,14 @@ fn named(row: &Row) -> String {
 
 fn where_(place: Place) -> &'static str {
     match place {
-        Place::SameStream => "work on the same stream",
-        Place::OwnStream => "work on another stream",
-        Place::OwnContext => "work in another context",
-        Place::OtherGpu => "work on another GPU",
+        Place::SameStream => "calls in the same stream",
+        Place::OwnStream => "calls in another stream",
+        Place::OwnContext => "calls in another context",
+        Place::OtherGpu => "calls on another GPU",
     }
 }
 
-/// A's calls down, B's calls and places across.
+/// One row per call of A, one column per call of B and place.
 fn heat(results: &Results) -> Heat {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for row in &results.rows {

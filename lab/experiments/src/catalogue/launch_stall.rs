@@ -1,9 +1,11 @@
-//! Seed 001: one thread copies to the host again and again; what do another thread's launches of a small kernel lose?
+//! One thread repeats a copy to the host; how much time do another thread's launches of a small kernel lose (seed 001)?
 
-use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View};
-use crate::parameters::{Kind, Parameter, Settings};
-use crate::results::{Results, Row, Unit};
-use crate::{HostMemory, Place, Word, charts, words::words};
+use crate::experiment::{
+    Bench, Cell, Column, Experiment, HostMemory, Kind, Parameter, Place, Plan, Reading, Settings, Unit,
+    Variant, View, Word, choices::words,
+};
+use crate::results::{Results, Row};
+use crate::show::charts;
 use std::time::Duration;
 use workload::{
     BufferId, ContextId, Kernel, Memory, Outcome, Process, Repeat, StreamId, StreamKind, Thread, Workload,
@@ -12,29 +14,47 @@ use workload::{
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "launch-stall",
-    about: "a thread that copies to the host, and what another thread's launches lose",
-    question: "Thread A copies a large buffer to the host again and again, thread B launches a small kernel. How much of \
-               B's time goes into launches longer than 1 ms, by the stream and the memory that A copies to? And what of a \
-               stream whose queue fills?",
+    about: "a thread that copies to the host, and the time that another thread's launches lose",
+    question: "Thread A repeats a copy of a large buffer to the host, thread B launches a small kernel. How much of B's time \
+               goes into launches longer than 1 ms, by the stream and the memory that A copies to? And how much if a \
+               stream's queue is full?",
     parameters: &[
         Parameter::words::<Beside>("beside", "what thread A does", "idle,copy,item,full-queue"),
         Parameter::many(
             "variant",
-            "whose stream the copies are in",
+            "the stream of the copies: that of the launches, or another",
             Kind::Words(streams),
             "same-stream,own-stream",
         ),
-        Parameter::words::<HostMemory>("memory", "where A copies to", "fresh,pageable,pinned,staged"),
+        Parameter::words::<HostMemory>(
+            "memory",
+            "the host memory that A copies to",
+            "fresh,pageable,pinned,staged",
+        ),
         Parameter::one(
             "bytes",
-            "of a copy; a staged one whole pieces of 8 MiB",
+            "size of a copy; a staged copy has whole pieces of 8 MiB",
             Kind::Sizes(8 << 20, 1 << 36),
             "256MiB",
         ),
-        Parameter::one("time", "how long B launches", Kind::Durations, "1s"),
-        Parameter::one("between", "what B computes between two launches", Kind::Durations, "6us"),
-        Parameter::one("pause", "what A computes between two copies", Kind::Durations, "50us"),
-        Parameter::one("cycles", "of a kernel that fills the queue", Kind::Numbers(1, 1 << 40), "4000000"),
+        Parameter::one("time", "time that B launches for", Kind::Durations, "1s"),
+        Parameter::one("between", "time that B computes between two launches", Kind::Durations, "6us"),
+        Parameter::one("pause", "time that A computes between two copies", Kind::Durations, "50us"),
+        Parameter::one(
+            "cycles",
+            "cycles of a kernel that fills the queue",
+            Kind::Numbers(1, 1 << 40),
+            "4000000",
+        ),
+    ],
+    columns: &[
+        Column::words("variant"),
+        Column::words("beside"),
+        Column::words("memory"),
+        Column::measured("per_s", "per second", Unit::PerSecond),
+        Column::measured("stalled_share", "in stalls", Unit::Share),
+        Column::measured("longest_ms", "longest", Unit::Milliseconds),
+        Column::measured("gb_per_s", "copied", Unit::Throughput),
     ],
     rounds: 3,
     warm_up: false,
@@ -70,7 +90,7 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
         };
         for memory in memories {
             for &place in &places {
-                // Whoever stages has a stream of its own.
+                // A thread that stages copies has its own stream.
                 if memory != HostMemory::Staged || place == Place::OwnStream {
                     plan.variants.push(Case { beside, memory, place, ..case.clone() }.variant());
                 }
@@ -82,7 +102,7 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
 
 /// Floats of the small kernel (seed 001).
 const SMALL: u32 = 1024;
-/// The pieces that a staged copy is made in: section 8 of the H200 measurements used 2 to 8 MiB.
+/// Bytes of a piece of a staged copy: section 8 of the H200 measurements used 2 to 8 MiB.
 const PIECE: u64 = 8 << 20;
 
 words! {
@@ -94,7 +114,7 @@ words! {
         Copy = "copy",
         /// Fetches one number, as `.item()` does.
         Item = "item",
-        /// There is no other thread, but kernels take longer than their launches: the stream's queue fills.
+        /// No other thread runs, but kernels take longer than their launches: the stream's queue fills.
         FullQueue = "full-queue",
     }
 }
@@ -142,7 +162,7 @@ impl Case {
     fn variant(self) -> Variant {
         let memory = match self.beside {
             Beside::Copy | Beside::Item => self.memory.name().into(),
-            Beside::Idle | Beside::FullQueue => crate::Cell::Nothing,
+            Beside::Idle | Beside::FullQueue => Cell::Nothing,
         };
         Variant {
             varied: vec![
@@ -158,7 +178,7 @@ impl Case {
         }
     }
 
-    /// B's launches, and what A copied meanwhile.
+    /// B's launches, and the throughput of A's copies at that time.
     fn read(&self, outcome: &Outcome) -> Reading {
         let Some((b, others)) = outcome.threads.split_last() else { return Reading::default() };
         let elapsed = b.elapsed_ns.max(1) as f64;
@@ -177,7 +197,7 @@ impl Case {
         Reading { figures, ..Reading::default() }
     }
 
-    /// What the threads ask for; B, the launching one, is the last.
+    /// The workload. B, the thread that launches, is the last.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new("launch-stall");
         let process = workload.process("main");
@@ -218,7 +238,7 @@ impl Case {
         copier.after().free(source);
     }
 
-    /// Thread A where it copies piece by piece, by turns through two pinned buffers of its own, and into the pageable
+    /// Thread A where it stages a copy: piece by piece through two pinned buffers in turn, from which it fills the pageable
     /// destination itself.
     fn staging_copier(&self, process: &mut Process, context: ContextId, stream: StreamId) {
         let pieces = self.bytes / PIECE;
@@ -289,12 +309,10 @@ fn verdict(results: &Results) -> Vec<String> {
     match stalling.is_empty() {
         false => {
             let list: Vec<String> = stalling.iter().map(stalls).collect();
-            sentences
-                .push(format!("A's copies hold B's launches up for over 1 ms each: {}.", list.join("; ")));
+            sentences.push(format!("A's copies delay B's launches by over 1 ms each: {}.", list.join("; ")));
         }
         true if copies().next().is_some() => {
-            sentences
-                .push(String::from("No copy of A's holds B's launches up for as much as 20 % of its time."));
+            sentences.push(String::from("No copy of A delays B's launches for 20 % of its time or more."));
         }
         true => {}
     }
@@ -304,20 +322,19 @@ fn verdict(results: &Results) -> Vec<String> {
         let waiting = Unit::Share.text(share);
         sentences.push(match share >= STALLS {
             true => format!(
-                "A stream whose kernels take longer than their launches fills: {waiting} of the time went into waiting \
-                 launches."
+                "The queue of a stream whose kernels take longer than their launches fills: launches that wait take {waiting} of \
+                 the time."
             ),
-            false => format!("B's kernels alone hardly fill its stream: {waiting} of its time went into waiting launches."),
+            false => format!("B's kernels hardly fill the queue of its stream: launches that wait take {waiting} of its time."),
         });
     }
     sentences
 }
 
-/// The part of B's time in stalls from which on they count: with streams of their own, threads on an H200 reached up to
-/// 12 %.
+/// The least share of B's time in stalls that counts: with one stream per thread, stalls on an H200 took up to 12 %.
 const STALLS: f64 = 0.2;
 
-/// What other streams and other memory make of the worst case.
+/// Returns how much other streams and other memory improve the worst case.
 fn cures(results: &Results, stalling: &[&Row]) -> Vec<String> {
     let worst = stalling.iter().copied().min_by(|a, b| a.value("per_s").total_cmp(&b.value("per_s")));
     let Some(worst) = worst else { return Vec::new() };
@@ -326,13 +343,16 @@ fn cures(results: &Results, stalling: &[&Row]) -> Vec<String> {
     let own = own.filter(|(row, _)| std::ptr::eq(*row, worst)).map(|(_, row)| row).next();
     let mut sentences: Vec<String> = own
         .map(|row| {
-            format!("With a stream for each thread B launches {} as many as in the worst case.", times(row))
+            format!(
+                "With one stream per thread, B launches {} as many kernels as in the worst case.",
+                times(row)
+            )
         })
         .into_iter()
         .collect();
     let same = &[("variant", worst.text("variant").as_str().into()), ("memory", "pinned".into())];
     if let Some(row) = results.rows.iter().find(|row| row.is(same)) {
-        sentences.push(format!("Into pinned memory, the stream being the same, {} as many.", times(row)));
+        sentences.push(format!("With copies into pinned memory in the same stream, {} as many.", times(row)));
     }
     sentences
 }

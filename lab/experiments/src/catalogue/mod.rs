@@ -1,4 +1,8 @@
-//! The experiments, a file each: the workload of a case as a function of what the case varies.
+//! The experiments, one file each, and their registry.
+//!
+//! An experiment's file declares everything about it. To add one, write its file and add two lines here: its module and
+//! its place in [`CATALOGUE`]. (A macro would make one line of the two, but rustfmt does not follow modules that a macro
+//! declares.)
 
 pub mod architectures;
 pub mod hidden_sync;
@@ -9,9 +13,35 @@ mod onset;
 pub mod overlap;
 pub mod stagger;
 
+use crate::experiment::Experiment;
 use workload::{Process, Workload};
 
-/// Puts workers into processes of so many threads each.
+/// All experiments, in the order that `holdup lab list` shows.
+pub static CATALOGUE: &[Experiment] = &[
+    architectures::EXPERIMENT,
+    stagger::EXPERIMENT,
+    launch_stall::EXPERIMENT,
+    overlap::EXPERIMENT,
+    hidden_sync::EXPERIMENT,
+    multi_gpu::EXPERIMENT,
+    interference::EXPERIMENT,
+];
+
+/// The experiment of that name.
+///
+/// # Errors
+/// A line that lists the names.
+pub fn experiment(name: &str) -> Result<&'static Experiment, String> {
+    CATALOGUE.iter().find(|experiment| experiment.name == name).ok_or_else(|| {
+        let names: Vec<&str> = CATALOGUE.iter().map(|experiment| experiment.name).collect();
+        format!(
+            "unknown experiment `{name}`: expected one of {}, or the file of a workload, NAME.toml",
+            names.join(", ")
+        )
+    })
+}
+
+/// Spreads workers over processes of so many threads each.
 fn spread(workload: &mut Workload, workers: u32, threads: u32, worker: impl Fn(&mut Process, u32)) {
     for number in 0..workers / threads {
         let process = workload.process(format!("process {number}"));

@@ -1,10 +1,12 @@
-//! Seed 004: one worker for each GPU, in threads of one process or in processes. Do GPUs run at once?
+//! One worker per GPU, in threads of one process or in processes (seed 004). Do GPUs run at the same time?
 
 use super::{onset, spread};
-use crate::experiment::{Bench, Experiment, Plan, Reading, Relation, Variant, View, max_error};
-use crate::parameters::{AUTOMATIC, Kind, Parameter, Settings};
-use crate::results::{Figure, Results, Row, Unit, differ};
-use crate::{Layout, Word, charts, words::words};
+use crate::experiment::{
+    AUTOMATIC, Bench, Column, Experiment, Kind, Layout, Parameter, Plan, Reading, Relation, Settings, Unit,
+    Values, Variant, View, Word, choices::words, max_error,
+};
+use crate::results::{Figure, Results, Row, differ};
+use crate::show::charts;
 use workload::{
     Kernel, Loading, Memory, Outcome, Process, Repeat, Steps, StreamKind, ThreadOutcome, Workload,
 };
@@ -12,14 +14,14 @@ use workload::{
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "multi-gpu",
-    about: "one worker for each GPU, in threads and in processes: launches, allocations, modules, starvation",
-    question: "Do GPUs run at once when one process drives them from threads, as they do with a process each? What of \
-               allocations and module loads, and does a thread with long kernels starve beside threads with short ones?",
+    about: "one worker per GPU, in threads and in processes: launches, allocations, modules, starvation",
+    question: "Do GPUs run at the same time when one process drives them from threads, as they do with one process each? Do \
+               allocations and module loads? Does a thread with long kernels starve beside threads with short ones?",
     parameters: &[
-        Parameter::many("variant", "how workers are spread", Kind::Words(layouts), "threads,processes"),
+        Parameter::many("variant", "threads of one process, or processes", Kind::Words(layouts), "threads,processes"),
         Parameter::numbers(
             "workers",
-            "how many workers, by turns on the GPUs; 1, 2, 4 … as many as there are GPUs",
+            "number of workers, distributed over the GPUs in turn; automatic is 1, 2, 4 … up to the number of GPUs",
             (1, 256),
             AUTOMATIC,
         )
@@ -27,17 +29,17 @@ pub const EXPERIMENT: Experiment = Experiment {
         Parameter::words::<Load>("load", "what each worker does", "products,allocations,modules,starvation"),
         Parameter::many(
             "sync",
-            "synchronize after each kernel, or each free into a pool",
+            "synchronize after each kernel, or after each free into a pool",
             Kind::Flags,
             "no,yes",
         ),
         Parameter::one(
             "times",
-            "kernels of a worker; a tenth as many allocations, a hundredth as many of the others",
+            "kernels per worker; of allocations a tenth, of modules and long kernels a hundredth",
             Kind::Numbers(1, 10_000_000),
             "10000",
         ),
-        Parameter::one("cycles", "of a long kernel", Kind::Numbers(1, 1 << 40), "2000000"),
+        Parameter::one("cycles", "cycles of a long kernel", Kind::Numbers(1, 1 << 40), "2000000"),
         Parameter::many(
             "loading",
             "CUDA_MODULE_LOADING: when the driver loads kernels",
@@ -46,16 +48,37 @@ pub const EXPERIMENT: Experiment = Experiment {
         ),
         Parameter::one(
             "runs",
-            "runs of the program, a row each; on a model whose GPUs share a lock, it is shared from a random one on",
+            "runs of the program, one row each; on a model whose GPUs share a lock, they share it from a random run on",
             Kind::Numbers(1, 100),
             "1",
         ),
-        Parameter::one("seed", "what makes that random", Kind::Numbers(0, u64::MAX), "1"),
+        Parameter::one("seed", "seed of the random run", Kind::Numbers(0, u64::MAX), "1"),
+    ],
+    columns: &[
+        Column::words("variant"),
+        Column::words("load"),
+        Column::varied("workers", Values::Count),
+        Column::varied("gpus", Values::Count),
+        Column::words("sync"),
+        Column::words("loading").usually("default"),
+        Column::varied("run", Values::Ordinal),
+        Column::varied("worker", Values::Count),
+        Column::varied("gpu", Values::Count),
+        Column::measured("ms", "time", Unit::Milliseconds),
+        Column::measured("slowest_ms", "slowest", Unit::Milliseconds),
+        Column::measured("gflop_per_s", "computed", Unit::Flops),
+        Column::measured("launch_share", "in launches", Unit::Share),
+        Column::measured("slowdown", "slowdown", Unit::Times),
     ],
     rounds: 3,
     warm_up: true,
     variants,
-    relation: Some(Relation { base: ("workers", "1"), but: &["workers", "gpus"], figure: slowdown }),
+    relation: Some(Relation {
+        base: ("workers", "1"),
+        but: &["workers", "gpus"],
+        name: "slowdown",
+        figure: slowdown,
+    }),
     verdict,
     chart: |results| {
         charts::lines(
@@ -84,7 +107,7 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
         set => set,
     };
     for load in settings.words("load") {
-        // Neither allocations nor module loads leave anything to wait for; starving is seen by waiting.
+        // Allocations and module loads leave no operation to wait for; starvation shows in a wait.
         let syncs = match load {
             Load::Products | Load::Pool => settings.flags("sync"),
             Load::Allocations | Load::Modules => vec![false],
@@ -104,8 +127,9 @@ fn variants(settings: &Settings, bench: &Bench) -> Result<Plan, String> {
         }
     }
     if bench.gpus < 2 && settings.counts("workers").is_empty() {
-        plan.left_out
-            .push(String::from("more than one worker: there is one GPU (--set workers=1,2 puts two on it)"));
+        plan.left_out.push(String::from(
+            "more than one worker: the machine has one GPU (`--set workers=1,2` puts two workers on it)",
+        ));
     }
     Ok(plan)
 }
@@ -127,7 +151,7 @@ const INNER: u32 = 320;
 const COLUMNS: u32 = 640;
 /// Blocks: the product's 32 × 32 tiles.
 const TILES: u32 = (ROWS / 32) * (COLUMNS / 32);
-/// What is allocated and freed again and again.
+/// Bytes of an allocation.
 const ALLOCATION: u64 = 1 << 20;
 
 words! {
@@ -137,20 +161,20 @@ words! {
         Products = "products",
         /// Allocates and frees device memory.
         Allocations = "allocations",
-        /// Allocates from the device's pool and frees into it. A pool as it comes keeps what is free until the stream
-        /// is synchronized.
+        /// Allocates from the device's pool and frees into it. By default a pool keeps freed memory until the stream is
+        /// synchronized.
         Pool = "pool",
         /// Loads and unloads a module.
         Modules = "modules",
-        /// The first worker launches long kernels, the others products: does it starve?
+        /// The first worker launches long kernels, the others launch products: does the first starve?
         Starvation = "starvation",
     }
 }
 
 words! {
-    /// When kernels are loaded.
+    /// When the driver loads kernels.
     When {
-        /// As the driver has it where `CUDA_MODULE_LOADING` is not set: lazily since CUDA 11.7, or 12.2 on Windows.
+        /// `CUDA_MODULE_LOADING` is unset: lazily since CUDA 11.7, or 12.2 on Windows.
         Default = "default",
         /// At their first use.
         Lazy = "lazy",
@@ -170,7 +194,7 @@ impl When {
 }
 
 impl Load {
-    /// How often it is done where a product would be computed `times` times: they take longer.
+    /// The number of repetitions of a worker that would compute `times` products: the other loads take longer.
     fn times(self, times: u64) -> u64 {
         match self {
             Load::Products => times,
@@ -185,15 +209,15 @@ impl Load {
 pub struct Case {
     /// [`Layout::Threads`] or [`Layout::Processes`].
     pub layout: Layout,
-    /// Workers, by turns on the GPUs.
+    /// Number of workers, distributed over the GPUs in turn.
     pub workers: u32,
-    /// GPUs.
+    /// Number of GPUs.
     pub gpus: u32,
-    /// What each does.
+    /// What each worker does.
     pub load: Load,
-    /// Whether a worker synchronizes after each kernel, or after all.
+    /// Whether a worker synchronizes after each kernel; if not, after the last.
     pub sync: bool,
-    /// When kernels are loaded.
+    /// When the driver loads kernels.
     pub loading: When,
     /// Kernels, allocations, module loads or long kernels of a worker.
     pub times: u64,
@@ -217,8 +241,7 @@ impl Default for Case {
 }
 
 impl Case {
-    /// What the workers ask for. A body is all of a worker's `times`; in [`Load::Starvation`] only the first worker's
-    /// are counted.
+    /// The workload. One body is all `times` repetitions of a worker; of [`Load::Starvation`] only the first worker's count.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new(format!("multi-gpu-{}", self.load.name()));
         workload.loading = self.loading.loading();
@@ -251,7 +274,7 @@ impl Case {
         Variant {
             varied,
             workload: self.workload(),
-            // A long kernel's launch may wait for others' locks.
+            // The launch of a long kernel may wait for a lock that another thread holds.
             timed: self.load == Load::Starvation,
             averages: false,
             contention: run.map(|(_, contention)| contention),
@@ -259,7 +282,7 @@ impl Case {
         }
     }
 
-    /// The mean time of one, of all workers and of the slowest; of starvation, of the first worker.
+    /// The mean time of one repetition, of all workers and of the slowest; of starvation, of the first worker.
     fn read(&self, outcome: &Outcome) -> Reading {
         let each = |at: usize| outcome.threads[at].elapsed_ns as f64 / 1e6 / self.times as f64;
         let of: Vec<f64> = match self.load {
@@ -279,7 +302,7 @@ impl Case {
         Reading { figures, max_error: max_error(outcome), each, ..Reading::default() }
     }
 
-    /// What each worker computed, how fast, and whether it was right.
+    /// The speed of each worker, and whether its result was right.
     fn each(&self, outcome: &Outcome) -> Vec<Reading> {
         let one = |(number, thread): (u32, &ThreadOutcome)| {
             let ms = thread.elapsed_ns as f64 / 1e6 / self.times as f64;
@@ -352,14 +375,14 @@ impl Case {
     }
 }
 
-/// How fast a product is computed that takes so long: a multiplication and an addition for each of its elements and each of
-/// a row's (131,072,000 of them, as NVIDIA's sample counts).
+/// The speed of a product that takes `ms`: a multiplication and an addition for each element of the product and each of a
+/// row (131,072,000 operations, as NVIDIA's sample counts).
 fn gflop_per_s(ms: f64) -> f64 {
     let operations = 2.0 * f64::from(ROWS) * f64::from(INNER) * f64::from(COLUMNS);
     operations / 1e6 / ms
 }
 
-/// How many times as long it takes as with one worker.
+/// The time of a row over that with one worker.
 fn slowdown(row: &Row, one: &Row) -> Option<Figure> {
     Some(row.figure("ms")?.over("slowdown", one.figure("ms")?))
 }
@@ -380,24 +403,24 @@ fn verdict(results: &Results) -> Vec<String> {
     if !free.is_empty() {
         let list: Vec<String> = free.iter().map(|(one, all)| briefly(one, all)).collect();
         sentences.push(format!(
-            "The workers are not seen to hold each other up, or by less than a tenth, in {}.",
+            "Workers do not delay each other measurably (by less than 10 %) in {}.",
             list.join("; ")
         ));
     }
     sentences
 }
 
-/// How many times as long something takes at least where workers are said to hold each other up: what a few
-/// percent come from can be their processors' caches and clocks as well (H200: 29.1 and 29.8 µs).
+/// The least slowdown that counts as a delay by other workers: a few percent may come from the processors' caches and clocks
+/// as well (H200: 29.1 and 29.8 µs).
 const HELD_UP: f64 = 1.1;
 
-/// Whether a row's time is longer than another's, by [`HELD_UP`] and by more than rounds differ.
+/// Whether a row's time is longer than another's, by [`HELD_UP`] and by more than the spread.
 pub(super) fn takes_longer(row: &Row, than: &Row) -> bool {
     let Some((time, others)) = row.figure("ms").zip(than.figure("ms")) else { return false };
     time.value >= HELD_UP * others.value && differ(time, others)
 }
 
-/// The row with a worker on each of the most GPUs, all else being as in `one`.
+/// The row with one worker on each of the most GPUs that is otherwise like `one`.
 fn widest<'a>(results: &'a Results, one: &Row) -> Option<&'a Row> {
     let is_alike = |row: &&Row| row.is_like(one, &["workers", "gpus"]);
     let each_its_own = results.rows.iter().filter(|row| row.cell("gpus") == row.cell("workers"));
@@ -415,13 +438,13 @@ fn holding_up(one: &Row, all: &Row) -> String {
         ("pool", true) => "an allocation from the pool, its free and a synchronization take",
         ("pool", false) => "an allocation from the pool and its free take",
         ("modules", _) => "loading and unloading a module take",
-        _ => "a long kernel, beside short ones of the other workers, takes",
+        _ => "a long kernel, beside short kernels of the other workers, takes",
     };
     let waits = all
         .figure("launch_share")
         .map(|share| format!(", {} of it in launches", Unit::Share.text(share.value)));
     format!(
-        "{}: {what} {} with one GPU and {} with {}{}, {} as long: the workers hold each other up.",
+        "{}: {what} {} with one GPU and {} with {}{}, {} as long: the workers delay each other.",
         all.text("variant"),
         Unit::Milliseconds.text(one.value("ms")),
         Unit::Milliseconds.text(all.value("ms")),

@@ -1,29 +1,31 @@
-//! Seed 004's slowdown comes at random: some runs of a program are as they should be, then one is slow, and all after it.
+//! A slowdown that begins at random, as seed 004 reports it: some runs of a program are fast, then one is slow, and so is every
+//! later run.
 
 use super::multi_gpu::takes_longer;
-use crate::results::{Row, Unit};
+use crate::experiment::Unit;
+use crate::results::Row;
 use sim::Chance;
 
-/// Runs before the first slow one, at least and at most: "around 3 or 4".
+/// The least and the most runs before the first slow one (seed 004: "around 3 or 4").
 const BEFORE: (u64, u64) = (3, 4);
 
-/// How long handing over the GPUs' lock takes, in percent of what the model of the seed's machine says: with that, ten
-/// workers take 2 to 20 times as long as one, which is the seed's range.
+/// The time to hand over the GPUs' lock, in percent of the time in the model of the seed's machine: with these, ten workers
+/// take 2 to 20 times as long as one, the seed's range.
 const PERCENT: (f64, f64) = (56.0, 583.0);
 
-/// Of each run, how long the lock takes to hand over, in percent; 0 where it is not shared yet.
+/// The time to hand over the lock in each run, in percent; 0 while GPUs do not share it.
 pub(super) fn contentions(seed: u64, runs: u64) -> Vec<u32> {
     let mut chance = Chance::new(seed);
     let before = BEFORE.0 + chance.next() % (BEFORE.1 - BEFORE.0 + 1);
     let amount = |run| match run < before {
         true => 0,
-        // As often between 2 and 4 times as between 5 and 10.
+        // On a logarithmic scale: as often between 2 and 4 times as between 5 and 10.
         false => (PERCENT.0 * (PERCENT.1 / PERCENT.0).powf(chance.part())).round() as u32,
     };
     (0..runs).map(amount).collect()
 }
 
-/// When it begins, of pairs of a row with one worker and that with the most, for each run.
+/// Returns when the slowdown begins. Each pair is, for one run, the row with one worker and the row with the most.
 pub(super) fn verdict(pairs: &[(&Row, &Row)]) -> Vec<String> {
     let mut lines: Vec<Vec<(&Row, &Row)>> = Vec::new();
     for pair in pairs {
@@ -43,7 +45,7 @@ fn of_line(runs: &mut [(&Row, &Row)]) -> String {
         format!("{} with {}{sync} on {} GPUs", all.text("variant"), all.text("load"), all.text("gpus"));
     let slow: Vec<bool> = runs.iter().map(|(one, all)| takes_longer(all, one)).collect();
     let Some(first) = slow.iter().position(|slow| *slow) else {
-        return format!("{what}: none of {} runs takes longer than one worker.", runs.len());
+        return format!("{what}: no run of {} takes longer than one worker.", runs.len());
     };
     let slowdowns = || {
         let slow = runs.iter().zip(&slow).filter(|(_, slow)| **slow);
@@ -56,11 +58,13 @@ fn of_line(runs: &mut [(&Row, &Row)]) -> String {
     match (first, slow[first..].iter().all(|slow| *slow)) {
         (0, true) => format!("{what}: every run takes {times}."),
         (_, true) => {
-            format!("{what}: it begins with run {number}, and every run from there on takes {times}.")
+            format!(
+                "{what}: the slowdown begins with run {number}; that run and every later one take {times}."
+            )
         }
         (_, false) => {
             let count = slow.iter().filter(|slow| **slow).count();
-            format!("{what}: it comes and goes: {count} of {} runs take {times}.", runs.len())
+            format!("{what}: the slowdown is intermittent: {count} of {} runs take {times}.", runs.len())
         }
     }
 }
@@ -70,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_begins_after_three_or_four_runs_and_stays() {
+    fn the_slowdown_begins_after_three_or_four_runs_and_stays() {
         let mut befores = Vec::new();
         for seed in 0..100 {
             let all = contentions(seed, 12);

@@ -1,10 +1,12 @@
-//! Seed 002: copies to the GPU, kernels and copies back, one after the other or in streams, issued depth-first or
-//! breadth-first. What overlaps?
+//! Copies to the GPU, kernels and copies back, one after the other or in streams, issued depth-first or breadth-first
+//! (seed 002). What overlaps?
 
-use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View, max_error};
-use crate::parameters::{Kind, Parameter, Settings};
-use crate::results::{Results, Row, Unit, differ};
-use crate::{Cell, HostMemory, Word, charts, words::words};
+use crate::experiment::{
+    Bench, Cell, Column, Experiment, HostMemory, Kind, Parameter, Plan, Reading, Settings, Unit, Values,
+    Variant, View, Word, choices::words, max_error,
+};
+use crate::results::{Results, Row, differ};
+use crate::show::charts;
 use workload::{
     BufferId, EventId, Kernel, Memory, Outcome, Process, Repeat, Steps, StreamId, StreamKind, Workload,
 };
@@ -13,7 +15,7 @@ use workload::{
 pub const EXPERIMENT: Experiment = Experiment {
     name: "overlap",
     about: "copies and kernels one after the other, in streams depth-first, and breadth-first",
-    question: "How much faster is it to cut an array into streams, so that copies in, kernels and copies back overlap? Does \
+    question: "How much time do streams save, in which copies in, kernels and copies back of an array's parts overlap? Does \
                the order of issue matter on this device?",
     parameters: &[
         Parameter::words::<Order>("variant", "the order of issue", "sequential,depth-first,breadth-first"),
@@ -23,15 +25,29 @@ pub const EXPERIMENT: Experiment = Experiment {
             Kind::Words(HostMemory::kept),
             "pinned,pageable",
         ),
-        Parameter::numbers("streams", "how many streams; they must divide the array", (1, 64), "4"),
-        Parameter::many("bytes", "of the array", Kind::Sizes(1 << 10, 1 << 34), "16MiB"),
+        Parameter::numbers(
+            "streams",
+            "number of streams; the array must divide into as many equal parts",
+            (1, 64),
+            "4",
+        ),
+        Parameter::many("bytes", "size of the array", Kind::Sizes(1 << 10, 1 << 34), "16MiB"),
         Parameter::numbers(
             "kernel-rounds",
-            "of the kernel: it takes so many times as long",
+            "rounds of the kernel; its duration is proportional",
             (1, 1 << 20),
             "1",
         ),
-        Parameter::one("passes", "how often it is done", Kind::Numbers(1, 1_000_000), "10"),
+        Parameter::one("passes", "number of passes over the array", Kind::Numbers(1, 1_000_000), "10"),
+    ],
+    columns: &[
+        Column::words("variant"),
+        Column::words("memory"),
+        Column::varied("streams", Values::Count),
+        Column::varied("bytes", Values::Bytes),
+        Column::varied("kernel-rounds", Values::Count),
+        Column::measured("ms", "time", Unit::Milliseconds),
+        Column::measured("events_ms", "by events", Unit::Milliseconds),
     ],
     rounds: 5,
     warm_up: true,
@@ -40,7 +56,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     verdict,
     chart: |results| charts::bars(results, "ms", "ms", &[]),
     view: View::Table,
-    // Before the clock starts once, and as often again between events.
+    // One before the clock starts, and as many between events as are timed.
     timelines: Some(|settings| 2 * settings.number("passes") + 1),
     checked: true,
     averages: None,
@@ -55,12 +71,12 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
                 for (at, streams) in settings.counts("streams").into_iter().enumerate() {
                     if bytes % (u64::from(streams) * u64::from(BLOCK) * 4) != 0 {
                         return Err(format!(
-                            "bytes={bytes} cannot be cut into {streams} streams: give a multiple of {} bytes",
+                            "bytes={bytes}: not divisible among {streams} streams: use a multiple of {} bytes",
                             u64::from(streams) * u64::from(BLOCK) * 4
                         ));
                     }
                     for order in settings.words("variant") {
-                        // Without streams their number says nothing.
+                        // Sequential passes have no streams.
                         if order != Order::Sequential || at == 0 {
                             plan.variants
                                 .push(Case { order, streams, memory, bytes, rounds, passes }.variant());
@@ -77,9 +93,9 @@ fn variants(settings: &Settings, _: &Bench) -> Result<Plan, String> {
 const BLOCK: u32 = 256;
 
 words! {
-    /// The order that work is issued in.
+    /// The order of issue.
     Order {
-        /// All of it at once, with copies that wait.
+        /// The whole array, with blocking copies.
         Sequential = "sequential",
         /// Stream by stream (the seed's version 1).
         DepthFirst = "depth-first",
@@ -93,7 +109,7 @@ words! {
 pub struct Case {
     /// The order of issue.
     pub order: Order,
-    /// Streams; one of the two numbers that divide the array.
+    /// Number of streams, which divides the array.
     pub streams: u32,
     /// Pinned or pageable.
     pub memory: HostMemory,
@@ -101,7 +117,7 @@ pub struct Case {
     pub bytes: u64,
     /// Rounds of the kernel; the seed has one.
     pub rounds: u32,
-    /// How often it is all done.
+    /// Number of passes.
     pub passes: u64,
 }
 
@@ -119,7 +135,7 @@ impl Default for Case {
 }
 
 impl Case {
-    /// What the one thread asks for: each pass begins with zeros and ends with every float at `rounds`.
+    /// The workload of one thread: each pass starts with zeros and ends with every float at `rounds`.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new(format!("overlap-{}", self.order.name()));
         let process = workload.process("main");
@@ -136,7 +152,7 @@ impl Case {
         thread.repeat = Repeat::Times(self.passes);
         thread.before().allocate(input).allocate(output).allocate(device).fill(input, 0.0);
         self.pass(&work, &mut thread.before());
-        // Events take calls of their own: these passes are not timed otherwise.
+        // Not in the body, because the calls for events take time.
         thread.before().repeat(self.passes, |steps| self.between(&work, (start, end), &done, steps));
         self.pass(&work, &mut thread.body());
         thread.after().check(output, self.bytes, self.rounds as f32);
@@ -210,7 +226,7 @@ impl Case {
         }
     }
 
-    /// A pass between two events of the first stream, which waits for the others' before the second.
+    /// A pass between two events of the first stream, which waits for the other streams before the second event.
     fn between(
         &self,
         work: &Work,
@@ -261,13 +277,13 @@ fn verdict(results: &Results) -> Vec<String> {
     let mut sentences: Vec<String> = sequential.filter_map(|row| gains(results, row)).collect();
     let orders = results.pairs("variant", Order::DepthFirst.name().into(), Order::BreadthFirst.name().into());
     sentences.extend(orders.filter_map(|(depth, breadth)| order(results, depth, breadth)));
-    // Copies of pageable memory are not the engines' alone.
+    // Copies of pageable memory need the host as well as the engines.
     let pinned = results.rows.iter().any(|row| row.is(&[("memory", HostMemory::Pinned.name().into())]));
     sentences.extend(results.bench.copy_engines.filter(|_| pinned).map(engines));
     sentences
 }
 
-/// What the device can overlap.
+/// Returns what the device can overlap.
 fn engines(count: u32) -> String {
     String::from(match count {
         0 => "The device has no copy engine: copies and kernels wait for each other.",
@@ -276,7 +292,7 @@ fn engines(count: u32) -> String {
     })
 }
 
-/// What streams gain over none, the best of them.
+/// Returns what the best order with streams gains over none.
 fn gains(results: &Results, sequential: &Row) -> Option<String> {
     let same = |row: &&Row| {
         ["memory", "bytes", "kernel-rounds"].iter().all(|name| row.cell(name) == sequential.cell(name))
@@ -296,7 +312,7 @@ fn gains(results: &Results, sequential: &Row) -> Option<String> {
             Unit::Milliseconds.text(before.value)
         ),
         _ => format!(
-            "{}: nothing is gained by streams: {} at best, {} without.",
+            "{}: streams gain nothing: {} at best, {} without.",
             conditions(results, sequential),
             Unit::Milliseconds.text(after.value),
             Unit::Milliseconds.text(before.value)
@@ -304,7 +320,7 @@ fn gains(results: &Results, sequential: &Row) -> Option<String> {
     })
 }
 
-/// Whether the order of issue matters.
+/// Returns whether the order of issue matters.
 fn order(results: &Results, depth: &Row, breadth: &Row) -> Option<String> {
     let (a, b) = (depth.figure("ms")?, breadth.figure("ms")?);
     let conditions = format!("{}, {} streams", conditions(results, depth), depth.text("streams"));
@@ -322,18 +338,18 @@ fn order(results: &Results, depth: &Row, breadth: &Row) -> Option<String> {
     ))
 }
 
-/// What engines make of the order of issue, where what is known of them explains which order is worse, if one is. Copies of
-/// pageable memory are not the engines' alone.
+/// Returns why one order of issue is worse, or why none is, where the device's known properties explain it. They explain nothing
+/// about copies of pageable memory, which need the host as well as the engines.
 fn why(results: &Results, of: &Row, worse: Option<&Row>) -> Option<&'static str> {
     let bench = &results.bench;
     let own_queues = bench.own_queues.filter(|_| of.is(&[("memory", HostMemory::Pinned.name().into())]))?;
     let worse = worse.and_then(|row| Order::named(&row.text("variant")));
     match (worse, bench.copy_engines?) {
         (None, _) if own_queues => Some(
-            "each stream has a queue of its own (Hyper-Q), and no order keeps another stream's work waiting",
+            "each stream has its own queue (Hyper-Q), so no stream waits for another stream's operations",
         ),
         (Some(Order::DepthFirst), 1) if !own_queues => Some(
-            "depth-first puts each copy back before the next copy in, and the one copy engine takes copies in that order, so \
+            "depth-first issues each copy back before the next copy in, and the one copy engine takes copies in that order, so \
              that a copy in waits for the kernel before it",
         ),
         (Some(Order::BreadthFirst), 2..) if bench.joint_signals == Some(true) => Some(
@@ -343,7 +359,7 @@ fn why(results: &Results, of: &Row, worse: Option<&Row>) -> Option<&'static str>
     }
 }
 
-/// What tells a group of rows from others: `pinned memory`, and what else varies.
+/// The label of a group of rows: `pinned memory`, and what else varies.
 fn conditions(results: &Results, row: &Row) -> String {
     let (varying, _) = results.columns();
     let mut text = format!("{} memory", row.text("memory"));

@@ -1,21 +1,23 @@
-//! Seed 000's second program: threads released one after another, each with a shorter kernel than the one before. Who
-//! returns when?
+//! Threads released one after another, each with a shorter kernel than the one before (seed 000's second program). When
+//! does each return?
 
 use super::spread;
-use crate::experiment::{Bench, Experiment, Plan, Reading, Variant, View};
-use crate::parameters::{Kind, Parameter, Settings};
-use crate::results::{Results, Row, Unit};
-use crate::{HostMemory, Waiting, Word, charts};
+use crate::experiment::{
+    Bench, Column, Experiment, HostMemory, Kind, Parameter, Plan, Reading, Settings, Unit, Values, Variant,
+    View, Waiting, Word,
+};
+use crate::results::{Results, Row};
+use crate::show::charts;
 use std::time::Duration;
 use workload::{Kernel, Memory, Outcome, Process, StreamKind, ThreadOutcome, Workload};
 
 /// The experiment.
 pub const EXPERIMENT: Experiment = Experiment {
     name: "stagger",
-    about: "threads released one after another, each with a shorter kernel: who returns when",
+    about: "threads released one after another, each with a shorter kernel: when each returns",
     question: "Threads copy in, run a kernel and copy back, released one after another; the first kernel is the longest. \
-               Does each thread return with its own kernel, or in the order of issue? With pinned memory, and what do the \
-               frees wait for?",
+               Does each thread return with its own kernel, or in the order of issue? Does pinned memory change that, and \
+               what do frees wait for?",
     parameters: &[
         Parameter::many(
             "memory",
@@ -29,10 +31,10 @@ pub const EXPERIMENT: Experiment = Experiment {
             Kind::Flags,
             "no,yes",
         ),
-        Parameter::many("fork", "a process for each instead of threads of one", Kind::Flags, "no"),
+        Parameter::many("fork", "one process for each worker instead of one thread", Kind::Flags, "no"),
         Parameter::many(
             "blocking",
-            "streams that wait for the legacy default stream (cudaStreamDefault)",
+            "streams that synchronize with the legacy default stream (cudaStreamDefault)",
             Kind::Flags,
             "no",
         ),
@@ -42,14 +44,27 @@ pub const EXPERIMENT: Experiment = Experiment {
             Kind::Words(Waiting::names),
             "auto",
         ),
-        Parameter::one("threads", "how many threads", Kind::Numbers(1, 8), "4"),
+        Parameter::one("threads", "number of threads", Kind::Numbers(1, 8), "4"),
         Parameter::one(
             "cycles",
-            "thread t's kernel takes (8 - t) times as many",
+            "cycles of a kernel: thread t's takes (8 - t) times as many",
             Kind::Numbers(1, 1 << 40),
             "1000000000",
         ),
-        Parameter::one("apart", "between two threads' releases", Kind::Durations, "10ms"),
+        Parameter::one("apart", "time between the releases of two threads", Kind::Durations, "10ms"),
+    ],
+    columns: &[
+        Column::words("variant"),
+        Column::words("memory"),
+        Column::words("sync"),
+        Column::words("fork"),
+        Column::words("blocking"),
+        Column::words("schedule").usually("auto"),
+        Column::varied("thread", Values::Ordinal),
+        Column::varied("kernel", Values::Count),
+        Column::measured("ms", "time", Unit::Milliseconds),
+        Column::measured("free_ms", "in frees", Unit::Milliseconds),
+        Column::measured("iterations_per_s", "iterations", Unit::PerSecond),
     ],
     rounds: 1,
     warm_up: false,
@@ -88,7 +103,7 @@ fn each_with<A: Copy, B: Copy>(first: &[A], second: &[B]) -> Vec<(A, B)> {
     first.iter().flat_map(|a| second.iter().map(|b| (*a, *b))).collect()
 }
 
-/// Bytes that are copied each way (seed 000: 352 Ki integers).
+/// Bytes of a copy, in either direction (seed 000: 352 Ki integers).
 const BYTES: u64 = 352 * 1024 * 4;
 
 /// What a case varies.
@@ -96,19 +111,19 @@ const BYTES: u64 = 352 * 1024 * 4;
 pub struct Case {
     /// Pinned or pageable.
     pub memory: HostMemory,
-    /// Whether the stream is synchronized before the copy back; with pinned memory it always is after it.
+    /// Whether the stream is synchronized before the copy back; with pinned memory it is always synchronized after it.
     pub sync: bool,
-    /// Whether each is a process, not a thread.
+    /// Whether each worker is a process, not a thread.
     pub fork: bool,
-    /// Whether the streams wait for the legacy default stream.
+    /// Whether the streams synchronize with the legacy default stream.
     pub blocking: bool,
-    /// How threads wait.
+    /// How threads wait for the GPU.
     pub schedule: Waiting,
-    /// How many threads; at most 8, for the last kernel would have no length.
+    /// Number of threads, at most 8: a ninth kernel would have no length.
     pub threads: u32,
     /// Thread t's kernel takes (8 - t) times as many cycles.
     pub cycles: u64,
-    /// Between two threads' releases.
+    /// Time between the releases of two threads.
     pub apart: Duration,
 }
 
@@ -129,7 +144,7 @@ impl Default for Case {
 }
 
 impl Case {
-    /// What the threads ask for. Their bodies end with the frees, which wait for the device.
+    /// The workload. Bodies end with the frees, which wait for the device.
     pub fn workload(&self) -> Workload {
         let mut workload = Workload::new("stagger");
         workload.schedule = self.schedule.schedule();
@@ -172,7 +187,7 @@ impl Case {
         }
     }
 
-    /// A row for each thread; the first has the iterations a second of all.
+    /// One row per thread; the first has the iterations per second of all.
     fn read(&self, outcome: &Outcome) -> Vec<Reading> {
         let apart = self.apart.as_nanos() as f64 / 1e6;
         let all =
@@ -205,7 +220,7 @@ impl Case {
         let thread = process.thread(format!("thread {number}"), context);
         thread.delay_ns = u64::from(number) * self.apart.as_nanos() as u64;
         thread.before().allocate(input).allocate(output).fill(input, 0).allocate(first).allocate(second);
-        // So that the kernel's loading is over.
+        // Loads the kernel.
         thread.before().launch(Kernel::Delay { cycles: 1 }, 1, 1, stream).synchronize(stream);
         let cycles = u64::from(8 - number) * self.cycles;
         let mut body = thread.body();
@@ -222,7 +237,7 @@ impl Case {
     }
 }
 
-/// The time a thread spent in calls whose names begin so, ns.
+/// The time that a thread spent in calls whose names begin with `name`, ns.
 fn spent(thread: &ThreadOutcome, name: &str) -> u64 {
     thread.calls.iter().filter(|call| call.name.starts_with(name)).map(|call| call.total_ns).sum()
 }
@@ -248,15 +263,18 @@ fn of_variant(variant: &str, rows: &[&Row], settings: &Settings) -> Option<Strin
     let together = ends.iter().all(|end| *end > 0.98 * highest);
     let first = threads[0].took();
     let how = match () {
-        () if late.is_empty() => String::from("each result comes with its own kernel"),
+        () if late.is_empty() => String::from("each result arrives with its own kernel"),
         // A shorter kernel takes longer than the longest.
         () if late.iter().any(|thread| thread.took() > first + margin(first)) => {
-            String::from("later kernels wait: a thread's copies keep other threads' work from starting")
+            String::from("later kernels wait: a thread's copies delay the start of other threads' operations")
         }
         () if together => String::from(
-            "the results come together, with the longest kernel's: copies complete in the order of issue",
+            "the results arrive together, with that of the longest kernel: copies complete in the order of issue",
         ),
-        () => format!("{} for others' work, the rest have their results with their kernels", waiting(&late)),
+        () => format!(
+            "{} for other threads' operations; the other results arrive with their kernels",
+            waiting(&late)
+        ),
     };
     let all: Vec<String> = ends.iter().map(|end| Unit::Milliseconds.text(*end)).collect();
     let frees = rows.iter().map(|row| row.value("free_ms")).fold(0.0, f64::max);
@@ -265,11 +283,11 @@ fn of_variant(variant: &str, rows: &[&Row], settings: &Settings) -> Option<Strin
         false => String::new(),
     };
     let done = rows[0].figure("iterations_per_s");
-    let done = done.map(|figure| format!("; {} iterations/s by n² over the sum of the times", figure.value));
+    let done = done.map(|figure| format!("; {} iterations/s as n² over the sum of the times", figure.value));
     Some(format!("{variant}: {how} ({}){freed}{}.", all.join(", "), done.unwrap_or_default()))
 }
 
-/// When a thread was released and had its result, ms from the first release.
+/// When a thread was released and when it had its result, ms from the first release.
 struct Returned {
     number: u64,
     /// The length of its kernel, in parts of the first thread's.
@@ -289,18 +307,18 @@ impl Returned {
         rows.iter().map(one).collect()
     }
 
-    /// From its own release to its result.
+    /// Time from its own release to its result.
     fn took(&self) -> f64 {
         self.end - self.released
     }
 
-    /// Whether both were under way at some time.
+    /// Whether both ran at the same time.
     fn overlaps(&self, other: &Returned) -> bool {
         self.released < other.end && other.released < self.end
     }
 }
 
-/// Who had its result later than the length of its own kernel explains.
+/// The threads whose results arrived later than the lengths of their own kernels explain.
 fn late<'a>(threads: &'a [Returned], settings: &Settings) -> Vec<&'a Returned> {
     let (first, kernel) = (threads[0].took(), first_kernel(threads, settings));
     let is_late = |thread: &&Returned| {
@@ -311,14 +329,14 @@ fn late<'a>(threads: &'a [Returned], settings: &Settings) -> Vec<&'a Returned> {
     threads.iter().filter(is_late).collect()
 }
 
-/// What copies take more or less beside those of others, in a variant whose first thread took so long: a few percent, and of
-/// a short time the millisecond that the copies themselves may take.
+/// How much copies vary beside other threads' copies, in a variant whose first thread took `first` ms: a few percent, and at
+/// least the millisecond that the copies themselves may take.
 fn margin(first: f64) -> f64 {
     (0.02 * first).max(1.0)
 }
 
-/// How long the first kernel took at least, the rest of the thread's time being its copies: as long as its cycles take at
-/// the highest clock of any GPU so far, and longer where a later thread had its result so much sooner.
+/// The least duration of the first kernel; the rest of the thread's time is its copies. It is that of its cycles at the
+/// highest clock of any GPU so far, or longer if a later thread had its result that much sooner.
 fn first_kernel(threads: &[Returned], settings: &Settings) -> f64 {
     // An RTX 4090 boosts to 2.52 GHz (its data sheet).
     const HIGHEST_CLOCK_KHZ: f64 = 3e6;

@@ -79,7 +79,7 @@ impl Cell {
         outcome.threads[0].elapsed_ns as f64 / case.passes as f64 / 1e6
     }
 
-    /// Microseconds that the host is held, or until the result is there.
+    /// Microseconds that the host is blocked, or until the result is ready.
     fn hidden_sync(&self) -> f64 {
         let (operation, scalar) = (self.one().unwrap(), self.one().unwrap());
         let case = hidden_sync::Case { operation, scalar, length: self.at, ..Default::default() };
@@ -117,21 +117,21 @@ fn reproduced(experiment: &str) {
 }
 
 #[test]
-fn of_architectures() {
+fn cells_of_architectures() {
     reproduced("architectures");
 }
 
 #[test]
-fn of_overlap() {
+fn cells_of_overlap() {
     reproduced("overlap");
 }
 
 #[test]
-fn of_hidden_sync() {
+fn cells_of_hidden_sync() {
     reproduced("hidden-sync");
 }
 
 #[test]
-fn of_multi_gpu() {
+fn cells_of_multi_gpu() {
     reproduced("multi-gpu");
 }

@@ -124,7 +124,7 @@ const EXCEPTIONS: &[Exception] = &[
         model: "a4000x10",
         experiment: "multi-gpu",
         fix: "process-per-gpu",
-        why: "with two GPUs launches wait for each other, and still come faster than kernels end: nobody loses by it",
+        why: "with two GPUs launches wait for each other, and are still faster than kernels: no thread loses time",
     },
 ];
 
@@ -171,7 +171,7 @@ fn measured(ran: &Ran, (figure, more): (&str, bool), thread: &str) -> Option<f64
     values.map(|(_, value)| *value).reduce(if more { f64::min } else { f64::max })
 }
 
-/// The variant that is the same but for the fix.
+/// The variant that is the same except for the fix.
 fn fixed<'a>(all: &'a [Ran], of: &Variant, fix: &Fix) -> Option<&'a Ran> {
     let has = |variant: &Variant, value: &str| {
         variant.varied.iter().any(|(name, cell)| *name == fix.column && cell.to_string() == value)

@@ -38,7 +38,7 @@ fn a_launch_waits_for_the_copy_that_holds_the_lock() {
 }
 
 #[test]
-fn with_its_own_stream_it_does_not() {
+fn a_launch_with_its_own_stream_does_not_wait() {
     let time = Duration::from_millis(200);
     let place = Place::OwnStream;
     let case = launch_stall::Case { memory: HostMemory::Pageable, place, time, ..Default::default() };
@@ -64,7 +64,7 @@ fn check_culprit(trace: &Trace, loss: &Loss) -> Result<(), &'static str> {
     };
     let held = || {
         // Of a lock that went through several hands, records have the first and the last holder. Of the time between
-        // nobody is accused.
+        // no thread is blamed.
         let Some(holder) = loss.holder_call.some() else { return loss.confidence == Confidence::Possible };
         let (start, end) = (trace.calls.start[holder.index()], trace.calls.end[holder.index()]);
         end.min(loss.end) - start.max(loss.start) >= (loss.end - loss.start) / 3
@@ -90,7 +90,7 @@ fn check_culprit(trace: &Trace, loss: &Loss) -> Result<(), &'static str> {
 /// Seed 000's second program, where every wait over 100 ms is known: in both orders of memory and with the stream
 /// synchronized before, as the model records it and as a tool without lock records would.
 #[test]
-fn every_long_wait_of_the_staggered_threads_has_its_culprit() {
+fn every_long_wait_of_the_staggered_threads_has_a_holder() {
     let cases = [(HostMemory::Pageable, false), (HostMemory::Pageable, true), (HostMemory::Pinned, false)];
     for (model, (memory, sync)) in
         ["p100", "p100-nvprof", "h200"].into_iter().flat_map(|model| cases.map(|case| (model, case)))

@@ -1,4 +1,4 @@
-//! Section 2: who stalls whom?
+//! Section 2: which call delays which?
 
 use crate::launch_stall::launches;
 use crate::support::{Row, check, run};
@@ -77,7 +77,7 @@ fn slowdown(repeated: Repeated, effect: Effect, place: Place) -> f64 {
 /// Cells of the matrix as one H200 had them. Each is a ratio of rates that themselves differ from run to run: it counts as
 /// reproduced within a factor of three.
 #[test]
-fn how_many_times_as_long() {
+fn slowdowns_are_reproduced() {
     use {Effect::*, Place::*, Repeated::*};
     const FACTOR: f64 = 3.0;
     let table = [
@@ -113,10 +113,10 @@ fn how_many_times_as_long() {
     check(&table.map(row));
 }
 
-/// The machine wakes who waits too late, so that its launches and copies hardly ever get in (3,270 to 5,496 times as long);
-/// here each waits for one copy of A's.
+/// The machine wakes the waiting thread too late, so that it makes almost no launches and copies (3,270 to 5,496 times as
+/// long); here each waits for one copy of A.
 #[test]
-fn a_pageable_copy_holds_up_its_stream_whichever_it_is() {
+fn a_pageable_copy_delays_its_stream() {
     for repeated in [Repeated::CopyInPageable, Repeated::CopyOutPageable] {
         for effect in [Effect::Launches, Effect::Copies] {
             let times = slowdown(repeated, effect, Place::SameStream);
@@ -125,10 +125,10 @@ fn a_pageable_copy_holds_up_its_stream_whichever_it_is() {
     }
 }
 
-/// Who waits for a lock has it here when it is let go of; the machine wakes who waits too late if the lock is taken again at
-/// once, as by modules that are loaded again and again (892 times as long) and streams that are created (57 times).
+/// A thread that waits for a lock acquires it here at the release. The machine wakes the thread too late if the lock is acquired
+/// again at once, as by repeated module loads (892 times as long) and stream creations (57 times).
 #[test]
-fn what_comes_too_late_for_a_lock_is_not_reproduced() {
+fn waking_too_late_for_a_lock_is_not_reproduced() {
     let beside = |repeated| slowdown(repeated, Effect::Allocations, Place::OwnStream);
     let (modules, streams) = (beside(Repeated::LoadModule), beside(Repeated::CreateStream));
     println!("modules: measured 892, simulated {modules:.1}; streams: measured 57, simulated {streams:.1}");

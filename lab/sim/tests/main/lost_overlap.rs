@@ -38,7 +38,7 @@ fn order_costs(model: &str, bad: Order, good: Order) -> LostOverlap {
 }
 
 #[test]
-fn on_a_c1060_a_copy_in_waits_behind_the_copy_out_before_it() {
+fn on_a_c1060_a_copy_in_waits_for_the_copy_out_before_it() {
     let order = order_costs("c1060", Order::DepthFirst, Order::BreadthFirst);
     assert_eq!(order.confidence, Confidence::Certain);
     for late in &order.operations {
@@ -69,7 +69,7 @@ fn on_a_k20c_the_order_costs_nothing() {
 
 /// Between passes all of them wait for the device; nothing else is left to blame but the ends of the pipeline.
 #[test]
-fn in_streams_only_the_wait_between_passes_is_left() {
+fn with_streams_only_the_wait_between_passes_remains() {
     for (model, order) in [
         ("c1060", Order::BreadthFirst),
         ("c2050", Order::DepthFirst),
@@ -87,7 +87,7 @@ fn in_streams_only_the_wait_between_passes_is_left() {
 }
 
 #[test]
-fn one_after_the_other_all_is_in_one_stream() {
+fn sequential_passes_use_one_stream() {
     for model in ["c1060", "c2050", "k20c"] {
         let overlap = overlap(model, Order::Sequential);
         assert_eq!((overlap.reached_ns, overlap.two_ns, overlap.three_ns), (0, 0, 0));
@@ -101,7 +101,7 @@ fn one_after_the_other_all_is_in_one_stream() {
 
 /// The blog's figures: of a pass, 4/12 are saved where one copy engine overlaps with kernels, 6/12 with two.
 #[test]
-fn what_is_possible_depends_on_the_copy_engines() {
+fn overlap_depends_on_the_copy_engines() {
     for (model, engines) in [("c1060", 1), ("c2050", 2), ("k20c", 2)] {
         let overlap = overlap(model, Order::DepthFirst);
         assert_eq!(overlap.copy_engines, Some(engines));

@@ -25,10 +25,10 @@ fn ten_a4000() {
     assert!(times.is_sorted_by(|a, b| *a <= *b * 1.01), "more threads are never faster: {times:?}");
 }
 
-/// Pools of the machine give back what is free at each synchronization: 150 µs an allocation, its free and the
+/// Pools of the machine free unused memory at each synchronization: 150 µs an allocation, its free and the
 /// synchronization with one GPU, 422 with four. Here they keep it, as they do where a release threshold is set.
 #[test]
-fn that_pools_give_memory_back_is_not_reproduced() {
+fn pools_that_free_memory_are_not_reproduced() {
     for workers in [1, 4] {
         let case = Case { workers, gpus: 8, load: Load::Pool, sync: true, times: 1_000, ..Case::default() };
         let time = us("h200x8", &case);
@@ -55,7 +55,7 @@ fn a_thread_with_long_kernels_starves() {
 
 /// Seed 004: modules load slowly while others launch, the slower the more of them.
 #[test]
-fn a_module_waits_for_others_launches() {
+fn a_module_load_waits_for_launches_of_other_threads() {
     let ms = |others: u32| {
         let case = Case { workers: others + 1, gpus: 10, times: 1_500, ..Case::default() };
         let mut workload = case.workload();

@@ -30,7 +30,7 @@ body = [{steps}]
 }
 
 #[test]
-fn what_a_stream_waits_for_is_part_of_what_is_recorded_and_waited_for() {
+fn an_event_includes_what_its_stream_waits_for() {
     const ORDERED: &str = r#"SECOND, { record = "e", stream = "a" }, { wait = "e", stream = "b" }, "#;
     let behind = [
         r#"{ synchronize = "b" }"#,
@@ -44,11 +44,11 @@ fn what_a_stream_waits_for_is_part_of_what_is_recorded_and_waited_for() {
         assert!((1.0..1.01).contains(&took), "{steps}: {took} s");
     }
     let took = seconds(ORDERED);
-    assert!(took < 0.01, "nobody waits: {took} s");
+    assert!(took < 0.01, "nothing waits: {took} s");
 }
 
 #[test]
-fn a_stream_or_event_that_is_created_anew_has_nothing_behind_it() {
+fn a_recreated_stream_or_event_has_no_history() {
     const STREAM: &str =
         r#"{ create-stream = "a" }, SECOND, { destroy-stream = "a" }, { create-stream = "a" }, "#;
     const EVENT: &str = r#"{ create-event = "e" }, SECOND, { record = "e", stream = "a" }, { destroy-event = "e" },

@@ -44,7 +44,7 @@ fn per_s(model: &str, case: &architectures::Case) -> f64 {
     1e9 / elapsed as f64 * case.iterations as f64 * workers * workers
 }
 
-/// Question A of seed 000: a synchronization before a pageable copy back helps, as the copy then holds nobody up while it waits;
+/// Question A of seed 000: a synchronization before a pageable copy back helps, because the copy then delays no thread while it waits;
 /// on the plot's machine clearly.
 #[test]
 fn a_synchronization_before_the_copy_helps() {
@@ -72,7 +72,7 @@ fn a_synchronization_before_the_copy_helps() {
 
 /// Question B of seed 000: threads do less than as many processes under MPS, whatever the memory.
 #[test]
-fn threads_do_less_than_processes_under_mps() {
+fn threads_are_slower_than_processes_under_mps() {
     for memory in [HostMemory::Pinned, HostMemory::Pageable] {
         let case = architectures::Case { workers: 16, memory, ..Default::default() };
         let processes = architectures::Case { layout: Layout::ProcessesMps, ..case.clone() };

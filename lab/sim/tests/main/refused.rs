@@ -14,7 +14,7 @@ fn refused(workload: &Workload, model: &str) -> String {
 }
 
 #[test]
-fn a_device_that_the_model_lacks() {
+fn a_missing_device_is_refused() {
     let mut workload = Workload::new("far");
     let process = workload.process("main");
     let context = process.primary(3);
@@ -42,7 +42,7 @@ fn between_events(cycles: u64, waits: bool) -> Workload {
 }
 
 #[test]
-fn the_time_between_events_that_are_not_done() {
+fn the_time_between_incomplete_events_is_refused() {
     let said =
         "thread A of process main: asks for the time between events before both are done; synchronize first";
     assert_eq!(refused(&between_events(1_000_000_000, false), "h200"), said);
@@ -58,7 +58,7 @@ fn the_time_between_events_that_are_not_done() {
 }
 
 #[test]
-fn more_memory_than_there_is() {
+fn too_much_memory_is_refused() {
     let mut workload = Workload::new("large");
     let process = workload.process("main");
     let context = process.primary(0);
@@ -70,7 +70,7 @@ fn more_memory_than_there_is() {
 }
 
 #[test]
-fn a_workload_that_nobody_can_run() {
+fn an_invalid_workload_is_refused() {
     let mut workload = Workload::new("wrong");
     let process = workload.process("main");
     let context = process.primary(0);
@@ -81,7 +81,7 @@ fn a_workload_that_nobody_can_run() {
 }
 
 #[test]
-fn mps_where_there_is_none() {
+fn missing_mps_is_refused() {
     let case = architectures::Case { layout: Layout::ProcessesMps, workers: 2, ..Default::default() };
     assert_eq!(
         refused(&case.workload(), "c2050"),
@@ -90,7 +90,7 @@ fn mps_where_there_is_none() {
 }
 
 #[test]
-fn more_calls_than_allowed() {
+fn too_many_calls_are_refused() {
     let case = launch_stall::Case { time: Duration::from_secs(1), ..Default::default() };
     let options = Options { most_calls: 1000, ..Options::default() };
     let error = sim::run(&case.workload(), &Model::load("h200").unwrap(), options).err().unwrap();
@@ -98,7 +98,7 @@ fn more_calls_than_allowed() {
 }
 
 #[test]
-fn what_would_never_end() {
+fn endless_workloads_are_refused() {
     let sleeping = |times, ns| {
         let mut workload = Workload::new("long");
         let process = workload.process("main");
@@ -115,7 +115,7 @@ fn what_would_never_end() {
 }
 
 #[test]
-fn more_work_than_there_is_room_for() {
+fn too_many_operations_in_flight_are_refused() {
     let mut workload = Workload::new("graphs");
     let process = workload.process("main");
     let context = process.primary(0);
@@ -137,12 +137,12 @@ fn more_work_than_there_is_room_for() {
 }
 
 #[test]
-fn models_that_are_none() {
+fn texts_that_are_no_models_are_refused() {
     let said = |text: &str| Model::parse(text, "mine.toml").unwrap_err().to_string();
     assert_eq!(said("name = \n"), "mine.toml: line 1: string values must be quoted, expected literal string");
     assert_eq!(
         said("base = \"h300\"\n"),
-        "mine.toml: base must be one of c1060, c2050, k20c, p100, p100-nvprof, p40, v100, a4000x10, h200, h200x8"
+        "mine.toml: unknown base: expected one of a4000x10, c1060, c2050, h200, h200x8, k20c, p100, p100-nvprof, p40, v100"
     );
     assert_eq!(
         said("base = \"h200\"\n[device]\nclock_mhz = 0\n"),
@@ -167,7 +167,7 @@ fn models_that_are_none() {
     let unknown = said("base = \"h200\"\n[device]\nclock = 0\n");
     assert!(unknown.starts_with("mine.toml: unknown field `clock`"), "{unknown}");
     let missing = Model::load("no-such-model").unwrap_err().to_string();
-    assert!(missing.starts_with("no-such-model: no such model or file; there are c1060, "), "{missing}");
+    assert!(missing.starts_with("no-such-model: unknown model: expected one of c1060, "), "{missing}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_model_may_be_a_file() {
 }
 
 #[test]
-fn every_model_is_one_and_says_what_it_is_of() {
+fn every_model_has_its_name_and_a_description() {
     for name in Model::names() {
         let model = Model::load(name).unwrap();
         assert_eq!(model.name, name);
@@ -188,7 +188,16 @@ fn every_model_is_one_and_says_what_it_is_of() {
 }
 
 #[test]
-fn the_same_again_to_the_byte() {
+fn models_are_listed_by_the_age_of_their_devices() {
+    let names: Vec<&str> = Model::names().collect();
+    let ages = names.iter().map(|name| Model::load(name).unwrap().device.compute);
+    assert!(ages.is_sorted(), "{names:?}");
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/models")).unwrap();
+    assert_eq!(names.len(), files.count(), "a file of models/ is missing");
+}
+
+#[test]
+fn two_runs_are_equal_to_the_byte() {
     let stall = launch_stall::Case { time: Duration::from_millis(50), ..Default::default() };
     let workers = architectures::Case { workers: 16, iterations: 3, ..Default::default() };
     for workload in [stall.workload(), workers.workload()] {
@@ -202,7 +211,7 @@ fn the_same_again_to_the_byte() {
 }
 
 #[test]
-fn a_trace_is_whole_and_says_what_it_lacks() {
+fn a_trace_is_complete_or_counts_what_it_lost() {
     let case = architectures::Case { workers: 2, iterations: 2, ..Default::default() };
     let trace = traced(&case.workload(), "h200");
     // Three iterations each, one of them before the body: 220 launches, 2 copies.
@@ -216,7 +225,7 @@ fn a_trace_is_whole_and_says_what_it_lacks() {
 }
 
 #[test]
-fn a_full_queue_holds_up_launches() {
+fn a_full_queue_delays_launches() {
     let mut workload = Workload::new("full");
     let process = workload.process("main");
     let context = process.primary(0);

@@ -87,7 +87,7 @@ fn pinned_on_h200() {
     check(&rows);
 }
 
-/// A process each: a kernel that counts cycles ends when it would alone, though the processes take turns at the GPU.
+/// One process per worker: a kernel that counts cycles ends as if alone, although the processes take turns on the GPU.
 #[test]
 fn forked_on_h200() {
     let outcome = run(&Case { fork: true, ..Case::default() }.workload(), "h200");
@@ -185,8 +185,8 @@ fn streams_are_created_one_after_the_other_on_p100() {
     check(&[row("a stream alone, µs", 75.357, times[0], 0.15), longest]);
 }
 
-/// Chance decides which of the listings' two lengths it comes to under the profiler, whose launches are long enough for who is woken
-/// to come in between; without it they go one after the other. In any order it is between 11.3 s, where all launch before
+/// Chance decides between the lengths of the two listings under the profiler, whose launches are long enough for a woken thread to
+/// run in between; without it threads run one after the other. In any order the length is between 11.3 s, if all launch before
 /// one waits, and 19.6 s.
 #[test]
 fn other_seeds_give_other_orders() {
@@ -199,7 +199,7 @@ fn other_seeds_give_other_orders() {
     assert_eq!(profiled, ends("p100-nvprof"), "the same again");
 }
 
-/// What a profiler's costs come to: a launch that waits for nothing takes 135 µs under nvprof, and 5 without.
+/// The costs of a profiler: a launch that does not wait takes 135 µs under nvprof, and 5 without.
 #[test]
 fn a_launch_with_and_without_the_profiler() {
     let launch = |model| {

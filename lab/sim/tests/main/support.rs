@@ -3,7 +3,7 @@
 use sim::{Model, Options};
 use workload::{Outcome, Workload};
 
-/// Runs on a model that comes with the crate.
+/// Runs on a built-in model.
 pub fn run(workload: &Workload, model: &str) -> Outcome {
     let model = Model::load(model).unwrap();
     sim::run(workload, &model, Options::default()).unwrap().0
@@ -53,7 +53,7 @@ pub fn check(rows: &[Row]) {
     assert_eq!(wrong, 0, "rows marked ← are further off than they may be");
 }
 
-/// The trace of a run on a model that comes with the crate.
+/// The trace of a run on a built-in model.
 pub fn traced(workload: &Workload, model: &str) -> trace::Trace {
     let model = Model::load(model).unwrap();
     let options = Options { trace: true, ..Options::default() };

@@ -1,8 +1,8 @@
 //! Each call by itself: kinds of memory, contexts, sizes.
 
-use super::here::{Here, memory_words};
+use super::surroundings::{Surroundings, memory_words};
 use super::walk::At;
-use super::{Checked, operands};
+use super::{Checked, kernels};
 use crate::model::*;
 
 /// The most blocks a grid has in x (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
@@ -16,7 +16,7 @@ const MOST_THREADS_OF_GRID: u64 = u32::MAX as u64;
 
 /// Checks one step, without those inside it.
 pub fn check(step: &Step, at: &At<'_>) -> Checked {
-    let here = Here { at };
+    let here = Surroundings { at };
     match step {
         Step::Call(call) => here.call(call),
         Step::Loop { .. } => Ok(()),
@@ -27,7 +27,7 @@ pub fn check(step: &Step, at: &At<'_>) -> Checked {
     }
 }
 
-impl Here<'_, '_> {
+impl Surroundings<'_, '_> {
     fn call(&self, call: &Call) -> Checked {
         match *call {
             Call::Allocate { buffer, stream } => {
@@ -47,11 +47,11 @@ impl Here<'_, '_> {
             Call::Launch { ref kernel, grid, block, stream } => {
                 self.stream(stream)?;
                 self.shape(grid, block)?;
-                operands::check(self, kernel, grid, block)
+                kernels::check(self, kernel, grid, block)
             }
             Call::BlasNorm { from, to, length, stream } => {
                 self.stream(stream)?;
-                operands::blas_norm(self, from, to, length)
+                kernels::blas_norm(self, from, to, length)
             }
             Call::LaunchGraph { stream, .. } => self.stream(stream),
             Call::RecordEvent { event, stream } => self.record(event, stream),
@@ -109,10 +109,10 @@ impl Here<'_, '_> {
         match (memory, stream) {
             (Memory::Pool, Some(stream)) => self.stream(stream),
             (Memory::Pool, None) => self.fail(format!(
-                "buffer {name:?} is pool memory, which is had and freed in a stream's order: say which stream"
+                "buffer {name:?} is pool memory, which is allocated and freed in the order of a stream: name the stream"
             )),
             (_, Some(_)) => self.fail(format!(
-                "buffer {name:?} is {}, not pool memory, which alone takes a stream: leave the stream out",
+                "buffer {name:?} is {}, not pool memory: only pool memory has a stream, so remove the stream",
                 memory_words(*memory)
             )),
             (_, None) => Ok(()),
@@ -153,10 +153,11 @@ impl Here<'_, '_> {
         stream: Option<StreamId>,
     ) -> Checked {
         if from == to {
-            return self.fail(format!("copies buffer {:?} onto itself: name two", self.buffer(from).name));
+            return self
+                .fail(format!("copies buffer {:?} onto itself: name two buffers", self.buffer(from).name));
         }
         if bytes == 0 {
-            return self.fail("copies 0 bytes: say how many");
+            return self.fail("copies 0 bytes: use a number of bytes");
         }
         stream.map_or(Ok(()), |stream| self.stream(stream))?;
         self.reached(from, to, stream)?;
@@ -179,7 +180,8 @@ impl Here<'_, '_> {
     fn rows(&self, from: BufferId, to: BufferId, size: (u64, u64, u64), pitches: [u64; 2]) -> Checked {
         let (width, height, depth) = size;
         if from == to {
-            return self.fail(format!("copies buffer {:?} onto itself: name two", self.buffer(from).name));
+            return self
+                .fail(format!("copies buffer {:?} onto itself: name two buffers", self.buffer(from).name));
         }
         if width == 0 || height == 0 || depth == 0 {
             return self.fail("copies 0 bytes: say how wide, how high and how deep");
@@ -214,12 +216,13 @@ impl Here<'_, '_> {
         let [from, to] = [from, to].map(|event| &self.at.process().events[event.index()]);
         for event in [from, to] {
             if !event.timing {
-                return self.fail(format!("event {:?} keeps no time: make it a \"timing\" one", event.name));
+                return self
+                    .fail(format!("event {:?} keeps no time: make it a \"timing\" event", event.name));
             }
         }
         if from.context != to.context {
             return self.fail(format!(
-                "events {:?} and {:?} belong to different contexts: use two of one",
+                "events {:?} and {:?} belong to different contexts: use two of the same context",
                 from.name, to.name
             ));
         }
@@ -227,7 +230,7 @@ impl Here<'_, '_> {
     }
 
     /// That the thread's context can copy between the two. What a device holds for another context is reached from
-    /// one that holds the other end; pool memory is for its own device alone.
+    /// one that holds the other end; pool memory is only for its own device.
     fn reached(&self, from: BufferId, to: BufferId, stream: Option<StreamId>) -> Checked {
         let ends = [self.buffer(from), self.buffer(to)];
         if ends.iter().all(|end| end.memory.is_host()) && stream.is_some() {
@@ -255,7 +258,7 @@ impl Here<'_, '_> {
                 memory_words(*memory)
             )),
             None if !memory.is_host() => self.fail(format!(
-                "buffer {name:?} is {}, which is filled in a stream: say which",
+                "buffer {name:?} is {}, which is filled in a stream: name the stream",
                 memory_words(*memory)
             )),
             None => Ok(()),
@@ -320,14 +323,14 @@ impl Here<'_, '_> {
         Ok(())
     }
 
-    /// That event and stream are of one context, as `cuEventRecord` wants them.
+    /// Checks that event and stream belong to one context, as `cuEventRecord` requires.
     fn record(&self, event: EventId, stream: StreamId) -> Checked {
         self.default_stream(stream)?;
         let event = &self.at.process().events[event.index()];
         let stream = &self.at.process().streams[stream.index()];
         if event.context != stream.context {
             return self.fail(format!(
-                "event {:?} and stream {:?} belong to different contexts: use two of one",
+                "event {:?} and stream {:?} belong to different contexts: use two of the same context",
                 event.name, stream.name
             ));
         }

@@ -1,31 +1,29 @@
-//! Whether a Workload can be run, before anything runs.
+//! Whether a runner can run a Workload, decided before anything runs.
 //!
-//! What is checked first lets what comes after rely on it: rows exist (`rows`), amounts are bounded (`amounts`), each
-//! call by itself makes sense (`calls`, `operands`), captures can be captured (`captures`), things exist when they
-//! are used (`lives`), events of captures are not waited for outside (`captured`), and threads that meet do not wait for
-//! ever (`meetings`, `trial`).
+//! The checks run in an order that lets each rely on those before it: every reference is to a row that exists
+//! (`references`); numbers are within limits (`limits`); each call is possible by itself (`calls`, `kernels`), and so is
+//! each step inside a capture (`capture_steps`); a thing exists while it is used (`lifetimes`); nothing waits for an event
+//! that exists only inside a graph (`capture_events`); and no thread waits at a barrier for ever (`barriers`).
 
-mod amounts;
+mod barriers;
 mod calls;
-mod captured;
-mod captures;
-mod here;
-mod lives;
-mod meetings;
-mod meets;
-mod operands;
-mod rows;
-mod trial;
+mod capture_events;
+mod capture_steps;
+mod kernels;
+mod lifetimes;
+mod limits;
+mod references;
+mod surroundings;
 mod walk;
 
 use crate::error::{Error, Problem};
 use crate::model::Workload;
 
-pub use amounts::{MOST_CALLS, MOST_CONNECTIONS, MOST_THREADS};
-pub(crate) use meetings::parties;
-pub use rows::DEEPEST;
+pub(crate) use barriers::parties;
+pub use limits::{MOST_CALLS, MOST_CONNECTIONS, MOST_THREADS};
+pub use references::DEEPEST;
 
-/// What a check gives.
+/// The result of a check.
 type Checked = Result<(), Problem>;
 
 impl Workload {
@@ -33,7 +31,7 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong: one line with its process, thread and step, and what to do.
+    /// The first problem: one line with its process, thread and step, and what to do.
     pub fn check(&self) -> Result<(), Error> {
         check(self).map_err(|problem| Error::built(self, problem))
     }
@@ -41,13 +39,13 @@ impl Workload {
 
 /// The first problem of a workload.
 pub(crate) fn check(workload: &Workload) -> Checked {
-    rows::check(workload)?;
-    amounts::check(workload)?;
+    references::check(workload)?;
+    limits::check(workload)?;
     walk::each_step(workload, &mut |step, at| {
         calls::check(step, at)?;
-        captures::check(step, at)
+        capture_steps::check(step, at)
     })?;
-    lives::check(workload)?;
-    captured::check(workload)?;
-    meetings::check(workload)
+    lifetimes::check(workload)?;
+    capture_events::check(workload)?;
+    barriers::check(workload)
 }

@@ -1,4 +1,4 @@
-//! Where in a text the rows of its workload come from.
+//! The places of rows in a text.
 
 use crate::error::{List, Part, Place};
 
@@ -37,7 +37,7 @@ pub struct StepLines {
 }
 
 impl Lines {
-    /// Where a row begins; the start of the text for one that is not in it.
+    /// The start of a row; the start of the text if the row is not in it.
     pub fn at(&self, place: &Place) -> usize {
         self.find(place).unwrap_or(0)
     }

@@ -1,9 +1,9 @@
-//! The text form of a Workload: TOML, with names for rows. `docs/workload.md` tells it to those who write one.
+//! The text form of a Workload: TOML, with names for rows. `docs/workload.md` documents it.
 
 mod lines;
-mod names;
 mod processes;
 mod read;
+mod scope;
 mod steps;
 mod write;
 
@@ -13,15 +13,15 @@ use crate::check;
 use crate::error::Error;
 use crate::model::*;
 use lines::Lines;
-use names::Names;
 use read::{Fail, Read, Table, instead};
+use scope::Names;
 
 impl Workload {
-    /// Reads a Workload from its text form, and checks it. `file` is how errors call the text.
+    /// Reads a Workload from its text form, and checks it. `file` is the name of the text in errors.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong: one line with file, line, and what to do.
+    /// The first problem: one line with file, line, and what to do.
     pub fn from_toml(text: &[u8], file: &str) -> Result<Workload, Error> {
         let line = |at: usize| 1 + text[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
         let (workload, lines) =
@@ -32,18 +32,17 @@ impl Workload {
         }
     }
 
-    /// Writes a Workload in its text form. Of one that [`Workload::check`] accepts, [`Workload::from_toml`] makes the
-    /// same again.
+    /// Writes a Workload in its text form. [`Workload::from_toml`] reads the same Workload, if [`Workload::check`] accepts it.
     ///
     /// # Panics
     ///
-    /// If something names a row that is not there, which [`Workload::check`] refuses.
+    /// If a reference is to a missing row, which [`Workload::check`] refuses.
     pub fn to_toml(&self) -> String {
         write::workload(self)
     }
 }
 
-/// A parser's words may have several lines.
+/// An error of the parser in one line.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -78,7 +77,7 @@ const AFFINITIES: [(&str, Affinity); 2] = [("any", Affinity::Any), ("node", Affi
 /// Times of loading, by name.
 const LOADINGS: [(&str, Loading); 2] = [("lazy", Loading::Lazy), ("eager", Loading::Eager)];
 
-/// What the name stands for that a key has.
+/// The value of a named key.
 fn named<T: Copy>(table: &Table<'_>, key: &str, known: &[(&str, T)]) -> Read<Option<T>> {
     let Some(field) = table.get(key) else { return Ok(None) };
     let name = field.text()?;

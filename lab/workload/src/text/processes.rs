@@ -1,8 +1,8 @@
-//! `[[process]]` and `[[process.thread]]`: what they declare, and their copies.
+//! `[[process]]` and `[[process.thread]]`: their declarations, and their copies.
 
 use super::lines::{Lines, ProcessLines, ThreadLines};
-use super::names::{Known, Names};
 use super::read::{Field, Read, Table};
+use super::scope::{Known, Names};
 use super::steps::Scene;
 use crate::check::MOST_THREADS;
 use crate::model::*;
@@ -41,13 +41,13 @@ pub fn read(table: Table<'_>, barriers: &Names, workload: &mut Workload, lines: 
     Ok(())
 }
 
-/// One of the `count` that a table stands for.
+/// One of the `count` copies of a table.
 struct Copy {
     name: String,
     number: u32,
 }
 
-/// As many as a table's `count`, named with their numbers; without a count, the one.
+/// As many copies as the `count` of a table, named with their numbers; without a count, one.
 fn copies(table: &Table<'_>) -> Read<Vec<Copy>> {
     let name = table.need("name")?.text()?;
     let Some(field) = table.get("count") else { return Ok(vec![Copy { name: name.to_owned(), number: 0 }]) };
@@ -58,10 +58,10 @@ fn copies(table: &Table<'_>) -> Read<Vec<Copy>> {
     Ok((0..count).map(|number| Copy { name: format!("{name}-{number}"), number }).collect())
 }
 
-/// The context of what names none.
+/// The default context.
 #[derive(Clone, Copy)]
 enum Home {
-    /// A device's primary one, made when it is first needed.
+    /// A device's primary context, created when it is first needed.
     Primary(u32),
     Named(ContextId),
 }
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The context that a process or thread says its things have.
+    /// The context that a process or thread declares.
     fn home(&self, table: &Table<'_>, copy: &Copy) -> Read<Home> {
         match (table.get("context"), table.get("device")) {
             (Some(_), Some(field)) => {
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         Ok(Home::Named(ContextId(self.contexts.find("context", field)?)))
     }
 
-    /// The row of a context, made where it is a primary one that is not there yet.
+    /// The row of a context, which is created if it is a primary one that does not exist yet.
     fn context(&mut self, home: Home) -> ContextId {
         match home {
             Home::Named(id) => id,
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Streams, events, buffers and graphs of a process or thread, whose names go behind `owner`.
+    /// Streams, events, buffers and graphs of a process or thread, whose names follow `owner`.
     fn things(&mut self, table: &Table<'_>, home: Home, owner: &str, names: &mut Known) -> Read<()> {
         for (name, field) in declared(table, "streams")? {
             let (kind, context) = self.kind(&field, home)?;
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What a stream or event is: its kind, or a table with that and a context.
+    /// A stream or event: its kind, or a table with its kind and context.
     fn kind<'f>(&mut self, field: &Field<'f>, home: Home) -> Read<(Field<'f>, ContextId)> {
         let Some(table) = field.as_table(&["kind", "context"])? else {
             return Ok((*field, self.context(home)));
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         Ok((table.need("kind")?, self.context(home)))
     }
 
-    /// What a buffer is: its memory with its size, and a context.
+    /// A buffer: its memory with its size, and a context.
     fn buffer(&mut self, field: &Field<'_>, home: Home) -> Read<(Memory, u64, ContextId)> {
         let mut keys: Vec<&str> = MEMORIES.iter().map(|(name, _)| *name).collect();
         keys.push("context");
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A thread's context: as for processes, or a new one of its own.
+    /// A thread's context: as for processes, or its own new one.
     fn thread_home(&mut self, table: &Table<'_>, copy: &Copy) -> Read<Home> {
         let home = self.home(table, copy)?;
         let Some(field) = table.get("own-context") else { return Ok(home) };
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         let device = match home {
             Home::Primary(device) => device,
             Home::Named(_) if table.get("context").is_some() => {
-                return Err(field.fail("a context of its own and one with a name: leave one out"));
+                return Err(field.fail("both an own context and a named one: remove one"));
             }
             Home::Named(id) => self.process.contexts[id.index()].device,
         };
@@ -294,7 +294,7 @@ fn device(field: &Field<'_>, copy: &Copy) -> Read<u32> {
     }
 }
 
-/// A time, or one for the first copy and how much more for each after it.
+/// A time, or a table with that of the first copy and the increase per copy.
 fn delay(field: &Field<'_>, copy: &Copy) -> Read<u64> {
     match field.counted(Field::time)? {
         Number::Is(ns) => Ok(ns),

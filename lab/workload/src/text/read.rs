@@ -1,18 +1,18 @@
-//! TOML tables and values, with where they are and what is wrong with them.
+//! TOML tables and values, with their place in the text and errors about them.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::model::{Number, Value};
 
-/// What is wrong, and at which byte of the text.
+/// A problem, with its byte in the text.
 #[derive(Debug)]
 pub struct Fail {
     pub at: usize,
     pub what: String,
 }
 
-/// What reading gives.
+/// The result of reading.
 pub type Read<T> = Result<T, Fail>;
 
 /// A table with known keys.
@@ -76,7 +76,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Says which of the known names may have been meant, or which there are.
+/// Suggests a known name, or lists them.
 pub fn instead<'n>(name: &str, known: &[&'n str]) -> String {
     let distance = |known: &&&'n str| strsim::osa_distance(name, known);
     let nearest =
@@ -90,12 +90,12 @@ pub fn instead<'n>(name: &str, known: &[&'n str]) -> String {
 }
 
 impl<'a> Field<'a> {
-    /// What is wrong with it.
+    /// An error about it.
     pub fn fail(&self, what: impl Into<String>) -> Fail {
         Fail { at: self.at, what: what.into() }
     }
 
-    /// That it is something else than it must be.
+    /// The error of a value of another type.
     fn not(&self, must: &str) -> Fail {
         self.fail(format!("{:?} must be {must}", self.key))
     }
@@ -130,7 +130,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A table of any keys, to look at before it is known which it may have.
+    /// A table with any keys, before its possible keys are known.
     pub fn any_table(&self) -> Option<Table<'a>> {
         match self.value {
             DeValue::Table(rows) => Some(Table { at: self.at, rows }),
@@ -160,7 +160,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A whole number that its type has room for.
+    /// A whole number that fits its type.
     pub fn number<T: TryFrom<u64>>(&self) -> Read<T> {
         let most = u64::MAX >> (64 - 8 * size_of::<T>().min(8));
         let number = self.as_number().and_then(|number| T::try_from(number).ok());
@@ -199,8 +199,7 @@ impl<'a> Field<'a> {
         value.ok_or_else(|| self.not("an integer of 32 bits, as in 7, or a float, as in 7.0"))
     }
 
-    /// A number, or a table with what it is in the first round and how much more it gets in each; either is read by
-    /// `single`.
+    /// A number, or a table with the number in the first round and its increase per round. `single` reads both.
     pub fn counted(&self, single: fn(&Field<'a>) -> Read<u64>) -> Read<Number> {
         let Some(table) = self.as_table(&["first", "each"])? else { return single(self).map(Number::Is) };
         let first = table.get("first").map_or(Ok(0), |first| single(&first))?;

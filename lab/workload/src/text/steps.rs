@@ -1,11 +1,11 @@
-//! Steps: one table a call, told by the key that is its verb.
+//! Steps: one table per call, whose verb is a key.
 
 use super::lines::StepLines;
-use super::names::Known;
 use super::read::{Field, Read, Table, instead};
+use super::scope::Known;
 use crate::model::*;
 
-/// What a step can do, with the keys it takes for that; `launch` takes its kernel's too.
+/// The verbs of steps with their further keys; `launch` also has those of its kernel.
 const VERBS: &[(&str, &[&str])] = &[
     ("allocate", &["stream"]),
     ("free", &["stream"]),
@@ -56,7 +56,7 @@ const KERNELS: &[(&str, &[&str])] = &[
 /// What steps may name.
 pub struct Scene<'s> {
     pub known: &'s Known,
-    /// The rows that the names of buffers stand for.
+    /// The rows of buffers by name.
     pub buffers: &'s [Buffer],
 }
 
@@ -76,7 +76,7 @@ impl Scene<'_> {
         Ok(all)
     }
 
-    /// One step, or one for each name where there is a list of names.
+    /// One step, or one per name of a list.
     fn step(&self, field: &Field<'_>) -> Read<Vec<(Step, Vec<StepLines>)>> {
         if let Some(word) = field.as_text() {
             return Ok(vec![(Step::Call(call_in_a_word(word, field)?), vec![])]);
@@ -113,7 +113,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A call that does one thing to one object.
+    /// A call with one object.
     fn call(&self, verb: &str, object: &Field<'_>, table: &Table<'_>) -> Read<Call> {
         let stream = || table.get("stream").map(|field| self.stream(&field)).transpose();
         Ok(match verb {

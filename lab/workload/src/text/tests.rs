@@ -264,7 +264,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn what_is_written_is_read_again(workload in any_workload()) {
+    fn written_workloads_are_read_again(workload in any_workload()) {
         let text = workload.to_toml();
         let again = read(text.as_bytes()).map_err(|fail| TestCaseError::fail(format!("{fail:?} in {text}")))?;
         prop_assert_eq!(again.0, workload, "{}", text);

@@ -1,0 +1,374 @@
+//! Running an experiment: every variant, one warm-up and then in rounds.
+
+mod measure;
+#[cfg(target_os = "linux")]
+mod recording;
+mod runner;
+
+pub use runner::Runner;
+
+use crate::experiment::{Bench, Cell, Experiment, Relation, Settings, Variant};
+use crate::results::{Part, Partial, Results, Row};
+use measure::{Measured, Times, measure};
+use std::sync::atomic::{AtomicBool, Ordering};
+use trace::Trace;
+use workload::{Outcome, Workload};
+
+/// What to run, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Settings, each `NAME=VALUE,VALUE`.
+    pub set: Vec<String>,
+    /// Rounds per variant; by default as many as the experiment has.
+    pub rounds: Option<u32>,
+    /// Run only the variants that have all of these values, by column.
+    pub only: Vec<(String, String)>,
+    /// Whether each variant runs once more for its trace.
+    pub traces: bool,
+}
+
+/// One run of a workload.
+pub struct Run {
+    /// What was measured.
+    pub outcome: Outcome,
+    /// The trace, if it was requested.
+    pub trace: Option<Trace>,
+    /// Why the run was stopped before its end, if it was.
+    pub stopped: Option<String>,
+    /// Remarks on the figures, one line each.
+    pub notes: Vec<String>,
+}
+
+/// Why a workload did not run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// The device cannot run it: the variant is skipped.
+    Impossible(String),
+    /// Something failed: nothing more runs.
+    Failed(String),
+    /// The user interrupted it.
+    Stopped(String),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Impossible(why) | Failure::Failed(why) | Failure::Stopped(why) => to.write_str(why),
+        }
+    }
+}
+
+/// The progress of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Completed runs.
+    pub done: u64,
+    /// All runs.
+    pub total: u64,
+    /// The label of the current variant.
+    pub variant: String,
+}
+
+/// What one run must measure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Want {
+    /// The times of calls.
+    pub timed: bool,
+    /// A trace.
+    pub trace: bool,
+    /// [`Variant::contention`].
+    pub contention: Option<u32>,
+}
+
+/// Runs a workload.
+pub type Execute<'a> = dyn FnMut(&Workload, Want) -> Result<Run, Failure> + 'a;
+
+/// The variants to run on a device.
+pub struct Session {
+    experiment: &'static Experiment,
+    bench: Bench,
+    settings: Settings,
+    variants: Vec<Variant>,
+    /// The values that select variants; others run as bases.
+    only: Vec<(String, String)>,
+    left_out: Vec<String>,
+    rounds: u32,
+    traces: bool,
+    /// The results of an earlier run, whose variants do not run again.
+    earlier: Option<Results>,
+}
+
+impl Session {
+    /// The variants of an experiment that a request selects on a device.
+    ///
+    /// # Errors
+    /// One line: a setting is impossible, or no variant is selected.
+    pub fn new(experiment: &'static Experiment, bench: Bench, request: &Request) -> Result<Session, String> {
+        let settings = Settings::new(experiment.name, experiment.parameters, &request.set)?;
+        let plan = (experiment.variants)(&settings, &bench);
+        let plan = plan.map_err(|problem| format!("{}: {problem}", experiment.name))?;
+        let variants = chosen(plan.variants, &request.only, experiment).map_err(|problem| {
+            match plan.left_out.first() {
+                Some(reason) => format!("{problem} ({reason})"),
+                None => problem,
+            }
+        })?;
+        let rounds = if bench.simulated { 1 } else { request.rounds.unwrap_or(experiment.rounds).max(1) };
+        let (left_out, only, traces) = (plan.left_out, request.only.clone(), request.traces);
+        Ok(Session { experiment, bench, settings, variants, only, left_out, rounds, traces, earlier: None })
+    }
+
+    /// Keeps the rows of an earlier run of the experiment on the same device. Only variants without rows run.
+    ///
+    /// # Errors
+    /// One line that says why the two cannot be merged.
+    pub fn resume(mut self, earlier: Results) -> Result<Session, String> {
+        let here = Part { experiment: self.experiment, bench: &self.bench, settings: &self.settings };
+        here.goes_on_with(earlier.part())?;
+        self.earlier = Some(earlier);
+        Ok(self)
+    }
+
+    /// The labels of the variants to run.
+    pub fn labels(&self) -> Vec<String> {
+        self.to_be_run().map(Variant::label).collect()
+    }
+
+    /// The labels of the selected ones among them, which have traces if traces are requested.
+    pub fn chosen(&self) -> Vec<String> {
+        self.to_be_run().filter(|variant| variant.matches(&self.only)).map(Variant::label).collect()
+    }
+
+    /// The part of a file's name that distinguishes each selected variant: `depth-first-pinned`; empty for a single one.
+    pub fn file_names(&self) -> Vec<String> {
+        let chosen: Vec<&Variant> = self.to_be_run().filter(|variant| variant.matches(&self.only)).collect();
+        let mut names: Vec<String> = Vec::new();
+        for variant in &chosen {
+            let varies = |(at, (_, cell)): (usize, &(&'static str, Cell))| {
+                let others = chosen.iter().filter_map(|other| other.varied.get(at));
+                others.into_iter().any(|(_, other)| other != cell)
+            };
+            let varied = variant.varied.iter().enumerate().filter(|pair| varies(*pair)).map(|(_, pair)| pair);
+            let name = file_name(varied);
+            let count = names.iter().filter(|other| **other == name).count();
+            names.push(if count > 0 { format!("{name}-{}", names.len() + 1) } else { name });
+        }
+        names
+    }
+
+    fn to_be_run(&self) -> impl Iterator<Item = &Variant> {
+        let rows = self.earlier.iter().flat_map(|earlier| &earlier.rows);
+        self.variants.iter().filter(move |variant| !rows.clone().any(|row| row.is(&variant.varied)))
+    }
+
+    /// Runs the variants one after another, each with a warm-up and in rounds. A model needs one run each.
+    ///
+    /// # Errors
+    /// One line that says why nothing was measured. A failure after the first row is not an error: the results have the rows
+    /// so far, and [`Results::partial`] has the reason.
+    pub fn run(
+        self,
+        execute: &mut Execute<'_>,
+        interrupted: &AtomicBool,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Results, String> {
+        let warm_ups = u32::from(self.experiment.warm_up && !self.bench.simulated);
+        let rounds = self.rounds;
+        let (traces, only) = (self.traces, self.only.clone());
+        let is_traced = |variant: &Variant| traces && variant.matches(&only);
+        let simulated = self.bench.simulated;
+        let more = |variant: &Variant| variant.averages && !simulated;
+        let runs = |variant: &Variant| {
+            u64::from(warm_ups + rounds) + u64::from(is_traced(variant)) + u64::from(more(variant))
+        };
+        let total = self.to_be_run().map(runs).sum();
+        let (mut results, variants, mut earlier) = self.begin();
+        let known = earlier.len();
+        let best = results.settings.takes_best();
+        let (mut done, mut impossible) = (0, Impossible::default());
+        for variant in &variants {
+            let before = results.rows.len();
+            results.rows.extend(earlier.extract_if(.., |row| row.is(&variant.varied)));
+            if results.rows.len() > before {
+                continue;
+            }
+            if let Some(partial) = &mut results.partial {
+                partial.missing += 1;
+                continue;
+            }
+            let mut at = Progress { done, total, variant: variant.label() };
+            done += runs(variant);
+            let mut execute = |want| {
+                progress(&at);
+                at.done += 1;
+                if interrupted.load(Ordering::Relaxed) {
+                    return Err(Failure::Stopped(String::from("interrupted")));
+                }
+                let run = execute(&variant.workload, want)?;
+                run.stopped.clone().map_or(Ok(run), |why| Err(Failure::Stopped(why)))
+            };
+            let times = Times { warm_ups, rounds, best, trace: is_traced(variant), simulated };
+            let why = match measure(results.experiment, variant, &times, &mut execute) {
+                Ok(measured) => {
+                    results.add(variant, measured);
+                    continue;
+                }
+                Err(Failure::Impossible(why)) => {
+                    impossible.add(why, variant);
+                    continue;
+                }
+                Err(Failure::Stopped(why)) if results.rows.is_empty() && earlier.is_empty() => {
+                    format!("{why} before the first measurement")
+                }
+                Err(Failure::Stopped(why)) => why,
+                Err(Failure::Failed(why)) => {
+                    format!("{}, {}: {why}", results.experiment.name, variant.label())
+                }
+            };
+            results.partial = Some(Partial { why, missing: 1, of: variants.len() });
+        }
+        results.rows.extend(earlier);
+        if known > 0 && results.rows.len() > known {
+            results.are_of_several_runs();
+        }
+        results.left_out.extend(impossible.lines());
+        results.end()
+    }
+
+    /// The results before the first run, the variants, and the rows of an earlier run.
+    fn begin(self) -> (Results, Vec<Variant>, Vec<Row>) {
+        let mut results = Results {
+            experiment: self.experiment,
+            bench: self.bench,
+            settings: self.settings,
+            rounds: self.rounds,
+            rows: Vec::new(),
+            left_out: self.left_out,
+            notes: Vec::new(),
+            partial: None,
+            traced: self.traces,
+            traces: Vec::new(),
+        };
+        let rows = self.earlier.map(|earlier| results.take(earlier)).unwrap_or_default();
+        (results, self.variants, rows)
+    }
+}
+
+/// The values of columns as a part of a file's name. A word of the first value is not repeated.
+fn file_name<'v>(varied: impl Iterator<Item = &'v (&'static str, Cell)>) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for (column, cell) in varied {
+        let part = match cell {
+            Cell::Flag(true) => (*column).to_owned(),
+            Cell::Flag(false) | Cell::Default | Cell::Nothing => continue,
+            Cell::Number(number) => format!("{number}-{column}"),
+            Cell::Text(text) => text.clone(),
+        };
+        let said = parts.first().is_some_and(|first| first.split('-').any(|word| word == part));
+        parts.extend((!said).then_some(part));
+    }
+    parts.join("-")
+}
+
+/// Variants that a device cannot run, by reason.
+#[derive(Default)]
+struct Impossible<'a>(Vec<(String, Vec<&'a Variant>)>);
+
+impl<'a> Impossible<'a> {
+    fn add(&mut self, why: String, variant: &'a Variant) {
+        match self.0.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, alike)) => alike.push(variant),
+            None => self.0.push((why, vec![variant])),
+        }
+    }
+
+    /// `threads-mps, processes-mps (30 variants): the model c1060 has no MPS`
+    fn lines(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(why, alike)| {
+            let mut names: Vec<String> = Vec::new();
+            for variant in alike {
+                let name = variant.varied.first().map(|(_, cell)| cell.to_string()).unwrap_or_default();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            let count = report::units::counted(alike.len() as u64, "variant", "variants");
+            format!("{} ({count}): {why}", names.join(", "))
+        })
+    }
+}
+
+impl Results {
+    /// The results with the figures that compare rows; or why nothing was measured.
+    fn end(mut self) -> Result<Results, String> {
+        if !self.rows.is_empty() {
+            self.relate();
+            return Ok(self);
+        }
+        let why = self.partial.map(|partial| partial.why);
+        let why = why.or_else(|| self.left_out.pop().map(|why| format!("no variant can run here: {why}")));
+        Err(why.unwrap_or_default())
+    }
+
+    fn add(&mut self, variant: &Variant, measured: Measured) {
+        let mut rows = measured.rows;
+        if self.bench.simulated {
+            // A model gives the same figure every time.
+            let all = rows.iter_mut().flat_map(|row| {
+                row.figures.iter_mut().chain(row.each.iter_mut().flat_map(|row| &mut row.figures))
+            });
+            all.for_each(|figure| figure.spread = Some(0.0));
+        }
+        self.rows.extend(rows);
+        self.traces.extend(measured.trace.map(|trace| (variant.label(), trace)));
+        for note in measured.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+/// The variants that have all values of `only`, and their bases.
+fn chosen(
+    variants: Vec<Variant>,
+    only: &[(String, String)],
+    experiment: &Experiment,
+) -> Result<Vec<Variant>, String> {
+    if variants.is_empty() {
+        return Err(String::from("these settings have no variant on this device: change --set"));
+    }
+    let (count, first) = (variants.len(), variants[0].label());
+    let chosen = || variants.iter().filter(|variant| variant.matches(only));
+    if chosen().next().is_none() {
+        let wanted: Vec<String> = only.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        return Err(format!(
+            "--variant {}: no variant matches; the first of {count} is {first}",
+            wanted.join(",")
+        ));
+    }
+    let is_base = |base: &Variant, relation: &Relation| {
+        chosen().any(|variant| relation.is_base(&base.varied, &variant.varied))
+    };
+    let is_wanted = |variant: &Variant| {
+        variant.matches(only) || experiment.relation.as_ref().is_some_and(|to| is_base(variant, to))
+    };
+    let wanted: Vec<bool> = variants.iter().map(is_wanted).collect();
+    let both = variants.into_iter().zip(wanted);
+    Ok(both.filter_map(|(variant, is_wanted)| is_wanted.then_some(variant)).collect())
+}
+
+/// Reads `variant=threads,workers=8`.
+///
+/// # Errors
+/// One line that shows how to write it.
+pub fn only(text: &str) -> Result<Vec<(String, String)>, String> {
+    let pair = |part: &str| match part.split_once('=') {
+        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        None => Err(format!("--variant {text}: expected COLUMN=VALUE,COLUMN=VALUE")),
+    };
+    text.split(',').map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests;

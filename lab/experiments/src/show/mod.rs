@@ -1,0 +1,62 @@
+//! Results for people: text, Markdown, a page, and plots; and the catalogue, single workloads and devices as text.
+
+mod across;
+pub(crate) mod call_times;
+pub(crate) mod charts;
+mod html;
+mod list;
+mod machine;
+mod markdown;
+mod text;
+mod timelines;
+mod workload;
+
+pub use html::html;
+pub use list::{describe_text, list_json, list_text};
+pub use machine::{Fact, Machine, Sheet};
+pub use markdown::markdown;
+pub use text::text;
+pub use workload::{single_json, single_text};
+
+use crate::experiment::Column;
+use crate::results::{Results, Row};
+
+/// The columns of the figures that any of those rows has, in the order of the first row that has them.
+fn measured_in<'r>(results: &Results, rows: impl IntoIterator<Item = &'r Row>) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    for figure in rows.into_iter().flat_map(|row| &row.figures) {
+        if !columns.iter().any(|column| column.name == figure.name) {
+            columns.push(results.experiment.column(figure.name));
+        }
+    }
+    columns
+}
+
+/// The columns that rows vary, without those that are the same in all rows.
+fn varying(results: &Results) -> Vec<Column> {
+    let (varying, _) = results.columns();
+    varying.into_iter().map(|name| results.experiment.column(name)).collect()
+}
+
+/// What a row varies, as a cell of a table.
+fn varied(row: &Row, column: &Column) -> String {
+    row.cell(column.name).map_or(String::new(), |cell| column.text(cell))
+}
+
+/// A row's figure with its unit; empty where it was not measured.
+fn measured(row: &Row, column: &Column) -> String {
+    let figure = row.figure(column.name).filter(|figure| !figure.value.is_nan());
+    figure.map_or(String::new(), |figure| column.unit().text(figure.value))
+}
+
+/// The spread of a row's figure with its unit; empty where it is unknown.
+fn spread(row: &Row, column: &Column) -> String {
+    let spread = row.figure(column.name).and_then(|figure| figure.spread);
+    spread.map_or(String::new(), |spread| column.unit().text(spread))
+}
+
+/// Whether tables have a column of errors: not where each is 0 and the verdict says so.
+fn shows_errors(results: &Results) -> bool {
+    let is_wrong = |row: &Row| row.max_error.is_some_and(|error| error != 0.0);
+    results.experiment.checked || results.rows.iter().any(is_wrong)
+}

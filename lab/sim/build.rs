@@ -1,0 +1,21 @@
+//! Embeds every `models/*.toml`, so that a new model is one new file.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    println!("cargo:rerun-if-changed=models");
+    let folder = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("models");
+    let files = std::fs::read_dir(&folder).expect("the folder of models is readable");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    let mut list = String::from("&[\n");
+    for file in &files {
+        let name = file.file_stem().and_then(|name| name.to_str()).expect("a model's file name is UTF-8");
+        writeln!(list, "    ({name:?}, include_str!({file:?})),").expect("writing to memory");
+    }
+    list.push_str("]\n");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    std::fs::write(out.join("models.rs"), list).expect("the output folder is writable");
+}
