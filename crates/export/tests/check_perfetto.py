@@ -1,4 +1,4 @@
-"""Opens what `holdup export --to perfetto` writes with Perfetto's own Python package, and compares it with what holdup's
+"""Opens what `holdup export --format perfetto` writes with Perfetto's own Python package, and compares it with what holdup's
 other commands say of the same trace.
 
     check_perfetto.py HOLDUP TRACE... [--trace-processor]
@@ -256,8 +256,8 @@ def check(holdup, trace, use_processor):
 
     with tempfile.TemporaryDirectory() as directory:
         out, tables = pathlib.Path(directory, "out.pftrace"), pathlib.Path(directory, "tables")
-        run("export", trace, "--to", "perfetto", "-o", str(out))
-        run("export", trace, "--to", "csv", "-o", str(tables))
+        run("export", trace, "--format", "perfetto", "-o", str(out))
+        run("export", trace, "--format", "csv", "-o", str(tables))
         listing = lambda verb: [json.loads(line) for line in run(verb, trace, "--format", "json").split("\n")[:-1]]
         calls, ops = listing("calls"), listing("ops")
         with open(tables / "waits.csv", newline="") as file:

@@ -273,7 +273,7 @@ fn invalid_utf8_from_a_file_is_exported() {
 fn an_export_is_not_taken_for_a_trace() {
     let chrome = draw(&named("saxpy")).chrome;
     let error = import::read_bytes(chrome.as_bytes(), "x.json").err().expect("refused").to_string();
-    assert!(error.contains("holdup export --to chrome") && error.contains("name the trace"), "{error}");
+    assert!(error.contains("holdup export --format chrome") && error.contains("name the trace"), "{error}");
     let stream = import::read_bytes(&[b" \n", chrome.as_bytes()].concat(), "x.json");
     assert!(stream.is_err());
 }

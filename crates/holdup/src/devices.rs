@@ -12,7 +12,7 @@ pub fn run(arguments: &Devices, color: Color) -> Result<ExitCode, Failure> {
     let machine = runner.machine(arguments.measure).map_err(Failure::Message)?;
     output::print(&match arguments.format {
         Table::Text => machine.text(output::page(color)),
-        Table::Json => format!("{}\n", serde_json::to_string_pretty(&machine.json()).unwrap_or_default()),
+        Table::Json => report::json("holdup/devices/1", &machine.json()),
     })?;
     Ok(ExitCode::SUCCESS)
 }

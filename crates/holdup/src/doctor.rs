@@ -17,7 +17,7 @@ pub fn run(arguments: &Doctor, color: Color) -> Result<ExitCode, Failure> {
     let examination = doctor::examine(&Options { probe, patience: PATIENCE });
     output::print(&match arguments.format {
         Table::Text => text(&examination, color),
-        Table::Json => json(&examination),
+        Table::Json => report::json("holdup/doctor/1", &examination),
     })?;
     Ok(if examination.is_fit() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -38,10 +38,4 @@ fn item(check: &Check) -> Item<'_> {
         State::Missing => Mark::Bad,
     };
     Item { mark, name: check.name, found: &check.found, remedy: check.remedy.as_deref() }
-}
-
-fn json(examination: &Examination) -> String {
-    let mut text = serde_json::to_string_pretty(&examination).unwrap_or_default();
-    text.push('\n');
-    text
 }

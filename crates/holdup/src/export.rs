@@ -16,7 +16,7 @@ use trace::{FileError, Selection, Trace};
 
 /// Writes a trace and its findings in another tool's format.
 pub fn run(arguments: &args::Export, color: Color) -> Result<ExitCode, Failure> {
-    let selection = arguments.selection();
+    let selection = arguments.filter.selection();
     time::check(&selection)?;
     let destination = Destination::new(arguments)?;
     let (trace, explanation, losses) = explained(input::read_part(&arguments.trace, &selection)?, selection);
@@ -47,14 +47,14 @@ enum Destination {
 impl Destination {
     fn new(arguments: &args::Export) -> Result<Destination, Failure> {
         let (path, force) = (&arguments.output, arguments.force);
-        let tables = matches!(arguments.to, args::Target::Parquet | args::Target::Csv);
+        let tables = matches!(arguments.format, args::Target::Parquet | args::Target::Csv);
         match (tables, path == Path::new("-")) {
             (true, true) => Err(Failure::Message(String::from(
                 "tables are several files, which standard output cannot take; name a directory with -o",
             ))),
             (true, false) => Ok(Destination::Directory(Directory::new(path, force, ::export::is_export)?)),
             (false, false) => Ok(Destination::File(Target::new(path, force)?)),
-            (false, true) if arguments.to == args::Target::Perfetto && io::stdout().is_terminal() => {
+            (false, true) if arguments.format == args::Target::Perfetto && io::stdout().is_terminal() => {
                 Err(Failure::Message(String::from("a terminal cannot show this format; name a file with -o")))
             }
             (false, true) => Ok(Destination::StandardOutput),
@@ -65,7 +65,7 @@ impl Destination {
         let mut bar = Bar::new("writing");
         let name = input::name(&arguments.output);
         let mut progress = |progress: Progress| bar.update(&name, progress.done, Some(progress.total));
-        let format = arguments.to;
+        let format = arguments.format;
         match self {
             Destination::File(target) => {
                 target.write_with(|file| Ok(draw(export, format, file, &mut progress)?))

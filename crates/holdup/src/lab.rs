@@ -35,8 +35,8 @@ fn list(arguments: &LabList, color: Color) -> Result<ExitCode, Failure> {
             )
         }
         (Table::Text, Some(experiment)) => experiments::describe_text(experiment, page),
-        (Table::Json, None) => pretty(&experiments::list_json(experiments::CATALOGUE)),
-        (Table::Json, Some(experiment)) => pretty(&experiments::list_json([experiment])),
+        (Table::Json, None) => listed_json(&experiments::list_json(experiments::CATALOGUE)),
+        (Table::Json, Some(experiment)) => listed_json(&experiments::list_json([experiment])),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -90,7 +90,9 @@ impl Targets {
         let comparison = baseline.map(|earlier| Comparison::new(results, earlier));
         let comparison = comparison.as_ref();
         match form {
-            Form::Json => self.print(&pretty(&experiments::json(results, comparison)))?,
+            Form::Json => {
+                self.print(&report::json("holdup/lab-results/1", &experiments::json(results, comparison)))?
+            }
             Form::Markdown => self.print(&experiments::markdown(results, comparison))?,
             Form::Html => save::page(&experiments::html(results, comparison), self.output.take())?,
             Form::Text => {
@@ -243,15 +245,15 @@ fn read(path: &Path) -> Result<Results, Failure> {
 
 /// The calls and the GPU operations of each variant, in the manner of nvprof.
 fn listed(results: &Results, columns: Option<usize>) -> Result<String, Failure> {
-    let format = listing::Format::Text(columns);
+    let (order, format) = (listing::Order::default(), listing::Format::Text(columns));
     let mut text = Vec::new();
     for (label, trace) in &results.traces {
         let everything = Selection::default();
         text.extend(format!("\n{label}: calls\n").into_bytes());
-        listing::calls(trace, &everything, format, &mut text)?;
+        listing::calls(trace, &everything, order, format, &mut text)?;
         if !trace.ops.is_empty() {
             text.extend(format!("\n{label}: GPU operations\n").into_bytes());
-            listing::ops(trace, &everything, format, &mut text)?;
+            listing::ops(trace, &everything, order, format, &mut text)?;
         }
     }
     Ok(String::from_utf8_lossy(&text).into_owned())
@@ -284,7 +286,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
         runner.run(&workload, want, &INTERRUPTED).map_err(|failure| Failure::Message(failure.to_string()))?;
     let bench = runner.bench();
     targets.print(&match shown.format {
-        Form::Json => pretty(&experiments::single_json(&workload, &bench, &run)),
+        Form::Json => report::json("holdup/lab-workload/1", &experiments::single_json(&workload, &bench, &run)),
         Form::Text | Form::Html | Form::Markdown => {
             experiments::single_text(&workload, &bench, &run, output::page(color))
         }
@@ -296,6 +298,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     }
 }
 
-fn pretty(value: &Value) -> String {
-    format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
+/// Each element of a list says what it is.
+fn listed_json(list: &Value) -> String {
+    report::json_array("holdup/lab-list/1", list.as_array().map_or(&[], Vec::as_slice))
 }

@@ -1,6 +1,6 @@
 //! `holdup calls` and `holdup ops`
 
-use crate::args::{Listing, OpListing, Rows};
+use crate::args::{Listing, OpListing, Rows, Sort};
 use crate::failure::Failure;
 use crate::input;
 use crate::output;
@@ -20,7 +20,7 @@ pub fn ops(arguments: &OpListing) -> Result<ExitCode, Failure> {
     run(&arguments.listing, listing::ops)
 }
 
-type Write = fn(&Trace, &Selection, listing::Format, StdoutLock<'static>) -> io::Result<()>;
+type Write = fn(&Trace, &Selection, listing::Order, listing::Format, StdoutLock<'static>) -> io::Result<()>;
 
 fn run(arguments: &Listing, write: Write) -> Result<ExitCode, Failure> {
     let selection = arguments.filter.selection();
@@ -31,6 +31,12 @@ fn run(arguments: &Listing, write: Write) -> Result<ExitCode, Failure> {
         Rows::Csv => listing::Format::Csv,
         Rows::Json => listing::Format::Json,
     };
-    write(&trace, &selection, format, stdout().lock())?;
+    let sort = match arguments.sort {
+        Sort::Start => listing::Sort::Start,
+        Sort::Duration => listing::Sort::Duration,
+        Sort::Name => listing::Sort::Name,
+    };
+    let order = listing::Order { sort, top: arguments.top };
+    write(&trace, &selection, order, format, stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 
 mod args;
 mod causes;
+mod completions;
 mod devices;
 #[cfg(target_os = "linux")]
 mod doctor;
@@ -13,6 +14,7 @@ mod input;
 mod interrupt;
 mod lab;
 mod listing;
+mod man;
 mod output;
 mod places;
 mod progress;
@@ -53,6 +55,8 @@ fn main() -> ExitCode {
         args::Verb::Import(arguments) => import::run(&arguments, command.color),
         args::Verb::Lab(arguments) => lab::run(&arguments, command.color),
         args::Verb::Devices(arguments) => devices::run(&arguments, command.color),
+        args::Verb::Completions(arguments) => completions::run(&arguments),
+        args::Verb::Man(arguments) => man::run(&arguments),
     };
     match outcome {
         Ok(code) => code,

@@ -15,10 +15,15 @@ pub fn run(arguments: &Stats, color: Color) -> Result<ExitCode, Failure> {
     let trace = input::read_part(&arguments.trace, &selection)?;
     let options = stats::Options { selection, per_thread: arguments.per_thread };
     let tables = stats::build(&trace, &input::name(&arguments.trace), &options);
+    let top = match arguments.top {
+        None => stats::Top::Relevant,
+        Some(0) => stats::Top::All,
+        Some(rows) => stats::Top::First(rows),
+    };
     output::print(&match arguments.format {
-        Document::Text => stats::text(&tables, output::page(color), arguments.wide),
+        Document::Text => stats::text(&tables, output::page(color), arguments.wide, top),
         Document::Json => stats::json(&tables),
-        Document::Markdown => stats::markdown(&tables),
+        Document::Markdown => stats::markdown(&tables, top),
     })?;
     Ok(ExitCode::SUCCESS)
 }

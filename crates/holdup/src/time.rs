@@ -11,6 +11,15 @@ pub fn parse(text: &str) -> Result<Ns, String> {
     })
 }
 
+/// Parses the end of the time to look at; `--to` once meant a format.
+pub fn parse_end(text: &str) -> Result<Ns, String> {
+    let formats = ["perfetto", "chrome", "parquet", "csv"];
+    parse(text).map_err(|problem| match formats.contains(&text) {
+        true => format!("--to is a time; write --format {text}"),
+        false => problem,
+    })
+}
+
 /// Refuses a time span that ends before it starts.
 pub fn check(selection: &Selection) -> Result<(), Failure> {
     match (selection.from, selection.to) {

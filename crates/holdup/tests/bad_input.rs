@@ -139,7 +139,7 @@ fn a_range_that_is_not_there_is_refused_with_names_that_are() {
             &["ops", name],
             &["where", "cuda", name],
             &["import", name, "-o", out],
-            &["export", name, "--to", "chrome", "-o", out],
+            &["export", name, "--format", "chrome", "-o", out],
         ];
         let said = commands.map(|arguments| {
             let output = holdup(&[arguments, &["--range", range]].concat());

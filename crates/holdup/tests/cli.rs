@@ -259,3 +259,69 @@ fn the_readme_lists_the_causes() {
         "run holdup causes --format markdown"
     );
 }
+
+#[test]
+fn every_shell_gets_completions() {
+    for (shell, sign) in [
+        ("bash", "complete -F _holdup"),
+        ("zsh", "#compdef holdup"),
+        ("fish", "complete -c holdup"),
+        ("elvish", "edit:completion:arg-completer[holdup]"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        let output = run(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0));
+        let script = text(&output.stdout);
+        assert!(script.contains(sign) && script.contains("fail-over"), "{shell}");
+    }
+    assert_eq!(run(&["completions", "tcsh"]).status.code(), Some(2));
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    for (command, sign) in [
+        (&["man"][..], ".TH holdup 1"),
+        (&["man", "explain"], ".TH holdup-explain 1"),
+        (&["man", "lab", "run"], ".TH holdup-lab-run 1"),
+    ] {
+        let output = run(command);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(text(&output.stdout).contains(sign), "{}", text(&output.stdout));
+    }
+    assert!(text(&run(&["man", "explain"]).stdout).contains("fail\\-over"));
+    let said = run(&["man", "lab", "walk"]);
+    assert!(refuses(&said).contains("`holdup lab` has no command `walk`: expected one of list, run, show"));
+}
+
+#[test]
+fn listings_sort_and_stop() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pytorch-d2h-stall.json.gz");
+    for verb in ["calls", "ops"] {
+        let rows = |more: &[&str]| -> Vec<String> {
+            let output = run(&[&[verb, trace, "--format", "csv"], more].concat());
+            text(&output.stdout).lines().skip(1).map(str::to_owned).collect()
+        };
+        let duration =
+            |row: &String| -> i64 { row.split(',').nth(1).expect("a column").parse().expect("ns") };
+        let all = rows(&[]);
+        assert_eq!(rows(&["--top", "3"]), all[..3]);
+        let longest = rows(&["--sort", "duration", "--top", "3"]);
+        assert_eq!(longest.len(), 3);
+        assert_eq!(Some(duration(&longest[0])), all.iter().map(duration).max());
+        assert!(longest.is_sorted_by_key(|row| -duration(row)));
+        let mut sorted = rows(&["--sort", "name"]);
+        let mut every = all.clone();
+        sorted.sort();
+        every.sort();
+        assert_eq!(sorted, every);
+    }
+}
+
+#[test]
+fn tables_of_stats_have_as_many_rows_as_asked() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pytorch-d2h-stall.json.gz");
+    let output = run(&["stats", trace, "--top", "1"]);
+    assert!(text(&output.stdout).contains("\nand "), "{}", text(&output.stdout));
+    let all = run(&["stats", trace, "--top", "0"]);
+    assert!(!text(&all.stdout).contains("\nand "), "{}", text(&all.stdout));
+}

@@ -51,7 +51,7 @@ fn every_format_appears_whole() {
     let directory = directory();
     for format in ["perfetto", "chrome", "parquet", "csv"] {
         let out = within(&directory, format);
-        let output = holdup(&["export", &example(), "--to", format, "-o", &out]);
+        let output = holdup(&["export", &example(), "--format", format, "-o", &out]);
         succeeds(&output);
         assert!(String::from_utf8_lossy(&output.stdout).starts_with(&out), "says what was written");
     }
@@ -72,7 +72,7 @@ fn a_directory_may_be_read_like_any_new_one() {
     use std::os::unix::fs::PermissionsExt;
     let directory = directory();
     let (ours, plain) = (within(&directory, "ours"), within(&directory, "plain"));
-    succeeds(&holdup(&["export", &example(), "--to", "csv", "-o", &ours]));
+    succeeds(&holdup(&["export", &example(), "--format", "csv", "-o", &ours]));
     std::fs::create_dir(&plain).expect("can create");
     let mode = |path: &str| std::fs::metadata(path).expect("is there").permissions().mode();
     assert_eq!(mode(&ours), mode(&plain));
@@ -83,21 +83,25 @@ fn what_cannot_be_read_or_written_leaves_nothing() {
     let directory = directory();
     let out = within(&directory, "out");
     for format in ["perfetto", "chrome", "parquet", "csv"] {
-        refuses(&holdup(&["export", "/nonexistent", "--to", format, "-o", &out]), "No such file");
+        refuses(&holdup(&["export", "/nonexistent", "--format", format, "-o", &out]), "No such file");
         refuses(
-            &holdup(&["export", &example(), "--to", format, "-o", "/nonexistent/out"]),
+            &holdup(&["export", &example(), "--format", format, "-o", "/nonexistent/out"]),
             "/nonexistent/out",
         );
         assert!(entries(directory.path()).is_empty());
     }
-    refuses(&holdup(&["export", &example(), "--to", "csv", "-o", "-"]), "name a directory");
-    refuses(&holdup(&["export", &example(), "--to", "parquet", "-o", "-"]), "name a directory");
+    refuses(&holdup(&["export", &example(), "--format", "csv", "-o", "-"]), "name a directory");
+    refuses(&holdup(&["export", &example(), "--format", "parquet", "-o", "-"]), "name a directory");
     refuses(
-        &holdup(&["export", &example(), "--to", "csv", "-o", &out, "--from", "2s", "--until", "1s"]),
+        &holdup(&["export", &example(), "--format", "csv", "-o", &out, "--from", "2s", "--to", "1s"]),
         "--from",
     );
-    let wrong = holdup(&["export", &example(), "--to", "pdf", "-o", &out]);
+    let wrong = holdup(&["export", &example(), "--format", "pdf", "-o", &out]);
     assert_eq!(wrong.status.code(), Some(2));
+    let old = holdup(&["export", &example(), "--to", "csv", "-o", &out]);
+    assert_eq!(old.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&old.stderr);
+    assert!(error.contains("--to is a time; write --format csv"), "{error}");
     assert!(entries(directory.path()).is_empty());
 }
 
@@ -106,22 +110,28 @@ fn what_exists_is_replaced_on_demand_only() {
     let directory = directory();
     let file = within(&directory, "file");
     std::fs::write(&file, "mine").expect("can write");
-    refuses(&holdup(&["export", &example(), "--to", "chrome", "-o", &file]), "--force");
+    refuses(&holdup(&["export", &example(), "--format", "chrome", "-o", &file]), "--force");
     assert_eq!(std::fs::read(&file).expect("is there"), b"mine");
-    succeeds(&holdup(&["export", &example(), "--to", "chrome", "-o", &file, "--force"]));
+    succeeds(&holdup(&["export", &example(), "--format", "chrome", "-o", &file, "--force"]));
     assert!(std::fs::read(&file).expect("is there").starts_with(b"{"));
 
     let tables = within(&directory, "tables");
     let slash = format!("{tables}/");
-    succeeds(&holdup(&["export", &example(), "--to", "csv", "-o", &slash]));
-    refuses(&holdup(&["export", &example(), "--to", "parquet", "-o", &tables]), "--force");
-    succeeds(&holdup(&["export", &example(), "--to", "parquet", "-o", &tables, "--force"]));
+    succeeds(&holdup(&["export", &example(), "--format", "csv", "-o", &slash]));
+    refuses(&holdup(&["export", &example(), "--format", "parquet", "-o", &tables]), "--force");
+    succeeds(&holdup(&["export", &example(), "--format", "parquet", "-o", &tables, "--force"]));
     assert!(entries(Path::new(&tables)).contains(&"calls.parquet".to_owned()));
     assert!(!entries(Path::new(&tables)).contains(&"calls.csv".to_owned()), "the old export is gone");
 
     std::fs::write(Path::new(&tables).join("thesis.txt"), "mine").expect("can write");
-    refuses(&holdup(&["export", &example(), "--to", "csv", "-o", &tables, "--force"]), "more than an export");
-    refuses(&holdup(&["export", &example(), "--to", "csv", "-o", &file, "--force"]), "more than an export");
+    refuses(
+        &holdup(&["export", &example(), "--format", "csv", "-o", &tables, "--force"]),
+        "more than an export",
+    );
+    refuses(
+        &holdup(&["export", &example(), "--format", "csv", "-o", &file, "--force"]),
+        "more than an export",
+    );
     assert!(Path::new(&tables).join("thesis.txt").is_file());
     assert_eq!(entries(directory.path()), ["file", "tables"], "nothing is left behind");
 }
@@ -131,8 +141,8 @@ fn one_file_may_go_to_standard_output() {
     let directory = directory();
     for format in ["perfetto", "chrome"] {
         let file = within(&directory, format);
-        succeeds(&holdup(&["export", &example(), "--to", format, "-o", &file]));
-        let output = holdup(&["export", &example(), "--to", format, "-o", "-"]);
+        succeeds(&holdup(&["export", &example(), "--format", format, "-o", &file]));
+        let output = holdup(&["export", &example(), "--format", format, "-o", "-"]);
         succeeds(&output);
         assert_eq!(output.stdout, std::fs::read(&file).expect("is there"), "{format}");
     }
@@ -143,7 +153,7 @@ fn one_file_may_go_to_standard_output() {
 fn a_full_disk_is_said() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("Linux has it");
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
-    let output = command.args(["export", &example(), "--to", "chrome", "-o", "-"]).stdout(full).output();
+    let output = command.args(["export", &example(), "--format", "chrome", "-o", "-"]).stdout(full).output();
     let output = output.expect("the program starts");
     refuses(&output, "free some space");
 }
@@ -153,12 +163,14 @@ fn a_part_is_exported() {
     let directory = directory();
     let calls = |more: &[&str]| {
         let out = within(&directory, "out");
-        succeeds(&holdup(&[&["export", &example(), "--to", "csv", "-o", &out, "--force"], more].concat()));
+        succeeds(&holdup(
+            &[&["export", &example(), "--format", "csv", "-o", &out, "--force"], more].concat(),
+        ));
         std::fs::read_to_string(Path::new(&out).join("calls.csv")).expect("is there").lines().count() - 1
     };
     let all = calls(&[]);
     assert!((1..all).contains(&calls(&["--name", "LaunchKernel"])));
-    assert!((1..all).contains(&calls(&["--from", "0.1s", "--until", "200ms"])));
+    assert!((1..all).contains(&calls(&["--from", "0.1s", "--to", "200ms"])));
 }
 
 /// Whom a thread waited for is not left out with the others: neither from what is exported of it, nor from its part of the
@@ -168,7 +180,7 @@ fn a_part_is_explained_by_the_whole() {
     let directory = directory();
     let (recorded, part) = (examples().join("recorded-d2h-stall.holdup"), within(&directory, "part.holdup"));
     let [recorded, out] = [recorded.display().to_string(), within(&directory, "out")];
-    succeeds(&holdup(&["export", &recorded, "--to", "csv", "-o", &out, "--thread", "2250"]));
+    succeeds(&holdup(&["export", &recorded, "--format", "csv", "-o", &out, "--thread", "2250"]));
     succeeds(&holdup(&["import", &recorded, "-o", &part, "--thread", "2250"]));
     let findings = std::fs::read_to_string(Path::new(&out).join("findings.csv")).expect("is there");
     let first = findings.lines().nth(1).expect("a finding");
@@ -182,8 +194,8 @@ fn a_part_is_explained_by_the_whole() {
 fn an_export_is_no_trace() {
     let directory = directory();
     let (chrome, tables) = (within(&directory, "chrome.json"), within(&directory, "tables"));
-    succeeds(&holdup(&["export", &example(), "--to", "chrome", "-o", &chrome]));
-    succeeds(&holdup(&["export", &example(), "--to", "parquet", "-o", &tables]));
+    succeeds(&holdup(&["export", &example(), "--format", "chrome", "-o", &chrome]));
+    succeeds(&holdup(&["export", &example(), "--format", "parquet", "-o", &tables]));
     refuses(&holdup(&["explain", &chrome]), "name the trace it was made from");
     refuses(&holdup(&["explain", &tables]), "not a file");
 }

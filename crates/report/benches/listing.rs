@@ -1,7 +1,7 @@
 //! How long listings of a million rows take:
 //! `cargo bench -p holdup-report`
 
-use report::listing::{Format, calls, ops};
+use report::listing::{Format, Order, calls, ops};
 use std::io::{self, Write};
 use std::time::Instant;
 use trace::{Api, Call, Op, OpKind, Selection, Thread, Trace};
@@ -59,10 +59,10 @@ fn main() {
     let all = Selection::default();
     for format in [Format::Text(None), Format::Csv, Format::Json] {
         let (started, mut bytes) = (Instant::now(), Counter(0));
-        calls(&trace, &all, format, &mut bytes).expect("takes all");
+        calls(&trace, &all, Order::default(), format, &mut bytes).expect("takes all");
         println!("calls {format:?}: {:?}, {} bytes", started.elapsed(), bytes.0);
         let (started, mut bytes) = (Instant::now(), Counter(0));
-        ops(&trace, &all, format, &mut bytes).expect("takes all");
+        ops(&trace, &all, Order::default(), format, &mut bytes).expect("takes all");
         println!("ops {format:?}: {:?}, {} bytes", started.elapsed(), bytes.0);
     }
     let started = Instant::now();

@@ -5,8 +5,10 @@ use crate::style::Style;
 /// Width and colours of the place text goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page {
-    /// Columns; at least [`Page::NARROWEST`].
+    /// Columns of text; at least [`Page::NARROWEST`], at most [`Page::WIDEST`].
     pub columns: usize,
+    /// Columns of tables of names: all that a terminal has.
+    pub table_columns: usize,
     /// Plain or colour.
     pub style: Style,
 }
@@ -19,8 +21,8 @@ impl Page {
 
     /// A page for a terminal that many columns wide, or for a file.
     pub fn new(terminal_columns: Option<usize>, style: Style) -> Page {
-        let columns = terminal_columns.unwrap_or(Self::WIDEST).clamp(Self::NARROWEST, Self::WIDEST);
-        Page { columns, style }
+        let table_columns = terminal_columns.unwrap_or(Self::WIDEST).max(Self::NARROWEST);
+        Page { columns: table_columns.min(Self::WIDEST), table_columns, style }
     }
 }
 

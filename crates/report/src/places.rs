@@ -5,11 +5,12 @@ use crate::explanation::place_text;
 use crate::labels::Chosen;
 use crate::page::Page;
 use crate::table::{Align, Table};
-use crate::{header, units};
+use crate::{header, short, units};
 use explain::{Place, Summary};
 use serde::Serialize;
 use std::collections::HashMap;
-use trace::{CallId, Ns, Selection, Sym, Trace};
+use std::collections::hash_map::Entry;
+use trace::{CallId, Ns, Selection, Source, Sym, Trace};
 
 /// The source places that call certain APIs.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +32,8 @@ pub struct Row {
     pub call: String,
     /// The place, if the trace says.
     pub place: Option<Place>,
+    /// Why there is no place; `None` where there is one.
+    pub no_place: Option<NoPlace>,
     /// Number of calls.
     pub count: u64,
     /// Sum of their durations, ns.
@@ -41,17 +44,50 @@ pub struct Row {
     pub max_ns: Ns,
 }
 
+/// Why calls have no place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoPlace {
+    /// They are shorter than the shortest call of which `holdup record` took a stack: below `--stacks`.
+    Short,
+    /// The trace has no stack of them and no range around them.
+    Unknown,
+}
+
+impl NoPlace {
+    fn text(self) -> &'static str {
+        match self {
+            NoPlace::Short => "(below --stacks)",
+            NoPlace::Unknown => "(no source information in this trace)",
+        }
+    }
+}
+
+/// The shortest call that `holdup record` took a stack of, ns; `None` for other traces.
+fn shortest_with_stack(trace: &Trace) -> Option<Ns> {
+    let calls = &trace.calls;
+    let with_stack = (0..calls.len()).filter(|&at| calls.stack[at].is_some());
+    let shortest = with_stack.map(|at| calls.end[at] - calls.start[at]).min();
+    shortest.filter(|_| trace.meta.source == Source::Holdup)
+}
+
 /// Sums the chosen calls up by place; the selection's name is the API that is looked for.
 pub fn build(trace: &Trace, path: &str, selection: &Selection) -> Places {
     let chosen = Chosen::new(trace, selection);
     let calls: Vec<CallId> = trace.calls.ids().filter(|call| chosen.call(call.index())).collect();
-    let mut rows: HashMap<(Sym, Option<Place>), Row> = HashMap::new();
+    let shortest = shortest_with_stack(trace);
+    let mut rows: HashMap<(Sym, Option<Place>, Option<NoPlace>), Row> = HashMap::new();
     for (call, place) in calls.iter().zip(explain::places(trace, &calls)) {
         let (at, name) = (call.index(), trace.calls.name[call.index()]);
         let duration = trace.calls.end[at] - trace.calls.start[at];
-        let row = rows.entry((name, place)).or_insert_with_key(|(name, place)| Row {
+        let no_place = place.is_none().then(|| match shortest {
+            Some(shortest) if duration < shortest => NoPlace::Short,
+            _ => NoPlace::Unknown,
+        });
+        let row = rows.entry((name, place, no_place)).or_insert_with_key(|(name, place, no_place)| Row {
             call: trace.text(*name).to_owned(),
             place: place.clone(),
+            no_place: *no_place,
             count: 0,
             total_ns: 0,
             mean_ns: 0,
@@ -63,15 +99,17 @@ pub fn build(trace: &Trace, path: &str, selection: &Selection) -> Places {
     }
     let mut places: Vec<Row> = rows.into_values().collect();
     places.iter_mut().for_each(|row| row.mean_ns = row.total_ns / row.count as Ns);
-    let order = |row: &Row| (-row.total_ns, row.call.clone(), place(&row.place));
+    let order = |row: &Row| (-row.total_ns, row.call.clone(), place(row));
     places.sort_by_cached_key(order);
     let total_ns = places.iter().map(|row| row.total_ns).sum();
     Places { trace: header::summary(trace, path), count: calls.len() as u64, total_ns, places }
 }
 
-/// The places as a table that fits the page unless `wide`: paths are shortened first, and what is longer still is cut in
-/// the middle.
+/// The places as a table that fits the page unless `wide`: instances of a template are one row, paths are shortened, and
+/// what is longer still is cut in the middle.
 pub fn text(places: &Places, page: Page, wide: bool) -> String {
+    let folded = (!wide).then(|| folded(places));
+    let places = folded.as_ref().unwrap_or(places);
     let mut text = header::text(&places.trace, page.columns);
     if places.count == 0 {
         text.push_str("\nno such call was chosen; `holdup stats` lists the names there are\n");
@@ -85,9 +123,36 @@ pub fn text(places: &Places, page: Page, wide: bool) -> String {
     text.push_str(&format!("\n{} {what} took {took}, called from {from}\n", units::count(places.count)));
     match wide {
         true => text.push_str(&table(places, several, Look { parts: None, mean: true }).boxed(None)),
-        false => text.push_str(&fitting(places, several, page.columns).boxed(Some(page.columns))),
+        false => text.push_str(&fitting(places, several, page.table_columns).boxed(Some(page.table_columns))),
     }
     text
+}
+
+/// The same with functions without their template arguments and parameters; rows that only differ in these are one.
+fn folded(places: &Places) -> Places {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut known: HashMap<(&str, Option<Place>, Option<NoPlace>), usize> = HashMap::new();
+    for row in &places.places {
+        let place = row.place.as_ref().map(|place| {
+            let function = short::at(&place.function, short::Level::Template).into_owned();
+            Place { function, ..place.clone() }
+        });
+        match known.entry((&row.call, place.clone(), row.no_place)) {
+            Entry::Vacant(entry) => {
+                entry.insert(rows.len());
+                rows.push(Row { place, ..row.clone() });
+            }
+            Entry::Occupied(entry) => {
+                let same = &mut rows[*entry.get()];
+                same.count += row.count;
+                same.total_ns += row.total_ns;
+                same.mean_ns = same.total_ns / same.count as Ns;
+                same.max_ns = same.max_ns.max(row.max_ns);
+            }
+        }
+    }
+    rows.sort_by_key(|row| -row.total_ns);
+    Places { places: rows, ..places.clone() }
 }
 
 /// How a table shows its places: with so many parts of each path, and with or without the mean duration.
@@ -106,11 +171,9 @@ fn fitting(places: &Places, several: bool, columns: usize) -> Table {
     fit.next().unwrap_or_else(|| table(places, several, Look { mean: false, ..one }))
 }
 
-/// The places as one JSON object.
+/// The places as one JSON object: `docs/schema/where.json`.
 pub fn json(places: &Places) -> String {
-    let mut text = serde_json::to_string_pretty(places).expect("numbers and strings always serialize");
-    text.push('\n');
-    text
+    crate::json("holdup/where/1", places)
 }
 
 fn table(places: &Places, several: bool, look: Look) -> Table {
@@ -132,7 +195,10 @@ fn table(places: &Places, several: bool, look: Look) -> Table {
             units::two_decimals(row.max_ns as f64),
             // Where all rows are of one API, the title says which.
             if several { visible(&row.call).into_owned() } else { String::new() },
-            place(&row.place.as_ref().map(|place| shortened(place, look.parts))),
+            place(&Row {
+                place: row.place.as_ref().map(|place| shortened(place, look.parts)),
+                ..row.clone()
+            }),
         ]);
     }
     table.drop_empty_columns();
@@ -149,14 +215,15 @@ fn shortened(place: &Place, parts: Option<usize>) -> Place {
     Place { file, ..place.clone() }
 }
 
-fn place(place: &Option<Place>) -> String {
-    let place = place.as_ref().map(place_text).filter(|place| !place.is_empty());
-    place.unwrap_or_else(|| String::from("(no source information in this trace)"))
+fn place(row: &Row) -> String {
+    let place = row.place.as_ref().map(place_text).filter(|place| !place.is_empty());
+    place.unwrap_or_else(|| row.no_place.unwrap_or(NoPlace::Unknown).text().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace::{Call, Frame, Stack, StackId};
 
     #[test]
     fn a_path_keeps_its_last_parts() {
@@ -171,5 +238,48 @@ mod tests {
             let short = [Some(2), Some(1), None].map(|parts| shortened(&place, parts).file);
             assert_eq!(short, [two, one, file]);
         }
+    }
+
+    /// Two calls: one with a stack, a shorter one without.
+    fn recorded(source: Source) -> Trace {
+        let mut trace = Trace::default();
+        trace.meta.source = source;
+        let name = trace.strings.intern("cudaMalloc");
+        let function = trace.strings.intern("void at::f<int>(int)");
+        let frame = trace.frames.push(Frame { function, file: function, line: 7, ..Frame::default() });
+        let stack = trace.stacks.push(Stack { frame, caller: StackId::NONE });
+        trace.calls.push(Call { end: 200_000, name, stack, ..Call::default() });
+        trace.calls.push(Call { start: 300_000, end: 300_500, name, ..Call::default() });
+        trace
+    }
+
+    #[test]
+    fn calls_below_the_threshold_of_stacks_are_told_from_unknown_ones() {
+        let missing = |source| {
+            let places = build(&recorded(source), "a", &Selection::default()).places;
+            places.iter().map(|row| row.no_place).collect::<Vec<_>>()
+        };
+        assert_eq!(missing(Source::Holdup), [None, Some(NoPlace::Short)]);
+        assert_eq!(missing(Source::Kineto), [None, Some(NoPlace::Unknown)]);
+    }
+
+    #[test]
+    fn instances_of_a_template_are_one_row() {
+        let row = |function: &str, total_ns| Row {
+            call: "cudaMalloc".into(),
+            place: Some(Place { file: "a.h".into(), line: 3, function: function.into() }),
+            no_place: None,
+            count: 1,
+            total_ns,
+            mean_ns: total_ns,
+            max_ns: total_ns,
+        };
+        let rows = vec![row("g()", 20), row("void n::f<int>(int)", 15), row("void n::f<float>(float)", 25)];
+        let places = Places { trace: Summary::default(), count: 3, total_ns: 60, places: rows };
+        let folded = folded(&places).places;
+        let shown: Vec<_> =
+            folded.iter().map(|row| (place(row), row.count, row.total_ns, row.max_ns)).collect();
+        let expected = [("a.h:3 in n::f<…>".to_owned(), 2, 40, 25), ("a.h:3 in g".to_owned(), 1, 20, 20)];
+        assert_eq!(shown, expected);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::escape;
 use crate::layout::{elide, width};
+use crate::short;
 use std::borrow::Cow;
 
 /// Which side a column's text keeps to.
@@ -60,6 +61,19 @@ impl Table {
         }
         text.push_str(&rule("└", "┴", "┘"));
         text
+    }
+
+    /// The same, with names in the last column, which stay different when they are cut.
+    pub(crate) fn boxed_names(mut self, columns: Option<usize>) -> String {
+        if let Some(room) = columns.and_then(|columns| self.widths(Some(columns)).last().copied()) {
+            let names: Vec<&str> =
+                self.rows.iter().filter_map(|row| row.last()).map(String::as_str).collect();
+            let names = short::fit(&names, room);
+            for (row, name) in self.rows.iter_mut().zip(names) {
+                row.splice(row.len() - 1.., [name]);
+            }
+        }
+        self.boxed(columns)
     }
 
     /// The table in GitHub's Markdown.

@@ -68,7 +68,7 @@ pub fn span(ns: Ns) -> String {
     }
 }
 
-/// A duration with two decimals, as the summary tables have it: `397.28 ms`, `1.98 s`.
+/// A duration with two decimals, as the summary tables have it: `397.28 ms`, `1.98 s`; whole nanoseconds have none.
 pub fn two_decimals(ns: f64) -> String {
     // 999.995 of a unit would print as 1000.00.
     let reaches = |unit: u64| ns.abs() >= unit as f64 * 0.999_995;
@@ -76,6 +76,7 @@ pub fn two_decimals(ns: f64) -> String {
         () if reaches(S) => (S, "s"),
         () if reaches(MS) => (MS, "ms"),
         () if reaches(US) => (US, "µs"),
+        () if ns.fract() == 0.0 => return duration(ns as Ns),
         () => (1, "ns"),
     };
     format!("{} {name}", decimals(ns / unit as f64))
@@ -257,7 +258,8 @@ mod tests {
     #[test]
     fn summary_durations_have_two_decimals() {
         let cases = [
-            (0.0, "0.00 ns"),
+            (0.0, "0 ns"),
+            (976.0, "976 ns"),
             (136.82, "136.82 ns"),
             (999.999, "1.00 µs"),
             (3_870.0, "3.87 µs"),

@@ -57,22 +57,27 @@ fn summaries() {
     ];
     for (case, trace) in &traces {
         let all = stats::build(trace, "a.json", &stats::Options::default());
-        check(case, "100.txt", &stats::text(&all, Page::default(), false));
-        check(case, "80.txt", &stats::text(&all, narrow(), false));
-        check(case, "wide.txt", &stats::text(&all, narrow(), true));
-        check(case, "expected.md", &stats::markdown(&all));
+        check(case, "100.txt", &stats::text(&all, Page::default(), false, stats::Top::default()));
+        check(case, "80.txt", &stats::text(&all, narrow(), false, stats::Top::default()));
+        check(case, "wide.txt", &stats::text(&all, narrow(), true, stats::Top::default()));
+        check(case, "expected.md", &stats::markdown(&all, stats::Top::default()));
         check(case, "expected.json", &stats::json(&all));
     }
     let selection = Selection { from: Some(12_000_000), to: Some(62_000_000), ..Selection::default() };
     let options = stats::Options { selection, per_thread: true };
     let cut = stats::build(&traces[0].1, "a.json", &options);
-    check("stats-two-threads", "cut-per-thread.txt", &stats::text(&cut, Page::default(), false));
+    check(
+        "stats-two-threads",
+        "cut-per-thread.txt",
+        &stats::text(&cut, Page::default(), false, stats::Top::default()),
+    );
 }
 
 fn list(trace: &Trace, selection: &Selection, format: listing::Format) -> [String; 2] {
     let (mut calls, mut ops) = (Vec::new(), Vec::new());
-    listing::calls(trace, selection, format, &mut calls).expect("memory takes all");
-    listing::ops(trace, selection, format, &mut ops).expect("memory takes all");
+    listing::calls(trace, selection, listing::Order::default(), format, &mut calls)
+        .expect("memory takes all");
+    listing::ops(trace, selection, listing::Order::default(), format, &mut ops).expect("memory takes all");
     [calls, ops].map(|bytes| String::from_utf8(bytes).expect("listings are text"))
 }
 
@@ -125,7 +130,12 @@ fn what_happened_within_a_range_can_be_chosen() {
     check(
         "stats-marked",
         "within-norm.txt",
-        &stats::text(&stats::build(&fixture::marked(), "a.json", &options), narrow(), false),
+        &stats::text(
+            &stats::build(&fixture::marked(), "a.json", &options),
+            narrow(),
+            false,
+            stats::Top::default(),
+        ),
     );
     let found = places::build(
         &fixture::marked(),
@@ -154,8 +164,8 @@ fn no_line_is_longer_than_the_page() {
     let marked = stats::build(&fixture::marked(), "a.json", &stats::Options::default());
     for page in [narrow(), Page::default()] {
         let mut texts: Vec<String> = explained.iter().map(|e| explanation::text(e, page, true)).collect();
-        texts.push(stats::text(&summary, page, false));
-        texts.push(stats::text(&marked, page, false));
+        texts.push(stats::text(&summary, page, false, stats::Top::default()));
+        texts.push(stats::text(&marked, page, false, stats::Top::default()));
         for line in texts.iter().flat_map(|text| text.lines()) {
             assert!(line.chars().count() <= page.columns, "{} columns: {line}", page.columns);
             assert_eq!(line, line.trim_end(), "spaces at the end");

@@ -55,6 +55,8 @@ pub enum Verb {
     Devices(Devices),
     #[cfg(target_os = "linux")]
     Doctor(Doctor),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Runs a program and watches it: calls, GPU operations, and who waits for which of the driver's locks.
@@ -144,16 +146,8 @@ pub struct Filter {
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     from: Option<Ns>,
     /// Only events that start before this time from the trace's start.
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse_end)]
     to: Option<Ns>,
-    #[command(flatten)]
-    events: Events,
-}
-
-/// Which threads' events, and of which name.
-#[derive(Args)]
-#[command(next_help_heading = "Selection")]
-struct Events {
     /// Only this thread: its id, or a part of its name.
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
@@ -169,16 +163,10 @@ struct Events {
     range: Option<String>,
 }
 
-impl Events {
-    fn between(&self, from: Option<Ns>, to: Option<Ns>) -> Selection {
-        let Events { thread, name, range } = self;
-        Selection { from, to, thread: thread.clone(), name: name.clone(), range: range.clone() }
-    }
-}
-
 impl Filter {
     pub fn selection(&self) -> Selection {
-        self.events.between(self.from, self.to)
+        let Filter { from, to, thread, name, range } = self;
+        Selection { from: *from, to: *to, thread: thread.clone(), name: name.clone(), range: range.clone() }
     }
 }
 
@@ -235,7 +223,7 @@ pub struct Explain {
 
 Only this machine can reach the page, and only at its full address.")]
 pub struct View {
-    /// A trace of any format that holdup reads; \"-\" is standard input.
+    /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// Open the page in the browser (xdg-open).
@@ -256,6 +244,7 @@ pub struct View {
 #[command(after_help = "Examples:
   holdup stats trace.json.gz
   holdup stats trace.json.gz --per-thread --from 0.4s --to 600ms
+  holdup stats trace.json.gz --top 5
 
 With --from and --to, only time between them counts: events that reach out of it are cut. --thread and --name choose
 nothing in what overlaps: a GPU's engines serve all of them.")]
@@ -269,6 +258,9 @@ pub struct Stats {
     /// A table of calls for each thread.
     #[arg(long)]
     pub per_thread: bool,
+    /// Rows of each table; 0 for all. Default: ten and all with 0.1 % of the time; JSON always has all.
+    #[arg(long, value_name = "COUNT")]
+    pub top: Option<usize>,
     /// Never shorten names, however long lines get.
     #[arg(long)]
     pub wide: bool,
@@ -276,10 +268,10 @@ pub struct Stats {
     pub filter: Filter,
 }
 
-/// Every host call, in order of time, with the GPU operation it caused.
+/// Every host call, with the GPU operation it caused.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  holdup calls trace.json.gz --name launch | sort -k2 | less -S
+  holdup calls trace.json.gz --name launch --sort duration --top 20
   holdup calls trace.json.gz --format csv > calls.csv
   holdup calls trace.json.gz --format json | jq 'select(.duration_ns > 1000000)'
 
@@ -292,11 +284,17 @@ pub struct Listing {
     /// Form of the output; json is one object a line.
     #[arg(long, value_enum, default_value_t)]
     pub format: Rows,
+    /// By what rows are sorted: start (earliest first), duration (longest first) or name.
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    pub sort: Sort,
+    /// Only the first rows in that order.
+    #[arg(long, value_name = "COUNT")]
+    pub top: Option<usize>,
     #[command(flatten)]
     pub filter: Filter,
 }
 
-/// Every GPU operation, in order of time: kernels, copies and fills.
+/// Every GPU operation: kernels, copies and fills.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup ops trace.json.gz --name pageable
@@ -336,7 +334,7 @@ pub struct Where {
     #[arg(long, value_name = "TIME", value_parser = time::parse)]
     from: Option<Ns>,
     /// Only calls that start before this time from the trace's start.
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
+    #[arg(long, value_name = "TIME", value_parser = time::parse_end)]
     to: Option<Ns>,
     /// Only this thread: its id, or a part of its name.
     #[arg(long, value_name = "THREAD")]
@@ -356,12 +354,12 @@ impl Where {
 /// Writes a trace with its findings for other tools: Perfetto, Chrome's viewer, DuckDB, pandas, spreadsheets.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  holdup export trace.json.gz --to perfetto -o trace.pftrace
+  holdup export trace.json.gz --format perfetto -o trace.pftrace
       open it at https://ui.perfetto.dev
-  holdup export run.holdup --to chrome -o - | gzip > run.json.gz
-  holdup export run.holdup --to parquet -o tables
+  holdup export run.holdup --format chrome -o - | gzip > run.json.gz
+  holdup export run.holdup --format parquet -o tables
       open tables/*.parquet with DuckDB
-  holdup export run.holdup --to csv -o sheets --from 1s --until 2s
+  holdup export run.holdup --format csv -o sheets --from 1s --to 2s
 
 perfetto  processes, threads, devices and streams; arrows from a call to its
           GPU operations and from a holder's call to whom it kept waiting,
@@ -374,34 +372,22 @@ csv       the same with names instead of row numbers; a text that a
           spreadsheet would run as a formula (it begins with = + - or @) gets
           an apostrophe before it
 
-What is exported appears under its name only when it is complete. Findings are those of the part that is exported.")]
+Output is written atomically. Findings cover only the exported range.")]
 pub struct Export {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
     /// The format to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub to: Target,
+    pub format: Target,
     /// The file to write, for parquet and csv the directory; "-" is standard output.
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
     /// Replace the file, or an export's directory, if it exists.
     #[arg(long)]
     pub force: bool,
-    /// Only events that end after this time from the trace's start.
-    #[arg(long, value_name = "TIME", value_parser = time::parse, help_heading = "Selection")]
-    from: Option<Ns>,
-    /// Only events that start before this time from the trace's start.
-    #[arg(long, value_name = "TIME", value_parser = time::parse, help_heading = "Selection")]
-    until: Option<Ns>,
     #[command(flatten)]
-    events: Events,
-}
-
-impl Export {
-    pub fn selection(&self) -> Selection {
-        self.events.between(self.from, self.until)
-    }
+    pub filter: Filter,
 }
 
 /// Converts a trace to a .holdup file, which opens quickly and in any Parquet reader.
@@ -458,6 +444,31 @@ pub struct Causes {
     pub format: Document,
 }
 
+/// Prints the commands that make a shell complete holdup's commands and options.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup completions bash > ~/.local/share/bash-completion/completions/holdup
+  holdup completions zsh > ~/.zfunc/_holdup
+      where ~/.zfunc is in fpath
+  holdup completions fish > ~/.config/fish/completions/holdup.fish")]
+pub struct Completions {
+    /// The shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Prints the manual page of holdup or of one of its commands.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup man | man -l -
+  holdup man explain > ~/.local/share/man/man1/holdup-explain.1
+  holdup man lab run | man -l -")]
+pub struct Man {
+    /// The command; default: holdup itself.
+    #[arg(value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
 /// Forms of an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Explanation {
@@ -500,10 +511,56 @@ pub enum Rows {
     Json,
 }
 
+/// Orders of a listing.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Sort {
+    #[default]
+    Start,
+    Duration,
+    Name,
+}
+
 /// Forms of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Table {
     #[default]
     Text,
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, CommandFactory};
+
+    /// Every command with its own name in full, as `lab run`.
+    fn every(command: &Command, name: &str, found: &mut Vec<(String, Command)>) {
+        for verb in command.get_subcommands() {
+            let name = format!("{name} {}", verb.get_name());
+            found.push((name.clone(), verb.clone()));
+            every(verb, &name, found);
+        }
+    }
+
+    #[test]
+    fn the_grammar_holds_together() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn help_fits_the_page_and_shows_no_source() {
+        let mut command = CommandLine::command();
+        command.build();
+        let mut all = vec![(String::from("holdup"), command.clone())];
+        every(&command, "holdup", &mut all);
+        assert!(all.iter().any(|(name, _)| name == "holdup lab run"));
+        for (name, command) in &mut all {
+            for help in [command.render_help(), command.render_long_help()] {
+                let help = help.to_string();
+                assert!(!help.contains('\\'), "{name}: {help}");
+                let long = help.lines().find(|line| line.chars().count() > 100);
+                assert_eq!(long, None, "{name}");
+            }
+        }
+    }
 }

@@ -108,7 +108,7 @@ fn not_a_trace(damage: Option<std::io::Error>) -> Problem {
 /// An export is for viewers: read back, it would lack locks, memory kinds and what was lost.
 fn own_export() -> Problem {
     Problem::NotATrace {
-        what: "written by `holdup export --to chrome`, which is for viewers".to_owned(),
+        what: "written by `holdup export --format chrome`, which is for viewers".to_owned(),
         what_to_do: "name the trace it was made from",
     }
 }

@@ -1,9 +1,9 @@
 //! The listing of host calls.
 
-use super::Format;
 use super::cell::{Cell, nonzero};
 use super::write::Align::{Left, Right};
 use super::write::Column;
+use super::{Format, Order};
 use crate::escape::Names;
 use crate::labels::{self, Chosen, OpName};
 use std::collections::BTreeMap;
@@ -20,15 +20,12 @@ pub(super) struct Listing<'a> {
     op_names: BTreeMap<OpName, String>,
 }
 
-/// The chosen calls in time order.
-pub(super) fn rows(trace: &Trace, selection: &Selection) -> Vec<u32> {
-    let chosen = Chosen::new(trace, selection);
-    let mut rows: Vec<u32> = (0..trace.calls.len() as u32).filter(|&at| chosen.call(at as usize)).collect();
-    let start = |row: &u32| trace.calls.start[*row as usize];
-    if !rows.is_sorted_by_key(start) {
-        rows.sort_by_key(start);
-    }
-    rows
+/// The selected calls in that order.
+pub(super) fn rows(trace: &Trace, selection: &Selection, order: Order) -> Vec<u32> {
+    let (chosen, calls) = (Chosen::new(trace, selection), &trace.calls);
+    let rows = (0..calls.len() as u32).filter(|&at| chosen.call(at as usize));
+    let time = |row: u32| (calls.start[row as usize], calls.end[row as usize]);
+    order.of(rows, time, |row| trace.text(calls.name[row as usize]))
 }
 
 impl<'a> Listing<'a> {

@@ -1,10 +1,13 @@
-//! One row an event, in time order, in the manner of nvprof's `--print-api-trace` and
-//! `--print-gpu-trace`. Rows are written as they are made; only their order is held in memory.
+//! One row an event, in the manner of nvprof's `--print-api-trace` and
+//! `--print-gpu-trace`. Rows are written as they are made; only their order is in memory, of the first N no more than theirs.
 
 mod calls;
 mod cell;
 mod ops;
+mod order;
 mod write;
+
+pub use order::{Order, Sort};
 
 use std::io::{self, Write};
 use trace::{Selection, Trace};
@@ -21,22 +24,34 @@ pub enum Format {
     Json,
 }
 
-/// Lists the chosen host calls.
+/// Lists the selected host calls.
 ///
 /// # Errors
 /// What `to` says, a closed pipe included.
-pub fn calls(trace: &Trace, selection: &Selection, format: Format, to: impl Write) -> io::Result<()> {
+pub fn calls(
+    trace: &Trace,
+    selection: &Selection,
+    order: Order,
+    format: Format,
+    to: impl Write,
+) -> io::Result<()> {
     let listing = calls::Listing::new(trace, format);
-    let rows = calls::rows(trace, selection);
-    write::listing(&listing, &calls::columns(), &rows, format, to)
+    let rows = calls::rows(trace, selection, order);
+    write::listing(&listing, &calls::columns(), &rows, (format, "holdup/calls/1"), to)
 }
 
-/// Lists the chosen GPU operations.
+/// Lists the selected GPU operations.
 ///
 /// # Errors
 /// What `to` says, a closed pipe included.
-pub fn ops(trace: &Trace, selection: &Selection, format: Format, to: impl Write) -> io::Result<()> {
+pub fn ops(
+    trace: &Trace,
+    selection: &Selection,
+    order: Order,
+    format: Format,
+    to: impl Write,
+) -> io::Result<()> {
     let listing = ops::Listing::new(trace, format);
-    let rows = ops::rows(trace, selection);
-    write::listing(&listing, &ops::columns(), &rows, format, to)
+    let rows = ops::rows(trace, selection, order);
+    write::listing(&listing, &ops::columns(), &rows, (format, "holdup/ops/1"), to)
 }

@@ -1,10 +1,10 @@
 //! The listing of GPU operations.
 
-use super::Format;
 use super::calls::op_names;
 use super::cell::{Cell, nonzero};
 use super::write::Align::{Left, Right};
 use super::write::Column;
+use super::{Format, Order, Sort};
 use crate::labels::{Chosen, OpName};
 use std::collections::BTreeMap;
 use trace::{MemoryKind, OpKind, Selection, Trace};
@@ -15,15 +15,16 @@ pub(super) struct Listing<'a> {
     names: BTreeMap<OpName, String>,
 }
 
-/// The chosen operations in time order.
-pub(super) fn rows(trace: &Trace, selection: &Selection) -> Vec<u32> {
-    let chosen = Chosen::new(trace, selection);
-    let mut rows: Vec<u32> = (0..trace.ops.len() as u32).filter(|&at| chosen.op(at as usize)).collect();
-    let start = |row: &u32| trace.ops.start[*row as usize];
-    if !rows.is_sorted_by_key(start) {
-        rows.sort_by_key(start);
-    }
-    rows
+/// The selected operations in that order.
+pub(super) fn rows(trace: &Trace, selection: &Selection, order: Order) -> Vec<u32> {
+    let (chosen, ops) = (Chosen::new(trace, selection), &trace.ops);
+    let rows = (0..ops.len() as u32).filter(|&at| chosen.op(at as usize));
+    let time = |row: u32| (ops.start[row as usize], ops.end[row as usize]);
+    let names = match order.sort {
+        Sort::Name => op_names(trace, Format::Csv),
+        Sort::Start | Sort::Duration => BTreeMap::new(),
+    };
+    order.of(rows, time, |row| &names[&OpName::of(trace, row as usize)])
 }
 
 impl<'a> Listing<'a> {

@@ -45,12 +45,12 @@ impl<L> Column<L> {
     }
 }
 
-/// Writes the given rows in order.
+/// Writes the given rows in order; each object of JSON says which schema it follows.
 pub(super) fn listing<L>(
     listing: &L,
     columns: &[Column<L>],
     rows: &[u32],
-    format: Format,
+    (format, schema): (Format, &str),
     to: impl Write,
 ) -> io::Result<()> {
     let mut to = BufWriter::with_capacity(1 << 16, to);
@@ -58,7 +58,7 @@ pub(super) fn listing<L>(
     match format {
         Format::Text(page) => text(listing, columns, rows, page, &mut to)?,
         Format::Csv => csv(listing, &keyed, rows, &mut to)?,
-        Format::Json => json(listing, &keyed, rows, &mut to)?,
+        Format::Json => json(listing, &keyed, rows, schema, &mut to)?,
     }
     to.flush()
 }
@@ -144,12 +144,21 @@ fn csv<L>(listing: &L, columns: &[&Column<L>], rows: &[u32], to: &mut impl Write
     Ok(())
 }
 
-fn json<L>(listing: &L, columns: &[&Column<L>], rows: &[u32], to: &mut impl Write) -> io::Result<()> {
+fn json<L>(
+    listing: &L,
+    columns: &[&Column<L>],
+    rows: &[u32],
+    schema: &str,
+    to: &mut impl Write,
+) -> io::Result<()> {
     let mut line = String::new();
     for &row in rows {
         line.clear();
-        for (at, column) in columns.iter().enumerate() {
-            line.push_str(if at == 0 { "{\"" } else { ",\"" });
+        line.push_str("{\"schema\":\"");
+        line.push_str(schema);
+        line.push('"');
+        for column in columns {
+            line.push_str(",\"");
             line.push_str(column.key);
             line.push_str("\":");
             (column.cell)(listing, row as usize).push_json(&mut line);

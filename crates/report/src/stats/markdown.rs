@@ -1,13 +1,20 @@
 //! Summary tables for an issue or a merge request.
 
 use super::Stats;
-use super::text::{copies, copies_title, device_title, first_calls, host_title, ranges, table};
+use super::text::{
+    Top, copies, copies_title, device_title, first_calls, host_title, overlapping, ranges, rest, table,
+};
 use crate::escape;
 use crate::header;
 use crate::overlap;
 
-/// The summary tables under headings.
-pub fn markdown(stats: &Stats) -> String {
+/// The summary tables under headings, each with `top` rows.
+pub fn markdown(stats: &Stats, top: Top) -> String {
+    let table = |rows| {
+        let (shown, others) = top.split(rows);
+        let rest = if others.is_empty() { String::new() } else { format!("\n{}", rest(others)) };
+        format!("{}{rest}", table(shown, None).markdown())
+    };
     let mut text = format!("# {}\n\n", escape::markdown(&stats.trace.path));
     text.push_str(&escape::markdown(&header::facts(&stats.trace).join(" · ")));
     text.push('\n');
@@ -20,13 +27,16 @@ pub fn markdown(stats: &Stats) -> String {
     }
     for host in &stats.host {
         text.push_str(&format!("\n## {}\n\n", escape::markdown(&host_title(host, stats))));
-        text.push_str(&table(&host.rows, None).markdown());
+        text.push_str(&table(&host.rows));
     }
     for device in &stats.devices {
         text.push_str(&format!("\n## {}\n", escape::markdown(&device_title(device, stats))));
     }
     if !stats.ops.is_empty() {
-        text.push_str(&format!("\n{}", table(&stats.ops, None).markdown()));
+        if let Some(line) = overlapping(stats) {
+            text.push_str(&format!("\n{}\n", escape::markdown(&line)));
+        }
+        text.push_str(&format!("\n{}", table(&stats.ops)));
     }
     if !stats.copies.is_empty() {
         text.push_str(&format!("\n## {}\n\n", copies_title(&stats.copies)));
@@ -35,8 +45,11 @@ pub fn markdown(stats: &Stats) -> String {
     for told in stats.overlap.iter().filter(|told| told.possible_ns > 0) {
         text.push_str(&format!("\n## {}", overlap::markdown(told, true)));
     }
-    for (title, table) in [first_calls(&stats.first_calls), ranges(&stats.ranges)].into_iter().flatten() {
-        text.push_str(&format!("\n## {title}\n\n{}", table.markdown()));
+    for (title, table, others) in
+        [first_calls(&stats.first_calls, top), ranges(&stats.ranges, top)].into_iter().flatten()
+    {
+        let gap = if others.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("\n## {title}\n\n{}{gap}{others}", table.markdown()));
     }
     text
 }

@@ -12,7 +12,7 @@ mod text;
 
 pub use build::build;
 pub use markdown::markdown;
-pub use text::{copies_title, device_title, host_title, text};
+pub use text::{Top, copies_title, device_title, host_title, text};
 
 use explain::{Overlap, Summary};
 use serde::Serialize;
@@ -160,9 +160,7 @@ pub struct Options {
     pub per_thread: bool,
 }
 
-/// The tables as one JSON object.
+/// The tables as one JSON object: `docs/schema/stats.json`.
 pub fn json(stats: &Stats) -> String {
-    let mut text = serde_json::to_string_pretty(stats).expect("numbers and strings always serialize");
-    text.push('\n');
-    text
+    crate::json("holdup/stats/1", stats)
 }

@@ -6,21 +6,27 @@ use crate::layout::{hang, width};
 use crate::page::Page;
 use crate::table::{Align, Table};
 use crate::{header, overlap, units};
+use trace::Ns;
 
-/// The summary tables; long names are cut in the middle to fit the page unless `wide`.
-pub fn text(stats: &Stats, page: Page, wide: bool) -> String {
-    let columns = (!wide).then_some(page.columns);
+/// The summary tables; names are shortened to fit the page unless `wide`, and each table has `top` rows.
+pub fn text(stats: &Stats, page: Page, wide: bool, top: Top) -> String {
+    let columns = (!wide).then_some(page.table_columns);
+    let table = |rows: &[Row]| {
+        let (shown, others) = top.split(rows);
+        format!("{}{}", table(shown, columns).boxed_names(columns), rest(others))
+    };
     let mut text = header::text(&stats.trace, page.columns);
     for host in &stats.host {
         text.push_str(&format!("\n{}", hang(&host_title(host, stats), page.columns)));
-        text.push_str(&table(&host.rows, columns).boxed(columns));
+        text.push_str(&table(&host.rows));
     }
     for (at, device) in stats.devices.iter().enumerate() {
         let gap = if at == 0 { "\n" } else { "" };
         text.push_str(&format!("{gap}{}", hang(&device_title(device, stats), page.columns)));
     }
     if !stats.ops.is_empty() {
-        text.push_str(&table(&stats.ops, columns).boxed(columns));
+        text.push_str(&overlapping(stats).map(|line| hang(&line, page.columns)).unwrap_or_default());
+        text.push_str(&table(&stats.ops));
     }
     if !stats.copies.is_empty() {
         text.push_str(&format!("\n{}\n", copies_title(&stats.copies)));
@@ -31,8 +37,10 @@ pub fn text(stats: &Stats, page: Page, wide: bool) -> String {
         text.push_str(&format!("{gap}{}", overlap::text(told, page, true).trim_end()));
         text.push('\n');
     }
-    for (title, table) in [first_calls(&stats.first_calls), ranges(&stats.ranges)].into_iter().flatten() {
-        text.push_str(&format!("\n{}{}", hang(title, page.columns), table.boxed(columns)));
+    for (title, table, others) in
+        [first_calls(&stats.first_calls, top), ranges(&stats.ranges, top)].into_iter().flatten()
+    {
+        text.push_str(&format!("\n{}{}{others}", hang(title, page.columns), table.boxed_names(columns)));
     }
     if stats.host.is_empty() && stats.devices.is_empty() {
         text.push_str("\nno calls and no GPU operations chosen\n");
@@ -69,6 +77,85 @@ pub fn device_title(device: &Device, stats: &Stats) -> String {
     let share = units::percent_two_decimals(device.share);
     let gpu = format!("GPU{}{name}", number.unwrap_or_default());
     format!("Device-side activity: {gpu} was busy for {busy} ({share} of {})", whole(stats))
+}
+
+/// Says that rows count time twice where operations ran at once: `Rows overlap: they add up to 188.32 % …`
+pub(super) fn overlapping(stats: &Stats) -> Option<String> {
+    let total: Ns = stats.ops.iter().map(|row| row.total_ns).sum();
+    let busy: Ns = stats.devices.iter().map(|device| device.busy_ns).sum();
+    // Two decimals of a percent are shown.
+    if total - busy <= busy / 10_000 {
+        return None;
+    }
+    let share: f64 = stats.ops.iter().map(|row| row.share).sum();
+    let whole = if stats.devices.len() > 1 { String::from("the GPUs' time") } else { whole(stats) };
+    let share = units::percent_two_decimals(share);
+    Some(format!("Rows overlap: they add up to {share} of {whole}, because operations ran at the same time"))
+}
+
+/// How many rows a table has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Top {
+    /// Those that matter: ten, and all with a thousandth of the time.
+    #[default]
+    Relevant,
+    /// So many.
+    First(usize),
+    /// All.
+    All,
+}
+
+impl Top {
+    /// The rows to show, and the others.
+    pub(super) fn split<T: Weight>(self, rows: &[T]) -> (&[T], &[T]) {
+        const ALWAYS: usize = 10;
+        /// A line that stands for fewer rows gains nothing.
+        const WORTH: usize = 3;
+        let shown = match self {
+            Top::All => rows.len(),
+            Top::First(most) => most,
+            Top::Relevant => {
+                let whole: Ns = rows.iter().map(T::weight).sum();
+                let relevant = rows.iter().rposition(|row| row.weight() >= whole / 1000);
+                let shown = relevant.map_or(0, |last| last + 1).max(ALWAYS);
+                if rows.len() < shown + WORTH { rows.len() } else { shown }
+            }
+        };
+        rows.split_at(shown.min(rows.len()))
+    }
+}
+
+/// A row that matters as much as its time.
+pub(super) trait Weight {
+    /// Time, ns.
+    fn weight(&self) -> Ns;
+}
+
+impl Weight for Row {
+    fn weight(&self) -> Ns {
+        self.total_ns
+    }
+}
+
+impl Weight for RangeRow {
+    fn weight(&self) -> Ns {
+        self.total_ns
+    }
+}
+
+impl Weight for First {
+    fn weight(&self) -> Ns {
+        self.first_ns
+    }
+}
+
+/// `and 33 more, 0.02 %`
+pub(super) fn rest(others: &[Row]) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let share: f64 = others.iter().map(|row| row.share).sum();
+    format!("and {} more, {}\n", units::count(others.len() as u64), units::percent_two_decimals(share))
 }
 
 /// `Copies: 130 MiB in 25 copies`
@@ -183,7 +270,8 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
 }
 
 /// First calls beside later ones; nothing where none tells anything.
-pub(super) fn first_calls(rows: &[First]) -> Option<(&'static str, Table)> {
+pub(super) fn first_calls(rows: &[First], top: Top) -> Option<(&'static str, Table, String)> {
+    let (rows, others) = top.split(rows);
     let mut table = Table::new(&[
         ("First", Align::Right),
         ("Median later", Align::Right),
@@ -202,11 +290,12 @@ pub(super) fn first_calls(rows: &[First]) -> Option<(&'static str, Table)> {
         ]);
     }
     table.drop_empty_columns();
-    (!rows.is_empty()).then_some(("First calls that took longer than later ones", table))
+    (!rows.is_empty()).then(|| ("First calls that took longer than later ones", table, more(others)))
 }
 
 /// The program's ranges; nothing where it marked none.
-pub(super) fn ranges(rows: &[RangeRow]) -> Option<(&'static str, Table)> {
+pub(super) fn ranges(rows: &[RangeRow], top: Top) -> Option<(&'static str, Table, String)> {
+    let (rows, others) = top.split(rows);
     let mut table = Table::new(&[
         ("Total time", Align::Right),
         ("Count", Align::Right),
@@ -227,5 +316,13 @@ pub(super) fn ranges(rows: &[RangeRow]) -> Option<(&'static str, Table)> {
     }
     table.drop_empty_columns();
     let title = "Ranges that the program marked, the calls within, and the GPU time that these asked for";
-    (!rows.is_empty()).then_some((title, table))
+    (!rows.is_empty()).then(|| (title, table, more(others)))
+}
+
+/// `and 33 more`
+fn more<T>(others: &[T]) -> String {
+    match others.len() {
+        0 => String::new(),
+        number => format!("and {} more\n", units::count(number as u64)),
+    }
 }
