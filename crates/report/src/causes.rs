@@ -77,7 +77,7 @@ fn markdown_row(row: &Document) -> String {
 /// One JSON array.
 pub fn json(entries: &[Entry]) -> String {
     let documents: Vec<_> = entries.iter().map(|entry| entry.document()).collect();
-    serde_json::to_string_pretty(&documents).expect("strings always serialize") + "\n"
+    crate::json_array("holdup/causes/1", &documents)
 }
 
 /// Columns before an entry's text, and before the text beside a label.

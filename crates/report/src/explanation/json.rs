@@ -1,4 +1,4 @@
-//! The serialized form of an explanation. Its names are a contract.
+//! The serialized form of an explanation. Its names are a contract: `docs/schema/explain.json`.
 
 use super::sentence::{detail, sentence};
 use explain::{
@@ -7,20 +7,16 @@ use explain::{
 use serde::Serialize;
 use trace::Ns;
 
+const SCHEMA: &str = "holdup/explain/1";
+
 /// One explanation as one JSON object.
 pub fn json(explanation: &Explanation) -> String {
-    pretty(&Document::of(explanation))
+    crate::json(SCHEMA, &Document::of(explanation))
 }
 
 /// The explanations of several traces as one JSON array.
 pub fn json_array(explanations: &[Explanation]) -> String {
-    pretty(&explanations.iter().map(Document::of).collect::<Vec<_>>())
-}
-
-fn pretty<T: Serialize>(value: &T) -> String {
-    let mut text = serde_json::to_string_pretty(value).expect("numbers and strings always serialize");
-    text.push('\n');
-    text
+    crate::json_array(SCHEMA, &explanations.iter().map(Document::of).collect::<Vec<_>>())
 }
 
 #[derive(Serialize)]
