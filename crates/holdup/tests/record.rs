@@ -156,7 +156,7 @@ fn a_killed_program_leaves_what_it_did() {
     let output = record(directory.path(), &["-o", "killed.holdup", "--", &program, "aborts"]);
     assert_eq!(output.status.code(), None, "{}", text(&output.stderr));
     let notes = explained(&directory.path().join("killed.holdup"))["trace"]["notes"].to_string();
-    assert!(notes.contains("did not end in an orderly way") && notes.contains("signal 6"), "{notes}");
+    assert!(notes.contains("did not end normally") && notes.contains("signal 6"), "{notes}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn what_there_was_no_room_for_is_counted_and_when_it_ran_out_is_said() {
     let [recorded, lost] =
         [&trace["calls"], &trace["lost_records"]].map(|count| count.as_u64().expect("a number"));
     assert!(recorded > 1000 && lost > 1000 && recorded + lost >= 1_000_001, "{recorded} and {lost}");
-    assert!(trace["notes"].to_string().contains("holdup record --max-size makes more"), "{trace}");
+    assert!(trace["notes"].to_string().contains("holdup record --max-size makes it larger"), "{trace}");
 }
 
 /// The spool file of a program that nobody gathers what it recorded from.
@@ -217,7 +217,7 @@ fn a_corrupted_segment_costs_what_lies_behind_and_no_more() {
     let (kept, trace) = explain(&broken);
     assert!((all - 3000..all - 1000).contains(&kept), "{kept}");
     assert_eq!(trace["lost_reasons"], damaged);
-    assert!(trace["notes"].to_string().contains("bytes make no sense and were passed over"), "{trace}");
+    assert!(trace["notes"].to_string().contains("damaged bytes were skipped"), "{trace}");
 
     let mut beheaded = whole.clone();
     beheaded[last..last + magic.len()].fill(0xff);

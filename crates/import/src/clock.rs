@@ -4,12 +4,12 @@ use trace::{Clock, Ns, Trace};
 
 const SECOND: Ns = 1_000_000_000;
 
-/// Compares the starts of GPU operations with those of the calls that asked for them, which must
-/// come first and not much earlier. On clocks that do not fit, statements across host and GPU
-/// are refused: the trace is marked, told so in a note, and its GPU times are moved as a whole
-/// so that the first operation starts with the first call, for listings to stay readable.
+/// Compares the starts of GPU operations with those of the calls that asked for them, which must be earlier, but not
+/// much. If the clocks do not fit, holdup makes no statement across host and GPU: the trace is marked and gets a note.
+/// All its GPU times are moved together so that the first operation starts with the first call, which keeps listings
+/// readable.
 ///
-/// Call it once a trace is joined, before its times are rebased.
+/// Called after a trace is joined and before its times are rebased.
 pub(crate) fn check(trace: &mut Trace) {
     let delay = |at: usize| {
         trace.ops.call[at].some().map(|call| trace.ops.start[at] - trace.calls.start[call.index()])

@@ -1,5 +1,5 @@
-//! CUPTI's numbers for kinds of things. Its kinds of memory start at 1 for pageable, unlike Nsight
-//! Systems'.
+//! CUPTI's numbers for kinds of memory, copies and synchronizations. Its kinds of memory start at 1 for pageable,
+//! unlike Nsight Systems'.
 
 use trace::{CopyKind, MemoryKind, SyncKind};
 

@@ -6,7 +6,7 @@ use crate::{Problem, Progress, detect};
 use std::path::Path;
 use trace::Trace;
 
-/// Reads a database of any importer that knows its tables.
+/// Reads a database with the importer that recognizes its tables.
 pub(crate) fn import(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     read(path, progress).map_err(printable)
 }
@@ -22,7 +22,8 @@ fn read(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Proble
     Ok(trace)
 }
 
-/// SQLite quotes what it stumbles over; a damaged file must not reach the terminal that way.
+/// Removes control characters from SQLite's message: it quotes bytes of a damaged file, which must not reach the
+/// terminal.
 fn printable(problem: Problem) -> Problem {
     let clean = |message: String| {
         let line = message.lines().next().unwrap_or_default();
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_tell_who_wrote_them() {
+    fn the_tables_show_which_tool_wrote_them() {
         assert_eq!(tool("CREATE TABLE StringIds(id, value)"), Some("nsys"));
         assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, nameId)"), Some("nsys"));
         assert_eq!(tool("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start, cbid)"), Some("nvprof"));
@@ -77,7 +78,7 @@ mod tests {
         assert_eq!(problem.to_string(), "SQLite: unrecognized token: \"[31m; export the trace again");
     }
 
-    /// Every way of damaging a file ends in a problem or a trace, never in a panic.
+    /// Any damage to a file gives a problem or a trace, never a panic.
     #[test]
     fn cut_and_overwritten_files_never_panic() {
         let folder = tempfile::tempdir().unwrap();

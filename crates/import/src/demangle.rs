@@ -1,5 +1,5 @@
-//! Names of kernels and functions as the program's source has them: C++, and of Fortran what the name alone,
-//! or the language of the object, makes certain.
+//! Names of kernels and functions as in the program's source: C++, and Fortran where the name itself or the language
+//! of the object makes it certain.
 
 use addr2line::gimli::{self, DwLang};
 use cpp_demangle::{DemangleOptions, Symbol};
@@ -18,7 +18,7 @@ pub(crate) fn function(mangled: &str) -> String {
     plain.unwrap_or_else(|| mangled.to_owned())
 }
 
-/// A name without its tags: `f` for `f[abi:cxx11]`. Numba puts the types that it compiled a function for there.
+/// A name without its ABI tags: `f` for `f[abi:cxx11]`. Numba puts the types that it compiled a function for there.
 fn without_tags(mut name: String) -> String {
     while let Some(start) = name.find("[abi:")
         && let Some(length) = name[start..].find(']')
@@ -28,7 +28,7 @@ fn without_tags(mut name: String) -> String {
     name
 }
 
-/// The name of a function of which debugging information says what language it is written in.
+/// The name of a function whose language is known from debugging information.
 pub(crate) fn function_in(mangled: &str, language: Option<DwLang>) -> String {
     let is_fortran = matches!(
         language,
@@ -48,8 +48,8 @@ pub(crate) fn function_in(mangled: &str, language: Option<DwLang>) -> String {
     }
 }
 
-/// The Fortran name of an external or a contained procedure: compilers put an underscore behind the one
-/// (`saxpy_`, and nvfortran's `simpleops_m_increment_`), gfortran a number behind the other (`inner.0`).
+/// The Fortran name of an external or a contained procedure. Compilers append an underscore to an external one
+/// (`saxpy_`, and nvfortran's `simpleops_m_increment_`); gfortran appends a number to a contained one (`inner.0`).
 pub(crate) fn procedure(symbol: &str) -> Cow<'_, str> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let name = match symbol.rsplit_once('.') {
@@ -71,7 +71,7 @@ fn module_procedure(symbol: &str) -> Option<String> {
     let mut rest = symbol.strip_prefix("_Q")?;
     let mut parts = Vec::new();
     while !rest.is_empty() {
-        // Of a module, a submodule, a procedure around it, or the procedure itself.
+        // A module, a submodule, a procedure around it, or the procedure itself.
         let behind = ["M", "S", "F", "P"].iter().find_map(|kind| rest.strip_prefix(kind))?;
         let (name, others) =
             behind.split_at(behind.find(|c: char| c.is_ascii_uppercase()).unwrap_or(behind.len()));
@@ -84,13 +84,13 @@ fn module_procedure(symbol: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("::"))
 }
 
-/// Fortran has no capital letters in its names.
+/// Whether a name can be Fortran's: its names have no capital letters.
 fn is_fortran_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(is_part)
 }
 
-/// Demangles the names of GPU operations: nvprof writes them as the compiler does (`_Z4axpyPf`).
+/// Demangles the names of GPU operations: nvprof writes the compiler's names (`_Z4axpyPf`).
 /// A name that does not demangle stays as it is.
 pub(crate) fn kernels(trace: &mut Trace) {
     let mut demangled = FxHashMap::<Sym, Sym>::default();
@@ -105,8 +105,8 @@ pub(crate) fn kernels(trace: &mut Trace) {
     }
 }
 
-/// Names the kernels of a process that runs CUDA Fortran, from the operation `first` on, without what the compiler
-/// put behind them: `simpleops_m_increment` for `simpleops_m_increment_`.
+/// Removes the compiler's suffix from the kernel names of a process that runs CUDA Fortran, from the operation `first`
+/// on: `simpleops_m_increment` for `simpleops_m_increment_`.
 pub(crate) fn fortran_kernels(trace: &mut Trace, first: usize) {
     for name in &mut trace.ops.name[first..] {
         let symbol = trace.strings.text(*name);
@@ -123,9 +123,9 @@ mod tests {
     use trace::Op;
 
     #[test]
-    fn fortran_names_are_told_by_the_name_or_the_language() {
+    fn fortran_names_are_recognized_by_the_name_or_the_language() {
         let (fortran, c) = (Some(gimli::DW_LANG_Fortran08), Some(gimli::DW_LANG_C11));
-        // Symbol, in an object of unknown language or C, in one of Fortran.
+        // Symbol; its name in an object of C or an unknown language; its name in one of Fortran.
         for (symbol, any, known) in [
             ("__simpleops_m_MOD_increment", "simpleops_m::increment", "simpleops_m::increment"),
             ("__m_MOD_step._omp_fn.0", "m::step._omp_fn.0", "m::step._omp_fn"),

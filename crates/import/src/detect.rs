@@ -1,19 +1,22 @@
-//! Recognising a format by content, never by name.
+//! Recognizes a format by content, never by name.
 
 use crate::Problem;
 use crate::importer::{Fit, Importer, Seen};
 
 /// What an input is.
 pub(crate) enum Format {
-    /// Packed with gzip.
+    /// Compressed with gzip.
     Gzip,
-    /// A SQLite database, whose tables show what wrote it.
+    /// A SQLite database; its tables show which tool wrote it.
     Sqlite,
     /// A trace.
     Trace(&'static Importer),
 }
 
-/// The format of an input that begins with `head`, or what else it is and what to do about it.
+/// The format of an input that begins with `head`.
+///
+/// # Errors
+/// What else the input is, and what to do about it.
 pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
     match head {
         [] => Err(Problem::Empty),
@@ -23,7 +26,10 @@ pub(crate) fn format(head: &[u8]) -> Result<Format, Problem> {
     }
 }
 
-/// The importer that fits an input best; a text that is none for certain is refused before the one that may be.
+/// The importer that fits an input best; one that only may fit gets no input that is certainly not a trace.
+///
+/// # Errors
+/// What else the input is; `refusal` if nothing fits.
 pub(crate) fn importer(seen: &Seen<'_>, refusal: impl Fn() -> Problem) -> Result<&'static Importer, Problem> {
     let fitting =
         |wanted: Fit| crate::IMPORTERS.iter().copied().find(|importer| (importer.sniff)(seen) == wanted);
@@ -38,23 +44,23 @@ pub(crate) fn importer(seen: &Seen<'_>, refusal: impl Fn() -> Problem) -> Result
     fitting(Fit::Maybe).ok_or_else(refusal)
 }
 
-/// Whether nothing but characters that one prints is in the bytes.
+/// Whether the bytes hold only printable characters.
 pub(crate) fn is_text(bytes: &[u8]) -> bool {
     !bytes.iter().any(|byte| *byte < b' ' && !byte.is_ascii_whitespace() && *byte != 0x1b)
 }
 
-/// What an input is that is certainly no trace. A text may be a listing after much other output of the program.
+/// What an input is that is certainly not a trace. A text may be a listing after much other output of the program.
 fn known(head: &[u8]) -> Option<Problem> {
     let starts = |prefix: &str| head.trim_ascii_start().starts_with(prefix.as_bytes());
     let (what, what_to_do) = if starts("version https://git-lfs") {
-        ("a git-lfs pointer, not the file it stands for", "fetch it with `git lfs pull`")
+        ("a git-lfs pointer, not the file itself", "fetch it with `git lfs pull`")
     } else if starts("<") {
         (
             "XML, such as a Visual Profiler session, without trace records",
             "name the SQLite file that `nvprof -o` wrote",
         )
     } else if head.iter().all(|byte| *byte == 0) {
-        ("nothing but zero bytes at its start: a sparse or unfinished file", "copy or export it again")
+        ("only zero bytes at its start: a sparse or unfinished file", "copy or export it again")
     } else if head.iter().all(|byte| byte.is_ascii_whitespace()) {
         ("white space only", "record or export the trace again")
     } else if is_text(head) {
@@ -65,7 +71,7 @@ fn known(head: &[u8]) -> Option<Problem> {
     Some(Problem::NotATrace { what: what.to_owned(), what_to_do })
 }
 
-/// No importer knows it.
+/// The problem of an input that no importer recognizes.
 pub(crate) fn no_format() -> Problem {
     let mut titles: Vec<_> = crate::IMPORTERS.iter().map(|importer| importer.source.title).collect();
     titles.dedup();

@@ -1,4 +1,4 @@
-//! Why an input cannot be read: what, where, and what to do.
+//! Errors of reading an input: what, where, and what to do.
 
 use std::path::PathBuf;
 
@@ -16,16 +16,16 @@ pub struct ImportError {
 /// What is wrong with an input. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The file system said no.
+    /// The file system failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// No bytes at all.
+    /// The file has no bytes.
     #[error("the file is empty; record or export the trace again")]
     Empty,
     /// A directory, a device, a socket.
     #[error("is {0}, not a file; name the trace file itself")]
     NotAFile(&'static str),
-    /// Recognised as something that is no trace.
+    /// Recognized as something that is not a trace.
     #[error("{what}; {what_to_do}")]
     NotATrace {
         /// What it is.
@@ -33,7 +33,7 @@ pub enum Problem {
         /// What to do instead.
         what_to_do: &'static str,
     },
-    /// A SQLite file that is damaged or refuses a query.
+    /// A SQLite file that is damaged or fails a query.
     #[error("SQLite: {0}; export the trace again")]
     Sqlite(#[from] rusqlite::Error),
     /// A `.holdup` file that cannot be read.
@@ -44,7 +44,7 @@ pub enum Problem {
     Gzip {
         /// Offset of the damage in the compressed file.
         at: u64,
-        /// What the decoder said.
+        /// The decoder's message.
         reason: String,
     },
     /// JSON that does not parse.

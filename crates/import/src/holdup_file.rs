@@ -1,4 +1,4 @@
-//! holdup's own files, which `trace` reads.
+//! Reads holdup's own files with the `trace` crate.
 
 use crate::importer::{Fit, Importer, Input, Seen};
 use crate::{Problem, Progress};
@@ -6,7 +6,7 @@ use trace::{Source, Trace};
 
 pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, sniff, read };
 
-/// A zip archive: nothing else that holdup reads is one.
+/// Recognizes a zip archive: no other format that holdup reads is one.
 fn sniff(seen: &Seen<'_>) -> Fit {
     matches!(seen, Seen::Head([b'P', b'K', 3 | 5, 4 | 6, ..])).into()
 }

@@ -5,7 +5,7 @@ use trace::{
     Context, ContextId, Device, DeviceId, Process, ProcessId, Stream, StreamId, Thread, ThreadId, Trace,
 };
 
-/// Finds the row for an identity in a trace, and adds it the first time it is named.
+/// Finds the row of an identity in a trace, and adds it at its first use.
 ///
 /// Every number is scoped by what it is unique within: a thread id by its process, a context by
 /// process and device, a stream by its context. One `Identities` belongs to one trace.
@@ -75,7 +75,7 @@ impl Identities {
         self.stream_in(trace, context, number)
     }
 
-    /// Stream `number` of that context of a process, `NONE` where nobody knows which.
+    /// Stream `number` of that context of a process; `NONE` if the process is unknown.
     pub(crate) fn stream_of(
         &mut self,
         trace: &mut Trace,
@@ -86,7 +86,7 @@ impl Identities {
         self.stream_in(trace, context, number)
     }
 
-    /// Stream `number` of process `pid` where nobody says in which context.
+    /// Stream `number` of process `pid` in an unknown context.
     pub(crate) fn stream_anywhere(&mut self, trace: &mut Trace, pid: i64, number: i64) -> StreamId {
         let process = self.process(trace, pid);
         let key = (process, DeviceId::NONE, 0);

@@ -1,4 +1,4 @@
-//! What an importer is: it recognises its format by content, reads it, and has a name for people.
+//! An importer recognizes its format by content, reads it, and has a name for people.
 //!
 //! To add one: a module with a `static IMPORTER`, and its line in [`importers!`](crate).
 
@@ -13,11 +13,11 @@ pub(crate) struct Importer {
     pub source: Source,
     /// Whether an input is of this format.
     pub sniff: fn(&Seen<'_>) -> Fit,
-    /// Reads an input that is.
+    /// Reads an input of this format.
     pub read: fn(Input<'_>, &mut dyn FnMut(Progress)) -> Result<Trace, Problem>,
 }
 
-/// What recognition sees of an input.
+/// The part of an input by which its format is recognized.
 pub(crate) enum Seen<'a> {
     /// A directory.
     Folder(&'a Path),
@@ -32,7 +32,7 @@ pub(crate) enum Seen<'a> {
 pub(crate) enum Fit {
     /// It is not.
     No,
-    /// It may be, if it is of no other.
+    /// It may be, if no other format fits.
     Maybe,
     /// It is.
     Yes,
@@ -50,13 +50,13 @@ pub(crate) enum Input<'a> {
     Folder(&'a Path),
     /// All bytes, in memory or mapped.
     Bytes(&'a [u8]),
-    /// Bytes that come one after another: of a pipe, or unpacked.
+    /// Bytes from a pipe or a decompressor.
     Stream(&'a mut dyn Read),
     /// A SQLite database.
     Database(&'a rusqlite::Connection),
 }
 
-/// Bytes that recognition wants to see.
+/// Number of bytes that recognition needs.
 pub(crate) const ENOUGH: usize = 4096;
 
 /// A text whose end may be missing.
@@ -67,7 +67,7 @@ pub(crate) struct Whole<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// All bytes of an input that is no directory and no database; a stream is read to its end.
+    /// All bytes of an input that is neither a directory nor a database; reads a stream to its end.
     pub fn whole(self) -> Whole<'a> {
         match self {
             Input::Bytes(bytes) => Whole { bytes: bytes.into(), truncated: false },

@@ -1,9 +1,9 @@
 //! A pull scanner for the JSON that profilers write.
 //!
-//! Why not serde_json: traces hold `NaN` and `Infinity`, absolute times need every digit (an
-//! `f64` of microseconds since 1970 is a quarter of a microsecond coarse), a truncated file must
-//! be read as far as it goes, and a block cut out of the middle of a file must be scanned alone.
-//! It checks what it must to find the ends of values, and accepts some JSON that is not quite.
+//! serde_json does not fit: traces hold `NaN` and `Infinity`; absolute times need every digit (an `f64` of microseconds
+//! since 1970 has a resolution of a quarter of a microsecond); a truncated file must be read up to its end; and a block
+//! from the middle of a file must be scanned without the rest. The scanner checks only what it needs to find the ends
+//! of values, and accepts some invalid JSON.
 
 use memchr::{memchr, memchr2};
 
@@ -12,11 +12,11 @@ use memchr::{memchr, memchr2};
 pub(crate) enum Stop {
     /// The text ends inside a value.
     End,
-    /// The byte there cannot be.
+    /// The byte there is not allowed.
     Bad,
 }
 
-/// The text of a string between its quotes, escapes and all.
+/// The text of a string between its quotes, with its escapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Raw<'a> {
     /// Bytes between the quotes.
@@ -25,7 +25,7 @@ pub(crate) struct Raw<'a> {
     pub escaped: bool,
 }
 
-/// A value that is no object and no array.
+/// A value that is neither an object nor an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Scalar<'a> {
     /// A string.
@@ -55,8 +55,8 @@ impl<'a> Scanner<'a> {
         self.at = at;
     }
 
-    /// The next byte that is no white space, left in place. Control characters count as white
-    /// space: none of them means anything between values.
+    /// The next byte that is not white space, without taking it. Control characters count as white space: none of
+    /// them has a meaning between values.
     #[inline]
     pub fn peek(&mut self) -> Result<u8, Stop> {
         match self.text.get(self.at) {
@@ -66,7 +66,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over white space, eight bytes at a time: profilers indent every line.
+    /// Skips white space, eight bytes at a time: profilers indent every line.
     fn skip_space(&mut self) -> Result<u8, Stop> {
         while let Some(word) = word(self.text, self.at) {
             match first(at_least(word, b' ' + 1)) {
@@ -95,7 +95,7 @@ impl<'a> Scanner<'a> {
         if self.take(byte)? { Ok(()) } else { Err(Stop::Bad) }
     }
 
-    /// Takes `text` if it comes next, to the byte.
+    /// Takes `text` if exactly its bytes come next.
     #[inline]
     pub fn take_text(&mut self, text: &[u8]) -> bool {
         let found = self.text[self.at..].starts_with(text);
@@ -103,13 +103,13 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// What was passed since `start`.
+    /// The text from `start` to the current position.
     pub fn since(&self, start: usize) -> &'a [u8] {
         &self.text[start..self.at]
     }
 
-    /// The next key of an object whose `{` was taken, with its `:`; `None` takes the `}`.
-    /// `first` says whether no key was read yet.
+    /// Takes the next key and its `:`, in an object whose `{` was taken; takes the `}` and returns `None` at its end.
+    /// `first` is true until a key was read.
     #[inline]
     pub fn key(&mut self, first: &mut bool) -> Result<Option<&'a [u8]>, Stop> {
         match self.peek()? {
@@ -122,7 +122,7 @@ impl<'a> Scanner<'a> {
             _ => return Err(Stop::Bad),
         }
         *first = false;
-        // A comma before the closing brace: not JSON, but written by some.
+        // A comma before the closing brace is not JSON, but some tools write it.
         if self.take(b'}')? {
             return Ok(None);
         }
@@ -131,7 +131,7 @@ impl<'a> Scanner<'a> {
         Ok(Some(key.bytes))
     }
 
-    /// Whether an array whose `[` was taken has another element; `false` takes the `]`.
+    /// Whether an array whose `[` was taken has another element; if not, takes the `]`.
     pub fn element(&mut self, first: &mut bool) -> Result<bool, Stop> {
         match self.peek()? {
             b']' => {
@@ -151,7 +151,7 @@ impl<'a> Scanner<'a> {
     pub fn string(&mut self) -> Result<Raw<'a>, Stop> {
         self.expect(b'"')?;
         let start = self.at;
-        // Most strings are short keys: look at a few words before setting up a search.
+        // Most strings are short keys: check a few words before setting up a search.
         for _ in 0..3 {
             let Some(word) = word(self.text, self.at) else { break };
             let ordinary = at_least(word ^ repeat(b'"'), 1) & at_least(word ^ repeat(b'\\'), 1);
@@ -213,7 +213,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over any value.
+    /// Skips any value.
     #[inline]
     pub fn skip(&mut self) -> Result<(), Stop> {
         match self.peek()? {
@@ -225,9 +225,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over the rest of an object or array of which the beginning was read, and its
-    /// closing bracket; looks only at brackets and strings. Depth counts without recursion:
-    /// hostile nesting must not end the stack.
+    /// Skips the rest of an object or array whose beginning was read, and its closing bracket; reads only brackets
+    /// and strings. Depth is a counter, not a recursion: hostile nesting must not overflow the stack.
     pub fn close(&mut self) -> Result<(), Stop> {
         let mut depth = 1usize;
         while depth > 0 {
@@ -295,8 +294,8 @@ fn word(text: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// Marks each byte that is at least `limit`, which is at most 0x80, by its highest bit. With that
-/// bit set before, no byte borrows from the next.
+/// Marks each byte that is at least `limit`, which is at most 0x80, by its highest bit. Setting that bit first keeps a
+/// byte from borrowing from the next.
 #[inline]
 fn at_least(word: u64, limit: u8) -> u64 {
     (((word | HIGH) - repeat(limit)) | word) & HIGH
@@ -308,8 +307,8 @@ fn first(marks: u64) -> Option<usize> {
     (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
 }
 
-/// Whether the `{` at `brace` looks like the start of another event of an array: it follows `},`
-/// and holds a key. It may still lie inside a string; whoever cuts there must check.
+/// Whether the `{` at `brace` looks like the start of another event of an array: it follows `},` and precedes a key.
+/// It may still lie inside a string; a caller that cuts there must check.
 pub(crate) fn is_event_start(text: &[u8], brace: usize) -> bool {
     let mut before = text[..brace].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
     let mut after = text[brace + 1..].iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -317,7 +316,7 @@ pub(crate) fn is_event_start(text: &[u8], brace: usize) -> bool {
 }
 
 impl<'a> Scalar<'a> {
-    /// The bytes of a word or of a string without escapes: what numbers are written as.
+    /// The bytes of a word or of a string without escapes: the two ways to write a number.
     fn digits(self) -> &'a [u8] {
         match self {
             Scalar::Text(raw) => raw.bytes,
@@ -325,7 +324,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// An integer, also where it stands in quotes or has a fraction.
+    /// An integer, even if it is in quotes or has a fraction.
     pub fn integer(self) -> Option<i64> {
         decimal(self.digits(), 0)
     }
@@ -339,7 +338,7 @@ impl<'a> Scalar<'a> {
 /// Numbers from here on are refused: sums and differences of two must fit an `i64`.
 const LIMIT: i64 = 1 << 61;
 
-/// `text` × 10^`shift` as an integer, toward zero; `None` when it is no number or too large.
+/// `text` × 10^`shift` as an integer, rounded toward zero; `None` if it is not a number or too large.
 #[inline]
 fn decimal(text: &[u8], shift: u32) -> Option<i64> {
     let (whole, rest) = digits(text);
@@ -364,7 +363,7 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(end)
 }
 
-/// As [`decimal`], for signs, exponents, and numbers that may be too large.
+/// As [`decimal`], for numbers with signs or exponents and numbers that may be too large.
 #[cold]
 fn unusual_decimal(text: &[u8], shift: u32) -> Option<i64> {
     let (negative, digits) = match text {
@@ -374,7 +373,7 @@ fn unusual_decimal(text: &[u8], shift: u32) -> Option<i64> {
     };
     let mut value: i64 = 0;
     let mut seen = false;
-    // Digits still to come after the point; `None` before the point.
+    // Number of digits to read after the point; `None` before the point.
     let mut places: Option<u32> = None;
     for &byte in digits {
         match byte {
@@ -496,7 +495,7 @@ mod tests {
     }
 
     proptest! {
-        /// On JSON that serde_json writes, strings come out the same and values end where they end.
+        /// For JSON that serde_json writes, strings are the same and values end at the same places.
         #[test]
         fn agrees_with_serde_json(text in ".*", number in any::<i64>(), pretty in any::<bool>()) {
             let value = serde_json::json!({ "text": text, "list": [number, { "deep": [text] }], "n": null });

@@ -1,9 +1,20 @@
-//! Reads traces of other tools into a [`trace::Trace`]: Kineto JSON, Nsight Systems SQLite,
-//! nvprof SQLite, what both print, and holdup's own files and spools, recognised by content.
+//! Reads traces of other tools into a [`trace::Trace`]: Kineto JSON, Nsight Systems SQLite, nvprof SQLite, printed
+//! listings of both tools, and holdup's own files and spools. Formats are recognized by content.
 //!
-//! Inputs are read once, front to back, never copied and never written to. Damaged input never
-//! panics: what cannot be read is counted in [`trace::Lost`], or is a [`Problem`] when nothing
-//! can be made of it.
+//! [`open`] reads a file or standard input, [`read_bytes`] reads memory. Inputs are never copied and never written to.
+//! Damaged input never panics: unreadable records are counted in [`trace::Lost`]; an input without any readable record
+//! is an [`ImportError`], whose [`Problem`] states what to do.
+//!
+//! ```
+//! let json = r#"{"schemaVersion": 1, "traceEvents": [
+//!     {"ph": "X", "cat": "cuda_runtime", "name": "cudaMalloc", "pid": 7, "tid": 1, "ts": 0, "dur": 2,
+//!      "args": {"correlation": 1}}]}"#;
+//! let trace = import::read_bytes(json.as_bytes(), "trace.json")?;
+//!
+//! assert_eq!(trace.text(trace.calls.name[0]), "cudaMalloc");
+//! assert_eq!(trace.calls.end[0] - trace.calls.start[0], 2_000); // ns
+//! # Ok::<(), import::ImportError>(())
+//! ```
 
 mod clock;
 mod cupti;
@@ -36,12 +47,12 @@ macro_rules! importers {
     ($($module:ident,)*) => {
         $(mod $module;)*
 
-        /// Every importer, in the order in which they look at an input.
+        /// Every importer, in the order in which they check an input.
         static IMPORTERS: &[&Importer] = &[$(&$module::IMPORTER,)*];
     };
 }
 
-// A listing before JSON: a program may print a bracket first.
+// Listings are checked before JSON: a program's output may start with a bracket.
 importers! {
     holdup_file,
     gather,
@@ -51,7 +62,7 @@ importers! {
     kineto,
 }
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Bytes read, or rows of a database.
@@ -70,7 +81,10 @@ pub fn open(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Im
     read.map_err(|problem| ImportError { path: path.to_owned(), problem })
 }
 
-/// Reads a trace that lies in memory; `name` stands for it in errors. SQLite needs a file.
+/// Reads a trace from memory; errors name it `name`.
+///
+/// # Errors
+/// Why the bytes are not a trace. A SQLite database is refused: it needs a file.
 pub fn read_bytes(bytes: &[u8], name: &str) -> Result<Trace, ImportError> {
     let read = read_memory(bytes, &mut |_| {});
     read.map_err(|problem| ImportError { path: name.into(), problem })
@@ -95,9 +109,9 @@ fn open_file(path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     if let Format::Sqlite = detect::format(&head)? {
         return database::import(path, progress);
     }
-    // SAFETY: the map is private and read-only. Another process may still cut or change the file
-    // while it is mapped: changed bytes are only ever read as untrusted input, and a cut file
-    // ends this process by SIGBUS, as it would any reader of a mapped file.
+    // SAFETY: the map is private and read-only. Another process may still truncate or change the file while it is
+    // mapped: changed bytes are only read as untrusted input, and truncation ends this process by SIGBUS, as for any
+    // reader of a mapped file.
     let map = unsafe { Mmap::map(&file)? };
     #[cfg(unix)]
     let _ = map.advise(memmap2::Advice::Sequential);
@@ -127,10 +141,10 @@ fn read_stream(stream: &mut dyn Read, progress: &mut dyn FnMut(Progress)) -> Res
     }
 }
 
-/// A SQLite database is read by seeking in it, and holdup makes no temporary copies.
+/// The problem of a SQLite database from a stream: SQLite seeks in its file, and holdup makes no temporary copies.
 fn needs_a_file() -> Problem {
     Problem::NotATrace {
-        what: "a SQLite database without a name".to_owned(),
+        what: "a SQLite database without a file name".to_owned(),
         what_to_do: "name the file instead of piping it",
     }
 }
@@ -150,12 +164,12 @@ fn read_gzip(compressed: impl Read, progress: &mut dyn FnMut(u64)) -> Result<Tra
         Format::Trace(importer) => (importer.read)(Input::Stream(&mut all), &mut |_| progress(read.get())),
         Format::Gzip | Format::Sqlite => {
             let what = "a gzip file that holds a database or another gzip file".to_owned();
-            Err(Problem::NotATrace { what, what_to_do: "unpack it and name what it held" })
+            Err(Problem::NotATrace { what, what_to_do: "unpack it and name the unpacked file" })
         }
     }
 }
 
-/// A reader that counts what passes.
+/// A reader that counts its bytes.
 struct Counted<'a, R> {
     inner: R,
     read: &'a std::cell::Cell<u64>,
@@ -169,7 +183,7 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// What every importer does once all records are in their tables.
+/// The last step of every import, when all records are in their tables.
 fn finish(trace: &mut Trace) {
     trace.join();
     clock::check(trace);

@@ -1,6 +1,6 @@
-//! One set of names for the time a tracer or the driver takes for itself, whatever tool says it.
+//! One set of names, for all tools, of the time that a tracer or the driver uses for itself.
 
-/// Names of CUPTI's overhead kinds, as Kineto writes them.
+/// Kineto's names of CUPTI's overhead kinds.
 const NAMES: [&str; 10] = [
     "Unknown",
     "Driver Compiler",
@@ -31,7 +31,7 @@ pub(crate) fn nsys(kind: i64) -> &'static str {
     }
 }
 
-/// The name for what Nsight Systems writes as text; its own inventions stay as they are.
+/// The name of an overhead that Nsight Systems writes as text; kinds of its own keep their names.
 pub(crate) fn nsys_text(text: &str) -> &str {
     let cupti = text.strip_prefix("CUPTI").map(|rest| rest.trim_start_matches([':', ' ']));
     match cupti {

@@ -1,6 +1,6 @@
-//! Telling how far a reader has come.
+//! Reports the progress of a reader.
 
-/// Counts rows and reports now and then.
+/// Counts rows and reports occasionally.
 pub(crate) struct Progress<'a> {
     report: &'a mut dyn FnMut(u64, u64),
     done: u64,
@@ -14,7 +14,7 @@ impl<'a> Progress<'a> {
         Progress { report, done: 0, total }
     }
 
-    /// One row more.
+    /// Counts one row.
     pub(crate) fn row(&mut self) {
         self.done += 1;
         if self.done.is_multiple_of(1 << 13) {
@@ -22,7 +22,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// All rows are read.
+    /// Reports that all rows are read.
     pub(crate) fn finish(self) {
         (self.report)(self.total, self.total);
     }

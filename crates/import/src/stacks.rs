@@ -1,10 +1,10 @@
-//! Call stacks that share what they have in common.
+//! Call stacks that share their common frames.
 
 use rustc_hash::FxHashMap;
 use trace::{Frame, FrameId, Stack, StackId, Sym, Trace};
 
-/// Adds frames and stacks to a trace, each distinct one once: two stacks with the same outer
-/// frames share the rows of those.
+/// Adds frames and stacks to a trace, each distinct one once: two stacks with the same outer frames share the rows of
+/// these.
 #[derive(Default)]
 pub(crate) struct Stacks {
     frames: FxHashMap<(Sym, Sym, u32, Sym), FrameId>,

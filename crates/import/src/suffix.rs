@@ -1,13 +1,12 @@
-//! Suffixes that tools write after the name of an API function.
+//! Suffixes that tools append to the name of an API function.
 
 use trace::Api;
 
 /// The function's own name.
 ///
-/// CUPTI appends to a runtime function the CUDA version that last changed it
-/// (`cudaMemcpyAsync_v3020`), and to both kinds how the default stream is meant (`_ptsz`,
-/// `_ptds`). `_v2` is another matter: it is part of a name (`cuMemcpyHtoDAsync_v2`,
-/// `cudaEventElapsedTime_v2`), and no CUDA version has fewer than four digits.
+/// CUPTI appends to a runtime function the CUDA version that last changed it (`cudaMemcpyAsync_v3020`), and to runtime
+/// and driver functions the meaning of the default stream (`_ptsz`, `_ptds`). `_v2` is part of a name
+/// (`cuMemcpyHtoDAsync_v2`, `cudaEventElapsedTime_v2`): no CUDA version has fewer than four digits.
 pub(crate) fn strip(api: Api, name: &str) -> &str {
     match api {
         Api::Runtime => stream_suffix(version_suffix(name)),
@@ -16,8 +15,8 @@ pub(crate) fn strip(api: Api, name: &str) -> &str {
     }
 }
 
-/// The function without the version that is part of its name: `cuMemcpyDtoHAsync` for
-/// `cuMemcpyDtoHAsync_v2`. Programs and CUPTI may call one function by either.
+/// The function without the version that is part of its name: `cuMemcpyDtoHAsync` for `cuMemcpyDtoHAsync_v2`. Programs
+/// and CUPTI may use either name for one function.
 pub(crate) fn bare(name: &str) -> &str {
     let name = stream_suffix(name);
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());

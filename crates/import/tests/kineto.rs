@@ -12,7 +12,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A trace of so many calls, 10 µs apart.
+/// A trace of `count` calls, 10 µs apart.
 fn calls(count: usize) -> String {
     let call = |at: usize| {
         let start = at * 10;
@@ -40,7 +40,7 @@ fn cut_gzip_is_read_as_far_as_it_goes() {
     let trace = import::read_bytes(&packed[..packed.len() / 2], "cut").unwrap();
     assert!(trace.meta.lost.truncated);
     assert!((100..5000).contains(&trace.calls.len()), "{}", trace.calls.len());
-    assert!(!trace.meta.notes.is_empty(), "the damage is said");
+    assert!(!trace.meta.notes.is_empty(), "the damage is noted");
     for short in [2, 10, 18] {
         assert!(import::read_bytes(&packed[..short], "cut").is_err(), "nothing to read in {short} bytes");
     }
@@ -80,7 +80,7 @@ fn nesting_without_end_does_not_end_the_stack() {
 }
 
 #[test]
-fn zero_bytes_behind_a_trace_are_an_early_end() {
+fn zero_bytes_after_a_trace_are_an_early_end() {
     let mut text = calls(10).into_bytes();
     text.truncate(text.len() - 2);
     text.resize(text.len() + 100_000, 0);

@@ -16,7 +16,7 @@ fn a_listing_is_found_behind_any_output_and_in_gzip() {
     let whole = read(listing.as_bytes());
     assert!(whole.contains("call "), "{whole}");
     let behind = format!("[info] epoch\n{}{listing}", "loss 0.125, step 12\n".repeat(1000));
-    // A bracket at the very beginning of more output than recognition looks at is JSON's.
+    // A bracket at the start of more output than recognition reads is JSON.
     assert_eq!(read(behind.trim_start_matches("[info] epoch\n").as_bytes()), whole);
     assert_eq!(read(format!("[info] epoch\n{listing}").as_bytes()), whole);
     assert_eq!(read(listing.replace('\n', "\r\n").as_bytes()), whole);
@@ -27,7 +27,7 @@ fn a_listing_is_found_behind_any_output_and_in_gzip() {
 
 /// The four threads of a program whose copies and launches wait for each other.
 #[test]
-fn calls_that_overlap_tell_the_threads_apart() {
+fn threads_are_inferred_from_calls_that_overlap() {
     let trace = import::read_bytes(include_bytes!("data/printed/nvprof-api-text/input.txt"), "test").unwrap();
     assert!(trace.meta.threads_inferred);
     // The listing begins at 162.11 ms, which is the trace's time 0.
@@ -42,12 +42,12 @@ fn calls_that_overlap_tell_the_threads_apart() {
     let mut distinct = copies.to_vec();
     distinct.sort_unstable();
     assert_eq!(distinct, [1, 2, 3, 4]);
-    // The copy behind the launch of 8.28 s, and the frees behind the last copies.
+    // The copy after the launch of 8.28 s, and the frees after the last copies.
     assert_eq!([14_861_200_000, 20_131_500_000].map(thread), [copies[1]; 2]);
     assert_eq!(thread(20_129_000_000), copies[3]);
 }
 
-/// A listing of calls as nvprof's CSV has them, of threads that are busy for so long and idle for so long.
+/// A listing of calls in nvprof's CSV, from threads with the given busy and idle times.
 fn listing(threads: &[Vec<(u32, u32)>]) -> (String, BTreeMap<i64, usize>) {
     let mut calls = Vec::new();
     for (thread, spans) in threads.iter().enumerate() {
@@ -73,7 +73,7 @@ fn listing(threads: &[Vec<(u32, u32)>]) -> (String, BTreeMap<i64, usize>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Inferred threads are as few as can be, and no two calls of one overlap.
+    /// There are as few inferred threads as possible, and no two calls of one overlap.
     #[test]
     fn no_thread_is_in_two_calls_at_once(
         threads in prop::collection::vec(prop::collection::vec((0u32..50, 1u32..50), 1..12), 1..6)
@@ -88,12 +88,12 @@ proptest! {
         for pair in calls.windows(2) {
             prop_assert!(pair[0].0 != pair[1].0 || pair[0].2 <= pair[1].1, "{:?}", pair);
         }
-        // As many as were ever in a call at one time.
+        // The most threads that were in a call at one time.
         let most = calls.iter().map(|(_, start, _)| calls.iter().filter(|(_, from, to)| from <= start && start < to).count());
         prop_assert_eq!(trace.threads.len(), most.max().unwrap_or(0));
     }
 
-    /// Whatever stands in a listing, it is read or refused.
+    /// Any listing is read or refused.
     #[test]
     fn damage_never_panics(
         case in 0usize..4, cut in 0.0f64..1.0, at in 0.0f64..1.0, junk in "[\\PC\n\",]{0,12}"

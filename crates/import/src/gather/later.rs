@@ -1,5 +1,5 @@
-//! Records that are only understood beside others: driver calls beside CUPTI's record of the same
-//! call, waits and stacks beside the calls they happened in, synchronizations beside contexts.
+//! Records that need other records to be understood: driver calls need CUPTI's record of the same call, waits and
+//! stacks need the calls they happened in, synchronizations need contexts.
 
 use super::Process;
 use crate::cupti;
@@ -7,18 +7,18 @@ use rustc_hash::FxHashMap;
 use spool::{ApiCall, Made, Module, PythonFrame, Record, Stack, Sync, Wait, call};
 use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId};
 
-/// What waits for the rest of its process.
+/// Records that are kept until the rest of their process is read.
 #[derive(Default)]
 pub(super) struct Later {
-    /// By the thread that waited, with the text of the library whose code did.
+    /// The thread that waited, the text number of the library whose code waited, and the wait.
     pub waits: Vec<(u32, u32, Wait)>,
     pub stacks: Vec<Stacked>,
     pub syncs: Vec<(u32, Sync)>,
-    /// When CUPTI's last record of a driver call of each thread ends.
+    /// The end of CUPTI's last record of a driver call, by thread.
     recorded_until: FxHashMap<u32, Ns>,
     /// Streams by handle, numbered as they appear; the default stream is 0.
     streams: FxHashMap<u64, i64>,
-    /// Driver calls in the table of calls.
+    /// Number of driver calls in the table of calls.
     pub driver_calls: u64,
 }
 
@@ -55,13 +55,13 @@ impl Process<'_, '_> {
                 let (native, python) = record.frames()?;
                 self.later.stacks.push(Stacked { tid, start, end, native, python });
             }
-            // Texts and clocks were read before; driver calls come after; others are of a later version.
+            // Texts and clocks are already read; driver calls are read later; other kinds are of a later version.
             _ => {}
         }
         Some(())
     }
 
-    /// A wait whose times are nanoseconds.
+    /// The wait with its times in nanoseconds.
     fn in_ns(&self, wait: &Wait) -> Wait {
         let ns = |ticks| self.clocks.ns(ticks);
         Wait {
@@ -74,7 +74,7 @@ impl Process<'_, '_> {
         }
     }
 
-    /// Takes a driver call as CUPTI saw it.
+    /// Reads a driver call that CUPTI recorded.
     pub(super) fn driver_call(&mut self, _: u32, record: &Record<'_>) {
         let Some(call) = ApiCall::read(record.body).filter(|_| record.head.kind == ApiCall::KIND) else {
             return;
@@ -87,8 +87,8 @@ impl Process<'_, '_> {
         }
     }
 
-    /// Takes a driver call as its wrapper saw it, unless CUPTI has recorded it as well: when CUPTI
-    /// is given up in the middle, the calls in progress have both.
+    /// Reads a driver call that its wrapper recorded, unless CUPTI recorded it as well: when holdup gives up CUPTI in
+    /// the middle of a recording, the calls in progress have both records.
     pub(super) fn wrapped_call(&mut self, tid: u32, name: u32, call: &spool::Call) {
         let (begun, ended) = (self.clocks.ns(call.start), self.clocks.ns(call.end));
         let covered = self.later.recorded_until.get(&tid).is_some_and(|until| begun < *until);
@@ -129,12 +129,12 @@ impl Process<'_, '_> {
         }
     }
 
-    /// The stream that a call names by its handle. Its context is not known.
+    /// The stream that a call names by its handle. Its context is unknown.
     fn stream_of_handle(&mut self, record: &spool::Call) -> StreamId {
         if record.flags & call::HAS_STREAM == 0 {
             return StreamId::NONE;
         }
-        // Handles 0 and 1 are the default stream, as it is and as the legacy one (cuda.h).
+        // Handles 0 and 1 are the default stream: the usual one and the explicit legacy one (cuda.h).
         let handle = if record.stream == 1 { 0 } else { record.stream };
         let streams = &mut self.later.streams;
         let next = 1 + streams.len() as i64;
@@ -143,7 +143,7 @@ impl Process<'_, '_> {
         all.ids.stream_anywhere(&mut all.trace, self.number, number)
     }
 
-    /// The synchronizations, now that contexts have their devices.
+    /// Adds the synchronizations, now that the devices of contexts are known.
     pub(super) fn syncs(&mut self) {
         const NONE: u32 = u32::MAX;
         for (kind, sync) in std::mem::take(&mut self.later.syncs) {

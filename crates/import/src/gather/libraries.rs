@@ -1,14 +1,14 @@
-//! Versions of CUDA's libraries, from the files that a program has loaded.
+//! Versions of CUDA's libraries, from the files that a program loaded.
 
 use std::path::Path;
 use trace::Meta;
 
 /// One of CUDA's libraries.
 struct Library {
-    /// How the name of its file begins.
+    /// The start of its file name.
     file: &'static str,
     name: &'static str,
-    /// The Python package that it comes in.
+    /// The Python package that contains it.
     package: &'static str,
 }
 
@@ -26,12 +26,12 @@ const KNOWN: [Library; 11] = [
     Library { file: "libnvrtc.so", name: "NVRTC", package: "nvidia_cuda_nvrtc" },
 ];
 
-/// Whether the version of a library is wanted.
+/// Whether the version of a library is recorded.
 pub(super) fn is_known(path: &str) -> bool {
     library(path).is_some()
 }
 
-/// Notes the version of the library at `path`, where it tells more than what is known.
+/// Records the version of the library at `path` if it is more precise than the known one.
 pub(super) fn add(meta: &mut Meta, path: &str, version: &str) {
     let Some((library, _)) = library(path) else { return };
     let known = match library.name {
@@ -43,22 +43,22 @@ pub(super) fn add(meta: &mut Meta, path: &str, version: &str) {
     }
 }
 
-/// The library of a path, and what follows `.so` there.
+/// The library at a path, and what follows `.so` in its name.
 fn library(path: &str) -> Option<(&'static Library, &str)> {
     let file = path.rsplit('/').next().unwrap_or(path);
     KNOWN.iter().find_map(|library| Some((library, file.strip_prefix(library.file)?)))
 }
 
-/// The version that a path ends with: `13.1.0.3` of `libcublas.so.13.1.0.3`. The driver's `libcuda.so.1` ends with the
-/// number of its interface, which is no version.
+/// The version at the end of a path: `13.1.0.3` for `libcublas.so.13.1.0.3`. The driver's `libcuda.so.1` ends with the
+/// number of its interface, which is not a version.
 pub(super) fn version(path: &str) -> Option<String> {
     let version = library(path)?.1.strip_prefix('.')?;
     let numbers = version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     (numbers && !version.is_empty() && version != "1").then(|| version.to_owned())
 }
 
-/// The version of a file of this machine: links lead to the name that tells all of it, and Python's packages, whose
-/// files have none but the first number, say so beside them.
+/// The version of a file on this machine. A link's target has the full version in its name. A file of a Python package
+/// has only the first number in its name; its package has the full version.
 pub(super) fn version_here(path: &Path) -> Option<String> {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let named = version(&real.to_string_lossy());
@@ -68,7 +68,7 @@ pub(super) fn version_here(path: &Path) -> Option<String> {
     }
 }
 
-/// The version of the Python package that a file is of: `site-packages/nvidia_cublas_cu12-12.8.4.1.dist-info` is there for
+/// The version of a file's Python package: `site-packages/nvidia_cublas_cu12-12.8.4.1.dist-info` belongs to
 /// `site-packages/nvidia/cublas/lib/libcublas.so.12`.
 fn version_of_package(file: &Path) -> Option<String> {
     let package = library(&file.to_string_lossy())?.0.package;
@@ -77,7 +77,7 @@ fn version_of_package(file: &Path) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
     entries.filter_map(|entry| entry.file_name().into_string().ok()).find_map(|name| {
         let (name, version) = name.strip_suffix(".dist-info")?.split_once('-')?;
-        // `nvidia_cublas` or `nvidia_cublas_cu12`, and not `nvidia_cusparselt`.
+        // `nvidia_cusparse` or `nvidia_cusparse_cu12`, but not `nvidia_cusparselt`.
         let of = name.strip_prefix(package)?;
         (of.is_empty() || of.starts_with("_cu")).then(|| version.to_owned())
     })
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_file_tells_its_version() {
+    fn the_name_of_a_file_contains_its_version() {
         let mut meta = Meta::default();
         for path in [
             "/usr/local/cuda/lib64/libcublas.so.13.1.0.3",
@@ -114,7 +114,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_and_packages_tell_what_a_name_does_not() {
+    fn links_and_packages_have_the_full_version() {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().join(path);
         std::fs::write(at("libcublas.so.13.1.0.3"), "").unwrap();

@@ -1,8 +1,8 @@
-//! Which call a wait or a stack belongs to.
+//! Finds the call that a wait or a stack belongs to.
 //!
-//! Waits and stacks name the driver function as its wrapper saw it, and when it was entered. At
-//! level light that is a row of its own; at full, CUPTI's record of the same call begins within it,
-//! and not every function has one. CUPTI and the wrapper take their times from different clocks.
+//! Waits and stacks name the driver function that the wrapper recorded, and the time of its entry. At level light,
+//! that call has its own row. At level full, CUPTI's record of the same call begins within it, and some functions have
+//! none. CUPTI and the wrapper take their times from different clocks.
 
 use super::Process;
 use super::later::Stacked;
@@ -12,15 +12,15 @@ use std::cell::Cell;
 use std::ops::Range;
 use trace::{Api, CallId, LockKind, LockMode, Ns, StackId, Sym, ThreadId, Trace};
 
-/// CUPTI's record of a call is among the first that begin after its wrapper was entered: a few
-/// driver functions call others.
+/// Records that are searched for CUPTI's record of a call: it is among the first that begin after its wrapper was
+/// entered. A few driver functions call others.
 const NEARBY: usize = 8;
 
-/// By so much the clocks of CUPTI and of the wrapper may disagree, ns: both are read some 50 ns apart,
-/// ten times a second or less, and the kernel meanwhile changes the rate of its own.
+/// Largest difference between the clocks of CUPTI and of the wrapper, ns: both are read some 50 ns apart, ten times a
+/// second or less, and the kernel changes the rate of its clock in between.
 const SLACK: Ns = 1_000;
 
-/// Calls nest a few deep; one that began this many calls ago is no longer around.
+/// Calls nest a few deep; a call that began this many calls ago has ended.
 const DEEPEST: usize = 64;
 
 /// The calls of one process by thread and start, outer before inner.
@@ -28,7 +28,7 @@ struct Index {
     calls: Vec<CallId>,
     /// When each starts.
     starts: Vec<Ns>,
-    /// Where each thread's are.
+    /// Where each thread's calls are.
     threads: Vec<Row>,
 }
 
@@ -36,7 +36,7 @@ struct Index {
 #[derive(Clone, Default)]
 struct Row {
     calls: Range<usize>,
-    /// Where among them was looked last: mostly one looks a little further on.
+    /// Position of the last search in them: the next search is mostly a little further on.
     last: Cell<usize>,
 }
 
@@ -73,7 +73,7 @@ impl Index {
         row.calls.start + at
     }
 
-    /// The innermost call of a thread around a moment.
+    /// The innermost call of a thread around a time.
     fn around(&self, trace: &Trace, thread: ThreadId, time: Ns) -> CallId {
         let end = self.from(thread, time.saturating_add(1));
         let before = self.calls[..end].iter().rev().take(DEEPEST);
@@ -90,8 +90,8 @@ impl Index {
         &nearby[..own]
     }
 
-    /// The call of `function` that a thread entered at `since` and was in at `at`, or else the
-    /// innermost around it.
+    /// The call of `function` that a thread entered at `since` and was in at `at`; otherwise the innermost call
+    /// around it.
     fn entered(
         &self,
         trace: &Trace,
@@ -105,14 +105,14 @@ impl Index {
         let is_it = |call: &&CallId| {
             begins(call) <= at.saturating_add(SLACK) && is_function(calls.name[call.index()])
         };
-        // One call of a function after the other may be shorter than the clocks disagree.
+        // Consecutive calls of a function may be shorter than the difference between the clocks.
         let candidates = self.nearby(trace, thread, since).iter().filter(is_it);
         let own = candidates.min_by_key(|call| begins(call).abs_diff(since)).copied();
         own.unwrap_or_else(|| self.around(trace, thread, since))
     }
 }
 
-/// Position of the first of `starts` that is `time` or later, looked for from `near` on in steps that double.
+/// Position of the first of `starts` that is `time` or later, searched from `near` in steps that double.
 fn first_not_before(starts: &[Ns], near: usize, time: Ns) -> usize {
     let near = near.min(starts.len());
     let mut step = 1;
@@ -130,7 +130,7 @@ fn first_not_before(starts: &[Ns], near: usize, time: Ns) -> usize {
     between.start + starts[between].partition_point(|start| *start < time)
 }
 
-/// A moment in a driver function: who, its name (0 for none), when it was entered, and when to look.
+/// A moment in a driver function: the thread, the function's name (0 for none), its entry, and the time.
 struct Moment {
     tid: u32,
     function: u32,
@@ -139,7 +139,7 @@ struct Moment {
 }
 
 impl Process<'_, '_> {
-    /// Puts waits and stacks to their calls.
+    /// Assigns waits and stacks to their calls.
     pub(super) fn link(&mut self) {
         let (waits, stacks) = (std::mem::take(&mut self.later.waits), std::mem::take(&mut self.later.stacks));
         if waits.is_empty() && stacks.is_empty() {
@@ -202,7 +202,7 @@ impl Process<'_, '_> {
         index.entered(trace, thread, is_function, moment.since, moment.at)
     }
 
-    /// A stack belongs to the driver call it was taken in, and to the runtime's call around that.
+    /// Assigns a stack to the driver call it was taken in, and to the runtime call around that.
     fn stack(&mut self, index: &Index, stacked: &Stacked) {
         let Some((start, end)) = self.times(stacked.start, stacked.end) else { return };
         let thread = self.thread(stacked.tid);
@@ -212,7 +212,7 @@ impl Process<'_, '_> {
         }
         let trace = &mut self.all.trace;
         let calls = &trace.calls;
-        // The middle of it lies within, though the clocks may disagree about its ends.
+        // Its middle lies within the call, even if the clocks disagree about its ends.
         let is_within = |call: &&CallId| {
             let (begun, ended) = (calls.start[call.index()], calls.end[call.index()]);
             let middle = begun + (ended - begun) / 2;
@@ -264,7 +264,7 @@ mod tests {
     use super::first_not_before;
 
     #[test]
-    fn a_look_from_anywhere_finds_the_same() {
+    fn a_search_from_any_start_finds_the_same() {
         let starts: Vec<i64> = (0..40).map(|at| at / 3 * 10).collect();
         for near in 0..=starts.len() + 1 {
             for time in -5..150 {

@@ -1,11 +1,11 @@
-//! What a process's file lacks, and what that means.
+//! Counts what a process's file lacks, and explains why in notes.
 
 use super::Process;
 use spool::{Chunk, Damage, File, Full, Level};
 use trace::{Ns, Sym};
 
 impl Process<'_, '_> {
-    /// Counts what was lost and remarks on how the process ended.
+    /// Counts what was lost and notes how the process ended.
     pub(super) fn losses(&mut self, name: &str, file: &File<'_>, chunks: &[Chunk<'_>], between: Damage) {
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
         self.dropped(dropped, chunks, file.full());
@@ -19,12 +19,12 @@ impl Process<'_, '_> {
         self.all.trace.meta.lost.records("damaged places in the spool", damaged.len() as u64);
         if !damaged.is_empty() {
             let bytes = damaged.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-            self.note(format!("{name}: {bytes} bytes make no sense and were passed over"));
+            self.note(format!("{name}: {bytes} damaged bytes were skipped"));
         }
         let untracked = file.untracked_threads();
         if untracked > 0 {
             let who = self.who();
-            self.note(format!("{who} had {untracked} threads too many at once to record all of them"));
+            self.note(format!("{who}: {untracked} threads were not recorded: too many ran at once"));
         }
         self.level(file);
         if !file.finished() {
@@ -34,18 +34,18 @@ impl Process<'_, '_> {
         self.all.complete &= !unwatched;
     }
 
-    /// There was no room for so many records.
+    /// Counts the records that the spool had no room for.
     fn dropped(&mut self, count: u64, chunks: &[Chunk<'_>], why: Option<Full>) {
         self.all.trace.meta.lost.records("no room left in the spool", count);
         if count > 0 {
             let ms = self.full_at(chunks).saturating_sub(self.first).max(0) / 1_000_000;
             let who = self.who();
-            self.note(format!("{who}: there was room for {ms} ms; {}", more_room(why)));
+            self.note(format!("{who}: the spool had room for {ms} ms; {}", more_room(why)));
         }
     }
 
-    /// When there was no more room for the thread that lost most: others may have written on in what they
-    /// had, and one that seldom writes until the end. Waits alone do not tell.
+    /// When the spool had no more room for the thread that lost most. Other threads may have continued to write into
+    /// their chunks, and one that seldom writes until the end. A chunk of waits only does not show when it was full.
     fn full_at(&self, chunks: &[Chunk<'_>]) -> Ns {
         let chunks = chunks.iter().zip(&self.last);
         let full = chunks.filter(|(chunk, last)| chunk.dropped() > 0 && **last > 0);
@@ -58,7 +58,7 @@ impl Process<'_, '_> {
     }
 
     fn level(&mut self, file: &File<'_>) {
-        // Where CUPTI was given up in the middle, the program's file says so itself.
+        // If holdup gave up CUPTI in the middle, the process itself recorded a note about it.
         if file.level() == Some(Level::Light) && self.device_of.is_empty() {
             let note = "driver calls and lock waits only (level light): no GPU operations";
             self.note(note.to_owned());
@@ -69,31 +69,31 @@ impl Process<'_, '_> {
         }
     }
 
-    /// The process was killed, crashed or left without a word.
+    /// Notes that the process was killed, crashed or ended abruptly, and counts what it could not write.
     fn unfinished(&mut self, file: &File<'_>, chunks: &[Chunk<'_>]) {
         let who = self.who();
-        self.note(format!("{who} did not end in an orderly way: what it had not written out is missing"));
+        self.note(format!("{who} did not end normally: records that it had not written are missing"));
         let inside = self.inside(chunks);
-        // Those are counted already; some may have been of other things than calls.
+        // These are already counted; some may have been records of other kinds than calls.
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
         if file.level() == Some(Level::Light) && self.device_of.is_empty() {
             let known = self.later.driver_calls.saturating_add(inside).saturating_add(dropped);
             let missing = total(chunks, |chunk| chunk.calls()).saturating_sub(known);
             let lost = &mut self.all.trace.meta.lost;
-            lost.records("driver calls that a process did not live to write out", missing);
+            lost.records("driver calls not written before their process ended", missing);
         } else {
-            // CUPTI leaves out driver calls within runtime calls, but each launch has one record.
+            // CUPTI does not record driver calls within runtime calls, but each launch has one record.
             let known = self.launches().saturating_add(dropped);
             let missing = total(chunks, |chunk| chunk.launches()).saturating_sub(known);
             let lost = &mut self.all.trace.meta.lost;
             lost.records(
-                "kernel launches that a process did not live to write out (with their kernels)",
+                "kernel launches not written before their process ended (with their kernels)",
                 missing,
             );
         }
     }
 
-    /// Launches of this process in the table of calls.
+    /// Number of this process's launches in the table of calls.
     fn launches(&self) -> u64 {
         let trace = &self.all.trace;
         let names = &trace.calls.name[self.first_call..];
@@ -104,7 +104,7 @@ impl Process<'_, '_> {
         names.iter().filter(|name| is_launch(**name)).count() as u64
     }
 
-    /// Remarks on calls that never returned; their number.
+    /// Notes the calls that never returned, and returns their number.
     fn inside(&mut self, chunks: &[Chunk<'_>]) -> u64 {
         let mut last = rustc_hash::FxHashMap::default();
         for chunk in chunks {
@@ -116,10 +116,9 @@ impl Process<'_, '_> {
             let function = self.all.trace.text(self.texts.get(*function)).to_owned();
             let ms = self.end().saturating_sub(self.clocks.ns(*since)).max(0) / 1_000_000;
             let (who, more) = (self.who(), stuck.len() - 1);
-            let more =
-                if more > 0 { format!(", nor did {more} other threads from theirs") } else { String::new() };
+            let more = if more > 0 { format!("; {more} more threads never returned") } else { String::new() };
             self.note(format!(
-                "{who}: thread {tid} never returned from {function}, begun {ms} ms before the end{more}"
+                "{who}: thread {tid} never returned from {function}, which began {ms} ms before the end{more}"
             ));
         }
         stuck.len() as u64
@@ -134,17 +133,17 @@ impl Process<'_, '_> {
     }
 }
 
-/// What gave out, and how there will be more of it.
+/// Why the spool had no more room, and what to do about it.
 fn more_room(why: Option<Full>) -> &'static str {
     match why {
-        None | Some(Full::Limit) => "holdup record --max-size makes more",
-        Some(Full::Disk) => "then the disk was full: holdup record --spool-dir takes another",
-        Some(Full::FileSize) => "then the spool was as large as a file may be here: ulimit -f says how large",
-        Some(Full::Descriptors) => "then it could open no more files: ulimit -n says how many",
+        None | Some(Full::Limit) => "holdup record --max-size makes it larger",
+        Some(Full::Disk) => "the disk was full: holdup record --spool-dir uses another",
+        Some(Full::FileSize) => "the spool reached the largest allowed file size: see ulimit -f",
+        Some(Full::Descriptors) => "the process could open no more files: see ulimit -n",
         Some(Full::Gone) => {
-            "then it could open its spool no more: it had changed its user or its root directory"
+            "the process could no longer open its spool: it had changed its user or its root directory"
         }
-        Some(Full::Memory) => "then it could map no more memory: ulimit -v and vm.max_map_count say how much",
+        Some(Full::Memory) => "the process could map no more memory: see ulimit -v and vm.max_map_count",
     }
 }
 

@@ -1,5 +1,5 @@
-//! Functions of code that a program made while it ran: as it announced them to debuggers, else as it lists
-//! them for profilers in a file of the process's own.
+//! Functions of code that a program generated at run time: announced to debuggers, or listed for profilers in a file
+//! of the process.
 
 use super::places::Symbol;
 use crate::demangle;
@@ -9,26 +9,26 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolIndex, Symbo
 use rustc_hash::FxHashMap;
 use spool::{MOST_OBJECT, MOST_PIECE};
 
-/// What a made function's module is called.
+/// The module name of a generated function.
 pub(super) const MODULE: &str = "[made at run time]";
 
-/// Functions of a list that are looked at for an address.
+/// Functions of a list that are checked for an address.
 const NEAREST: usize = 16;
 
-/// The made code of one process.
+/// The generated code of one process.
 #[derive(Default)]
 pub(super) struct Made {
     objects: FxHashMap<u64, Image>,
-    /// Sorted by address once it is read.
+    /// Sorted by address after it is read.
     listed: Vec<Listed>,
 }
 
-/// An ELF object, as far as its pieces were read.
+/// The pieces of an ELF object that were read so far.
 struct Image {
     start: u64,
     end: u64,
     bytes: Vec<u8>,
-    /// Bytes of pieces.
+    /// Number of bytes in these pieces.
     read: u64,
 }
 
@@ -40,7 +40,7 @@ struct Listed {
 }
 
 impl Made {
-    /// Takes a piece of an object; one that fits no object is passed over.
+    /// Adds a piece of an object; skips one that fits no object.
     pub fn piece(&mut self, record: &spool::Made, bytes: &[u8]) {
         let spool::Made { object, size, offset, start, end } = *record;
         if size > MOST_OBJECT || offset >= size {
@@ -56,8 +56,8 @@ impl Made {
         }
     }
 
-    /// Takes a list for profilers: lines of a start, a length (both hexadecimal) and a name. Of those at one
-    /// place the last is the latest.
+    /// Reads a list for profilers: each line has a start, a length (both hexadecimal) and a name. The last line for
+    /// an address is the latest.
     pub fn list(&mut self, text: &[u8]) {
         for line in text.split(|byte| *byte == b'\n') {
             let line = String::from_utf8_lossy(line);
@@ -69,11 +69,11 @@ impl Made {
                 self.listed.push(Listed { start, end, name });
             }
         }
-        // Stable: what was listed later stays later.
+        // A stable sort keeps later lines of one address later.
         self.listed.sort_by_key(|listed| listed.start);
     }
 
-    /// Shows the functions at an address, innermost first; nothing where none is known.
+    /// Gives `found` the functions at an address, innermost first.
     pub fn symbolize(&self, address: u64, found: &mut dyn FnMut(Symbol<'_>)) {
         let around = |image: &&Image| {
             (image.start..image.end).contains(&address) && image.read == image.bytes.len() as u64
@@ -85,14 +85,14 @@ impl Made {
         }
         let behind = self.listed.partition_point(|listed| listed.start <= address);
         let mut before = self.listed[..behind].iter().rev();
-        // Of the nearest few: where code was made anew, what was listed before may be longer.
+        // Check several functions: if code was generated again, an older function at an earlier address may be longer.
         if let Some(listed) = before.by_ref().take(NEAREST).find(|listed| address < listed.end) {
             by_list(&listed.name, found);
         }
     }
 }
 
-/// A name of a list: CPython's say the file, too (`py::function:file`).
+/// Gives `found` a name from a list; CPython's names contain the file (`py::function:file`).
 fn by_list(name: &str, found: &mut dyn FnMut(Symbol<'_>)) {
     let python = name.strip_prefix("py::").and_then(|rest| rest.split_once(':'));
     match python {
@@ -101,7 +101,7 @@ fn by_list(name: &str, found: &mut dyn FnMut(Symbol<'_>)) {
     }
 }
 
-/// Shows the functions at an address that an ELF object describes; whether there is one.
+/// Gives `found` the functions at an address that an ELF object describes; returns whether there is one.
 fn in_object(image: &[u8], address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> bool {
     let mut image = image.to_vec();
     if relocate(&mut image).is_none() {
@@ -113,7 +113,7 @@ fn in_object(image: &[u8], address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> b
 
 type Elf<'a> = ElfFile64<'a, Endianness>;
 
-/// By the debugging information.
+/// As [`in_object`], from the debugging information.
 fn lines(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> bool {
     let section = |id: SectionId| {
         let data = file.section_by_name(id.name()).and_then(|section| section.data().ok());
@@ -134,10 +134,10 @@ fn lines(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> boo
     any
 }
 
-/// By the table of symbols.
+/// As [`in_object`], from the symbol table.
 fn function(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> bool {
     let start = |symbol: &ElfSymbol64<'_, '_, Endianness>| {
-        // In an object that was not linked, addresses are a section's.
+        // In an object that was not linked, addresses count from the section's start.
         let linked = file.elf_header().e_type(file.endian()) != elf::ET_REL;
         let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
         let base = if linked { 0 } else { section.map_or(0, |section| section.address()) };
@@ -154,8 +154,8 @@ fn function(file: &Elf<'_>, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> 
     name.is_some()
 }
 
-/// Fills in the addresses that the debugging information of an object has, if it was not linked: as the
-/// program set where its sections lie.
+/// Fills in the addresses in the debugging information of an object that was not linked; the program set the
+/// addresses of its sections.
 fn relocate(image: &mut [u8]) -> Option<()> {
     let mut changes = Vec::new();
     {
@@ -196,7 +196,7 @@ fn relocate(image: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// How many bytes a relocation that is an address, or an offset in a section, fills in.
+/// The number of bytes that a relocation fills in with an address or an offset in a section; `None` for other kinds.
 fn width(machine: elf::Machine, kind: elf::RelocationType) -> Option<usize> {
     match (machine, kind) {
         (elf::EM_X86_64, elf::R_X86_64_64) | (elf::EM_AARCH64, elf::R_AARCH64_ABS64) => Some(8),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_names_functions_and_what_is_no_line_of_one_is_passed_over() {
+    fn a_list_names_functions_and_other_lines_are_skipped() {
         let mut made = Made::default();
         made.list(
             b"2000 10 later\n\nnothing\n1000\n1000 20\n1000 20 f with spaces\nzz 10 g\n\xff\xfe 1 h\n\
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_fit_nothing_say_nothing() {
+    fn pieces_that_fit_no_object_are_skipped() {
         let mut made = Made::default();
         let record = spool::Made { object: 1, size: 100, offset: 0, start: 0x1000, end: 0x2000 };
         made.piece(&spool::Made { offset: 100, ..record }, b"x");
@@ -251,8 +251,8 @@ mod tests {
 
     const NAMES: &[u8] = b"\0.text\0.symtab\0.strtab\0.debug_info\0.rela.debug_info\0made!\0";
 
-    /// An object that was not linked: 16 bytes of code at 0x5000, of which `made!` has the last 8, and eight
-    /// bytes of debugging information that are to become the address of `made!`.
+    /// An object that was not linked: 16 bytes of code at 0x5000, of which the last 8 are `made!`, and eight bytes of
+    /// debugging information that a relocation replaces by the address of `made!`.
     fn object() -> Vec<u8> {
         let words =
             |numbers: &[u64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>();
@@ -266,7 +266,7 @@ mod tests {
             words(&[0, 1 << 32 | 1, 0]),
         ];
         let names: [&[u8]; 5] = [b".text", b".symtab", b".strtab", b".debug_info", b".rela.debug_info"];
-        // Kind, flags, address, link, what it is for, size of an entry.
+        // Kind, flags, address, link, the section it applies to, size of an entry.
         let about = [
             [1, 6, 0x5000, 0, 0, 0],
             [2, 0, 0, 3, 1, 24],
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_object_makes_nothing_panic() {
+    fn a_damaged_object_causes_no_panic() {
         let whole = object();
         for at in 0..whole.len() {
             for value in [0, 1, 0x7f, 0x80, 0xff] {

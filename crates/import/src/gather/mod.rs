@@ -1,7 +1,7 @@
-//! A spool: the directory in which a program's processes left what they recorded of themselves.
+//! Reads a spool: the directory of the files that a program's processes recorded.
 //!
-//! Each file is read several times: texts and what its clocks showed first, since any record may refer
-//! to them; then what stands for itself (`records.rs`); then what is only understood beside the rest (`later.rs`, `links.rs`).
+//! Each file is read several times. Texts and clock readings are first, because any record may refer to them. Records
+//! that need no others follow (`records.rs`), then those that do (`later.rs`, `links.rs`).
 
 mod later;
 mod libraries;
@@ -29,12 +29,12 @@ use symbols::Symbols;
 use texts::Texts;
 use trace::{Ns, ProcessId, Source, ThreadId, Trace};
 
-/// Times that later arithmetic can bear.
+/// Times for which later arithmetic cannot overflow, ns.
 const TIMES: std::ops::Range<Ns> = 0..1 << 61;
 
 pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, sniff, read };
 
-/// A directory with spool files, or one such file.
+/// Recognizes a directory with spool files, or one such file.
 fn sniff(seen: &Seen<'_>) -> Fit {
     match seen {
         Seen::Folder(path) => is_spool(path).into(),
@@ -54,7 +54,7 @@ fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     }
 }
 
-/// Whether a file is one of a spool that this version cannot read.
+/// Whether a file is a spool file that this version cannot read.
 fn is_of_another_version(bytes: &[u8]) -> bool {
     bytes.starts_with(spool::ANY_VERSION) && !bytes.starts_with(&spool::MAGIC.to_ne_bytes())
 }
@@ -79,7 +79,7 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     }
     if maps.is_empty() {
         return Err(Problem::NotATrace {
-            what: "a directory without a recording in it: no process of the program used CUDA".to_owned(),
+            what: "a directory without a recording: no process of the program used CUDA".to_owned(),
             what_to_do: "name the file or spool itself",
         });
     }
@@ -90,7 +90,7 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     Ok(gather(&contents, &mut Symbols::of_owner(directory), progress))
 }
 
-/// Reads one file of a spool, without looking at any other file.
+/// Reads one file of a spool, without any other file.
 pub(crate) fn read_bytes(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Trace {
     gather(&[("the spool file".to_owned(), bytes)], &mut NoSymbols, progress)
 }
@@ -113,12 +113,12 @@ fn name(path: &Path) -> String {
 
 fn map(path: &Path) -> Result<Mmap, Problem> {
     let file = File::open(path)?;
-    // SAFETY: private and read-only. A process that is still writing may change what lies there;
-    // every byte is read as untrusted input. Nobody cuts a spool file.
+    // SAFETY: private and read-only. A process that is still writing may change the bytes; each is read as untrusted
+    // input. No process truncates a spool file.
     Ok(unsafe { Mmap::map(&file)? })
 }
 
-/// Makes a trace of the contents of spool files, each with its name.
+/// Builds a trace from the contents of spool files, each with its name.
 fn gather(
     files: &[(String, &[u8])],
     symbolizer: &mut dyn Symbolizer,
@@ -133,7 +133,7 @@ fn gather(
             None => gather.no_file(bytes),
         }
     }
-    // The program first, what it started after it.
+    // The program first, then the processes that it started.
     opened.sort_by_key(|(name, file, _)| (file.began(), name.to_owned()));
     let mut done = 0;
     for (number, (name, file, size)) in opened.iter().enumerate() {
@@ -144,37 +144,37 @@ fn gather(
     gather.finish()
 }
 
-/// The state of gathering: what is shared by all processes.
+/// The reader's state that all processes share.
 struct Gather<'a> {
     trace: Trace,
     ids: Identities,
     places: Places<'a>,
-    /// Every wait for a driver lock is in the files.
+    /// Whether every wait for a driver lock is in the files.
     complete: bool,
 }
 
 /// The state of reading one process's file.
 struct Process<'g, 'a> {
     all: &'g mut Gather<'a>,
-    /// Number of the file, which stands for its process: process ids are used again.
+    /// Number of the file, which identifies its process: the system reuses process ids.
     number: i64,
     pid: u32,
     row: ProcessId,
     texts: Texts,
-    /// What was read of its clocks, until all of it was.
+    /// The clock readings so far.
     readings: Vec<Clock>,
     clocks: Clocks,
     threads: FxHashMap<u32, ThreadId>,
     device_of: FxHashMap<u32, u32>,
-    /// Threads that wrote CUPTI's records: its own, mostly.
+    /// Threads that wrote CUPTI's records: mostly CUPTI's own.
     cupti: FxHashSet<u32>,
     /// First row of this process in the table of calls.
     first_call: usize,
     /// Earliest time in the file.
     first: Ns,
-    /// Latest time in each of its chunks, and, behind them, in what is only understood later.
+    /// Latest time in each of its chunks; the last element is for records that are read later.
     last: Vec<Ns>,
-    /// The one of those that is being read.
+    /// Index in `last` of the chunk that is being read.
     chunk: usize,
     later: Later,
 }
@@ -219,23 +219,23 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Counts what should be a spool file and is none.
+    /// Counts a file that should be a spool file but is not.
     fn no_file(&mut self, bytes: &[u8]) {
         let lost = &mut self.trace.meta.lost;
         if is_of_another_version(bytes) {
             lost.record("spool file of another version of holdup");
         } else if (bytes.len() as u64) < spool::ALIGN {
-            lost.record("spool file that there was no room for");
+            lost.record("spool file shorter than its header");
             let why = "a process's spool file is shorter than its header: the disk was full \
-                       (holdup record --spool-dir takes another), a file may not be so large there \
-                       (ulimit -f says how large), or the process ended at once";
+                       (holdup record --spool-dir uses another), the file size limit was too small \
+                       (see ulimit -f), or the process ended at once";
             self.note(why.to_owned());
         } else {
-            lost.record("spool file that a process did not live to begin");
+            lost.record("spool file whose process ended before writing to it");
         }
     }
 
-    /// Remarks on something, once.
+    /// Adds a note unless the trace already has it.
     fn note(&mut self, note: String) {
         let notes = &mut self.trace.meta.notes;
         if !notes.contains(&note) {
@@ -268,7 +268,7 @@ impl Process<'_, '_> {
         self.link();
     }
 
-    /// Shows every record and the thread that wrote it.
+    /// Gives `take` every record and the thread that wrote it.
     fn each(&mut self, chunks: &[Chunk<'_>], take: fn(&mut Self, u32, &Record<'_>)) {
         for (number, chunk) in chunks.iter().enumerate() {
             self.chunk = number;
@@ -284,16 +284,16 @@ impl Process<'_, '_> {
         *self.threads.entry(tid).or_insert_with(|| all.ids.thread(&mut all.trace, number, tid.into()))
     }
 
-    /// The times of a record that has them in ticks, if they make sense.
+    /// A record's times in ticks, converted to ns; `None` if they are invalid.
     fn ticks(&mut self, start: i64, end: i64) -> Option<(Ns, Ns)> {
         self.times(self.clocks.ns(start), self.clocks.ns(end))
     }
 
-    /// A record's times, if they make sense.
+    /// A record's times, ns; `None` if they are invalid.
     fn times(&mut self, start: Ns, end: Ns) -> Option<(Ns, Ns)> {
         let sane = TIMES.contains(&start) && TIMES.contains(&end) && start <= end;
         if !sane {
-            self.all.trace.meta.lost.record("times that make no sense");
+            self.all.trace.meta.lost.record("invalid times");
             return None;
         }
         self.first = self.first.min(start);

@@ -1,4 +1,4 @@
-//! Return addresses and Python frames into stacks of source places.
+//! Turns return addresses and Python frames into stacks of source places.
 
 use super::libraries;
 use super::made::{MODULE, Made};
@@ -20,30 +20,30 @@ pub(super) struct Symbol<'a> {
 
 /// Finds functions by address.
 pub(super) trait Symbolizer {
-    /// Shows the functions at `address`, a virtual address of the ELF file at `module`: the innermost
-    /// first, then those it is inlined into. Shows nothing when nothing is known.
+    /// Gives `found` the functions at `address`, a virtual address of the ELF file at `module`: the innermost first,
+    /// then those it is inlined into. Unknown functions give nothing.
     fn symbolize(&mut self, module: &str, address: u64, found: &mut dyn FnMut(Symbol<'_>));
 
-    /// What a process that began then, ns since 1970, listed for profilers of the code that it made; nothing
-    /// where there is no such list.
+    /// The list for profilers of the code that a process generated; empty without one. `_began` is the process's
+    /// start, ns since 1970.
     fn list(&mut self, _process: u32, _began: i64) -> Vec<u8> {
         Vec::new()
     }
 
-    /// The version of the library at `module`, as far as its name tells; another may look at the file.
+    /// The version of the library at `module`, from its name only; other implementations may read the file.
     fn version(&mut self, module: &str) -> Option<String> {
         libraries::version(module)
     }
 }
 
-/// Knows no symbols: places are a library and an address in it.
+/// Without symbols: a place is a library and an address in it.
 pub(super) struct NoSymbols;
 
 impl Symbolizer for NoSymbols {
     fn symbolize(&mut self, _: &str, _: u64, _: &mut dyn FnMut(Symbol<'_>)) {}
 }
 
-/// A library where a process had it loaded.
+/// A library and the addresses where a process loaded it.
 struct Loaded {
     path: Sym,
     base: u64,
@@ -51,14 +51,14 @@ struct Loaded {
     end: u64,
 }
 
-/// Finds the frames of stacks; modules are those of one process at a time.
+/// Finds the frames of stacks, with the modules of one process at a time.
 pub(super) struct Places<'a> {
     symbolizer: &'a mut dyn Symbolizer,
     stacks: Stacks,
     modules: Vec<Loaded>,
-    /// The code that the process made.
+    /// The code that the process generated.
     made: Made,
-    /// The process and when it began, until its list was asked for.
+    /// The process and its start, until its list is read.
     unlisted: Option<(u32, i64)>,
     /// Every module of any process.
     libraries: FxHashSet<Sym>,
@@ -66,14 +66,14 @@ pub(super) struct Places<'a> {
     frames: FxHashMap<(Sym, u64), Vec<FrameId>>,
 }
 
-/// What a native frame belongs to.
+/// The owner of a native frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Belongs {
-    /// To the capture library.
+    /// The capture library.
     Holdup,
-    /// To the Python interpreter, whose frames stand in its stead.
+    /// The Python interpreter: Python's frames replace it.
     Interpreter,
-    /// To the program.
+    /// The program.
     Program,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Writes down the versions of the libraries that any process had loaded.
+    /// Records the versions of the libraries that any process loaded.
     pub fn versions(&mut self, trace: &mut Trace) {
         let mut paths: Vec<String> = self.libraries.iter().map(|path| trace.text(*path).to_owned()).collect();
         paths.sort_unstable();
@@ -101,12 +101,12 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// What follows is of another process, which began then, ns since 1970.
+    /// Starts the next process, which began at `began`, ns since 1970.
     pub fn next_process(&mut self, pid: u32, began: i64) {
         self.modules.clear();
         self.made = Made::default();
         self.unlisted = Some((pid, began));
-        // What is in no library means something else in each process.
+        // An address outside all libraries means something else in each process.
         self.frames.retain(|(path, _), _| !path.is_empty());
     }
 
@@ -119,12 +119,12 @@ impl<'a> Places<'a> {
         self.modules.iter().any(is_it)
     }
 
-    /// Learns of code that the process made.
+    /// Adds code that the process generated.
     pub fn made(&mut self, record: &spool::Made, bytes: &[u8]) {
         self.made.piece(record, bytes);
     }
 
-    /// Learns of a module; one seen later at the same place has replaced the earlier.
+    /// Adds a module; a later one at the same address replaces the earlier.
     pub fn module(&mut self, path: Sym, module: &Module) {
         let same = |known: &Loaded| (known.path, known.base) == (path, module.base);
         if !self.modules.iter().any(same) {
@@ -134,13 +134,12 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The row of a stack, of return addresses and of Python's file, function and line, each
-    /// innermost first. The interpreter's own functions are left out in favour of what they
-    /// interpret, and what is outside of them.
+    /// The row of a stack of return addresses and of Python's file, function and line, each innermost first. Python's
+    /// frames replace the interpreter's own functions and everything outside them.
     pub fn stack(&mut self, trace: &mut Trace, native: &[u64], python: &[(Sym, Sym, u32)]) -> StackId {
         let mut innermost_first = Vec::new();
         for address in native {
-            // A return address lies behind the call; the call itself is wanted.
+            // A return address is after the call; the frame is that of the call itself.
             let address = address.wrapping_sub(1);
             let (path, offset) = self.locate(address);
             match belongs(trace.text(path)) {

@@ -1,4 +1,4 @@
-//! Records that stand for themselves.
+//! Reads records that need no others.
 
 use super::Process;
 use crate::{cupti, overhead};
@@ -7,7 +7,7 @@ use spool::{
 };
 use trace::{Api, Call, Ns, Op, OpKind, RangeKind, StreamId, ThreadId, ThreadRole};
 
-/// What all operations have in common.
+/// The fields that all operations have in common.
 struct Work {
     start: Ns,
     end: Ns,
@@ -33,7 +33,7 @@ macro_rules! work {
 }
 
 impl Process<'_, '_> {
-    /// Takes a record of the thread `tid`.
+    /// Reads a record of the thread `tid`.
     pub(super) fn record(&mut self, tid: u32, record: &Record<'_>) {
         let (body, tag) = (record.body, record.head.tag);
         if record.head.kind == ApiCall::KIND {
@@ -61,12 +61,11 @@ impl Process<'_, '_> {
             _ => self.later(tid, record),
         };
         if read.is_none() {
-            self.all.trace.meta.lost.record("record cut short");
+            self.all.trace.meta.lost.record("truncated record");
         }
     }
 
-    /// Runtime calls come before driver calls: where both carry one correlation id, the join takes
-    /// the first.
+    /// Adds a runtime call, before all driver calls: if both have the same correlation id, the join takes the first.
     fn runtime_call(&mut self, name: u32, call: &ApiCall) {
         if call.runtime != 0 {
             self.api_call(Api::Runtime, name, call);
@@ -90,7 +89,7 @@ impl Process<'_, '_> {
         });
     }
 
-    /// Marks threads that only ever wrote CUPTI's records as the tracer's.
+    /// Marks threads that wrote only CUPTI's records as the tracer's.
     pub(super) fn tracers(&mut self) {
         for tid in std::mem::take(&mut self.cupti) {
             let thread = self.thread(tid);

@@ -1,4 +1,4 @@
-//! Functions and lines of the machine's own ELF files: a spool is read where it was written.
+//! Functions and lines from the machine's own ELF files: a spool is read on the machine that wrote it.
 
 use super::libraries;
 use super::places::{Symbol, Symbolizer};
@@ -12,29 +12,28 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Reads each file the first time a stack leads through it.
+/// Reads each file when the first stack leads through it.
 #[derive(Default)]
 pub(super) struct Symbols {
     files: FxHashMap<String, Option<Module>>,
-    /// Whose the spool is.
+    /// The user who owns the spool.
     owner: Option<u32>,
 }
 
-/// Most bytes of a list of made code that are read.
+/// The most bytes that are read of a list of generated code.
 const MOST_LISTED: u64 = 64 << 20;
 
-/// A list may be this much older than its process, ns: file systems take their time from a coarser clock.
+/// How much older than its process a list may be, ns: file systems use a coarser clock.
 const COARSE: i64 = 20_000_000;
 
 impl Symbols {
-    /// For a spool, whose owner's files are believed.
+    /// For a spool: only its owner's lists are read.
     pub fn of_owner(spool: &Path) -> Symbols {
         let owner = std::fs::metadata(spool).ok().map(|spool| spool.uid());
         Symbols { owner, ..Symbols::default() }
     }
 
-    /// What a process wrote for profilers into the file of that path: the owner's own, written since the
-    /// process began.
+    /// The list for profilers at a path; `None` unless it is the owner's own and was written since the process began.
     fn read_list(&self, path: &Path, began: i64) -> Option<Vec<u8>> {
         let found = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
         let file = File::open(path).ok()?;
@@ -50,7 +49,7 @@ impl Symbols {
     }
 }
 
-/// What one file says.
+/// The symbols of one file.
 struct Module {
     functions: Vec<Function>,
     /// Its debugging information, if it has any.
@@ -88,13 +87,12 @@ impl Symbolizer for Symbols {
 }
 
 impl Module {
-    /// Reads a file; `None` for anything but an ELF file. What lies behind a path of a spool could
-    /// also be a device that never ends.
+    /// Reads a file; `None` unless it is an ELF file. A path in a spool could also name an endless device.
     fn open(path: &Path) -> Option<Module> {
         if !std::fs::metadata(path).ok()?.is_file() {
             return None;
         }
-        // SAFETY: private and read-only; what is in it is untrusted input.
+        // SAFETY: private and read-only; its bytes are read as untrusted input.
         let map = unsafe { Mmap::map(&File::open(path).ok()?).ok()? };
         let file = object::File::parse(&*map).ok()?;
         let has_lines = file.section_by_name(".debug_info").is_some_and(|section| section.size() > 0);
@@ -102,7 +100,7 @@ impl Module {
         Some(Module { functions: functions(&file), lines })
     }
 
-    /// The functions at an address with their lines, inlined ones first; whether there are any.
+    /// Gives `found` the functions at an address with their lines, inlined ones first; returns whether there are any.
     fn lines(&self, address: u64, found: &mut dyn FnMut(Symbol<'_>)) -> bool {
         let Some(mut frames) = self.lines.as_ref().and_then(|lines| lines.find_frames(address).ok()) else {
             return false;
@@ -120,8 +118,8 @@ impl Module {
         any
     }
 
-    /// The function that an address lies in. A library without a full symbol table names only what
-    /// it exports: whatever lies between has no name, rather than that of a neighbour.
+    /// The function that an address lies in. A library without a full symbol table names only what it exports:
+    /// functions between these have no name, rather than a neighbor's.
     fn function(&self, address: u64) -> Option<&str> {
         let behind = self.functions.partition_point(|function| function.start <= address);
         let function = self.functions[..behind].last()?;
@@ -163,14 +161,14 @@ mod tests {
         assert!(file.ends_with("symbols.rs") && *line > 0, "{found:?}");
     }
 
-    /// Where the program is loaded, as the first line of its map says.
+    /// The program's load address, from the first line of its map.
     fn program_base() -> u64 {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         u64::from_str_radix(maps.split('-').next().unwrap(), 16).unwrap()
     }
 
     #[test]
-    fn what_is_no_elf_file_has_no_symbols() {
+    fn a_file_that_is_not_elf_has_no_symbols() {
         let mut symbols = Symbols::default();
         for path in ["/dev/zero", "/nowhere", file!()] {
             symbols.symbolize(path, 1, &mut |symbol| panic!("{symbol:?}"));

@@ -1,4 +1,4 @@
-//! What is made of spool files, and of what is left of them.
+//! Reading spool files, complete and damaged.
 
 use super::gather;
 use super::places::{NoSymbols, Symbol, Symbolizer};
@@ -101,7 +101,7 @@ fn full() -> Build {
     build
 }
 
-/// What a counter of 2.5 GHz shows, some ns after it showed 10¹⁵.
+/// The value of a 2.5 GHz counter, `ns` after it was 10¹⁵.
 fn ticks(ns: i64) -> i64 {
     1_000_000_000_000_000 + ns * 5 / 2
 }
@@ -110,9 +110,8 @@ fn clock(build: &mut Build, ns: i64) {
     build.record(OTHER, Clock::KIND, 0, &[Clock { ticks: ticks(ns), ns }.bytes()]);
 }
 
-/// Two launches of one thread, one right after the other, as CUPTI and as the counter times them;
-/// by the counter, CUPTI's record begins 200 ns before the call was entered. The second waits for a
-/// lock, which another thread in such a launch lets go of.
+/// Two consecutive launches of one thread, timed by CUPTI and by the counter; by the counter, CUPTI's record begins
+/// 200 ns before the call was entered. The second waits for a lock, which another thread in such a launch releases.
 fn counted() -> Build {
     const AT: i64 = 7_000_000;
     let mut build = Build::new(7, Level::Full);
@@ -137,7 +136,7 @@ fn counted() -> Build {
     stack(&mut build, MAIN, ticks(AT + 200), ticks(AT + 850), &[0x9], &[]);
     let range = Range { start: ticks(AT + 10), end: ticks(AT + 20), domain: 0 };
     build.record(MAIN, Range::KIND, launch, &[range.bytes()]);
-    // The readings come last, and not in order: they are the other thread's.
+    // The readings are last and not in order: the other thread wrote them.
     [9_000_000, 0, 5_000_000].into_iter().for_each(|ns| clock(&mut build, ns));
     build
 }
@@ -162,7 +161,7 @@ fn wrapped_calls_are_timed_in_ticks() {
     let mut build = Build::new(7, Level::Light);
     wrapped(&mut build, "cuMemcpyDtoHAsync", MAIN, ticks(3_000_000), ticks(3_400_000));
     let launch = build.text(MAIN, "cuLaunchKernel");
-    // 2.5 ticks a nanosecond.
+    // 2.5 ticks per nanosecond.
     let gap = (ticks(5_000_000) - ticks(3_400_000)) as u32;
     build.brief(MAIN, BriefCall { function: launch, gap, duration: 2_500, flags: 0 });
     [2_000_000, 4_000_000].into_iter().for_each(|ns| clock(&mut build, ns));
@@ -179,7 +178,7 @@ fn wrapped_calls_are_timed_in_ticks() {
     assert_eq!(trace.calls.start[1] - trace.calls.start[0], 2_000_000);
     // Of 1.0001 ms.
     let never = trace.meta.notes.iter().find(|note| note.contains("never returned")).unwrap();
-    assert!(never.contains("begun 1 ms before the end"), "{never}");
+    assert!(never.contains("which began 1 ms before the end"), "{never}");
 }
 
 fn name(trace: &Trace, call: trace::CallId) -> &str {
@@ -212,7 +211,7 @@ fn operations_join_the_runtime_call_though_the_driver_call_was_written_first() {
 }
 
 #[test]
-fn images_of_one_process_are_told_apart() {
+fn images_of_one_process_are_separate() {
     let trace = read(&[full().finish(), full().finish()]);
     assert_eq!(trace.processes.pid, [7, 7]);
     let calls: Vec<_> = trace.ops.call.iter().map(|call| call.index()).collect();
@@ -220,7 +219,7 @@ fn images_of_one_process_are_told_apart() {
 }
 
 #[test]
-fn without_cupti_the_wrappers_say_what_their_arguments_said() {
+fn without_cupti_the_wrappers_record_the_arguments() {
     let mut build = Build::new(7, Level::Light);
     wrapped(&mut build, "cuMemcpyDtoHAsync", OTHER, 100, 900);
     wrapped(&mut build, "cuLaunchKernel", MAIN, 250, 950);
@@ -286,7 +285,7 @@ fn python_stands_for_its_interpreter_and_holdup_for_nothing() {
     assert_eq!(functions(&trace, other), [""; 0]);
 }
 
-/// Knows what files the links of a machine lead to.
+/// Knows the targets of a machine's links.
 struct Linked;
 
 impl Symbolizer for Linked {
@@ -299,7 +298,7 @@ impl Symbolizer for Linked {
 }
 
 #[test]
-fn loaded_libraries_tell_their_versions() {
+fn loaded_libraries_have_versions() {
     let mut build = full();
     for (at, path) in ["/x/libcublas.so.13", "/x/libcuda.so.1", "/x/libtorch.so"].into_iter().enumerate() {
         module(&mut build, path, 0x1000 * (at as u64 + 1));
@@ -315,7 +314,7 @@ fn loaded_libraries_tell_their_versions() {
     };
     let files = [file];
     assert_eq!(versions(read_with(&files, &mut Linked)), ["NVIDIA driver 580.95.05", "cuBLAS 13.1.0.3"]);
-    assert_eq!(versions(read(&files)), ["cuBLAS 13"], "as far as the recorded name says");
+    assert_eq!(versions(read(&files)), ["cuBLAS 13"], "only what the recorded name contains");
 }
 
 #[test]
@@ -330,7 +329,7 @@ fn without_symbols_a_place_is_a_library_and_an_address() {
 }
 
 #[test]
-fn what_a_killed_process_could_not_say_is_counted() {
+fn what_a_killed_process_could_not_write_is_counted() {
     let mut build = full();
     build.set(offset_of!(FileHeader, finished), &0u32.to_ne_bytes());
     build.set(offset_of!(FileHeader, dropped), &3u64.to_ne_bytes());
@@ -344,8 +343,8 @@ fn what_a_killed_process_could_not_say_is_counted() {
     put(progress + offset_of!(Progress, since), &900i64.to_ne_bytes());
     let trace = read(&[bytes]);
     let reasons: Vec<u64> = trace.meta.lost.reasons.values().copied().collect();
-    // Of fourteen launches begun, the runtime's and the driver's record of one are there, and seven may be
-    // among what was dropped.
+    // Fourteen launches began. The runtime's and the driver's record of one are there, and seven may be among the
+    // dropped records.
     assert_eq!((reasons, trace.meta.lost.records), (vec![5, 7], 12));
     assert!(trace.meta.notes.iter().any(|note| note.contains("never returned from cuLaunchKernel")));
     assert!(!trace.meta.locks_watched);
@@ -374,11 +373,11 @@ fn a_call_is_lost_for_one_reason() {
 }
 
 #[test]
-fn what_gave_out_is_said() {
+fn the_reason_for_a_full_spool_is_noted() {
     let said = |full| killed_when_full(10, 9, full).meta.notes.join("\n");
-    // Files that do not say so, and those of a later holdup.
+    // Files that state no reason, and those of a later holdup.
     for full in [0, Full::Limit as u32, 99] {
-        assert!(said(full).contains("--max-size makes more"), "{}", said(full));
+        assert!(said(full).contains("--max-size makes it larger"), "{}", said(full));
     }
     for (full, word) in [
         (Full::Disk, "the disk was full"),
@@ -407,19 +406,19 @@ fn room_ends_where_the_thread_that_lost_most_had_none() {
         read(&[file]).meta.notes.join("\n")
     };
     for (dropped, room) in [([9, 0], "3 ms"), ([9, 2], "3 ms"), ([2, 9], "8 ms")] {
-        assert!(said(dropped).contains(&format!("there was room for {room};")), "{}", said(dropped));
+        assert!(said(dropped).contains(&format!("the spool had room for {room};")), "{}", said(dropped));
     }
     assert!(!said([0, 0]).contains("room"), "{}", said([0, 0]));
 }
 
 #[test]
-fn what_is_no_spool_file_is_counted() {
+fn a_file_that_is_not_a_spool_file_is_counted() {
     let trace = read(&[vec![0; 70_000], full().finish()]);
     assert_eq!((trace.meta.lost.records, trace.calls.len()), (1, 4));
     assert!(!trace.meta.notes.concat().contains("disk"), "{:?}", trace.meta.notes);
-    // What a full disk leaves of them, which is said once.
+    // What a full disk leaves of them, which is noted once.
     let trace = read(&[vec![], vec![0; 4096], full().finish()]);
-    assert_eq!(trace.meta.lost.reasons["spool file that there was no room for"], 2);
+    assert_eq!(trace.meta.lost.reasons["spool file shorter than its header"], 2);
     assert_eq!((trace.calls.len(), trace.meta.notes.concat().matches("the disk was full").count()), (4, 1));
 }
 
@@ -446,7 +445,7 @@ fn a_directory_or_a_file_of_a_spool_is_a_trace() {
 }
 
 proptest! {
-    /// Whatever is left of a file becomes a trace that can be written and read again.
+    /// Any remains of a file become a trace that can be written and read again.
     #[test]
     fn any_bytes_become_a_sound_trace(
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..60),
@@ -459,7 +458,7 @@ proptest! {
         stack(&mut build, OTHER, 100, 900, &[0x3011], &[PythonFrame::default()]);
         let mut bytes = build.finish();
         for (at, value) in changes {
-            // Not the zeros behind the records.
+            // Not the zeros after the records.
             let region = at.index(3) * ALIGN as usize;
             let at = region + at.index(1500);
             bytes[at] = value;
@@ -473,7 +472,7 @@ proptest! {
 }
 
 #[test]
-fn kernels_of_cuda_fortran_are_named_as_the_source_has_them() {
+fn kernels_of_cuda_fortran_have_the_names_of_the_source() {
     let kernels = |library: &str| {
         let mut build = Build::new(7, Level::Full);
         module(&mut build, library, 0x1000);

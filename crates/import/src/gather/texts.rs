@@ -1,4 +1,4 @@
-//! Texts by the numbers that a process gave them.
+//! A process's texts, by their numbers.
 
 use super::Process;
 use crate::suffix;
@@ -9,7 +9,7 @@ use trace::{Api, Strings, Sym};
 #[derive(Default)]
 pub(super) struct Texts {
     by_id: FxHashMap<u32, Sym>,
-    /// Names of functions without what tools append.
+    /// Names of functions without the suffixes that tools append.
     functions: FxHashMap<(u32, Api), Sym>,
 }
 
@@ -31,7 +31,7 @@ impl Texts {
 }
 
 impl Process<'_, '_> {
-    /// Reads what other records refer to.
+    /// Reads a record that others refer to.
     pub(super) fn reference(&mut self, _: u32, record: &Record<'_>) {
         match record.head.kind {
             Text::KIND => {

@@ -1,5 +1,5 @@
-//! What one block of events holds, with numbering of its own: blocks are scanned on several
-//! threads and merged in order ([`super::merge`]).
+//! The events of one block, with its own numbering: several threads scan blocks, which are merged in order
+//! ([`super::merge`]).
 
 use super::event::{Args, Category, Event, Templates};
 use crate::json::{Raw, Scanner, Stop};
@@ -10,13 +10,13 @@ use trace::{Api, CopyKind, MemoryKind, Ns, Op, OpKind, RangeKind, Strings, Sym, 
 /// How the scan of a block ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
-    /// After an event: the next block goes on.
+    /// After an event: the next block continues.
     Clean,
     /// Inside the event that starts there.
     Inside(usize),
     /// After the `]` of the event array.
     Array(usize),
-    /// At a byte that no event can start with, and none after it does.
+    /// At a byte that starts no event, with no event after it.
     Bad(usize),
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Marked {
     pub kind: RangeKind,
     /// The `Call stack` text, empty for none.
     pub stack: Sym,
-    /// What autograd says of an operator.
+    /// An operator's part in autograd.
     pub autograd: Option<Autograd>,
 }
 
-/// An operator's part in autograd: the operator, and the backward that it leads to, have the same number.
+/// An operator's part in autograd: an operator and its backward have the same number.
 #[derive(Clone, Copy)]
 pub(super) struct Autograd {
     pub sequence: i64,
@@ -96,7 +96,7 @@ pub(super) struct Batch {
     scratch: String,
 }
 
-/// Distinct keys, numbered as they come; the last one is found without a look-up.
+/// Distinct keys, numbered in order of appearance; the last one is found without a lookup.
 #[derive(Default)]
 pub(super) struct Keys<K> {
     pub keys: Vec<K>,
@@ -105,7 +105,7 @@ pub(super) struct Keys<K> {
 }
 
 impl<K: Copy + Eq + std::hash::Hash> Keys<K> {
-    /// The number of `key`, given now if it is new.
+    /// The number of `key`, which is added if it is new.
     pub fn number(&mut self, key: K) -> u32 {
         if self.keys.get(self.last as usize) == Some(&key) {
             return self.last;
@@ -119,11 +119,11 @@ impl<K: Copy + Eq + std::hash::Hash> Keys<K> {
     }
 }
 
-/// Why an event is no row of any table.
+/// Why an event is not a row of any table.
 enum Skip {
-    /// No table is for it.
+    /// No table holds events of its kind.
     LeftOut(&'static str),
-    /// A table is for it, but it lacks what the table needs.
+    /// A table holds events of its kind, but it lacks a field that the table needs.
     Lost(&'static str),
 }
 
@@ -131,7 +131,7 @@ const NO_TIME: Skip = Skip::Lost("event without readable time");
 const NO_THREAD: Skip = Skip::Lost("host event without thread");
 
 impl Batch {
-    /// Scans events until the block ends, the array ends, or nothing more can be made of it.
+    /// Scans events until the block ends, the array ends, or no further event can be read.
     pub fn scan(&mut self, text: &[u8]) -> End {
         let mut scanner = Scanner::new(text);
         let mut templates = Templates::default();
@@ -150,7 +150,7 @@ impl Batch {
                 }
                 Err(Stop::End) => return End::Inside(start),
                 Err(Stop::Bad) => {
-                    // Go on with the next event that starts like one.
+                    // Continue at the next text that looks like the start of an event.
                     scanner.jump(event.at().max(start + 1));
                     if !scanner.resync() {
                         return End::Bad(start);
@@ -245,7 +245,7 @@ impl Batch {
         Ok(())
     }
 
-    /// The tracer's own work. It names no thread (pid −1, tid 0) but may name one some day.
+    /// Adds the tracer's own work. Today it names no thread (pid −1, tid 0); later versions may name one.
     fn overhead(&mut self, event: &Event<'_>) -> Result<(), Skip> {
         let (start, end) = times(event)?;
         let process = event.pid.unwrap_or(-1);
@@ -327,8 +327,8 @@ impl Batch {
     }
 }
 
-/// Start and end of an event: not long before the epoch, and far enough within an `i64` for any
-/// difference of two.
+/// Start and end of an event, ns: not long before the epoch, and small enough that the difference of any two fits an
+/// `i64`.
 fn times(event: &Event<'_>) -> Result<(Ns, Ns), Skip> {
     const EARLIEST: Ns = -(1 << 50);
     const LATEST: Ns = 1 << 61;
@@ -341,7 +341,7 @@ fn times(event: &Event<'_>) -> Result<(Ns, Ns), Skip> {
     if end < LATEST { Ok((start, end)) } else { Err(NO_TIME) }
 }
 
-/// Device, context and stream of a GPU event: from its args, else its row in the viewer.
+/// Device, context and stream of a GPU event: from its args, or else from its row in the viewer.
 fn stream_of(event: &Event<'_>) -> StreamKey {
     let device = event.args.device.or(event.pid).unwrap_or(0);
     let stream = event.args.stream.or(event.tid).unwrap_or(0);

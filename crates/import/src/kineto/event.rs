@@ -4,7 +4,7 @@ use super::template::Template;
 use crate::json::{Raw, Scalar, Scanner, Stop};
 use trace::Ns;
 
-/// What an event is about. Kineto's names of today and those of 2021.
+/// The category of an event. Kineto's current names and those of 2021.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Category {
     Runtime,
@@ -77,15 +77,15 @@ pub(super) struct Args<'a> {
     pub event: Option<i64>,
     pub sync_kind: &'a [u8],
     pub call_stack: Raw<'a>,
-    /// An operator's number for autograd: that of the operator it is the backward of, if `forward` is not 0.
+    /// An operator's number for autograd; if `forward` is not 0, the number of the operator whose backward it is.
     pub sequence: Option<i64>,
-    /// PyTorch's number of the thread that did the forward.
+    /// PyTorch's number of the thread that ran the forward.
     pub forward: Option<i64>,
     /// `name` or `labels` of a metadata event.
     pub label: Raw<'a>,
 }
 
-/// How the last events of a block were written.
+/// The layouts of a block's last events.
 #[derive(Default)]
 pub(super) struct Templates<'a> {
     event: Template<'a, Field>,
@@ -93,7 +93,7 @@ pub(super) struct Templates<'a> {
     args: [Template<'a, Arg>; Category::COUNT],
 }
 
-/// What a key of an event means.
+/// The meaning of an event's key.
 #[derive(Clone, Copy)]
 enum Field {
     Phase,
@@ -123,7 +123,7 @@ impl Field {
     }
 }
 
-/// What a key of an event's `args` means.
+/// The meaning of a key in an event's `args`.
 #[derive(Clone, Copy)]
 enum Arg {
     Correlation,
@@ -187,7 +187,7 @@ impl<'a> Event<'a> {
                 event.set(field, value);
             }
             if matches!(event.phase, b's' | b'f') {
-                // Flow arrows are half of a file's events, and no table holds them.
+                // Half of a file's events are flow arrows, and no table holds them.
                 scanner.close()?;
                 return Ok(event);
             }

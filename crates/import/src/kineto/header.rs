@@ -1,4 +1,4 @@
-//! What a Kineto file says around its events.
+//! The part of a Kineto file around its events.
 
 use crate::identities::Identities;
 use crate::json::{Scalar, Scanner, Stop};
@@ -7,9 +7,9 @@ use trace::{Ns, Trace};
 /// Top-level values other than the events.
 #[derive(Default)]
 pub(super) struct Header {
-    /// Whether any key that only Kineto writes was seen.
+    /// Whether the file has a key that only Kineto writes.
     pub is_kineto: bool,
-    /// Whether holdup's own export to Chrome's viewer says so of itself.
+    /// Whether the file is holdup's own export for Chrome's viewer.
     pub is_export: bool,
     base: Option<Ns>,
     schema: String,
@@ -31,7 +31,7 @@ struct DeviceProperties {
     multiprocessors: u32,
 }
 
-/// What came next at the top level.
+/// The next item at the top level.
 #[derive(PartialEq, Eq)]
 pub(super) enum Top {
     /// The `[` of the events was taken.
@@ -44,17 +44,17 @@ impl Header {
     /// Reads from the start of the text to the events.
     pub fn scan(&mut self, scanner: &mut Scanner<'_>) -> Result<Top, Stop> {
         if scanner.take(b'[')? {
-            // The bare event array that Chrome's viewer also takes.
+            // The bare event array, which Chrome's viewer accepts too.
             return Ok(Top::Events);
         }
         scanner.expect(b'{')?;
         self.entries(scanner, &mut true)
     }
 
-    /// Reads on after the events' `]`.
+    /// Reads the rest after the events' `]`.
     pub fn scan_rest(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Stop> {
         while self.entries(scanner, &mut false)? == Top::Events {
-            // A second event array has no meaning: pass over it.
+            // A second event array has no meaning: skip it.
             let mut first = true;
             while scanner.element(&mut first)? {
                 scanner.skip()?;
@@ -97,7 +97,7 @@ impl Header {
         self.is_kineto = true;
     }
 
-    /// What PyTorch says of the processes that work together.
+    /// Reads PyTorch's description of the distributed processes.
     fn distributed(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Stop> {
         let mut first = true;
         while let Some(key) = scanner.key(&mut first)? {
@@ -129,7 +129,7 @@ impl Header {
         Ok(())
     }
 
-    /// Writes what was read into the trace's meta and devices.
+    /// Writes the values into the trace's meta and devices.
     pub fn apply(self, trace: &mut Trace, identities: &mut Identities) {
         let meta = &mut trace.meta;
         meta.set_source(super::SOURCE);
@@ -180,7 +180,7 @@ fn text(value: Scalar<'_>) -> String {
     }
 }
 
-/// CUPTI's 130001 as `13.0.1`, as it counts since CUDA 13; before, it counted 18 for that of CUDA 11.8.
+/// CUPTI's 130001 as `13.0.1`, its numbering since CUDA 13. Earlier numbers are small: 18 is that of CUDA 11.8.
 fn cupti_version(number: &str) -> String {
     match number.parse::<u32>() {
         Ok(version) if version >= 10_000 => {

@@ -1,4 +1,4 @@
-//! Blocks of events, in order, into one Trace.
+//! Merges blocks of events, in order, into one trace.
 
 use super::batch::{Batch, Called, Keys, Label, Marked, Span, StreamKey};
 use super::header::Header;
@@ -11,7 +11,7 @@ use trace::{
     SyncId, ThreadId, Trace,
 };
 
-/// A Trace under construction.
+/// A trace under construction.
 #[derive(Default)]
 pub(super) struct Merge {
     trace: Trace,
@@ -23,7 +23,7 @@ pub(super) struct Merge {
     labels: Vec<LabelText>,
     /// External id of each call; 0 for none.
     call_external: Vec<i64>,
-    /// Process and external id of operators: processes count by themselves.
+    /// Process and external id of operators: each process has its own external ids.
     operators: Vec<((ProcessId, i64), RangeId)>,
     backward: Backward,
 }
@@ -138,8 +138,7 @@ impl Merge {
         self.trace
     }
 
-    /// Names of processes and threads that host events mentioned; the viewer's rows for GPUs have
-    /// names too, and no row here.
+    /// Names the processes and threads of host events; the viewer's rows for GPUs have names too, but no row here.
     fn name_rows(&mut self) {
         for label in std::mem::take(&mut self.labels) {
             match label {
@@ -174,13 +173,12 @@ impl Merge {
         self.call_external = Vec::new();
     }
 
-    /// The process of each operation, then of each synchronization. GPU events name only their
-    /// device, so in a trace of several processes it is the one process that used the
-    /// correlation id, or none if that is not one.
+    /// The process of each operation, then of each synchronization. GPU events name only their device. In a trace of
+    /// several processes, an event belongs to the only process that used its correlation id; if several did, to none.
     fn op_processes(&mut self) -> Processes {
         let trace = &self.trace;
         if trace.processes.is_empty() && !(trace.ops.is_empty() && trace.syncs.is_empty()) {
-            // GPU events alone are of one process, whose id nobody says.
+            // A trace of GPU events only has one process, whose id is unknown.
             return Processes::One(self.identities.process(&mut self.trace, 0));
         }
         let mut used = vec![0u64; trace.processes.len()];
@@ -220,7 +218,7 @@ impl Merge {
             };
             let (trace, identities) = (&mut self.trace, &mut self.identities);
             let key = self.streams.keys[temporary.index()];
-            // A GPU event of which no one knows the process still has a stream to be listed under.
+            // A GPU event of an unknown process still needs a stream to be listed under.
             let add = || identities.stream_of(trace, process, key);
             let stream = *place.entry((process, temporary)).or_insert_with(add);
             match op {
@@ -250,7 +248,7 @@ impl Processes {
     }
 }
 
-/// Where each symbol of a block lies in the trace's strings.
+/// The trace's symbol for each symbol of a block.
 struct Symbols(Vec<Sym>);
 
 impl Symbols {

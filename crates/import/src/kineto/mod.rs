@@ -1,8 +1,8 @@
-//! Kineto's JSON, as PyTorch's profiler has written it since 2020, into a Trace.
+//! Reads Kineto's JSON, which PyTorch's profiler has written since 2020.
 //!
-//! A file may be gigabytes, so it is cut into blocks that several threads scan at once. Where to
-//! cut is a guess (`},` then `{` then `"` may also stand inside a string): blocks are merged in
-//! order, and where one turns out to end inside an event, the next is scanned again from there.
+//! A file may have gigabytes, so it is cut into blocks that several threads scan at once. The place of a cut is a guess
+//! (`},` then `{` then `"` may also be inside a string). Blocks are merged in order; if one ends inside an event, the
+//! next is scanned again from there.
 
 mod batch;
 mod event;
@@ -29,10 +29,10 @@ use std::sync::{Mutex, PoisonError};
 use supply::{BLOCK, Block, STREAM_BLOCK, Supply};
 use trace::{Source, Trace};
 
-/// The longest event that is waited for, bytes; what never ends is not kept in memory.
+/// The longest event that is read, bytes: an event without an end must not fill the memory.
 const LONGEST_EVENT: usize = 64 << 20;
 
-/// Longest text before the events of a stream, bytes.
+/// The longest text before the events of a stream, bytes.
 const LONGEST_HEADER: usize = 64 << 20;
 
 /// Traces of PyTorch's profiler and other users of Kineto.
@@ -40,7 +40,7 @@ pub(crate) const SOURCE: Source = Source { id: "kineto", title: "Kineto" };
 
 pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
 
-/// JSON: no other format is.
+/// Recognizes JSON: no other format is JSON.
 fn sniff(seen: &Seen<'_>) -> Fit {
     let Seen::Head(head) = seen else { return Fit::No };
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
@@ -56,7 +56,7 @@ fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     }
 }
 
-/// Reads a Kineto trace. A text that ends early is read as far as it goes.
+/// Reads a Kineto trace. A truncated text is read up to its end.
 pub(crate) fn import(text: Text<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
     let block_size = match text {
         Text::Whole(_) => BLOCK,
@@ -105,7 +105,7 @@ fn not_a_trace(damage: Option<std::io::Error>) -> Problem {
     }
 }
 
-/// An export is for viewers: read back, it would lack locks, memory kinds and what was lost.
+/// The problem of holdup's own export: it is for viewers and lacks locks, memory kinds and losses.
 fn own_export() -> Problem {
     Problem::NotATrace {
         what: "written by `holdup export --format chrome`, which is for viewers".to_owned(),
@@ -120,7 +120,7 @@ fn no_events() -> Problem {
     }
 }
 
-/// Reads up to the first event; returns the length of what comes before it.
+/// Reads up to the first event; returns the length of the text before it, bytes.
 fn read_header(supply: &mut Supply<'_>, header: &mut Header) -> Result<usize, Problem> {
     let mut size = 1 << 16;
     loop {
@@ -150,7 +150,7 @@ fn read_header(supply: &mut Supply<'_>, header: &mut Header) -> Result<usize, Pr
     }
 }
 
-/// Reads what follows the events, from `footer` on; whether the text ends before its own end.
+/// Reads the text after the events, from `footer` on; returns whether it is truncated.
 fn read_footer(footer: &[u8], supply: &mut Supply<'_>, header: &mut Header) -> bool {
     let mut rest = footer.to_vec();
     while let Some(block) = supply.block() {
@@ -160,7 +160,7 @@ fn read_footer(footer: &[u8], supply: &mut Supply<'_>, header: &mut Header) -> b
     }
     let mut scanner = Scanner::new(&rest);
     match scanner.peek() {
-        // A bare event array, or an object cut right after its events.
+        // A bare event array, or an object truncated right after its events.
         Err(_) => header.is_kineto,
         Ok(_) => header.scan_rest(&mut scanner) == Err(Stop::End),
     }
@@ -190,7 +190,7 @@ fn scan(block: Block<'_>) -> Scanned<'_> {
 }
 
 impl Events {
-    /// Reads all events; the text after their `]`, or `None` when the text ends before it.
+    /// Reads all events; returns the text after their `]`, or `None` if the text ends before it.
     fn read(&mut self, supply: &mut Supply<'_>, progress: &mut dyn FnMut(Progress)) -> Option<Vec<u8>> {
         let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(16));
         if workers == 1 || supply.view(supply.block_size + 1).len() <= supply.block_size {
@@ -236,7 +236,7 @@ impl Events {
                 supply.recycle(done);
                 if let Some(mut footer) = footer {
                     drop(jobs);
-                    // Blocks already handed out belong to the footer too.
+                    // Blocks that are already handed out belong to the footer too.
                     waiting.extend(scanned.iter());
                     waiting.values().for_each(|late| footer.extend_from_slice(&late.block));
                     return Some(footer);
@@ -256,7 +256,7 @@ impl Events {
         None
     }
 
-    /// Merges a block; the text after the events when they end in it, and the block.
+    /// Merges a block; returns the text after the events if they end in it, and the block.
     fn add<'a>(
         &mut self,
         scanned: Scanned<'a>,
@@ -269,7 +269,7 @@ impl Events {
         let text: &[u8] = if joined.is_empty() {
             &block
         } else {
-            // The block before was cut inside an event: this one was scanned from a wrong place.
+            // The previous block was cut inside an event: this one was scanned from a wrong place.
             joined.extend_from_slice(&block);
             batch = Batch::default();
             end = batch.scan(&joined);

@@ -1,5 +1,5 @@
-//! Lines of Python for threads that run none: autograd's threads do the backward of operators, which have the
-//! number of the operator that another thread called from a line of Python.
+//! Lines of Python for threads that run no Python: autograd's threads run the backward of operators. A backward has the
+//! number of its operator, which another thread called from a line of Python.
 
 use super::batch::Autograd;
 use super::stack::Places;
@@ -9,16 +9,16 @@ use trace::{FrameId, ProcessId, RangeId, RangeKind, StackId, ThreadId, Trace};
 /// Operators with autograd's numbers.
 #[derive(Default)]
 pub(super) struct Backward {
-    /// Each with its number: a thread numbers its own.
+    /// Each operator with its number: a thread numbers its own operators.
     operators: Vec<(RangeId, Autograd)>,
 }
 
 /// The operator that a backward belongs to.
 #[derive(Clone, Copy)]
 enum Forward {
-    /// The last with the number: it is called from the line from which those around it are.
+    /// The last with the number: it has the same calling line as the operators around it.
     Operator(RangeId),
-    /// Several threads use the number: nobody knows whose backward it is.
+    /// Several threads use the number: the backward's operator is unknown.
     Ambiguous,
 }
 
@@ -76,8 +76,8 @@ fn process(trace: &Trace, range: RangeId) -> ProcessId {
     trace.process_of_thread(trace.ranges.thread[range.index()])
 }
 
-/// The frames that operators were called from, outermost first: those of their own stacks, else the functions
-/// of Python that were at work around them.
+/// The frames that operators were called from, outermost first: those of their own stacks, or else the Python functions
+/// around them.
 fn callers(trace: &Trace, mut operators: Vec<RangeId>) -> FxHashMap<RangeId, Vec<FrameId>> {
     let ranges = &trace.ranges;
     let key = |range: &RangeId| {
@@ -110,7 +110,7 @@ fn callers(trace: &Trace, mut operators: Vec<RangeId>) -> FxHashMap<RangeId, Vec
     called
 }
 
-/// Leaves the functions that are over at a moment, or are another thread's.
+/// Closes the functions that ended by `at` or belong to another thread.
 fn close(trace: &Trace, open: &mut Vec<RangeId>, thread: ThreadId, at: trace::Ns) {
     let ranges = &trace.ranges;
     let is_over = |range: &RangeId| ranges.thread[range.index()] != thread || ranges.end[range.index()] <= at;
@@ -127,7 +127,7 @@ fn frames(trace: &Trace, stack: StackId) -> Vec<FrameId> {
     frames
 }
 
-/// Says so where the profiler recorded lines of Python, but not those of all threads that called CUDA.
+/// Adds a note if the profiler recorded lines of Python, but not those of all threads that called CUDA.
 pub(super) fn remark(trace: &mut Trace) {
     let mut lined = FxHashSet::default();
     let mut has_python = false;
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_two_threads_use_says_nothing_nor_does_a_later_operator() {
+    fn a_number_that_two_threads_use_is_ambiguous_and_a_later_operator_is_ignored() {
         let same = r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 7, "tid": 3, "ts": 6, "dur": 9, "args": {"Sequence number": 4, "Fwd thread id": 0}},"#;
         let trace = read(same);
         assert_eq!(backward(&trace), Vec::<String>::new());
@@ -202,7 +202,7 @@ mod tests {
             backward(&read(&same.replace("\"tid\": 3, \"ts\": 6", "\"tid\": 1, \"ts\": 60"))),
             Vec::<String>::new()
         );
-        // Another process has numbers of its own.
+        // Another process has its own numbers.
         assert_eq!(backward(&read(&same.replace("\"pid\": 7", "\"pid\": 8"))).len(), 2);
     }
 }

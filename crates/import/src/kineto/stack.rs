@@ -1,4 +1,4 @@
-//! Source places as Kineto writes them: `train.py(12): step`, innermost first in `Call stack`.
+//! Kineto's source places: `train.py(12): step`, innermost first in `Call stack`.
 
 use crate::stacks::Stacks;
 use rustc_hash::FxHashMap;
@@ -34,7 +34,7 @@ impl Places {
         stack
     }
 
-    /// The stack of the backward of what was called from some frames, given from the outermost to the innermost.
+    /// The stack of the backward of an operator that was called from `frames`, which are outermost first.
     pub fn backward(&mut self, trace: &mut Trace, frames: &[FrameId]) -> StackId {
         let of_backward = |frame: &FrameId| {
             let frame = trace.frames.row(*frame);

@@ -1,4 +1,4 @@
-//! Text in blocks that start and, as far as one can tell without reading it, end between events.
+//! Cuts a text into blocks that start and, as far as is visible without parsing, end between events.
 
 use crate::json::is_event_start;
 use memchr::{memchr_iter, memrchr_iter};
@@ -14,7 +14,7 @@ pub(super) const STREAM_BLOCK: usize = 1 << 19;
 
 /// Where the text comes from.
 pub(crate) enum Text<'a> {
-    /// All of it lies in memory, as a mapped file.
+    /// All of it is in memory, for example as a mapped file.
     Whole(&'a [u8]),
     /// It comes piece by piece.
     Stream(&'a mut dyn Read),
@@ -37,8 +37,7 @@ impl Deref for Block<'_> {
     }
 }
 
-/// Memory that is used again for one block after another: fresh memory costs more than the text
-/// that goes into it.
+/// Memory that is reused for one block after another: new memory costs more than copying the text into it.
 #[derive(Default)]
 pub(super) struct Buffer {
     bytes: Vec<u8>,
@@ -63,7 +62,7 @@ impl Buffer {
         }
     }
 
-    /// Reads up to `size` bytes of text in all; whether the stream ended before that.
+    /// Reads up to `size` bytes of text in all; returns whether the stream ended before that.
     fn fill(&mut self, stream: &mut dyn Read, size: usize) -> std::io::Result<bool> {
         self.make_room(size);
         while self.filled < size {
@@ -81,13 +80,13 @@ impl Buffer {
 /// Hands out a text in blocks.
 pub(super) struct Supply<'a> {
     text: Text<'a>,
-    /// Bytes in a block, more where it cannot be cut.
+    /// Bytes in a block; more if it cannot be cut.
     pub block_size: usize,
-    /// What was read from a stream and not handed out.
+    /// Text that was read from a stream and not handed out.
     buffer: Buffer,
     /// Buffers of blocks that are done.
     spare: Vec<Buffer>,
-    /// The stream gave all it has.
+    /// Whether the stream is at its end.
     ended: bool,
     /// Why the stream ended early.
     damage: Option<std::io::Error>,
@@ -104,7 +103,7 @@ impl<'a> Supply<'a> {
         self.damage
     }
 
-    /// The text not handed out, at least `least` bytes of it unless there are no more.
+    /// The text not handed out: at least `least` bytes, unless fewer are left.
     pub fn view(&mut self, least: usize) -> &[u8] {
         self.fill(least);
         match &self.text {
@@ -148,14 +147,13 @@ impl<'a> Supply<'a> {
         }
     }
 
-    /// Whether the view holds all that is left.
+    /// Whether the view holds all remaining text.
     fn is_whole(&self) -> bool {
         matches!(self.text, Text::Whole(_)) || self.ended
     }
 
-    /// Where to cut between `searched` and `size` of the view: as late as can be in the first
-    /// search, and as early in those that follow, which may have gigabytes of a file to go through
-    /// and must read it forwards.
+    /// Where to cut between `searched` and `size` of the view: as late as possible in the first search, and as early
+    /// as possible in later ones, which may go through gigabytes of a file and must read it forwards.
     fn cut(&mut self, searched: usize, size: usize) -> Option<usize> {
         let view = self.view(size);
         let view = &view[..size.min(view.len())];
@@ -190,7 +188,7 @@ impl<'a> Supply<'a> {
         }
         match self.buffer.fill(stream, least) {
             Ok(ended) => self.ended = ended,
-            // Keep what came before the damage.
+            // Keep the text before the damage.
             Err(error) => (self.ended, self.damage) = (true, Some(error)),
         }
     }

@@ -1,24 +1,24 @@
-//! Guessing what stands between two values.
+//! Guesses the bytes between two values.
 //!
-//! A profiler writes its events from templates: from the end of one value to the start of the
-//! next (a comma, white space, a key, a colon) the bytes are those of the last event of its kind.
-//! Comparing them costs a fraction of reading them.
+//! A profiler writes its events from templates: from the end of one value to the start of the next (a comma, white
+//! space, a key, a colon) the bytes equal those of the last event of its kind. Comparing them costs a fraction of
+//! parsing them.
 
 use crate::json::{Scanner, Stop};
 
-/// The keys of the last object of its kind, as they were written. `F` says what a key means.
+/// The keys of the last object of its kind, as they were written. `F` is the meaning of a key.
 pub(super) struct Template<'a, F> {
     steps: Vec<Step<'a, F>>,
 }
 
 struct Step<'a, F> {
-    /// From the value before to the value behind the key, or through the `}`.
+    /// From the previous value to the value of the key, or through the `}`.
     between: &'a [u8],
     /// The key's meaning; `None` for the end of the object.
     field: Option<F>,
 }
 
-/// Later keys of an object are read without a guess.
+/// Number of keys of an object that are guessed; later keys are parsed.
 const MOST_STEPS: usize = 32;
 
 impl<F> Default for Template<'_, F> {
@@ -28,8 +28,8 @@ impl<F> Default for Template<'_, F> {
 }
 
 impl<'a, F: Copy> Template<'a, F> {
-    /// What the next key of an object means of which `read` keys were read, its `{` included;
-    /// `None` takes the `}`.
+    /// The meaning of the next key of an object of which `read` keys were read, including its `{`; takes the `}` and
+    /// returns `None` at its end.
     #[inline]
     pub fn next(
         &mut self,

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::fmt::Write;
 use trace::Trace;
 
-/// Everything a reader of the trace could see.
+/// Everything that a reader of the trace can see.
 fn dump(trace: &Trace) -> String {
     let mut out = format!("{:?}\n", trace.meta);
     for call in trace.calls.ids().map(|id| trace.calls.row(id)) {
@@ -18,7 +18,7 @@ fn dump(trace: &Trace) -> String {
     for range in trace.ranges.ids().map(|id| trace.ranges.row(id)) {
         writeln!(out, "{} {range:?}", trace.text(range.name)).unwrap();
     }
-    // Symbols are numbered as blocks come; what they stand for is compared above.
+    // Symbols are numbered in the order of blocks; their texts are compared above.
     strip_symbols(&out)
 }
 

@@ -1,4 +1,4 @@
-//! Calls of host threads: CUDA's runtime and driver, libraries above it, the operating system.
+//! Calls of host threads: CUDA's runtime and driver, libraries above them, the operating system.
 
 use super::kinds::{Class, Kinds, api_of};
 use super::stacks::StackIds;
@@ -28,10 +28,10 @@ impl Nsys<'_> {
         self.read_calls(OS, Some(Api::Os), &os_stacks)
     }
 
-    /// Reads a table of calls, all into `api` or, if that is `None`, each into its own.
+    /// Reads a table of calls into the library `api`; if that is `None`, each call has its own.
     fn read_calls(&mut self, table: &str, api: Option<Api>, stacks: &StackIds) -> Result<(), Problem> {
         let Nsys { source, names, kinds, progress, ids, trace, .. } = self;
-        // A few hundred names at most: deciding once for each keeps text out of the loop.
+        // There are a few hundred names at most: classifying each once keeps text out of the loop.
         let mut called: FxHashMap<(Sym, Option<i64>), (Class, Sym)> = FxHashMap::default();
         let mut backtraces = Vec::new();
         let read = |[start, end, tid, name, class, correlation, result, stack]: [Value; 8]| {
@@ -70,7 +70,7 @@ impl Nsys<'_> {
     }
 }
 
-/// What rows of that name and event class are, and the function's own name.
+/// The class of rows of that name and event class, and the function's own name.
 fn classify(strings: &mut Strings, kinds: &Kinds, api: Option<Api>, class: Value, name: Sym) -> (Class, Sym) {
     let text = strings.text(name);
     let class = api.map_or_else(|| kinds.class(class, text), Class::Call);
@@ -82,9 +82,9 @@ fn classify(strings: &mut Strings, kinds: &Kinds, api: Option<Api>, class: Value
     (class, strings.intern(&text))
 }
 
-/// Gives calls the stacks that older versions write as rows of their own, a few hundred
-/// nanoseconds longer than the call and with its correlation id. Taken for calls they would
-/// count every slow call twice. One that finds no call is the call.
+/// Gives calls the stacks that older versions write as separate rows, a few hundred nanoseconds longer than the call
+/// and with its correlation id. As calls, these rows would count every slow call twice. A row without a call becomes
+/// the call.
 fn attach(trace: &mut Trace, backtraces: Vec<Call>) {
     if backtraces.is_empty() {
         return;
@@ -106,12 +106,12 @@ fn attach(trace: &mut Trace, backtraces: Vec<Call>) {
     }
 }
 
-/// What the call returned, where that says whether it failed: an operating system function's
-/// value is as often a length or an address.
+/// The result code of a CUDA call. 0 for other functions: an operating system function's value is often a length or an
+/// address.
 fn result(api: Api, value: Value) -> i32 {
     match (api, value.int()) {
         (Api::Os | Api::Library, _) | (_, None) => 0,
-        // A code that does not fit is no success either.
+        // A code that does not fit is a failure too.
         (_, Some(value)) => i32::try_from(value).unwrap_or(i32::MAX),
     }
 }

@@ -1,4 +1,4 @@
-//! Host time marked by the program (NVTX) or taken by the tracer.
+//! Host time that the program marked (NVTX) or the tracer used.
 
 use super::{Nsys, TIMES, thread};
 use crate::sqlite::{Value, interval};
@@ -33,7 +33,7 @@ impl Nsys<'_> {
             }
             let (start, end) = interval(start, end, &TIMES)?;
             let (pid, tid) = thread(tid)?;
-            // A range may have no text but a payload; it is a range all the same.
+            // A range may have a payload instead of a text; it is still a range.
             let name = match (text.is_null(), text_id.is_null()) {
                 (false, _) => names.sym(&mut trace.strings, text)?,
                 (true, false) => names.sym(&mut trace.strings, text_id)?,
@@ -50,7 +50,7 @@ impl Nsys<'_> {
         Ok(())
     }
 
-    /// What Nsight Systems itself does in the program: starting up, flushing.
+    /// Reads the time that Nsight Systems itself used in the program: starting up, flushing.
     fn profiler_overhead(&mut self) -> Result<(), Problem> {
         let Nsys { source, names, progress, ids, trace, .. } = self;
         let read = |[start, end, tid, name]: [Value; 4]| {
@@ -75,7 +75,7 @@ impl Nsys<'_> {
         Ok(())
     }
 
-    /// What CUPTI and the driver say they take for themselves: buffers, compiling, loading.
+    /// Reads the time that CUPTI and the driver report for themselves: buffers, compiling, loading.
     fn cupti_overhead(&mut self) -> Result<(), Problem> {
         let Nsys { source, progress, ids, trace, .. } = self;
         let read = |[start, end, tid, kind]: [Value; 4]| {
@@ -99,7 +99,7 @@ impl Nsys<'_> {
     }
 }
 
-/// The thread that paid for an overhead, if it is said: some rows name only the process.
+/// The thread of an overhead; `None` for rows that name only the process.
 fn known_thread(global: Value) -> Option<(i64, i64)> {
     thread(global).ok().filter(|&(_, tid)| tid != 0)
 }

@@ -1,7 +1,7 @@
-//! The numbers Nsight Systems gives kinds of calls, copies, memory and synchronizations.
+//! Nsight Systems' numbers for kinds of calls, copies, memory and synchronizations.
 //!
-//! They are not CUPTI's: its kinds of memory start at 0 for pageable. A file that has its own
-//! `ENUM_` table is believed over the numbers known here.
+//! They are not CUPTI's: its kinds of memory start at 0 for pageable. A file's own `ENUM_` table overrides the numbers
+//! here.
 
 use crate::Problem;
 use crate::sqlite::{Source, Value};
@@ -16,16 +16,16 @@ pub(super) struct Kinds {
     sync: FxHashMap<i64, SyncKind>,
 }
 
-/// What a row among CUDA's calls is.
+/// The class of a row among CUDA's calls.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// A call into that library.
     Call(Api),
-    /// The stack of a call that has a row of its own.
+    /// The stack of a call that has another row.
     Backtrace,
 }
 
-/// Numbers as every version seen so far has them, and how the name of each ends.
+/// The numbers in all known versions, and the end of each name.
 const CLASS: [(i64, &str, Class); 3] = [
     (0, "_CUDA_RUNTIME", Class::Call(Api::Runtime)),
     (1, "_CUDA_DRIVER", Class::Call(Api::Driver)),
@@ -78,7 +78,7 @@ impl Kinds {
         })
     }
 
-    /// What a row is by its event class, else a call by its name.
+    /// The class of a row by its event class; otherwise a call, by its name.
     pub(super) fn class(&self, class: Value, name: &str) -> Class {
         let stated = class.int().and_then(|class| self.class.get(&class).copied());
         stated.unwrap_or(Class::Call(api_of(name)))
@@ -97,7 +97,7 @@ impl Kinds {
     }
 }
 
-/// The library a function belongs to, as its name says.
+/// The library that a function belongs to, by its name.
 pub(crate) fn api_of(name: &str) -> Api {
     match name {
         _ if name.starts_with("cuda") => Api::Runtime,
@@ -110,7 +110,7 @@ fn meaning<K: Copy + Default>(kinds: &FxHashMap<i64, K>, kind: Value) -> K {
     kind.int().and_then(|kind| kinds.get(&kind).copied()).unwrap_or_default()
 }
 
-/// The numbers of an `ENUM_` table whose names are known; the known numbers when it has none.
+/// The numbers of an `ENUM_` table whose names are known; the known numbers without such a table.
 fn numbers<K: Copy>(
     source: &Source,
     table: &str,

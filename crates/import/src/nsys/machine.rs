@@ -5,14 +5,14 @@ use crate::Problem;
 use crate::sqlite::{Source, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Which GPU a process means by a CUDA device index.
+/// The GPU that a process means by a CUDA device index.
 ///
-/// With `CUDA_VISIBLE_DEVICES` device 0 of one process may be device 1 of another. Then Nsight
-/// Systems' own numbers tell GPUs apart; as long as all processes agree, CUDA's do.
+/// With `CUDA_VISIBLE_DEVICES`, device 0 of one process may be device 1 of another. Then Nsight Systems' own numbers
+/// identify GPUs; if all processes agree, CUDA's numbers do.
 pub(super) struct Machine {
     /// GPU by process and CUDA index.
     gpus: FxHashMap<(i64, i64), i64>,
-    /// CUDA index by GPU, where all processes agree.
+    /// CUDA index by GPU, if all processes agree.
     cuda: FxHashMap<i64, i64>,
     agreed: bool,
 }

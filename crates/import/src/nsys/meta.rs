@@ -1,11 +1,11 @@
-//! What the file says of itself, and what of it holdup has no place for.
+//! The file's description of itself, and the tables that holdup skips.
 
 use super::{EVENTS, Nsys};
 use crate::Problem;
 use crate::sqlite::{Source, Value};
 use std::collections::BTreeMap;
 
-/// Tables that describe rather than record. Whatever else has rows is counted as left out.
+/// Tables that describe rather than record. Rows of all other tables are counted as skipped.
 const DESCRIPTIONS: [&str; 9] = [
     "StringIds",
     "ThreadNames",
@@ -20,7 +20,7 @@ const DESCRIPTIONS: [&str; 9] = [
 const DESCRIBING: [&str; 6] =
     ["ENUM_", "META_DATA_", "EXPORT_META", "TARGET_INFO_", "NVTX_PAYLOAD_", "sqlite_"];
 
-/// How many of the tracer's complaints are worth repeating.
+/// How many of the tracer's messages become notes.
 const COMPLAINTS: usize = 8;
 
 impl Nsys<'_> {
@@ -44,7 +44,7 @@ impl Nsys<'_> {
         self.complaints()
     }
 
-    /// Repeats the tracer's errors, and its warnings about CUDA: it says there what it missed.
+    /// Adds the tracer's errors, and its warnings about CUDA, as notes: they state what it missed.
     fn complaints(&mut self) -> Result<(), Problem> {
         const WARNING: i64 = 2;
         const ERROR: i64 = 3;
@@ -54,7 +54,7 @@ impl Nsys<'_> {
             let about_cuda = text.contains("CUDA") || text.contains("CUPTI");
             if severity == ERROR || severity == WARNING && about_cuda {
                 let line = text.lines().next().unwrap_or_default();
-                let note = format!("Nsight Systems says: {line}");
+                let note = format!("Nsight Systems reports: {line}");
                 if notes.len() < COMPLAINTS && !notes.contains(&note) {
                     notes.push(note);
                 }
@@ -65,7 +65,7 @@ impl Nsys<'_> {
         Ok(())
     }
 
-    /// Counts the rows of every table that records something holdup has no table for.
+    /// Counts the rows of every table that holdup has no table for.
     pub(super) fn left_out(&mut self) -> Result<(), Problem> {
         for table in self.source.tables() {
             let describes =
@@ -83,7 +83,7 @@ fn pairs(source: &Source, table: &str) -> Result<BTreeMap<String, String>, Probl
     let mut pairs = BTreeMap::new();
     let read = |[name, value]: [Value; 2]| {
         if let (Some(name), Some(value)) = (name.text(), value.text()) {
-            // The environment may hold secrets; it is no business of a trace's reader.
+            // The environment may hold secrets, which do not belong into a trace.
             if !name.ends_with("ENVIRONMENT_VARIABLE") {
                 pairs.entry(name.into_owned()).or_insert_with(|| value.into_owned());
             }
@@ -106,7 +106,7 @@ fn command(capture: &BTreeMap<String, String>) -> String {
     words.join(" ")
 }
 
-/// A word as one would type it.
+/// A word as typed in a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

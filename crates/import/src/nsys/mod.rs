@@ -1,8 +1,8 @@
-//! Nsight Systems' SQLite export, schemas 2.9 to 3.25 and the files before versions.
+//! Nsight Systems' SQLite export: schemas 2.9 to 3.25 and older files without a version.
 //!
-//! Tables are written only when they have rows, and columns come and go between versions, so
-//! everything here takes whatever is there ([`Source`]). What a table means is split by what it
-//! knows: the host's calls, the GPU's operations, other host time, stacks, and the machine.
+//! Tables exist only if they have rows, and columns differ between versions, so any table or column may be missing
+//! ([`Source`]). The modules follow the contents: the host's calls, the GPU's operations, other host time, stacks, and
+//! the machine.
 
 mod calls;
 mod host;
@@ -30,7 +30,7 @@ pub(crate) const SOURCE: trace::Source = trace::Source { id: "nsys", title: "Nsi
 
 pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
 
-/// Any table may be missing, so this goes by whichever is there.
+/// Recognizes the format by the tables that exist: any may be missing.
 fn sniff(seen: &Seen<'_>) -> Fit {
     let Seen::Database(tables) = seen else { return Fit::No };
     (tables.has_column("StringIds", "value") || tables.any_cupti_has("nameId")).into()
@@ -41,7 +41,7 @@ fn read(input: Input<'_>, progress: &mut dyn FnMut(crate::Progress)) -> Result<T
     import(db, &mut |done, rows| progress(crate::Progress { done, total: Some(rows) }))
 }
 
-/// Times that rebasing and subtraction cannot overflow: 18 years either side of the start.
+/// Times for which rebasing and subtraction cannot overflow, ns: 18 years on either side of the start.
 const TIMES: Range<Ns> = -(1 << 59)..1 << 59;
 
 /// Tables that are read row by row, in the order they are read.
@@ -100,13 +100,13 @@ pub(crate) fn import(
     Ok(trace)
 }
 
-/// A thread's process and id, from the number Nsight Systems packs them into.
+/// A thread's process and id, from the number into which Nsight Systems packs them.
 fn thread(global: Value) -> Result<(i64, i64), Fault> {
     let global = global.int().ok_or("no thread")?;
     Ok((global >> 24 & 0xff_ffff, global & 0xff_ffff))
 }
 
-/// The process of a GPU record: the one it names, else the only one there is.
+/// The process of a GPU record: the one it names, or else the only one.
 fn process(global: Value, only: Option<i64>) -> Result<i64, Fault> {
     let named = global.int().map(|global| global >> 24 & 0xff_ffff);
     Ok(named.or(only).ok_or("names no process in a trace of several")?)

@@ -1,4 +1,4 @@
-//! What GPUs did: copies, fills, kernels, whole graphs; and synchronizations.
+//! GPU operations (copies, fills, kernels, whole graphs) and synchronizations.
 
 use super::{Nsys, TIMES, process};
 use crate::Problem;
@@ -15,7 +15,7 @@ pub(super) const SYNCHRONIZATION: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
 const COMMON: [&str; 8] =
     ["start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId", "graphNodeId"];
 
-/// How a 32-bit column says "none".
+/// The value of a 32-bit column that means "none".
 const NONE: i64 = 0xffff_ffff;
 
 impl Nsys<'_> {
@@ -90,7 +90,7 @@ impl Nsys<'_> {
         })
     }
 
-    /// Reads a table of GPU records: what they have in common here, the rest by `fill`.
+    /// Reads a table of GPU records: the common columns here, the others with `fill`.
     fn read_ops<const N: usize>(
         &mut self,
         table: &str,

@@ -1,4 +1,4 @@
-//! Call stacks, one row a frame, numbered by stack and depth.
+//! Call stacks: one row per frame, numbered by stack and depth.
 
 use super::Nsys;
 use crate::Problem;
@@ -10,14 +10,14 @@ use trace::{Frame, FrameId, StackId};
 pub(super) const CUDA: &str = "CUDA_CALLCHAINS";
 pub(super) const OS: &str = "OSRT_CALLCHAINS";
 
-/// Stacks by the number rows name them by.
+/// Stacks by the number that rows use for them.
 pub(super) type StackIds = FxHashMap<i64, StackId>;
 
 impl Nsys<'_> {
     /// Reads a table of stacks and returns them by number.
     ///
-    /// A stack's rows lie together. Where they do not, its later rows are lost: gathering them
-    /// would mean holding the table.
+    /// A stack's rows are adjacent. If they are not, its later rows are lost: collecting them would need the whole
+    /// table in memory.
     pub(super) fn stacks(&mut self, table: &str) -> Result<StackIds, Problem> {
         let Nsys { source, names, progress, trace, .. } = self;
         let mut shared = Stacks::default();
@@ -47,7 +47,7 @@ impl Nsys<'_> {
     }
 }
 
-/// Hands the gathered frames over, innermost (depth 0) last, and starts anew.
+/// Gives `take` the collected frames, innermost (depth 0) last, and clears them.
 fn finish(frames: &mut Vec<(i64, FrameId)>, mut take: impl FnMut(&[FrameId])) {
     if frames.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! One small database for each trap of the format.
+//! One small database for each pitfall of the format.
 
 use super::import;
 use rusqlite::Connection;
@@ -87,7 +87,7 @@ fn correlation_ids_that_repeat_across_processes_join_within_each() {
 }
 
 #[test]
-fn memory_kinds_are_numbered_nsights_way_unless_the_file_says_otherwise() {
+fn memory_kinds_have_nsights_numbers_unless_the_file_has_its_own() {
     let rows = format!(
         "{STRINGS}{MEMCPY} INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES
         (0, 1, 0, 1, 7, 0, NULL, 64, 1, 0, 2), (2, 3, 0, 1, 7, 0, NULL, 64, 2, 2, 1),
@@ -259,7 +259,7 @@ fn gpus_that_processes_number_differently_stay_apart() {
 }
 
 #[test]
-fn the_file_tells_what_was_traced_but_not_its_environment() {
+fn the_command_is_imported_but_not_its_environment() {
     let trace = read(&format!(
         "{STRINGS} CREATE TABLE META_DATA_CAPTURE(name, value); INSERT INTO META_DATA_CAPTURE VALUES
             ('PROCESS_0:COMMAND', 'python'), ('PROCESS_0:ARGUMENT_0', '-c'), ('PROCESS_0:ARGUMENT_1', 'a b'),
@@ -281,7 +281,7 @@ fn the_file_tells_what_was_traced_but_not_its_environment() {
     );
     assert_eq!(
         meta.notes,
-        ["Nsight Systems says: Some CUDA events were dropped", "Nsight Systems says: broken"]
+        ["Nsight Systems reports: Some CUDA events were dropped", "Nsight Systems reports: broken"]
     );
     assert_eq!(meta.clock, Clock::Aligned);
 }

@@ -10,7 +10,7 @@ pub(super) const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
 pub(super) const DRIVER: &str = "CUPTI_ACTIVITY_KIND_DRIVER";
 
 impl Nvprof<'_> {
-    /// Runtime calls first: where both layers carry one correlation id, the join takes the first.
+    /// Reads runtime calls first: if both layers have the same correlation id, the join takes the first.
     pub(super) fn calls(&mut self) -> Result<(), Problem> {
         self.read_calls(RUNTIME, Api::Runtime, cbid::runtime)?;
         self.read_calls(DRIVER, Api::Driver, cbid::driver)
@@ -29,7 +29,7 @@ impl Nvprof<'_> {
             let (start, end) = times(start, end)?;
             let cbid = cbid.int().ok_or("no function id")?;
             let pid = pid.int().ok_or("no process")?;
-            // The low 32 bits of pthread_self, signed: negative ones are as good as any.
+            // The low 32 bits of pthread_self, signed: negative ids are valid.
             let tid = tid.int().ok_or("no thread")?;
             let name = *called.entry(cbid).or_insert_with(|| match name_of(cbid) {
                 Some(name) => trace.strings.intern(name),
@@ -43,7 +43,7 @@ impl Nvprof<'_> {
                 api,
                 name,
                 correlation: correlation.int().unwrap_or(0),
-                // A code that does not fit is no success either.
+                // A code that does not fit is a failure too.
                 result: i32::try_from(result.int().unwrap_or(0)).unwrap_or(i32::MAX),
                 ..Call::default()
             });

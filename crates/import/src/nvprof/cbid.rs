@@ -1,8 +1,8 @@
-//! Names of API functions by CUPTI's callback ids, which is all that nvprof writes of them.
+//! Names of API functions by CUPTI's callback ids: nvprof writes only the ids.
 //!
-//! The names stand in the order of the ids, from 1, as of CUPTI 12.9; an id is never given to
-//! another function, so the lists hold for every version of nvprof. Suffixes that are no part of
-//! a name are left off, so functions that differ only there appear more than once.
+//! The names are in the order of the ids, from 1, as of CUPTI 12.9. An id is never reused for another function, so the
+//! lists are valid for every version of nvprof. Suffixes that are not part of a name are removed, so functions that
+//! differ only there appear more than once.
 
 /// The runtime function with this id.
 pub(super) fn runtime(cbid: i64) -> Option<&'static str> {

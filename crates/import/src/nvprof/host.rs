@@ -1,4 +1,4 @@
-//! Host time marked by the program (NVTX) or taken by the tracer and the driver.
+//! Host time that the program marked (NVTX) or the tracer and the driver used.
 
 use super::{Nvprof, TIMES, times};
 use crate::sqlite::Value;
@@ -51,7 +51,7 @@ impl Nvprof<'_> {
         Ok(())
     }
 
-    /// Pairs the two rows of each range by their id, in whatever order they come.
+    /// Pairs the two rows of each range by their id, in any order.
     fn markers(&mut self) -> Result<(), Problem> {
         let Nvprof { source, names, progress, ids, trace, .. } = self;
         let (mut starts, mut ends) = (FxHashMap::default(), FxHashMap::default());
@@ -95,7 +95,7 @@ impl Nvprof<'_> {
     }
 }
 
-/// Process and thread of an object id, when it is a thread's: two 32-bit numbers in a blob.
+/// Process and thread of a thread's object id: two 32-bit numbers in a blob.
 fn object_thread(kind: Value, object: Value) -> Option<(i64, i64)> {
     const THREAD: i64 = 2;
     let bytes = object.blob().filter(|_| kind.int() == Some(THREAD))?;

@@ -1,8 +1,8 @@
 //! nvprof's SQLite database (`nvprof -o FILE`), also written by the Visual Profiler.
 //!
-//! Its tables are CUPTI's activity records, one column a field; API functions appear only by
-//! their callback id ([`cbid`]), everything else named by number in `StringTable`. GPU records
-//! name no process: nvprof writes one file a process.
+//! Its tables are CUPTI's activity records, one column per field. API functions have only their callback id ([`cbid`]);
+//! all other names are numbers of texts in `StringTable`. GPU records name no process: nvprof writes one file per
+//! process.
 
 mod calls;
 mod cbid;
@@ -24,7 +24,7 @@ pub(crate) const SOURCE: trace::Source = trace::Source { id: "nvprof", title: "n
 
 pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
 
-/// Any table may be missing, so this goes by whichever is there.
+/// Recognizes the format by the tables that exist: any may be missing.
 fn sniff(seen: &Seen<'_>) -> Fit {
     let Seen::Database(tables) = seen else { return Fit::No };
     let strings = tables.has_column("StringTable", "value");
@@ -36,7 +36,7 @@ fn read(input: Input<'_>, progress: &mut dyn FnMut(crate::Progress)) -> Result<T
     import(db, &mut |done, rows| progress(crate::Progress { done, total: Some(rows) }))
 }
 
-/// Times are since the Unix epoch and unsigned; the end is what later arithmetic can bear.
+/// Valid times, ns: unsigned and since the Unix epoch; beyond the end, later arithmetic could overflow.
 const TIMES: std::ops::Range<Ns> = 0..1 << 61;
 
 /// Tables that are read row by row.
@@ -53,7 +53,7 @@ const EVENTS: [&str; 10] = [
     host::MARKER,
 ];
 
-/// Tables that describe rather than record. Whatever else has rows is counted as left out.
+/// Tables that describe rather than record. Rows of all other tables are counted as skipped.
 const DESCRIPTIONS: [&str; 3] = ["StringTable", "CUPTI_ACTIVITY_KIND_DEVICE", "CUPTI_ACTIVITY_KIND_CONTEXT"];
 
 /// The reader's state: the database on one side, the trace being built on the other.
@@ -139,7 +139,7 @@ impl Nvprof<'_> {
         Ok(())
     }
 
-    /// Counts the rows of every table that records something holdup has no table for.
+    /// Counts the rows of every table that holdup has no table for.
     fn left_out(&mut self) -> Result<(), Problem> {
         for table in self.source.tables() {
             let describes = DESCRIPTIONS.contains(&table)
@@ -153,10 +153,10 @@ impl Nvprof<'_> {
     }
 }
 
-/// The start and end of a record; CUPTI writes two zeros when it could not take them.
+/// The start and end of a record, ns; CUPTI writes two zeros if it could not measure them.
 fn times(start: Value, end: Value) -> Result<(Ns, Ns), Fault> {
     match interval(start, end, &TIMES)? {
-        (0, 0) => Err("no times were taken".into()),
+        (0, 0) => Err("no times recorded".into()),
         times => Ok(times),
     }
 }

@@ -1,4 +1,4 @@
-//! What GPUs did: copies, fills, kernels; and synchronizations.
+//! GPU operations (copies, fills, kernels) and synchronizations.
 
 use super::{Nvprof, times};
 use crate::sqlite::{Fault, Value};
@@ -87,7 +87,7 @@ impl Nvprof<'_> {
         })
     }
 
-    /// Reads a table of GPU records: what they have in common here, the rest by `fill`.
+    /// Reads a table of GPU records: the common columns here, the others with `fill`.
     fn read_ops<const N: usize>(
         &mut self,
         table: &str,
@@ -148,7 +148,7 @@ impl Nvprof<'_> {
     }
 }
 
-/// A 32-bit id, unless it says "none", which reads as either sign.
+/// A 32-bit id; `None` for the value that means "none", with either sign.
 fn id(value: Value) -> Option<i64> {
     value.int().filter(|&id| id != 0xffff_ffff && id != -1)
 }

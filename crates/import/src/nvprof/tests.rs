@@ -1,4 +1,4 @@
-//! nvprof's tables as they are, filled with what each test needs.
+//! nvprof's real tables, filled with the rows that each test needs.
 
 use super::import;
 use rusqlite::Connection;
@@ -27,7 +27,7 @@ const SCHEMA: &str = "
         numMultiprocessors, computeCapabilityMajor, computeCapabilityMinor, id, name);
     INSERT INTO CUPTI_ACTIVITY_KIND_DEVICE VALUES (1, 16000, 5, 80, 7, 0, 0, 2);";
 
-/// 2017, as nvprof's clock has it.
+/// A time in 2017 on nvprof's clock, ns.
 const EPOCH: i64 = 1_496_933_427_000_000_000;
 
 fn read(rows: &str) -> Trace {
@@ -68,7 +68,7 @@ fn calls_and_ops_are_named_numbered_and_joined_cuptis_way() {
 }
 
 #[test]
-fn gpu_times_on_another_clock_are_moved_and_told() {
+fn gpu_times_on_another_clock_are_moved_and_noted() {
     let trace = read(
         "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 41, T+1000, T+2000, 500, 8, 7, 0);
         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES
@@ -101,12 +101,12 @@ fn markers_pair_in_any_order_and_overhead_finds_its_thread() {
     assert_eq!((trace.threads.tid[0], trace.processes.pid[0]), (-2, 500));
     let lost = |reason| trace.meta.lost.reasons.get(reason).copied();
     assert_eq!(lost("CUPTI_ACTIVITY_KIND_MARKER: start without an end"), Some(1));
-    assert_eq!(lost("CUPTI_ACTIVITY_KIND_OVERHEAD: no times were taken"), Some(1));
+    assert_eq!(lost("CUPTI_ACTIVITY_KIND_OVERHEAD: no times recorded"), Some(1));
     assert_eq!(trace.meta.left_out.get("NVTX marks"), Some(&1));
 }
 
 #[test]
-fn damaged_rows_are_counted_and_unknown_tables_told() {
+fn damaged_rows_and_unknown_tables_are_counted() {
     let trace = read(
         "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
             (1, 41, T+0, T+10, 500, 8, 7, 0), (2, 41, -5, T+10, 500, 8, 7, 0), (3, NULL, T+0, T+10, 500, 8, 7, 0),

@@ -1,17 +1,17 @@
-//! Printed amounts: numbers with a unit, read exactly, and how far rounding may have moved them.
+//! Printed amounts: numbers with a unit, read exactly, and their largest rounding error.
 
 use trace::Ns;
 
-/// A number of some decimals, which nothing has rounded yet but the printer.
+/// A decimal number that only the printer has rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     digits: i64,
-    /// Decimals; negative where an exponent says so.
+    /// Number of decimals; negative with a positive exponent.
     scale: i32,
 }
 
 impl Decimal {
-    /// The number that `text` starts with, and what follows it: its unit.
+    /// The number that `text` starts with, and its unit, which follows.
     pub(super) fn parse(text: &str) -> Option<(Decimal, &str)> {
         let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
         let whole = digits(0);
@@ -29,19 +29,19 @@ impl Decimal {
         Some((Decimal { digits: number.parse().ok()?, scale }, &text[end..]))
     }
 
-    /// The number in units of which `unit` make one of its own, rounded to the nearest.
+    /// The number times `unit`, rounded to the nearest integer.
     pub(super) fn times(self, unit: i64) -> Option<i64> {
         let product = i128::from(self.digits) * i128::from(unit);
         let power = |scale: i32| 10i128.checked_pow(scale.unsigned_abs());
         let exact = match self.scale {
-            // A hundred decimals of a number of 64 bits are nothing.
+            // A 64-bit number with a hundred decimals is 0.
             scale if scale > 0 => power(scale).map_or(0, |power| (product + power / 2) / power),
             scale => product.checked_mul(power(scale)?)?,
         };
         i64::try_from(exact).ok()
     }
 
-    /// Half of its last place in the same units: how far off the printed number may be.
+    /// Half of its last place times `unit`: the largest rounding error of the printed number.
     pub(super) fn half(self, unit: i64) -> i64 {
         let half = i128::from(unit) / 2;
         let power = 10i128.checked_pow(self.scale.unsigned_abs());
@@ -52,13 +52,13 @@ impl Decimal {
         i64::try_from(half).unwrap_or(i64::MAX)
     }
 
-    /// The number, for a comparison that needs no exactness.
+    /// The number as floating point, for comparisons that need not be exact.
     pub(super) fn approximately(self) -> f64 {
         self.digits as f64 / 10f64.powi(self.scale)
     }
 }
 
-/// `e+03` at `at`, and where it ends; nvprof prints long times so.
+/// The exponent `e+03` at `at`, and where it ends; nvprof prints long times with it.
 fn exponent(text: &str, at: usize) -> (i32, usize) {
     let Some(rest) = text[at..].strip_prefix(['e', 'E']) else { return (0, at) };
     let signed = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -70,7 +70,7 @@ fn exponent(text: &str, at: usize) -> (i32, usize) {
     }
 }
 
-/// Nanoseconds of a unit of time as nvprof and nsys write it.
+/// Nanoseconds of a unit of time, in the spelling of nvprof and nsys.
 pub(super) fn time_unit(unit: &str) -> Option<Ns> {
     Some(match unit {
         "ns" | "nsec" => 1,
@@ -81,7 +81,7 @@ pub(super) fn time_unit(unit: &str) -> Option<Ns> {
     })
 }
 
-/// A duration or a time with the half of its last place, ns.
+/// A duration or a time and half of its last place, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Time {
     pub(super) ns: Ns,
@@ -89,7 +89,7 @@ pub(super) struct Time {
 }
 
 impl Time {
-    /// Reads `605.51ms`, or a bare number where the column has the unit.
+    /// Reads `605.51ms`, or a bare number if the column has the unit.
     pub(super) fn parse(text: &str, unit: Option<Ns>) -> Option<Time> {
         let (number, written) = Decimal::parse(text)?;
         let unit = if written.is_empty() { unit? } else { time_unit(written)? };
@@ -97,25 +97,25 @@ impl Time {
     }
 }
 
-/// What a thousand of a printer's units is.
+/// The factor between a printer's units of size: 1000 or 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thousand {
     Decimal,
     Binary,
 }
 
-/// A size with its prefix, before anybody knows what the prefix stands for.
+/// A size whose prefix may mean powers of 1000 or of 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     number: Decimal,
-    /// Of a thousand: 2 for `MB`.
+    /// The power of the factor: 2 for `MB`.
     power: u32,
-    /// Whether the unit says that a thousand is 1024 (`MiB`).
+    /// Whether the unit states that the factor is 1024 (`MiB`).
     binary: bool,
 }
 
 impl Size {
-    /// Reads `1.3750MB`, `5.8111GB/s`, or a bare number where the column has the unit.
+    /// Reads `1.3750MB`, `5.8111GB/s`, or a bare number if the column has the unit.
     pub(super) fn parse(text: &str, unit: Option<&str>) -> Option<Size> {
         let (number, written) = Decimal::parse(text)?;
         let unit = if written.is_empty() { unit? } else { written };
@@ -141,8 +141,8 @@ impl Size {
         self.number.times(base.checked_pow(self.power)?)
     }
 
-    /// What a thousand is where this size in `duration` was this `rate`: the two have different
-    /// prefixes, so that only one of the answers fits.
+    /// The factor with which this size in `duration` gives `rate`: if the two have different prefixes, only one factor
+    /// fits.
     pub(super) fn thousand(self, rate: Size, duration: Ns) -> Option<Thousand> {
         let steps = rate.power.checked_sub(self.power).filter(|steps| *steps > 0)?;
         let (size, rate) = (self.number.approximately(), rate.number.approximately());
@@ -151,7 +151,7 @@ impl Size {
         }
         let ratio = size / (duration as f64 / 1e9) / rate;
         let thousand = ratio.powf(1.0 / f64::from(steps));
-        // Five digits of three numbers: far closer than the 2.4 % between the answers.
+        // Three numbers of five digits are far more exact than the 2.4 % between the two factors.
         [(1000.0, Thousand::Decimal), (1024.0, Thousand::Binary)]
             .into_iter()
             .find(|(of, _)| (thousand / of - 1.0).abs() < 0.005)
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_tells_what_a_thousand_is() {
+    fn a_rate_determines_the_factor() {
         let size = |text| Size::parse(text, None).unwrap();
         let thousand = |bytes, rate, ns| size(bytes).thousand(size(rate), ns);
         assert_eq!(thousand("1.3750MB", "5.8111GB/s", 231_070), Some(Thousand::Binary));

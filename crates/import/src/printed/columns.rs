@@ -1,9 +1,9 @@
-//! What the columns of a printed table are, by their titles.
+//! The columns of a printed table, recognized by their titles.
 
 use super::amount::time_unit;
 use trace::Ns;
 
-/// What a column says. Titles of nvprof, of its CSV, and of nsys in all its versions mean the same.
+/// The meaning of a column. Titles of nvprof, of its CSV, and of nsys in all its versions are mapped to one set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub(super) enum Column {
@@ -34,7 +34,7 @@ pub(super) enum Column {
     Device,
     Context,
     Stream,
-    /// How deep an NVTX range lies in others: only a table of ranges has it.
+    /// The nesting depth of an NVTX range: only a table of ranges has it.
     Level,
 }
 
@@ -75,23 +75,23 @@ fn column(title: &str) -> Option<Column> {
     })
 }
 
-/// Who printed a table.
+/// The tool that printed a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Printer {
     Nvprof,
     Nsys,
 }
 
-/// What the rows of a table are.
+/// The kind of a table's rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rows {
     Calls,
-    /// GPU operations, in nvprof's merged listing calls too.
+    /// GPU operations; in nvprof's merged listing also calls.
     Ops,
     Ranges,
 }
 
-/// How the cells of a row stand apart.
+/// How the cells of a row are separated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// By two spaces or more.
@@ -99,22 +99,22 @@ pub(super) enum Form {
     Csv,
 }
 
-/// A table as its titles declare it.
+/// A table, declared by its titles.
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) printer: Printer,
     pub(super) rows: Rows,
     pub(super) form: Form,
-    /// Number of columns, those included that say nothing to us.
+    /// Number of columns, including unknown ones.
     pub(super) width: usize,
     at: [Option<usize>; COUNT],
     units: [Option<String>; COUNT],
-    /// Whether a row of units is still to come: nvprof's CSV has one after the titles.
+    /// Whether a row of units may follow: nvprof's CSV has one after the titles.
     wants_units: bool,
 }
 
 impl Table {
-    /// The table whose titles these are; nothing for a line of other things.
+    /// The table whose titles these are; `None` for any other line.
     pub(super) fn of_titles(titles: &[String], form: Form) -> Option<Table> {
         let (mut at, mut units) = ([None; COUNT], [const { None }; COUNT]);
         for (index, title) in titles.iter().enumerate() {
@@ -138,7 +138,7 @@ impl Table {
         Some(Table { printer, rows, form, width: titles.len(), at, units, wants_units })
     }
 
-    /// Takes the row for the units of the columns, once and only if it is.
+    /// Takes the columns' units from the row after the titles; returns whether the row held units.
     pub(super) fn take_units(&mut self, row: &[String]) -> bool {
         let start = row.get(self.at[0].unwrap_or(0)).map_or("", |unit| unit);
         if !std::mem::take(&mut self.wants_units) || time_unit(start).is_none() {
@@ -150,7 +150,7 @@ impl Table {
         true
     }
 
-    /// What a row says in a column; nothing where it says `-` or has no such column.
+    /// The cell of a row in a column; `None` if it is `-` or the table lacks the column.
     pub(super) fn cell<'r>(&self, row: &'r [String], column: Column) -> Option<&'r str> {
         let text = row.get(self.at[column as usize]?)?.trim();
         (!text.is_empty() && text != "-").then_some(text)
@@ -166,7 +166,7 @@ impl Table {
     }
 }
 
-/// `Start (ns)` and `Regs*` without what is not the title, and the unit.
+/// The title and the unit of `Start (ns)` or `Regs*`.
 fn apart(title: &str) -> (&str, Option<String>) {
     let title = title.trim().trim_end_matches('*');
     match title.split_once('(') {
@@ -175,7 +175,7 @@ fn apart(title: &str) -> (&str, Option<String>) {
     }
 }
 
-/// Whether titles are those of a summary, whose rows are sums and no events.
+/// Whether titles are those of a summary, whose rows are sums, not events.
 pub(super) fn is_summary(line: &str) -> bool {
     let line = line.trim_start_matches(['"', ' ']);
     let starts = |start: &str| line.starts_with(start);

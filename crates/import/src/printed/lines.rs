@@ -1,30 +1,30 @@
-//! A printed text as banners, titles and rows, whatever else stands between them.
+//! Splits a printed text into banners, titles and rows, and skips other lines.
 
 use super::columns::{Form, Table, is_summary};
 use csv_core::{ReadRecordResult, Reader};
 use memchr::memchr;
 
-/// Lines that a quoted cell may go over; beyond it the quotation mark was none.
+/// The most lines of a quoted cell; beyond it, the quotation mark is ordinary text.
 const LONGEST_CELL: usize = 32;
 
-/// What was found.
+/// A piece of a printed text.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// What nvprof says of the process with that id, 0 where it names none.
+    /// nvprof's message about the process with that id; 0 if it names none.
     Banner(i64, String),
     /// A table's titles.
     Titles(Box<Table>),
-    /// The beginning of a section that is no table of events, or a text between tables.
+    /// The beginning of a section that is not a table of events, or a text between tables.
     Other,
     /// The titles of a summary.
     Summary,
-    /// The titles of a table that nsys laid out for people.
+    /// The titles of a table in nsys's text layout.
     TextOfNsys,
-    /// `...`, where somebody cut lines out.
+    /// `...`, which replaces removed lines.
     Cut,
-    /// A row of the table before, as many cells as the table has columns.
+    /// A row of the last table, with as many cells as the table has columns.
     Row(Vec<String>),
-    /// What begins like a row and is none.
+    /// A line that begins like a row but is not one.
     NoRow,
 }
 
@@ -39,12 +39,12 @@ impl<'a> Lines<'a> {
         Lines { rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text), csv: Reader::new() }
     }
 
-    /// Bytes that are still to be read.
+    /// Number of bytes left to read.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next piece; lines that say nothing within `table` are passed over.
+    /// The next piece; skips lines without a meaning within `table`.
     pub(super) fn next(&mut self, table: Option<&mut Table>) -> Option<Piece> {
         let mut table = table;
         while !self.rest.is_empty() {
@@ -57,7 +57,7 @@ impl<'a> Lines<'a> {
         None
     }
 
-    /// A line, in a table of CSV with those that a quoted cell goes on over.
+    /// A line; in a CSV table, with the lines over which a quoted cell continues.
     fn line(&mut self, table: Option<&Table>) -> String {
         let end = |text: &[u8]| memchr(b'\n', text).map_or(text.len(), |at| at + 1);
         let one = end(self.rest);
@@ -110,7 +110,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// A row begins with a time; what does not is the program's own output, or the legend.
+    /// A row, which begins with a time; other lines are the program's own output or the legend.
     fn row(&mut self, line: &str, table: &mut Table) -> Option<Piece> {
         let cells = match table.form {
             Form::Csv => self.record(line),
@@ -122,7 +122,7 @@ impl<'a> Lines<'a> {
         let unit = table.time_unit(super::columns::Column::Start);
         let start = table.cell(&cells, super::columns::Column::Start)?;
         super::amount::Time::parse(start, unit)?;
-        // A word and a time may begin any text of the program; a row has a second column at least.
+        // Any text of the program may begin with a time; a row has at least a second column.
         match cells.len() {
             1 => None,
             width if width == table.width => Some(Piece::Row(cells)),
@@ -134,10 +134,10 @@ impl<'a> Lines<'a> {
     fn record(&mut self, line: &str) -> Vec<String> {
         self.csv.reset();
         let (mut text, mut ends) = (vec![0; line.len() + 1], vec![0; line.len() + 2]);
-        // A cell is no longer than its line, and a line has no more cells than bytes: both fit.
+        // A cell is not longer than its line, and a line has no more cells than bytes: both fit.
         let (result, _, _, count) = self.csv.read_record(line.as_bytes(), &mut text, &mut ends);
         let count = match result {
-            // The line's end, which the reader wants to see before it believes in it.
+            // The reader needs an explicit end of input to finish the line.
             ReadRecordResult::InputEmpty => {
                 let written = ends[..count].last().copied().unwrap_or(0);
                 let (_, _, _, more) = self.csv.read_record(&[], &mut text[written..], &mut ends[count..]);
@@ -155,7 +155,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// `==15785== Profiling result:`, or `========` where nvprof reads a file; and what it says.
+/// The process and the text of `==15785== Profiling result:`; `========` if nvprof reads a file.
 fn banner(line: &str) -> Option<(i64, &str)> {
     let rest = line.strip_prefix("==")?;
     if let Some(text) = rest.strip_prefix("======") {
@@ -165,21 +165,21 @@ fn banner(line: &str) -> Option<(i64, &str)> {
     Some((process.parse().ok()?, text.trim()))
 }
 
-/// Whether a line says that others were cut out: `...`, `[...]`, `<...more output...>`.
+/// Whether a line replaces removed lines: `...`, `[...]`, `<...more output...>`.
 fn is_cut(line: &str) -> bool {
     let inner = line.trim_start_matches(['<', '[', '(']);
     (inner.starts_with("...") || inner.starts_with('…')) && line.len() < 80
 }
 
-/// What nsys prints around its tables.
+/// Whether a line is one that nsys prints around its tables.
 fn begins_section(line: &str) -> bool {
     ["** ", "Processing [", "Generating SQLite", "NOTICE:", "SKIPPED:", "Exporting "]
         .iter()
         .any(|start| line.starts_with(start))
 }
 
-/// The cells of a line of nvprof's: two spaces or more stand between them; the last of `width` cells is
-/// the rest of the line, as a kernel's name may hold anything.
+/// The cells of a line of nvprof's, separated by two or more spaces. The last of `width` cells is the rest of the line:
+/// a kernel's name may hold anything.
 fn columns(line: &str, width: usize) -> Vec<String> {
     let (mut cells, mut rest) = (Vec::new(), line.trim());
     while !rest.is_empty() {

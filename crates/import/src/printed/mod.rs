@@ -1,10 +1,10 @@
-//! What profilers print: nvprof's `--print-gpu-trace` and `--print-api-trace`, as text or CSV, each alone or
-//! merged, and the trace reports of `nsys stats` as CSV; whatever a program printed between stays out.
+//! Reads the listings that profilers print: nvprof's `--print-gpu-trace` and `--print-api-trace`, separate or merged,
+//! as text or CSV, and the trace reports of `nsys stats` as CSV. Output of the program between them is skipped.
 //!
-//! nvprof's listing rounds to five digits, names no thread and, but for kernels, no call of an
-//! operation: threads are told apart by calls that overlap ([`threads`]), and what is not named stays unknown.
-//! Its `KB`, `MB` and `GB/s` are powers of 1024 (1.3750MB are 352 × 1024 × 4 bytes), in some old releases of
-//! 1000; where a size and a rate are printed side by side, they tell which. nsys counts in powers of 1000.
+//! nvprof's listing rounds to five digits and names no threads; except for kernels, it does not name the call of an
+//! operation. Threads are inferred from calls that overlap ([`threads`]); what is not named stays unknown. Its `KB`,
+//! `MB` and `GB/s` are powers of 1024 (1.3750MB are 352 × 1024 × 4 bytes), in some old releases powers of 1000; a size
+//! and a rate in the same row show which. nsys counts in powers of 1000.
 
 mod amount;
 mod columns;
@@ -24,7 +24,7 @@ use trace::Trace;
 /// Each table of a listing states which tool printed it.
 pub(crate) static IMPORTER: Importer = Importer { source: crate::nvprof::SOURCE, sniff, read };
 
-/// A text is a listing if it begins like one, and may be one after other output of the program.
+/// Recognizes a text that begins like a listing; any other text may have one after the program's output.
 fn sniff(seen: &Seen<'_>) -> Fit {
     match seen {
         Seen::Head(head) if is_text(head) && begins(head) => Fit::Yes,
@@ -40,7 +40,7 @@ fn read(input: Input<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Trace, P
     Ok(trace)
 }
 
-/// Whether a text begins like one of these listings: cheap, and never wrong about JSON.
+/// Whether a text begins like one of these listings: cheap, and never true for JSON.
 fn begins(head: &[u8]) -> bool {
     let mut lines = Lines::new(head);
     while let Some(piece) = lines.next(None) {
@@ -94,7 +94,7 @@ fn import(text: &[u8], progress: &mut dyn FnMut(Progress)) -> Result<Trace, Prob
     Ok(trace)
 }
 
-/// What a text had instead of events.
+/// What a text holds instead of events.
 #[derive(Default)]
 struct Found {
     nvprof: bool,
@@ -106,7 +106,7 @@ struct Found {
 impl Found {
     fn problem(&self) -> Problem {
         let (what, what_to_do) = match () {
-            () if self.tables => ("a listing without a row that can be read", "print it again"),
+            () if self.tables => ("a listing without a readable row", "print it again"),
             () if self.text_of_nsys => (
                 "tables of nsys stats laid out as text",
                 "print them with `--format csv --report cuda_api_trace,cuda_gpu_trace`",

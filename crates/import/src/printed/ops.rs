@@ -1,4 +1,4 @@
-//! GPU operations: what a row says of one, whose it is, and on which GPU.
+//! GPU operations of printed rows: their values, their process and their GPU.
 
 use super::amount::{Size, Thousand};
 use super::columns::{Column, Table};
@@ -7,25 +7,25 @@ use crate::identities::Identities;
 use rustc_hash::FxHashMap;
 use trace::{CopyKind, MemoryKind, Ns, Op, OpKind, Trace};
 
-/// An operation whose stream and size are known once all is read.
+/// An operation whose stream and size are known only when all rows are read.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) op: Op,
     pub(super) bytes: Option<Size>,
-    /// Sizes a block: static and dynamic shared memory.
+    /// Sizes per block: static and dynamic shared memory.
     shared: [Option<Size>; 2],
-    /// What a thousand is in these sizes, where the printer is known for one.
+    /// The factor between units in these sizes, if it is known for the printer.
     pub(super) thousand: Option<Thousand>,
-    /// Its process, where the row or its table names one.
+    /// Its process, if the row or its table names one.
     pub(super) process: Option<i64>,
     pub(super) device: i64,
     context: i64,
     stream: i64,
-    /// How far off the printed times may be, ns.
+    /// The largest rounding error of the printed times, ns.
     pub(super) half: Ns,
 }
 
-/// What a row says of an operation but its times; nothing where it is something else.
+/// The values of an operation's row, except its times; `None` if the row is something else.
 pub(super) fn read(trace: &mut Trace, table: &Table, cells: &[String], name: &str) -> Option<Asked> {
     let cell = |column| table.cell(cells, column);
     let int = |column| number(table, cells, column);
@@ -38,7 +38,7 @@ pub(super) fn read(trace: &mut Trace, table: &Table, cells: &[String], name: &st
     match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
         Some(what) => {
             (op.kind, op.copy) = move_of(what)?;
-            // Of a fill both printers name one kind of memory, in the first column.
+            // For a fill, both printers name one kind of memory, in the first column.
             if op.kind == OpKind::Memset && op.dst == MemoryKind::Unknown {
                 (op.src, op.dst) = (MemoryKind::Unknown, op.src);
             }
@@ -100,8 +100,8 @@ fn sides(text: &str) -> [u32; 3] {
     std::array::from_fn(|_| sides.next().unwrap_or(0))
 }
 
-/// Adds the operations to their streams, each with its sizes in bytes. Those of a stream come one after
-/// another: a start moves by what rounding has hidden.
+/// Adds the operations to their streams, each with its sizes in bytes. The operations of a stream do not overlap: a
+/// start is moved by up to its rounding error.
 pub(super) fn place(trace: &mut Trace, ids: &mut Identities, asked: Vec<Asked>, thousand: Thousand) {
     let of_calls = Processes::new(trace);
     let mut ends = FxHashMap::default();
@@ -126,10 +126,10 @@ pub(super) fn place(trace: &mut Trace, ids: &mut Identities, asked: Vec<Asked>, 
     }
 }
 
-/// Which process an operation is of where its row does not say: nsys's reports of GPUs name none.
+/// The process of an operation whose row names none: nsys's reports of GPUs name no process.
 struct Processes {
     only: Option<i64>,
-    /// The process of each correlation id; none where several have it.
+    /// The process of each correlation id; `None` if several processes use it.
     by_call: FxHashMap<i64, Option<i64>>,
 }
 
@@ -157,8 +157,7 @@ impl Processes {
     }
 }
 
-/// The GPUs by what they are called: `Tesla V100 (0)` says which one it is, `Tesla P100-PCIE` only that it is
-/// one, cut to fifteen columns.
+/// The GPUs by name: `Tesla V100 (0)` has the GPU's number; `Tesla P100-PCIE` is only a name, cut to fifteen columns.
 #[derive(Default)]
 pub(super) struct Devices {
     known: Vec<(String, i64)>,

@@ -1,4 +1,4 @@
-//! Rows as calls, operations and ranges of a trace.
+//! Turns rows into calls, operations and ranges of a trace.
 
 use super::amount::{Size, Thousand, Time};
 use super::columns::{Column, Printer, Rows, Table};
@@ -10,33 +10,33 @@ use crate::suffix;
 use rustc_hash::FxHashMap;
 use trace::{Api, Argument, Call, CallId, Ns, Range, RangeKind, Trace};
 
-/// Times that rebasing and subtraction cannot overflow: 18 years.
+/// Times for which rebasing and subtraction cannot overflow, ns: 18 years.
 const TIMES: std::ops::Range<Ns> = 0..1 << 59;
 
-/// No printed time is further off: five digits of ten thousand seconds are half a second off.
+/// The largest rounding error of a printed time, ns: five digits of ten thousand seconds are at most half a second off.
 const FURTHEST: Ns = 1_000_000_000;
 
-/// How many of nvprof's warnings are worth repeating.
+/// How many of nvprof's warnings become notes.
 const WARNINGS: usize = 8;
 
-/// The trace as far as it is read.
+/// A trace under construction.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) trace: Trace,
     pub(super) ids: Identities,
     pub(super) devices: ops::Devices,
-    /// The process that nvprof speaks of.
+    /// The process of nvprof's last banner.
     process: i64,
     /// Calls that name no thread, by their process.
     unnamed: FxHashMap<i64, Vec<(CallId, Printed)>>,
-    /// Operations, whose processes and sizes are known once all is read.
+    /// Operations, whose processes and sizes are known only when all rows are read.
     asked: Vec<Asked>,
-    /// What nvprof's thousand is, once a row tells.
+    /// The factor between nvprof's units, once a row shows it.
     thousand: Option<Thousand>,
 }
 
 impl Reader {
-    /// What nvprof says of a process.
+    /// Reads nvprof's message about a process.
     pub(super) fn banner(&mut self, process: i64, text: &str) {
         self.process = process;
         self.trace.meta.set_source(crate::nvprof::SOURCE);
@@ -44,24 +44,24 @@ impl Reader {
         if let Some(command) = command.filter(|_| self.trace.meta.command.is_empty()) {
             command.clone_into(&mut self.trace.meta.command);
         }
-        let note = || format!("nvprof says: {}", text.trim_start_matches("Warning:").trim());
+        let note = || format!("nvprof reports: {}", text.trim_start_matches("Warning:").trim());
         let notes = &mut self.trace.meta.notes;
         if text.starts_with("Warning:") && notes.len() < WARNINGS && !notes.contains(&note()) {
             notes.push(note());
         }
     }
 
-    /// A mark in place of lines that somebody cut out: nobody knows how many.
+    /// Counts a mark that replaces an unknown number of removed lines.
     pub(super) fn cut(&mut self) {
-        self.trace.meta.lost.record("gap where somebody cut lines out of the listing");
+        self.trace.meta.lost.record("gap where lines were removed from the listing");
     }
 
-    /// A row that has too few or too many cells.
+    /// Counts a row that has too few or too many cells.
     pub(super) fn no_row(&mut self) {
-        self.trace.meta.lost.record("row with other columns than its table");
+        self.trace.meta.lost.record("row whose columns do not match its table");
     }
 
-    /// An event of a table.
+    /// Reads an event of a table.
     pub(super) fn row(&mut self, table: &Table, cells: &[String]) {
         self.trace.meta.set_source(match table.printer {
             Printer::Nvprof => crate::nvprof::SOURCE,
@@ -70,14 +70,14 @@ impl Reader {
         let Some(name) = table.cell(cells, Column::Name) else {
             return self.trace.meta.lost.record("row without a name");
         };
-        // What has no duration is an instant, of which no table tells: a page fault.
+        // A row without a duration is an instant, such as a page fault; no table holds instants.
         if table.cell(cells, Column::Duration).is_none() {
             return self.trace.meta.leave_out(name.trim_matches(['[', ']']), 1);
         }
         let is_call = name.starts_with(|c| c != '[') && table.cell(cells, Column::Device).is_none();
         let read = match table.rows {
             Rows::Calls => self.call(table, cells, name),
-            // nvprof's merged listing says of a call no device.
+            // nvprof's merged listing names no device for a call.
             Rows::Ops if is_call && table.printer == Printer::Nvprof => self.call(table, cells, name),
             Rows::Ops => self.op(table, cells, name),
             Rows::Ranges => self.range(table, cells, name),
@@ -100,7 +100,7 @@ impl Reader {
             api,
             name,
             correlation,
-            // A code that does not fit is no success either.
+            // A code that does not fit is a failure too.
             result: i32::try_from(result).unwrap_or(i32::MAX),
             ..Call::default()
         });
@@ -166,7 +166,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The trace, with what can be said only once all rows are read.
+    /// The trace, with what is known only when all rows are read.
     pub(super) fn done(mut self) -> Trace {
         self.name_threads();
         let thousand = self.thousand.unwrap_or(Thousand::Binary);
@@ -175,14 +175,14 @@ impl Reader {
         self.devices.describe(&mut self.trace, &mut self.ids);
         let Trace { meta, processes, .. } = &mut self.trace;
         if meta.source == crate::nvprof::SOURCE.id && processes.len() > 1 {
-            let note = "Several processes are listed, each with a clock of its own: what one did is not \
-                        simultaneous with what another did at the same time.";
+            let note = "Several processes are listed, each with its own clock: equal times in two processes are \
+                        not simultaneous.";
             meta.notes.push(note.to_owned());
         }
         self.trace
     }
 
-    /// Gives calls that name no thread the one that they must be of.
+    /// Gives calls that name no thread an inferred one.
     fn name_threads(&mut self) {
         let mut processes: Vec<_> = self.unnamed.drain().collect();
         processes.sort_unstable_by_key(|(process, _)| *process);
@@ -211,8 +211,8 @@ fn times(table: &Table, cells: &[String]) -> Result<(Time, Time), &'static str> 
         let text = table.cell(cells, column)?;
         Time::parse(text, table.time_unit(column)).filter(|time| TIMES.contains(&time.ns))
     };
-    let start = time(Column::Start).ok_or("row whose start is no time")?;
-    Ok((start, time(Column::Duration).ok_or("row whose duration is no time")?))
+    let start = time(Column::Start).ok_or("row whose start is not a time")?;
+    Ok((start, time(Column::Duration).ok_or("row whose duration is not a time")?))
 }
 
 pub(super) fn number(table: &Table, cells: &[String], column: Column) -> Option<i64> {

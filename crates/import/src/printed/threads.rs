@@ -1,43 +1,42 @@
-//! Threads of calls that name none.
+//! Infers the threads of calls that name none.
 //!
-//! Calls of one thread never overlap, but that a call of the driver may lie within one of the runtime. So a
-//! call goes on where a thread's last call ended, the shortest time ago; only where every thread is busy
-//! there must be another one. Two calls at one time are of two threads for certain; calls one after
-//! another may be of several.
+//! Calls of one thread never overlap, except that a driver call may lie within a runtime call. So a call belongs to the
+//! idle thread whose last call ended most recently; if every thread is busy, there must be another one. Two calls at
+//! one time are certainly from two threads; consecutive calls may be from several.
 
 use std::collections::{BTreeMap, BTreeSet};
 use trace::Ns;
 
-/// A call as it was printed.
+/// A printed call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Printed {
     pub(super) start: Ns,
     pub(super) end: Ns,
-    /// How far off the printed start may be, ns.
+    /// The largest rounding error of the printed start, ns.
     pub(super) start_half: Ns,
-    /// How far off the printed duration may be, ns.
+    /// The largest rounding error of the printed duration, ns.
     pub(super) duration_half: Ns,
-    /// Whether it is a call of the driver, which may lie within one of the runtime.
+    /// Whether it is a driver call, which may lie within a runtime call.
     pub(super) driver: bool,
 }
 
-/// Of how many calls of the runtime that have not ended it is asked whether a call lies in them. More
-/// threads than that do not begin one within another's in a listing that somebody reads.
+/// How many open runtime calls are checked for containing a driver call. Listings that people read do not have more
+/// threads in open calls.
 const OPEN: usize = 16;
 
-/// A thread that was told apart.
+/// An inferred thread.
 struct Thread {
     /// When its last call ended.
     end: Ns,
-    /// How far off that end may be.
+    /// The largest rounding error of that end, ns.
     half: Ns,
-    /// Its last call of the runtime.
+    /// Its last runtime call.
     outer: (Ns, Ns),
     /// When the last call within that one ended.
     inner_end: Ns,
 }
 
-/// Numbers the thread of each call from 0, and moves starts by what rounding has hidden, so that the calls
+/// Returns the thread of each call, numbered from 0, and moves starts by up to their rounding error, so that the calls
 /// of a thread do not overlap.
 pub(super) fn infer(calls: &mut [Printed]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..calls.len()).collect();
@@ -60,14 +59,14 @@ struct Known {
     threads: Vec<Thread>,
     /// Ends of the threads' last calls.
     ends: BTreeSet<(Ns, usize)>,
-    /// The threads' last calls of the runtime, by their start.
+    /// The threads' last runtime calls, by their start.
     open: BTreeMap<(Ns, usize), Ns>,
-    /// The most that any end may be off.
+    /// The largest rounding error of any end, ns.
     half: Ns,
 }
 
 impl Known {
-    /// The thread whose last call of the runtime holds this one.
+    /// The thread whose last runtime call contains this call.
     fn around(&mut self, call: &mut Printed) -> Option<usize> {
         let reach = call.end.saturating_sub(call.start_half).saturating_sub(call.duration_half);
         let begun = self.open.range(..=(call.start, usize::MAX)).rev().take(OPEN);
@@ -82,7 +81,7 @@ impl Known {
         Some(thread)
     }
 
-    /// The thread whose last call ended last before this one starts, as far as the printed digits say.
+    /// The thread whose last call ended last before this call starts, within the rounding errors.
     fn idle(&mut self, call: &mut Printed) -> Option<usize> {
         let latest = call.start.saturating_add(call.start_half).saturating_add(self.half);
         let mut before = self.ends.range(..=(latest, usize::MAX)).rev();
@@ -90,7 +89,7 @@ impl Known {
             thread.end.saturating_sub(thread.half) <= call.start.saturating_add(call.start_half)
         };
         let thread = before.find(|(_, thread)| is_over(&self.threads[*thread]))?.1;
-        // The digits hide who was first; a thread's calls come one after another.
+        // Rounding hides which call was first; a thread's calls do not overlap.
         let hidden = self.threads[thread].end.saturating_sub(call.start).max(0);
         call.start += hidden;
         call.end += hidden;
@@ -105,7 +104,7 @@ impl Known {
         thread
     }
 
-    /// The call is the thread's last.
+    /// Makes the call the thread's last.
     fn take(&mut self, thread: usize, call: &Printed) {
         let of = &mut self.threads[thread];
         self.ends.remove(&(of.end, thread));
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_goes_on_where_the_last_one_ended() {
+    fn a_call_belongs_to_the_thread_whose_call_ended_last() {
         let calls = [call(0, 10), call(5, 20), call(12, 3), call(26, 4), call(40, 1)];
         // Thread 0 is done at 15, thread 1 at 25, so what begins at 26 is thread 1's.
         assert_eq!(threads(&calls), [0, 1, 0, 1, 1]);
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_time_are_as_good_as_any() {
+    fn extreme_times_do_not_overflow() {
         let far = Printed { start_half: Ns::MAX, duration_half: Ns::MAX, ..call(1 << 59, 1 << 59) };
         assert_eq!(threads(&[far, far, far]).len(), 3);
     }

@@ -1,4 +1,4 @@
-//! What every SQLite trace has in common: opening it without touching it, and reading rows from tables whose columns vary.
+//! Common code of all SQLite traces: opens a database without changing it and reads rows of tables whose columns vary.
 
 mod names;
 mod open;

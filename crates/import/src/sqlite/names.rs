@@ -1,4 +1,4 @@
-//! Text that rows name by number.
+//! Texts that rows refer to by number.
 
 use super::rows::quoted;
 use super::{Fault, Source, Value};
@@ -7,10 +7,10 @@ use rusqlite::{OptionalExtension, Statement};
 use rustc_hash::FxHashMap;
 use trace::{Strings, Sym};
 
-/// A table of numbered strings, read one string at a time: such tables also hold what a trace
-/// has no use for, up to the program's whole standard output.
+/// A table of numbered strings, read one string at a time: such tables also hold strings that a trace does not need, up
+/// to the program's whole standard output.
 pub(crate) struct Names<'db> {
-    /// Finds a value by row number; `None` when there is no such table.
+    /// Finds a value by row number; `None` if there is no such table.
     lookup: Option<Statement<'db>>,
     /// Row numbers by id, for tables where the id is not the row number.
     row_of: Option<FxHashMap<i64, i64>>,
@@ -39,7 +39,7 @@ impl<'db> Names<'db> {
         Ok(names)
     }
 
-    /// The text with that number, or the text itself where a file has it in place.
+    /// The text with that number, or the text itself if the row contains it.
     pub(crate) fn sym(&mut self, strings: &mut Strings, id: Value) -> Result<Sym, Fault> {
         if let Some(text) = id.text() {
             return Ok(strings.intern(&text));

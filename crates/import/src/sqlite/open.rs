@@ -1,4 +1,4 @@
-//! Opening a database strictly for reading.
+//! Opens a database strictly for reading.
 
 use crate::Problem;
 use rusqlite::{Connection, OpenFlags};
@@ -8,29 +8,29 @@ use std::path::Path;
 
 /// Opens a database without changing it, its folder, or anything beside it.
 ///
-/// `immutable` is what keeps SQLite from creating or replaying a journal, so that traces on
-/// read-only media open and the trace's folder stays as it was.
+/// `immutable` keeps SQLite from creating or replaying a journal: traces on read-only media open, and the trace's
+/// folder does not change.
 pub(crate) fn open(path: &Path) -> Result<Connection, Problem> {
     check_length(path)?;
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(uri(path)?, flags)?;
-    // The schema comes from a stranger: it must not call functions, and a damaged page must be
-    // noticed rather than followed.
+    // The schema is untrusted: it must not call functions, and SQLite must detect a damaged page instead of following
+    // it.
     db.execute_batch(
         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;",
     )?;
     Ok(db)
 }
 
-/// Refuses a file that ends before its own end.
+/// Refuses a truncated file.
 ///
-/// SQLite itself notices missing pages but reads the missing part of a last, half page as zeros.
+/// SQLite itself detects missing pages, but reads the missing part of the last page as zeros.
 fn check_length(path: &Path) -> Result<(), Problem> {
     let mut file = File::open(path)?;
     let mut header = [0; 100];
     if file.read_exact(&mut header).is_err() {
-        return Err(cut(format!("{} bytes are no database", file.metadata()?.len())));
+        return Err(cut(format!("{} bytes are not a database", file.metadata()?.len())));
     }
     let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let page = match u16::from_be_bytes([header[16], header[17]]) {
@@ -38,7 +38,7 @@ fn check_length(path: &Path) -> Result<(), Problem> {
         size => u64::from(size),
     };
     let length = file.metadata()?.len();
-    // The page count holds if it was written with the last change.
+    // The page count is valid if it was written with the last change.
     let expected = match u64::from(number(28)) {
         pages if pages > 0 && number(24) == number(92) => pages * page,
         _ => length.next_multiple_of(page.max(1)),
@@ -54,7 +54,7 @@ fn cut(message: String) -> Problem {
     Problem::Sqlite(rusqlite::Error::SqliteFailure(corrupt, Some(message)))
 }
 
-/// The path as a SQLite URI; bytes that mean something in a URI are percent-encoded.
+/// The path as a SQLite URI; bytes with a meaning in a URI are percent-encoded.
 fn uri(path: &Path) -> Result<String, Problem> {
     use std::fmt::Write;
     let path = std::path::absolute(path)?;
@@ -70,8 +70,8 @@ fn uri(path: &Path) -> Result<String, Problem> {
     Ok(uri)
 }
 
-/// A note when a write-ahead log or journal lies beside the database: it may hold rows, and
-/// reading it would mean writing.
+/// A note if a write-ahead log or journal is next to the database: it may hold rows, and SQLite cannot read it without
+/// writing.
 pub(crate) fn unread_log(path: &Path) -> Option<String> {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -80,7 +80,7 @@ pub(crate) fn unread_log(path: &Path) -> Option<String> {
     };
     let suffix = ["-wal", "-journal"].into_iter().find(|suffix| beside(suffix))?;
     Some(format!(
-        "Beside the file lies an unfinished {suffix} file; its rows were not read. Open the database once in the tool that wrote it to merge them."
+        "An unfinished {suffix} file is next to the trace; its rows were not read. Open the database once in the tool that wrote it to merge them."
     ))
 }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_beside_the_file_is_told() {
+    fn a_log_beside_the_file_is_noted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace.sqlite");
         std::fs::write(folder.path().join("trace.sqlite-wal"), "x").unwrap();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_database_is_a_problem() {
+    fn a_file_that_is_not_a_database_is_a_problem() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace.sqlite");
         assert!(open(&path).is_err());

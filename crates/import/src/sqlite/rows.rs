@@ -1,4 +1,4 @@
-//! Rows of tables that may lack any column, or be missing altogether.
+//! Reads rows of tables that may lack any column or be missing.
 
 use crate::Problem;
 use rusqlite::Connection;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use trace::{Lost, Ns};
 
-/// A database and what its schema says it has.
+/// A database and its schema.
 pub(crate) struct Source<'db> {
     pub(crate) db: &'db Connection,
     tables: BTreeMap<String, Vec<Column>>,
@@ -38,12 +38,12 @@ impl<'db> Source<'db> {
         self.tables.keys().map(String::as_str)
     }
 
-    /// Whether the table is there.
+    /// Whether the table exists.
     pub(crate) fn has(&self, table: &str) -> bool {
         self.tables.contains_key(table)
     }
 
-    /// Whether the table is there and has the column.
+    /// Whether the table exists and has the column.
     pub(crate) fn has_column(&self, table: &str, column: &str) -> bool {
         self.column(table, column).is_some()
     }
@@ -54,7 +54,7 @@ impl<'db> Source<'db> {
         cupti.any(|name| self.has_column(name, column))
     }
 
-    /// Whether the column alone is the table's primary key, so that looking a value up is cheap.
+    /// Whether the column is the table's whole primary key, so that finding a value is cheap.
     pub(crate) fn is_key(&self, table: &str, column: &str) -> bool {
         self.column(table, column).is_some_and(|column| column.primary_key)
     }
@@ -85,8 +85,8 @@ impl<'db> Source<'db> {
         there.map(|table| u64::try_from(last_row(table)).unwrap_or(0)).fold(0, u64::saturating_add)
     }
 
-    /// Calls `each` with the chosen columns of every row (`rowid` for its number), null for
-    /// columns the table lacks, and returns what was wrong with single rows. A table that is missing has no rows.
+    /// Calls `each` with the chosen columns of every row (`rowid` for its number), null for columns that the table
+    /// lacks, and returns the faults of single rows. A missing table has no rows.
     pub(crate) fn scan<const N: usize>(
         &self,
         table: &str,
@@ -153,7 +153,7 @@ pub(super) fn quoted(name: &str) -> String {
 pub(crate) enum Fault {
     /// The row is wrong; others may be right.
     Row(&'static str),
-    /// The database is.
+    /// The database is damaged.
     Sqlite(rusqlite::Error),
 }
 
@@ -184,8 +184,7 @@ impl Faults {
         }
     }
 
-    /// Leaves the rows uncounted: for tables that only describe, where a row that cannot be
-    /// read describes nothing.
+    /// Does not count the rows: for tables that only describe, where an unreadable row loses no event.
     pub(crate) fn ignore(self) {}
 }
 
@@ -229,7 +228,10 @@ impl<'row> Value<'row> {
     }
 }
 
-/// The start and end of a row, if both lie `within` what later arithmetic can bear.
+/// The start and end of a row, ns.
+///
+/// # Errors
+/// If a time is missing or not `within` the range for later arithmetic, or the row ends before it starts.
 pub(crate) fn interval(start: Value, end: Value, within: &Range<Ns>) -> Result<(Ns, Ns), Fault> {
     let start = start.int().ok_or("no start time")?;
     let end = end.int().ok_or("no end time")?;
