@@ -1,8 +1,19 @@
-//! A trace and what was found in it, for other tools: [`perfetto`] and [`chrome`] draw it, [`parquet`] and
-//! [`csv`] make tables of it.
+//! Exports a trace and its findings for other tools: [`perfetto`] and [`chrome`] write timelines, [`parquet`] and
+//! [`csv`] write tables. An [`Export`] holds what is exported.
 //!
-//! Everything is written as it is made: what is held besides the trace is an order of rows and a table of names.
-//! Names from traces may be anything; each format's writer quotes them as the format demands.
+//! Output is written while it is generated: besides the trace, only an order of rows and a table of names are in
+//! memory. Names in traces may hold any text; each format's writer quotes them.
+//!
+//! ```
+//! let trace = trace::Trace::default();
+//! let (explanation, losses) = explain::explain_each(&trace, &explain::Options::default());
+//! let contents = export::Export { trace: &trace, explanation: &explanation, losses: &losses };
+//!
+//! let mut json = Vec::new();
+//! export::chrome(&contents, &mut json, &mut |_progress| {})?;
+//! assert!(json.ends_with(b"]}\n"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod tables;
 mod view;
@@ -13,34 +24,34 @@ pub use view::{chrome, perfetto};
 use explain::{Explanation, Loss};
 use trace::Trace;
 
-/// What is exported: a trace, and what [`explain::explain_each`] says of it.
+/// The contents of an export: a trace and the result of [`explain::explain_each`].
 #[derive(Clone, Copy)]
 pub struct Export<'a> {
     /// The trace.
     pub trace: &'a Trace,
     /// Its findings.
     pub explanation: &'a Explanation,
-    /// The single losses that the findings count, and the other recorded waits.
+    /// All losses: those that the findings count, and the other recorded waits.
     pub losses: &'a [Loss],
 }
 
-/// How far an export is.
+/// The progress of an export.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Events, rows or files written.
     pub done: u64,
-    /// Of how many in all.
+    /// Events, rows or files in all.
     pub total: u64,
 }
 
-/// Says how far an export is, now and then.
+/// Reports the progress of an export occasionally.
 struct Meter<'a> {
     progress: Progress,
     say: &'a mut dyn FnMut(Progress),
 }
 
 impl Meter<'_> {
-    /// Between two reports, events.
+    /// Number of events between two reports.
     const STEP: u64 = 1 << 14;
 
     fn new(total: usize, say: &mut dyn FnMut(Progress)) -> Meter<'_> {
@@ -54,7 +65,7 @@ impl Meter<'_> {
         }
     }
 
-    /// A whole file is written.
+    /// Counts a written file.
     fn file(&mut self) {
         self.progress.done += 1;
         (self.say)(self.progress);

@@ -1,9 +1,9 @@
-"""Opens what `holdup export --format perfetto` writes with Perfetto's own Python package, and compares it with what holdup's
-other commands say of the same trace.
+"""Reads the output of `holdup export --format perfetto` with Perfetto's own Python package, and compares it with the output of
+holdup's other commands for the same trace.
 
     check_perfetto.py HOLDUP TRACE... [--trace-processor]
 
-Needs the package `perfetto`. With --trace-processor its trace processor is asked too; the package downloads that program.
+Needs the package `perfetto`. With --trace-processor, its trace processor reads the file too; the package downloads it.
 """
 
 import collections
@@ -39,7 +39,7 @@ class Slice:
 
 
 class Sequence:
-    """Packets of one writer: the track they default to, what was interned, and what is open."""
+    """Packets of one writer: their default track, the interned entries, and the open slices."""
 
     def __init__(self, packet):
         assert packet.sequence_flags & CLEARED and packet.first_packet_on_sequence
@@ -69,7 +69,7 @@ class Sequence:
 
 
 class Opened:
-    """A trace as a viewer sees it; what breaks the format's rules fails here."""
+    """A trace as a viewer reads it; output that breaks the format's rules fails here."""
 
     def __init__(self, path):
         trace = Trace()
@@ -134,7 +134,7 @@ class Opened:
 
 
 def written(text):
-    """A name as the export has it."""
+    """A name as the export writes it."""
     return text.replace("\0", "\u2400")
 
 
@@ -144,7 +144,7 @@ def same(found, listed):
 
 
 def check_ids(opened):
-    """One process a number, and one thread a number in it."""
+    """Every process has its own number, and every thread its own number in its process."""
     pids = [track.process.pid for track in opened.tracks.values() if track.HasField("process")]
     threads = [(t.thread.pid, t.thread.tid) for t in opened.tracks.values() if t.HasField("thread")]
     assert len(set(pids)) == len(pids) and min(pids) > 0
@@ -173,7 +173,7 @@ def check_ops(opened, ops):
 
 
 def own_call(opened, slice):
-    """The outermost call around a slice, by nesting; by time where a loss crosses calls and has a lane of its own."""
+    """The outermost call around a slice, by nesting; by time if a loss crosses calls and has its own lane."""
     around = [other for other in slice.around() if other.category == "call"]
     if not around:
         holds = lambda call: call.start <= slice.start and slice.end <= call.end
@@ -185,7 +185,7 @@ def own_call(opened, slice):
 
 
 def check_waits(opened, waits, explanation):
-    """The recorded waits of the trace, and of each finding as many calls and as much time as `holdup explain` says."""
+    """The recorded waits of the trace, and for each finding the calls and the time that `holdup explain` reports."""
     slices = [s for s in opened.slices if s.category in ("wait", "loss")]
     found = collections.Counter((s.start, s.end, s.args["lock"]) for s in slices if s.category == "wait")
     listed = collections.Counter((int(w["start_ns"]), int(w["end_ns"]), w["lock"]) for w in waits)
@@ -222,7 +222,7 @@ def check_flows(opened, joined):
 
 
 def check_counters(opened, ops):
-    """A counter a stream, and one a direction of copies on each device; all end at 0."""
+    """One counter per stream, and one per direction of copies on each device; all end at 0."""
     pending = copies = 0
     for track, values in opened.counters.items():
         times = [time for time, _ in values]
@@ -236,7 +236,7 @@ def check_counters(opened, ops):
 
 
 def check_trace_processor(path, opened):
-    """What Perfetto's own importer makes of the file: no errors, and as many slices and flows."""
+    """Perfetto's own importer reads the file without errors, and finds as many slices and flows."""
     from perfetto.trace_processor import TraceProcessor
 
     with TraceProcessor(trace=str(path)) as processor:

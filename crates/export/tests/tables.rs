@@ -1,4 +1,4 @@
-//! Tables: what is written is what the trace has, names are words, and nothing in a cell runs.
+//! Tables: they hold the trace's values, references are names, and no cell runs as a formula.
 
 use explain::Options;
 use export::Export;
@@ -20,7 +20,7 @@ fn example(name: &str) -> Trace {
     import::open(&path, &mut |_| {}).expect("readable")
 }
 
-/// Rows of a CSV file as RFC 4180 has them.
+/// Rows of a CSV file according to RFC 4180.
 fn parse(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
     let mut chars = text.chars().peekable();
@@ -100,7 +100,7 @@ fn csv_has_every_row_and_words_for_what_it_refers_to() {
     assert!(own.into_iter().all(|loss| loss["holder_call_name"] == "cudaMemcpyAsync"));
 }
 
-/// Packed into an archive, a Parquet export is a `.holdup` file of the same trace; the two tables more are ignored.
+/// A Parquet export, packed into an archive, is a `.holdup` file of the same trace; the two additional tables are ignored.
 #[test]
 fn parquet_is_the_holdup_file_and_what_was_found() {
     let trace = example("recorded-launch-convoy.holdup");
@@ -152,7 +152,7 @@ fn check_losses(export: &Export<'_>, path: &Path) {
     assert!(held > 500, "{held}");
 }
 
-/// A name in each table that takes one.
+/// A trace with `name` in each table that has names.
 fn named(name: &str) -> Trace {
     let mut trace = Trace::default();
     let name = trace.strings.intern(name);
@@ -217,7 +217,7 @@ fn hostile_names_stay_cells() {
             assert_eq!(tables[table].len(), 1);
             assert_eq!(tables[table][0][column], expected, "{table}.{column}");
         }
-        // Numbers are no text: they stay as they are.
+        // Numbers are not text: they do not change.
         assert_eq!((&*tables["calls"][0]["tid"], &*tables["calls"][0]["result"]), ("-7", "-1"));
         assert_eq!(&*tables["ranges"][0]["start_ns"], "-5");
     }
@@ -227,7 +227,7 @@ fn hostile_names_stay_cells() {
 fn a_directory_of_something_else_is_no_export() {
     let directory = tempfile::tempdir().expect("can create");
     let path = directory.path();
-    assert!(!export::is_export(path).expect("readable"), "an empty one is anybody's");
+    assert!(!export::is_export(path).expect("readable"), "an empty directory is no export");
     std::fs::write(path.join("meta.json"), "{}").expect("can write");
     std::fs::write(path.join("calls.csv"), "").expect("can write");
     assert!(export::is_export(path).expect("readable"));

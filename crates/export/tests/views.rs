@@ -1,4 +1,4 @@
-//! What viewers are shown: small timelines to the letter, examples by number, and traces that are as odd as a trace can be.
+//! Exports for viewers: small timelines compared exactly, examples by their counts, and traces with arbitrary values.
 
 mod read;
 #[path = "../../explain/tests/timeline/mod.rs"]
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trace::*;
 
-/// Both forms of a trace, and what was found in it.
+/// Both exports of a trace, and its losses.
 struct Drawn {
     perfetto: read::Opened,
     chrome: String,
@@ -70,7 +70,7 @@ fn counts(events: &[Value]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Operations of devices that both copy from or to the host and compute: those have a row an engine.
+/// Number of operations of devices that both copy from or to the host and compute: these have one row per engine.
 fn on_engines(trace: &Trace) -> usize {
     let ops = &trace.ops;
     let of = |device: DeviceId| {
@@ -84,8 +84,8 @@ fn on_engines(trace: &Trace) -> usize {
     trace.devices.ids().map(of).sum()
 }
 
-/// What must hold of any trace: every call, operation, range and wait is drawn once, in both forms, an operation once more
-/// on its engine; arrows have two ends.
+/// Checks what must hold for any trace: both exports draw every call, operation, range and wait once, and an operation
+/// again on its engine; arrows have two ends.
 fn check(trace: &Trace) -> Drawn {
     let drawn = draw(trace);
     let opened = &drawn.perfetto;
@@ -144,10 +144,10 @@ fn every_example_is_drawn_whole() {
             waits += trace.waits.len();
         }
     }
-    assert!(waits > 1000, "{waits} waits: the examples are too poor");
+    assert!(waits > 1000, "{waits} waits: the examples have too few");
 }
 
-/// Names that break what is careless.
+/// Names that break careless writers.
 fn hostile_names() -> Vec<String> {
     let mut names: Vec<String> = [
         "<script>alert(1)</script>",
@@ -177,7 +177,7 @@ fn hostile_names() -> Vec<String> {
     names
 }
 
-/// A trace with a name in every place that takes one.
+/// A trace with `name` in every place that has a name.
 fn named(name: &str) -> Trace {
     let mut trace = Trace::default();
     let name = trace.strings.intern(name);
@@ -255,7 +255,7 @@ fn hostile_names_stay_names() {
     }
 }
 
-/// Bytes that are no UTF-8 reach an export through an import.
+/// Bytes that are not UTF-8 reach an export through an import.
 #[test]
 fn invalid_utf8_from_a_file_is_exported() {
     let mut json = br#"{"schemaVersion": 1, "traceEvents": [
@@ -270,7 +270,7 @@ fn invalid_utf8_from_a_file_is_exported() {
 }
 
 #[test]
-fn an_export_is_not_taken_for_a_trace() {
+fn an_export_is_not_read_as_a_trace() {
     let chrome = draw(&named("saxpy")).chrome;
     let error = import::read_bytes(chrome.as_bytes(), "x.json").err().expect("refused").to_string();
     assert!(error.contains("holdup export --format chrome") && error.contains("name the trace"), "{error}");
@@ -284,15 +284,15 @@ fn a_trace_of_nothing_is_drawn() {
     assert!(drawn.perfetto.slices.is_empty());
 }
 
-/// Any row number of a table, or none.
+/// A row number of a table, or none.
 fn id<T>(rows: usize, new: fn(usize) -> T, none: T, pick: usize) -> T {
     if rows == 0 || pick % (rows + 1) == rows { none } else { new(pick % (rows + 1)) }
 }
 
-/// An event at random: kind, start, length, and what it refers to.
+/// A random event: kind, start, length, and the rows that it refers to.
 type Event = (u8, i64, i64, usize, usize, i64);
 
-/// A trace whose rows refer to each other, or to nothing, at random.
+/// A trace whose rows refer to random rows or to none.
 fn odd_trace(
     pids: &[i64],
     threads: &[(usize, i64)],

@@ -62,6 +62,7 @@ def main(holdup: str) -> None:
             ["stats", KINETO, "--per-thread", "--format", "json"],
             ["where", "cuda", KINETO, "--format", "json"],
             ["where", "cu", RECORDED, "--format", "json"],
+            ["causes", "--format", "json"],
             ["doctor", "--format", "json"],
             ["devices", "--on", "sim:h200", "--format", "json"],
             ["lab", "list", "--format", "json"],

@@ -1,4 +1,4 @@
-//! A table by its columns, each a way to get a row's value.
+//! A table to write, as columns that return a row's value.
 
 use std::borrow::Cow;
 use trace::{FileError, Values};
@@ -40,7 +40,7 @@ impl<'a> Table<'a> {
         self
     }
 
-    /// Adds a column of texts that are made.
+    /// Adds a column of texts that are created for each row.
     pub fn made(mut self, name: &'static str, cell: impl Fn(usize) -> String + 'a) -> Table<'a> {
         self.columns.push((name, Cells::Text(Box::new(move |row| Cow::Owned(cell(row))))));
         self

@@ -1,9 +1,9 @@
-//! CSV as RFC 4180 has it, with lines that end in a line feed.
+//! CSV according to RFC 4180, with lines that end in a line feed.
 //!
-//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, quoted or not, and runs it; a tab or a
-//! carriage return before it is skipped. A kernel or a thread may be called anything, so such a text gets an
-//! apostrophe before it, by which spreadsheets know text; whoever wants names to the letter reads the Parquet tables.
-//! Numbers are left alone. U+0000, at which readers in C stop, becomes its picture, U+2400.
+//! A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` as a formula, quoted or not, and ignores a tab or a
+//! carriage return before it. A kernel or a thread may have any name, so such a text gets an apostrophe before it,
+//! which marks text in spreadsheets; the Parquet tables have the exact names. Numbers do not change. U+0000, at which
+//! readers in C stop, becomes its picture, U+2400.
 
 use super::column::{Cells, Table};
 use crate::Meter;
@@ -41,7 +41,7 @@ fn write_text(text: &str, to: &mut impl Write) -> io::Result<()> {
     write!(to, "\"{guard}{}\"", text.replace('"', "\"\"").replace('\0', "\u{2400}"))
 }
 
-/// Whether a spreadsheet may take the text for a formula; those of East Asia know the wide signs too.
+/// Whether a spreadsheet may run the text as a formula; East Asian ones accept the wide signs too.
 fn runs(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
     text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])

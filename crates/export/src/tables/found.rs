@@ -1,4 +1,4 @@
-//! What was found, as tables.
+//! Findings and losses as tables.
 
 use super::column::Table;
 use crate::Export;
@@ -12,11 +12,11 @@ use trace::{CallId, ThreadId};
 pub(super) enum Refer {
     /// By row number, for joins.
     ByRow,
-    /// By name alone.
+    /// By name only.
     ByName,
 }
 
-/// A row a finding, in their order.
+/// One row per finding, in their order.
 pub(super) fn findings<'a>(export: &Export<'a>) -> Table<'a> {
     let all = &export.explanation.findings;
     let table = Table::new("findings", all.len())
@@ -60,7 +60,7 @@ fn first_place(places: &[Place]) -> String {
     places.first().map(place_text).unwrap_or_default()
 }
 
-/// A row a loss, in their order: who lost time, when, in which call, why, and for whose call.
+/// One row per loss, in their order: the thread that lost time, when, in which call, the cause, and the holder's call.
 pub(super) fn losses<'a>(export: &Export<'a>, refer: Refer) -> Table<'a> {
     let Export { trace, explanation, losses } = *export;
     let pid = |thread: ThreadId| {

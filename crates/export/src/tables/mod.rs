@@ -1,4 +1,4 @@
-//! Exports that are tables: a file each, in a directory.
+//! Exports as tables: one file per table, in a directory.
 
 mod column;
 mod csv;
@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use trace::FileError;
 
-/// Names of the tables: those of a `.holdup` file, and what was found.
+/// Names of the tables: those of a `.holdup` file, findings and losses.
 const TABLES: [&str; 15] = [
     "processes",
     "threads",
@@ -30,11 +30,11 @@ const TABLES: [&str; 15] = [
     "losses",
 ];
 
-/// Writes the parts of a `.holdup` file into a directory, and beside them `findings.parquet` and `losses.parquet`.
-/// Columns that refer to another table hold its row number, from 0, as in a `.holdup` file.
+/// Writes the parts of a `.holdup` file into a directory, and also `findings.parquet` and `losses.parquet`. Columns that
+/// refer to another table hold its row number, from 0, as in a `.holdup` file.
 ///
 /// # Errors
-/// What the file system says, or the Parquet writer.
+/// Errors of the file system or the Parquet writer.
 pub fn parquet(
     export: &Export<'_>,
     directory: &Path,
@@ -52,12 +52,12 @@ pub fn parquet(
     Ok(())
 }
 
-/// Writes the tables of [`parquet`] as CSV, with words for what they refer to (a thread's id and name, a call's name).
+/// Writes the tables of [`parquet`] as CSV, with names instead of row numbers (a thread's id and name, a call's name).
 ///
 /// A text that a spreadsheet would run as a formula gets an apostrophe before it; see [`csv`](mod@csv).
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub fn csv(
     export: &Export<'_>,
     directory: &Path,
@@ -74,10 +74,10 @@ pub fn csv(
     Ok(())
 }
 
-/// Whether a directory holds nothing but what [`parquet`] or [`csv`] writes, `meta.json` for one: it may be replaced.
+/// Whether a directory holds only files that [`parquet`] or [`csv`] writes, `meta.json` among them: it may be replaced.
 ///
 /// # Errors
-/// What the file system says.
+/// Errors of the file system.
 pub fn is_export(directory: &Path) -> io::Result<bool> {
     let mut has_meta = false;
     for entry in fs::read_dir(directory)? {

@@ -1,10 +1,11 @@
-//! The trace's tables with words for what their columns refer to. A number that the source does not state is left empty.
+//! The trace's tables, with names for the rows that their columns refer to. A number that the source does not state
+//! becomes an empty cell.
 
 use super::column::Table;
 use crate::view::Names;
 use trace::{CallId, ContextId, FrameId, OpId, StackId, StreamId, ThreadId, Trace};
 
-/// Looks words up.
+/// Finds the names of rows.
 #[derive(Clone, Copy)]
 struct Words<'a> {
     trace: &'a Trace,
@@ -244,7 +245,7 @@ fn stated(number: impl Into<i64>) -> Option<i64> {
     Some(number.into()).filter(|number| *number != 0)
 }
 
-/// The word, unless it says nothing.
+/// The word, or an empty text for `unknown`.
 fn known(word: &'static str) -> &'static str {
     if word == "unknown" { "" } else { word }
 }

@@ -1,19 +1,19 @@
-//! What a trace says of itself, and what was found in it, as pairs of words.
+//! A trace's description and findings, as pairs of words.
 
 use super::shift;
 use crate::Export;
 use serde_json::Value;
 use trace::Ns;
 
-/// What is told beside the events.
+/// The information besides the events.
 pub(super) struct About {
-    /// `lost.records`: 3; in the order of `meta.json`.
+    /// Pairs such as `lost.records`: 3, in the order of `meta.json`.
     pub facts: Vec<(String, Value)>,
-    /// One line a finding.
+    /// One line per finding.
     pub findings: Vec<String>,
     /// Whether anything was lost.
     pub lost: bool,
-    /// What is added to all times, ns.
+    /// The offset that is added to all times, ns.
     pub shift: Ns,
     /// The trace's time 0 as nanoseconds since the Unix epoch, if known.
     pub epoch_unix_ns: Option<Ns>,
@@ -37,7 +37,7 @@ impl About {
     }
 }
 
-/// Objects and lists as pairs; what is empty says nothing.
+/// Turns objects and lists into pairs; skips empty values.
 fn flatten(path: &str, value: Value, facts: &mut Vec<(String, Value)>) {
     let within = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {

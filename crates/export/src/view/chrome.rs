@@ -1,7 +1,7 @@
 //! The JSON of Chrome's trace viewer: complete events, arrows, counters and names of processes and threads.
 //!
-//! Its times are microseconds; three decimals keep them exact. The key `holdupExport` stands before the events, by which
-//! holdup knows its own export when it is asked to read one.
+//! Its times are microseconds; three decimals keep them exact. The key `holdupExport` comes before the events: the
+//! importer recognizes an export by it.
 
 use super::about::About;
 use super::event::{Category, Detail, Flow, Slice, Value};
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::io::{self, Write};
 use trace::Ns;
 
-/// What the key `holdupExport` holds: the form of the export.
+/// The value of the key `holdupExport`: the version of the export's format.
 const FORM: u32 = 1;
 
 /// Writes events.
@@ -21,10 +21,10 @@ pub(super) struct Chrome<W> {
     shift: Ns,
     /// Whether an event was written.
     begun: bool,
-    /// Of the current lane.
+    /// The process id of the current lane.
     pid: i64,
     tid: i64,
-    /// The event under way.
+    /// The current event.
     line: Vec<u8>,
 }
 
@@ -33,14 +33,14 @@ impl<W: Write> Chrome<W> {
         Chrome { to, shift: 0, begun: false, pid: 0, tid: 0, line: Vec::new() }
     }
 
-    /// Begins an event of a phase.
+    /// Begins an event with a phase.
     fn begin(&mut self, phase: char, pid: i64) {
         self.line.extend_from_slice(if self.begun { b",\n" } else { b"\n" });
         self.begun = true;
         self.push(format_args!("{{\"ph\":\"{phase}\",\"pid\":{pid}"));
     }
 
-    /// Ends it.
+    /// Writes the current event.
     fn write(&mut self) -> io::Result<()> {
         self.line.push(b'}');
         self.to.write_all(&self.line)?;
@@ -62,7 +62,7 @@ impl<W: Write> Chrome<W> {
         self.push_text(name);
     }
 
-    /// A time or a duration.
+    /// Adds a time or a duration.
     fn push_micros(&mut self, key: &str, ns: Ns) {
         self.push(format_args!(",\"{key}\":{}.{:03}", ns / 1000, ns % 1000));
     }
@@ -84,7 +84,7 @@ impl<W: Write> Chrome<W> {
         }
     }
 
-    /// An end of an arrow, bound to the slice around it.
+    /// Writes an end of an arrow, bound to the slice around it.
     fn flow(&mut self, flow: &Flow, names: &Names<'_>) -> io::Result<()> {
         self.begin(if flow.is_start { 's' } else { 'f' }, self.pid);
         self.push_named(names.text(flow.name), flow.category);
@@ -93,7 +93,7 @@ impl<W: Write> Chrome<W> {
         self.write()
     }
 
-    /// Names a process or thread, or says where it stands.
+    /// Writes the name or the position of a process or thread.
     fn metadata(
         &mut self,
         pid: i64,

@@ -1,10 +1,10 @@
-//! Counters: operations of a stream that were asked for and are not done, and how fast copies run.
+//! Counters: pending operations of each stream, and the speed of copies.
 
 use super::timeline::Timeline;
 use std::collections::BTreeMap;
 use trace::{Clock, CopyKind, DeviceId, Ns, OpKind, StreamId, Trace};
 
-/// A counter's values, each from its time on.
+/// A counter's values, each valid from its time on.
 pub(super) struct Points {
     pub unit: &'static str,
     /// Whether the values are whole numbers.
@@ -12,8 +12,8 @@ pub(super) struct Points {
     pub values: Vec<(Ns, f64)>,
 }
 
-/// How many operations of a stream were asked for and not done: from the start of the call, or of an operation
-/// without one, to the operation's end. `None` where host and GPU times cannot be compared.
+/// The number of pending operations of a stream. An operation is pending from the start of its call, or from its own
+/// start without a call, to its end. `None` if host and GPU times cannot be compared.
 pub(super) fn pending(trace: &Trace, timeline: &Timeline<'_>, stream: StreamId) -> Option<Points> {
     if trace.meta.clock != Clock::Aligned {
         return None;
@@ -28,14 +28,14 @@ pub(super) fn pending(trace: &Trace, timeline: &Timeline<'_>, stream: StreamId) 
     Some(Points { unit: "operations", whole: true, values })
 }
 
-/// How fast the copies of a direction run, GB/s: bytes over the time of each, added up where several run at once.
+/// The speed of the copies of each direction, GB/s: bytes divided by time, summed if several run at once.
 pub(super) fn bandwidths(trace: &Trace) -> BTreeMap<(DeviceId, CopyKind), Points> {
     let ops = &trace.ops;
     let mut changes = BTreeMap::<_, Vec<_>>::new();
     for at in (0..ops.len()).filter(|at| ops.kind[*at] == OpKind::Copy) {
         let (start, end, bytes) = (ops.start[at], ops.end[at], ops.bytes[at]);
         if bytes > 0 && end > start {
-            // Bytes a second, whole, so that sums come back to 0.
+            // Bytes per second as whole numbers, so that sums return to 0.
             let rate = i128::from(bytes) * 1_000_000_000 / i128::from(end - start);
             let of = (trace.device_of_stream(ops.stream[at]), ops.copy[at]);
             changes.entry(of).or_default().extend([(start, rate), (end, -rate)]);
@@ -48,7 +48,7 @@ pub(super) fn bandwidths(trace: &Trace) -> BTreeMap<(DeviceId, CopyKind), Points
     changes.into_iter().map(|(of, changes)| (of, points(changes))).collect()
 }
 
-/// The sum after all changes of each time.
+/// The sum after all changes at each time.
 fn sums(mut changes: Vec<(Ns, i128)>) -> Vec<(Ns, i128)> {
     changes.sort_unstable_by_key(|(at, _)| *at);
     let mut sum = 0;

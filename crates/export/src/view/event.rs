@@ -1,9 +1,9 @@
-//! What a viewer is told of one event: a slice of time with arguments, and the arrows that begin or end there.
+//! One event of a viewer: a slice of time with arguments, and the arrows that begin or end there.
 
 use super::names::Name;
 use trace::Ns;
 
-/// Declares a closed list of words with a number each, so that writers can keep them by number.
+/// Declares a closed list of words with one number each, so that writers can intern them by number.
 macro_rules! words {
     ($(#[$doc:meta])* $list:ident { $($word:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -11,7 +11,7 @@ macro_rules! words {
         pub(crate) enum $list { $($word,)+ }
 
         impl $list {
-            /// How many there are.
+            /// Number of words.
             pub const COUNT: usize = [$($list::$word,)+].len();
 
             pub fn text(self) -> &'static str {
@@ -22,7 +22,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What an event is.
+    /// The category of an event.
     Category {
         Call = "call",
         Kernel = "kernel",
@@ -43,7 +43,7 @@ words! {
 }
 
 words! {
-    /// What an argument says.
+    /// The name of an argument.
     Key {
         Api = "api",
         Block = "block",
@@ -65,14 +65,14 @@ words! {
         Library = "library",
         Lock = "lock",
         LockKind = "kind of lock",
-        LockMode = "wanted",
+        LockMode = "lock mode",
         LostNs = "lost ns",
         Operator = "operator",
         Place = "place",
         Rate = "GB/s",
         Registers = "registers",
-        ReleasedIn = "let go in",
-        Releaser = "let go by",
+        ReleasedIn = "released in",
+        Releaser = "released by",
         Result = "result",
         Stack = "stack",
         StaticShared = "static shared memory",
@@ -82,7 +82,7 @@ words! {
     }
 }
 
-/// A stretch of a track.
+/// A part of a track's time.
 #[derive(Clone, Copy)]
 pub(crate) struct Slice {
     pub start: Ns,
@@ -91,7 +91,7 @@ pub(crate) struct Slice {
     pub category: Category,
 }
 
-/// What there is to say of a slice besides.
+/// The arguments and arrows of a slice.
 #[derive(Default)]
 pub(crate) struct Detail<'a> {
     pub args: Vec<(Key, Value<'a>)>,
@@ -115,7 +115,7 @@ impl<'a> Detail<'a> {
         }
     }
 
-    /// Adds a word of a closed vocabulary, unless it says nothing.
+    /// Adds a word of a closed vocabulary, unless it is `unknown`.
     pub fn add_known(&mut self, key: Key, word: &'static str) {
         if word != "unknown" {
             self.add(key, Value::Text(word));
@@ -140,7 +140,7 @@ pub(crate) struct Flow {
     pub id: u64,
     pub name: Name,
     pub category: Category,
-    /// Where in the slice it begins or ends: never before the other end, if that can be.
+    /// The time in the slice at which it begins or ends: if possible, not before the other end.
     pub at: Ns,
     pub is_start: bool,
 }

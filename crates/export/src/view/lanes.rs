@@ -1,30 +1,30 @@
-//! Making slices nest: those that overlap without one holding the other go on different lanes.
+//! Makes slices nest: slices that overlap, but of which none contains the other, go on different lanes.
 
 use std::collections::BTreeSet;
 use trace::Ns;
 
-/// Where a slice would be.
+/// The preferred lane of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wish {
-    /// On this lane, and if it does not nest there on the first, if it nests there.
+    /// On this lane if it nests there; otherwise on lane 0 if it nests there.
     On(u32),
     /// Not on this lane.
     Off(u32),
 }
 
-/// The lanes of one track, filled by start; of slices that start together, the longer first.
+/// The lanes of one track, filled in order of start; of slices with one start, the longer first.
 #[derive(Default)]
 pub(super) struct Lanes {
     /// Ends of the slices that are open on each lane, outermost first.
     open: Vec<Vec<Ns>>,
-    /// The innermost end of each lane but the first that has any.
+    /// The innermost end of each lane with an open slice, except the first lane.
     busy: BTreeSet<(Ns, u32)>,
-    /// Lanes but the first with nothing open.
+    /// Lanes without an open slice, except the first lane.
     idle: BTreeSet<u32>,
 }
 
 impl Lanes {
-    /// The lane for a slice: as it wishes, else one where it nests, else a new one.
+    /// The lane for a slice: the preferred one, or one where it nests, or a new one.
     pub fn place(&mut self, wish: Wish, start: Ns, end: Ns) -> u32 {
         if self.open.is_empty() {
             self.open.push(Vec::new());
@@ -58,7 +58,7 @@ impl Lanes {
         lane
     }
 
-    /// Closes what has ended on all lanes but the first.
+    /// Closes slices that have ended, on all lanes except the first.
     fn close_busy(&mut self, start: Ns) {
         while let Some(&(end, lane)) = self.busy.first().filter(|(end, _)| *end <= start) {
             self.busy.remove(&(end, lane));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_overlaps_goes_on_another() {
-        // The third nests in the second's lane; the fourth crosses both; the last finds a lane free again.
+        // The third nests in the second's lane; the fourth overlaps both; the last finds a free lane.
         assert_eq!(
             placed(&[(0, 100), (50, 150), (60, 120), (70, 160), (200, 300), (250, 350)]),
             [0, 1, 1, 2, 0, 1]
@@ -128,9 +128,9 @@ mod tests {
         }
     }
 
-    /// A staircase of slices that all overlap needs a lane each, in reasonable time.
+    /// A staircase of overlapping slices needs one lane per slice, in reasonable time.
     #[test]
-    fn many_lanes_take_no_time_for_ever() {
+    fn many_lanes_take_reasonable_time() {
         let stairs: Vec<_> = (0..200_000).map(|at| (at, at + 1_000_000)).collect();
         assert_eq!(placed(&stairs).last(), Some(&199_999));
     }

@@ -1,4 +1,4 @@
-//! Exports that viewers draw: a [`View`] is told of groups, tracks, events and counters, and writes a format.
+//! Exports for viewers: a [`View`] gets groups, tracks, events and counters, and writes one format.
 
 mod about;
 mod chrome;
@@ -28,11 +28,11 @@ struct Lane<'a> {
     /// The group's number, from 0.
     group_at: usize,
     track: &'a Track,
-    /// The track's place among all tracks.
+    /// The track's position among all tracks.
     rank: usize,
-    /// From 0; slices that do not nest on the track's first lane are on others.
+    /// The lane's number in its track, from 0; slices that do not nest on the first lane are on others.
     number: usize,
-    /// As the track's; made up for further lanes.
+    /// The track's number; an invented one for further lanes.
     tid: i64,
 }
 
@@ -42,44 +42,43 @@ struct Counter<'a> {
     /// The group's number, from 0.
     group_at: usize,
     name: String,
-    /// Its place among the group's tracks.
+    /// Its position among the group's tracks.
     rank: usize,
     points: Points,
 }
 
-/// A format that is drawn.
+/// A format for viewers.
 trait View {
-    /// What the trace is and what it lost; first of all.
+    /// Writes the trace's description and losses; called first.
     fn about(&mut self, about: &About) -> io::Result<()>;
-    /// A process or a device; all of them come before any lane.
+    /// Writes a process or a device; called for all of them before any lane.
     fn group(&mut self, at: usize, group: &Group) -> io::Result<()>;
-    /// The lane of the slices that follow.
+    /// Begins the lane of the slices that follow.
     fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()>;
-    /// A slice of the current lane, which lies in those that have not ended.
+    /// Writes a slice of the current lane; it lies within the open slices.
     fn slice(&mut self, slice: &Slice, detail: &Detail<'_>, names: &Names<'_>) -> io::Result<()>;
-    /// The end of the innermost slice that has not ended, and the flow that ends there though it began after the
-    /// slice did.
+    /// Ends the innermost open slice; `late` is a flow that ends there but began after the slice.
     fn end(&mut self, at: Ns, late: Option<Flow>) -> io::Result<()>;
-    /// A counter; all of them come after the lanes.
+    /// Writes a counter; called after all lanes.
     fn counter(&mut self, counter: &Counter<'_>) -> io::Result<()>;
-    /// Nothing follows.
+    /// Ends the output.
     fn finish(&mut self) -> io::Result<()>;
 }
 
-/// Writes a trace as Perfetto has it: a `Trace` message of packets, one sequence of packets a track.
+/// Writes a trace in Perfetto's format: a `Trace` message of packets, one sequence of packets per track.
 ///
 /// # Errors
-/// What `to` says, a closed pipe included.
+/// Errors of `to`, including a closed pipe.
 pub fn perfetto(export: &Export<'_>, to: impl Write, progress: &mut dyn FnMut(Progress)) -> io::Result<()> {
     let mut to = BufWriter::with_capacity(1 << 18, to);
     draw(export, &mut perfetto::Perfetto::new(&mut to), progress)?;
     to.flush()
 }
 
-/// Writes a trace as JSON for Chrome's viewer (`chrome://tracing`), which Perfetto reads too.
+/// Writes a trace as JSON for Chrome's viewer (`chrome://tracing`); Perfetto reads it too.
 ///
 /// # Errors
-/// What `to` says, a closed pipe included.
+/// Errors of `to`, including a closed pipe.
 pub fn chrome(export: &Export<'_>, to: impl Write, progress: &mut dyn FnMut(Progress)) -> io::Result<()> {
     let mut to = BufWriter::with_capacity(1 << 18, to);
     draw(export, &mut chrome::Chrome::new(&mut to), progress)?;
@@ -104,7 +103,7 @@ fn draw(export: &Export<'_>, view: &mut impl View, progress: &mut dyn FnMut(Prog
     view.finish()
 }
 
-/// Pending operations right below their stream, then the device's copies.
+/// Draws pending operations directly below their stream, then the device's copies.
 fn draw_counters(
     export: &Export<'_>,
     timeline: &Timeline<'_>,
@@ -133,7 +132,7 @@ fn draw_counters(
     Ok(())
 }
 
-/// The group of a device; for an unknown one, that of the streams without one.
+/// The group of a device; for an unknown device, the group of the streams without a device.
 fn group_of(trace: &trace::Trace, who: &Who, device: DeviceId) -> Option<usize> {
     match device.some() {
         Some(_) => who.groups.iter().position(|group| group.device == Some(device)),
@@ -144,7 +143,7 @@ fn group_of(trace: &trace::Trace, who: &Who, device: DeviceId) -> Option<usize> 
     }
 }
 
-/// The time that viewers are shown for the trace's 0, ns: they count from 0 up.
+/// The time that viewers show for the trace's 0, ns: viewers accept no negative times.
 fn shift(trace: &trace::Trace) -> Ns {
     let starts = [&trace.calls.start, &trace.ops.start, &trace.ranges.start, &trace.waits.start];
     let first = starts.into_iter().flatten().min().copied().unwrap_or(0);

@@ -1,15 +1,15 @@
-//! Every name that events have, each with a number: the trace's own texts, then its source places and what is made up here.
+//! All names of events, each with a number: the trace's own texts, then its source places and names created here.
 
 use explain::Place;
 use rustc_hash::FxHashMap;
 use trace::{CopyKind, FrameId, MemoryKind, OpId, OpKind, StackId, Sym, Trace};
 
-/// A name, by where it is kept.
+/// A name, by its owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Name {
-    /// Of the trace.
+    /// A text of the trace.
     Own(Sym),
-    /// Made here.
+    /// A text created here.
     More(u32),
 }
 
@@ -19,13 +19,13 @@ impl From<Sym> for Name {
     }
 }
 
-/// What copies and fills are called after; kernels have names of their own.
+/// The properties that name a copy or a fill; kernels have their own names.
 type Transfer = (OpKind, CopyKind, MemoryKind, MemoryKind);
 
 /// All names of a trace.
 pub(crate) struct Names<'a> {
     trace: &'a Trace,
-    /// Names past the trace's own; first those of its frames.
+    /// Names after the trace's own; those of its frames first.
     more: Vec<String>,
     transfers: FxHashMap<Transfer, Name>,
     places: FxHashMap<StackId, Option<Name>>,
@@ -62,13 +62,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The number of a name that is not the trace's.
+    /// Adds a name that is not the trace's.
     pub fn add(&mut self, text: String) -> Name {
         self.more.push(text);
         Name::More((self.more.len() - 1) as u32)
     }
 
-    /// What an operation is called: see [`report::op_name`].
+    /// The name of an operation: see [`report::op_name`].
     pub fn of_op(&self, op: OpId) -> Name {
         match has_own_name(self.trace, op) {
             true => self.trace.ops.name[op.index()].into(),
@@ -76,7 +76,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The most useful place of a stack, `train.py:34 step`; `None` where there is none.
+    /// The most useful place of a stack, `train.py:34 step`; `None` for an empty stack.
     pub fn of_place(&self, stack: StackId) -> Option<Name> {
         self.places.get(&stack).copied().flatten()
     }
@@ -101,7 +101,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// How many there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.trace.strings.len() + self.more.len()
     }

@@ -1,8 +1,8 @@
-//! Perfetto's native format, as its documentation on synthetic track events has it.
+//! Perfetto's native format, according to its documentation of synthetic track events.
 //!
-//! Each lane and each counter is a sequence of packets of its own: the sequence's defaults name the track once, and
-//! names are interned within it. Field numbers are those of Perfetto's published `.proto` files; the check with its
-//! own Python package (`tests/check_perfetto.py`) would show a wrong one.
+//! Each lane and each counter has its own sequence of packets: the sequence's defaults name the track once, and names
+//! are interned within it. Field numbers are those of Perfetto's published `.proto` files; `tests/check_perfetto.py`
+//! checks them with Perfetto's own Python package.
 
 use super::about::About;
 use super::event::{Category, Detail, Flow, Key, Slice, Value};
@@ -132,7 +132,7 @@ const CLOCK_BOOTTIME: u64 = 6;
 pub(super) struct Perfetto<W> {
     to: W,
     shift: Ns,
-    /// The sequence under way, from 1; 0 before the first.
+    /// The current sequence, from 1; 0 before the first.
     sequence: u64,
     uuids: u64,
     group_uuids: Vec<u64>,
@@ -145,7 +145,7 @@ pub(super) struct Perfetto<W> {
     frame: Message,
 }
 
-/// The sequence in which each name was interned last.
+/// The last sequence that interned each name.
 struct Known {
     categories: [u64; Category::COUNT],
     keys: [u64; Key::COUNT],
@@ -175,14 +175,14 @@ impl<W: Write> Perfetto<W> {
         }
     }
 
-    /// An id that no other track has, of this export or, but for bad luck, of another producer's: numbers in
-    /// order, spread over 64 bits by a multiplication that can be undone.
+    /// An id that no other track of this export has and that probably no other producer uses: consecutive numbers,
+    /// spread over 64 bits by an invertible multiplication.
     fn uuid(&mut self) -> u64 {
         self.uuids += 1;
         self.uuids.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Writes the packet under way.
+    /// Writes the current packet.
     fn write(&mut self) -> io::Result<()> {
         self.frame.clear();
         self.frame.raw(field::PACKET, self.packet.bytes());
@@ -195,7 +195,7 @@ impl<W: Write> Perfetto<W> {
         self.write()
     }
 
-    /// Begins a sequence whose events are on a track.
+    /// Begins the sequence of a track's events.
     fn begin_sequence(&mut self, uuid: u64) -> io::Result<()> {
         self.sequence += 1;
         self.packet.uint(field::packet::SEQUENCE, self.sequence);
@@ -207,7 +207,7 @@ impl<W: Write> Perfetto<W> {
         self.write()
     }
 
-    /// Writes the event under way, with what was interned for it.
+    /// Writes the current event, with the entries that were interned for it.
     fn write_event(&mut self, at: Ns) -> io::Result<()> {
         self.packet.uint(field::packet::TIMESTAMP, (at + self.shift) as u64);
         self.packet.uint(field::packet::SEQUENCE, self.sequence);
@@ -254,12 +254,12 @@ impl<W: Write> Perfetto<W> {
     }
 }
 
-/// Whether something is used in a sequence for the first time.
+/// Whether this is the first use of an entry in a sequence.
 fn is_new(known: &mut u64, sequence: u64) -> bool {
     std::mem::replace(known, sequence) != sequence
 }
 
-/// Interned entries of all kinds have their number in field 1 and their text in field 2.
+/// Adds an interned entry: all kinds have their number in field 1 and their text in field 2.
 fn intern(interned: &mut Message, kind: u32, iid: u64, text: &str) {
     interned.message(kind, |entry| {
         entry.uint(1, iid);
@@ -307,8 +307,8 @@ impl<W: Write> View for Perfetto<W> {
         })
     }
 
-    /// The first lane of a thread is the thread; its others, and those of streams, have one name and parent, which
-    /// the viewer draws as one.
+    /// The first lane of a thread is the thread. Its other lanes, and those of a stream, share a name and a parent; the
+    /// viewer draws them as one track.
     fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()> {
         let (uuid, group) = (self.uuid(), self.group_uuids[lane.group_at]);
         let is_thread = matches!(lane.track.what, What::Thread(_));
@@ -367,7 +367,7 @@ impl<W: Write> View for Perfetto<W> {
         self.write_event(slice.start)
     }
 
-    /// The viewer takes the earliest event of a flow for its start, so a flow that began within the slice ends with it.
+    /// The viewer uses the earliest event of a flow as its start, so a flow that began within the slice ends with it.
     fn end(&mut self, at: Ns, late: Option<Flow>) -> io::Result<()> {
         self.event.uint(field::event::TYPE, SLICE_END);
         if let Some(flow) = late {
@@ -406,7 +406,7 @@ impl<W: Write> View for Perfetto<W> {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Ties the trace's time to the calendar, if that is known.
+    /// Relates the trace's time to the wall clock, if that is known.
     fn clocks(&mut self, about: &About) -> io::Result<()> {
         let Some(unix) = about.epoch_unix_ns.filter(|unix| *unix > 0) else { return Ok(()) };
         self.packet.uint(field::packet::TIMESTAMP, self.shift as u64);
@@ -421,7 +421,7 @@ impl<W: Write> Perfetto<W> {
         self.write()
     }
 
-    /// What the viewer lists under the trace's information.
+    /// Writes the attributes that the viewer lists in the trace's information.
     fn attributes(&mut self, about: &About) -> io::Result<()> {
         self.packet.message(field::packet::ATTRIBUTES, |attributes| {
             for (key, value) in &about.facts {
@@ -437,7 +437,7 @@ impl<W: Write> Perfetto<W> {
         self.write()
     }
 
-    /// A mark at the trace's start that tells pairs.
+    /// Writes an instant event at the trace's start whose arguments are `facts`.
     fn instant(&mut self, name: &str, facts: &[(String, serde_json::Value)]) -> io::Result<()> {
         let category = Category::About;
         if is_new(&mut self.known.categories[category as usize], self.sequence) {

@@ -1,7 +1,7 @@
-//! Protocol Buffers' wire format, as far as writing Perfetto's packets needs it: varints, 64-bit words, and bytes
-//! with their length before them.
+//! The part of Protocol Buffers' wire format that Perfetto's packets need: varints, 64-bit words, and bytes after their
+//! length.
 
-/// A message under way.
+/// A message under construction.
 #[derive(Default)]
 pub(super) struct Message(Vec<u8>);
 
@@ -26,7 +26,7 @@ impl Message {
 
     /// A field of type int64 or int32.
     pub fn int(&mut self, field: u32, value: i64) {
-        // Negative numbers take ten bytes, as the format has it.
+        // Negative numbers take ten bytes in this format.
         self.uint(field, value as u64);
     }
 
@@ -41,7 +41,7 @@ impl Message {
         self.fixed(field, value.to_bits());
     }
 
-    /// A field of type string. U+0000, where names end for readers in C, becomes its picture, U+2400.
+    /// A field of type string. U+0000, at which readers in C stop, becomes its picture, U+2400.
     pub fn text(&mut self, field: u32, text: &str) {
         match memchr::memchr(0, text.as_bytes()) {
             None => self.raw(field, text.as_bytes()),
@@ -49,7 +49,7 @@ impl Message {
         }
     }
 
-    /// A field that holds these bytes: a string, or a message made elsewhere.
+    /// A field that holds these bytes: a string or a complete message.
     pub fn raw(&mut self, field: u32, bytes: &[u8]) {
         self.key(field, 2);
         self.varint(bytes.len() as u64);

@@ -1,4 +1,4 @@
-//! The events of each track in an order in which they nest, and what is said of each.
+//! The events of each track, in an order in which they nest, with their arguments.
 
 use super::event::{Category, Detail, Flow, Key, Slice, Value};
 use super::lanes::{Lanes, Wish};
@@ -16,7 +16,7 @@ use trace::{
     SyncId, ThreadId, Trace,
 };
 
-/// An event; of those at the same time, the later kinds lie within the earlier ones.
+/// An event; of events with the same times, the later kinds lie within the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Range(RangeId),
@@ -28,13 +28,13 @@ enum Event {
     Work(OpId),
 }
 
-/// An event with its start and end; sorted, those that begin together are outer ones first.
+/// An event with its start and end; of events that begin together, the outer ones sort first.
 type At = (Ns, Reverse<Ns>, Event);
 
-/// Frames of a stack that are shown.
+/// Number of frames of a stack that are shown.
 const FRAMES: usize = 64;
 
-/// An export with what is looked up for many events.
+/// An export with the indexes that its events need.
 pub(super) struct Timeline<'a> {
     export: Export<'a>,
     pub names: Names<'a>,
@@ -48,7 +48,7 @@ pub(super) struct Timeline<'a> {
     pub ops_by_stream: Buckets,
     ops_by_engine: Buckets,
     ops_by_call: Buckets,
-    /// Losses by the call that is to blame.
+    /// Losses by the call that caused them.
     blamed: Buckets,
     syncs: Buckets,
     arguments: Buckets,
@@ -91,7 +91,7 @@ impl<'a> Timeline<'a> {
         self.export.trace
     }
 
-    /// How many operations the tracks of engines have.
+    /// The number of operations on the tracks of engines.
     pub fn on_engines(&self, who: &Who) -> usize {
         let count = |track: &Track| match track.what {
             What::Engine(device, engine) => self.ops_by_engine.of(engine_row(device, engine)).count(),
@@ -100,7 +100,7 @@ impl<'a> Timeline<'a> {
         who.tracks.iter().map(count).sum()
     }
 
-    /// Draws a track, on as many lanes as its events need to nest.
+    /// Draws a track, on as many lanes as its events need for nesting.
     pub fn draw(
         &self,
         at: usize,
@@ -122,10 +122,11 @@ impl<'a> Timeline<'a> {
         Ok(())
     }
 
-    /// The lane of each event. A loss is with its call; calls stay on the first lane before what is inferred of them.
+    /// The lane of each event. A loss is on its call's lane; calls have precedence on the first lane over inferred
+    /// losses.
     fn lanes(&self, events: &[At]) -> Vec<u32> {
         let mut lanes = Lanes::default();
-        // Of calls that are not on the first.
+        // The lanes of calls that are not on the first.
         let mut elsewhere = FxHashMap::default();
         let mut lane_of = Vec::with_capacity(events.len());
         for (at, (start, Reverse(end), event)) in events.iter().enumerate() {
@@ -147,7 +148,7 @@ impl<'a> Timeline<'a> {
         lane_of
     }
 
-    /// Whether what ends then is crossed by a call, or by a recorded wait, that begins within it: those stay where they are.
+    /// Whether a call or a recorded wait begins before `end` and ends after it: these keep their lanes.
     fn crosses(&self, end: Ns, following: &[At]) -> bool {
         let mut within = following.iter().take_while(|(start, ..)| *start < end);
         within.any(|(_, Reverse(other), event)| match event {
@@ -157,7 +158,7 @@ impl<'a> Timeline<'a> {
         })
     }
 
-    /// A track's events by start; of those that start together, the longer and outer first.
+    /// A track's events by start; of events that start together, the longer and outer first.
     fn events(&self, what: What) -> Vec<At> {
         let trace = self.trace();
         let mut events = Vec::new();
@@ -306,7 +307,7 @@ impl<'a> Timeline<'a> {
         (self.names.of_op(op), category)
     }
 
-    /// What there is to say of an operation, its stream's track says.
+    /// Describes an operation on its engine, with its stream only: the stream's track has the other arguments.
     fn describe_work(&self, op: OpId, detail: &mut Detail<'a>) -> (Name, Category) {
         let trace = self.trace();
         if let Some(stream) = trace.ops.stream[op.index()].some() {
@@ -315,7 +316,7 @@ impl<'a> Timeline<'a> {
         (self.names.of_op(op), Category::Engine)
     }
 
-    /// Names follow the cause, whether the wait was recorded or is inferred.
+    /// Describes a loss; it is named after its cause, recorded or inferred.
     fn describe_loss(&self, at: usize, detail: &mut Detail<'a>) -> (Name, Category) {
         let trace = self.trace();
         let loss = &self.export.losses[at];
@@ -331,7 +332,7 @@ impl<'a> Timeline<'a> {
         if let Some(call) = loss.holder_call.some() {
             detail.add(Key::HeldIn, Value::Name(trace.calls.name[call.index()].into()));
             let holds = trace.calls.start[call.index()];
-            // After the holder's call began, or the arrow would point the other way.
+            // The arrow must end after the holder's call began; otherwise it would point the other way.
             let at_end = (holds + 1).clamp(loss.start, loss.end);
             detail.flows.push(self.flow_to_wait(at, at_end, false));
         }
@@ -340,7 +341,7 @@ impl<'a> Timeline<'a> {
         (self.cause_names[&loss.cause], category)
     }
 
-    /// What the record of a wait says of the lock.
+    /// Adds the lock from the record of a wait.
     fn add_lock(&self, loss: &Loss, detail: &mut Detail<'a>) {
         let Some(wait) = loss.wait.some() else { return };
         let trace = self.trace();
@@ -387,7 +388,7 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The row of each operation's engine; none where the device is not known.
+/// The row of each operation's engine; `None` if the device is unknown.
 fn engines(trace: &Trace) -> Vec<Option<usize>> {
     let ops = &trace.ops;
     let row = |at: usize| {
@@ -401,7 +402,7 @@ fn engine_row(device: DeviceId, engine: Engine) -> usize {
     device.index() * Engine::ALL.len() + engine as usize
 }
 
-/// What each thread is called in arguments: name and number as shown, and the process where there are several.
+/// Each thread's label in arguments: its name and number as shown, and the process if there are several.
 fn labels(trace: &Trace, who: &Who) -> Vec<String> {
     let several = trace.processes.len() > 1;
     let threads =
@@ -426,7 +427,7 @@ fn add_size(key: Key, [x, y, z]: [u32; 3], detail: &mut Detail<'_>) {
     }
 }
 
-/// What a synchronization waits for: `stream 7`.
+/// The object that a synchronization waits for: `stream 7`.
 fn awaited(trace: &Trace, sync: SyncId) -> String {
     let row = trace.syncs.row(sync);
     let mut text = row.kind.name().to_owned();
@@ -439,9 +440,9 @@ fn awaited(trace: &Trace, sync: SyncId) -> String {
     text
 }
 
-/// Rows of a table by what they belong to, each bucket in the table's order.
+/// Rows of a table by their owner, each bucket in the table's order.
 pub(super) struct Buckets {
-    /// Where each bucket begins; the last is of rows that belong to nothing.
+    /// Where each bucket begins; the last bucket is for rows without an owner.
     first: Vec<usize>,
     rows: Vec<u32>,
 }
@@ -467,7 +468,7 @@ impl Buckets {
         self.rows[self.first[bucket]..self.first[bucket + 1]].iter().map(|row| *row as usize)
     }
 
-    /// As [`Buckets::of`]; `None` for the rows that belong to nothing.
+    /// As [`Buckets::of`]; `None` for the rows without an owner.
     pub fn of_some(&self, bucket: Option<usize>) -> impl Iterator<Item = usize> + '_ {
         self.of(bucket.unwrap_or(self.first.len() - 2))
     }

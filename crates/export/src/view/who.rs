@@ -1,39 +1,40 @@
-//! Who has a track: threads in their processes, streams in their devices. Viewers know processes and threads alone, so
-//! a device is shown as a process of its own, and everyone has a number that no one else has.
+//! The tracks of an export: threads in their processes, streams in their devices. Viewers have only processes and
+//! threads, so a device is shown as a process, and every group and track has a unique number.
 
 use explain::Engine;
 use std::collections::{HashMap, HashSet};
 use trace::{DeviceId, ProcessId, StreamId, ThreadId, ThreadRole, Trace};
 
-/// Numbers from here on stand for what has none of its own: above every process id of Linux, which are below 2²².
+/// Numbers from here on are invented, for what has no number: they are above every process id of Linux, which are below
+/// 2²².
 const MADE_UP: i64 = 1_000_000_000;
 
-/// What viewers show as a process.
+/// A process of a viewer: a process or a device.
 pub(crate) struct Group {
-    /// Its number as shown: the process id where that can be shown.
+    /// Its number as shown: the process id if viewers can show it.
     pub pid: i64,
     pub name: String,
-    /// What else there is to say, such as a device's size.
+    /// Further facts, such as a device's memory size.
     pub labels: Vec<String>,
     pub device: Option<DeviceId>,
 }
 
-/// What viewers show as a thread, or as a row of a device.
+/// A thread of a viewer, or a row of a device.
 pub(crate) struct Track {
     /// Its group, by number.
     pub group: usize,
-    /// Its number as shown: the thread id where that can be shown.
+    /// Its number as shown: the thread id if viewers can show it.
     pub tid: i64,
-    /// Empty for a thread that the trace has no name for.
+    /// Its name; empty for a thread without a name in the trace.
     pub name: String,
     pub what: What,
 }
 
-/// Whose events a track has; `NONE` for those of no thread or stream.
+/// The owner of a track's events; `NONE` for events without a thread or stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Thread(ThreadId),
-    /// The same operations as those of the device's streams, once more.
+    /// The device's operations again, which its streams show too.
     Engine(DeviceId, Engine),
     Stream(StreamId),
 }
@@ -117,7 +118,7 @@ impl Who {
         }
     }
 
-    /// Rows for the engines of each device that has something to overlap: copies of the host and kernels.
+    /// Adds rows for the engines of each device with something to overlap: copies from or to the host, and kernels.
     fn add_engines(&mut self, trace: &Trace, groups: &[usize]) {
         for (device, (used, group)) in Engine::used(trace).iter().zip(groups).enumerate() {
             for engine in used.iter().copied() {
@@ -166,7 +167,7 @@ impl Who {
     }
 }
 
-/// The number wanted where it is positive, fits 31 bits (which is what viewers hold) and is free, else one made up.
+/// The number `wanted` if it is positive, fits 31 bits (the limit of viewers) and is free; otherwise an invented one.
 fn number(taken: &mut HashSet<i64>, wanted: i64) -> i64 {
     if wanted > 0 && wanted < MADE_UP * 2 && taken.insert(wanted) {
         return wanted;
@@ -178,7 +179,7 @@ fn number(taken: &mut HashSet<i64>, wanted: i64) -> i64 {
     made_up
 }
 
-/// What streams of one device must be told apart by.
+/// The properties that distinguish the streams of one device.
 #[derive(Default)]
 struct Beside {
     processes: HashMap<DeviceId, HashSet<ProcessId>>,
@@ -195,7 +196,7 @@ impl Beside {
         beside
     }
 
-    /// `stream 7`, and of which process and context where the device has several.
+    /// `stream 7`, with its process and context if the device has several.
     fn stream_name(&self, trace: &Trace, stream: StreamId) -> String {
         let row = trace.streams.row(stream);
         let Some(context) = row.context.some() else { return format!("stream {}", row.number) };
@@ -221,7 +222,7 @@ mod tests {
     use trace::{Context, Device, Process, Stream};
 
     #[test]
-    fn streams_of_a_device_are_told_apart_also_where_a_process_is_not_known() {
+    fn streams_of_a_device_have_distinct_names_even_with_an_unknown_process() {
         let mut trace = Trace::default();
         let device = trace.devices.push(Device::default());
         let process = trace.processes.push(Process { pid: 7, ..Process::default() });

@@ -1,5 +1,6 @@
-//! Reads Perfetto's format back, as far as the export uses it, and fails where the format's rules are broken. Written from
-//! the published `.proto` files, apart from the writer; `check_perfetto.py` does the same with Perfetto's own package.
+//! Reads the part of Perfetto's format that the export uses, and fails if the output breaks the format's rules. Written
+//! from the published `.proto` files, independent of the writer; `check_perfetto.py` does the same with Perfetto's own
+//! package.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -15,14 +16,14 @@ impl<'a> Field<'a> {
     fn int(self) -> u64 {
         match self {
             Field::Int(number) => number,
-            Field::Bytes(bytes) => panic!("a number is wanted: {bytes:?}"),
+            Field::Bytes(bytes) => panic!("expected a number: {bytes:?}"),
         }
     }
 
     fn bytes(self) -> &'a [u8] {
         match self {
             Field::Bytes(bytes) => bytes,
-            Field::Int(number) => panic!("bytes are wanted: {number}"),
+            Field::Int(number) => panic!("expected bytes: {number}"),
         }
     }
 
@@ -80,7 +81,7 @@ fn one<'a>(fields: &[(u64, Field<'a>)], number: u64) -> Option<Field<'a>> {
 pub struct Track {
     pub parent: u64,
     pub name: String,
-    /// Of a process or of a thread's process.
+    /// The id of a process or of a thread's process.
     pub pid: Option<i64>,
     pub tid: Option<i64>,
     pub is_counter: bool,
@@ -100,7 +101,7 @@ pub struct Slice {
     pub flows: Vec<(u64, u64)>,
 }
 
-/// A trace as a viewer sees it.
+/// A trace as a viewer reads it.
 #[derive(Debug, Default)]
 pub struct Opened {
     pub tracks: BTreeMap<u64, Track>,
@@ -126,7 +127,7 @@ const NAMES: u64 = 2;
 const KEYS: u64 = 3;
 const STRINGS: u64 = 29;
 
-/// Opens what `export::perfetto` wrote.
+/// Reads the output of `export::perfetto`.
 pub fn open(bytes: &[u8]) -> Opened {
     let mut opened = Opened::default();
     for (number, packet) in fields(bytes) {
