@@ -1,8 +1,8 @@
-//! What the tests start.
+//! The program that the tests start.
 //!
-//! `record_try run PROGRAM...` records a program and ends like it; `RECORD_TRY_PARENT` is where the
-//! spool goes, `RECORD_TRY_OUTCOME` a file for what came of it. `record_try doctor [PROBE...]`
-//! examines the machine, with another probe if one is named, and prints JSON.
+//! `record_try run PROGRAM...` records a program and ends like it; `RECORD_TRY_PARENT` names the spool's parent
+//! directory, `RECORD_TRY_OUTCOME` a file for the outcome. `record_try doctor [PROBE...]` examines the machine, with
+//! another probe if one is named, and prints JSON.
 
 #[cfg(target_os = "linux")]
 fn main() {

@@ -1,4 +1,4 @@
-//! Where the capture library is.
+//! Finds the capture library.
 
 use crate::Error;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,11 @@ pub const VARIABLE: &str = "HOLDUP_CAPTURE_LIB";
 
 const NAME: &str = "libholdup_capture.so";
 
-/// Finds the capture library: the one that [`VARIABLE`] names, else the one beside the executable or
-/// in the `lib` directory next to the executable's.
+/// Finds the capture library: the one that [`VARIABLE`] names, or else the one next to the executable or in the `lib`
+/// directory next to the executable's directory.
+///
+/// # Errors
+/// If there is no library in these places, or `LD_PRELOAD` cannot hold its path.
 pub fn find() -> Result<PathBuf, Error> {
     let places = places();
     let found = places.iter().find(|path| path.is_file()).and_then(|path| std::path::absolute(path).ok());
@@ -31,8 +34,8 @@ fn places() -> Vec<PathBuf> {
     [Some(beside), library].into_iter().flatten().collect()
 }
 
-/// Whether the loader takes the path for what it is: it ends names in `LD_PRELOAD` at spaces and
-/// colons and replaces some words after a dollar sign.
+/// Whether `LD_PRELOAD` can hold the path: the loader ends names there at spaces and colons and replaces some words
+/// after a dollar sign.
 fn preloads(path: &Path) -> bool {
     !path.as_os_str().as_encoded_bytes().iter().any(|byte| b" :$".contains(byte))
 }

@@ -1,24 +1,24 @@
-//! Which processes came from this one, and which of them still write to the spool.
+//! The descendants of this process, and those that still write to the spool.
 
 use libc::pid_t;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Longest line of ancestors that is followed.
+/// Longest chain of ancestors that is followed.
 const MOST_ANCESTORS: usize = 1000;
 
 /// Makes processes that outlive their parent children of this process.
 pub fn adopt() {
-    // SAFETY: sets an attribute of this process. Without it, on kernels before 3.4, such processes
-    // are not waited for.
+    // SAFETY: sets an attribute of this process. Kernels before 3.4 lack it; there, this process does not wait for
+    // such processes.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// What the kernel says of a process: its state's letter and its parent.
+/// A process's state letter and parent, from the kernel.
 fn state(pid: pid_t) -> Option<(u8, pid_t)> {
     let line = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name before them may hold anything, parentheses too.
+    // The name before them may hold any text, even parentheses.
     let after = line.iter().rposition(|byte| *byte == b')')? + 1;
     let text = String::from_utf8_lossy(&line[after..]);
     let mut words = text.split_ascii_whitespace();
@@ -30,13 +30,13 @@ pub fn is_stopped(pid: pid_t) -> bool {
     state(pid).is_some_and(|(letter, _)| letter == b'T')
 }
 
-/// Whether a process descends from this one and lives.
+/// Whether a process descends from this one and is alive.
 pub fn is_living(pid: pid_t) -> bool {
     let dead = |letter| matches!(letter, b'Z' | b'X');
     state(pid).is_some_and(|(letter, parent)| !dead(letter) && leads_here(parent))
 }
 
-/// Whether a process descends from this one, dead or alive, as far as the kernel knows.
+/// Whether a process descends from this one, dead or alive, if the kernel still knows it.
 pub fn is_ours(pid: pid_t) -> bool {
     state(pid).is_some_and(|(_, parent)| leads_here(parent))
 }
@@ -64,12 +64,12 @@ pub fn writers(spool: &Path) -> Vec<pid_t> {
         })
         .collect();
     writers.sort_unstable();
-    // A process has a file for each program that it executed.
+    // A process has one file per program that it executed.
     writers.dedup();
     writers
 }
 
-/// Whether the process that wrote a spool file said that it is complete.
+/// Whether a spool file is marked as complete.
 fn is_complete(path: &Path) -> bool {
     let mut header = [0; size_of::<spool::FileHeader>()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));

@@ -7,15 +7,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Longest path of a spool, bytes: the capture library has 1024 for a file's path in it.
+/// Longest path of a spool, bytes: the capture library has 1024 bytes for the path of a file in it.
 const LONGEST: usize = 990;
 
-/// The directory that a program's recording is in. Removed when dropped, unless it is kept.
+/// The directory of a program's recording. Dropping it removes the directory, unless [`Spool::keep`] was called.
 #[derive(Debug)]
 pub struct Spool(TempDir);
 
 impl Spool {
-    /// Makes an empty directory that only this user can enter.
+    /// Creates an empty directory that only this user can enter.
     pub(crate) fn make(parent: &Path) -> Result<Spool, Error> {
         let made = std::path::absolute(parent).and_then(|parent| {
             let mut builder = tempfile::Builder::new();
@@ -40,16 +40,16 @@ impl Spool {
         !files.into_iter().any(|file| file.file_name().as_encoded_bytes().ends_with(spool::SUFFIX.as_bytes()))
     }
 
-    /// Leaves the directory where it is, and says where.
+    /// Keeps the directory and returns its path.
     pub fn keep(self) -> PathBuf {
         self.0.keep()
     }
 
-    /// Removes the directory and what is in it.
+    /// Removes the directory and its contents.
     ///
     /// # Errors
     ///
-    /// What the operating system says when it cannot be removed.
+    /// The operating system's error if the directory cannot be removed.
     pub fn remove(self) -> io::Result<()> {
         self.0.close()
     }

@@ -1,26 +1,26 @@
-//! What a program's environment gets so that it is recorded.
+//! The changes to a program's environment that make it record.
 
 use crate::Options;
 use spool::Level;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Where the driver looks for a library to load within `cuInit`.
+/// The variable that names a library for the driver to load in `cuInit`.
 pub const CUDA_INJECTION: &str = "CUDA_INJECTION64_PATH";
-/// Where NVTX looks for the library that gets ranges.
+/// The variable that names the library that NVTX passes ranges to.
 pub const NVTX_INJECTION: &str = "NVTX_INJECTION64_PATH";
 
-/// What changes in the environment of a program.
+/// The changes to the environment of a program.
 #[derive(Debug)]
 pub struct Environment {
-    /// Variables to set or, with none, to remove.
+    /// Variables to set or, with `None`, to remove.
     pub variables: Vec<(&'static str, Option<OsString>)>,
-    /// What the reader of the recording should know about it, a line each.
+    /// Notes about it for the reader of the recording, one line each.
     pub notes: Vec<String>,
 }
 
 impl Environment {
-    /// What the capture library needs.
+    /// The environment that the capture library needs.
     pub(crate) fn new(options: &Options, library: &Path, spool: &Path) -> Environment {
         let stacks = options.stacks_ns.map_or("off".into(), |shortest| shortest.to_string());
         let locks = Some(options.locks.join(":")).filter(|locks| !locks.is_empty());
@@ -40,7 +40,7 @@ impl Environment {
         for (name, loss) in injections {
             match taken(name, library) {
                 None => variables.push((name, Some(library.into()))),
-                Some(other) => notes.push(format!("{name} was left as it is, {}: {loss}", other.display())),
+                Some(other) => notes.push(format!("{name} keeps its value {}: {loss}", other.display())),
             }
         }
         Environment { variables, notes }
@@ -54,7 +54,7 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// The library before what is preloaded already.
+/// The library, then the libraries that are already preloaded.
 fn preload(library: &Path, before: Option<OsString>) -> OsString {
     let mut list = library.as_os_str().to_owned();
     if let Some(before) = before.filter(|before| !before.is_empty()) {
@@ -64,7 +64,7 @@ fn preload(library: &Path, before: Option<OsString>) -> OsString {
     list
 }
 
-/// What an injection variable holds when it is another tool's.
+/// The value of an injection variable that another tool uses.
 pub fn taken(name: &str, library: &Path) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty() && value != OsStr::new(library))
 }

@@ -1,9 +1,9 @@
-//! Why a program could not be recorded: what, where, and what to do. One line each.
+//! Errors of recording a program: what, where, and what to do, in one line each.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A program that could not be started, or not be recorded.
+/// Why a program could not be started or recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no command.
@@ -14,7 +14,7 @@ pub enum Error {
     NotFound {
         /// The program as named.
         program: String,
-        /// It was looked for in the directories of PATH.
+        /// Whether it was searched in the directories of PATH.
         searched: bool,
     },
     /// There is such a file, but it cannot be executed.
@@ -22,55 +22,55 @@ pub enum Error {
     NotExecutable {
         /// The program as named.
         program: String,
-        /// Why.
+        /// Why not.
         reason: String,
     },
-    /// The operating system did not start the program, for a reason that is not the program's.
+    /// The operating system did not start the program, for a reason outside the program.
     #[error("{program}: cannot be started: {}", said(.source))]
     Start {
         /// The program as named.
         program: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// Someone else took the program's exit status.
+    /// Another part of this process took the program's exit status.
     #[error("{program}: its exit status is unknown: {}", said(.source))]
     Lost {
         /// The program as named.
         program: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The capture library is nowhere.
+    /// The capture library was not found.
     #[error(
         "holdup's capture library is missing (looked for {}); install holdup again, or name the library in {}",
         listed(.looked),
         crate::capture::VARIABLE
     )]
     NoCaptureLibrary {
-        /// Where it was looked for.
+        /// The places that were searched.
         looked: Vec<PathBuf>,
     },
-    /// The capture library's path cannot stand in `LD_PRELOAD`.
+    /// `LD_PRELOAD` cannot hold the capture library's path.
     #[error(
         "{}: LD_PRELOAD cannot hold a path with a space, a colon or a dollar sign; copy the library elsewhere and name the copy in {}",
         .0.display(),
         crate::capture::VARIABLE
     )]
     Unloadable(PathBuf),
-    /// There is no room for what is recorded, or not in that place.
+    /// The spool cannot be created in that place.
     #[error("{}: nothing can be recorded there: {}", .path.display(), said(.source))]
     Spool {
-        /// Where the spool was to be.
+        /// The intended place of the spool.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// The exit status that a shell would end with: 127 for a program that is not there, 126 for one
-    /// that cannot be started, and 2 for what is wrong with the recording.
+    /// The exit status that a shell would use: 127 for a program that does not exist, 126 for one that cannot be
+    /// started, and 2 for a problem of the recording.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::NotFound { .. } => 127,
@@ -85,7 +85,7 @@ impl Error {
         let found = find(program);
         let reason = match (source.raw_os_error(), &found) {
             (Some(libc::ENOENT | libc::ENOTDIR), None) => return Error::NotFound { program: name, searched },
-            // A directory of PATH that may not be searched.
+            // A directory of PATH that this user may not search.
             (Some(libc::EACCES), None) if searched => return Error::NotFound { program: name, searched },
             (Some(libc::ENOENT), Some(_)) => "the interpreter or loader that it names is missing".to_owned(),
             (Some(libc::EACCES), Some(file)) if file.is_dir() => "it is a directory".to_owned(),
@@ -101,7 +101,7 @@ fn has_directory(program: &Path) -> bool {
     program.as_os_str().as_encoded_bytes().contains(&b'/')
 }
 
-/// The file that a shell would take the name for.
+/// The file that a shell would find for the name.
 fn find(program: &Path) -> Option<PathBuf> {
     if program.as_os_str().is_empty() {
         return None;
@@ -113,7 +113,7 @@ fn find(program: &Path) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
 }
 
-/// What the operating system says, without its number.
+/// The operating system's message, without its number.
 fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -1,7 +1,25 @@
-//! Starts a program with holdup's capture library inside, waits for it as if it had been started
-//! directly, and leaves what it recorded in a spool (see the crate `spool`).
+//! Starts a program with holdup's capture library, waits for it as if it had been started directly, and leaves its
+//! recording in a spool (see the crate `spool`). [`doctor`] reports what a machine lacks for that.
 //!
-//! Linux only, for that is where CUDA programs can be preloaded; empty elsewhere.
+//! [`Command`] is a program and its [`Options`]; [`Command::run`] returns an [`Outcome`] with the [`Spool`] and the
+//! program's [`Status`].
+//!
+//! Linux only, where libraries can be preloaded into CUDA programs; empty on other systems.
+//!
+//! ```no_run
+//! use record::{Command, Options};
+//!
+//! let options = Options {
+//!     level: spool::Level::Full,
+//!     stacks_ns: Some(100_000),
+//!     locks: Vec::new(),
+//!     max_size: 1 << 30,
+//!     spool_parent: std::env::temp_dir(),
+//! };
+//! let outcome = Command { argv: vec!["./program".into()], options }.run()?;
+//! println!("{:?}, recorded in {}", outcome.status, outcome.spool.keep().display());
+//! # Ok::<(), record::Error>(())
+//! ```
 #![cfg(target_os = "linux")]
 
 mod capture;

@@ -1,20 +1,20 @@
-//! How programs are recorded.
+//! Options of a recording.
 
 use spool::Level;
 use std::path::PathBuf;
 
-/// How a program is recorded.
+/// Options of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How much is recorded.
+    /// The level of detail.
     pub level: Level,
-    /// Calls at least this long get their stack recorded, ns; `None` for no stacks.
+    /// Shortest calls whose stacks are recorded, ns; `None` for no stacks.
     pub stacks_ns: Option<u64>,
-    /// Libraries besides the driver whose locks are watched, as beginnings of file names; empty for
-    /// those that the capture library knows.
+    /// Libraries besides the driver whose locks are watched, as prefixes of file names; empty for those that the
+    /// capture library knows.
     pub locks: Vec<String>,
-    /// Most bytes that all processes of the program may write together.
+    /// The most bytes that all processes of the program may write together.
     pub max_size: u64,
-    /// The directory to make the spool in.
+    /// The directory in which the spool is created.
     pub spool_parent: PathBuf,
 }

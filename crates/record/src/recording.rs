@@ -1,18 +1,18 @@
-//! What recording needs before a program starts.
+//! Prepares a recording before a program starts.
 
 use crate::{Environment, Error, Options, Spool, capture};
 
-/// A place for what programs record, and what their environment gets for it.
+/// A prepared recording: its spool and the environment of its programs.
 #[derive(Debug)]
 pub struct Recording {
-    /// Where they write.
+    /// The spool that the programs write to.
     pub spool: Spool,
-    /// What each of them is started with.
+    /// The changes to each program's environment.
     pub environment: Environment,
 }
 
 impl Recording {
-    /// Finds the capture library and makes an empty spool.
+    /// Finds the capture library and creates an empty spool.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Running a program with the capture library inside.
+//! Runs a program with the capture library.
 
 use crate::signals::{Meaning, Signal, Signals};
 use crate::witness::Witness;
@@ -10,21 +10,21 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long processes that outlive the program may go on writing.
+/// How long to wait for processes that outlive the program and still write.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// How often those processes are looked at.
+/// Time between two checks of these processes.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How long to sleep while the program runs: signals wake.
+/// How long to sleep while the program runs: signals end the sleep.
 const SLEEP: Duration = Duration::from_secs(60);
 
 /// A program to record.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// The program and its arguments. A program without a slash is looked for in `PATH`.
+    /// The program and its arguments. A program without a slash is searched in `PATH`.
     pub argv: Vec<OsString>,
-    /// How it is recorded.
+    /// Options of the recording.
     pub options: Options,
 }
 
@@ -37,33 +37,33 @@ pub struct Moment {
     pub unix_ns: i64,
 }
 
-/// What came of recording a program.
+/// The result of recording a program.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was recorded; removed when dropped.
+    /// The recording; removed when dropped.
     pub spool: Spool,
     /// How the program ended.
     pub status: Status,
-    /// What the reader of the recording should know, a line each.
+    /// Notes for the reader of the recording, one line each.
     pub notes: Vec<String>,
     /// Just before the program was started.
     pub started: Moment,
-    /// When the program had ended; processes that it left may have written later.
+    /// When the program ended; processes that it left may have written later.
     pub ended: Moment,
 }
 
 impl Command {
-    /// Runs the program to its end, with this process's standard input, output and error, and
-    /// passes on signals sent to this process alone. Processes of the program that outlive it and
-    /// still write are waited for, at most [`GRACE`]; a signal ends that wait.
+    /// Runs the program to its end, with this process's standard input, output and error, and passes on signals sent
+    /// only to this process. Then waits at most [`GRACE`] for processes of the program that outlive it and still
+    /// write; a signal ends that wait.
     ///
-    /// For the main thread of a process with no other threads and no children: it holds the
-    /// thread's signals, waits for all children, and makes this process adopt orphans.
+    /// Only for the main thread of a process without other threads or children: it blocks the thread's signals, waits
+    /// for all children, and makes this process adopt orphans.
     ///
     /// # Errors
     ///
-    /// [`Error`]: the program cannot be started, there is no capture library, or no place for a
-    /// spool. Nothing is left behind then.
+    /// [`Error`]: the program cannot be started, there is no capture library, or no place for a spool. An error leaves
+    /// no files.
     pub fn run(&self) -> Result<Outcome, Error> {
         let recording = Recording::prepare(&self.options)?;
         descendants::adopt();
@@ -117,7 +117,7 @@ fn clock(which: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Waits for the program to end; meanwhile passes signals on, and stops and goes on with it.
+/// Waits for the program to end; meanwhile passes signals on, and stops and continues with it.
 fn attend(child: pid_t, signals: &Signals, mut witness: Witness) -> io::Result<Status> {
     loop {
         match next_change(child)? {
@@ -131,13 +131,13 @@ fn attend(child: pid_t, signals: &Signals, mut witness: Witness) -> io::Result<S
     }
 }
 
-/// What happened to the program.
+/// A change of the program's state.
 enum Change {
     Ended(Status),
     Stopped(c_int),
 }
 
-/// Takes note of all children that ended; orphans of the program too.
+/// Waits for all children that ended, including orphans of the program; returns the program's next change.
 fn next_change(child: pid_t) -> io::Result<Option<Change>> {
     loop {
         let mut status = 0;
@@ -164,7 +164,7 @@ fn change(status: c_int) -> Option<Change> {
 
 /// Stops with the program, so that the shell sees its job stopped.
 fn stop_along(signal: c_int, signals: &Signals) {
-    // Whoever stops the program alone by SIGSTOP will also go on with the program alone.
+    // A sender that stops only the program by SIGSTOP also continues only the program.
     if signal != libc::SIGSTOP {
         signals.stop(signal);
     }
@@ -174,7 +174,7 @@ fn pass_on(child: pid_t, signal: Signal, witness: &mut Witness) {
     let told = match signal.meaning() {
         Meaning::Child => return,
         Meaning::Continue => return go_on(child),
-        // The program decides whether it stops; if it does, this process does. Twice is harmless.
+        // The program decides whether it stops; this process then stops too. A second signal is harmless.
         Meaning::Stop => false,
         Meaning::Message => witness.heard(signal.number),
     };
@@ -183,24 +183,24 @@ fn pass_on(child: pid_t, signal: Signal, witness: &mut Witness) {
     }
 }
 
-/// Lets the program go on unless whoever let this process go on did that.
+/// Continues the program, unless the sender that continued this process already did.
 fn go_on(child: pid_t) {
     if descendants::is_stopped(child) {
         send(child, libc::SIGCONT);
     }
 }
 
-/// Sends a signal to the program, which has not been waited for and so still has its number.
+/// Sends a signal to the program; its process id is still valid because nothing has waited for it.
 fn send(child: pid_t, signal: c_int) {
     // SAFETY: a plain system call.
     unsafe { libc::kill(child, signal) };
 }
 
-/// Waits a while for processes that the program left; says so if some are still there.
+/// Waits up to [`GRACE`] for processes that the program left; returns a note if some still run.
 fn linger(spool: &Path, signals: &Signals) -> Option<String> {
     let began = Instant::now();
     loop {
-        // No children left is as good as no news.
+        // An error means that no children are left, which is no change either.
         let _ = next_change(0);
         let writers = descendants::writers(spool);
         if writers.is_empty() {
@@ -218,7 +218,7 @@ fn linger(spool: &Path, signals: &Signals) -> Option<String> {
 
 fn left(writers: &[pid_t]) -> String {
     let (what, pids) = (if writers.len() == 1 { "process" } else { "processes" }, shown(writers));
-    format!("the program left {what} {pids} running: what happened there after it ended may be missing")
+    format!("the program left {what} {pids} running: their records after the program's end may be missing")
 }
 
 fn shown(pids: &[pid_t]) -> String {

@@ -1,5 +1,5 @@
-//! Signals to this process while a program runs: held back, looked at one by one, and passed on
-//! when the program has not got them itself.
+//! Signals to this process while a program runs: blocked, read one by one, and passed on if the program did not get them
+//! itself.
 
 use crate::descendants;
 use libc::{c_int, pid_t, sigset_t};
@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Signals by which people and job schedulers end or inform a program, and those that say what it did
-/// wrong: anyone may send them. Where this process itself does wrong, the kernel does not ask who holds them.
+/// Signals by which users and job schedulers end or inform a program, and those for its faults: any process may send
+/// them. For a fault of this process itself, the kernel ignores that they are blocked.
 const MESSAGES: [c_int; 20] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -35,26 +35,26 @@ const MESSAGES: [c_int; 20] = [
     libc::SIGSYS,
 ];
 
-/// Timers that a process keeps when it executes another program, but its children do not get.
+/// Timers that a process keeps when it executes another program, but that its children do not inherit.
 const TIMERS: [c_int; 3] = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
 
 /// Signals by which a terminal stops a program.
 const STOPS: [c_int; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 
-/// A signal that came.
+/// A signal that arrived.
 #[derive(Clone, Copy)]
 pub struct Signal {
     /// Its number.
     pub number: c_int,
-    /// Who sent it; `None` is the kernel: for a terminal, mostly.
+    /// The sender; `None` for the kernel, mostly on behalf of a terminal.
     sender: Option<pid_t>,
 }
 
-/// What a signal is about.
+/// The meaning of a signal.
 pub enum Meaning {
-    /// A child ended, stopped or went on.
+    /// A child ended, stopped or continued.
     Child,
-    /// This process goes on after a stop.
+    /// This process continues after a stop.
     Continue,
     /// This process is asked to stop.
     Stop,
@@ -63,7 +63,7 @@ pub enum Meaning {
 }
 
 impl Signal {
-    /// What it is about.
+    /// The meaning of the signal.
     pub fn meaning(self) -> Meaning {
         match self.number {
             libc::SIGCHLD => Meaning::Child,
@@ -73,29 +73,28 @@ impl Signal {
         }
     }
 
-    /// Whether the program should get it, given that it was sent to this process and not to its
-    /// whole group.
+    /// Whether the program must get it, if it was sent to this process and not to its whole group.
     pub fn is_for_program(self) -> bool {
         match self.sender {
-            // A terminal sends to its whole foreground group, except that the session's leader alone
-            // learns that the terminal is gone.
+            // A terminal sends to its whole foreground group, except that only the session's leader gets the signal
+            // for a closed terminal.
             None => self.number == libc::SIGHUP,
-            // The program means its parent, not itself.
+            // A signal from the program itself is for its parent.
             Some(sender) => !descendants::is_ours(sender),
         }
     }
 }
 
-/// Runs before `main`: Rust's start-up code ignores SIGPIPE whatever it was before.
+/// Runs before `main`, because Rust's start-up code sets SIGPIPE to ignored.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static REMEMBER: extern "C" fn() = remember;
 
-/// Whoever started this process had it ignore SIGPIPE, as systemd does.
+/// Whether this process was started with SIGPIPE ignored, as by systemd.
 static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn remember() {
-    // SAFETY: an all-zero action is valid, and is written to.
+    // SAFETY: an all-zero action is valid, and the call writes to it.
     let ignored = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGPIPE, std::ptr::null(), &mut action);
@@ -104,7 +103,7 @@ extern "C" fn remember() {
     PIPE_IGNORED.store(ignored, Relaxed);
 }
 
-/// What a program started by this process gets back before it runs.
+/// The signal handling that a program gets back before it runs.
 #[derive(Clone, Copy)]
 pub struct Original {
     mask: sigset_t,
@@ -113,8 +112,8 @@ pub struct Original {
 }
 
 impl Original {
-    /// As [`Original::restore`], and sets the timers that whoever executed this process had set: for the
-    /// program, which was to run in its place. Async-signal-safe.
+    /// As [`Original::restore`]; also sets the timers that were set before this process was executed: they are meant
+    /// for the program. Async-signal-safe.
     pub fn restore_all(&self) -> io::Result<()> {
         for (which, timer) in TIMERS.into_iter().zip(&self.timers) {
             // SAFETY: a value that the same function gave.
@@ -123,7 +122,7 @@ impl Original {
         self.restore()
     }
 
-    /// Handles signals again as before they were held. Async-signal-safe.
+    /// Restores the signal handling from before [`Signals::hold`]. Async-signal-safe.
     pub fn restore(&self) -> io::Result<()> {
         // SAFETY: both values were filled by the same functions.
         let failed = unsafe {
@@ -137,19 +136,19 @@ impl Original {
     }
 }
 
-/// Holds this thread's signals; as before when dropped.
+/// Blocks this thread's signals; dropping it restores the earlier handling.
 pub struct Signals {
     held: sigset_t,
     original: Original,
 }
 
 impl Signals {
-    /// Holds signals from now on. Signals for the process come to other threads, if there are any.
+    /// Blocks signals from now on. Other threads, if there are any, still get the process's signals.
     pub fn hold() -> Signals {
         let (held, mask) = (all(), MaybeUninit::<sigset_t>::zeroed());
         // SAFETY: an all-zero action is valid: the default.
         let (mut mask, mut child) = (mask, unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() });
-        // Who ignores SIGCHLD, or inherited that, is not told how children end.
+        // A process that ignores SIGCHLD, or inherited that, cannot read how its children end.
         let default = child;
         // SAFETY: writes to the two values, which live here.
         let mask = unsafe {
@@ -160,17 +159,17 @@ impl Signals {
         Signals { held, original: Original { mask, child, timers: stop_timers() } }
     }
 
-    /// Those of the held signals that mean something to a program.
+    /// The blocked signals that a program may handle.
     pub fn messages(&self) -> sigset_t {
         set(messages())
     }
 
-    /// How signals were handled before.
+    /// The signal handling from before.
     pub fn original(&self) -> Original {
         self.original
     }
 
-    /// The next signal; `None` when none comes in that time, or sooner.
+    /// The next signal; `None` if none arrives in `patience` or the wait is interrupted.
     pub fn next(&self, patience: Duration) -> Option<Signal> {
         let time = libc::timespec {
             tv_sec: patience.as_secs() as libc::time_t,
@@ -180,22 +179,22 @@ impl Signals {
         // SAFETY: writes to `info`, which is valid as zeros too.
         let (number, info) =
             unsafe { (libc::sigtimedwait(&self.held, info.as_mut_ptr(), &time), info.assume_init()) };
-        // SAFETY: signals that a process sends say which, and others are not asked.
+        // SAFETY: a signal that a process sent has a sender; it is not read for others.
         let sender = (info.si_code <= 0).then(|| unsafe { info.si_pid() });
         (number > 0).then_some(Signal { number, sender })
     }
 
-    /// Drops the signals that have come: they were meant for a program that has ended, like the
-    /// interrupt that ended it.
+    /// Drops the signals that have arrived: they were meant for a program that has ended, like the interrupt that
+    /// ended it.
     pub fn forget(&self) {
         while self.next(Duration::ZERO).is_some() {}
     }
 
-    /// Stops this process as that signal would have, and returns when it goes on.
+    /// Stops this process as the signal would have, and returns when it continues.
     pub fn stop(&self, number: c_int) {
         let only = set([number]);
-        // SAFETY: plain system calls on initialized sets. What the signal does when it is not held
-        // is not this process's doing: it stops, or whoever started it ignored the signal.
+        // SAFETY: plain system calls on initialized sets. This process has no handler for the unblocked signal: it
+        // stops, or it was started with the signal ignored.
         unsafe {
             libc::raise(number);
             libc::sigprocmask(libc::SIG_UNBLOCK, &only, null_mut());
@@ -210,7 +209,7 @@ impl Drop for Signals {
     }
 }
 
-/// Stops the timers that ring by signals; what was left of each.
+/// Stops the timers that send signals; returns the rest of each.
 fn stop_timers() -> [libc::itimerval; 3] {
     TIMERS.map(|which| {
         let zero = libc::timeval { tv_sec: 0, tv_usec: 0 };
@@ -222,12 +221,12 @@ fn stop_timers() -> [libc::itimerval; 3] {
     })
 }
 
-/// Every signal that is held.
+/// Every signal that is blocked.
 fn all() -> sigset_t {
     set(messages().chain(STOPS).chain([libc::SIGCHLD, libc::SIGCONT]))
 }
 
-/// Signals that mean something to a program, the real-time ones too.
+/// Signals that a program may handle, including the real-time ones.
 fn messages() -> impl Iterator<Item = c_int> {
     MESSAGES.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
 }

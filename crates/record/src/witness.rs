@@ -1,8 +1,8 @@
-//! Tells whether a signal went to this process alone or to its whole process group.
+//! Detects whether a signal went only to this process or to its whole process group.
 //!
-//! The kernel says who sent a signal, not to whom else: `kill PID` and `kill -- -GROUP` look the
-//! same, and after the second the program has its signal already. So a process that does nothing
-//! but wait for signals stands in the same group, and in the same cgroup.
+//! The kernel gives the sender of a signal, not its other receivers: `kill PID` and `kill -- -GROUP` look the same, and
+//! after the second the program already has its signal. So a process that only waits for signals, the witness, runs in
+//! the same group and the same cgroup.
 
 use crate::signals::{Signal, Signals};
 use libc::{c_int, c_long, pid_t, sigset_t};
@@ -12,43 +12,43 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicU32};
 use std::time::Duration;
 
-/// How long the witness may take to hear what this process heard: 25 looks, 2 ms apart. To a
-/// process group the kernel sends in one go, but a busy machine wakes the witness late; service
-/// managers send to one process after another. Signals to this process alone are late by so much.
+/// How long the witness may take to get a signal that this process got: 25 checks, 2 ms apart. The kernel sends to a
+/// process group in one step, but a busy machine wakes the witness late; service managers send to one process after
+/// another. Signals to only this process are delayed by that time.
 const LOOKS: u32 = 25;
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A process that waits for a signal has it sooner than this, however busy the machine is, ns.
+/// A process that waits for a signal gets it in less than this time, ns, however busy the machine is.
 const LATE: i64 = 1_000_000_000;
 
 /// Signals are numbered from 1 to 64.
 const NUMBERS: usize = 65;
 
-/// What the witness heard of a signal, in memory that both processes share. Zeros are valid.
+/// The witness's record of a signal, in memory that both processes share. Zeros are valid.
 struct Heard {
-    /// How often.
+    /// How often it arrived.
     count: AtomicU32,
-    /// When last, `CLOCK_MONOTONIC`, ns.
+    /// When it last arrived, `CLOCK_MONOTONIC`, ns.
     last: AtomicI64,
 }
 
-/// A process that notes the signals that it hears.
+/// A process that counts the signals that it gets.
 pub struct Witness {
     pid: Option<pid_t>,
     heard: Option<NonNull<[Heard; NUMBERS]>>,
-    /// How much of that this process knows.
+    /// How many of these signals this process has accounted for.
     told: [u32; NUMBERS],
 }
 
 impl Witness {
-    /// Starts listening for the messages among the signals that are held.
+    /// Starts the witness for the messages among the blocked signals.
     pub fn start(signals: &Signals) -> Witness {
         let heard = share();
         let pid = heard.and_then(|heard| start(&signals.messages(), heard));
         Witness { pid, heard, told: [0; NUMBERS] }
     }
 
-    /// Whether the witness heard this signal too, as it does when others got it as well.
+    /// Whether the witness got this signal too, because it went to the whole group.
     pub fn heard(&mut self, signal: c_int) -> bool {
         for look in 0..LOOKS {
             if self.is_told(signal) {
@@ -61,7 +61,7 @@ impl Witness {
         false
     }
 
-    /// Whether it heard the signal once more than this process was told.
+    /// Whether the witness got the signal once more than this process has accounted for.
     fn is_told(&mut self, signal: c_int) -> bool {
         let Some((heard, told)) = self.of(signal as usize) else { return false };
         let more = heard.count.load(Acquire) != *told;
@@ -70,14 +70,14 @@ impl Witness {
     }
 
     fn of(&mut self, signal: usize) -> Option<(&Heard, &mut u32)> {
-        // SAFETY: mapped until this is dropped, and made of atomic numbers.
+        // SAFETY: mapped until this is dropped, and consists of atomic numbers.
         let all = unsafe { self.heard?.as_ref() };
         Some((all.get(signal)?, self.told.get_mut(signal)?))
     }
 
-    /// Takes the next signal. What the witness heard before there was none left to take, this process was
-    /// not told of by a signal of its own, as the kernel does not queue the same one twice: nobody will ask
-    /// about it, least of all when the same signal comes to this process alone.
+    /// Takes the next signal. If none is left, signals that the witness got before are forgotten: the kernel does not
+    /// queue a signal twice, so this process gets no signal of its own for them. Otherwise a later signal to only this
+    /// process would seem to have gone to the group.
     pub fn next(&mut self, signals: &Signals, patience: Duration) -> Option<Signal> {
         let began = now();
         signals.next(Duration::ZERO).or_else(|| {
@@ -88,7 +88,7 @@ impl Witness {
         })
     }
 
-    /// What it heard before that moment is not asked about any more.
+    /// Forgets the signals that the witness got before that time.
     fn forget(&mut self, before: i64) {
         for signal in 0..NUMBERS {
             if let Some((heard, told)) = self.of(signal)
@@ -102,8 +102,8 @@ impl Witness {
 
 impl Drop for Witness {
     fn drop(&mut self) {
-        // SAFETY: plain system calls, on a process that has not been waited for and on memory that nobody
-        // but that process looks at any more.
+        // SAFETY: plain system calls, on a process that nothing has waited for and on memory that only that process
+        // still uses.
         unsafe {
             if let Some(pid) = self.pid {
                 libc::kill(pid, libc::SIGKILL);
@@ -116,7 +116,7 @@ impl Drop for Witness {
     }
 }
 
-/// Memory for what is heard; `None` when there is none, and signals for all are then passed on as well.
+/// The shared memory; `None` on failure: then signals to the whole group are passed on as well.
 fn share() -> Option<NonNull<[Heard; NUMBERS]>> {
     let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
     // SAFETY: a new mapping, of zeros.
@@ -124,10 +124,10 @@ fn share() -> Option<NonNull<[Heard; NUMBERS]>> {
     if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
 }
 
-/// Starts the process; `None` when that fails, as above.
+/// Starts the witness; `None` on failure, as for [`share`].
 fn start(signals: &sigset_t, heard: NonNull<[Heard; NUMBERS]>) -> Option<pid_t> {
-    // SAFETY: a fork whose end sends no signal and which waits for any child do not see. The new
-    // process makes system calls only, and returns nowhere.
+    // SAFETY: a fork whose end sends no signal and which a wait for any child ignores. The new process only makes
+    // system calls and does not return.
     unsafe {
         let this = libc::getpid();
         let zero: c_long = 0;
@@ -140,7 +140,7 @@ fn start(signals: &sigset_t, heard: NonNull<[Heard; NUMBERS]>) -> Option<pid_t> 
 
 /// The witness's whole life.
 fn listen(parent: pid_t, signals: &sigset_t, all: &[Heard; NUMBERS]) -> ! {
-    // SAFETY: system calls on this process, which shares its parent's memory as a copy.
+    // SAFETY: system calls on this process, which has a copy of its parent's memory.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
         while libc::getppid() == parent {

@@ -1,5 +1,5 @@
-//! The examination of machines that lack one thing or another. What the driver says is made up;
-//! the loader and Python are asked, with an environment that points into temporary directories.
+//! The examination of machines that lack something. The driver's answers are invented; the loader and Python are real,
+//! with an environment that points into temporary directories.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -12,7 +12,7 @@ use std::process::Command;
 use support::{harmless, record_try, text};
 use tempfile::TempDir;
 
-/// What a healthy machine's probe says.
+/// The output of a healthy machine's probe.
 const HEALTHY: &str = r#"
 {"library":{"path":"/usr/lib/libcuda.so.1"}}
 {"version":{"cuda":12040}}
@@ -20,14 +20,14 @@ const HEALTHY: &str = r#"
 {"device":{"name":"NVIDIA H200","major":9,"minor":0,"memory":150754820096}}
 {"device":{"name":"NVIDIA L4","major":8,"minor":9,"memory":23609475072}}"#;
 
-/// A machine of which nothing is as it may be on the machine that runs the test.
+/// A machine that does not depend on the machine that runs the test.
 struct Machine {
     command: Command,
     directory: TempDir,
 }
 
 impl Machine {
-    /// A machine that is asked by the real probe; it has no driver.
+    /// A machine with the real probe and without a driver.
     fn bare() -> Machine {
         let directory = tempfile::tempdir().expect("a directory");
         let mut command = Command::new(record_try());
@@ -52,7 +52,7 @@ impl Machine {
         machine
     }
 
-    /// A machine whose probe says this.
+    /// A machine whose probe prints these facts.
     fn saying(facts: &str) -> Machine {
         Machine::probed(&format!("echo '{facts}'"))
     }
@@ -149,14 +149,14 @@ fn a_driver_that_hangs() {
     let library = r#"echo '{"library":{"path":"/lib/libcuda.so.1"}}'; exec sleep 60"#;
     let report = Machine::probed(library).examine();
     assert!(!report.fit);
-    assert_eq!(report.found("driver"), ["/lib/libcuda.so.1: it did not answer within 2 s"]);
+    assert_eq!(report.found("driver"), ["/lib/libcuda.so.1: no answer within 2 s"]);
 }
 
 #[test]
 fn a_driver_that_crashes() {
     let report = Machine::probed("ulimit -c 0; kill -SEGV $$").examine();
     assert_eq!(report.state("driver"), "missing");
-    assert!(report.found("driver")[0].contains("the process that asked it ended with signal: 11"));
+    assert!(report.found("driver")[0].contains("the probe ended with signal: 11"));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_library_that_is_not_cupti() {
     std::fs::copy(harmless(), &path).expect("a copy");
     let report = machine.examine();
     assert_eq!(report.state("CUPTI"), "warn");
-    assert_eq!(report.found("CUPTI")[0], format!("{}: for programs that bring none", path.display()));
+    assert_eq!(report.found("CUPTI")[0], format!("{}: for programs without their own copy", path.display()));
     assert!(report.remedy("CUPTI").starts_with("this library is not CUPTI"));
 }
 
@@ -238,7 +238,7 @@ fn an_older_cupti_beside_one_newer_than_the_driver() {
     let report = machine.examine();
     assert_eq!(report.state("CUPTI"), "ok");
     assert_eq!(report.found("CUPTI")[0], "/opt/libcupti.so.13: not used");
-    let line = format!("{}: for programs that bring none", path.display());
+    let line = format!("{}: for programs without their own copy", path.display());
     assert!(report.found("CUPTI").contains(&line.as_str()), "{:?}", report.found("CUPTI"));
 }
 
@@ -257,7 +257,7 @@ fn an_mps_daemon() {
 }
 
 #[test]
-fn an_injection_that_is_taken() {
+fn an_injection_variable_of_another_tool() {
     let machine = Machine::saying(HEALTHY).env("CUDA_INJECTION64_PATH", "/opt/other.so");
     let report = machine.env("NVTX_INJECTION64_PATH", harmless()).examine();
     assert!(report.fit);
@@ -268,7 +268,7 @@ fn an_injection_that_is_taken() {
     );
     assert_eq!(
         report.remedy("injection variables"),
-        "unset CUDA_INJECTION64_PATH, unless that tool is to run as well"
+        "unset CUDA_INJECTION64_PATH, unless that tool must run too"
     );
 }
 

@@ -1,4 +1,4 @@
-//! A recorded program is started and ends as if it had been started directly.
+//! A recorded program starts and ends as if it had been started directly.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -82,7 +82,7 @@ fn another_tool_keeps_its_injection() {
     let mut try_ = try_.env("CUDA_INJECTION64_PATH", "/other.so").env("NVTX_INJECTION64_PATH", harmless());
     assert_eq!(text(&try_.run().stdout), format!("/other.so {}\n", harmless().display()));
     let notes = try_.outcome().2;
-    assert!(notes.starts_with("CUDA_INJECTION64_PATH was left as it is, /other.so: "), "{notes}");
+    assert!(notes.starts_with("CUDA_INJECTION64_PATH keeps its value /other.so: "), "{notes}");
     assert_eq!(notes.lines().count(), 1);
 }
 
@@ -95,7 +95,7 @@ fn signals_are_handled_as_they_were() {
 }
 
 #[test]
-fn a_program_that_is_not_there() {
+fn a_program_that_does_not_exist() {
     for (program, said) in [
         ("no-such-program", "no-such-program: command not found; check the name and PATH\n"),
         ("./no/such", "./no/such: command not found; check the name\n"),
@@ -126,7 +126,7 @@ fn a_program_that_cannot_be_executed() {
 }
 
 #[test]
-fn what_is_wrong_with_the_recording() {
+fn problems_of_the_recording() {
     let refusal = |variable, value| {
         let output = Try::shell("echo started").env(variable, value).run();
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()));
@@ -144,7 +144,7 @@ fn what_is_wrong_with_the_recording() {
 }
 
 #[test]
-fn without_a_capture_library_it_says_where_it_looked() {
+fn a_missing_capture_library_is_reported_with_the_searched_places() {
     let output = Try::shell("true").env("HOLDUP_CAPTURE_LIB", "").run();
     let said = text(&output.stderr);
     assert!(said.contains("/examples/libholdup_capture.so, ") && said.contains("/lib/libholdup_capture.so)"));

@@ -1,4 +1,4 @@
-//! Signals reach a recorded program once, whoever sends them to whom.
+//! Signals reach a recorded program once, whatever their sender and receivers.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -12,7 +12,7 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 use support::{Try, text};
 
-/// A program that lives a second and ends with the number of times that it got a signal.
+/// A program that runs for a second and ends with the number of times that it got a signal.
 fn counting(signal: &str) -> Try {
     let script = format!(
         "n=0; trap 'n=$((n+1))' {signal}; : > $READY; \
@@ -40,7 +40,7 @@ fn pause() {
 }
 
 #[test]
-fn a_signal_to_the_recorder_alone_is_passed_on() {
+fn a_signal_to_only_the_recorder_is_passed_on() {
     for (name, number) in [
         ("TERM", libc::SIGTERM),
         ("HUP", libc::SIGHUP),
@@ -72,7 +72,7 @@ fn a_signal_to_the_whole_group_comes_once() {
             kill(-pid(&child), number);
             pause();
         }
-        // Told from one for the recorder alone, every time.
+        // A signal to only the recorder is still distinguished, every time.
         kill(pid(&child), number);
         assert_eq!(child.wait().expect("it ends").code(), Some(3), "{name}");
     }
@@ -90,7 +90,7 @@ fn signals_to_the_group_in_quick_succession_come_once_each() {
             kill(-pid(&child), signal);
         }
         pause();
-        // What came alone is still told apart.
+        // A signal to only the recorder is still distinguished.
         kill(pid(&child), libc::SIGUSR1);
         assert_eq!(child.wait().expect("it ends").code(), Some(12));
     }
@@ -124,7 +124,7 @@ fn the_programs_own_signal_does_not_come_back() {
     assert_eq!(Try::shell(script).run().status.code(), Some(0));
 }
 
-/// Starts a program that leads a session on a terminal; the other end of the terminal.
+/// Starts a program that leads a session on a terminal; returns it and the other end of the terminal.
 fn on_terminal(try_: &mut Try) -> (Child, File) {
     let (mut ours, mut theirs) = (0, 0);
     let none = std::ptr::null_mut();
@@ -168,7 +168,7 @@ fn an_interrupt_from_the_terminal_comes_once() {
 }
 
 #[test]
-fn the_program_learns_that_the_terminal_is_gone() {
+fn the_program_gets_the_hangup_of_its_terminal() {
     let mut try_ = counting("HUP");
     let (mut child, terminal) = on_terminal(&mut try_);
     drop(terminal);
@@ -185,9 +185,9 @@ fn next_state(child: &Child) -> ExitStatus {
 
 #[test]
 fn stops_and_goes_on_with_the_program() {
-    // To all as a terminal does it, and to the recorder alone.
+    // To the whole group, as a terminal does, and to only the recorder.
     for sign in [-1, 1] {
-        // Not a shell that starts others: stopped within vfork, it cannot stop itself.
+        // Not a shell that starts other programs: a shell that is stopped within vfork cannot stop itself.
         let mut try_ = with_ready(Try::shell(": > $READY; exec sleep 0.4"));
         #[expect(clippy::zombie_processes, reason = "next_state waits")]
         let child = try_.start();
@@ -199,7 +199,7 @@ fn stops_and_goes_on_with_the_program() {
 }
 
 #[test]
-fn a_program_that_does_not_stop_is_not_stopped_for() {
+fn the_recorder_does_not_stop_without_the_program() {
     let mut try_ = with_ready(Try::shell("trap '' TSTP; : > $READY; sleep 0.4; exit 5"));
     #[expect(clippy::zombie_processes, reason = "next_state waits")]
     let child = try_.start();
@@ -210,7 +210,7 @@ fn a_program_that_does_not_stop_is_not_stopped_for() {
 #[test]
 fn signals_that_were_ignored_stay_ignored() {
     for signal in [libc::SIGCHLD, libc::SIGPIPE] {
-        // A shell would handle it its own way; grep does not care, and ends with 2 for the second file.
+        // A shell would handle it in its own way; grep does not change it, and ends with 2 because of the second file.
         let mut try_ = Try::new(&["grep", "-h", "SigIgn", "/proc/self/status", "/no/such/file"]);
         // SAFETY: a system call on a process that is about to execute the program.
         unsafe { try_.command.pre_exec(move || Ok(_ = libc::signal(signal, libc::SIG_IGN))) };
@@ -243,7 +243,7 @@ fn processes_that_outlive_the_program_are_waited_for() {
 }
 
 #[test]
-fn nobody_is_waited_for_longer_than_the_grace() {
+fn the_wait_ends_after_the_grace_period() {
     let mut try_ = leaving("60");
     let began = Instant::now();
     assert_eq!(try_.run().status.code(), Some(4));
@@ -263,7 +263,7 @@ fn a_signal_ends_the_wait() {
     end_left(&try_);
 }
 
-/// Reads which process was left from the note, and ends it.
+/// Reads from the note which process was left, and ends it.
 fn end_left(try_: &Try) {
     let notes = try_.outcome().2;
     let rest = notes.strip_prefix("the program left process ").expect("a note");

@@ -1,23 +1,23 @@
-//! Asking other programs without waiting for ever.
+//! Runs other programs with a time limit.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Most bytes of an answer that are read.
+/// Largest number of bytes that are read of an output.
 const MOST: u64 = 1 << 20;
 
-/// How often a program is looked at.
+/// Time between two checks whether a program has ended.
 const GLANCE: Duration = Duration::from_millis(2);
 
-/// How long a killed program may take to go: one that hangs within a driver does not.
+/// How long to wait for the end of a killed program: one that hangs in a driver does not end.
 const FAREWELL: Duration = Duration::from_millis(200);
 
-/// What a program said.
+/// The output and the end of a program.
 #[derive(Debug)]
 pub struct Answer {
-    /// How it ended; `None` when it was killed for taking too long.
+    /// How it ended; `None` if it was killed because it took too long.
     pub status: Option<ExitStatus>,
     /// Its standard output.
     pub output: String,
@@ -25,14 +25,14 @@ pub struct Answer {
     pub error: String,
 }
 
-/// Runs a program with no input, for so long at most.
+/// Runs a program without input, for at most `patience`.
 ///
 /// # Errors
 ///
-/// The program cannot be started, or there is no room for what it says.
+/// The program cannot be started, or there is no room for its output.
 pub fn run(command: &mut Command, patience: Duration) -> io::Result<Answer> {
-    // Files rather than pipes: nobody has to read while it runs, and what its own children hold
-    // open does not matter.
+    // Files instead of pipes: this process need not read while the program runs, and descriptors that the program's
+    // children hold open do not matter.
     let (output, error) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(error.try_clone()?);
     let mut child = command.spawn()?;
@@ -57,7 +57,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
 
 fn text(mut file: File) -> String {
     let mut bytes = Vec::new();
-    // What cannot be read was not said.
+    // Unreadable output counts as no output.
     let _ = file.rewind().and_then(|()| file.take(MOST).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }

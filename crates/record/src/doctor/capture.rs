@@ -1,4 +1,4 @@
-//! The capture library: is it there, and does a program start with it?
+//! Checks whether the capture library exists and a program starts with it.
 
 use super::{Check, State, bounded};
 use std::path::Path;
@@ -10,7 +10,7 @@ const NAME: &str = "capture library";
 pub fn check(patience: Duration) -> Check {
     match crate::capture::find() {
         Err(error) => {
-            // The error says what is wrong, and behind a semicolon what to do.
+            // The error states what is wrong, and after a semicolon what to do.
             let text = error.to_string();
             let (found, remedy) = text.rsplit_once("; ").unwrap_or((&text, "install holdup again"));
             Check::bad(NAME, State::Missing, found, remedy)
@@ -30,7 +30,7 @@ pub fn check(patience: Duration) -> Check {
     }
 }
 
-/// Starts a trivial program with the library in it; the loader complains on standard error.
+/// Starts a trivial program with the library; the loader reports problems on standard error.
 fn preload(library: &Path, patience: Duration) -> Result<(), String> {
     let mut command = Command::new("true");
     command.env("LD_PRELOAD", library).env_remove(spool::VAR_DIRECTORY);
@@ -39,7 +39,7 @@ fn preload(library: &Path, patience: Duration) -> Result<(), String> {
     match (answer.status, complaint) {
         (Some(status), None) if status.success() => Ok(()),
         (_, Some(complaint)) => Err(complaint),
-        (Some(status), None) => Err(format!("a program with it ends with {status}")),
-        (None, None) => Err("a program with it does not end".to_owned()),
+        (Some(status), None) => Err(format!("a program that preloads it ends with {status}")),
+        (None, None) => Err("a program that preloads it does not end".to_owned()),
     }
 }

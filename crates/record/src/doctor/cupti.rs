@@ -1,4 +1,4 @@
-//! CUPTI: which copies are there, and which does the capture library take?
+//! Checks which copies of CUPTI exist, and which one the capture library uses.
 
 use super::driver::Answer;
 use super::{Check, State, bounded};
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 const NAME: &str = "CUPTI";
 
-/// Names of the library, newest first; as in the capture library (`cupti/library.rs`).
+/// Names of the library, newest first, as in the capture library (`cupti/library.rs`).
 const NAMES: [&str; 2] = ["libcupti.so.13", "libcupti.so.12"];
 
-/// Where toolkits put it; as in the capture library.
+/// Where toolkits install it, as in the capture library.
 const TOOLKITS: [&str; 4] = [
     "/usr/local/cuda/extras/CUPTI/lib64",
     "/usr/local/cuda/lib64",
@@ -26,25 +26,25 @@ struct Copy {
     version: Option<String>,
 }
 
-/// How a program comes by a copy.
+/// How a program finds a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// The loader finds it by name.
     Loader,
-    /// It lies beside the CUDA runtime of Python's packages or environment.
+    /// It is next to the CUDA runtime in Python's packages or environment.
     Python,
-    /// It lies in a toolkit.
+    /// It is in a toolkit.
     Toolkit,
-    /// The loader knows its place, and takes another or none.
+    /// The loader knows it, but uses another copy or none.
     Other,
 }
 
-/// Which copies are there, and whether the driver is new enough for the one that is taken.
+/// Checks which copies exist, and whether the driver is new enough for the one that is used.
 pub fn check(answer: &Answer, patience: Duration) -> Check {
     let copies = copies(answer, patience);
     let from = |origin: Origin| copies.iter().position(|copy| copy.origin == origin);
     let first = from(Origin::Loader).or_else(|| from(Origin::Toolkit));
-    // As the capture library does it: one that does not start makes way for the next.
+    // As in the capture library: if one does not start, the next is used.
     let fits = |at: &usize| copies[*at].origin != Origin::Python && unfit(&copies[*at], answer).is_none();
     let taken = first.map(|first| (first..copies.len()).find(fits).unwrap_or(first));
     let found: Vec<String> =
@@ -64,7 +64,7 @@ pub fn check(answer: &Answer, patience: Duration) -> Check {
 fn described(copy: &Copy, taken: bool) -> String {
     let version = copy.version.as_ref().map_or(String::new(), |version| format!(" ({version})"));
     let who = match copy.origin {
-        _ if taken => "for programs that bring none",
+        _ if taken => "for programs without their own copy",
         Origin::Python => "for Python programs that load CUDA from packages",
         _ => "not used",
     };
@@ -74,7 +74,7 @@ fn described(copy: &Copy, taken: bool) -> String {
 /// What to do when a copy does not fit the driver.
 fn unfit(copy: &Copy, answer: &Answer) -> Option<String> {
     if copy.origin == Origin::Loader && answer.cupti().is_some_and(|(_, version)| version.is_none()) {
-        return Some("this library is not CUPTI: take its directory out of LD_LIBRARY_PATH".to_owned());
+        return Some("this library is not CUPTI: remove its directory from LD_LIBRARY_PATH".to_owned());
     }
     let major = number(&copy.path)?;
     let driver = answer.cuda()? / 1000;
@@ -83,12 +83,12 @@ fn unfit(copy: &Copy, answer: &Answer) -> Option<String> {
     })
 }
 
-/// The CUDA that a file's name says: `libcupti.so.12`.
+/// The CUDA version in a file's name: 12 for `libcupti.so.12`.
 fn number(path: &Path) -> Option<i32> {
     path.file_name()?.to_str()?.strip_prefix("libcupti.so.")?.split('.').next()?.parse().ok()
 }
 
-/// All copies, each once, in the order in which they are taken.
+/// All copies, each once, in the order in which they are tried.
 fn copies(answer: &Answer, patience: Duration) -> Vec<Copy> {
     let python = ask_python(patience);
     let loader = answer.cupti().map(|(path, _)| PathBuf::from(path)).into_iter();
@@ -114,12 +114,12 @@ fn copies(answer: &Answer, patience: Duration) -> Vec<Copy> {
 }
 
 fn within(directory: &Path) -> Vec<PathBuf> {
-    // An empty entry means the working directory to the loader; nobody puts CUPTI there.
+    // For the loader, an empty entry means the working directory; CUPTI is not expected there.
     let absolute = |path: &PathBuf| path.is_absolute() && path.is_file();
     NAMES.iter().map(|name| directory.join(name)).filter(absolute).collect()
 }
 
-/// Where Python looks for packages and, first, its environment; empty without Python.
+/// The directory of Python's environment, then those of its packages; empty without Python.
 fn ask_python(patience: Duration) -> Vec<PathBuf> {
     const ASK: &str = "import sys; print(sys.prefix, *sys.path, sep='\\n')";
     let answers = ["python3", "python"].into_iter().filter_map(|python| {
@@ -130,8 +130,8 @@ fn ask_python(patience: Duration) -> Vec<PathBuf> {
     answer.lines().map(PathBuf::from).filter(|path| path.is_absolute()).collect()
 }
 
-/// The copies in a directory of packages (`nvidia/cuda_cupti/lib`, `nvidia/cu13/lib`) or, as conda
-/// has them, in an environment's `lib`.
+/// The copies in a directory of packages (`nvidia/cuda_cupti/lib`, `nvidia/cu13/lib`) or, with conda, in an
+/// environment's `lib`.
 fn wheels(directory: &Path) -> Vec<PathBuf> {
     let packages = directory.join("nvidia").read_dir().into_iter().flatten().flatten();
     let mut places: Vec<PathBuf> = packages.map(|package| package.path().join("lib")).collect();
@@ -150,7 +150,7 @@ fn cached(patience: Duration) -> Vec<PathBuf> {
     known.map(|(_, path)| PathBuf::from(path)).collect()
 }
 
-/// A copy's version: in a toolkit the file's name ends with it, in a wheel the package's does.
+/// A copy's version: the end of the file's name in a toolkit, of the package's name in a wheel.
 fn version(real: &Path, python: &[PathBuf]) -> Option<String> {
     let name = real.file_name()?.to_str()?;
     let numbers = name.strip_prefix("libcupti.so.")?;

@@ -1,4 +1,4 @@
-//! The driver and its devices, as the probe found them.
+//! Checks the driver and its devices with the probe's facts.
 
 use super::probe::Fact;
 use super::{Check, Options, State, bounded};
@@ -7,23 +7,23 @@ use std::process::{Command, ExitStatus};
 const DRIVER: &str = "driver";
 const DEVICES: &str = "devices";
 
-/// The first CUDA whose CUPTI holdup knows.
+/// The first CUDA version whose CUPTI holdup supports.
 const OLDEST: i32 = 12000;
 
-/// What the probe said.
+/// The probe's facts.
 pub struct Answer {
     facts: Vec<Fact>,
-    /// How it ended, when not as it should.
+    /// How it failed, if it did.
     trouble: Option<String>,
 }
 
 impl Answer {
-    /// The CUDA that the driver is for: 12040 is 12.4.
+    /// The driver's CUDA version: 12040 is 12.4.
     pub fn cuda(&self) -> Option<i32> {
         self.facts.iter().find_map(|fact| if let Fact::Version { cuda } = fact { Some(*cuda) } else { None })
     }
 
-    /// What the loader takes for CUPTI: the file, and the version that it says.
+    /// The CUPTI that the loader finds: the file, and its own version number.
     pub fn cupti(&self) -> Option<(&str, Option<u32>)> {
         self.facts.iter().find_map(|fact| match fact {
             Fact::Cupti { path, version } => Some((path.as_str(), *version)),
@@ -38,7 +38,7 @@ impl Answer {
         })
     }
 
-    /// Whether it can say which devices there are.
+    /// Whether the driver can list its devices.
     fn is_working(&self) -> bool {
         self.facts.contains(&Fact::Initialized)
             || self.failure().is_some_and(|(_, code, _)| code == NO_DEVICE)
@@ -52,14 +52,14 @@ impl Answer {
     }
 }
 
-/// Starts the probe and reads what it says.
+/// Starts the probe and reads its facts.
 pub fn ask(options: &Options) -> Answer {
     let Some((program, arguments)) = options.probe.split_first() else {
         return Answer { facts: Vec::new(), trouble: Some("there is no probe".to_owned()) };
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    // Neither this tool nor another is to record the probe.
+    // Neither holdup nor another tool must record the probe.
     for name in [crate::environment::CUDA_INJECTION, crate::environment::NVTX_INJECTION, spool::VAR_DIRECTORY]
     {
         command.env_remove(name);
@@ -78,12 +78,12 @@ pub fn ask(options: &Options) -> Answer {
 fn trouble(status: Option<ExitStatus>, options: &Options) -> Option<String> {
     match status {
         Some(status) if status.success() => None,
-        Some(status) => Some(format!("the process that asked it ended with {status}")),
-        None => Some(format!("it did not answer within {} s", options.patience.as_secs_f32())),
+        Some(status) => Some(format!("the probe ended with {status}")),
+        None => Some(format!("no answer within {} s", options.patience.as_secs_f32())),
     }
 }
 
-/// The driver: is it there, does it work, how old is it?
+/// Checks whether the driver exists, works and is new enough.
 pub fn check(answer: &Answer) -> Check {
     let missing = |found: String, remedy: &str| Check::bad(DRIVER, State::Missing, found, remedy);
     let no_library = answer.facts.iter().find_map(|fact| match fact {
@@ -105,7 +105,7 @@ pub fn check(answer: &Answer) -> Check {
     }
     match (answer.library(), answer.failure()) {
         (None, _) => {
-            missing("the probe said nothing".to_owned(), "this is an error in holdup; please report it")
+            missing("the probe reported nothing".to_owned(), "this is an error in holdup; please report it")
         }
         (Some(path), Some((function, code, name))) if code != NO_DEVICE => {
             missing(format!("{path}: {function} fails with {code} {name}"), remedy(code))
@@ -139,35 +139,30 @@ const NO_DEVICE: i32 = 100;
 /// What to do about a `CUresult` of `cuInit`.
 fn remedy(code: i32) -> &'static str {
     match code {
-        34 => "this is the toolkit's stub: take its directory out of LD_LIBRARY_PATH, or install the driver",
+        34 => "this is the toolkit's stub: remove its directory from LD_LIBRARY_PATH, or install the driver",
         802 => "start NVIDIA's fabric manager: systemctl start nvidia-fabricmanager",
-        803 => "the library and the kernel's module are of different versions: restart after a driver update",
+        803 => "the library and the kernel module have different versions: restart after a driver update",
         804 => {
-            "this GPU does not support a driver library newer than the kernel's module: take \"compat\" out of LD_LIBRARY_PATH"
+            "this GPU does not support a driver library newer than the kernel module: remove \"compat\" from LD_LIBRARY_PATH"
         }
         _ => "run `nvidia-smi`, and look for errors of the driver in `dmesg`",
     }
 }
 
-/// The devices that programs see.
+/// Checks the devices that are visible to programs.
 pub fn devices(answer: &Answer) -> Check {
     let found: Vec<String> = answer.facts.iter().filter_map(device).enumerate().map(numbered).collect();
     if !found.is_empty() {
         return Check { name: DEVICES, state: State::Ok, found, remedy: None };
     }
     if !answer.is_working() {
-        let remedy = "see to the driver first";
+        let remedy = "fix the driver first";
         return Check::bad(DEVICES, State::Missing, "unknown without a working driver", remedy);
     }
     match std::env::var("CUDA_VISIBLE_DEVICES") {
         Ok(visible) => {
             let found = format!("no GPU is visible with CUDA_VISIBLE_DEVICES=\"{visible}\"");
-            Check::bad(
-                DEVICES,
-                State::Missing,
-                found,
-                "unset CUDA_VISIBLE_DEVICES, or name GPUs that are there",
-            )
+            Check::bad(DEVICES, State::Missing, found, "unset CUDA_VISIBLE_DEVICES, or name existing GPUs")
         }
         Err(_) => {
             let remedy = "record on a machine with an NVIDIA GPU; in a container, start it with its GPUs";

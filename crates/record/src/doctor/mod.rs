@@ -1,4 +1,4 @@
-//! What this machine has of what recording needs, and how to get what it lacks.
+//! Checks what recording needs from this machine, and how to get what it lacks.
 
 mod bounded;
 mod capture;
@@ -14,49 +14,48 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// How long a healthy driver may take to answer, with many GPUs and no process that keeps them awake.
+/// How long a healthy driver may take to answer, with many GPUs and no process that keeps them initialized.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How a machine is examined.
+/// Options of an examination.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Command line of a process that calls [`probe`] and ends: the driver is asked there, for a
-    /// broken one can hang whoever asks.
+    /// Command line of a process that calls [`probe`] and ends. That process calls the driver, because a broken
+    /// driver can hang its caller.
     pub probe: Vec<OsString>,
-    /// How long any process may take that is started to find something out; [`PATIENCE`].
+    /// How long each started process may take; usually [`PATIENCE`].
     pub patience: Duration,
 }
 
-/// What an examination found.
+/// The result of an examination.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Examination {
-    /// One after another, what matters most first.
+    /// All checks, the most important first.
     pub checks: Vec<Check>,
 }
 
-/// What was found about one thing. Texts hold paths and names as they are: whoever prints them
-/// makes them harmless.
+/// The result of one check. Texts hold paths and names unchanged: the caller must escape them before printing.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Check {
-    /// What was looked at.
+    /// What was checked.
     pub name: &'static str,
-    /// Whether it is as it should be.
+    /// The state of it.
     pub state: State,
-    /// What was found, a line each.
+    /// What was found, one line each.
     pub found: Vec<String>,
-    /// How to get what is not there; `None` when nothing is to be done.
+    /// How to fix it; `None` if there is nothing to do.
     pub remedy: Option<String>,
 }
 
-/// Whether something is as it should be.
+/// The state of a checked item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// It fits.
     Ok,
-    /// Programs are recorded, but less of them.
+    /// Programs are recorded, but incompletely.
     Warn,
-    /// Without it no program is recorded.
+    /// It is missing, and without it no program is recorded.
     Missing,
 }
 
@@ -77,8 +76,8 @@ impl Check {
     }
 }
 
-/// Examines this machine. CUDA is never initialized in this process, and nothing is changed.
-/// Takes a second, mostly for starting Python; [`Options::patience`] a few times at worst.
+/// Examines this machine without changing it. CUDA is never initialized in this process. Takes one second, mostly to
+/// start Python; at worst a few times [`Options::patience`].
 pub fn examine(options: &Options) -> Examination {
     let answer = driver::ask(options);
     let checks = vec![

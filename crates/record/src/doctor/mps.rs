@@ -1,4 +1,4 @@
-//! NVIDIA's Multi-Process Service: is its daemon alive?
+//! Checks whether the daemon of NVIDIA's Multi-Process Service runs.
 
 use super::{Check, State};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub fn check() -> Check {
         );
     }
     let found = format!(
-        "a daemon serves {}: programs share the GPU, and who holds up whom across them is not recorded",
+        "a daemon serves {}: programs share the GPU, and waits between programs are not recorded",
         directory.display()
     );
     Check::bad(
@@ -30,7 +30,7 @@ pub fn check() -> Check {
     )
 }
 
-/// Whether the process that the daemon wrote down is one.
+/// Whether the process id in the daemon's file is that of a daemon.
 fn has_process(directory: &Path) -> bool {
     let pid = std::fs::read_to_string(directory.join("nvidia-cuda-mps-control.pid")).unwrap_or_default();
     let name = pid.trim().parse::<u32>().ok().and_then(|pid| std::fs::read(format!("/proc/{pid}/comm")).ok());
@@ -38,8 +38,8 @@ fn has_process(directory: &Path) -> bool {
     name.is_some_and(|name| name.starts_with(b"nvidia-cuda-mps"))
 }
 
-/// Whether the kernel knows a socket of that name: the daemon may be in another PID namespace.
-/// Connecting would tell more, but also tell the daemon.
+/// Whether the kernel lists a socket of that name: the daemon may be in another PID namespace. A connection would be
+/// more certain, but the daemon would notice it.
 fn is_listened_to(control: &Path) -> bool {
     let sockets = std::fs::read("/proc/net/unix").unwrap_or_default();
     let name = control.as_os_str().as_encoded_bytes();

@@ -1,5 +1,5 @@
-//! The process that asks the driver. It says what it learns line by line, so that what is known
-//! before a call hangs or crashes is known.
+//! The process that calls the driver. It prints every fact at once on its own line, so that the facts before a call that
+//! hangs or crashes are known.
 
 use libc::{c_char, c_int, c_uint, c_void};
 use serde::{Deserialize, Serialize};
@@ -7,15 +7,15 @@ use std::ffi::CStr;
 use std::io::Write;
 use std::ptr::null;
 
-/// A line of what the probe says.
+/// A line of the probe's output.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
-    /// What the loader takes for CUPTI.
+    /// The CUPTI that the loader finds.
     Cupti {
         /// The file.
         path: String,
-        /// What `cuptiGetVersion` says; `None` when there is no such function.
+        /// The result of `cuptiGetVersion`; `None` if there is no such function.
         version: Option<u32>,
     },
     /// The driver's library.
@@ -25,12 +25,12 @@ pub enum Fact {
     },
     /// The driver's library cannot be used.
     NoLibrary {
-        /// What the loader says.
+        /// The loader's message.
         reason: String,
     },
-    /// What CUDA the driver is for: 12040 is 12.4.
+    /// The driver's CUDA version.
     Version {
-        /// The number.
+        /// The version's number: 12040 is 12.4.
         cuda: c_int,
     },
     /// `cuInit` succeeded.
@@ -41,7 +41,7 @@ pub enum Fact {
         name: String,
         /// Compute capability before the dot.
         major: c_int,
-        /// Compute capability behind the dot.
+        /// Compute capability after the dot.
         minor: c_int,
         /// Bytes of its memory.
         memory: u64,
@@ -57,11 +57,10 @@ pub enum Fact {
     },
 }
 
-/// Asks the loader for CUPTI and the driver for its devices, and writes what they say to standard
-/// output. For a process of its own, which [`Options::probe`](super::Options) starts: it
-/// initializes CUDA, and a broken driver can hang or end it.
+/// Writes the loader's CUPTI and the driver's devices to standard output. Needs its own process, which
+/// [`Options::probe`](super::Options) starts: it initializes CUDA, and a broken driver can hang or end it.
 pub fn probe() {
-    // As the capture library does.
+    // As in the capture library.
     if let Some(library) = [c"libcupti.so.13", c"libcupti.so.12"].into_iter().find_map(Library::open) {
         say(&cupti(&library));
     }
@@ -79,7 +78,7 @@ pub fn probe() {
     }
 }
 
-/// Writes a line; a reader who has gone needs no answer.
+/// Writes a line; ignores a closed pipe.
 fn say(fact: &Fact) {
     let mut output = std::io::stdout().lock();
     let line = serde_json::to_string(fact).unwrap_or_default();
@@ -91,7 +90,7 @@ struct Library(*mut c_void);
 
 impl Library {
     fn open(name: &CStr) -> Option<Library> {
-        // SAFETY: runs the library's constructors, as any program that uses it does.
+        // SAFETY: runs the library's constructors, as any program that uses the library.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
         (!handle.is_null()).then_some(Library(handle))
     }
@@ -102,7 +101,7 @@ impl Library {
         (!function.is_null()).then_some(function)
     }
 
-    /// The file; empty when the loader does not say.
+    /// The library's file; empty if the loader does not know it.
     fn path(&self) -> String {
         let mut entry: *const Entry = null();
         // SAFETY: the library is loaded; writes the pointer to its entry, which stays.
@@ -127,7 +126,7 @@ struct Entry {
 ///
 /// The text ends in a zero byte.
 unsafe fn owned(text: *const c_char) -> String {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees it.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
@@ -153,7 +152,7 @@ fn cupti(library: &Library) -> Fact {
     Fact::Cupti { path: library.path(), version }
 }
 
-/// Declares the driver's functions that are asked, looked up by name.
+/// Declares the driver's functions that the probe calls, found by name.
 macro_rules! functions {
     ($($field:ident = $name:literal: fn($($argument:ty),*);)*) => {
         struct Driver {
@@ -161,7 +160,10 @@ macro_rules! functions {
         }
 
         impl Driver {
-            /// The functions of the driver's library; the name of one that is missing otherwise.
+            /// Finds the functions in the driver's library.
+            ///
+            /// # Errors
+            /// The name of a missing function.
             fn of(library: &Library) -> Result<Driver, &'static str> {
                 Ok(Driver {
                     $($field: {
@@ -193,7 +195,7 @@ functions! {
 const CAPABILITY: [c_int; 2] = [75, 76];
 
 impl Driver {
-    /// Says what the driver says, as far as it does.
+    /// Writes the driver's version and devices, until a function fails.
     fn describe(&self) -> Result<(), Fact> {
         let (mut cuda, mut count) = (0, 0);
         // SAFETY: the driver's functions, with what they write to.

@@ -1,9 +1,9 @@
-//! Settings that leave less to record.
+//! Checks settings that make recordings incomplete.
 
 use super::{Check, State};
 use crate::environment::{CUDA_INJECTION, NVTX_INJECTION, taken};
 
-/// Whether other tools have the injection variables.
+/// Checks whether other tools use the injection variables.
 pub fn injection() -> Check {
     const NAME: &str = "injection variables";
     let library = crate::capture::find().unwrap_or_default();
@@ -16,12 +16,12 @@ pub fn injection() -> Check {
     }
     let names: Vec<&str> = others.iter().map(|(name, _)| *name).collect();
     let found = others.iter().map(|(name, value)| format!("{name} is another tool's: {value}")).collect();
-    let remedy = Some(format!("unset {}, unless that tool is to run as well", names.join(" and ")));
+    let remedy = Some(format!("unset {}, unless that tool must run too", names.join(" and ")));
     Check { name: NAME, state: State::Warn, found, remedy }
 }
 
-/// Who may read the GPUs' performance counters. holdup reads none: this is for those who find the
-/// restriction when they look for why records are missing.
+/// Checks who may read the GPUs' performance counters. holdup reads none: the check helps users who suspect this
+/// restriction when records are missing.
 pub fn counters() -> Check {
     const NAME: &str = "GPU counters";
     let parameters = std::fs::read_to_string("/proc/driver/nvidia/params").unwrap_or_default();

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A library that does no harm wherever it is preloaded.
+/// A library that is harmless in any program that preloads it.
 pub fn harmless() -> PathBuf {
     let loaded = std::fs::read_to_string("/proc/self/maps").expect("Linux");
     let path = loaded.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));
@@ -25,7 +25,7 @@ pub fn record_try() -> PathBuf {
     program
 }
 
-/// A command line to record, and a directory for what comes of it.
+/// A command line to record, and a directory for its outcome.
 pub struct Try {
     pub command: Command,
     pub directory: TempDir,
@@ -60,14 +60,14 @@ impl Try {
         self.command.output().expect("record_try starts")
     }
 
-    /// Starts it in a process group of its own and waits until it said `ready`.
+    /// Starts it in its own process group and waits until it is ready.
     pub fn start(&mut self) -> Child {
         let child = self.command.process_group(0).spawn().expect("record_try starts");
         self.await_ready();
         child
     }
 
-    /// Waits until the program made the file `$READY`.
+    /// Waits until the program created the file `$READY`.
     pub fn await_ready(&self) {
         let patience = Instant::now() + Duration::from_secs(20);
         while !self.ready().exists() {
@@ -89,7 +89,7 @@ impl Try {
         (status, took, lines.next().unwrap_or_default().to_owned())
     }
 
-    /// What lies where the spool was.
+    /// The number of spools that were left.
     pub fn left_behind(&self) -> usize {
         self.directory.path().join("spools").read_dir().expect("a directory").count()
     }
