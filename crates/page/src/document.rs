@@ -1,4 +1,4 @@
-//! The page as a whole: sections, their data, and how both become one file.
+//! The whole page: sections, their data, and the file of both.
 
 use crate::html::{Html, shown};
 use crate::size::size;
@@ -9,14 +9,14 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use std::io::{self, Write};
 
-/// A page to be.
+/// A page to write.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// What the browser's tab says.
+    /// The title in the browser's tab.
     pub title: String,
-    /// What stands above the sections.
+    /// The part above the sections.
     pub head: Html,
-    /// In the order in which they are shown.
+    /// The sections, in the order in which they are shown.
     pub sections: Vec<Section>,
 }
 
@@ -27,26 +27,26 @@ pub struct Section {
     pub id: &'static str,
     /// The heading.
     pub title: String,
-    /// What is there without scripts: it prints, and is what assistive technology reads.
+    /// The part that works without scripts: it prints, and assistive technology reads it.
     pub body: Html,
-    /// Which part of the page's script looks after it (`web/src/main.ts`); empty for none.
+    /// The part of the page's script that handles it (`web/src/main.ts`); empty for none.
     pub script: &'static str,
-    /// What that script reads.
+    /// The data that the script reads.
     pub data: Vec<Data>,
 }
 
-/// Bytes that travel in a page, deflated.
+/// Bytes in a page, deflated.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// The name the script asks for, unique in the page.
+    /// The name by which the script finds them, unique in the page.
     pub name: String,
-    /// Deflated without a header.
+    /// The bytes, deflated without a header.
     pub deflated: Vec<u8>,
-    /// Whether the script needs it before anything can be shown.
+    /// Whether the script needs them before it can show anything.
     pub first: bool,
 }
 
-/// What was written.
+/// Statistics of a written page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
     /// Size of the page, bytes.
@@ -67,7 +67,7 @@ impl Page {
     /// Writes the page as one file.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut impl Write) -> io::Result<Written> {
         let data: Vec<&Data> = self.sections.iter().flat_map(|section| &section.data).collect();
         let blocks =
@@ -123,7 +123,7 @@ impl Page {
     }
 }
 
-/// Base64 in an element that no browser runs or shows; none of its characters could end it.
+/// Base64 in an element that no browser runs or shows; none of its characters can end the element.
 fn block(data: &Data) -> Html {
     let mut html = Html::new();
     html.open("script", &[("type", "application/octet-stream"), ("data-name", &shown(&data.name))]);

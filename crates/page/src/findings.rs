@@ -1,4 +1,4 @@
-//! The findings: each a sentence with its number, a bar, why it is believed, and the fix.
+//! The findings: each is a sentence with its number, a bar, its evidence and the fix.
 
 use crate::document::Section;
 use crate::html::Html;
@@ -6,7 +6,7 @@ use explain::{Confidence, Explanation, Finding, Nature};
 use report::explanation::{Overlapped, Words, overview, share, words};
 use report::units;
 
-/// The findings of a trace; the small ones are folded away unless `all`.
+/// The findings of a trace; the small ones are folded unless `all`.
 pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
     let overview = overview(explanation, all);
     let of = |small: bool| {
@@ -53,7 +53,7 @@ fn card(finding: &Finding, explanation: &Explanation) -> Html {
     html
 }
 
-/// The number, and a bar of its part of the waiter's time. A picture, so that it prints.
+/// The number, and a bar for its part of the waiter's time. The bar is a picture, so that it prints.
 fn weight(finding: &Finding) -> Html {
     let mut html = Html::new();
     html.open("div", &[("class", "weight")]);
@@ -68,7 +68,7 @@ fn weight(finding: &Finding) -> Html {
     html
 }
 
-/// A bar for a part of 1. Whatever is beyond 1 fills it.
+/// A bar for a part of 1; parts above 1 fill it.
 pub(crate) fn bar(part: f64) -> Html {
     let width = format!("{:.2}", (part.clamp(0.0, 1.0) * 100.0).max(0.5));
     let mut html = Html::new();
@@ -87,12 +87,12 @@ pub(crate) fn bar(part: f64) -> Html {
     html
 }
 
-/// The sentence, its amount in bold, and how sure it is.
+/// The sentence, with its amount in bold, and the confidence.
 fn sentence(finding: &Finding, words: &Words, heading: &str) -> Html {
     let mut html = Html::new();
     html.open("h3", &[("id", heading)]);
     html.leaf("span", &[("class", "id")], &finding.id).text(" ");
-    // The first time: a thread may be called like an amount.
+    // The first occurrence: a thread may have an amount as its name.
     match words.sentence.split_once(&words.amount) {
         Some((before, after)) => html.text(before).leaf("b", &[], &words.amount).text(after),
         None => html.text(&words.sentence),
@@ -117,7 +117,7 @@ fn fields(words: &Words) -> Html {
     html
 }
 
-/// The longest waits, each a link to where it is in the timeline.
+/// The longest waits, each a link to its place in the timeline.
 fn examples(finding: &Finding, words: &Words) -> Html {
     let mut html = Html::new();
     html.open("p", &[("class", "examples")]).leaf("span", &[], "longest").text(" ");
@@ -148,7 +148,7 @@ fn fixes(finding: &Finding) -> Html {
     html
 }
 
-/// What overlaps on a GPU, and what overlap is lost to.
+/// The overlap on a GPU, and the causes of lost overlap.
 fn overlap(told: &Overlapped) -> Html {
     let mut html = Html::new();
     html.open("div", &[("class", "overlap")]).leaf("p", &[], &told.sentence).open("dl", &[]);
@@ -159,7 +159,7 @@ fn overlap(told: &Overlapped) -> Html {
     html
 }
 
-/// What is explained, and what is not.
+/// The explained and the unexplained time.
 fn conclusion(explanation: &Explanation, lines: &[String]) -> Html {
     let mut html = Html::new();
     html.open("div", &[("class", "conclusion")]);

@@ -1,30 +1,30 @@
-//! HTML, written so that text stays text.
+//! Writes HTML in which text stays text.
 
 use report::visible;
 use std::fmt::Write;
 
-/// Characters of one text that are shown; both ends of a longer one. A choice: three kernel names of a
-/// template-heavy library fit, a megabyte does not.
+/// Number of characters of one text that are shown; of a longer text, both ends are shown. A choice: three kernel names
+/// of a template-heavy library fit, a megabyte does not.
 const LONGEST: usize = 1_000;
 
-/// A text as it may be shown anywhere: no control or direction-changing characters, and not endless.
+/// A text that is safe to show anywhere: of limited length, with control and direction-changing characters escaped.
 pub fn shown(text: &str) -> String {
-    // Escaping first would write a megabyte to keep a thousand characters of it.
+    // If it escaped first, it would write a megabyte to keep a thousand characters of it.
     report::elide(&visible(&report::elide(text, LONGEST)), LONGEST)
 }
 
-/// A piece of HTML under construction. Tags and attribute names are the program's own; everything else is
-/// escaped on its way in.
+/// A piece of HTML under construction. Tags and attribute names are the program's own; all other text is escaped when it
+/// is added.
 #[derive(Clone, Debug, Default)]
 pub struct Html(String);
 
 impl Html {
-    /// Nothing yet.
+    /// Returns an empty piece.
     pub fn new() -> Html {
         Html::default()
     }
 
-    /// `<tag name="value" …>`
+    /// Adds `<tag name="value" …>`.
     pub fn open(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) -> &mut Html {
         self.0.push('<');
         self.0.push_str(tag);
@@ -37,37 +37,37 @@ impl Html {
         self
     }
 
-    /// `</tag>`
+    /// Adds `</tag>`.
     pub fn close(&mut self, tag: &'static str) -> &mut Html {
         let _ = write!(self.0, "</{tag}>");
         self
     }
 
-    /// Text.
+    /// Adds text.
     pub fn text(&mut self, text: &str) -> &mut Html {
         self.escape(&shown(text));
         self
     }
 
-    /// An element with nothing but text in it.
+    /// Adds an element that contains only text.
     pub fn leaf(&mut self, tag: &'static str, attributes: &[(&'static str, &str)], text: &str) -> &mut Html {
         self.open(tag, attributes).text(text).close(tag)
     }
 
-    /// Another piece.
+    /// Adds another piece.
     pub fn push(&mut self, piece: &Html) -> &mut Html {
         self.0.push_str(&piece.0);
         self
     }
 
-    /// A plot, which escapes its own text.
+    /// Adds a plot, which escapes its own text.
     pub fn plot(&mut self, plot: &report::plot::Plot) -> &mut Html {
         self.open("figure", &[("class", "plot")]);
         self.0.push_str(&report::plot::svg_inline(plot));
         self.close("figure")
     }
 
-    /// Base64, which has no character that HTML knows.
+    /// Adds base64, which has no character with a meaning in HTML.
     pub(crate) fn base64(&mut self, encoded: &str) -> &mut Html {
         self.0.push_str(encoded);
         self

@@ -8,17 +8,17 @@ use report::explanation::overview;
 use std::path::Path;
 use trace::{Selection, Trace};
 
-/// What to show.
+/// Options of the page of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The time that timeline and tables show.
+    /// The selection that timeline and tables show.
     pub selection: Selection,
-    /// Whether findings below 0.1 % of the slow time are spelled out too.
+    /// Whether findings below 0.1 % of the slow time are shown in full too.
     pub all: bool,
 }
 
-/// The page of a trace: its findings, its timeline, and tables. `explanation` and `losses` are what
-/// [`explain::explain_each`] says of `trace`; the explanation's path is how the user calls it.
+/// The page of a trace: its findings, its timeline, and tables. `explanation` and `losses` are the result of
+/// [`explain::explain_each`] for `trace`; the page names the trace by the explanation's path.
 pub fn of_trace(trace: &Trace, explanation: &Explanation, losses: &[Loss], options: &Options) -> Page {
     let path = &explanation.trace.path;
     let name = Path::new(path).file_name().map_or(path.as_str().into(), |name| name.to_string_lossy());

@@ -1,8 +1,8 @@
-//! Shows a page to the browsers of this machine: one page, at one address that nobody can guess.
+//! Serves one page to the browsers of this machine, at an address that cannot be guessed.
 //!
-//! Of HTTP just what that takes: `GET`, one path, one answer a connection. Whoever asks for anything else,
-//! in whatever way, gets 404: nobody learns what there is. The name that is asked for must be this machine's
-//! own, so that a web site cannot reach the page by giving its own name this address.
+//! It supports only the needed part of HTTP: `GET`, one path, one answer per connection. Any other request gets 404,
+//! which reveals nothing. The requested host must be this machine's own, so that a web site cannot reach the page by
+//! giving its own name this address.
 
 use crate::template;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Connections that are answered at a time; further ones are closed.
+/// Number of connections that are answered at a time; further ones are closed.
 const MOST_CONNECTIONS: usize = 32;
 
 /// A request's line and headers together, bytes. Browsers send about one kilobyte.
 const LONGEST_REQUEST: u64 = 16 << 10;
 
-/// How long a connection may take to send its request, or to take its answer piece by piece.
+/// How long a connection may take to send its request, or to receive each piece of its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A page that is ready to be served.
@@ -27,7 +27,7 @@ pub struct Server {
     site: Arc<Site>,
 }
 
-/// What is served, and to whom.
+/// The page that is served, and its address.
 struct Site {
     /// `/TOKEN/`
     path: String,
@@ -36,17 +36,17 @@ struct Site {
 }
 
 impl Server {
-    /// Takes a port of 127.0.0.1, any free one for 0, to serve `page` there.
+    /// Opens a port of 127.0.0.1, any free one for 0, to serve `page` there.
     ///
     /// # Errors
-    /// When the port is taken, or the operating system has no randomness.
+    /// If the port is in use, or the operating system has no randomness.
     pub fn new(page: Vec<u8>, port: u16) -> io::Result<Server> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let port = listener.local_addr()?.port();
         Ok(Server { listener, site: Arc::new(Site { path: format!("/{}/", token()?), port, page }) })
     }
 
-    /// Where the page is.
+    /// The page's address.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}{}", self.site.port, self.site.path)
     }
@@ -54,13 +54,13 @@ impl Server {
     /// Serves the page until the process ends.
     ///
     /// # Errors
-    /// When no connection can be taken any more.
+    /// If no further connection can be accepted.
     pub fn run(self) -> io::Result<()> {
         let open = Arc::new(AtomicUsize::new(0));
         loop {
             let connection = match self.listener.accept() {
                 Ok((connection, _)) => connection,
-                // Who went away before being answered is no reason to stop.
+                // A client that closed its connection early is no reason to stop.
                 Err(error) if is_theirs(&error) => continue,
                 Err(error) => return Err(error),
             };
@@ -69,7 +69,7 @@ impl Server {
                 continue;
             }
             let site = Arc::clone(&self.site);
-            // Without a thread the connection is closed; the next one may fare better.
+            // If no thread can be started, the connection is closed; the next one may succeed.
             let _ = thread::Builder::new().name("guest".into()).spawn(move || {
                 let _guest = guest;
                 let _ = site.answer(connection);
@@ -78,7 +78,7 @@ impl Server {
     }
 }
 
-/// Counts a connection while it is there.
+/// Counts a connection while it is open.
 struct Guest(Arc<AtomicUsize>);
 
 impl Guest {
@@ -127,13 +127,13 @@ impl Site {
     }
 }
 
-/// Whether two texts are the same, in a time that depends on nothing but their lengths.
+/// Whether two texts are equal, in a time that depends only on their lengths.
 fn same(a: &[u8], b: &[u8]) -> bool {
     let differences = a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b));
     a.len() == b.len() && std::hint::black_box(differences) == 0
 }
 
-/// What is looked at of a request.
+/// The checked parts of a request.
 struct Request {
     method: String,
     path: String,
@@ -141,7 +141,7 @@ struct Request {
 }
 
 impl Request {
-    /// Reads a request up to its empty line; `None` for anything that is none.
+    /// Reads a request up to its empty line; `None` if it is not a request.
     fn read(from: impl Read) -> Option<Request> {
         let mut lines = BufReader::new(from.take(LONGEST_REQUEST));
         let first = line(&mut lines)?;
@@ -164,7 +164,7 @@ impl Request {
     }
 }
 
-/// A line that has an end.
+/// Reads a complete line.
 fn line(from: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     from.read_line(&mut line).ok()?;
@@ -183,7 +183,7 @@ fn token() -> io::Result<String> {
 mod tests {
     use super::*;
 
-    /// A server on a port of its own, and its address's port and path. It ends with the test's process.
+    /// Starts a server on a free port and returns its port and path. It ends with the test's process.
     fn serve(page: &[u8]) -> (u16, String) {
         let server = Server::new(page.to_vec(), 0).unwrap();
         let address = server.address();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_there_for_whoever_knows_its_address() {
+    fn the_page_is_served_at_its_address() {
         let (port, path) = serve(b"<p>the page</p>");
         for host in [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("LOCALHOST:{port}")] {
             let answer = ask(port, &format!("GET {path} HTTP/1.1\r\nAccept: */*\r\nHost: {host}\r\n\r\n"));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_there() {
+    fn any_other_request_gets_404() {
         let (port, path) = serve(b"secret");
         let own = format!("Host: 127.0.0.1:{port}");
         let wrong = format!("{}0/", &path[..path.len() - 2]);
@@ -254,7 +254,7 @@ mod tests {
     fn endless_requests_end() {
         let (port, _) = serve(b"secret");
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-        // The server stops reading, so that writing or reading fails sooner or later.
+        // The server stops reading, so writing or reading fails eventually.
         let piece = [b'x'; 4096];
         let sent = (0..10_000).take_while(|_| connection.write_all(&piece).is_ok()).count();
         assert!(sent < 10_000, "took 40 MB of a request");

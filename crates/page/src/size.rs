@@ -1,6 +1,6 @@
 //! File sizes.
 
-/// A file's size in powers of ten, as file managers show it: `1.2 MB`.
+/// A file's size in units of powers of ten, as in file managers: `1.2 MB`.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),

@@ -1,20 +1,20 @@
-//! A table that reads without the script; with it, it sorts, filters and unfolds.
+//! A table that is readable without the script; the script adds sorting, filters and unfolding.
 
 use crate::findings::bar;
 use crate::html::Html;
 
-/// How a column sorts, and to which side it keeps.
+/// How a column sorts, and its alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// By the text, to the left.
+    /// Sorts by the text, aligned left.
     Text,
-    /// By the number, to the right.
+    /// Sorts by the number, aligned right.
     Number,
-    /// Bars: numbers are elsewhere.
+    /// Bars; the numbers are in another column.
     Bar,
 }
 
-/// A table to be. The section it is in names the script `tables`.
+/// A table under construction. Its section must name the script `tables`.
 #[derive(Clone, Debug)]
 pub struct Table {
     caption: String,
@@ -27,24 +27,24 @@ pub struct Table {
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     text: String,
-    /// What it sorts by; a text sorts by itself.
+    /// The number to sort by; a text sorts by itself.
     value: Option<f64>,
-    /// Where a click on it goes in the timeline: row, start, end.
+    /// The target of a click in the timeline: row, start, end.
     target: Option<String>,
-    /// How long its bar is, a part of 1.
+    /// The length of its bar, a part of 1.
     part: Option<f64>,
 }
 
-/// Characters of a text that stays on one line if all of its column are as short.
+/// Longest text, in characters, that stays on one line if all texts of its column are as short.
 const SHORT: usize = 24;
 
 impl Cell {
-    /// Text, or nothing where it is empty.
+    /// A text, which may be empty.
     pub fn text(text: &str) -> Cell {
         Cell { text: text.to_owned(), ..Cell::default() }
     }
 
-    /// A number: what is shown, and what it sorts by.
+    /// A number: its text and its value for sorting.
     pub fn number(text: String, value: f64) -> Cell {
         Cell { text, value: Some(value), ..Cell::default() }
     }
@@ -54,29 +54,29 @@ impl Cell {
         Cell { part: Some(part), ..Cell::default() }
     }
 
-    /// The same, leading to the timeline.
+    /// Makes the cell a link to the timeline.
     pub(crate) fn to(self, target: Option<String>) -> Cell {
         Cell { target, ..self }
     }
 }
 
 impl Table {
-    /// An empty table of those columns.
+    /// An empty table with these columns.
     pub fn new(caption: &str, columns: &[(&'static str, Kind)]) -> Table {
         Table { caption: caption.to_owned(), columns: columns.to_vec(), rows: Vec::new(), remark: None }
     }
 
-    /// A row: a cell for each column.
+    /// Adds a row: one cell per column.
     pub fn push(&mut self, row: Vec<Cell>) {
         self.rows.push(row);
     }
 
-    /// What is said below it.
+    /// Adds a remark below the table.
     pub fn remark(&mut self, text: String) {
         self.remark = Some(text);
     }
 
-    /// The table as it reads without the script.
+    /// The table's HTML.
     pub fn html(&self) -> Html {
         let mut html = Html::new();
         html.open("div", &[("class", "table")]).open("table", &[]);
@@ -102,7 +102,7 @@ impl Table {
         html
     }
 
-    /// How the column at that place is laid out.
+    /// The CSS class of the column with that index.
     fn class(&self, at: usize) -> &'static str {
         let is_short = |row: &Vec<Cell>| row.get(at).is_none_or(|cell| cell.text.chars().count() <= SHORT);
         match self.columns[at].1 {

@@ -9,7 +9,7 @@ use explain::{Explanation, Loss};
 use report::{stats, units};
 use trace::{Selection, Trace};
 
-/// Rows of a table: what somebody may look through. The page says how many there are.
+/// Most rows of a table: as many as a reader can look through. The page states how many more there are.
 const MOST_ROWS: usize = 500;
 
 /// The tables of a trace.

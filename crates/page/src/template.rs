@@ -1,9 +1,9 @@
-//! The page around the sections: built from `web/` by esbuild, committed, and embedded here.
+//! The page around the sections: esbuild builds it from `web/`; the result is committed and embedded here.
 
-/// The built page: markup, styles, the script, and the policy that names the two by their hashes.
+/// The built page: markup, styles, the script, and the policy that allows these two by their hashes.
 const PAGE: &str = include_str!("../assets/page.html");
 
-/// The four places where something is filled in, in order.
+/// The four placeholders, in order.
 const SLOTS: [&str; 4] =
     ["<!--holdup:title-->", "<!--holdup:body-->", "<!--holdup:first-->", "<!--holdup:rest-->"];
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_page_has_each_slot_once_and_allows_nothing_but_itself() {
+    fn the_built_page_has_each_slot_once_and_allows_only_itself() {
         assert_eq!(pieces().concat().len(), PAGE.len() - SLOTS.concat().len());
         for slot in SLOTS {
             assert_eq!(PAGE.matches(slot).count(), 1, "{slot}");

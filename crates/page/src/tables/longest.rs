@@ -1,4 +1,4 @@
-//! The longest calls, and what they lost: the timeline in words.
+//! The longest calls, and the time they lost: the timeline in words.
 
 use crate::table::{Cell, Kind, Table};
 use crate::timeline::Rows;
@@ -7,7 +7,7 @@ use report::units;
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, Selection, ThreadId, Trace};
 
-/// Calls that are listed.
+/// Most calls that are listed.
 const MOST: usize = 250;
 
 pub(super) fn table(trace: &Trace, losses: &[Loss], selection: &Selection, rows: &Rows) -> Table {
@@ -44,7 +44,7 @@ pub(super) fn table(trace: &Trace, losses: &[Loss], selection: &Selection, rows:
     table
 }
 
-/// The longest calls that lie in no other, longest first.
+/// The longest calls that lie in no other call, longest first.
 fn longest(trace: &Trace, selection: &Selection) -> Vec<CallId> {
     let calls = &trace.calls;
     let selected = selection.of(trace);
@@ -57,7 +57,7 @@ fn longest(trace: &Trace, selection: &Selection) -> Vec<CallId> {
     };
     let mut all: Vec<CallId> = calls.ids().filter(chosen).collect();
     let order = |call: &CallId| (std::cmp::Reverse(end(*call).saturating_sub(start(*call))), *call);
-    // Calls within calls are left out later: what they lie in is longer, so it is among these too.
+    // Calls within calls are removed later: the call around each is longer, so it is among these too.
     let enough = (MOST * 8).min(all.len());
     if enough < all.len() {
         all.select_nth_unstable_by_key(enough, order);
@@ -78,7 +78,7 @@ fn longest(trace: &Trace, selection: &Selection) -> Vec<CallId> {
     outer
 }
 
-/// What each of some calls lost, most first.
+/// The losses of each of some calls, the largest first.
 fn by_call<'a>(losses: &'a [Loss], calls: &[CallId]) -> FxHashMap<CallId, Vec<&'a Loss>> {
     let mut by_call: FxHashMap<CallId, Vec<&Loss>> = calls.iter().map(|call| (*call, Vec::new())).collect();
     for loss in losses.iter().filter(|loss| loss.lost_ns > 0) {
@@ -92,7 +92,7 @@ fn by_call<'a>(losses: &'a [Loss], calls: &[CallId]) -> FxHashMap<CallId, Vec<&'
     by_call
 }
 
-/// `driver-lock: thread 7 in cudaMemcpyAsync (H1)`, of the cause that took most.
+/// `driver-lock: thread 7 in cudaMemcpyAsync (H1)`, for the largest cause.
 fn because(trace: &Trace, losses: &[&Loss], rows: &Rows) -> String {
     let Some(loss) = losses.first() else { return String::new() };
     let mut text = loss.cause.id().to_owned();

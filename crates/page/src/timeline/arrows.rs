@@ -1,4 +1,4 @@
-//! Which boxes each finding's examples are: whom an arrow comes from, and whom it points at.
+//! The boxes of each finding's examples: an arrow goes from the holder to the waiter.
 
 use super::lanes::{Lanes, Window};
 use explain::{Example, Explanation, Finding, Loss};
@@ -6,16 +6,16 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{CallId, Ns, OpId, Trace};
 
-/// A finding as the timeline points at it.
+/// A finding with its arrows in the timeline.
 #[derive(Serialize)]
 pub(crate) struct Pointed {
     /// `H1`
     pub id: String,
-    /// As many as the finding has; none for those outside the timeline.
+    /// One per example of the finding; `None` for those outside the timeline.
     pub examples: Vec<Option<Arrow>>,
 }
 
-/// From who held to who waited; times in ns from the timeline's start.
+/// An arrow from the holder to the waiter; times in ns from the timeline's start.
 #[derive(Serialize)]
 pub(crate) struct Arrow {
     /// The waiting call, or the wait outside calls.
@@ -29,7 +29,7 @@ pub(crate) struct Arrow {
     pub text: String,
 }
 
-/// A box: its row, and from when to when.
+/// A box: its row, start and end.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct Spot {
     pub row: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Spot {
     pub end: u64,
 }
 
-/// Where the examples of every finding are.
+/// The places of every finding's examples.
 pub(crate) fn pointed(
     trace: &Trace,
     explanation: &Explanation,
@@ -55,7 +55,7 @@ pub(crate) fn pointed(
     explanation.findings.iter().enumerate().map(of).collect()
 }
 
-/// The stretches of the timeline that the arrows take, with as much around them.
+/// The intervals of the timeline that the arrows cover, with as much time around them.
 pub(crate) fn stretches(pointed: &[Pointed]) -> Vec<(u64, u64)> {
     let arrows = pointed.iter().flat_map(|finding| finding.examples.iter().flatten());
     let around = |arrow: &Arrow| {
@@ -65,7 +65,7 @@ pub(crate) fn stretches(pointed: &[Pointed]) -> Vec<(u64, u64)> {
     arrows.map(around).collect()
 }
 
-/// The loss behind every example: of all that one call lost to one finding, the largest.
+/// The loss of every example: the largest of all losses of one call to one finding.
 fn longest<'a>(
     trace: &Trace,
     explanation: &Explanation,
@@ -90,7 +90,7 @@ fn longest<'a>(
     longest
 }
 
-/// From when to when the call that lost time took, or the wait outside calls.
+/// Start and end of the call that lost time, or of the wait outside calls.
 fn span(trace: &Trace, loss: &Loss) -> (Ns, Ns) {
     let of = |call: CallId| (trace.calls.start[call.index()], trace.calls.end[call.index()]);
     loss.call.some().map_or((loss.start, loss.end), of)
@@ -113,7 +113,7 @@ impl Finder<'_> {
         Some(Arrow { waiter, lost, holder: self.holder(loss, end), text })
     }
 
-    /// The holder's call while it lasts into the wait; else the GPU operation that was waited for.
+    /// The holder's call if it lasts into the wait; otherwise the GPU operation that was waited for.
     fn holder(&self, loss: &Loss, until: Ns) -> Option<Spot> {
         let Some(thread) = loss.holder.some() else { return self.op(loss.awaited) };
         let row = self.lanes.row_of_thread[thread.index()]?;

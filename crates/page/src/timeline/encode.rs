@@ -1,11 +1,10 @@
-//! Boxes as bytes, the most detailed levels as far as there is room for them.
+//! Encodes boxes as bytes, with as many detailed levels as there is room for.
 //!
-//! A level of a lane is cut into chunks, so that the page decodes what is looked at alone. A chunk is columns
-//! of whole numbers: starts as differences, durations, labels, counts where it holds blocks, and then of a box
-//! the bytes it moved, of a block of several the time that they take together. A column is a byte that says how
-//! many bytes its largest number takes, then the lowest byte of every number, the next one of every number, and
-//! so on: of times, the low bytes are noise and the high ones nearly the same, which deflates an eighth better
-//! than numbers one after another (measured on a million calls).
+//! A level of a lane is cut into chunks, so that the page decodes only the visible ones. A chunk is columns of whole
+//! numbers: starts as differences, durations, labels, counts if it holds blocks; then the bytes that a box moved or, for
+//! a block of several boxes, their total time. A column is a byte for the size of its largest number in bytes, then the
+//! lowest byte of every number, the next byte of every number, and so on. The low bytes of times are noise and the high
+//! bytes nearly the same, so this deflates an eighth better than one number after another (measured on a million calls).
 
 use super::lanes::{Kind, Lane};
 use super::levels::{Block, merge, thresholds};
@@ -13,45 +12,45 @@ use crate::document::Data;
 use serde::Serialize;
 use trace::Ns;
 
-/// Boxes in a chunk: what a browser decodes in a few milliseconds.
+/// Boxes in a chunk: a browser decodes as many in a few milliseconds.
 const CHUNK: usize = 16_384;
 
-/// A level has so many times fewer blocks than the next finer one, or is left out: of a million calls, one with
-/// half as many saves the browser nothing it would notice, and takes room from the calls themselves.
+/// How many times fewer blocks a level must have than the next finer one to be kept: for a million calls, a level with
+/// half as many blocks does not make the browser noticeably faster, and takes room from the calls themselves.
 const FEWER: usize = 3;
 
-/// Part of the room, in percent, that ranges of frameworks leave to calls, losses and operations.
+/// Percentage of the room for calls, losses and operations; the rest is for ranges of frameworks.
 const WITHOUT_RANGES: usize = 80;
 
-/// Part of the room, in percent, that rows of engines take at most: what they show, streams show as well.
+/// Largest percentage of the room for rows of engines: streams show the same operations.
 const ENGINES: usize = 10;
 
-/// Part of the room, in percent, kept for the boxes around the findings' examples where not all fit.
+/// Percentage of the room for the boxes around the findings' examples if not all boxes fit.
 const EXAMPLES: usize = 10;
 
-/// A lane as the page finds it.
+/// A lane in the page's index.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LaneIndex {
     /// Its row.
     pub row: u32,
-    /// What its boxes are.
+    /// The kind of its boxes.
     pub kind: Kind,
-    /// 0 for the outermost.
+    /// Nesting depth; 0 for the outermost.
     pub depth: usize,
-    /// Coarsest first.
+    /// Its levels, coarsest first.
     pub levels: Vec<LevelIndex>,
 }
 
 /// A level of detail.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LevelIndex {
-    /// Narrower boxes are merged, ns; 0 for the boxes themselves.
+    /// The width below which boxes are merged, ns; 0 for the boxes themselves.
     pub width: u64,
-    /// In order of time.
+    /// Its chunks, in order of time.
     pub chunks: Vec<ChunkIndex>,
 }
 
-/// A chunk: number of its data, from when to when it has all there is, and how many boxes that is.
+/// A chunk: the number of its data, the start and end of the time that it covers completely, and its number of boxes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct ChunkIndex(pub usize, pub u64, pub u64, pub usize);
 
@@ -59,8 +58,7 @@ pub(crate) struct ChunkIndex(pub usize, pub u64, pub u64, pub usize);
 pub(crate) struct Encoded {
     pub lanes: Vec<LaneIndex>,
     pub data: Vec<Data>,
-    /// The width under which calls and operations are merged outside of examples, ns; 0 if they are
-    /// complete.
+    /// The width below which calls and operations are merged outside of examples, ns; 0 if they are complete.
     pub merged_below: u64,
     /// As `merged_below`, for ranges.
     pub ranges_merged_below: u64,
@@ -68,8 +66,8 @@ pub(crate) struct Encoded {
     pub engines_merged_below: u64,
 }
 
-/// Encodes `lanes` of a timeline of that length in at most `room` bytes of deflated data, more or less:
-/// the coarsest level is always there. `examples` are the times that matter most.
+/// Encodes `lanes` of a timeline of that length, ns, in about `room` bytes of deflated data: the coarsest level is always
+/// included, even beyond `room`. `examples` are the most important times.
 pub(crate) fn encode(lanes: &[Lane], length: Ns, room: usize, examples: &[(u64, u64)]) -> Encoded {
     let mut encoder = Encoder::new(lanes, length, room);
     let of = |wanted: fn(Kind) -> bool| -> Vec<usize> {
@@ -103,7 +101,7 @@ impl<'a> Encoder<'a> {
         Encoder { lanes, widths: thresholds(length), room, used: 0, index, data: Vec::new() }
     }
 
-    /// Adds level after level of some lanes while all of a level fits; the width of the finest.
+    /// Adds level after level of some lanes while a whole level fits; returns the width of the finest.
     fn levels(&mut self, lanes: &[usize], room: usize) -> u64 {
         let plans: Vec<_> = lanes.iter().map(|lane| worth(&self.lanes[*lane].boxes, &self.widths)).collect();
         for step in (0..self.widths.len()).rev() {
@@ -116,7 +114,7 @@ impl<'a> Encoder<'a> {
         0
     }
 
-    /// After a level did not fit: the finest coarser one that all lanes have or can be given.
+    /// If a level did not fit: adds the finest coarser level that fits for all lanes; returns its width.
     fn finest_that_fits(&mut self, lanes: &[usize], from: usize, room: usize) -> u64 {
         for step in from..self.widths.len() {
             let width = self.widths[step];
@@ -129,7 +127,7 @@ impl<'a> Encoder<'a> {
         self.widths.last().copied().unwrap_or_default()
     }
 
-    /// Adds a level of some lanes; whether it fits. The coarsest always does.
+    /// Adds a level of some lanes; returns whether it fits. The coarsest always does.
     fn level(&mut self, lanes: &[usize], step: usize, room: usize) -> bool {
         let width = self.widths[step];
         let coarsest = step + 1 == self.widths.len();
@@ -152,7 +150,7 @@ impl<'a> Encoder<'a> {
         true
     }
 
-    /// Adds the boxes themselves around the examples, as far as they fit.
+    /// Adds as many boxes around the examples as fit.
     fn around(&mut self, lanes: &[usize], examples: &[(u64, u64)]) {
         for lane in lanes {
             let wanted = |from: u64, to: u64| examples.iter().any(|(start, end)| from < *end && to > *start);
@@ -163,7 +161,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Encodes the chunks of a level that are wanted.
+    /// Encodes the selected chunks of a level.
     fn chunks(
         &mut self,
         blocks: &[Block],
@@ -196,8 +194,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Which levels are worth their room: the boxes themselves, the coarsest, and those that have a third of the
-/// blocks of the next finer one that is, or less.
+/// The levels worth their room: the boxes themselves, the coarsest, and those with at most a third of the blocks of the
+/// next finer kept level.
 fn worth(boxes: &[Block], widths: &[u64]) -> Vec<bool> {
     let mut worth = vec![true];
     let (mut blocks, mut stored) = (boxes.to_vec(), boxes.len());
@@ -242,7 +240,7 @@ mod tests {
 
     fn lane(kind: Kind, boxes: u64) -> Lane {
         let one = |at: u64| {
-            // Not too regular, or deflating leaves nothing of it.
+            // Irregular enough that deflating does not shrink it to nothing.
             let start = at * 4_000 + at * at * 7 % 1_900;
             let busy = 1_000 + at * 31 % 997;
             Block {
@@ -277,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_complete() {
+    fn boxes_that_fit_are_complete() {
         let lanes = [lane(Kind::Call, 50_000), lane(Kind::Range, 10)];
         let encoded = encode(&lanes, 200_000_000, 10 << 20, &[]);
         assert_eq!((encoded.merged_below, encoded.ranges_merged_below), (0, 0));
@@ -300,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_merged_but_around_examples() {
+    fn boxes_that_do_not_fit_are_merged_except_around_examples() {
         let lanes = [lane(Kind::Call, 400_000), lane(Kind::Range, 400_000)];
         let room = 120_000;
         let encoded = encode(&lanes, 1_600_000_000, room, &[(800_000_000, 800_000_100)]);
@@ -311,7 +309,7 @@ mod tests {
         assert_eq!((finest.width, finest.chunks.len()), (0, 1));
         let ChunkIndex(_, from, to, _) = finest.chunks[0];
         assert!(from <= 800_000_000 && to > 800_000_000);
-        // A coarser level has everything else.
+        // A coarser level has all other boxes.
         let coarse = &encoded.lanes[0].levels[encoded.lanes[0].levels.len() - 2];
         assert_eq!(coarse.chunks.first().unwrap().1, lanes[0].boxes[0].start);
         assert_eq!(coarse.chunks.last().unwrap().2, lanes[0].boxes.last().unwrap().end);

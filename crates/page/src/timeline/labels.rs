@@ -1,4 +1,4 @@
-//! What boxes of the timeline are called, each text once.
+//! The labels of boxes, each distinct one once.
 
 use crate::html::shown;
 use explain::{Cause, Class, Nature};
@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{Api, CopyKind, MemoryKind, Sym, Trace};
 
-/// Text of all labels together, bytes. A choice: ten thousand long kernel names fit.
+/// Most text of all labels together, bytes. A choice: ten thousand long kernel names fit.
 const MOST_TEXT: usize = 4 << 20;
 
-/// What a box looks like: its colour and pattern in the page.
+/// The look of a box: its color and pattern in the page.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Look {
@@ -19,19 +19,19 @@ pub(crate) enum Look {
     Pageable,
     Fill,
     Sync,
-    /// Allocates, pins, frees.
+    /// Calls that allocate, pin or free memory.
     Memory,
-    /// Loads code, creates contexts and streams.
+    /// Calls that load code or create contexts and streams.
     Setup,
     Other,
     Kernel,
     Range,
     Lost,
-    /// Time that the program asked to wait.
+    /// Time that the program chose to wait.
     Waited,
 }
 
-/// One label: text, look, and for lost time the finding (index) and the row that was waited for.
+/// One label: text and look; for lost time also the finding (index) and the row that was waited for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 pub(crate) struct Label {
     #[serde(rename = "t")]
@@ -44,7 +44,7 @@ pub(crate) struct Label {
     pub row: Option<u32>,
 }
 
-/// What is copied or filled, and which way.
+/// The direction and memory kinds of a copy or fill.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Moved {
     pub kind: CopyKind,
@@ -57,7 +57,7 @@ impl Moved {
         [self.src, self.dst].contains(&MemoryKind::Pageable)
     }
 
-    /// `DtoH device → pageable`, as the table of copies has it.
+    /// `DtoH device → pageable`, as in the table of copies.
     fn text(self) -> String {
         match (self.kind, self.src, self.dst) {
             (CopyKind::Unknown, MemoryKind::Unknown, MemoryKind::Unknown) => String::new(),
@@ -77,7 +77,7 @@ pub(crate) struct Labels<'a> {
     ops: FxHashMap<(Sym, Look, Moved), u32>,
     ranges: FxHashMap<Sym, u32>,
     text: usize,
-    /// How many labels found no room.
+    /// Number of labels for which there was no room.
     pub nameless: u64,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Labels<'a> {
         label
     }
 
-    /// Time that a finding counts; `row` is that of who was waited for.
+    /// Time that a finding counts; `row` is the row that was waited for.
     pub fn lost(&mut self, cause: Cause, text: String, finding: Option<u32>, row: Option<u32>) -> u32 {
         let look = match cause.about().nature {
             Nature::Asked => Look::Waited,
@@ -163,7 +163,7 @@ impl<'a> Labels<'a> {
         let text = shown(&label.text);
         let text = if self.text + text.len() > MOST_TEXT {
             self.nameless += 1;
-            String::from("(name left out)")
+            String::from("(name omitted)")
         } else {
             text
         };

@@ -1,4 +1,4 @@
-//! Who has a row in the timeline, and which boxes are in it.
+//! The rows of the timeline and their boxes.
 
 use super::labels::{Labels, Look, Moved};
 use super::levels::Block;
@@ -8,13 +8,13 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{CallId, CopyKind, DeviceId, Ns, OpKind, RangeKind, StreamId, ThreadId, Trace};
 
-/// Nested calls, and operations of one stream side by side, that are drawn under each other.
+/// Most lanes for nested calls of a thread, or for simultaneous operations of a stream.
 const MOST_CALLS_DEEP: usize = 6;
 
-/// Nested ranges that are drawn; Python functions are not, for they nest by the dozen.
+/// Most lanes for nested ranges. Python functions are not drawn, because they nest by the dozen.
 const MOST_RANGES_DEEP: usize = 4;
 
-/// Threads that have a row, and streams; of more, those that lost most time and have most boxes.
+/// Most threads with a row, and most streams; of more, those that lost the most time and have the most boxes.
 const MOST_ROWS: usize = 256;
 
 /// A thread or a stream.
@@ -22,24 +22,24 @@ const MOST_ROWS: usize = 256;
 pub(crate) struct Row {
     /// `thread 8117`, `pt_autograd_0 (8117)`, `stream 7`.
     pub name: String,
-    /// What else is known: `lost 1,163 ms`.
+    /// A further fact: `lost 1,163 ms`.
     pub note: String,
-    /// Under which heading: a process, a GPU.
+    /// Its heading: a process or a GPU.
     pub group: String,
     /// `thread`, `engine` or `stream`.
     pub kind: &'static str,
 }
 
-/// Boxes beside each other in a row.
+/// Boxes of a row that do not overlap.
 pub(crate) struct Lane {
     pub row: u32,
     pub kind: Kind,
-    /// 0 for the outermost.
+    /// Nesting depth; 0 for the outermost.
     pub depth: usize,
     pub boxes: Vec<Block>,
 }
 
-/// What the boxes of a lane are.
+/// The kind of a lane's boxes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -47,24 +47,24 @@ pub(crate) enum Kind {
     Call,
     Lost,
     Op,
-    /// An operation on its engine: on the page as any other.
+    /// An operation on its engine: the page shows it as any other operation.
     #[serde(rename = "op")]
     Work,
 }
 
-/// The timeline's rows and boxes, and what is not among them.
+/// The timeline's rows and boxes, and counts of what is not drawn.
 #[derive(Default)]
 pub(crate) struct Lanes {
     pub rows: Vec<Row>,
     pub lanes: Vec<Lane>,
-    /// By number; none where a thread has no row.
+    /// Each thread's row, by thread number; `None` for a thread without a row.
     pub row_of_thread: Vec<Option<u32>>,
     pub row_of_stream: Vec<Option<u32>>,
-    /// Boxes nested deeper than is drawn.
+    /// Number of boxes that are nested too deeply to be drawn.
     pub too_deep: u64,
-    /// Python functions, which are not drawn.
+    /// Number of Python functions, which are not drawn.
     pub python: u64,
-    /// Threads and streams without a row, though they have something to show.
+    /// Number of threads and streams that have boxes but no row.
     pub rowless: u64,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A stretch of time as the timeline has it; `None` where it lies outside.
+    /// An interval in the timeline's time, ns; `None` if it lies outside.
     pub fn place(&self, start: Ns, end: Ns) -> Option<(u64, u64)> {
         let outside = end < self.start || start > self.end || (end == self.start && start < end);
         let from = |time: Ns| time.clamp(self.start, self.end).abs_diff(self.start);
@@ -88,7 +88,7 @@ impl Window {
     }
 }
 
-/// Makes rows of threads and streams that have anything in the window.
+/// Builds the rows of threads and streams that have boxes in the window.
 pub(crate) struct Builder<'a, 'l> {
     trace: &'a Trace,
     explanation: &'a Explanation,
@@ -193,7 +193,7 @@ impl<'a, 'l> Builder<'a, 'l> {
         by_thread
     }
 
-    /// Lost time of a thread; where two causes' stretches overlap, the earlier one is drawn first.
+    /// Lost time of a thread; if two causes' intervals overlap, the earlier one is drawn first.
     fn losses(&mut self, losses: &[&Loss]) -> Vec<Block> {
         let mut boxes: Vec<Block> = Vec::new();
         for loss in losses {
@@ -260,7 +260,7 @@ impl<'a, 'l> Builder<'a, 'l> {
         }
     }
 
-    /// Rows for a device's engines, above its streams.
+    /// Adds rows for a device's engines, above its streams.
     fn engines(&mut self, engines: Vec<(Engine, Vec<Block>)>, group: &str) {
         for (engine, boxes) in engines {
             let name = match engine {
@@ -275,7 +275,7 @@ impl<'a, 'l> Builder<'a, 'l> {
         }
     }
 
-    /// Keeps the rows of most weight.
+    /// Keeps the rows with the largest weights.
     fn limit(&mut self, shown: &mut Vec<usize>, weight: impl Fn(usize) -> (Ns, usize)) {
         if shown.len() > MOST_ROWS {
             shown.sort_by_key(|at| (std::cmp::Reverse(weight(*at)), *at));
@@ -306,7 +306,7 @@ impl<'a, 'l> Builder<'a, 'l> {
         }
     }
 
-    /// Boxes that lie within each other go under each other.
+    /// Puts nested boxes below each other.
     fn nested(&mut self, row: u32, kind: Kind, mut boxes: Vec<Block>, most: usize) {
         boxes.sort_by_key(|item| (item.start, std::cmp::Reverse(item.end)));
         let mut open: Vec<u64> = Vec::new();
@@ -322,7 +322,7 @@ impl<'a, 'l> Builder<'a, 'l> {
         self.push_lanes(row, kind, lanes);
     }
 
-    /// Boxes that overlap go under each other, each as high up as there is room.
+    /// Puts overlapping boxes below each other, each on the highest lane with room.
     fn side_by_side(&mut self, row: u32, kind: Kind, mut boxes: Vec<Block>) {
         boxes.sort_by_key(|item| (item.start, std::cmp::Reverse(item.end)));
         let mut lanes: Vec<Vec<Block>> = Vec::new();
@@ -351,7 +351,7 @@ impl<'a, 'l> Builder<'a, 'l> {
     }
 }
 
-/// Boxes of devices by engine, where a device has something to overlap.
+/// Boxes by device and engine, for devices with something to overlap.
 struct Engines(Vec<Vec<(Engine, Vec<Block>)>>);
 
 impl Engines {
@@ -368,7 +368,7 @@ impl Engines {
         }
     }
 
-    /// A device's engines that have boxes, the first time it is asked for.
+    /// Takes a device's engines that have boxes; empty at the second call.
     fn take(&mut self, device: DeviceId) -> Vec<(Engine, Vec<Block>)> {
         let own = device.some().map(|device| std::mem::take(&mut self.0[device.index()]));
         let mut own = own.unwrap_or_default();
@@ -381,7 +381,7 @@ fn one((start, end): (u64, u64), label: u32, bytes: u64) -> Block {
     Block { start, end, label, count: 1, busy: end - start, longest: end - start, bytes }
 }
 
-/// What calls copy: as their operations tell, else their arguments.
+/// The copies of calls: from their operations, or else from their arguments.
 fn copied(trace: &Trace) -> FxHashMap<CallId, (Moved, u64)> {
     let mut copied = FxHashMap::<CallId, (Moved, u64)>::default();
     let mut add = |call: CallId, moved: Moved, bytes: i64| {
@@ -417,7 +417,7 @@ fn losses_by_thread(losses: &[Loss], threads: usize) -> Vec<Vec<&Loss>> {
     by_thread
 }
 
-/// Time that findings say a thread lost, ns.
+/// Time that a thread lost according to the findings, ns.
 fn time_lost(losses: &[&Loss], explanation: &Explanation) -> Ns {
     let counts = |loss: &&&Loss| {
         let finding = loss.finding.and_then(|at| explanation.findings.get(at as usize));

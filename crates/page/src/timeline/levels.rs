@@ -1,38 +1,38 @@
-//! Levels of detail: where boxes are narrower than a pixel, one block says how many there are.
+//! Levels of detail: one block replaces several boxes that are narrower than a pixel.
 
 use trace::Ns;
 
-/// A box, or a block of boxes that are too narrow to be told apart.
+/// A box, or a block of boxes that are too narrow to be distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Block {
     /// Start, ns from the timeline's.
     pub start: u64,
     /// End, ns from the timeline's.
     pub end: u64,
-    /// What the longest box in it is called.
+    /// The label of the longest box in it.
     pub label: u32,
-    /// How many boxes it stands for.
+    /// Number of boxes in it.
     pub count: u32,
-    /// Their durations together, ns.
+    /// Sum of their durations, ns.
     pub busy: u64,
-    /// The longest of them, ns.
+    /// Duration of the longest of them, ns.
     pub longest: u64,
-    /// Bytes that a single box moved; 0 of several.
+    /// Bytes that a single box moved; 0 for several boxes.
     pub bytes: u64,
 }
 
-/// The width under which boxes are merged at the finest merged level, ns. CUDA calls take 2 to 10 µs:
-/// below a microsecond there is next to nothing to merge.
+/// The width below which boxes are merged at the finest merged level, ns. CUDA calls take 2 to 10 µs: below a
+/// microsecond there is almost nothing to merge.
 const FINEST: u64 = 1_024;
 
-/// From each level to the next coarser one. A choice: with 4 all levels together are at most a third
-/// larger than the finest, and at any zoom a block covers at most two pixels.
+/// Factor between the widths of neighboring levels. A choice: with 4, all levels together are at most a third larger
+/// than the finest, and at any zoom a block covers at most two pixels.
 const STEP: u64 = 4;
 
-/// The coarsest level has at most so many blocks over the whole timeline: less than a small screen is wide.
+/// Most blocks of the coarsest level over the whole timeline: fewer than the pixels of a small screen's width.
 const COARSEST_BLOCKS: u64 = 512;
 
-/// The widths of a timeline of that length, finest first: 0 for the boxes themselves.
+/// The widths of the levels of a timeline of that length, ns, finest first: 0 for the boxes themselves.
 pub(crate) fn thresholds(length: Ns) -> Vec<u64> {
     let most = length.unsigned_abs() / COARSEST_BLOCKS;
     let wider = |width: &u64| width.checked_mul(STEP);
@@ -40,12 +40,12 @@ pub(crate) fn thresholds(length: Ns) -> Vec<u64> {
     std::iter::once(0).chain(merged).collect()
 }
 
-/// Merges neighbours that are narrower than `width` with less than that between them, into blocks of less
-/// than twice that. `blocks` do not overlap and are in order.
+/// Merges neighbors that are narrower than `width`, with gaps below `width`, into blocks of less than twice `width`.
+/// `blocks` do not overlap and are in order.
 pub(crate) fn merge(blocks: &[Block], width: u64) -> Vec<Block> {
     let mut merged: Vec<Block> = Vec::new();
     let narrow = |block: &Block| block.end - block.start < width;
-    // The last block takes more in only if it is narrow itself, or made of narrow ones.
+    // The last block grows only if it is narrow itself or consists of narrow ones.
     let mut open = false;
     for block in blocks {
         if narrow(block)
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_neighbours_become_a_block_named_after_the_longest() {
+    fn narrow_neighbors_become_a_block_named_after_the_longest() {
         let boxes =
             boxes(&[(0, 10, 1), (12, 40, 2), (45, 50, 1), (500, 510, 3), (520, 900, 4), (901, 902, 5)]);
         let merged = merge(&boxes, 100);

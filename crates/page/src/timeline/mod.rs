@@ -1,4 +1,4 @@
-//! The timeline: threads above, streams below, every call and operation a box, at every zoom.
+//! The timeline: threads above, streams below, one box per call and operation, at every zoom.
 
 mod arrows;
 mod encode;
@@ -17,16 +17,16 @@ use report::units;
 use serde::Serialize;
 use trace::{Ns, ThreadId, Trace};
 
-/// Deflated data of a timeline, bytes: with base64, which takes a third more, a page stays below 25 MB, the
-/// most that many mail servers take.
+/// Most deflated data of a timeline, bytes: with base64, which takes a third more, a page stays below 25 MB, the limit
+/// of many mail servers.
 pub(crate) const ROOM: usize = 16 << 20;
 
-/// What the page's script reads first.
+/// The data that the page's script reads first.
 #[derive(Serialize)]
 struct Model {
     /// The trace's time at the timeline's start, ns.
     start: Ns,
-    /// ns.
+    /// Length of the timeline, ns.
     length: Ns,
     rows: Vec<Row>,
     lanes: Vec<LaneIndex>,
@@ -34,7 +34,7 @@ struct Model {
     findings: Vec<Pointed>,
 }
 
-/// Who has which row of the timeline.
+/// The timeline's rows by thread and stream.
 pub(crate) struct Rows {
     names: Vec<String>,
     of_thread: Vec<Option<u32>>,
@@ -42,14 +42,14 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// What a thread is called; its place among all where it has no row.
+    /// The name of a thread; its number among all threads if it has no row.
     pub fn thread(&self, thread: ThreadId) -> String {
         let Some(thread) = thread.some() else { return String::new() };
         let row = self.of_thread.get(thread.index()).copied().flatten();
         row.map_or_else(|| format!("thread no. {}", thread.index()), |row| self.names[row as usize].clone())
     }
 
-    /// A box of a thread as the page's script takes it: row, start, end.
+    /// A box of a thread in the format of the page's script: row, start, end.
     pub fn target(&self, thread: ThreadId, start: Ns, end: Ns) -> Option<String> {
         let row = self.of_thread.get(thread.some()?.index()).copied().flatten()?;
         let (start, end) = self.window.place(start, end)?;
@@ -57,7 +57,7 @@ impl Rows {
     }
 }
 
-/// The part of the timeline that reads without the script, and the data for it in about `room` bytes.
+/// The part of the timeline that is readable without the script, and its data in about `room` bytes.
 pub(crate) fn section(
     trace: &Trace,
     explanation: &Explanation,
@@ -90,7 +90,7 @@ pub(crate) fn section(
     (Section { id: "timeline", title, body, script: "timeline", data }, rows)
 }
 
-/// The time to show: the trace's, or the chosen part of it.
+/// The time to show: the trace's, or the selected part of it.
 fn window(trace: &Trace, selection: &trace::Selection) -> Window {
     let waits = &trace.waits;
     let (first, last) = trace.span().unwrap_or_default();
@@ -101,7 +101,7 @@ fn window(trace: &Trace, selection: &trace::Selection) -> Window {
     Window { start, end }
 }
 
-/// What the picture lacks, and how to see it.
+/// Remarks about what the picture lacks, and how to see it.
 fn remarks(
     explanation: &Explanation,
     lanes: &Lanes,
@@ -128,7 +128,7 @@ fn remarks(
         )),
     };
     if let Some(merged) = merged {
-        let but = if calls > 0 { ", but for those around the examples of the findings" } else { "" };
+        let but = if calls > 0 { ", except around the examples of the findings" } else { "" };
         remarks.push(format!(
             "To keep the file small, {merged} that follow each other closely are merged into blocks{but}. To see \
              each: holdup explain --format html --from TIME --to TIME."
@@ -137,7 +137,7 @@ fn remarks(
     let engines = encoded.engines_merged_below;
     if engines > calls {
         remarks.push(format!(
-            "The rows of engines are merged below {}; those of streams have more.",
+            "The rows of engines are merged below {}; the rows of streams show more.",
             shorter(engines)
         ));
     }
@@ -146,14 +146,14 @@ fn remarks(
             remarks.push(format!("Not drawn: {} {why}.", units::counted(number, one, many)));
         }
     };
-    without(lanes.rowless, "thread or stream", "threads and streams", "with the least in them");
-    without(lanes.too_deep, "box", "boxes", "nested too deep");
+    without(lanes.rowless, "thread or stream", "threads and streams", "with the least activity");
+    without(lanes.too_deep, "box", "boxes", "nested too deeply");
     without(lanes.python, "Python function", "Python functions", "(findings name the lines)");
     if window_is_cut {
-        remarks.push(String::from("Boxes that reach out of the chosen time are cut at its edges."));
+        remarks.push(String::from("Boxes that extend beyond the selected time are cut at its edges."));
     }
     if labels.nameless > 0 {
-        remarks.push(String::from("Names beyond 4 MB of text are left out."));
+        remarks.push(String::from("Names beyond 4 MB of text are omitted."));
     }
     remarks
 }
@@ -161,7 +161,7 @@ fn remarks(
 fn body(lanes: &Lanes, remarks: &[String]) -> Html {
     let mut html = Html::new();
     let engines = if lanes.rows.iter().any(|row| row.kind == "engine") {
-        ", and above the streams of each GPU what its engines did for all of them"
+        ", with the engines of each GPU above its streams"
     } else {
         ""
     };
@@ -220,10 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_goes_from_the_call_that_held_to_the_one_that_waited() {
+    fn an_arrow_goes_from_the_holders_call_to_the_waiters() {
         let pointed = arrows(&trace(), &trace::Selection::default());
         let first = pointed[0].examples[0].as_ref().expect("is in the timeline");
-        let holder = first.holder.expect("somebody held it");
+        let holder = first.holder.expect("has a holder");
         assert_eq!((first.waiter.row, holder.row), (1, 0));
         assert_eq!(first.waiter.start - holder.start, 100_000);
         assert_eq!(first.waiter.end - holder.end, 50_000);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_outside_the_chosen_time_have_no_arrow() {
+    fn examples_outside_the_selected_time_have_no_arrow() {
         let selection = trace::Selection { from: Some(25_500_000), ..Default::default() };
         let pointed = arrows(&trace(), &selection);
         let inside = pointed[0].examples.iter().filter(|example| example.is_some()).count();
@@ -258,7 +258,7 @@ mod tests {
 
     /// A copy in one stream, a kernel in another; without the copy there is nothing to overlap.
     #[test]
-    fn engines_stand_above_the_streams_of_a_gpu_that_copies_and_computes() {
+    fn engines_are_above_the_streams_of_a_gpu_that_copies_and_computes() {
         let mut trace = Trace::default();
         let device = trace.devices.push(trace::Device { ordinal: 3, ..Default::default() });
         let context = trace.contexts.push(trace::Context { device, ..Default::default() });
