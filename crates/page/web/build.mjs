@@ -1,7 +1,7 @@
-// Builds ../assets/page.html: the template with styles and script in it, and the policy that allows these two alone.
+// Builds ../assets/page.html: the template with styles and script, and the policy that allows only these two.
 //
 //   node build.mjs           writes it
-//   node build.mjs --check   fails if what is there is not what the sources build to
+//   node build.mjs --check   fails if the committed page differs from what the sources build
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";

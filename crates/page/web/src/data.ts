@@ -5,7 +5,7 @@ const parsed = new Promise<void>((done) => {
   else document.addEventListener("DOMContentLoaded", () => done(), { once: true });
 });
 
-/** The bytes of a block. Blocks behind the script are there once the page is parsed. */
+/** The bytes of a block. Blocks after the script exist when the page is parsed. */
 export async function bytes(name: string): Promise<Uint8Array> {
   const find = () => document.querySelector(`script[data-name="${CSS.escape(name)}"]`);
   let block = find();

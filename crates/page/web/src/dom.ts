@@ -1,4 +1,4 @@
-// Elements, made so that text stays text.
+// Creates elements in which text stays text.
 
 type Attributes = Record<string, string>;
 

@@ -7,7 +7,7 @@ export function startFindings(section: HTMLElement): void {
     const clicked = event.target as Element;
     const link = clicked.closest<HTMLElement>("a[data-example]");
     const sentence = clicked.closest("h3, .weight")?.closest("article")?.querySelector<HTMLElement>("a[data-example]");
-    // Whoever marks a text to copy it does not want to go anywhere.
+    // A reader who selects text to copy it does not want to go to the timeline.
     const target = link ?? (getSelection()?.toString() ? undefined : sentence);
     const [finding, example] = target?.dataset.example?.split(".") ?? [];
     if (finding === undefined || example === undefined) return;

@@ -1,4 +1,4 @@
-// Between the parts of the page: who wants the timeline to show what.
+// Requests between the parts of the page: what the timeline should show.
 
 export type Target =
   | { kind: "example"; finding: string; example: number }

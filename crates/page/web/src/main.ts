@@ -1,11 +1,11 @@
-// Brings the page's sections to life. Each names in `data-script` who looks after it.
+// Makes the page's sections interactive. Each names its script in `data-script`.
 
 import { startFindings } from "./findings";
 import { startTables } from "./tables";
 import { startTheme } from "./theme";
 import { startTimeline } from "./timeline/start";
 
-/** A section's script may fail without taking the others along. */
+/** If a section's script fails, the others still run. */
 const SCRIPTS: Record<string, (section: HTMLElement) => void | Promise<void>> = {
   findings: startFindings,
   timeline: startTimeline,

@@ -1,4 +1,4 @@
-// Light and dark: as the system has it, or as the reader chose.
+// Light or dark: the system's setting or the reader's choice.
 
 import { element } from "./dom";
 
@@ -7,7 +7,7 @@ type Choice = (typeof CHOICES)[number];
 
 const watchers: (() => void)[] = [];
 
-/** Calls back when colours have changed. */
+/** Calls `act` when colors have changed. */
 export function onThemeChange(act: () => void): void {
   watchers.push(act);
 }
@@ -44,6 +44,6 @@ function remember(choice: Choice): void {
   try {
     localStorage.setItem("holdup-theme", choice);
   } catch {
-    // Then it holds until the page is closed.
+    // Then the choice lasts until the page is closed.
   }
 }

@@ -1,4 +1,4 @@
-// Numbers with their units, written as the reports of holdup write them (crates/report/src/units.rs).
+// Numbers with their units, in the format of holdup's reports (crates/report/src/units.rs).
 
 const grouped = (number: number) => Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 

@@ -1,4 +1,4 @@
-// Chromium for the tests, with the network off: whatever a page asks for beside itself is a failure.
+// Chromium for the tests, without network: any request of a page besides the page itself is a failure.
 import { chromium } from "playwright-core";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,24 +8,24 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../../../", import.meta.url));
 export const holdup = process.env.HOLDUP ?? `${root}target/debug/holdup`;
-/** What makes traces of any size: from the same folder. */
+/** The program that generates traces of any size, in the same folder. */
 export const xtask = join(dirname(holdup), "xtask");
 if (!existsSync(holdup)) throw new Error(`${holdup} is missing: run \`cargo build -p holdup\`, or set HOLDUP`);
 
-/** Starts the browser. Without a sandbox only for root, who has none. */
+/** Starts the browser; without a sandbox only for root, for whom it does not work. */
 export function launch() {
   const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   return chromium.launch({ executablePath, chromiumSandbox: process.getuid?.() !== 0 });
 }
 
-/** A folder for what the tests of a file write, gone when they are over. */
+/** A folder for the output of a file's tests, removed at their end. */
 export function folder() {
   const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
   after(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** A tab that collects what goes wrong in it. */
+/** A tab that collects its errors. */
 export async function tab(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
   const page = await context.newPage();
@@ -53,7 +53,7 @@ export async function tab(browser, options = {}) {
   return { page, wrong, close: () => context.close() };
 }
 
-/** Opens a report and waits until its timeline shows all there is to show. */
+/** Opens a report and waits until its timeline is complete. */
 export async function open(page, address) {
   await page.goto(address);
   await settled(page);
@@ -61,12 +61,12 @@ export async function open(page, address) {
 
 export const CANVAS = ".frame canvas[role=application]";
 
-/** Waits until the timeline has arrived, and shows all it has. */
+/** Waits until the timeline stops moving and is complete. */
 export async function settled(page) {
   await page.waitForSelector(`${CANVAS}[data-settled=true]`);
 }
 
-/** What the timeline shows once it has arrived, ns of the trace. */
+/** The visible time when the timeline has stopped moving, ns of the trace. */
 export async function view(page) {
   await settled(page);
   const data = await page.$eval(CANVAS, (canvas) => ({ ...canvas.dataset }));

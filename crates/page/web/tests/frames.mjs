@@ -1,7 +1,7 @@
-// How soon a report is seen, and how long the frames of a pan take.
+// Measures how soon a report is visible, and how long the frames of a pan take.
 import { CANVAS, open, settled, view } from "./browser.mjs";
 
-/** Opens a report and drags its timeline, from all of it in view down to a two hundredth of it or less; lines that say how it went. */
+/** Opens a report and drags its timeline, from a view of all of it to one of a two hundredth or less; returns lines of results. */
 export async function measure(page, address) {
   const begun = performance.now();
   await open(page, address);
@@ -26,7 +26,7 @@ export async function measure(page, address) {
   return { paint, pans, lines };
 }
 
-/** Drags over the canvas for so many steps; the longest and the mean frame, ms, and whether work blocked it. */
+/** Drags over the canvas for `steps` steps; returns the longest and the mean frame, ms, and whether work blocked it. */
 export async function pan(page, canvas, steps = 90) {
   const box = await (await page.$(canvas)).boundingBox();
   await page.evaluate(() => {

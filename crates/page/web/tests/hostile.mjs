@@ -1,4 +1,4 @@
-// A trace whose every name is hostile: what a page must survive.
+// A trace in which every name is hostile; a page must survive it.
 import { writeFileSync } from "node:fs";
 
 const NAMES = [
@@ -18,7 +18,7 @@ const NAMES = [
   "é".repeat(300_000),
 ];
 
-/** Writes it, and once more with bytes in the names that are no UTF-8. */
+/** Writes the trace, and again with bytes in the names that are not UTF-8. */
 export function writeHostile(file) {
   const events = [];
   const event = (fields) => events.push(JSON.stringify({ ph: "X", pid: 1, ...fields }));
@@ -34,7 +34,7 @@ export function writeHostile(file) {
       event({ cat: "cpu_op", name, tid: at, ts, dur: 1_900, args: { "Call stack": `${name}(12): ${name}` } });
       event({ cat: "cuda_runtime", name: at % 2 ? name : "cudaLaunchKernel", tid: at, ts: ts + 10, dur: 1_800, args: { correlation } });
       event({ cat: "kernel", name, tid: 7, ts: ts + 20, dur: 1_700, args: { correlation, stream: 7, device: 0 } });
-      // Another thread is in the middle of a copy meanwhile: there is something to accuse.
+      // Another thread is in the middle of a copy at this time, so there is a holder.
       correlation++;
       event({ cat: "cuda_runtime", name: "cudaMemcpyAsync", tid: 99, ts, dur: 1_810, args: { correlation } });
       event({

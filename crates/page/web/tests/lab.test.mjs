@@ -1,4 +1,4 @@
-// The pages of experiments, as a browser has them: from a file, with the network off.
+// The pages of experiments in a browser: from a file, without network.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** The page of an experiment on a model, as a file's address, and what it says as JSON. */
+/** The page of an experiment on a model, as a file's address, and the same results as JSON. */
 function run(...experiment) {
   const file = join(directory, `${experiment[0]}.html`);
   execFileSync(holdup, ["lab", "run", ...experiment, "--format", "html", "-o", file, "--force"]);
@@ -21,7 +21,7 @@ function run(...experiment) {
   return [pathToFileURL(file).href, results];
 }
 
-/** The shade of most of a picture's pixels, and the darkest and brightest that a hundred of them have, 0 to 255. */
+/** The most frequent shade of a picture's pixels, and the darkest and brightest with at least a hundred pixels, 0 to 255. */
 async function shades(page, selector) {
   const picture = await (await page.$(selector)).screenshot();
   return page.evaluate(async (picture) => {

@@ -1,4 +1,4 @@
-// What a report of a large trace costs the browser:
+// Measures the cost of a large trace's report in the browser:
 //
 //   cargo xtask generate kineto --size 1240MB -o million.json
 //   holdup explain million.json --format html -o million.html

@@ -1,4 +1,4 @@
-// The page as a browser has it: from a file, with the network off.
+// The page in a browser: from a file, without network.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
@@ -27,7 +27,7 @@ const example = (name) => join(root, "examples", name);
 const explained = (trace) =>
   JSON.parse(execFileSync(holdup, ["explain", trace, "--format", "json"], { maxBuffer: 1 << 28 }));
 
-/** How many pixels of the timeline have the colour of lost time, pure: outlines, arrows and their words. */
+/** Number of the timeline's pixels in exactly the color of lost time: outlines, arrows and their words. */
 async function lostPixels(page) {
   return page.evaluate((canvas) => {
     const probe = document.body.appendChild(document.createElement("i"));
@@ -45,7 +45,7 @@ async function lostPixels(page) {
 
 for (const name of readdirSync(join(root, "examples")).filter((name) => /\.(holdup|json\.gz)$/.test(name))) {
   test(`${name}: opens from a file, and a click on the first finding shows its stall`, async () => {
-    // High enough for all rows.
+    // Tall enough for all rows.
     const { page, wrong, close } = await tab(browser, { viewport: { width: 1280, height: 1700 } });
     await open(page, report(example(name)));
     const [finding] = explained(example(name)).findings;

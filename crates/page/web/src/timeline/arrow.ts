@@ -1,4 +1,4 @@
-// The arrow from who held to who waited.
+// The arrow from the holder to the waiter.
 
 import { AXIS, type PlacedLane } from "./layout";
 import type { Arrow, Spot } from "./model";
@@ -22,7 +22,7 @@ export function drawArrow(context: CanvasRenderingContext2D, scene: Scene, arrow
   if (holder) tag(context, scene, holder, "is waited for", victim);
 }
 
-/** Where a box is: in the outermost lane of its row. */
+/** The place of a box: in the outermost lane of its row. */
 function frame(scene: Scene, spot: Spot): Frame | undefined {
   const row = scene.layout.rows.find((placed) => placed.row === spot.row);
   if (!row) return undefined;
@@ -42,7 +42,7 @@ function outline(context: CanvasRenderingContext2D, scene: Scene, { left, right,
 function curve(context: CanvasRenderingContext2D, scene: Scene, from: Frame, to: Frame, arrow: Arrow): void {
   const down = to.top >= from.top;
   const [fromY, toY] = down ? [from.bottom, to.top - 2] : [from.top, to.bottom + 2];
-  // Where both are in time together; else from the end of the one to the start of the other.
+  // At a time that both cover; otherwise from the end of one to the start of the other.
   const [lostFrom, lostTo] = arrow.lost.map((time) => across(scene, time)) as [number, number];
   const left = Math.max(from.left, to.left, lostFrom, scene.gutter);
   const right = Math.min(from.right, to.right, lostTo, scene.width);
@@ -63,7 +63,7 @@ function curve(context: CanvasRenderingContext2D, scene: Scene, from: Frame, to:
     context.lineTo(toX + 5.5, toY + back);
     context.closePath();
   };
-  // A rim, so that it stands out from whatever it crosses.
+  // An outline, so that it is visible on everything that it crosses.
   context.strokeStyle = scene.palette.surface;
   context.lineWidth = 6;
   path();
@@ -81,7 +81,7 @@ function curve(context: CanvasRenderingContext2D, scene: Scene, from: Frame, to:
   context.fill();
 }
 
-/** Words beside a box, on the side away from the other one. */
+/** Text next to a box, on the side away from the other one. */
 function tag(
   context: CanvasRenderingContext2D,
   scene: Scene,

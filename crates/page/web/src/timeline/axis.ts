@@ -14,7 +14,7 @@ export function axis(context: CanvasRenderingContext2D, scene: Scene): void {
   context.fillRect(0, 0, width, AXIS);
   context.strokeStyle = palette.line;
   context.lineWidth = 1;
-  // Close up, ticks say how far they are from a round time that stands in the gutter.
+  // At high zoom, ticks show their distance from a round time, which is in the gutter.
   const step = stepOf(scene);
   const close = step < 100_000;
   const base = close ? Math.floor((model.stored.start + scene.start) / (step * 100)) * step * 100 : 0;
@@ -47,11 +47,11 @@ function lines(context: CanvasRenderingContext2D, ends: number[][]): void {
   context.stroke();
 }
 
-/** The times that are written, ns of the trace, and where. */
+/** The labeled times, ns of the trace, and their positions. */
 function ticks(scene: Scene): { x: number; time: number }[] {
   const [step, origin] = [stepOf(scene), scene.model.stored.start];
   const first = Math.ceil((origin + scene.start) / step) * step;
-  // Counted: a step may be too small to change a time that is too large.
+  // The loop counts ticks, because a small step may not change a large time.
   const number = Math.floor((scene.end - scene.start) / step) + 1;
   const times = Array.from({ length: number }, (_, at) => first + at * step);
   return times.map((time) => ({ x: Math.round(across(scene, time - origin)) + 0.5, time }));

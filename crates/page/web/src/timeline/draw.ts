@@ -45,7 +45,7 @@ function rows(context: CanvasRenderingContext2D, scene: Scene): void {
   names(context, scene, top);
 }
 
-/** The gutter: headings of groups, and what rows are called. */
+/** The gutter: headings of groups and names of rows. */
 function names(context: CanvasRenderingContext2D, scene: Scene, top: (at: number) => number): void {
   const { model, layout, palette, gutter, height } = scene;
   for (const heading of layout.headings) {
@@ -66,7 +66,7 @@ function names(context: CanvasRenderingContext2D, scene: Scene, top: (at: number
   }
 }
 
-/** The time that the arrow's victim lost. */
+/** The time that the arrow's waiter lost. */
 function shade(context: CanvasRenderingContext2D, scene: Scene, arrow: Arrow): void {
   const [from, to] = arrow.lost.map((time) => across(scene, time)) as [number, number];
   context.globalAlpha = 0.09;
@@ -86,12 +86,12 @@ function drawLane(context: CanvasRenderingContext2D, scene: Scene, placed: Place
 /** Where a mark of many narrow boxes ends, CSS pixels: short enough to show where they are dense. */
 const MARK = 2;
 
-/** Paints one lane's boxes. Those too narrow to be told apart become marks, as strong as they are full. */
+/** Paints one lane's boxes. Boxes too narrow to distinguish become marks; fuller marks are stronger. */
 class Painter {
   private markStart = 0;
   private markEnd = -1;
   private markLabel = 0;
-  /** The longest of the boxes in the mark, and how much they fill of it, CSS pixels. */
+  /** The longest of the boxes in the mark, and the width that they fill, CSS pixels. */
   private markLongest = 0;
   private markBusy = 0;
   private readonly scale: number;
@@ -114,7 +114,7 @@ class Painter {
       let end = ends[at] as number;
       const count = counts?.[at] ?? 1;
       const busy = count > 1 ? Math.min((amounts[at] as number) / Math.max(end - start, 1), 1) : 1;
-      // A block that reaches over the edge of a chunk is cut there: what is beyond is drawn by its neighbour.
+      // A block that extends beyond the edge of a chunk is cut there: the neighbor draws the rest.
       if (counts) [start, end] = [Math.max(start, from), Math.min(end, to)];
       const left = Math.max(gutter + (start - origin) * this.scale, gutter - 4);
       const right = Math.min(gutter + (end - origin) * this.scale, width + 4);
@@ -134,7 +134,7 @@ class Painter {
     const wide = Math.max(this.markEnd - this.markStart, 1);
     context.globalAlpha = this.opacity(this.markLabel) * strength(this.markBusy / wide);
     const look = scene.model.label(this.markLabel).l;
-    // Too small for its hatching, lost time keeps its colour.
+    // Lost time that is too small for its hatching keeps its color.
     context.fillStyle = look === "lost" ? scene.palette.lost : scene.palette.fills[look];
     context.fillRect(this.markStart, this.top, wide, placed.height);
     context.globalAlpha = 1;
@@ -180,7 +180,7 @@ class Painter {
     if (!text) return;
     const middle = top + placed.height / 2 + 0.5;
     if (scene.palette.patterns[label.l] && count === 1) {
-      // Letters do not stand on a pattern.
+      // Text is not readable on a pattern.
       context.fillStyle = scene.palette.fills[label.l];
       context.fillRect(from - 3, top + 3, context.measureText(text).width + 6, placed.height - 6);
     }
@@ -193,12 +193,12 @@ class Painter {
   }
 }
 
-/** Where boxes fill a part of the room, they show through by so much. */
+/** The opacity of a mark whose boxes fill a part of it. */
 function strength(busy: number): number {
   return 0.3 + 0.7 * Math.min(busy, 1);
 }
 
-/** `cudaMemcpyAsync DtoH device → pageable · 256 MiB`; of several merged into one, how many. */
+/** `cudaMemcpyAsync DtoH device → pageable · 256 MiB`; the number of boxes if several are merged. */
 function boxText(label: Label, count: number, bytes: number): string {
   if (count > 1) return `${count} boxes`;
   const name = label.l === "kernel" ? shortKernel(label.t) : label.t;
@@ -234,7 +234,7 @@ function fitName(context: CanvasRenderingContext2D, name: string, width: number)
 
 const widths = new Map<string, number>();
 
-/** As much of a text as fits, with an ellipsis; nothing where that would say nothing. */
+/** As much of a text as fits, with an ellipsis; empty if too little fits. */
 export function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
   const measured = (part: string) => {
     const key = context.font + part;

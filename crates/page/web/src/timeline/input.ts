@@ -2,11 +2,11 @@
 
 import type { View } from "./view";
 
-/** What is looked at, and what mouse, touch and keys ask of it. */
+/** The view that mouse, touch and keys control. */
 export interface Controlled {
   readonly view: View;
   readonly canvas: HTMLCanvasElement;
-  /** Part of the canvas's width, right of the gutter, for a place on it. */
+  /** The part of the canvas's width, right of the gutter, at a place on it. */
   part(x: number): number;
   isOnAxis(y: number): boolean;
   scrollRows(pixels: number): void;
@@ -18,14 +18,14 @@ export interface Controlled {
   letGo(): void;
   openHelp(): void;
   find(): void;
-  /** Selects the box before or after the selected one; without one, the first that is seen. */
+  /** Selects the box before or after the selected one; without a selected box, the first visible one. */
   step(forward: boolean): void;
   /** The next or previous example of the findings. */
   nextExample(by: 1 | -1): void;
   hintAtWheel(): void;
 }
 
-/** How much a key press pans, as a part of what is seen. */
+/** How far a key press pans, as a part of the visible time. */
 const PAN = 0.2;
 const ZOOM = 1.5;
 /** Pixels below which a press is a click. */
@@ -70,7 +70,7 @@ function keys(timeline: Controlled): void {
   };
   canvas.addEventListener("keydown", (event) => {
     const action = actions[event.key.toLowerCase()];
-    // What the browser does with Ctrl stays the browser's.
+    // The browser keeps its own shortcuts with Ctrl.
     if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     action(event);
@@ -83,7 +83,7 @@ function wheel(timeline: Controlled): void {
     "wheel",
     (event) => {
       const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
-      // A page that is scrolled past the timeline should not zoom it on the way.
+      // Scrolling the page past the timeline should not zoom the timeline.
       const meant = event.ctrlKey || event.metaKey || document.activeElement === canvas;
       if (!sideways && !meant) {
         timeline.hintAtWheel();

@@ -32,7 +32,7 @@ export interface Layout {
   height: number;
 }
 
-/** Lays out the rows that are wanted. Tops count from under the axis. */
+/** Lays out the `wanted` rows. Tops count from below the axis. */
 export function layOut(model: Model, wanted: (row: number) => boolean): Layout {
   const byRow: Lane[][] = model.rows.map(() => []);
   for (const lane of model.lanes) byRow[lane.row]?.push(lane);

@@ -1,4 +1,4 @@
-// What colours and patterns mean: those that the timeline has.
+// The meaning of the colors and patterns in the timeline.
 
 import { element } from "../dom";
 import type { Model } from "./model";

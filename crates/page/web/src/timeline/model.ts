@@ -1,4 +1,4 @@
-// What the timeline shows: rows, lanes of boxes, and what findings point at (crates/page/src/timeline).
+// The timeline's contents: rows, lanes of boxes, and the examples of findings (crates/page/src/timeline).
 
 import { bytes, json } from "../data";
 
@@ -42,7 +42,7 @@ export interface Pointed {
   examples: (Arrow | null)[];
 }
 
-/** Number of its data, from when to when it has all there is, number of boxes. */
+/** Number of its data, start and end of the time that it covers completely, number of boxes. */
 type Chunk = [number, number, number, number];
 
 interface Level {
@@ -71,16 +71,16 @@ export interface Boxes {
   starts: Float64Array;
   ends: Float64Array;
   labels: Uint32Array;
-  /** How many boxes each stands for; none where they are single boxes. */
+  /** Number of boxes in each block; undefined for single boxes. */
   counts?: Uint32Array;
-  /** Bytes that a single box moved; of several, the time they take together, ns. */
+  /** Bytes that a single box moved; for a block of several, their total time, ns. */
   amounts: Float64Array;
 }
 
 export type Visit = (boxes: Boxes, from: number, to: number) => void;
 
 export class Model {
-  /** Called when boxes that were missing have come. */
+  /** Called when missing boxes have arrived. */
   onLoad: () => void = () => {};
   private readonly decoded = new Map<number, Boxes>();
   private readonly loading = new Map<number, Promise<Boxes>>();
@@ -89,7 +89,7 @@ export class Model {
 
   static async load(): Promise<Model> {
     const model = new Model(await json<Stored>("timeline"));
-    // The coarsest levels are in front of everything else: with them the first picture is whole.
+    // The coarsest levels come first: with them, the first picture is complete.
     const coarsest = model.lanes.map((lane) => lane.levels[0]).filter((level) => level !== undefined);
     await Promise.all(coarsest.flatMap((level) => level.chunks.map((chunk) => model.load(chunk, level.width))));
     return model;
@@ -107,7 +107,7 @@ export class Model {
     return Math.max(this.stored.length, 1);
   }
 
-  /** Whether any boxes are on their way. */
+  /** Whether boxes are being loaded. */
   get isLoading(): boolean {
     return this.loading.size > 0;
   }
@@ -117,8 +117,8 @@ export class Model {
   }
 
   /**
-   * Visits a lane's boxes between two times at the level for that many ns a pixel. What is not decoded yet, or
-   * was left out of the file, is visited at a coarser level.
+   * Visits a lane's boxes between two times at the level for that many ns per pixel. Boxes that are not decoded yet,
+   * or not in the file, are visited at a coarser level.
    */
   visit(lane: Lane, from: number, to: number, nsPerPixel: number, visit: Visit): void {
     const fine = lane.levels.findIndex((level) => level.width <= nsPerPixel);
@@ -183,7 +183,7 @@ export class Model {
   }
 }
 
-/** The first chunk that has something after a time. */
+/** The first chunk with boxes after a time. */
 function firstAfter(chunks: Chunk[], time: number): number {
   let [low, high] = [0, chunks.length];
   while (low < high) {

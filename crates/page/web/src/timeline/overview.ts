@@ -1,4 +1,4 @@
-// The whole trace in a strip: where time was lost, where the GPU worked, and which part is seen below.
+// The whole trace in a strip: where time was lost, where the GPU worked, and which part is visible below.
 
 import { OVERVIEW } from "./layout";
 import type { Boxes, Lane, Model } from "./model";
@@ -27,7 +27,7 @@ export class Overview {
     });
   }
 
-  /** Fits the strip to a width, in colours; what it shows changes with nothing else. */
+  /** Draws the strip for a width and a palette; nothing else changes its contents. */
   resize(width: number, gutter: number, palette: Palette): void {
     [this.width, this.gutter] = [width, gutter];
     for (const canvas of [this.canvas, this.picture]) {
@@ -68,13 +68,13 @@ export class Overview {
     context.strokeRect(left, 0.75, wide, OVERVIEW - 1.5);
   }
 
-  /** One kind of lane over the whole time: as tall as it is full, of all lanes together. */
+  /** Draws one kind of lane over the whole time: its height is how full all these lanes are together. */
   private strip(context: CanvasRenderingContext2D, kind: Lane["kind"], colour: string, top: number, tall: number): void {
-    // Columns of the screen's own pixels, or there are seams between them.
+    // Columns of whole screen pixels; otherwise gaps would be visible between them.
     const origin = Math.round(this.gutter * devicePixelRatio);
     const columns = new Float32Array(Math.max(1, Math.ceil(this.width * devicePixelRatio) - origin));
     const scale = columns.length / this.model.length;
-    // What engines did is in the streams already.
+    // The streams already show the operations of engines.
     const once = (lane: Lane): boolean => this.model.rows[lane.row]?.kind !== "engine";
     const lanes = this.model.lanes.filter((lane) => lane.kind === kind && lane.depth === 0 && once(lane));
     for (const lane of lanes) {
@@ -95,7 +95,7 @@ export class Overview {
   }
 }
 
-/** Adds to each column how much of it boxes fill. */
+/** Adds to each column the part that boxes fill. */
 function fill(columns: Float32Array, boxes: Boxes, scale: number, model: Model): void {
   const { starts, ends, labels, counts, amounts } = boxes;
   for (let at = 0; at < starts.length; at++) {

@@ -1,4 +1,4 @@
-// Colours from the page's styles, and patterns, so that boxes differ without colour too.
+// Colors from the page's styles, and patterns, so that boxes differ without color too.
 
 import type { Look } from "./model";
 
@@ -7,7 +7,7 @@ export const LOOKS: readonly Look[] = [
   "waited",
 ];
 
-/** What a look is called in the legend. */
+/** The names of looks in the legend. */
 export const LOOK_NAMES: Record<Look, string> = {
   launch: "launch",
   copy: "copy",
@@ -35,7 +35,7 @@ export interface Palette {
   patterns: Partial<Record<Look, CanvasPattern>>;
 }
 
-/** The colours in force at `element`. */
+/** The colors at `element`. */
 export function palette(element: HTMLElement, context: CanvasRenderingContext2D): Palette {
   const probe = document.createElement("span");
   element.append(probe);

@@ -1,4 +1,4 @@
-// Which box is where, and what is to be said of it.
+// Finds the box at a place, and describes it.
 
 import { count, duration, moment, size } from "../units";
 import type { Scene } from "./scene";
@@ -34,7 +34,7 @@ function pickIn(scene: Scene, placed: PlacedLane, x: number): Picked | undefined
   return nearest;
 }
 
-/** The boxes of a lane that have something between two times. */
+/** The boxes of a lane that overlap the time between two times. */
 export function boxesIn(model: Model, lane: Lane, from: number, to: number, perPixel: number): Picked[] {
   const found: Picked[] = [];
   model.visit(lane, from, to, perPixel, (boxes, first, last) => {
@@ -74,7 +74,7 @@ export function describe(model: Model, picked: Picked): { title: string; lines: 
   return { title: label.t, lines };
 }
 
-/** What a call lost, and because of what. */
+/** The time that a call lost, and the causes. */
 function losses(model: Model, picked: Picked): string[] {
   if (picked.lane.kind !== "call") return [];
   const lane = model.lanes.find(({ kind, row }) => kind === "lost" && row === picked.row);

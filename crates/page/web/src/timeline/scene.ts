@@ -1,10 +1,10 @@
-// What is to be seen of the timeline, and where a time lies in it.
+// The visible part of the timeline, and the position of a time in it.
 
 import type { Layout } from "./layout";
 import type { Arrow, Model, Spot } from "./model";
 import type { Palette } from "./palette";
 
-/** What is to be seen. */
+/** The visible part. */
 export interface Scene {
   model: Model;
   layout: Layout;
@@ -16,11 +16,11 @@ export interface Scene {
   scroll: number;
   start: number;
   end: number;
-  /** Where the pointer is, ns. */
+  /** The time at the pointer, ns. */
   pointer?: number | undefined;
   selected?: Spot & { kind: string; depth: number } | undefined;
   arrow?: { arrow: Arrow; id: string } | undefined;
-  /** Whether a label is searched for; none where nothing is. */
+  /** Whether a label matches the search; undefined without a search. */
   searched?: ((label: number) => boolean) | undefined;
 }
 

@@ -1,4 +1,4 @@
-// The timeline: its parts, and what becomes of a click or a key.
+// The timeline: its parts, and the actions of clicks and keys.
 
 import { button, element } from "../dom";
 import { onShow, type Target } from "../links";
@@ -23,7 +23,7 @@ export async function startTimeline(section: HTMLElement): Promise<void> {
   new Timeline(holder, model);
 }
 
-/** CSS pixels that the picture is drawn for where it is printed; it shrinks to the paper. */
+/** Width of the printed picture, CSS pixels; it shrinks to the paper. */
 const PAPER_WIDTH = 900;
 
 interface Example {
@@ -87,7 +87,7 @@ class Timeline implements Controlled {
     this.say();
   }
 
-  // What input asks for.
+  // Actions of input.
 
   part(x: number): number {
     return (x - this.scene.gutter) / Math.max(this.scene.width - this.scene.gutter, 1);
@@ -183,7 +183,7 @@ class Timeline implements Controlled {
     this.hinted = window.setTimeout(() => (this.hint.hidden = true), 1600);
   }
 
-  // What is shown.
+  // Display.
 
   private show(target: Target): void {
     if (target.kind === "example") {
@@ -216,7 +216,7 @@ class Timeline implements Controlled {
     this.sayExample(example);
   }
 
-  /** Scrolls so that rows are seen; rows that are too far apart are shown without those between. */
+  /** Scrolls so that rows are visible; hides the rows between them if they are too far apart. */
   private reveal(rows: number[]): void {
     if (this.onlyRows && !rows.every((row) => this.onlyRows?.has(row))) this.onlyInvolved(undefined);
     const placed = () => this.scene.layout.rows.filter(({ row }) => rows.includes(row));
@@ -255,7 +255,7 @@ class Timeline implements Controlled {
     this.changed();
   }
 
-  /** Selects the box of that place, once its lane is decoded. */
+  /** Selects the box at that place, when its lane is decoded. */
   private async selectSpot(spot: Spot): Promise<void> {
     const lane = this.model.lanes.find(({ row, kind, depth }) => row === spot.row && kind === "call" && depth === 0);
     if (!lane) return;
@@ -264,7 +264,7 @@ class Timeline implements Controlled {
     this.select(found.find(({ start }) => start === spot.start));
   }
 
-  /** From whom a selected piece of lost time was waited for. */
+  /** The arrow from the holder that a selected interval of lost time waited for. */
   private arrowOf(picked: Picked): Scene["arrow"] {
     const label = this.model.label(picked.label);
     if (picked.lane.kind !== "lost" || label.r === undefined || picked.count > 1) return undefined;
@@ -334,7 +334,7 @@ class Timeline implements Controlled {
     this.changed();
   }
 
-  /** Goes to the next box whose name is searched for. */
+  /** Goes to the next box whose name matches the search. */
   private async findNext(): Promise<void> {
     const wanted = this.scene.searched;
     if (!wanted) return;
@@ -377,7 +377,7 @@ class Timeline implements Controlled {
     this.paint();
   }
 
-  /** Paper is white, and has room for all rows up to a page. */
+  /** Switches printing on or off: paper is white, and has room for all rows up to one page. */
   private print(on: boolean): void {
     document.documentElement.classList.toggle("printing", on);
     this.scene.palette = palette(this.holder, this.context);
@@ -403,14 +403,14 @@ class Timeline implements Controlled {
     this.describeView();
   }
 
-  /** What the picture shows, for those who do not see it, and for tests. */
+  /** Describes the picture for screen readers and for tests. */
   private describeView(): void {
     const { model, view, scene } = this;
     const from = moment(model.stored.start + view.start, view.span / 100);
     const count = (wanted: string): number => model.rows.filter(({ kind }) => kind === wanted).length;
     const arrow = scene.arrow ? `; an arrow shows ${scene.arrow.id}` : "";
     const settled = !model.isLoading && !view.isGliding;
-    // Not on every frame: whoever has it read aloud would hear nothing else.
+    // Not on every frame: a screen reader would read nothing else.
     if (settled) this.canvas.setAttribute(
       "aria-label",
       `Timeline of ${count("thread")} threads and ${count("stream")} streams, from ${from} on for ` +

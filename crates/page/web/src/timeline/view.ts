@@ -1,8 +1,8 @@
-// Which part of the timeline is seen, and how that moves.
+// The visible part of the timeline, and its movement.
 
-/** The narrowest view, ns: more would magnify nothing. */
+/** The narrowest view, ns: more zoom would show nothing new. */
 const NARROWEST = 50;
-/** The narrowest view as a part of all: beyond, times are too large to be told apart. */
+/** The narrowest view as a part of the whole: below it, floating-point times are too coarse to differ. */
 const FINEST = 2 ** -40;
 const GLIDE_MS = 260;
 
@@ -20,7 +20,7 @@ export class View {
     this.narrowest = Math.min(Math.max(NARROWEST, length * FINEST), length);
   }
 
-  /** Whether it is on its way to somewhere. */
+  /** Whether the view is moving. */
   get isGliding(): boolean {
     return this.glide !== 0;
   }
@@ -29,18 +29,18 @@ export class View {
     return this.end - this.start;
   }
 
-  /** Shows from `start` to `end`, as far as there is something. */
+  /** Shows from `start` to `end`, limited to the timeline. */
   set(start: number, end: number): void {
     this.stop();
     this.put(start, end);
   }
 
-  /** Moves by a part of what is seen. */
+  /** Moves by a part of the visible time. */
   pan(part: number): void {
     this.set(this.start + part * this.span, this.end + part * this.span);
   }
 
-  /** Shows `factor` times as much; what is at `part` of the width stays where it is. */
+  /** Shows `factor` times as much time; the time at `part` of the width keeps its position. */
   zoom(factor: number, part = 0.5): void {
     const span = Math.min(Math.max(this.span * factor, this.narrowest), this.length);
     const fixed = this.start + part * this.span;
@@ -51,7 +51,7 @@ export class View {
     this.glideTo(0, this.length);
   }
 
-  /** Shows a stretch with some room around it. */
+  /** Shows an interval with some room around it. */
   glideAround(start: number, end: number): void {
     const room = Math.max(end - start, this.narrowest) * 0.35;
     this.glideTo(start - room, end + room);
