@@ -13,7 +13,7 @@ pub struct ImportError {
     pub problem: Problem,
 }
 
-/// What is wrong with an input. Each message says what to do.
+/// What is wrong with an input. Each message states what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file system failed.

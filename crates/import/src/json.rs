@@ -7,7 +7,7 @@
 
 use memchr::{memchr, memchr2};
 
-/// Why the scanner cannot go on.
+/// Why the scanner cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stop {
     /// The text ends inside a value.

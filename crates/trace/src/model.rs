@@ -143,7 +143,7 @@ table! {
         correlation: i64,
         /// The call's result code; 0 is success.
         result: i32,
-        /// Where it was called from, if the source says.
+        /// The place of the call, if the source states it.
         stack: StackId,
         /// The framework operator that made the call, if the source links them.
         range: RangeId,
@@ -279,13 +279,13 @@ table! {
         start: Ns,
         /// End, ns.
         end: Ns,
-        /// The thread, if the source says.
+        /// The thread, if the source states it.
         thread: ThreadId,
         /// Who marked it.
         kind: RangeKind,
         /// Its name.
         name: Sym,
-        /// Where it was marked, if the source says.
+        /// The place of the mark, if the source states it.
         stack: StackId,
     }
 }

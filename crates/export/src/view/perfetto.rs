@@ -124,7 +124,7 @@ const COUNTER: u64 = 4;
 const UNIT_COUNT: u64 = 2;
 /// `TrackDescriptor.ChildTracksOrdering`: by the rank that each child states.
 const EXPLICIT: u64 = 3;
-/// Builtin clocks of `ClockSnapshot`; times of packets are on the second unless they say otherwise.
+/// Builtin clocks of `ClockSnapshot`; times of packets are on the second unless a packet names another.
 const CLOCK_REALTIME: u64 = 1;
 const CLOCK_BOOTTIME: u64 = 6;
 

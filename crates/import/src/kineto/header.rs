@@ -145,7 +145,7 @@ impl Header {
         // Without a base, times count from the Unix epoch.
         meta.epoch_unix_ns = Some(self.base.unwrap_or(0));
         if self.hip || trace.calls.api.contains(&trace::Api::Hip) {
-            meta.notes.push("a HIP trace: it does not say whether host memory was pinned".to_owned());
+            meta.notes.push("a HIP trace: it does not state whether host memory was pinned".to_owned());
         }
         for properties in self.devices {
             let device = identities.device(trace, properties.ordinal).index();

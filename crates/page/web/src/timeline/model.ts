@@ -148,7 +148,7 @@ export class Model {
     if (reached < to) this.visitLevel(lane, at - 1, reached, to, visit);
   }
 
-  /** The first box of a lane that begins after a time and whose label is wanted. */
+  /** The first box of a lane that begins after a time and whose label is `wanted`. */
   async next(lane: Lane, after: number, wanted: (label: number) => boolean): Promise<Spot | undefined> {
     const level = lane.levels[lane.levels.length - 1];
     for (const chunk of level?.chunks ?? []) {
