@@ -286,7 +286,9 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
         runner.run(&workload, want, &INTERRUPTED).map_err(|failure| Failure::Message(failure.to_string()))?;
     let bench = runner.bench();
     targets.print(&match shown.format {
-        Form::Json => report::json("holdup/lab-workload/1", &experiments::single_json(&workload, &bench, &run)),
+        Form::Json => {
+            report::json("holdup/lab-workload/1", &experiments::single_json(&workload, &bench, &run))
+        }
         Form::Text | Form::Html | Form::Markdown => {
             experiments::single_text(&workload, &bench, &run, output::page(color))
         }

@@ -266,9 +266,10 @@ pub(crate) struct Rows {
 impl Rows {
     pub(crate) fn int64(self, mut each: impl FnMut(Option<i64>)) -> Result<(), ColumnError> {
         match self.reader {
-            ColumnReader::Int64ColumnReader(reader) => {
-                read(self.name, reader, self.rows, |value| Ok(each(value.copied())))
-            }
+            ColumnReader::Int64ColumnReader(reader) => read(self.name, reader, self.rows, |value| {
+                each(value.copied());
+                Ok(())
+            }),
             _ => unreachable!("Group::column asked for the kind"),
         }
     }
@@ -276,9 +277,10 @@ impl Rows {
     /// For signed and unsigned numbers: Parquet stores both in the same bits.
     pub(crate) fn int32(self, mut each: impl FnMut(Option<i32>)) -> Result<(), ColumnError> {
         match self.reader {
-            ColumnReader::Int32ColumnReader(reader) => {
-                read(self.name, reader, self.rows, |value| Ok(each(value.copied())))
-            }
+            ColumnReader::Int32ColumnReader(reader) => read(self.name, reader, self.rows, |value| {
+                each(value.copied());
+                Ok(())
+            }),
             _ => unreachable!("Group::column asked for the kind"),
         }
     }
