@@ -1,37 +1,37 @@
-//! What holdup knows of a cause, beside the rule that finds it.
+//! The description of a cause; the rule that finds it is in `rules/`.
 
 use crate::grounds::Grounds;
 use crate::{Cause, Evidence, Fix, Sentence};
 use serde::{Serialize, Serializer};
 
-/// All that is known of a cause. Each file in `rules/` declares one.
+/// The description of a cause. Each file in `rules/` declares one.
 pub struct About {
     /// Name in every output: `driver-lock`.
     pub id: &'static str,
-    /// What it is, in one line.
+    /// The meaning, in one line.
     pub meaning: &'static str,
     /// Whether such time is lost.
     pub nature: Nature,
-    /// What its findings may rest on, the strongest first.
+    /// The evidence that its findings may rest on, the strongest first.
     pub evidence: &'static [Evidence],
     /// Every fix that its findings may offer.
     pub fixes: &'static [Fix],
-    /// Says why one finding holds, and what helps.
+    /// Words the evidence, the mechanism and the fixes of one finding.
     pub(crate) state: fn(&Grounds<'_>) -> Statement,
 }
 
-/// What a thread's time in a finding was to the program.
+/// The kind of a finding's time, for the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Nature {
-    /// Lost: the program gains from an end of it.
+    /// Lost: without it the program would be faster.
     Lost,
     /// The program asked to wait.
     Asked,
-    /// Nobody knows why the time went.
+    /// The cause is unknown.
     Unknown,
 }
 
-/// Why a finding holds, and what helps.
+/// The words of one finding.
 pub(crate) struct Statement {
     /// The evidence with its figures.
     pub because: Sentence,

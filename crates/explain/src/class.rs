@@ -1,4 +1,4 @@
-//! What kind of thing a call asks the driver to do, from its name.
+//! The kind of a call, from its name.
 
 use trace::{Api, Sym, Trace};
 
@@ -7,14 +7,14 @@ use trace::{Api, Sym, Trace};
 pub enum Class {
     /// Launches a kernel or a graph.
     Launch,
-    /// Copies memory; `blocking` when the name says that it returns after the copy.
+    /// Copies memory.
     Copy {
-        /// Whether the call returns after the copy, by its name.
+        /// Whether the name states that the call returns after the copy.
         blocking: bool,
     },
     /// Fills memory.
     Fill,
-    /// Waits because the program says so.
+    /// Waits because the program asked to wait.
     Sync,
     /// Allocates or pins memory under the context's lock.
     Allocate,
@@ -22,8 +22,8 @@ pub enum Class {
     Release,
     /// Loads code.
     Load,
-    /// Creates a context, stream or event, or looks up a device: slow when something is set up. Also destroys
-    /// what does not wait for the device: the manual has `cudaStreamDestroy` return at once.
+    /// Creates a context, stream or event, or looks up a device: slow when something is set up. Also destroys objects
+    /// without a wait for the device: by the manual `cudaStreamDestroy` returns at once.
     Create,
     /// Only reads state: no reason to wait for the GPU or another thread.
     Query,
@@ -41,7 +41,7 @@ impl Class {
 }
 
 impl Class {
-    /// Whether a call of the runtime's makes the device's context if there is none.
+    /// Whether a runtime call of this class creates the device's context if there is none.
     pub(crate) fn needs_context(self) -> bool {
         match self {
             Class::Launch | Class::Copy { .. } | Class::Fill | Class::Sync => true,
@@ -64,8 +64,8 @@ impl Classes {
     }
 }
 
-/// Classes by the name behind `cuda`, `cu` or `hip`, first match wins. From the CUDA runtime and
-/// driver API manuals ("API synchronization behavior") and the interference measured on an H200.
+/// Classes by the name after `cuda`, `cu` or `hip`; the first match wins. Sources: the CUDA runtime and driver API manuals
+/// ("API synchronization behavior") and the interference measured on an H200.
 const PREFIXES: &[(&str, Class)] = &[
     ("LaunchHostFunc", Class::Other),
     ("Launch", Class::Launch),
@@ -154,7 +154,7 @@ const PREFIXES: &[(&str, Class)] = &[
     ("ThreadExchangeStreamCaptureMode", Class::Query),
 ];
 
-/// The class of a call of that name; [`Class::Os`] is told by [`trace::Call::api`], not by the name.
+/// The class of a call of that name; never [`Class::Os`], which depends on [`trace::Call::api`].
 pub fn classify(name: &str) -> Class {
     let prefixes = ["cuda", "hip", "cu"];
     let Some(bare) = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) else {
@@ -167,7 +167,7 @@ pub fn classify(name: &str) -> Class {
     }
 }
 
-/// Whether a call of that name makes a context where there is none: one that takes long did.
+/// Whether a call of that name creates a context if there is none: one that takes long did.
 pub(crate) fn makes_context(name: &str) -> bool {
     ["cuDevicePrimaryCtxRetain", "cuCtxCreate", "hipCtxCreate"].iter().any(|prefix| name.starts_with(prefix))
 }

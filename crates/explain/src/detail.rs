@@ -1,4 +1,4 @@
-//! What the calls of a party did.
+//! Details of a party's calls: what they copied or launched.
 
 use crate::facts::Facts;
 use crate::stretch::Stretch;
@@ -6,7 +6,7 @@ use crate::{Class, Detail, Kernels};
 use rustc_hash::FxHashSet;
 use trace::{CallId, CopyKind, MemoryKind, StreamId, Sym};
 
-/// What some calls of one name did, or what some waits outside calls were for.
+/// The detail of some calls of one name, or of some waits outside calls.
 pub(crate) fn detail(facts: &Facts<'_>, stretches: &[Stretch]) -> Detail {
     let calls: Vec<CallId> = stretches.iter().filter_map(|stretch| stretch.call()).collect();
     match stretches.first() {
@@ -53,7 +53,7 @@ fn launches(facts: &Facts<'_>, calls: &[CallId]) -> Detail {
     Detail::Launches { kernels, stream: same_stream(facts, calls) }
 }
 
-/// The number of the one stream of some calls, if it is one.
+/// The number of the stream of some calls; `None` if they use several, or none is known.
 fn same_stream(facts: &Facts<'_>, calls: &[CallId]) -> Option<i64> {
     let mut streams = calls.iter().map(|call| facts.stream(*call)).filter(|stream| stream.is_some());
     let first: StreamId = streams.next()?;

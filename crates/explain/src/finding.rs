@@ -1,4 +1,4 @@
-//! What an explanation consists of: names, enums and numbers. Words and units are the report's.
+//! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
 use crate::{Cause, Overlap, Sentence};
 use serde::Serialize;
@@ -36,9 +36,9 @@ macro_rules! named {
 pub(crate) use named;
 
 named! {
-    /// What a finding rests on.
+    /// The evidence that a finding rests on.
     Evidence {
-        /// The wait for the lock was recorded, and who held it where that is known.
+        /// The wait for the lock was recorded, with its holder where that is known.
         Lock = "lock",
         /// The GPU's own or the tracer's own records prove it.
         Record = "record",
@@ -48,7 +48,7 @@ named! {
 }
 
 impl Evidence {
-    /// What it means, in one line.
+    /// The meaning, in one line.
     pub fn meaning(self) -> &'static str {
         match self {
             Evidence::Lock => "the wait for the lock and its holder were recorded",
@@ -59,7 +59,7 @@ impl Evidence {
 }
 
 named! {
-    /// How sure a finding is; the surest first.
+    /// The confidence of a finding; the highest first.
     Confidence {
         /// Nothing else fits.
         Certain = "certain",
@@ -75,7 +75,7 @@ named! {
 pub struct Explanation {
     /// The trace in numbers.
     pub trace: Summary,
-    /// Number of calls that were looked at: those that the selection chooses.
+    /// Number of calls that match the selection.
     pub chosen_calls: u64,
     /// Host time in calls longer than the threshold, ns; nested calls count once.
     pub slow_call_ns: Ns,
@@ -83,34 +83,33 @@ pub struct Explanation {
     pub slow_calls: u64,
     /// The part of `slow_call_ns` that findings explain, ns.
     pub explained_ns: Ns,
-    /// The part of `slow_call_ns` that such calls cost anyway, ns: no finding counts it.
+    /// The part of `slow_call_ns` that is the calls' usual cost, ns: no finding counts it.
     pub own_work_ns: Ns,
-    /// Host time in recorded waits for locks that calls up to the threshold lost, where they add up
-    /// to findings, ns; not part of `slow_call_ns`.
+    /// Host time in recorded waits for locks in calls up to the threshold, where they add up to findings, ns; not part of
+    /// `slow_call_ns`.
     pub short_wait_ns: Ns,
-    /// Host time in recorded waits for locks in no call of the trace that findings tell of, ns; not part
-    /// of the sums above.
+    /// Host time in recorded waits for locks outside the trace's calls that findings count, ns; not part of the sums above.
     pub outside_wait_ns: Ns,
     /// The threshold, ns.
     pub min_wait_ns: Ns,
     /// How the copies and kernels of each GPU overlapped, by device.
     pub overlap: Vec<Overlap>,
-    /// Findings, most time lost first; `unexplained` ones last, and who waited for a call before what
-    /// the call itself lost in about the same time.
+    /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
+    /// same time.
     pub findings: Vec<Finding>,
 }
 
 /// A trace in numbers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// Format the trace came in: `kineto`, `nsys`, `nvprof`, `holdup`.
+    /// Format of the trace: `kineto`, `nsys`, `nvprof`, `holdup`.
     pub source: String,
-    /// Name for people of the tool that made it: `Nsight Systems`.
+    /// Display name of the tool that made it: `Nsight Systems`.
     #[serde(skip)]
     pub source_title: String,
     /// Version of that format, as far as it states one.
     pub source_version: String,
-    /// The file; filled by whoever read it.
+    /// The file; the caller that read it fills this in.
     pub path: String,
     /// First start to last end, ns.
     pub duration_ns: Ns,
@@ -133,7 +132,7 @@ pub struct Summary {
     pub lost_records: u64,
     /// Why records could not be read, with counts.
     pub lost_reasons: BTreeMap<String, u64>,
-    /// Records left out on purpose because no table holds them, with counts.
+    /// Records that were not imported because no table holds them, with counts.
     pub left_out: BTreeMap<String, u64>,
     /// Whether the input ended early.
     pub truncated: bool,
@@ -143,23 +142,23 @@ pub struct Summary {
     pub driver: String,
     /// Version of the CUDA runtime.
     pub runtime: String,
-    /// Versions of other libraries by name, as far as the trace knows them.
+    /// Versions of other libraries by name, as far as the trace records them.
     pub libraries: BTreeMap<String, String>,
     /// Further remarks, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Time that one kind of call of one thread, or its waits outside calls, lost to one cause.
+/// Time that one thread lost to one cause, in calls of one kind or in waits outside calls.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// `H1`, `H2` … in order.
     pub id: String,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
     /// Host time lost by the waiter, ns.
     pub lost_ns: Ns,
-    /// `lost_ns` as a part of the waiter thread's time, 0 to 1: from its first call or wait to its last (of a thread
-    /// without calls all that was recorded), as far as that is selected; of several threads' times together.
+    /// `lost_ns` as a part of the waiter thread's time, 0 to 1: the selected time from its first call or wait to its last.
+    /// For a thread without calls it is the part of the whole recording, for several threads of their times together.
     pub share: f64,
     /// Number of calls that lost time, or of waits outside calls.
     pub count: u64,
@@ -167,13 +166,13 @@ pub struct Finding {
     pub max_ns: Ns,
     /// The thread that waited, and in which call.
     pub waiter: Party,
-    /// The thread and call it waited for, where there is one.
+    /// The thread and call that it waited for, where one is known.
     pub holder: Option<Party>,
-    /// Other parties that fit as well; then the confidence is `possible`.
+    /// Other parties that fit as well.
     pub or: Vec<Party>,
-    /// What this rests on.
+    /// The evidence that it rests on.
     pub evidence: Evidence,
-    /// How sure it is.
+    /// The confidence.
     pub confidence: Confidence,
     /// The evidence with its figures.
     pub because: Sentence,
@@ -187,7 +186,7 @@ pub struct Finding {
     pub fixes: Vec<Fix>,
 }
 
-/// A thread, or several alike, in calls of one name.
+/// A thread, or several similar ones, in calls of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Party {
     /// Process id.
@@ -196,44 +195,43 @@ pub struct Party {
     pub tid: i64,
     /// The thread's name; its id where it has none.
     pub thread: String,
-    /// How many threads this stands for; if several, `pid`, `tid` and `thread` are those of the one
-    /// that lost or held most.
+    /// Number of threads; if several, `pid`, `tid` and `thread` are those of the one that lost or held most.
     pub threads: u64,
-    /// The call (`cudaMemcpyAsync`); empty where a lock was held or awaited in no call of the trace.
+    /// The call (`cudaMemcpyAsync`); empty if the thread held or awaited a lock outside the trace's calls.
     pub call: String,
-    /// What the call did, or what the thread waited for in no call.
+    /// What the call did, or what the thread waited for outside calls.
     pub detail: Detail,
     /// Where the calls were made, most time first.
     pub places: Vec<Place>,
 }
 
-/// What a [`Party`] did.
+/// The work of a [`Party`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Detail {
-    /// Nothing more is known than the call's name.
+    /// Only the call's name is known.
     #[default]
     None,
     /// It copied.
     Copies {
         /// The direction.
         kind: CopyKind,
-        /// The kind of the host's memory; unknown also where no side is the host's.
+        /// The kind of the host's memory; also unknown if neither side is host memory.
         host: MemoryKind,
         /// Bytes of the smallest copy.
         least: i64,
         /// Bytes of the largest.
         most: i64,
-        /// The stream's number, if all went into one.
+        /// The stream's number, if all went into one stream.
         stream: Option<i64>,
     },
     /// It launched kernels.
     Launches {
-        /// Which.
+        /// The kernels.
         kernels: Kernels,
-        /// The stream's number, if all went into one.
+        /// The stream's number, if all went into one stream.
         stream: Option<i64>,
     },
-    /// It waited for a lock of this library, in no call of the trace.
+    /// It waited for a lock of this library outside the trace's calls.
     Lock {
         /// The library without its path; empty if it has no name.
         library: String,
@@ -243,11 +241,11 @@ pub enum Detail {
 /// The kernels of some launches.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kernels {
-    /// The trace does not say.
+    /// Not recorded.
     Unknown,
-    /// All launches were of this one.
+    /// All launches were of this kernel.
     One(String),
-    /// So many different ones.
+    /// This many different kernels.
     Several(u64),
 }
 
@@ -265,7 +263,7 @@ pub struct Place {
 /// One wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Example {
-    /// When the waiting call, or the wait outside calls, began, ns from the trace's start.
+    /// Start of the waiting call, or of the wait outside calls, ns from the trace's start.
     pub start_ns: Ns,
     /// Time it lost to this cause, ns.
     pub duration_ns: Ns,
@@ -274,7 +272,7 @@ pub struct Example {
 /// A remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Fix {
-    /// Its id (`own-stream`).
+    /// The id (`own-stream`).
     pub id: &'static str,
     /// What to do.
     pub text: &'static str,

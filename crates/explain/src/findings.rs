@@ -1,4 +1,4 @@
-//! Groups made into findings: their order, who waited for whom, where, and what helps.
+//! Turns groups into findings: their order, the waiter and the holder, the places and the fixes.
 
 use crate::detail::detail;
 use crate::facts::Facts;
@@ -19,8 +19,8 @@ const EXAMPLES: usize = 3;
 /// Source places that a finding shows for each side.
 const PLACES: usize = 3;
 
-/// The findings: most time lost first, unexplained ones last, and whom a call kept waiting before
-/// what that call itself lost. With them what was kept of single losses.
+/// The findings: most time lost first, unexplained ones last, and a wait for a call before that call's own loss. Also
+/// returns the single losses, if they are kept.
 pub(crate) fn findings(facts: &Facts<'_>, groups: Groups) -> (Vec<Finding>, Vec<Loss>) {
     let (groups, mut losses) = groups.done();
     let mut folded = fold(facts, groups);
@@ -39,8 +39,8 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups) -> (Vec<Finding>, Vec<
     (folded.iter().enumerate().map(finding).collect(), losses)
 }
 
-/// A wait and the holder's own loss are one stretch of time told twice, and may differ by
-/// microseconds either way: who waited for another goes before who did not, from within a tenth.
+/// Moves a wait before the holder's own loss if they differ by at most a tenth: both are the same stretch of time, and
+/// either may be longer by microseconds.
 fn victims_first(folded: &mut [Folded]) {
     for at in 1..folded.len() {
         let Some(holder) = folded[at].key.holder else { continue };
@@ -62,7 +62,7 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
         id: format!("H{}", at + 1),
         cause: key.cause,
         lost_ns: group.lost,
-        // A call that begins before the selected time, or ends after it, counts whole.
+        // A call that begins before the selected time, or ends after it, counts as a whole.
         share: (group.lost as f64 / span.max(1) as f64).min(1.0),
         count: group.count(),
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
@@ -82,8 +82,8 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
     }
 }
 
-/// How sure a finding is. Threads that an importer told apart by calls that overlap are two while they do;
-/// at other times the one that was waited for may be the waiter itself.
+/// The confidence of a finding. If an importer inferred threads from overlapping calls, two threads are certainly different
+/// while their calls overlap; at other times the holder may be the waiter itself.
 fn confidence(facts: &Facts<'_>, key: &Key, group: &Group) -> Confidence {
     let overlaps = group.evidence() == Evidence::Timing;
     let inferred = facts.trace.meta.threads_inferred && key.holder.is_some() && !overlaps;

@@ -1,5 +1,5 @@
-//! The fixes that several causes offer: each was measured, or is in the CUDA manuals. A fix of one cause is in
-//! that cause's file.
+//! Fixes that several causes offer: each was measured, or is in the CUDA manuals. A fix of only one cause is in that
+//! cause's file.
 
 use crate::Fix;
 
@@ -13,8 +13,8 @@ pub(crate) const PINNED_REUSED: Fix = Fix {
     text: "copy through pinned memory that is allocated once (pinning per copy stalls every launch)",
     safety: "safe if the buffer is not reused before its copy is done",
 };
-/// A pool of CUDA's frees its unused memory at each synchronization unless its release threshold is set: an allocation, its
-/// free and a synchronization take 150 µs then, with four GPUs at once 422 (H200; `docs/lab/h200.md`).
+/// Without a release threshold a CUDA memory pool frees its unused memory at each synchronization: then an allocation, its
+/// free and a synchronization take 150 µs, with four GPUs at once 422 µs (H200; `docs/lab/h200.md`).
 pub(crate) const POOL_ALLOCATOR: Fix = Fix {
     id: "pool-allocator",
     text: "allocate once, or from a pool that keeps its memory: a caching allocator, or cudaMallocAsync with a release \
@@ -24,7 +24,7 @@ pub(crate) const POOL_ALLOCATOR: Fix = Fix {
 pub(crate) const EAGER_LOADING: Fix = Fix {
     id: "eager-loading",
     text: "move first uses before the program's critical phase: warm up every kernel and library call",
-    safety: "costs start-up time; CUDA_MODULE_LOADING=EAGER alone made stalls six times longer in one case",
+    safety: "costs start-up time; CUDA_MODULE_LOADING=EAGER by itself made stalls six times longer in one case",
 };
 pub(crate) const GRAPH: Fix = Fix {
     id: "graph",

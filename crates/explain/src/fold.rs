@@ -1,5 +1,5 @@
-//! Findings that differ in nothing but their threads, told as one: sixteen threads that all launch
-//! wait for each other in 240 pairs.
+//! Folds findings that differ only in their threads into one: sixteen threads that all launch wait for each other in 240
+//! pairs.
 
 use crate::facts::Facts;
 use crate::group::{Group, Key};
@@ -9,25 +9,25 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use trace::{ProcessId, ThreadId};
 
-/// From so many findings on. A choice: three still read well one by one, as do the two of a pair
-/// of threads that wait for each other.
+/// Fewest findings that are folded. A choice: three findings are still easy to read one by one, as are the two of a pair of
+/// threads that wait for each other.
 const MANY: usize = 4;
 
-/// As [`MANY`], of findings that name no holder: which of a few threads waits for the GPU is worth
-/// knowing, of forty-eight it is not.
+/// As [`MANY`], for findings without a holder: with a few threads it matters which of them waits for the GPU, with
+/// forty-eight it does not.
 const MANY_ALONE: usize = 8;
 
-/// A group with the threads it is about. The key names those that lost and held most.
+/// A group with its threads. The key names the threads that lost and held most.
 pub(crate) struct Folded {
     pub key: Key,
     pub group: Group,
-    /// Each once.
+    /// The waiting threads, each once.
     pub waiters: Vec<ThreadId>,
-    /// Each once.
+    /// The holding threads, each once.
     pub holders: Vec<ThreadId>,
 }
 
-/// What groups must have in common, threads aside.
+/// The properties that groups must share to be folded: all except the threads.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     cause: Cause,
@@ -36,12 +36,11 @@ struct Kind {
     across_gpus: bool,
 }
 
-/// Threads of a process that are in the same.
+/// Threads of one process in calls of one kind.
 type Threads = (ProcessId, Doing);
 
-/// Folds groups of recorded waits, those that name no holder, and those between threads of different GPUs, who have
-/// nothing in common but the driver; others are left as they are, since an inferred statement about one pair of threads
-/// says nothing of the next.
+/// Folds groups of recorded waits, groups without a holder, and groups between threads of different GPUs, which share only
+/// the driver. Other groups stay as they are: an inferred statement about one pair of threads is none about the next pair.
 pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> {
     let (alike, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(key, group)| {
         key.holder.is_none() || group.evidence() == Evidence::Lock || key.across_gpus
@@ -72,7 +71,7 @@ fn kind(facts: &Facts<'_>, key: &Key) -> Kind {
     }
 }
 
-/// Some groups as one.
+/// Merges groups into one; `None` if there are none.
 fn one(mut groups: Vec<(Key, Group)>) -> Option<Folded> {
     groups.sort_by_key(|(key, group)| (Reverse(group.lost), *key));
     let each_once = |threads: &mut Vec<ThreadId>| {

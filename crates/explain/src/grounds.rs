@@ -1,4 +1,4 @@
-//! What one finding rests on: the facts that rules noted as they claimed its parts, summed up for the finding's words.
+//! The facts that one finding rests on, as the rules recorded them, summed up for the finding's words.
 
 use crate::analysis::blocking_copy::RATED_BYTES;
 use crate::analysis::recorded_sum::RecordedWaits;
@@ -10,10 +10,10 @@ use crate::{Class, Evidence, Piece, Sentence};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns, OpId, OpKind, Sym};
 
-/// GB/s below which no copy takes its time: a fifteenth of what an H200 reaches into memory never touched.
+/// Rate below which the time is not that of the copy, GB/s: a fifteenth of what an H200 reaches into untouched memory.
 const TOO_LITTLE: f64 = 0.1;
 
-/// A finding's parts, and what they rest on.
+/// A finding's parts and the facts behind them.
 pub(crate) struct Grounds<'a> {
     pub facts: &'a Facts<'a>,
     pub key: &'a Key,
@@ -32,7 +32,7 @@ impl<'a> Grounds<'a> {
         self.class(self.group.parts.first().and_then(|(_, stretch)| stretch.call()))
     }
 
-    /// The class of the first call waited for.
+    /// The class of the first call that was waited for.
     pub fn holder(&self) -> Class {
         self.class(self.group.holders.first().copied())
     }
@@ -46,13 +46,13 @@ impl<'a> Grounds<'a> {
         self.group.parts.iter().filter_map(|(_, stretch)| stretch.call())
     }
 
-    /// Recorded waits, where the finding rests on them.
+    /// The sentence on recorded waits, if the finding rests on them.
     pub fn recorded(&self) -> Option<Sentence> {
         let waits = self.waits.as_ref().filter(|_| self.group.evidence() == Evidence::Lock)?;
         Some(waits.sentence(self.facts, self.key, self.group))
     }
 
-    /// Calls that kept the driver one after another, where the finding rests on when they returned.
+    /// The sentence on calls that blocked the driver one after another, if the finding rests on when they returned.
     pub fn in_line(&self) -> Option<Sentence> {
         self.group.facts.contains(&Fact::InLine).then(|| {
             sentence![
@@ -61,12 +61,12 @@ impl<'a> Grounds<'a> {
         })
     }
 
-    /// Copies of which only the calls' arguments say anything.
+    /// Whether only the calls' arguments describe the copies.
     pub fn only_arguments(&self) -> bool {
         self.group.facts.iter().any(|fact| matches!(fact, Fact::Asked { .. }))
     }
 
-    /// The launches whose work was waited for, where the GPU's records lack it.
+    /// The launches whose work was waited for, if the GPU's records lack that work.
     pub fn launches(&self) -> impl Iterator<Item = CallId> {
         self.group.facts.iter().filter_map(Fact::launch)
     }
@@ -115,12 +115,12 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// What was copied.
+    /// The sums of what was copied.
     pub fn copies(&self) -> Copies {
         Copies::of(self.group)
     }
 
-    /// The first record of the tracer's own that the finding rests on.
+    /// The name of the first of the tracer's own records that the finding rests on.
     pub fn tracers_record(&self) -> Option<Piece> {
         self.group.facts.iter().find_map(|fact| match fact {
             Fact::Tracer(name) => Some(self.name(*name)),
@@ -128,20 +128,20 @@ impl<'a> Grounds<'a> {
         })
     }
 
-    /// A name of the trace's.
+    /// A name from the trace.
     pub fn name(&self, name: Sym) -> Piece {
         Piece::Name(self.facts.trace.text(name).to_owned())
     }
 }
 
-/// What the parts of a finding copied.
+/// Sums over the copies of a finding's parts.
 pub(crate) struct Copies {
     count: u64,
-    /// Bytes of a copy on average.
+    /// Mean size of a copy, bytes.
     each: i64,
-    /// Of all of them.
+    /// Size of all copies, bytes.
     bytes: i64,
-    /// What they took, ns.
+    /// Time of all copies, ns.
     time: Ns,
 }
 
@@ -155,7 +155,7 @@ impl Copies {
                 Fact::Asked { bytes, time, .. } => (OpId::NONE, *bytes, *time),
                 _ => continue,
             };
-            // A call whose time was claimed in several parts states its copy in each.
+            // A call whose time was claimed in several parts has its copy in each of them.
             if op.is_none() || op != last {
                 (copies, bytes, time) = (copies + 1, bytes.saturating_add(size), time.saturating_add(took));
             }
@@ -164,12 +164,12 @@ impl Copies {
         Copies { count: group.count(), each: bytes / copies.max(1), bytes, time }
     }
 
-    /// Whether a copy is large enough for a rate to mean anything.
+    /// Whether the copies are large enough for a meaningful rate.
     pub fn has_rate(&self) -> bool {
         self.each >= RATED_BYTES
     }
 
-    /// Whether so few bytes were copied in the time that something else took it.
+    /// Whether so few bytes were copied that something else took the time.
     pub fn are_far_too_few(&self) -> bool {
         (self.bytes as f64 / self.time.max(1) as f64) < TOO_LITTLE
     }

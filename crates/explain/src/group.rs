@@ -1,5 +1,4 @@
-//! Parts of calls, and waits outside them, by what one finding is about: a waiter thread, call and cause, and a holder
-//! thread and call.
+//! Groups of lost time, one per finding: by cause, the waiter's thread and call, and the holder's thread and call.
 
 use crate::facts::Facts;
 use crate::loss::Loss;
@@ -23,14 +22,14 @@ pub(crate) struct Key {
 #[derive(Default)]
 pub(crate) struct Group {
     pub lost: Ns,
-    /// The part of it that was lost in calls that are not slow themselves.
+    /// The part of `lost` in calls that are not slow, ns.
     pub in_short: Ns,
-    /// Time lost and in which call, or wait outside calls; in order of these.
+    /// Lost time, ns, with its call or its wait outside calls; in their order.
     pub parts: Vec<(Ns, Stretch)>,
     pub holders: Vec<CallId>,
     pub or: Vec<CallId>,
     pub facts: Vec<Fact>,
-    /// Which of [`Groups`]'s losses these are, where they are kept.
+    /// Indexes into the losses of [`Groups`], if those are kept.
     pub losses: Vec<u32>,
     evidence: FxHashMap<Evidence, Ns>,
     confidence: FxHashMap<Confidence, Ns>,
@@ -39,7 +38,7 @@ pub(crate) struct Group {
 /// Collects parts into groups.
 pub(crate) struct Groups {
     by_key: FxHashMap<Key, Group>,
-    /// Every part by itself, if that is wanted.
+    /// Every part by itself; `None` if losses are not kept.
     losses: Option<Vec<Loss>>,
 }
 
@@ -80,14 +79,14 @@ impl Groups {
         }
     }
 
-    /// Keeps a loss, if that is wanted and it has a cause; its number.
+    /// Stores a loss and returns its index; `None` if losses are not kept or the cause is unknown.
     fn keep(&mut self, facts: &Facts<'_>, stretch: Stretch, part: &Part) -> Option<u32> {
         let losses = self.losses.as_mut().filter(|_| part.reason.cause != Cause::Unexplained)?;
         losses.push(Loss::of(facts.trace, stretch, part));
         u32::try_from(losses.len() - 1).ok()
     }
 
-    /// All groups, in no order, and the losses that were kept.
+    /// All groups, in no order, and the stored losses.
     pub fn done(self) -> (Vec<(Key, Group)>, Vec<Loss>) {
         (self.by_key.into_iter().collect(), self.losses.unwrap_or_default())
     }
@@ -106,19 +105,19 @@ impl Group {
         self.parts.len() as u64
     }
 
-    /// All that the group is about: who waited, and the calls waited for.
+    /// All stretches of the group: those of the waiters, and the calls that were waited for.
     pub fn stretches(&self) -> impl Iterator<Item = Stretch> {
         let calls = self.holders.iter().chain(&self.or).copied().map(Stretch::Call);
         self.parts.iter().map(|(_, stretch)| *stretch).chain(calls)
     }
 
-    /// What most of the lost time rests on.
+    /// The evidence for most of the lost time.
     pub fn evidence(&self) -> Evidence {
         most(&self.evidence).unwrap_or(Evidence::Timing)
     }
 
-    /// The weakest confidence that a tenth or more of the lost time has; `possible` too where
-    /// timing alone speaks and only once or twice.
+    /// The lowest confidence of at least a tenth of the lost time; also `possible` if timing is the only evidence and there
+    /// are fewer than three waits.
     pub fn confidence(&self) -> Confidence {
         let weight = |confidence| self.confidence.get(&confidence).copied().unwrap_or(0);
         let (possible, likely) = (weight(Confidence::Possible), weight(Confidence::Likely));
@@ -133,7 +132,7 @@ impl Group {
         }
     }
 
-    /// Takes in another group's parts.
+    /// Adds another group's parts.
     pub fn absorb(&mut self, other: Group) {
         add(&mut self.lost, other.lost);
         add(&mut self.in_short, other.in_short);
@@ -150,7 +149,7 @@ impl Group {
         }
     }
 
-    /// Makes the parts of each call one again, after others were taken in.
+    /// Merges the parts of each call into one, after other groups were added.
     pub fn unite(&mut self) {
         self.parts.sort_by_key(|(_, stretch)| *stretch);
         self.parts.dedup_by(|later, first| {
@@ -163,12 +162,12 @@ impl Group {
     }
 }
 
-/// Adds times of which hostile traces may hold more than an `i64` counts.
+/// Adds a time, saturating: in a hostile trace times may add up to more than an `i64` holds.
 pub(crate) fn add(sum: &mut Ns, time: Ns) {
     *sum = sum.saturating_add(time);
 }
 
-/// What most of the lost time rests on.
+/// The kind with the most lost time.
 fn most<K: Copy + Ord>(weights: &FxHashMap<K, Ns>) -> Option<K> {
     weights.iter().max_by_key(|(kind, weight)| (**weight, std::cmp::Reverse(**kind))).map(|(kind, _)| *kind)
 }

@@ -1,4 +1,4 @@
-//! The indexes behind [`Facts`](crate::facts::Facts), each made in one go through a table.
+//! The indexes behind [`Facts`](crate::facts::Facts), each built in one pass over a table.
 
 use rustc_hash::FxHashMap;
 use trace::{
@@ -29,10 +29,10 @@ impl<T: Copy + Ord> ByCall<T> {
     }
 }
 
-/// What a process asked of a device.
+/// The operations of one process on one device.
 #[derive(Default)]
 pub(crate) struct DeviceWork {
-    /// Operations that have a call, by when they surely were pending.
+    /// Operations that have a call, by the time from which they were certainly pending.
     pub by_pending: Vec<Issued>,
     /// The same by end.
     pub by_end: Vec<OpId>,
@@ -42,7 +42,7 @@ pub(crate) struct DeviceWork {
 pub(crate) struct Issued {
     /// When it had started, or its call had returned, ns.
     pub pending: Ns,
-    /// Of this and all operations pending before it the one that ends last.
+    /// The one that ends last of this and all operations pending before it.
     pub last: OpId,
 }
 
@@ -57,9 +57,9 @@ pub(crate) fn calls_by_start(trace: &Trace) -> Vec<CallId> {
     order
 }
 
-/// For each call the outermost CUDA call of its thread that it lies in, itself when it lies in
-/// none: a runtime call and the driver call it makes are one wait. `NONE` for other calls: those of the
-/// operating system, and those of libraries, which wait in the CUDA calls that they make.
+/// For each call the outermost CUDA call of its thread that contains it, or the call itself: a runtime call and the driver
+/// call that it makes are one wait. `NONE` for calls of the operating system, and for calls of libraries, which wait in the
+/// CUDA calls that they make.
 pub(crate) fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
     let calls = &trace.calls;
     let mut outer = vec![CallId::NONE; calls.len()];
@@ -79,7 +79,7 @@ pub(crate) fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
     outer
 }
 
-/// The arguments of each call, of the calls within it too.
+/// The arguments of each outermost call and of the calls within it.
 pub(crate) fn arguments_by_call(trace: &Trace, outer: &[CallId]) -> ByCall<ArgumentId> {
     let arguments = &trace.arguments;
     let caller = |row: ArgumentId| arguments.call[row.index()].some().map(|call| (outer[call.index()], row));
@@ -93,8 +93,8 @@ pub(crate) fn syncs_by_call(trace: &Trace, outer: &[CallId]) -> ByCall<SyncId> {
     ByCall::new(syncs.ids().filter_map(caller))
 }
 
-/// Lock waits by the outermost call they lie in, as recorded, else as the times tell; and those that
-/// touch no call of their thread.
+/// Lock waits by the outermost call that contains them, as recorded, else by their times; and those that touch no call of
+/// their thread.
 pub(crate) fn waits_by_call(
     trace: &Trace,
     order: &[CallId],
@@ -120,7 +120,7 @@ pub(crate) fn waits_by_call(
                 Some(call) if calls.start[call.index()] <= row.start && row.end <= over => {
                     inside.push((call, wait));
                 }
-                // Across the start or the end of a call, which cannot be: it counts as neither.
+                // A wait across the start or the end of a call is impossible: it counts as neither.
                 _ => {}
             }
         }
@@ -140,7 +140,7 @@ pub(crate) fn waits_of_locks(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<W
     of_locks
 }
 
-/// When waits began that found several to have their lock, sorted, by process and lock.
+/// The sorted starts of waits that found several holders of their lock, ns, by process and lock.
 pub(crate) fn found_shared(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<Ns>> {
     let waits = &trace.waits;
     let mut found = FxHashMap::<_, Vec<Ns>>::default();
@@ -152,7 +152,7 @@ pub(crate) fn found_shared(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<Ns>
     found
 }
 
-/// Of each thread, its outermost CUDA calls by start.
+/// The outermost CUDA calls of each thread, by start.
 pub(crate) fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec<Vec<CallId>> {
     let mut by_thread = vec![Vec::new(); trace.threads.len()];
     for call in order.iter().filter(|call| outer[call.index()] == **call) {
@@ -161,7 +161,7 @@ pub(crate) fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[Call
     by_thread
 }
 
-/// Operations by the outermost call that led to them.
+/// Operations by the outermost call that issued them.
 pub(crate) fn ops_by_call(trace: &Trace, outer: &[CallId]) -> (Vec<u32>, Vec<OpId>) {
     let caller = |op: OpId| {
         let call = trace.ops.call[op.index()].some()?;
@@ -201,7 +201,7 @@ pub(crate) fn ops_by_stream(trace: &Trace) -> Vec<Vec<OpId>> {
     streams
 }
 
-/// Of each stream's operations, by start, the number of the call that asked for it: a graph's are one call's.
+/// The number of the issuing call for each operation of each stream, by start: all operations of a graph are one call's.
 pub(crate) fn calls_of_streams(trace: &Trace, outer: &[CallId], streams: &[Vec<OpId>]) -> Vec<Vec<u32>> {
     let caller = |op: OpId| trace.ops.call[op.index()].some().map(|call| outer[call.index()]);
     let number = |ops: &Vec<OpId>| {
@@ -217,8 +217,8 @@ pub(crate) fn calls_of_streams(trace: &Trace, outer: &[CallId], streams: &[Vec<O
     streams.iter().map(number).collect()
 }
 
-/// Median duration of the fast calls of each name, to an eighth of its size: counted in buckets
-/// of three bits behind the leading one.
+/// Median duration of the fast calls of each name, ns, to an eighth of its size: buckets of three bits after the leading
+/// one.
 pub(crate) fn usual_costs(trace: &Trace, min_wait: Ns) -> FxHashMap<Sym, Ns> {
     let calls = &trace.calls;
     let mut counts = FxHashMap::<Sym, [u32; 512]>::default();
@@ -269,11 +269,11 @@ pub(crate) fn first_calls(trace: &Trace, order: &[CallId]) -> FxHashMap<(Process
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Later {
     pub all: u64,
-    /// Those that take half as long as the first, or longer.
+    /// The calls that take at least half as long as the first.
     pub as_long: u64,
 }
 
-/// What follows each first call, of outermost CUDA calls.
+/// The outermost CUDA calls after the first of each process and name.
 pub(crate) fn later_calls(
     trace: &Trace,
     outer: &[CallId],
@@ -305,8 +305,8 @@ pub(crate) fn first_kernels(trace: &Trace) -> FxHashMap<(ProcessId, Sym), OpId> 
     first
 }
 
-/// From the first call or wait of each thread to the last. One without calls may have been there all
-/// along: it gets the whole trace.
+/// The time from the first call or wait of each thread to the last, ns. A thread without calls may have run all the time: it
+/// gets the whole trace.
 pub(crate) fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
     const NEVER: (Ns, Ns) = (Ns::MAX, Ns::MIN);
     let mut spans = vec![NEVER; trace.threads.len()];
@@ -328,7 +328,7 @@ pub(crate) fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
     spans
 }
 
-/// The device that most of each thread's operations run on; of a thread without any the only one that its process uses.
+/// The device that runs most of each thread's operations; for a thread without operations the only device of its process.
 pub(crate) fn thread_devices(trace: &Trace) -> Vec<DeviceId> {
     let mut counts = FxHashMap::<(ThreadId, DeviceId), u64>::default();
     for at in 0..trace.ops.len() {
@@ -357,7 +357,7 @@ pub(crate) fn thread_devices(trace: &Trace) -> Vec<DeviceId> {
     trace.threads.ids().zip(most).map(known).collect()
 }
 
-/// The device of each process that uses one alone; `NONE` of one that uses several.
+/// The device of each process that uses only one; `NONE` for a process that uses several.
 fn only_devices(trace: &Trace) -> FxHashMap<ProcessId, DeviceId> {
     let mut only = FxHashMap::default();
     for stream in trace.ops.stream.iter().copied() {
@@ -405,7 +405,7 @@ pub(crate) fn device_work(trace: &Trace) -> FxHashMap<(ProcessId, DeviceId), Dev
     work
 }
 
-/// Of each thread, the times it spent in the operating system's lock functions, by start.
+/// The times that each thread spent in the operating system's lock functions, ns, by start.
 pub(crate) fn lock_calls(trace: &Trace, order: &[CallId]) -> Vec<Vec<(Ns, Ns)>> {
     let calls = &trace.calls;
     let mut waits = vec![Vec::new(); trace.threads.len()];

@@ -1,9 +1,41 @@
-//! Trace to Findings: which call lost how much time, because of what, and how to fix it.
+//! Finds which calls of a [`trace::Trace`] lost time, because of what, and how to fix it. It reads no files and no
+//! clocks, and it prints nothing.
 //!
-//! A pure function: no files, no clocks, no printing. Every slow call's time is split among the
-//! [`Cause`]s by the rules in `rules`; what no rule claims stays [`Cause::Unexplained`], so that
-//! the parts of a call always add up to its duration. Shorter calls count where their recorded waits
-//! for locks add up, and so do recorded waits outside calls.
+//! [`explain()`] splits the time of each slow call among [`Cause`]s; what no rule claims is [`Cause::Unexplained`], so
+//! that the parts of a call always add up to its duration. Recorded waits for locks in shorter calls, and outside calls,
+//! become findings too where they are long or add up.
+//!
+//! - [`Options`]: the threshold for slow calls, and the selection.
+//! - [`Explanation`]: the sums over the trace, the findings, and the [`Overlap`] of each GPU.
+//! - [`Finding`]: one cause with its lost time, the waiter and the holder ([`Party`]), [`Evidence`], [`Confidence`] and
+//!   [`Fix`]es.
+//! - [`Loss`]: one single wait, from [`explain_each`].
+//!
+//! # Example
+//!
+//! Thread 2 launches while thread 1 pins memory, and its launch returns when the pinning is done:
+//!
+//! ```
+//! use explain::{Cause, Options, explain};
+//! use trace::{Api, Call, Process, Thread, Trace};
+//!
+//! let mut trace = Trace::default();
+//! let process = trace.processes.push(Process { pid: 1, ..Process::default() });
+//! let pinning = trace.threads.push(Thread { process, tid: 1, ..Thread::default() });
+//! let launching = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
+//! let pin = trace.strings.intern("cudaMallocHost");
+//! let launch = trace.strings.intern("cudaLaunchKernel");
+//! let api = Api::Runtime;
+//! // Times are in ns.
+//! trace.calls.push(Call { start: 0, end: 40_000_000, thread: pinning, api, name: pin, ..Call::default() });
+//! let (start, end) = (1_000_000, 40_005_000);
+//! trace.calls.push(Call { start, end, thread: launching, api, name: launch, ..Call::default() });
+//!
+//! let explanation = explain(&trace, &Options::default());
+//! assert_eq!(explanation.slow_calls, 2);
+//! assert_eq!(explanation.slow_call_ns, 40_000_000 + 39_005_000);
+//! assert!(explanation.findings.iter().any(|finding| finding.cause == Cause::DriverLock));
+//! ```
 
 mod analysis;
 mod cause;
@@ -47,13 +79,13 @@ use rules::Holders;
 use stretch::Stretch;
 use trace::{Ns, Selection, Trace};
 
-/// What to look at.
+/// The calls to explain.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Calls that take longer than this are slow and get explained, as do longer waits outside calls, ns.
+    /// The threshold, ns: longer calls are slow and are explained, as are longer waits outside calls.
     pub min_wait_ns: Ns,
-    /// Which calls, and waits outside them, may appear as waiters; the rest of the trace still serves
-    /// as evidence. Such a wait goes by the name of its library.
+    /// The calls, and the waits outside calls, that may appear as waiters; the rest of the trace still serves as
+    /// evidence. A wait outside calls has the name of its library.
     pub selection: trace::Selection,
 }
 
@@ -63,19 +95,18 @@ impl Default for Options {
     }
 }
 
-/// Explains what held up the calls of `trace`.
+/// Explains why the calls of `trace` took long.
 pub fn explain(trace: &Trace, options: &Options) -> Explanation {
     run(trace, options, false).0
 }
 
-/// As [`explain`], and besides every single loss that has a cause, as the rules found them: those of slow
-/// calls by their start, then waits elsewhere. Each recorded wait of the trace is among them once, whether
-/// or not a finding counts it.
+/// As [`explain()`], with every single loss that has a cause: first those of slow calls, by start, then waits elsewhere.
+/// Each recorded wait of the trace is among them once, whether or not a finding counts it.
 pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>) {
     run(trace, options, true)
 }
 
-/// The overlap of operations is found beside the losses of threads: neither needs the other.
+/// Finds the overlap of operations and the losses of threads in parallel: neither needs the other.
 fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
     std::thread::scope(|scope| {
         let overlap = scope.spawn(|| overlap::overlaps(trace, &options.selection));
@@ -87,13 +118,13 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
 
 fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
     let facts = Facts::new(trace, options);
-    // Half as long as a slow call: what is shorter cannot cover enough of one.
+    // Calls shorter than half of the threshold cannot cover enough of a slow call.
     let holders = Holders::new(&facts, options.min_wait_ns / 2);
     let mut groups = Groups::new(keep_losses);
     let (mut slow_call_ns, mut slow_calls, mut explained_ns, mut unexplained_ns) = (0, 0, 0, 0);
     for call in facts.slow.iter().copied().filter(|call| facts.is_chosen(Stretch::Call(*call))) {
         let parts = rules::split(&facts, &holders, call);
-        // What the call costs anyway is not lost.
+        // The usual cost of the call is not lost.
         let unexplained = (parts.rest() - facts.usual(call)).max(0);
         let mut lost = parts.claimed;
         explained_ns = lost.iter().fold(explained_ns, |sum: Ns, part| sum.saturating_add(part.lost));
@@ -135,7 +166,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     (explanation, losses)
 }
 
-/// How much of the trace's time is selected, where only a part is, ns.
+/// The selected part of the trace's time, ns; `None` if all of it is selected.
 fn selected_ns(trace: &Trace, selection: &Selection) -> Option<Ns> {
     let (start, end) = trace.span()?;
     let part = selection.of(trace).part(start, end);

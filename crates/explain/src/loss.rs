@@ -1,4 +1,4 @@
-//! Every loss by itself: what findings sum up, for whoever draws or lists single waits.
+//! Every loss by itself, for outputs that draw or list single waits; findings are their sums.
 
 use crate::analysis::recorded_waits;
 use crate::facts::Facts;
@@ -7,38 +7,36 @@ use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, OpId, Renumbered, ThreadId, Trace, WaitId};
 
-/// A part of a thread's time that one cause took: in a slow call, or in a recorded wait for a lock
-/// wherever that was.
+/// A part of a thread's time that one cause took: in a slow call, or in a recorded wait for a lock anywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loss {
     /// The thread that lost time.
     pub thread: ThreadId,
-    /// The call of the program's own that it lost it in; `NONE` in no call of the trace.
+    /// The outermost call in which it lost the time; `NONE` outside the trace's calls.
     pub call: CallId,
-    /// Where the lost time begins, ns; of a recorded wait, where the wait does.
+    /// Start of the lost time, or of the recorded wait, ns.
     pub start: Ns,
-    /// Where it ends, ns; of a recorded wait, where the wait does.
+    /// End of the lost time, or of the recorded wait, ns.
     pub end: Ns,
-    /// Time that the cause took, ns: less than from start to end where another cause took a part of it, and
-    /// 0 for a recorded wait that no finding counts.
+    /// Time that the cause took, ns: less than from start to end if another cause took a part of it, and 0 for a recorded
+    /// wait that no finding counts.
     pub lost_ns: Ns,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// What this rests on.
+    /// The evidence that it rests on.
     pub evidence: Evidence,
-    /// How sure it is.
+    /// The confidence.
     pub confidence: Confidence,
-    /// The thread that was waited for, where there is one.
+    /// The thread that was waited for; `NONE` if unknown.
     pub holder: ThreadId,
-    /// That thread's call, of the program's own; `NONE` where it was in no call of the trace.
+    /// That thread's outermost call; `NONE` if it was in no call of the trace.
     pub holder_call: CallId,
-    /// The GPU operation that was waited for, where the GPU's records name one.
+    /// The GPU operation that was waited for; `NONE` if the GPU's records show none.
     pub awaited: OpId,
-    /// The recorded wait that this is; `NONE` where it is inferred, and of a part of a wait that one of several holders
-    /// answers for.
+    /// The recorded wait that this is; `NONE` if it is inferred, or if it is one holder's part of a wait for several.
     pub wait: WaitId,
-    /// The finding that counts it, as an index into [`crate::Explanation::findings`]; `None` for recorded waits that
-    /// do not add up to one.
+    /// The finding that counts it, as an index into [`crate::Explanation::findings`]; `None` for recorded waits that do
+    /// not add up to a finding.
     pub finding: Option<u32>,
 }
 
@@ -70,7 +68,7 @@ impl Loss {
         }
         if let Fact::Waited { wait, time, .. } = reason.fact {
             let row = trace.waits.row(wait);
-            // One of several holders answers for a part of a wait; the wait itself is another loss.
+            // If several holders share a wait, each has a part of it; the wait itself is another loss.
             if time == row.end - row.start {
                 (loss.wait, loss.start, loss.end) = (wait, row.start, row.end);
             }
@@ -81,7 +79,7 @@ impl Loss {
 }
 
 impl Loss {
-    /// The same in a part of the trace; `None` for a recorded wait that is not in it.
+    /// The same loss in a part of the trace; `None` for a recorded wait that is not in that part.
     pub fn in_part(self, numbers: &Renumbered) -> Option<Loss> {
         let wait = numbers.wait(self.wait);
         let (call, holder_call) = (numbers.call(self.call), numbers.call(self.holder_call));
@@ -90,7 +88,7 @@ impl Loss {
     }
 }
 
-/// Adds the recorded waits that are not among `losses`, so that each is there once.
+/// Adds the recorded waits that are not yet among `losses`, so that each is there once.
 pub(crate) fn add_other_waits(facts: &Facts<'_>, losses: &mut Vec<Loss>) {
     let mut known = vec![false; facts.trace.waits.len()];
     for wait in losses.iter().filter_map(|loss| loss.wait.some()) {

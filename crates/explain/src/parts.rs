@@ -3,14 +3,14 @@
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns, OpId, Sym, ThreadId, WaitId};
 
-/// Why a part of a call's time was lost.
+/// The reason for which a part of a call's time was lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Reason {
     pub cause: Cause,
     pub evidence: Evidence,
     pub confidence: Confidence,
     pub holder: Holder,
-    /// Others that fit as well.
+    /// Other calls that fit as well.
     pub or: Vec<CallId>,
     pub fact: Fact,
 }
@@ -25,50 +25,50 @@ impl Reason {
     }
 }
 
-/// Who was waited for.
+/// The thread that was waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holder {
-    /// Nobody, or nobody knows whom.
+    /// None, or unknown.
     Nobody,
     /// A thread in a call.
     Call(CallId),
-    /// A thread of which no call is in the trace.
+    /// A thread outside the trace's calls.
     Thread(ThreadId),
 }
 
-/// What a reason rests on, in figures.
+/// The fact that a reason rests on, with its figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fact {
     /// Nothing to add.
     None,
     /// This operation was waited for.
     Awaited(OpId),
-    /// This copy was of so many bytes and took so many ns.
+    /// This copy had `bytes` bytes and took `time` ns.
     Copied { op: OpId, bytes: i64, time: Ns },
-    /// So many bytes were to be copied by a call that took so many ns, waiting included; the launch that its thread put
-    /// into the stream before it, if any.
+    /// The arguments of a call that took `time` ns, waiting included, name `bytes` bytes to copy; `launch` is the
+    /// launch that its thread put into the stream before it, or `NONE`.
     Asked { bytes: i64, time: Ns, launch: CallId },
-    /// Calls kept the driver one after another while this one waited: the holder was one of them.
+    /// Calls blocked the driver one after another while this one waited: the holder was one of them.
     InLine,
     /// Work that this call launched was waited for; the GPU's records lack it.
     Launched(CallId),
-    /// So many operations were pending in the stream.
+    /// This many operations were pending in the stream.
     Pending(usize),
-    /// The tracer did this meanwhile.
+    /// The tracer recorded this work of its own meanwhile.
     Tracer(Sym),
-    /// First use of this kernel or function.
+    /// The first use of this kernel or function.
     First(Sym),
-    /// The GPU had nothing to do that the trace knows of.
+    /// The GPU had no work that the trace records.
     Idle,
     /// The operating system's calls show the lock wait.
     LockCall,
-    /// The lock wait was recorded; this is about `time` ns of it, of which the holder's call covers so much, ns.
-    /// `shared`: it was for a lock that several threads share, one call after another.
+    /// The lock wait was recorded: `time` ns of it, of which the holder's call covers `covered` ns. `shared`: several
+    /// threads held the lock shared, one call after another.
     Waited { wait: WaitId, time: Ns, covered: Ns, shared: bool },
 }
 
 impl Fact {
-    /// The launch whose work was waited for, where the GPU's records lack it.
+    /// The launch whose work was waited for, if the GPU's records lack that work.
     pub fn launch(&self) -> Option<CallId> {
         match self {
             Fact::Launched(launch) => Some(*launch),
@@ -83,13 +83,13 @@ impl Fact {
 pub(crate) struct Part {
     pub reason: Reason,
     pub lost: Ns,
-    /// Where the lost time begins, ns.
+    /// Start of the lost time, ns.
     pub from: Ns,
-    /// Where it ends, ns; earlier claims may have taken pieces in between.
+    /// End of the lost time, ns; earlier claims may have pieces in between.
     pub to: Ns,
 }
 
-/// The time of one call: what is claimed, and what is still free.
+/// The time of one call: the claimed and the free pieces.
 pub(crate) struct Parts {
     free: Vec<(Ns, Ns)>,
     duration: Ns,
@@ -106,7 +106,7 @@ impl Parts {
         self.free.iter().map(|(start, end)| end - start).sum()
     }
 
-    /// Whether at least half of the call has no reason yet.
+    /// Whether at least half of the call is without a reason.
     pub fn mostly_open(&self) -> bool {
         self.rest() >= self.duration / 2
     }
@@ -116,7 +116,7 @@ impl Parts {
         self.free.iter().map(|(start, end)| ((*end).min(to) - (*start).max(from)).max(0)).sum()
     }
 
-    /// Gives what is free in `[from, to)` to `reason`.
+    /// Assigns what is free in `[from, to)` to `reason`.
     pub fn claim(&mut self, from: Ns, to: Ns, reason: Reason) {
         let lost = self.open_within(from, to);
         if lost == 0 {

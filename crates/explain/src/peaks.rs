@@ -1,14 +1,14 @@
-//! Numbers in a row, of which those above a floor are found without looking at the others.
+//! A row of times in which those above a floor are found without a full scan.
 
 use trace::Ns;
 
-/// Below every floor: what stands where nothing was set.
+/// The value of empty places, below every floor.
 const NOTHING: Ns = Ns::MIN;
 
 /// A tree of maxima over a row of times.
 pub(crate) struct Peaks {
-    /// `tree[1]` is the highest of all, `tree[2 * n]` and `tree[2 * n + 1]` are the highest of the halves of what `tree[n]`
-    /// is the highest of. The latter half of the tree is the row itself; its last place is never used.
+    /// `tree[1]` is the maximum of all. `tree[2 * n]` and `tree[2 * n + 1]` are the maxima of the two halves below
+    /// `tree[n]`. The second half of the tree is the row itself; its last place is never used.
     tree: Vec<Ns>,
 }
 
@@ -30,7 +30,7 @@ impl Peaks {
         Peaks { tree }
     }
 
-    /// Puts a time at a place of the row, which grows as needed.
+    /// Sets the time at a place of the row, which grows as needed.
     pub fn set(&mut self, at: usize, time: Ns) {
         if at + 1 >= self.places() {
             self.grow(at + 2);
@@ -46,21 +46,21 @@ impl Peaks {
         }
     }
 
-    /// Leaves nothing at a place of the row.
+    /// Empties a place of the row.
     pub fn clear(&mut self, at: usize) {
         if at + 1 < self.places() {
             self.set(at, NOTHING);
         }
     }
 
-    /// The places before `end` whose times lie above `floor`, the last one first.
+    /// The places before `end` whose times are above `floor`, the last one first.
     pub fn above(&self, floor: Ns, end: usize) -> impl Iterator<Item = usize> + Clone + '_ {
         std::iter::successors(self.last_above(floor, end), move |at| self.last_above(floor, *at))
     }
 
     fn last_above(&self, floor: Ns, end: usize) -> Option<usize> {
         let places = self.places();
-        // All that lies to the left of the way from here to the root comes before `end`.
+        // Everything to the left of the path from here to the root is before `end`.
         let mut node = end.min(places - 1) + places;
         while node > 1 {
             if node % 2 == 1 && self.tree[node - 1] > floor {
@@ -71,7 +71,7 @@ impl Peaks {
         None
     }
 
-    /// The last place above `floor` in the part of the row that `node`, which is above it, stands for.
+    /// The last place above `floor` below `node`, whose maximum is above it.
     fn last_below(&self, mut node: usize, floor: Ns) -> usize {
         while node < self.places() {
             let latter = 2 * node + 1;
@@ -108,13 +108,13 @@ mod tests {
         }
     }
 
-    /// The row of up to six times from −1 to 2, of which there are four, with this number.
+    /// The row with this number: each of its up to six times has one of the four values from −1 to 2.
     fn row(length: usize, number: usize) -> Vec<Ns> {
         (0..length).map(|at| (number >> (2 * at) & 3) as Ns - 1).collect()
     }
 
     #[test]
-    fn every_short_row_is_found_as_by_looking_at_all() {
+    fn short_rows_match_a_full_scan() {
         for length in 0..=6 {
             for number in 0..1 << (2 * length) {
                 let row = row(length, number);

@@ -1,5 +1,5 @@
-//! Where in the source a call was made: its own stack, else the marked ranges around it. A wait outside
-//! calls has the ranges alone.
+//! The place in the source where a call was made: from its own stack, else from the marked ranges around it. A wait outside
+//! calls has only the ranges.
 
 use crate::Place;
 use crate::peaks::Peaks;
@@ -7,9 +7,8 @@ use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
 use trace::{CallId, Frame, Ns, RangeId, RangeKind, StackId, ThreadId, Trace};
 
-/// The most useful place for each call: the innermost frame of the user's own code, else the
-/// innermost frame with a line, else the framework operator or named range that made the call.
-/// `None` where the trace has neither stacks nor ranges.
+/// The most useful place for each call: the innermost frame of the user's own code, else the innermost frame with a line,
+/// else the framework operator or named range that made the call. `None` if the call has neither a stack nor a range.
 pub fn places(trace: &Trace, calls: &[CallId]) -> Vec<Option<Place>> {
     let mut places = vec![None; calls.len()];
     let stretches: Vec<Stretch> = calls.iter().copied().map(Stretch::Call).collect();
@@ -17,7 +16,7 @@ pub fn places(trace: &Trace, calls: &[CallId]) -> Vec<Option<Place>> {
     places
 }
 
-/// The most useful place of a call stack by itself, as [`places`] has it.
+/// The most useful place of a call stack, without ranges; see [`places`].
 pub fn place_of_stack(trace: &Trace, stack: StackId) -> Option<Place> {
     best(trace, frames(trace, stack))
 }
@@ -33,7 +32,7 @@ pub(crate) struct Places {
 pub(crate) type PlaceId = usize;
 
 impl Places {
-    /// As [`places`], of each of some stretches, which may be there several times.
+    /// The place of each stretch, as by [`places`]; stretches may repeat.
     pub fn new(trace: &Trace, mut stretches: Vec<Stretch>) -> Places {
         stretches.sort_unstable();
         stretches.dedup();
@@ -50,7 +49,7 @@ impl Places {
         Places { places: places.into_iter().map(|(place, _)| place).collect(), of }
     }
 
-    /// The place of a stretch, where it has one and was asked for.
+    /// The place of a stretch; `None` if it has none or was not passed to [`Places::new`].
     pub fn of(&self, stretch: Stretch) -> Option<PlaceId> {
         self.of.get(&stretch).copied()
     }
@@ -60,7 +59,7 @@ impl Places {
     }
 }
 
-/// Tells the place of each of some stretches, by its number among them; no order.
+/// Passes the place of each stretch, with the stretch's index, to `tell`; in no order.
 fn each(trace: &Trace, stretches: &[Stretch], mut tell: impl FnMut(usize, Option<Place>)) {
     let mut by_thread = vec![Vec::new(); trace.threads.len()];
     for (at, stretch) in stretches.iter().enumerate() {
@@ -101,13 +100,12 @@ fn place(trace: &Trace, stretch: Stretch, open: &Open) -> Option<Place> {
         named(trace, operator, innermost(RangeKind::User, &open.users))
     };
     let best = best(trace, stacks.flat_map(|stack| frames(trace, stack)));
-    // What the program marked says more than the library that runs code without a name.
+    // A range that the program marked is more useful than the library that runs unnamed code.
     let is_vague = best.as_ref().is_some_and(|best| best.line == 0) && comes_through_unnamed(trace, stack);
     if is_vague { marked().or(best) } else { best.or_else(marked) }
 }
 
-/// Whether a stack leads through code that was made at run time, and that nothing names, before any function of
-/// the program's that has a name.
+/// Whether a stack passes through unnamed code, generated at run time, before it reaches a named function of the program.
 fn comes_through_unnamed(trace: &Trace, stack: StackId) -> bool {
     let is_unnamed = |frame: &Frame| {
         let nowhere = frame.module.is_empty() && frame.file.is_empty();
@@ -140,14 +138,14 @@ fn of_frame(trace: &Trace, frame: &Frame) -> Place {
     }
 }
 
-/// Whether a source file or a module is the user's rather than a library's.
+/// Whether a source file or a module is the user's, not a library's.
 fn is_own_code(file: &str) -> bool {
     let library = ["site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>"];
     let package = ["torch/", "threading.py", "contextlib.py"];
     !library.iter().any(|part| file.contains(part)) && !package.iter().any(|start| file.starts_with(start))
 }
 
-/// Whether a native frame has a name and lies outside CUDA's, the tracer's and the C libraries.
+/// Whether a native frame has a name and is outside CUDA's, the tracer's and the C libraries.
 fn is_own_module(trace: &Trace, frame: &Frame) -> bool {
     let module = trace.text(frame.module);
     let file = module.rsplit('/').next().unwrap_or(module);
@@ -167,7 +165,7 @@ fn is_runtime_function(name: &str) -> bool {
 
 /// `aten::item in ## data_dist ##`: the operator, and the range the user named around it.
 fn named(trace: &Trace, operator: Option<RangeId>, user: Option<RangeId>) -> Option<Place> {
-    // PyTorch's NVTX ranges carry running numbers behind their name.
+    // PyTorch's NVTX ranges have running numbers after their name.
     let name = |range: RangeId| {
         let name = trace.text(trace.ranges.name[range.index()]);
         let end = [", op_id =", ", seq ="].iter().filter_map(|part| name.find(part)).min();
@@ -181,7 +179,7 @@ fn named(trace: &Trace, operator: Option<RangeId>, user: Option<RangeId>) -> Opt
     Some(Place { file: String::new(), line: 0, function })
 }
 
-/// The program's ranges of each thread that is asked for, by start, outer before inner.
+/// The program's ranges of each thread that has wanted stretches, by start, outer before inner.
 fn ranges_by_thread(trace: &Trace, wanted: &[Vec<usize>]) -> Vec<Vec<RangeId>> {
     let ranges = &trace.ranges;
     let mut marked = vec![Vec::new(); wanted.len()];
@@ -203,23 +201,23 @@ fn ranges_by_thread(trace: &Trace, wanted: &[Vec<usize>]) -> Vec<Vec<RangeId>> {
 
 /// A thread's ranges that have begun and may not have ended, the latest last.
 ///
-/// Ranges that nest leave it as they end. Those that overlap, as the ranges of asynchronous work do, pile up in it:
-/// which of them have not ended is looked up.
+/// Nested ranges leave it when they end. Overlapping ranges, such as those of asynchronous work, pile up in it: [`Peaks`]
+/// finds those that have not ended.
 #[derive(Default)]
 struct Open {
     ranges: Vec<RangeId>,
-    /// When operators end, by their place in `ranges`.
+    /// Ends of the operators, ns, by their index in `ranges`.
     operators: Peaks,
-    /// When ranges that the user named end.
+    /// Ends of the ranges that the user named, ns.
     users: Peaks,
-    /// When ranges that know their source place end.
+    /// Ends of the ranges with a source place, ns.
     stacked: Peaks,
 }
 
 impl Open {
     fn push(&mut self, trace: &Trace, range: RangeId) {
         let ranges = &trace.ranges;
-        // What ended before this range began cannot hold a later stretch.
+        // A range that ended before this one began cannot contain a later stretch.
         let begins = ranges.start[range.index()];
         while self.ranges.last().is_some_and(|last| ranges.end[last.index()] <= begins) {
             self.pop();
@@ -243,7 +241,7 @@ impl Open {
         }
     }
 
-    /// Those of some that do not end before `end`, innermost first.
+    /// The ranges among `ends` that do not end before `end`, innermost first.
     fn around<'a>(&'a self, ends: &'a Peaks, end: Ns) -> impl Iterator<Item = RangeId> + Clone + 'a {
         ends.above(end.saturating_sub(1), self.ranges.len()).map(|at| self.ranges[at])
     }
@@ -256,8 +254,8 @@ mod tests {
 
     const KINDS: [RangeKind; 3] = [RangeKind::Operator, RangeKind::User, RangeKind::Python];
 
-    /// A thread with a call from 4 to 6 and ranges of these times and kinds, each named after its number; those of
-    /// Python have a stack.
+    /// A thread with a call from 4 to 6 and ranges of these times and kinds, each named after its number; Python ranges have
+    /// a stack.
     fn trace(ranges: &[(Ns, Ns, RangeKind)]) -> Trace {
         let mut trace = Trace::default();
         let thread = trace.threads.push(trace::Thread::default());
@@ -275,7 +273,7 @@ mod tests {
         trace
     }
 
-    /// By looking at all ranges.
+    /// The place by a full scan of the ranges.
     fn naive(ranges: &[(Ns, Ns, RangeKind)]) -> Option<String> {
         let mut around: Vec<_> =
             (0..ranges.len()).filter(|at| ranges[*at].0 <= 4 && ranges[*at].1 >= 6).collect();
@@ -287,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_overlap_are_told_as_by_looking_at_all() {
+    fn overlapping_ranges_match_a_full_scan() {
         let times = [(0, 5), (1, 6), (2, 4), (2, 9), (3, 7), (4, 6), (4, 8), (5, 9)];
         let any = || times.iter().flat_map(|(start, end)| KINDS.map(|kind| (*start, *end, kind)));
         for first in any() {
@@ -303,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_range_says_more_than_what_runs_code_without_a_name() {
+    fn a_marked_range_is_preferred_to_a_library_that_runs_unnamed_code() {
         // Innermost first: function, module, line.
         let place = |stack: &[(&str, &str, u32)], kind| {
             let mut trace = trace(&[(0, 9, kind)]);
@@ -319,7 +317,7 @@ mod tests {
         let (driver, made, runs) = (("f", "libcuda.so.1", 0), ("0x7f00", "", 0), ("apply", "libjulia.so", 0));
         let user = RangeKind::User;
         assert_eq!(place(&[driver, made, runs], user), "0");
-        // A name, or a line, says more than a range; without a range, what runs it is all there is.
+        // A name or a line is preferred to a range; without a range, only the library remains.
         assert_eq!(place(&[driver, ("step!", "[made at run time]", 0), runs], user), "step!");
         assert_eq!(place(&[driver, made, ("main", "program", 7)], user), "main");
         assert_eq!(place(&[driver, runs, made], user), "apply");
@@ -327,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stretches_get_the_places_that_each_gets_alone() {
+    fn many_stretches_get_the_same_places_as_each_by_itself() {
         let ranges = (0..40).map(|at| (at, at + 3 + at * 7 % 5, KINDS[at as usize % 2]));
         let mut trace = trace(&ranges.collect::<Vec<_>>());
         let thread = trace.calls.thread[0];

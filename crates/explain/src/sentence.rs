@@ -1,7 +1,7 @@
 //! Sentences whose values keep their types.
 //!
-//! A rule knows what to say of its evidence, and the report knows how numbers look: a [`Sentence`] has the words
-//! as text and each value as what it is. Units, rounding, plurals and harmless names are the report's.
+//! A rule chooses the words for its evidence, and the report formats the numbers: a [`Sentence`] has the words as text and
+//! each value with its type. The report adds units, rounding and plurals, and escapes names.
 
 use trace::{CopyKind, Ns};
 
@@ -14,9 +14,9 @@ pub struct Sentence(pub Vec<Piece>);
 pub enum Piece {
     /// Words.
     Text(&'static str),
-    /// A name from the trace, which may be anything.
+    /// A name from the trace, which may contain any text.
     Name(String),
-    /// A number with the noun that it counts: one, several.
+    /// A number with the noun that it counts, in singular and plural.
     Count(u64, &'static str, &'static str),
     /// A plain number.
     Number(u64),
@@ -24,26 +24,26 @@ pub enum Piece {
     Time(Ns),
     /// A size in bytes.
     Bytes(i64),
-    /// So many bytes in so many ns.
+    /// A rate: bytes in a time.
     Rate {
         /// Bytes.
         bytes: i64,
-        /// ns.
+        /// Time, ns.
         time: Ns,
     },
-    /// A part of 1.
+    /// A share of 1.
     Share(f64),
     /// A direction of copies.
     Copy(CopyKind),
 }
 
 impl Sentence {
-    /// Whether it says nothing.
+    /// Whether it has no pieces.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// This sentence and what follows it.
+    /// This sentence with `rest` after it.
     pub(crate) fn then(mut self, rest: Sentence) -> Sentence {
         self.0.extend(rest.0);
         self

@@ -1,4 +1,4 @@
-//! Who waited, or was waited for, and in what.
+//! One side of a wait: the thread that waited or held, and its call.
 
 use crate::Class;
 use crate::facts::Facts;
@@ -6,14 +6,14 @@ use crate::parts::Holder;
 use crate::stretch::Stretch;
 use trace::{CallId, CopyKind, MemoryKind, Sym, ThreadId};
 
-/// A thread, and what it was in meanwhile.
+/// A thread and its activity meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Side {
     pub thread: ThreadId,
     pub doing: Doing,
 }
 
-/// What a thread was in.
+/// The activity of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Doing {
     /// In no call of the trace.
@@ -24,7 +24,7 @@ pub(crate) enum Doing {
     Lock(Sym),
 }
 
-/// What kind of work a call asked for: calls of one name that copy different ways are apart.
+/// The kind of a call's copy: calls of one name that copy in different directions are different.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Work {
     pub copy: CopyKind,

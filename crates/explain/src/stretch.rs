@@ -1,4 +1,4 @@
-//! What a thread may lose time in.
+//! The stretches in which a thread may lose time.
 
 use trace::{CallId, Ns, Sym, ThreadId, Trace, WaitId};
 

@@ -3,7 +3,7 @@
 use crate::Summary;
 use trace::{Api, Trace};
 
-/// Sums a trace up. The path is left for whoever read it to fill.
+/// Sums up a trace. The caller that read it fills in the path.
 pub fn summary(trace: &Trace) -> Summary {
     let mut threads = vec![false; trace.threads.len()];
     let mut processes = vec![false; trace.processes.len()];

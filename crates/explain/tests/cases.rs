@@ -1,8 +1,8 @@
 //! Small traces written as text: `tests/data/NAME/trace.txt` in, `expected.txt` out. One case is one test of that name:
 //! `cargo test -p holdup-explain queue_full` runs those of one cause. `UPDATE_EXPECT=1` rewrites what is expected.
 //!
-//! A case states what it is for in its comments: `positive: CAUSE`, where the rule holds; `control: CAUSE`, where nothing
-//! of the kind happens; `near miss: CAUSE`, where a detail is missing. Every cause needs all three.
+//! A case states its roles in its comments: `positive: CAUSE` if the rule holds; `control: CAUSE` if nothing of the kind
+//! happens; `near miss: CAUSE` if a detail is missing. Every cause needs all three.
 
 mod timeline;
 
@@ -45,7 +45,8 @@ fn case(folder: PathBuf) -> Trial {
     })
 }
 
-/// Single losses add up to the findings that count them, lie in their calls, and hold every recorded wait once.
+/// Checks that single losses add up to the findings that count them, lie in their calls, and contain every recorded wait
+/// once.
 fn losses_add_up(trace: &trace::Trace, explanation: &Explanation, losses: &[Loss]) {
     for (at, finding) in explanation.findings.iter().enumerate() {
         let own: Vec<&Loss> = losses.iter().filter(|loss| loss.finding == Some(at as u32)).collect();
@@ -69,7 +70,7 @@ fn losses_add_up(trace: &trace::Trace, explanation: &Explanation, losses: &[Loss
     assert_eq!(recorded, trace.waits.ids().collect::<Vec<_>>());
 }
 
-/// What a finding offers and rests on is among what its cause declares.
+/// Checks that a finding's fixes and evidence are among those that its cause declares.
 fn fixes_are_known(explanation: &Explanation) {
     for finding in &explanation.findings {
         let about = finding.cause.about();
@@ -80,7 +81,7 @@ fn fixes_are_known(explanation: &Explanation) {
     }
 }
 
-/// Whether a case has what its comments state, and every cause has one of each role.
+/// Checks that each case is what its comments state, and that every cause has a case of each role.
 fn every_cause_is_covered(cases: &[PathBuf]) {
     let mut missing: BTreeSet<(String, &str)> = BTreeSet::new();
     let causes = Cause::ALL.iter().filter(|cause| **cause != Cause::Unexplained).map(|cause| cause.id());
@@ -111,7 +112,7 @@ fn every_cause_is_covered(cases: &[PathBuf]) {
 
 const ROLES: [&str; 3] = ["positive", "control", "near miss"];
 
-/// What a case is for, as its comments state it: the role and the cause.
+/// The roles and causes that a case's comments state.
 fn roles(text: &str) -> impl Iterator<Item = (&'static str, &str)> {
     let comments = text.lines().filter_map(|line| line.strip_prefix("# "));
     comments.flat_map(|comment| {
@@ -120,7 +121,7 @@ fn roles(text: &str) -> impl Iterator<Item = (&'static str, &str)> {
     })
 }
 
-/// The surest finding of a cause, or loss of overlap to a rule.
+/// The highest confidence of a cause's findings, or of the losses of overlap to a rule.
 fn confidence_in(explanation: &Explanation, cause: &str) -> Option<Confidence> {
     let findings = explanation.findings.iter().filter(|finding| finding.cause.id() == cause);
     let lost = explanation.overlap.iter().flat_map(|overlap| &overlap.lost);
@@ -128,7 +129,7 @@ fn confidence_in(explanation: &Explanation, cause: &str) -> Option<Confidence> {
     findings.map(|finding| finding.confidence).chain(lost).min()
 }
 
-/// One line a finding, times in µs.
+/// One line per finding, times in µs.
 fn listing(explanation: &Explanation) -> String {
     let mut out = String::new();
     for finding in &explanation.findings {
@@ -148,7 +149,7 @@ fn listing(explanation: &Explanation) -> String {
         for holder in finding.holder.iter().chain(&finding.or) {
             write!(out, " | {} {} {}", threads(holder), holder.call, detail(holder)).unwrap();
         }
-        // What rests on recordings of holdup's own: waits, and arguments instead of operations.
+        // Findings that rest on holdup's own recordings: waits, and arguments instead of operations.
         if finding.evidence == Evidence::Lock || explanation.trace.ops == 0 {
             let fixes: Vec<_> = finding.fixes.iter().map(|fix| fix.id).collect();
             write!(out, " ({}; fix: {})", sentence(&finding.because), fixes.join(", ")).unwrap();
@@ -164,7 +165,7 @@ fn listing(explanation: &Explanation) -> String {
     if explanation.outside_wait_ns > 0 {
         writeln!(out, "waited {} outside calls", explanation.outside_wait_ns / 1000).unwrap();
     }
-    // Where a trace says what the device can do, what of it is used.
+    // The overlap, if the trace records what the device can do.
     for overlap in explanation.overlap.iter().filter(|overlap| overlap.copy_engines.is_some()) {
         out.push_str(&overlap_listing(overlap));
     }
@@ -174,7 +175,7 @@ fn listing(explanation: &Explanation) -> String {
     assert_eq!(
         lost + explanation.own_work_ns,
         spent,
-        "what findings lost, and what calls cost anyway, is what was spent"
+        "lost time and the calls' usual cost add up to the time spent"
     );
     writeln!(
         out,
@@ -187,12 +188,12 @@ fn listing(explanation: &Explanation) -> String {
     out
 }
 
-/// The name that a value has in JSON.
+/// The name of a value in JSON.
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap().trim_matches('"').to_owned()
 }
 
-/// A line for the device, one for each thing that overlap was lost to, and one for each kind of operation of it.
+/// One line for the device, one per rule that overlap was lost to, and one per kind of late operation.
 fn overlap_listing(overlap: &Overlap) -> String {
     let us = |ns: i64| ns / 1000;
     let mut out = format!(

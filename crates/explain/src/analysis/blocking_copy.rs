@@ -1,6 +1,6 @@
-//! Copies that keep the calling thread until they are done: `hidden-sync` before the copy starts,
-//! `pageable-order` and `copy-engine-busy` where it starts late, `pageable-staging` and
-//! `page-faults` while it runs. Of a copy that only the call's arguments tell of, either.
+//! Copies that block the calling thread until they are done: `hidden-sync` before the copy starts, `pageable-order` and
+//! `copy-engine-busy` if it starts late, `pageable-staging` and `page-faults` while it runs. If only the call's arguments
+//! describe the copy, waiting and copying cannot be told apart.
 
 use super::turns::{self, Turn, handover};
 use crate::class::Class;
@@ -12,10 +12,10 @@ use crate::rules::{Holders, pageable_staging};
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, MemoryKind, Ns, OpId, OpKind};
 
-/// A gap that the driver's own work explains: shorter ones are not looked into.
+/// Longest gap that the driver's own work explains, ns: shorter ones are not examined.
 const GAP: Ns = 50_000;
 
-/// Copies below this size are too short to tell a rate.
+/// Smallest copy whose rate means something, bytes.
 pub(crate) const RATED_BYTES: i64 = 1 << 20;
 
 pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
@@ -32,7 +32,7 @@ pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Pa
     after(facts, call, &copy, parts);
 }
 
-/// The GPU's records lack the copy: how long it waited and how long it ran cannot be told apart.
+/// Explains a copy that the GPU's records lack: the time it waited and the time it ran cannot be told apart.
 fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
     let Some(copied) = facts.copied(call) else { return unknown(facts, call, blocking, parts) };
     let (bytes, time) = (copied.bytes, parts.rest());
@@ -47,10 +47,10 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
     }
     let (cause, confidence) = match copied.pageable() {
         true if !too_slow => (Cause::PageableStaging, Confidence::Possible),
-        // It waits for what its thread launched, and nobody else's call fits.
+        // It waits for what its thread launched, and no other thread's call fits.
         true if launch.is_some() && turns.is_empty() => (waiting, Confidence::Likely),
         true => (waiting, Confidence::Possible),
-        // The program waits for a copy of pinned memory, and for what is before it, by its own wish.
+        // The program itself asked to wait for a copy of pinned memory and for the work before it.
         false if blocking && [copied.src, copied.dst].contains(&MemoryKind::Pinned) => {
             (waiting, Confidence::Likely)
         }
@@ -64,8 +64,8 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
     parts.claim(facts.start(call), facts.end(call) - facts.usual(call), reason);
 }
 
-/// Nothing in the trace says what is copied: a copy that takes long waits for what its thread launched before it, or
-/// behind others.
+/// Explains a copy whose size and memory are unknown: if it takes long, it waits for what its thread launched before it, or
+/// for other threads' calls.
 fn unknown(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
     if !facts.has_unknown_copies() || facts.trace.meta.locks_watched {
         return;
@@ -80,7 +80,7 @@ fn unknown(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
     parts.claim(start, end - facts.usual(call), reason);
 }
 
-/// Gives a pageable copy's time to those that it waited behind.
+/// Assigns a pageable copy's time to the calls that it waited for.
 fn in_line(facts: &Facts<'_>, turns: &[Turn], parts: &mut Parts) {
     for turn in turns {
         let cause = match facts.class(turn.call) {
@@ -97,14 +97,14 @@ pub(crate) fn rate(bytes: i64, time: Ns) -> f64 {
     bytes as f64 / (time.max(1) as f64 * 1e-9)
 }
 
-/// From the call to the start of the copy.
+/// Explains the time from the call to the start of the copy.
 fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, parts: &mut Parts) {
     let start = facts.start(call);
     let cause = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
     let mut waited = start;
     if let Some((before, free)) = facts.free_to_copy(call).filter(|(_, free)| *free > start) {
         waited = free;
-        // The copy follows at once on what it waited for, or something else kept it as well.
+        // If the copy does not start as soon as the work before it ends, it waited for something else as well.
         let at_once = copy.start - waited <= GAP.max((copy.start - start) / 10);
         let confidence = if at_once { Confidence::Certain } else { Confidence::Likely };
         parts.claim(start, waited, Reason::new(cause, Evidence::Record, confidence, Fact::Awaited(before)));
@@ -119,8 +119,8 @@ fn before(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, blocking: bool, par
     }
 }
 
-/// The copy was first in its stream and still did not start: another stream's operation that ends
-/// as it starts kept it.
+/// Explains why a copy that was next in its stream did not start: it waited for another stream's operation that ends as
+/// it starts.
 fn started_late(
     facts: &Facts<'_>,
     call: CallId,
@@ -137,7 +137,7 @@ fn started_late(
         let kinds = [ops.src[op.index()], ops.dst[op.index()]];
         copy.what.pageable() && kinds.contains(&MemoryKind::Pageable)
     };
-    // A staged copy keeps the next one waiting from its call on, not only while it runs.
+    // A staged copy makes the next one wait from its call on, not only while it runs.
     let covers = |op: &OpId| match blamed(facts, call, *op).some() {
         Some(holder) if pageable(op) => {
             facts.keeps_busy(holder)
@@ -172,7 +172,7 @@ fn blamed(facts: &Facts<'_>, call: CallId, op: OpId) -> CallId {
     holder.filter(other_thread).unwrap_or(CallId::NONE)
 }
 
-/// While the copy runs.
+/// Explains the time while the copy runs.
 fn during(copy: &CopyFacts, parts: &mut Parts) {
     let reason = if copy.what.pageable() {
         pageable_staging::of(copy)
@@ -182,7 +182,7 @@ fn during(copy: &CopyFacts, parts: &mut Parts) {
     parts.claim(copy.start, copy.end, reason);
 }
 
-/// From the end of the copy to the return of the call.
+/// Explains the time from the end of the copy to the return of the call.
 fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
     let end = facts.end(call);
     let tail = end - copy.end;
@@ -195,8 +195,8 @@ fn after(facts: &Facts<'_>, call: CallId, copy: &CopyFacts, parts: &mut Parts) {
     }
 }
 
-/// Time that the host's side of one staged piece may take: no more than the copy itself, and no
-/// more than 4 MiB at the copy's rate (the best size of a piece on an H200 is 2 to 8 MB).
+/// Most time that the host's side of one staged piece may take, ns: no more than the copy itself, and no more than 4 MiB
+/// at the copy's rate (the best size of a piece on an H200 is 2 to 8 MB).
 fn one_piece(copy: &CopyFacts) -> Ns {
     const PIECE: f64 = (4 << 20) as f64;
     let time = copy.end - copy.start;

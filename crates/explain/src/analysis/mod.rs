@@ -1,4 +1,4 @@
-//! What the rules of several causes share.
+//! Analyses that the rules of several causes share.
 
 pub(crate) mod blocking_copy;
 mod owners;

@@ -1,21 +1,21 @@
-//! Who had a lock during a long wait for it, as all recorded waits for it tell: each says who had it when it began, and
-//! who released it when it ended.
+//! The threads that held a lock during a long wait for it, from all recorded waits for that lock: each records the holder
+//! when it began and the releaser when it ended.
 
 use crate::facts::Facts;
 use crate::parts::Holder;
 use trace::{CallId, Ns, Wait};
 
-/// Who had the lock for a part of a wait.
+/// The holder of the lock for a part of a wait.
 pub(super) struct Owner {
     pub holder: Holder,
     pub from: Ns,
     pub to: Ns,
 }
 
-/// Waits within one that are looked at.
+/// Most waits examined within one.
 const MOST: usize = 1_000;
 
-/// Who had the lock during `wait`, in order, without overlap and without a gap between the first and the last.
+/// The holders of the lock during `wait`, in order, without overlap and without a gap between the first and the last.
 pub(super) fn during(facts: &Facts<'_>, wait: &Wait) -> Vec<Owner> {
     let mut seen = vec![(wait.start, facts.outermost(wait.holder_call))];
     for other in facts.waits_for_lock(wait).take(MOST) {
@@ -33,7 +33,7 @@ pub(super) fn during(facts: &Facts<'_>, wait: &Wait) -> Vec<Owner> {
         let after = owners.last().map_or(wait.start, |last| last.to);
         let from = facts.start(call).max(got(facts, wait, call)).max(after);
         let to = facts.end(call).min(wait.end);
-        // It takes a moment to go from one to the next.
+        // The lock needs a moment to go from one holder to the next.
         let from = if from - after <= (wait.end - wait.start) / 100 { after } else { from };
         if from < to {
             owners.extend(between(facts, call, after, from));
@@ -43,8 +43,8 @@ pub(super) fn during(facts: &Facts<'_>, wait: &Wait) -> Vec<Owner> {
     owners
 }
 
-/// Who had the lock from `from` to `to`, when `next` did: the call of the same thread before it, where that one takes nearly
-/// all of the time, else nobody knows who.
+/// The holder of the lock from `from` to `to`, when `next` acquired it: the previous call of the same thread if it takes
+/// nearly all of that time, else unknown.
 fn between(facts: &Facts<'_>, next: CallId, from: Ns, to: Ns) -> Option<Owner> {
     let before = facts.previous(next).filter(|call| {
         let covered = facts.end(*call).min(to) - facts.start(*call).max(from);
@@ -54,7 +54,7 @@ fn between(facts: &Facts<'_>, next: CallId, from: Ns, to: Ns) -> Option<Owner> {
     (to > from).then_some(Owner { holder, from, to })
 }
 
-/// When a call got the lock, as its own waits for it tell.
+/// The time at which a call acquired the lock, from its own recorded waits; `Ns::MIN` if it recorded none.
 pub(super) fn got(facts: &Facts<'_>, wait: &Wait, call: CallId) -> Ns {
     let waits = facts.waits(call).map(|id| facts.trace.waits.row(id));
     let before = waits.filter(|own| own.lock == wait.lock && own.end <= wait.end);

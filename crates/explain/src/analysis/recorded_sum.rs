@@ -1,4 +1,4 @@
-//! The recorded waits for locks that a finding rests on, summed up.
+//! Sums over the recorded waits for locks that a finding rests on.
 
 use crate::facts::Facts;
 use crate::group::{Group, Key};
@@ -12,18 +12,18 @@ use trace::{LockKind, Sym};
 pub(crate) struct RecordedWaits {
     waits: u64,
     time: i128,
-    /// Time of the waits that the named calls cover.
+    /// Time of the waits that the named calls cover, ns.
     covered: i128,
     locks: BTreeSet<(LockKind, i64)>,
     libraries: BTreeSet<Sym>,
     /// Most threads that held a lock at once.
     holders: u32,
-    /// Time of the waits for a lock that several threads shared, one call after another.
+    /// Time of the waits for a lock that several threads held shared, one call after another, ns.
     shared: i128,
 }
 
 impl RecordedWaits {
-    /// `None` where no wait was recorded.
+    /// Sums a finding's recorded waits; `None` if it has none.
     pub(crate) fn of(facts: &Facts<'_>, group: &Group) -> Option<RecordedWaits> {
         let (locks, libraries) = (BTreeSet::new(), BTreeSet::new());
         let mut sum =
@@ -44,7 +44,7 @@ impl RecordedWaits {
         (sum.waits > 0).then_some(sum)
     }
 
-    /// Whether most of the time went into waits for threads that share a lock, one call after another.
+    /// Whether most of the time went into waits for threads that held a lock shared, one call after another.
     pub(crate) fn for_sharers(&self) -> bool {
         self.shared > self.time / 2
     }
@@ -69,7 +69,7 @@ impl RecordedWaits {
         }
     }
 
-    /// Who shared the lock meanwhile.
+    /// States how many threads held the lock shared meanwhile.
     fn sharing(&self) -> Sentence {
         match self.holders {
             0 | 1 => sentence!["; it waited for exclusive access while other threads held the lock shared"],
@@ -81,7 +81,7 @@ impl RecordedWaits {
         }
     }
 
-    /// For how long the holder's calls had the lock.
+    /// States which part of the time the holder's calls held the lock.
     fn holding(&self, key: &Key, group: &Group) -> Sentence {
         let holder = match (key.holder, group.holders.is_empty()) {
             (None, _) => sentence!["; the holder is unknown"],

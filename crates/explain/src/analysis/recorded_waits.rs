@@ -1,5 +1,5 @@
-//! `driver-lock` and `application-lock` as recorded: a thread found a lock taken, in a call or outside,
-//! and who held it.
+//! `driver-lock` and `application-lock` as recorded: a thread waited for a lock, in a call or outside, and another thread
+//! held it.
 
 use super::{owners, sharers};
 use crate::class::Class;
@@ -11,7 +11,7 @@ use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, ThreadId, Wait, WaitId};
 
-/// The waits recorded within a call. What a call waits for anyway no lock adds to.
+/// Claims the waits recorded within a call. Time that the call waits for the GPU anyway is not lost to a lock.
 pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     within(facts, call, parts);
 }
@@ -26,8 +26,8 @@ fn within(facts: &Facts<'_>, call: CallId, parts: &mut Parts) {
     }
 }
 
-/// When the GPU was done with what a synchronizing call, or a copy that its thread waits for, waits for anyway, as far as
-/// operations prove it.
+/// The time at which the GPU finished the work that a synchronizing call, a free or a blocking copy waits for anyway;
+/// `None` where operations do not prove it.
 fn done(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
     if !facts.one_clock() {
         return None;
@@ -42,11 +42,11 @@ fn done(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
     }
 }
 
-/// Part of a long wait, in percent, that one holder must cover to answer for all of it, and several together for each to
-/// answer for a part.
+/// Part of a long wait, in percent, that one holder must cover to account for all of it, or several holders together for
+/// each to account for its part.
 const COVER_PERCENT: Ns = 80;
 
-/// Why a wait in a slow call took long: one reason, or one for each of several that had the lock in turn.
+/// The reasons why a wait in a slow call took long: one, or one for each of several threads that held the lock in turn.
 fn reasons(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Vec<(Ns, Ns, Reason)> {
     let wait = facts.trace.waits.row(id);
     let whole = reason(facts, waiter, id);
@@ -73,13 +73,13 @@ fn reasons(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Vec<(Ns, Ns, Reaso
     owners.iter().map(part).collect()
 }
 
-/// Part of a thread's span that its short waits in calls of one name, or for one library's locks outside
-/// calls, must take for a finding: one in this many. Launch rates of one program differ by more than a
+/// Smallest part of a thread's span that becomes a finding, as a divisor: 1 in 100. It holds for the short waits in calls
+/// of one name, and for those for one library's locks outside calls. Launch rates of one program differ by more than a
 /// hundredth from run to run (H200).
 const LEAST_PART: Ns = 100;
 
-/// Waits in no slow call: long ones outside calls, and where they add up short ones, in calls and outside.
-/// With 16 launching threads 347,288 waits took 4.3 s together on an H200, none of them long.
+/// The waits in no slow call: long ones outside calls, and short ones, in calls and outside, where they add up. With 16
+/// launching threads 347,288 waits took 4.3 s together on an H200, none of them long.
 pub(crate) fn elsewhere(facts: &Facts<'_>) -> impl Iterator<Item = (Stretch, Vec<Part>)> {
     let is_slow = |stretch: Stretch| stretch.call().is_some_and(|call| facts.is_slow(call));
     let waiting = move || facts.waiting().filter(move |at| !is_slow(*at) && facts.is_chosen(*at));
@@ -93,7 +93,7 @@ pub(crate) fn elsewhere(facts: &Facts<'_>) -> impl Iterator<Item = (Stretch, Vec
             *sum = sum.saturating_add(part.lost);
         }
     }
-    // Millions of waits: made again rather than kept.
+    // There may be millions of waits: they are computed again, not stored.
     waiting().filter_map(move |stretch| {
         let least = facts.chosen_span(stretch.thread(facts.trace)) / LEAST_PART;
         let mut parts = waits_of(facts, stretch);
@@ -112,8 +112,8 @@ fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {
     parts.claimed
 }
 
-/// Why a wait took long. A holder whose call lasts through less than half of it handed the lock on: to
-/// its like, where the one that let go of it last was in the same call, else to nobody knows whom.
+/// The reason why a wait took long. A holder whose call covers less than half of the wait handed the lock on: to a
+/// similar call if the last releaser was in a call of the same name, else to an unknown thread.
 pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     let wait = facts.trace.waits.row(id);
     let alike = handed_on(facts, &wait);
@@ -123,11 +123,11 @@ pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     if !half && sharers::had_it(facts, &wait) {
         return of_sharers(facts, &wait, waiter, id);
     }
-    // Who had it for less than a third, and handed it on to nobody knows whom, is not to blame for the wait.
+    // A thread that held the lock for less than a third, and handed it to an unknown thread, did not cause the wait.
     if !alike && matches!(holder, Holder::Call(_)) && covered < (wait.end - wait.start) / 3 {
         (holder, covered) = (Holder::Nobody, 0);
     }
-    // Where another thread had the lock too, and did something else, nearly all of the wait must be one's.
+    // If another thread in another kind of call held the lock too, one of them must cover nearly all of the wait.
     let alone = other.is_none_or(|(_, others)| nearly_all(&wait, covered - others));
     let confidence = match holder {
         Holder::Nobody => Confidence::Possible,
@@ -145,7 +145,7 @@ pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
     Reason { holder, or, ..Reason::new(cause, Evidence::Lock, confidence, fact) }
 }
 
-/// Of those who shared the lock, the one that let go of it last is known to have ended the wait.
+/// The reason for a wait for sharers. It names the thread that released the lock last: that release ended the wait.
 fn of_sharers(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, id: WaitId) -> Reason {
     let (holder, covered) = match suspect(facts, wait, wait.releaser, wait.releaser_call, wait.start) {
         (Holder::Nobody, _) => suspect(facts, wait, wait.holder, wait.holder_call, wait.start),
@@ -160,20 +160,20 @@ fn of_sharers(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, id: WaitId) -> Re
     Reason { holder, ..Reason::new(cause, Evidence::Lock, confidence, fact) }
 }
 
-/// Of what a wait took, so much that whoever else had the lock had it for a moment.
+/// Whether `covered` is so much of a wait that any other thread held the lock only for a moment.
 fn nearly_all(wait: &Wait, covered: Ns) -> bool {
     covered >= (wait.end - wait.start) / 10 * 9
 }
 
-/// Whether the first and the last to hold the lock did the same, as in a convoy of launches.
+/// Whether the first and the last holder of the lock were in calls of one name, as in a convoy of launches.
 fn handed_on(facts: &Facts<'_>, wait: &Wait) -> bool {
     let name = |call: CallId| facts.outermost(call).some().map(|call| facts.trace.calls.name[call.index()]);
     let (first, last) = (name(wait.holder_call), name(wait.releaser_call));
     first.is_some() && first == last
 }
 
-/// The cause of a recorded wait: the tracer where it held the lock, else by the library whose lock it was: the driver, or
-/// one above it.
+/// The cause of a recorded wait: the tracer if it held the lock, else by the library that owns the lock: the driver or one
+/// above it.
 fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cause {
     let thread = match holder {
         Holder::Call(call) => facts.thread(call),
@@ -194,17 +194,17 @@ fn cause(facts: &Facts<'_>, wait: &Wait, waiter: Stretch, holder: Holder) -> Cau
     }
 }
 
-/// Who may have kept a lock, and how much of the wait their call covers; the same of who else had it meanwhile.
+/// A thread that may have held a lock during a wait, and how much of the wait its call covers, ns; and another such thread.
 struct Blamed {
     holder: Holder,
     covered: Ns,
     other: Option<(Holder, Ns)>,
 }
 
-/// Who held the lock when the wait began; but who let go of it before the waiter got it, if that
-/// one had it for more of the wait, and the first one not for nearly all of it.
+/// The holder when the wait began; or the last releaser, if it held the lock for more of the wait and the first holder not
+/// for nearly all of it.
 ///
-/// `one`: both are one thread, or did the same.
+/// `one`: both are one thread, or were in calls of one name.
 fn blamed(facts: &Facts<'_>, wait: &Wait, one: bool) -> Blamed {
     let last = facts.outermost(wait.releaser_call);
     let got = match last.some() {
@@ -218,7 +218,7 @@ fn blamed(facts: &Facts<'_>, wait: &Wait, one: bool) -> Blamed {
         false => !nearly_all(wait, first.1),
     };
     let ((holder, covered), other) = match (first.0, last) {
-        // A call that was over before the wait began let go of the lock for an earlier waiter.
+        // A call that ended before the wait began released the lock for an earlier waiter.
         (_, (Holder::Nobody, _) | (Holder::Call(_), 0)) => (first, None),
         (Holder::Nobody, _) => (last, None),
         _ if brief && last.1 > first.1 => (last, Some(first)),
@@ -227,7 +227,7 @@ fn blamed(facts: &Facts<'_>, wait: &Wait, one: bool) -> Blamed {
     Blamed { holder, covered, other: other.filter(|_| !one) }
 }
 
-/// A thread that had the lock, and how much of the wait its call covers from `since` on.
+/// A thread that held the lock, and how much of the wait its call covers from `since` on, ns.
 fn suspect(facts: &Facts<'_>, wait: &Wait, thread: ThreadId, call: CallId, since: Ns) -> (Holder, Ns) {
     if thread.is_none() || thread == wait.thread {
         return (Holder::Nobody, 0);

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use trace::{CallId, Ns, ProcessId, Selected, Sym, ThreadId, Trace};
 
-/// Cost of a call that no fast call of its name shows: an ordinary launch under a tracer takes
-/// about this (3.5 µs bare, 4.7 µs and more traced, on an H200).
+/// Cost of a call if the trace has no fast call of its name, ns: about that of an ordinary launch under a tracer (3.5 µs
+/// bare, 4.7 µs and more traced, on an H200).
 const DEFAULT_COST: Ns = 10_000;
 
 /// The indexes of calls.
@@ -26,7 +26,7 @@ pub(super) struct Calls {
     thread_span: Vec<(Ns, Ns)>,
     /// All calls, by start.
     pub order: Vec<CallId>,
-    /// Of each thread its outermost CUDA calls, by start.
+    /// The outermost CUDA calls of each thread, by start.
     by_thread: OnceCell<Vec<Vec<CallId>>>,
 }
 
@@ -71,16 +71,15 @@ impl Facts<'_> {
         self.trace.process_of_thread(self.thread(call))
     }
 
-    /// What a call of this name costs when nothing holds it up: the median of the fast ones.
+    /// The cost of a call of this name that waits for nothing, ns: the median of the fast ones.
     pub fn usual(&self, call: CallId) -> Ns {
         let known = self.calls.usual.get(&self.trace.calls.name[call.index()]);
         known.copied().unwrap_or(DEFAULT_COST).min(self.duration(call))
     }
 
-    /// How far the end of a wait may lie from the end of what it waited for: the waiter still has
-    /// its own work to do, and the holder lets go of a lock before it returns. On an H200 launches
-    /// return 17 to 245 µs after the copy of 1 to 54 ms that held them, in one recording up to
-    /// 352 µs after 41 ms.
+    /// Most time between the end of a wait and the end of what it waited for, ns: the waiter still has its own work to
+    /// do, and the holder releases a lock before it returns. On an H200 launches return 17 to 245 µs after the copy of 1
+    /// to 54 ms that they waited for, in one recording up to 352 µs after 41 ms.
     pub fn tolerance(&self, call: CallId) -> Ns {
         let duration = self.duration(call);
         let most = (duration / 100).max(250_000);
@@ -95,8 +94,8 @@ impl Facts<'_> {
         own[..at].last().copied()
     }
 
-    /// Whether a call of the same name in the same process and on the same device began and ended within `[from, to)`,
-    /// as the first thousands of calls tell that began there.
+    /// Whether a call of the same name in the same process and on the same device began and ended within `[from, to)`.
+    /// Examines only the first calls that began there.
     pub fn has_like(&self, call: CallId, from: Ns, to: Ns) -> bool {
         const MOST: usize = 10_000;
         let name = |call: CallId| self.trace.calls.name[call.index()];
@@ -112,17 +111,17 @@ impl Facts<'_> {
         })
     }
 
-    /// The calls that `wanted` picks, by start.
+    /// The calls that match `wanted`, by start.
     pub fn calls_where(&self, wanted: impl Fn(CallId) -> bool) -> Vec<CallId> {
         self.calls.order.iter().copied().filter(|call| wanted(*call)).collect()
     }
 
-    /// The outermost call that `call` lies in: what the program called. `NONE` for none.
+    /// The outermost call that `call` lies in: what the program called; `NONE` if there is none.
     pub fn outermost(&self, call: CallId) -> CallId {
         call.some().map_or(CallId::NONE, |call| self.calls.outer[call.index()])
     }
 
-    /// Whether this is a call of the program's own that takes longer than the threshold.
+    /// Whether this is an outermost call that takes longer than the threshold.
     pub fn is_slow(&self, call: CallId) -> bool {
         self.outermost(call) == call && self.duration(call) > self.calls.min_wait
     }

@@ -1,14 +1,13 @@
-//! Calls that wait for the GPU: copies, synchronizations and frees by when they return, and what a copy's time went into.
+//! Calls that wait for the GPU: copies, synchronizations and frees by when they return, and what a copy waited for.
 
 use super::Facts;
 use crate::class::Class;
 use trace::{CallId, CopyKind, Ns, OpId, OpKind};
 
-/// Bytes per second that a copy reaches even into memory never touched: 1.5 GB/s on an H200. One that takes longer than
-/// this waited for something.
+/// Bytes per second below which a copy waited for something: even into untouched memory an H200 reaches 1.5 GB/s.
 const SLOWEST_COPY: f64 = 1.0e9;
 
-/// Calls of a thread that are looked through for the launch before a copy: a framework's queries lie between.
+/// Most calls of a thread searched for the launch before a copy: a framework's queries lie between.
 const LOOKED_THROUGH: usize = 64;
 
 /// Slow calls that wait for the GPU, by end.
@@ -28,8 +27,8 @@ impl GpuWaits {
 }
 
 impl Facts<'_> {
-    /// Slow calls that return within `[from, to]` and wait for the GPU, by end: a few a thread, whose slow calls follow
-    /// each other.
+    /// Slow calls that return within `[from, to]` and wait for the GPU, by end: a few per thread, because a thread's slow
+    /// calls follow each other.
     fn gpu_waits(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
         let all = &self.operations.gpu_waits.get_or_init(|| GpuWaits::new(self)).0;
         let first = all.partition_point(|call| self.end(*call) < from);
@@ -51,8 +50,8 @@ impl Facts<'_> {
         self.class(call) == Class::Release
     }
 
-    /// Slow calls that return within `[from, to]` as work of their own on the GPU is done: synchronizations, and copies
-    /// that spend their time on what is before them in their stream or on themselves.
+    /// Slow calls that return within `[from, to]` when their own work on the GPU is done: synchronizations, and copies that
+    /// take their time for themselves or for the work before them in their stream.
     pub fn device_waits(&self, from: Ns, to: Ns) -> impl Iterator<Item = CallId> {
         self.gpu_waits(from, to).filter(|call| match self.class(*call) {
             Class::Sync => true,
@@ -70,14 +69,14 @@ impl Facts<'_> {
         }
     }
 
-    /// Whether a call copies from or to pageable memory. Where the trace says of no copy what it copies, one that takes long
-    /// does: into pinned memory it would have returned at once.
+    /// Whether a call copies from or to pageable memory. If the trace records for no copy what it copies, one that takes
+    /// long does: with pinned memory it would have returned at once.
     fn copies_pageable(&self, call: CallId) -> bool {
         let copies = matches!(self.class(call), Class::Copy { .. });
         copies && self.copied(call).map_or_else(|| self.has_unknown_copies(), |copied| copied.pageable())
     }
 
-    /// Whether the trace says of no call what it copies, as a listing of calls does.
+    /// Whether the trace records for no call what it copies, as in a listing of calls.
     pub fn has_unknown_copies(&self) -> bool {
         let ops = &self.trace.ops;
         *self.operations.unknown_copies.get_or_init(|| {
@@ -87,15 +86,16 @@ impl Facts<'_> {
         })
     }
 
-    /// When the GPU was done with what a copy waits for anyway, before it started: with what was in its stream before.
+    /// The operation before a copy in its stream, which the copy waits for anyway, and when it ended; at the latest when the
+    /// copy started.
     pub fn free_to_copy(&self, call: CallId) -> Option<(OpId, Ns)> {
         let copy = self.copy(call)?;
         let before = self.asked_before(copy.first, call)?;
         Some((before, self.trace.ops.end[before.index()].min(copy.start)))
     }
 
-    /// Whether most of a copying call's time is its own: the work before it in its stream, and the copy. What is left
-    /// it spent waiting for others itself.
+    /// Whether a copying call takes at least half of its time for its own work: the work before it in its stream, and the
+    /// copy. The rest of the time it waited for others.
     pub fn keeps_busy(&self, call: CallId) -> bool {
         let (start, duration) = (self.start(call), self.duration(call));
         match self.copy(call) {
@@ -103,18 +103,18 @@ impl Facts<'_> {
                 let waited = self.free_to_copy(call).map_or(0, |(_, free)| (free - start).max(0));
                 waited + (copy.end - copy.start.max(start)) >= duration / 2
             }
-            // As far as the host's calls tell.
+            // Without operations only the host's calls are evidence.
             None => {
                 let bytes = self.copied(call).map_or(0, |copied| copied.bytes);
-                // Of a copy of unknown size the work before it is all there is.
+                // For a copy of unknown size the launch before it is the only evidence.
                 let fits = bytes as f64 / (duration.max(1) as f64 * 1e-9) >= SLOWEST_COPY;
                 fits || self.launched_before(call).is_some()
             }
         }
     }
 
-    /// The launch that its thread put into a copy's or a synchronization's stream before it, with nothing between
-    /// that waited for the stream.
+    /// The launch that the same thread put into the stream before a copy or a synchronization, with nothing in between that
+    /// waited for the stream.
     pub fn launched_before(&self, call: CallId) -> Option<CallId> {
         let stream = self.stream(call);
         let alike = |other: CallId| {
@@ -133,7 +133,7 @@ impl Facts<'_> {
         None
     }
 
-    /// Whether two calls are of different threads of a process, and of one device where both are known.
+    /// Whether two calls are of different threads of one process, and of one device if both devices are known.
     pub fn is_beside(&self, call: CallId, other: CallId) -> bool {
         let (device, others) = (self.device(call), self.device(other));
         self.process(call) == self.process(other)

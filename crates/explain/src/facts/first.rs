@@ -11,9 +11,9 @@ use trace::{CallId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId, Sym, Trace}
 pub(super) struct First {
     /// First call of each process and name.
     first_call: FxHashMap<(ProcessId, Sym), CallId>,
-    /// The others of that name beside it.
+    /// The later calls of each name.
     later: OnceCell<FxHashMap<(ProcessId, Sym), Later>>,
-    /// When the first call that needs a context returned, by process and device.
+    /// The time at which the first call that needs a context returned, ns, by process and device.
     ready: OnceCell<FxHashMap<(ProcessId, DeviceId), Ns>>,
     /// First launch into each stream.
     first_launch: OnceCell<FxHashMap<StreamId, CallId>>,
@@ -39,8 +39,8 @@ impl Facts<'_> {
         self.first.first_call.get(&(self.process(call), self.trace.calls.name[call.index()])) == Some(&call)
     }
 
-    /// Whether a call makes its device's context, or waits for another that does: none that needs one had returned there
-    /// when it began, and most later ones of its name do not take as long.
+    /// Whether a call creates its device's context, or waits for another call that does: no call that needs a context had
+    /// returned on that device when it began, and most later calls of its name do not take as long.
     pub fn is_once_on_device(&self, call: CallId) -> bool {
         let alike = |other: &CallId| {
             let name =
@@ -87,8 +87,8 @@ impl Facts<'_> {
         stream.is_some_and(|stream| self.first.first_launch.get_or_init(index).get(&stream) == Some(&call))
     }
 
-    /// Whether the later calls of a first call's name take as long, most of them half as long at least: whatever
-    /// took the time, it is not there once.
+    /// Whether most later calls of a first call's name take at least half as long: then the time is not that of a first
+    /// use.
     pub fn is_nothing_new(&self, call: CallId) -> bool {
         let index = || index::later_calls(self.trace, &self.calls.outer, &self.first.first_call);
         let name = (self.process(call), self.trace.calls.name[call.index()]);
@@ -96,7 +96,7 @@ impl Facts<'_> {
         later.all > 0 && later.as_long * 2 >= later.all
     }
 
-    /// The first kernel of this launch that its process had not run before.
+    /// The first kernel of this launch that its process did not run before.
     pub fn new_kernel(&self, call: CallId) -> Option<OpId> {
         let process = self.process(call);
         let ops = &self.trace.ops;

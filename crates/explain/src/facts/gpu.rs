@@ -1,14 +1,14 @@
-//! What rules ask of the GPU's work.
+//! The GPU's work in streams and on devices: what is pending and when it is done.
 
 use super::Facts;
 use crate::index;
 use trace::{CallId, DeviceId, Ns, OpId, ProcessId, StreamId, SyncKind};
 
-/// What waits in a stream.
+/// The work that is pending in a stream.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Pending {
     pub ops: usize,
-    /// The calls that asked for them: one for all of a graph's.
+    /// The calls that issued them: one for all operations of a graph.
     pub calls: usize,
 }
 
@@ -18,10 +18,10 @@ impl Facts<'_> {
         stream.some().map_or(&[], |stream| &self.operations.stream_ops[stream.index()])
     }
 
-    /// The last operation before `op` in its stream that was asked for before `call` began: what `call` waits
-    /// for anyway. Others may go on submitting to the stream while it waits for something else.
+    /// The last operation before `op` in its stream that was issued before `call` began: what `call` waits for anyway.
+    /// Other threads may continue to submit to the stream while `call` waits for something else.
     pub fn asked_before(&self, op: OpId, call: CallId) -> Option<OpId> {
-        /// Operations submitted meanwhile that are looked through.
+        /// Most operations submitted meanwhile that are examined.
         const MOST: usize = 10_000;
         let ops = &self.trace.ops;
         let all = self.in_stream(ops.stream[op.index()]);
@@ -50,7 +50,7 @@ impl Facts<'_> {
             .collect()
     }
 
-    /// What was asked for before `time` in the stream and not done by then.
+    /// The work that was issued into the stream before `time` and not done by then.
     pub fn pending(&self, stream: StreamId, time: Ns) -> Pending {
         let ops = &self.trace.ops;
         let all = self.in_stream(stream);
@@ -71,8 +71,8 @@ impl Facts<'_> {
         }
     }
 
-    /// The streams that a call waited for, as the tracer's records of synchronizations tell. Which work an
-    /// event stands for they do not.
+    /// The streams that a call waited for, from the tracer's records of synchronizations. These do not record which work an
+    /// event stands for.
     pub fn synced(&self, call: CallId) -> Vec<StreamId> {
         let index = || index::syncs_by_call(self.trace, &self.calls.outer);
         let mut streams = Vec::new();
@@ -92,7 +92,8 @@ impl Facts<'_> {
         trace.streams.ids().filter(move |stream| place(*stream) == (process, device))
     }
 
-    /// When a stream was done with all that surely was in it at `time`: it ran, or its call had returned.
+    /// The time at which a stream was done with all that certainly was in it at `time`: operations that ran, or whose call
+    /// had returned.
     pub fn done(&self, stream: StreamId, time: Ns) -> Option<Ns> {
         let ops = &self.trace.ops;
         let returned = |op: &OpId| ops.call[op.index()].some().is_some_and(|call| self.end(call) <= time);
@@ -106,8 +107,8 @@ impl Facts<'_> {
         self.in_stream(stream).last().is_some_and(|op| self.trace.ops.start[op.index()] >= time)
     }
 
-    /// The operation that ends last of all that were surely pending on the device at `time`: they had started, or
-    /// the calls that asked for them had returned. A call that is still waiting itself has nothing pending yet.
+    /// The operation that ends last of all that were certainly pending on the device at `time`: they had started, or the
+    /// calls that issued them had returned. A call that still waits has nothing pending yet.
     pub fn last_pending(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<OpId> {
         let order = self.operations.device_work.get_or_init(|| index::device_work(self.trace));
         let known = &order.get(&(process, device))?.by_pending;
@@ -115,8 +116,8 @@ impl Facts<'_> {
         known[..before].last().map(|op| op.last)
     }
 
-    /// Of the operations of a process on a device that end within `[from, to]` the one that takes most of the time
-    /// since `since`; the last one where several do.
+    /// The operation of a process on a device that ends within `[from, to]` and takes most of the time since `since`; if
+    /// several take as much, the last one.
     pub fn longest_ending(
         &self,
         process: ProcessId,

@@ -14,7 +14,7 @@ pub(super) struct Locks {
     waits: ByCall<WaitId>,
     /// Recorded waits by process and lock, by start.
     of_locks: OnceCell<FxHashMap<(ProcessId, i64), Vec<WaitId>>>,
-    /// When a wait began that found several threads to hold a lock, by process and lock.
+    /// The start of each wait that found several threads holding its lock, ns, by process and lock.
     shared: OnceCell<FxHashMap<(ProcessId, i64), Vec<Ns>>>,
     outside_waits: Vec<WaitId>,
 }
@@ -33,7 +33,7 @@ impl Locks {
 }
 
 impl<'a> Facts<'a> {
-    /// When `call`'s thread waited for a lock within it, as the operating system's calls show.
+    /// The times at which `call`'s thread waited for a lock within it, from the operating system's calls, ns.
     pub fn lock_waits(&self, call: CallId) -> impl Iterator<Item = (Ns, Ns)> {
         let waits = &self.locks.lock_calls[self.thread(call).index()];
         let from = waits.partition_point(|wait| wait.0 < self.start(call));
@@ -41,12 +41,11 @@ impl<'a> Facts<'a> {
         waits[from..].iter().copied().take_while(move |wait| wait.1 <= end)
     }
 
-    /// The outermost calls that recorded waits for locks lie in, then the waits that lie in none, both
-    /// in the tables' order.
+    /// The outermost calls that contain recorded waits for locks, then the waits outside calls, both in the tables' order.
     pub fn waiting(&self) -> impl Iterator<Item = Stretch> {
         let outside = self.locks.outside_waits.iter().copied().map(Stretch::Wait);
         let all = self.locks.waits.calls().map(Stretch::Call).chain(outside);
-        // What the tracer's own threads wait for holds up no one.
+        // The waits of the tracer's own threads cost the program nothing.
         all.filter(|stretch| !self.is_tracer(stretch.thread(self.trace)))
     }
 
@@ -55,7 +54,7 @@ impl<'a> Facts<'a> {
         self.locks.waits.of(call)
     }
 
-    /// Whether a wait for the same lock that began during this one, or this one, found several to have it.
+    /// Whether this wait, or another for the same lock that began during it, found several holders.
     pub fn was_shared(&self, wait: &Wait) -> bool {
         let found = self.locks.shared.get_or_init(|| index::found_shared(self.trace));
         let lock = (self.trace.process_of_thread(wait.thread), wait.lock);
@@ -65,7 +64,7 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Recorded waits for the same lock that began during this one, by start, this one aside.
+    /// Other threads' recorded waits for the same lock that began during this one, by start.
     pub fn waits_for_lock(&self, wait: &Wait) -> impl Iterator<Item = Wait> {
         let of_locks = self.locks.of_locks.get_or_init(|| index::waits_of_locks(self.trace));
         let lock = (self.trace.process_of_thread(wait.thread), wait.lock);
@@ -78,7 +77,7 @@ impl<'a> Facts<'a> {
         within.filter(move |other| other.thread != thread)
     }
 
-    /// A library without its path.
+    /// The name of a library without its path.
     pub fn library(&self, name: Sym) -> &'a str {
         let path = self.trace.text(name);
         match path.rsplit('/').next() {

@@ -1,4 +1,5 @@
-//! What rules ask of a trace, indexed once. Each file has the questions about one thing and the indexes behind them.
+//! Queries of the rules on a trace, with indexes that are built once. Each file has the queries on one subject and their
+//! indexes.
 
 mod calls;
 mod copies;
@@ -45,7 +46,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A copying call's copies on the GPU.
+/// The copies of one call on the GPU, taken together.
 #[derive(Clone, Copy)]
 pub(crate) struct CopyFacts {
     pub first: OpId,
@@ -54,7 +55,7 @@ pub(crate) struct CopyFacts {
     pub what: Copied,
 }
 
-/// What is copied from where to where.
+/// The size, direction and kinds of memory of a copy.
 #[derive(Clone, Copy)]
 pub(crate) struct Copied {
     pub bytes: i64,
@@ -64,7 +65,7 @@ pub(crate) struct Copied {
 }
 
 impl CopyFacts {
-    /// How long it ran, at least 1 ns.
+    /// The time it ran, ns; at least 1.
     pub fn time(&self) -> Ns {
         (self.end - self.start).max(1)
     }

@@ -1,4 +1,4 @@
-//! What calls asked the GPU for: their operations, or what their arguments name.
+//! The operations that calls issued, or what the calls' arguments name.
 
 use super::{Copied, CopyFacts, Facts};
 use crate::index::{self, ByCall, DeviceWork};
@@ -11,14 +11,14 @@ use trace::{
 
 /// The indexes of operations and arguments.
 pub(super) struct Operations {
-    /// Operations by the call that asked for them: `call_ops[first[c]..first[c + 1]]`.
+    /// Operations by the call that issued them: those of `c` are `call_ops[first_op[c]..first_op[c + 1]]`.
     first_op: Vec<u32>,
     call_ops: Vec<OpId>,
     /// Operations of each stream, by start.
     pub stream_ops: Vec<Vec<OpId>>,
-    /// For each of them the number of the call that asked for it.
+    /// For each of them the number of the call that issued it.
     pub stream_calls: OnceCell<Vec<Vec<u32>>>,
-    /// The device most of a thread's operations run on.
+    /// The device that runs most of a thread's operations.
     thread_device: Vec<DeviceId>,
     pub device_work: OnceCell<FxHashMap<(ProcessId, DeviceId), DeviceWork>>,
     pub gpu_waits: OnceCell<super::copies::GpuWaits>,
@@ -46,19 +46,19 @@ impl Operations {
 }
 
 impl Facts<'_> {
-    /// Whether the trace has records of the GPU's operations at all.
+    /// Whether the trace has any record of a GPU operation.
     pub fn has_operations(&self) -> bool {
         !self.trace.ops.is_empty()
     }
 
-    /// The operations a call asked for.
+    /// The operations that a call issued.
     pub fn ops(&self, call: CallId) -> &[OpId] {
         let at = call.index();
         &self.operations.call_ops
             [self.operations.first_op[at] as usize..self.operations.first_op[at + 1] as usize]
     }
 
-    /// The stream of the call's first operation, else the one its arguments name.
+    /// The stream of the call's first operation, else the one that its arguments name.
     pub fn stream(&self, call: CallId) -> StreamId {
         let of_arguments = |row: ArgumentId| self.trace.arguments.stream[row.index()].some();
         match self.ops(call).first() {
@@ -67,7 +67,7 @@ impl Facts<'_> {
         }
     }
 
-    /// The kernels a launch put into its stream: those that the GPU recorded, else what its arguments name.
+    /// The kernels that a launch put into its stream: those that the GPU recorded, else the one that its arguments name.
     pub fn kernels(&self, call: CallId) -> impl Iterator<Item = Sym> {
         let (ops, arguments) = (&self.trace.ops, &self.trace.arguments);
         let recorded = self.ops(call).iter().filter(|op| ops.kind[op.index()] == OpKind::Kernel);
@@ -82,7 +82,7 @@ impl Facts<'_> {
         if device.is_some() { device } else { self.operations.thread_device[self.thread(call).index()] }
     }
 
-    /// A copying call's copies taken together.
+    /// The copies of a call, taken together.
     pub fn copy(&self, call: CallId) -> Option<CopyFacts> {
         let ops = &self.trace.ops;
         let is_copy = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy;
@@ -99,7 +99,7 @@ impl Facts<'_> {
         }))
     }
 
-    /// What a call copies: as its copies on the GPU tell, else its arguments.
+    /// What a call copies: from its copies on the GPU, else from its arguments.
     pub fn copied(&self, call: CallId) -> Option<Copied> {
         let arguments = || self.operations.arguments.of(call).map(|row| self.trace.arguments.row(row));
         let asked = || arguments().find(|row| row.copy != CopyKind::Unknown);

@@ -1,4 +1,4 @@
-//! What is looked up in indexes, compared with looking at all.
+//! Results of the indexes, compared with a full scan.
 
 use super::Facts;
 use crate::Options;
@@ -7,7 +7,7 @@ use trace::{
     Argument, Call, CallId, CopyKind, MemoryKind, Ns, Process, Range, RangeId, RangeKind, Thread, Trace,
 };
 
-/// Numbers without a pattern that matters here.
+/// Pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -17,7 +17,8 @@ impl Numbers {
     }
 }
 
-/// Two processes of two threads with slow calls in a row, of which most copy, and overheads of any length.
+/// Two processes with two threads each. Each thread makes slow calls one after another, mostly copies; the tracer's
+/// overheads have any length.
 fn trace(seed: u64) -> Trace {
     let (mut trace, mut numbers) = (Trace::default(), Numbers(seed));
     let names = ["cudaMemcpyAsync", "cudaMalloc"].map(|name| trace.strings.intern(name));
@@ -55,7 +56,7 @@ fn each_trace(check: impl Fn(&Facts<'_>, &mut Numbers)) {
 }
 
 #[test]
-fn the_pageable_copies_that_return_in_time_are_found() {
+fn pageable_copies_that_return_within_a_time_are_found() {
     each_trace(|facts, numbers| {
         let pageable = |call: CallId| {
             let copies = matches!(facts.class(call), Class::Copy { .. });

@@ -1,4 +1,4 @@
-//! What the times are lost to in which the busiest engine had nothing to do.
+//! The rules that the gaps, in which the busiest engine was idle, are lost to.
 
 use super::host::Host;
 use super::late::is_default;
@@ -11,19 +11,20 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{CallId, Ns, OpKind, StreamId, Sym, Trace};
 
-/// Kinds of late operations that are listed of each rule.
+/// Most kinds of late operations that are listed per rule.
 const MOST_KINDS: usize = 5;
 
-/// Examples of each rule.
+/// Most examples per rule.
 const EXAMPLES: usize = 3;
 
-/// A shorter piece is no longer than it takes to start an operation, ns: no scalar that is read back is worth a stream.
+/// Shortest piece that counts, ns: it takes about as long to start an operation. A scalar that is read back is not worth a
+/// stream.
 const LEAST: Ns = 20_000;
 
-/// Libraries whose kernels, or calls, tell by their name whose they are.
+/// Libraries whose kernels and calls contain their name.
 const LIBRARIES: [&str; 7] = ["cublas", "cudnn", "cufft", "cusparse", "cusolver", "curand", "nccl"];
 
-/// What the gaps are lost to, by rule, most time first.
+/// The losses of the gaps by rule, most time first.
 pub(super) fn account(trace: &Trace, queue: &Queue, times: &Times, host: &Host<'_>) -> Vec<LostOverlap> {
     let (slips, waited) = slips(trace, queue, host);
     let mut account = Account { trace, queue, host, rounds: rounds(queue), rules: Default::default() };
@@ -37,26 +38,26 @@ pub(super) fn account(trace: &Trace, queue: &Queue, times: &Times, host: &Host<'
     account.finish()
 }
 
-/// What runs about a gap.
+/// The operations around the current gap.
 #[derive(Default)]
 struct Around {
-    /// Items that may reach into the next gap.
+    /// Items that may still run in the next gap.
     open: Vec<u32>,
     next: u32,
 }
 
 /// The items at the ends of a gap, and within it.
 struct Ends {
-    /// The last one of the busiest engine before.
+    /// The busiest engine's last one before the gap.
     before: Option<u32>,
-    /// The first one of the busiest engine after.
+    /// The busiest engine's first one after the gap.
     after: Option<u32>,
-    /// Those of other engines meanwhile.
+    /// Other engines' items within the gap.
     within: Vec<u32>,
 }
 
 impl Around {
-    /// Gaps come in order.
+    /// The items at a gap. Gaps must be passed in order.
     fn of(&mut self, queue: &Queue, gap: &Gap, busiest: usize) -> Ends {
         let is_of = |item: &Item| queue.unit(item) == Some(busiest) && item.start < item.end;
         self.open.retain(|at| queue.item(*at).end >= gap.from);
@@ -80,12 +81,12 @@ struct Account<'a> {
     trace: &'a Trace,
     queue: &'a Queue,
     host: &'a Host<'a>,
-    /// When the last round of each stream began.
+    /// Start of each stream's last round, ns.
     rounds: FxHashMap<StreamId, Ns>,
     rules: [Lost; OverlapRule::ALL.len()],
 }
 
-/// What one rule cost so far.
+/// The losses to one rule so far.
 #[derive(Default)]
 struct Lost {
     ns: Ns,
@@ -102,7 +103,7 @@ struct Kind {
     behind: Option<Party>,
 }
 
-/// An operation, or a call that a thread waited in, by what names it.
+/// An operation, or a call in which a thread waited, by its names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Party {
     engine: Option<Engine>,
@@ -113,7 +114,7 @@ struct Party {
 }
 
 impl Account<'_> {
-    /// The busiest engine's operations that were ready and not next would have filled the gaps before them.
+    /// Fills gaps with the busiest engine's later operations that were already ready in them.
     fn fill(&mut self, gaps: &mut [Gap], waited: &[Waited], busiest: usize) {
         for waited in waited {
             let item = *self.queue.item(waited.item);
@@ -143,7 +144,7 @@ impl Account<'_> {
         }
         let zero = Slip::default();
         let of = |at: Option<u32>| at.map_or(&zero, |at| slips.of(at));
-        // After the busiest engine's last operation it is the others' last one that could have been earlier.
+        // After the busiest engine's last operation, the other engines' last one could have been earlier.
         let ends_last = || ends.within.iter().copied().max_by_key(|at| (self.queue.item(*at).end, *at));
         let next = ends.after.or_else(ends_last);
         let slip = of(next).beyond(of(ends.before), gap.ns);
@@ -156,8 +157,8 @@ impl Account<'_> {
         }
     }
 
-    /// The one stream of a gap between two operations of the busiest engine, where some of what follows in it need
-    /// not depend on what was before.
+    /// The only stream of a gap between two operations of the busiest engine, if some later operation in it need not depend
+    /// on the earlier ones.
     fn one_stream(&self, gap: &Gap, ends: &Ends) -> Option<StreamId> {
         let stream = |at: &u32| self.queue.item(*at).stream;
         let (before, after) = (ends.before?, ends.after?);
@@ -181,7 +182,7 @@ impl Account<'_> {
         also[OverlapRule::DefaultStream as usize] |= is_default(self.trace, stream);
         for item in ends.within.iter().chain(&ends.after).map(|at| self.queue.item(*at)) {
             also[OverlapRule::PageableMemory as usize] |= self.host.is_pageable(item.call);
-            // A wait within the gap kept the thread from asking for this any earlier.
+            // A wait within the gap delayed the call that issued this.
             let kept = self.host.kept(item.call).filter(|kept| kept.end > gap.from && kept.end <= gap.to);
             also[OverlapRule::Synchronization as usize] |= kept.is_some();
         }
@@ -226,7 +227,7 @@ impl Account<'_> {
         Party { engine: Some(item.engine), kernel, stream: item.stream, call, library }
     }
 
-    /// The library whose call an operation was asked for in.
+    /// The library whose call issued an operation.
     fn library_around(&self, call: CallId) -> Option<&'static str> {
         let around = self.host.library_around(call.some()?)?;
         library(self.trace.text(self.trace.calls.name[around.index()]))
@@ -259,9 +260,9 @@ impl Account<'_> {
         }
     }
 
-    /// Nobody knows whether the results of a wait were needed, or what in one stream depends on what before it; that it
-    /// repeats makes it likely that one round does not depend on all of the one before. When a kernel was done that
-    /// signalled with others is inferred.
+    /// The confidence of a loss. It is unknown whether the thread needed the results that it waited for, and which
+    /// operations of one stream depend on each other; if a loss repeats, one round likely does not depend on all of the
+    /// previous one. The end of a kernel that signalled with others is inferred.
     fn confidence(&self, rule: OverlapRule, count: u64) -> Confidence {
         match rule {
             OverlapRule::IssueOrder if self.queue.ability.one_queue_of_copies() => Confidence::Certain,
@@ -298,8 +299,8 @@ impl Account<'_> {
     }
 }
 
-/// When the last round began in each stream: a copy in after something else, or a kernel after a copy out, works on other
-/// data than what was before it, or at least may.
+/// The start of the last round in each stream, ns: a copy in after another kind of operation, or a kernel after a copy out,
+/// may work on other data than the operations before it.
 fn rounds(queue: &Queue) -> FxHashMap<StreamId, Ns> {
     let mut last = FxHashMap::default();
     for item in &queue.items {
@@ -316,7 +317,7 @@ fn rounds(queue: &Queue) -> FxHashMap<StreamId, Ns> {
     last
 }
 
-/// The library that a kernel or a function is of, by its name.
+/// The library of a kernel or a function, by its name.
 fn library(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     LIBRARIES.into_iter().find(|library| name.contains(library))

@@ -1,16 +1,16 @@
-//! Which part of a device an operation keeps busy, and what parts a device has.
+//! The engine of a device that an operation uses, and the engines that a device has.
 
 use serde::Serialize;
 use trace::{CopyKind, DeviceId, OpKind, Trace};
 
-/// The first compute capability with Hyper-Q: hardware queues that do not wait for each other (NVIDIA's tuning guide for
-/// Kepler, seed of the `overlap` experiment: Tesla K20c).
+/// The first compute capability with Hyper-Q: hardware queues that do not wait for each other (NVIDIA's Kepler tuning guide;
+/// seed of the `overlap` experiment: Tesla K20c).
 const HYPER_Q: (u32, u32) = (3, 5);
 
 /// The first compute capability that runs kernels of several streams at once (CUDA programming guide, Fermi).
 const CONCURRENT_KERNELS: (u32, u32) = (2, 0);
 
-/// What an operation keeps busy.
+/// The part of a device that an operation uses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
@@ -20,13 +20,13 @@ pub enum Engine {
     CopyOut,
     /// Kernels and fills.
     Compute,
-    /// Copies that touch no host memory of the program's, and migrations of unified memory: which engine makes them a
-    /// trace does not say.
+    /// Copies that touch no host memory of the program, and migrations of unified memory: traces do not record which engine
+    /// makes them.
     Other,
 }
 
 impl Engine {
-    /// All of them, in the order they are drawn.
+    /// All engines, in the order in which they are drawn.
     pub const ALL: [Engine; 4] = [Engine::CopyIn, Engine::Compute, Engine::CopyOut, Engine::Other];
 
     /// The engine of an operation.
@@ -39,8 +39,8 @@ impl Engine {
         }
     }
 
-    /// Of each device that has something to overlap, copies of the host and kernels, the engines that it used, in the order
-    /// they are drawn; none of others.
+    /// The engines that each device used, in the order in which they are drawn; empty for a device without both kernels and
+    /// copies from or to the host, which has nothing to overlap.
     pub fn used(trace: &Trace) -> Vec<Vec<Engine>> {
         let mut used = vec![[false; Engine::ALL.len()]; trace.devices.len()];
         for at in 0..trace.ops.len() {
@@ -64,12 +64,12 @@ impl Engine {
     }
 }
 
-/// What a device can do at once.
+/// The operations that a device can run at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ability {
-    /// Copy engines; `None` where the trace does not say.
+    /// Number of copy engines; `None` if the trace does not record it.
     pub copy_engines: Option<u32>,
-    /// Where it does not, whether copies of both directions were seen at once.
+    /// Whether copies of both directions ran at once; set only if `copy_engines` is unknown.
     pub both_seen: bool,
     compute: (u32, u32),
 }
@@ -84,13 +84,13 @@ impl Ability {
         }
     }
 
-    /// Whether copies of both directions use one engine: `true` too where neither the trace nor what
-    /// ran at once tells, for then no more than this is promised.
+    /// Whether copies of both directions use one engine; also `true` if unknown, because the report promises no more
+    /// overlap than is sure.
     pub fn one_for_both(&self) -> bool {
         self.copy_engines.map_or(!self.both_seen, |engines| engines == 1)
     }
 
-    /// Whether the device is known to take copies as they were issued, ready or not, with one engine for all.
+    /// Whether the device is known to run all copies on one engine in the order of issue, ready or not.
     pub fn one_queue_of_copies(&self) -> bool {
         self.copy_engines == Some(1) && self.is_before(HYPER_Q)
     }

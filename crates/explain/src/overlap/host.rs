@@ -1,18 +1,19 @@
-//! Which calls asked for operations, and what kept their threads from calling earlier.
+//! The calls that issued operations, and the waits that delayed those calls.
 
 use super::OverlapRule;
 use crate::class::{Class, Classes};
 use crate::index;
 use trace::{Api, CallId, MemoryKind, Ns, OpId, OpKind, Trace};
 
-/// Shorter waits of a thread keep no one: they are what a call costs, ns (see `facts`: 10 µs an ordinary launch).
+/// Shortest wait of a thread that delays its next call, ns: shorter ones are a call's cost (see `facts`: 10 µs for an
+/// ordinary launch).
 const BRIEF: Ns = 20_000;
 
 /// The calls of a trace.
 pub(super) struct Host<'a> {
     trace: &'a Trace,
     outer: Vec<CallId>,
-    /// Of each outermost call, the last one before it in its thread that made the thread wait.
+    /// For each outermost call, the last call before it that made its thread wait.
     waited: Vec<CallId>,
     /// Calls that copy pageable memory.
     pageable: Vec<bool>,
@@ -20,7 +21,7 @@ pub(super) struct Host<'a> {
     libraries: Vec<Vec<CallId>>,
 }
 
-/// A call that kept its thread.
+/// A call that made its thread wait.
 #[derive(Clone, Copy)]
 pub(super) struct Kept {
     pub call: CallId,
@@ -44,7 +45,7 @@ impl<'a> Host<'a> {
         host
     }
 
-    /// The outermost call that asked for an operation.
+    /// The outermost call that issued an operation.
     pub fn asked(&self, op: OpId) -> CallId {
         self.trace.ops.call[op.index()].some().map_or(CallId::NONE, |call| self.outer[call.index()])
     }
@@ -57,7 +58,7 @@ impl<'a> Host<'a> {
         self.trace.calls.end[call.index()]
     }
 
-    /// What kept the thread before it made this call: a wait that was longer than all that the thread did since.
+    /// The wait that delayed a call: longer than all that the thread did since.
     pub fn kept(&self, call: CallId) -> Option<Kept> {
         let waited = self.waited[call.some()?.index()].some()?;
         let (start, end) = (self.start(waited), self.end(waited));
@@ -74,7 +75,7 @@ impl<'a> Host<'a> {
         call.some().is_some_and(|call| self.pageable[call.index()])
     }
 
-    /// The library's call that a call was made in, the innermost of a thread's last few.
+    /// The innermost library call around a call; examines only the thread's last few library calls.
     pub fn library_around(&self, call: CallId) -> Option<CallId> {
         const MOST: usize = 8;
         let thread = self.trace.calls.thread[call.index()].some()?;

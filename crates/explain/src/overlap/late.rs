@@ -1,14 +1,14 @@
-//! Why an operation that was ready did not start though its engine was idle.
+//! The reasons why an operation that was ready did not start although its engine was idle.
 
 use super::OverlapRule;
 use super::engine::Engine;
 use super::queue::{Item, Queue};
 use trace::{Ns, StreamId, Trace};
 
-/// Operations that start so soon after they are ready are not late, ns: a launch takes about 10 µs to reach the device.
+/// Shortest delay of a late operation, ns: a launch takes about 10 µs to reach the device.
 const SOON: Ns = 20_000;
 
-/// How long after what it waited for an operation starts at most, ns, as in `rules/copy.rs`.
+/// Most time between the end of an operation and the start of the one that waited for it, ns, as in `analysis/turns.rs`.
 const HANDOVER: Ns = 250_000;
 
 /// The number that CUPTI gives the legacy default stream of a process's first context.
@@ -17,20 +17,20 @@ const DEFAULT_STREAM: i64 = 7;
 /// Hardware queues that a process has by default (`CUDA_DEVICE_MAX_CONNECTIONS`, CUDA programming guide).
 const CONNECTIONS: usize = 8;
 
-/// Operations looked at that end about when a late one starts.
+/// Most operations examined that end about when a late one starts.
 const MOST: usize = 32;
 
-/// Tells why operations are late.
+/// Finds why operations are late.
 pub(super) struct Lateness<'a> {
     trace: &'a Trace,
     queue: &'a Queue,
-    /// Streams whose operations ran beside those of their context's legacy default stream, so that neither waits for the other.
+    /// Whether a stream ran beside its context's legacy default stream: then neither waits for the other.
     beside_default: Vec<bool>,
     /// Items of each stream of the device, by start.
     streams: Vec<Vec<u32>>,
 }
 
-/// Why an operation was late, and what it waited for.
+/// The reason why an operation was late, and the item that it waited for.
 #[derive(Clone, Copy)]
 pub(super) struct Late {
     pub rule: OverlapRule,
@@ -49,11 +49,11 @@ impl<'a> Lateness<'a> {
         Lateness { trace, queue, beside_default, streams }
     }
 
-    /// Why an item did not start when it was ready.
+    /// The reason why an item did not start when it was ready; `None` if it was not late, or no rule fits.
     pub fn of(&self, item: &Item, ready: Ns) -> Option<Late> {
         let unit = self.queue.unit(item)?;
         let late = item.start.saturating_sub(ready);
-        // That a call had begun does not mean that it had asked: without one nothing is known.
+        // Without a call it is unknown when the operation was issued.
         if item.issue.is_none() || late < SOON || self.queue.idle(unit, ready, item.start) < SOON {
             return None;
         }
@@ -64,7 +64,7 @@ impl<'a> Lateness<'a> {
             .or_else(|| self.behind_connection(item, ready, slack))
     }
 
-    /// The legacy default stream waits for blocking streams, and they for it.
+    /// Late behind the legacy default stream: it waits for blocking streams, and they wait for it.
     fn behind_default(&self, item: &Item, slack: Ns) -> Option<Late> {
         let waits = |other: &Item| {
             let (own, others) = (self.is_default(item.stream), self.is_default(other.stream));
@@ -83,7 +83,7 @@ impl<'a> Lateness<'a> {
         is_default(self.trace, stream)
     }
 
-    /// With one engine for all copies that takes them as they were issued, a copy waits for one that is not ready.
+    /// Late behind a copy that is not ready: one engine runs all copies in the order of issue.
     fn behind_unready_copy(&self, item: &Item, ready: Ns, slack: Ns) -> Option<Late> {
         let is_copy = matches!(item.engine, Engine::CopyIn | Engine::CopyOut);
         if !is_copy || !self.queue.ability.one_queue_of_copies() {
@@ -100,7 +100,8 @@ impl<'a> Lateness<'a> {
         Some(Late { rule: OverlapRule::IssueOrder, behind })
     }
 
-    /// Kernels issued back to back signal when the last of them ends: what follows one of them waits for all.
+    /// Late behind kernels issued back to back: they signal when the last of them ends, and what follows one of them
+    /// waits for all.
     fn behind_batch(&self, item: &Item, slack: Ns) -> Option<Late> {
         let kernel = self.queue.item(item.before?);
         if kernel.engine != Engine::Compute || !self.queue.ability.signals_together() {
@@ -113,7 +114,7 @@ impl<'a> Lateness<'a> {
         Some(Late { rule: OverlapRule::IssueOrder, behind })
     }
 
-    /// Where more streams have work than there are hardware queues, a kernel may be behind another stream's that waits.
+    /// Late behind another stream's kernel that waits: more streams have work than there are hardware queues.
     fn behind_connection(&self, item: &Item, ready: Ns, slack: Ns) -> Option<Late> {
         if item.engine != Engine::Compute || !self.queue.ability.has_hyper_q() {
             return None;
@@ -132,7 +133,7 @@ impl<'a> Lateness<'a> {
             .then_some(Late { rule: OverlapRule::Connections, behind })
     }
 
-    /// Streams of the item's context that were asked for work that was not done at `time`.
+    /// Number of streams of the item's context with work that was issued and not done at `time`.
     fn streams_with_work(&self, item: &Item, time: Ns) -> usize {
         let context = self.trace.context_of_stream(item.stream);
         let has_work = |items: &&Vec<u32>| {
@@ -146,7 +147,7 @@ impl<'a> Lateness<'a> {
         self.streams.iter().filter(has_work).count()
     }
 
-    /// What ended as the item started, or little before.
+    /// The items that ended when the item started, or shortly before.
     fn just_before(&self, item: &Item, slack: Ns) -> impl Iterator<Item = u32> + '_ {
         self.queue.ending(item.start.saturating_sub(slack), item.start).take(MOST)
     }
@@ -157,13 +158,13 @@ pub(super) fn is_default(trace: &Trace, stream: StreamId) -> bool {
     stream.some().is_some_and(|stream| trace.streams.number[stream.index()] == DEFAULT_STREAM)
 }
 
-/// Streams that ran beside their context's default stream.
+/// Whether each stream ran beside its context's default stream.
 fn beside_default(trace: &Trace, queue: &Queue) -> Vec<bool> {
     let mut beside = vec![false; trace.streams.len()];
     // When the last operation ends: of each context's default stream, and of its other streams.
     let mut default_end = vec![Ns::MIN; trace.contexts.len()];
     let mut end = vec![Ns::MIN; trace.streams.len()];
-    // Of each context, the other streams that may still run.
+    // The other streams of each context that may still run.
     let mut running = vec![Vec::<StreamId>::new(); trace.contexts.len()];
     for item in &queue.items {
         let Some(context) = trace.context_of_stream(item.stream).some() else { continue };

@@ -1,9 +1,10 @@
-//! Does the program overlap copies and kernels, and if not, why not?
+//! Overlap of copies and kernels: how much of it a program reaches, and why not more.
 //!
-//! A device can at best be as fast as its busiest engine: whatever else ran while that one had nothing to do could have run
-//! beside it. Such time is looked at piece by piece: what the busiest engine took up next, and what that waited for, back
-//! to an operation that was ready earlier, or whose call its thread made late (`slip.rs`). What kept that is the rule
-//! that the time is lost to (`late.rs`, `host.rs`). The pieces do not overlap, so that the losses never exceed what was possible.
+//! A device is at best as fast as its busiest engine: what ran while that engine was idle could have run beside it.
+//! Each such gap is examined by itself: the operation that the busiest engine ran next, and what that waited for, back
+//! to an operation that was ready earlier, or whose thread issued it late (`slip.rs`). The time is lost to the rule
+//! that explains that delay (`late.rs`, `host.rs`). The gaps do not overlap, so that the losses never exceed what was
+//! possible.
 
 mod account;
 mod engine;
@@ -24,7 +25,7 @@ use queue::Queue;
 use serde::Serialize;
 use trace::{Clock, DeviceId, Ns, Selection, Trace};
 
-/// How a device's copies and kernels overlapped. Times are unions over all streams, contexts and processes.
+/// The overlap of a device's copies and kernels. Times are unions over all streams, contexts and processes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overlap {
     /// CUDA device index.
@@ -37,7 +38,7 @@ pub struct Overlap {
     pub copies_out_ns: Ns,
     /// Time with kernels or fills, ns.
     pub kernels_ns: Ns,
-    /// Time with copies within devices or between them, or migrations of unified memory, ns; no part of the sums below.
+    /// Time with copies within devices or between them, or migrations of unified memory, ns; not part of the sums below.
     pub other_ns: Ns,
     /// Time with any operation, ns.
     pub busy_ns: Ns,
@@ -45,13 +46,13 @@ pub struct Overlap {
     pub two_ns: Ns,
     /// Time with all three, ns.
     pub three_ns: Ns,
-    /// Copy engines; `null` where the trace does not say: then the figures below are those of one engine.
+    /// Number of copy engines; `null` if the trace does not record it: then the figures below are those of one engine.
     pub copy_engines: Option<u32>,
-    /// How much shorter the device's work could be than one after the other, if everything that may overlap did, ns.
+    /// Time that full overlap would save, compared with all operations one after another, ns.
     pub possible_ns: Ns,
-    /// How much shorter it was, ns.
+    /// Time that overlap saved, ns.
     pub reached_ns: Ns,
-    /// Whether the trace tells enough to say what overlap was lost to: host and GPU times on one clock.
+    /// Whether losses are explained: only if host and GPU times are on one clock.
     pub judged: bool,
     /// The part of `possible_ns - reached_ns` that has a known cause, most time first.
     pub lost: Vec<LostOverlap>,
@@ -63,7 +64,7 @@ impl Overlap {
         self.possible_ns - self.reached_ns
     }
 
-    /// The part of it that has a known cause, ns.
+    /// The part of the missed overlap that has a known cause, ns.
     pub fn explained_ns(&self) -> Ns {
         self.lost.iter().map(|lost| lost.lost_ns).sum()
     }
@@ -72,64 +73,64 @@ impl Overlap {
 /// Overlap lost to one rule.
 #[derive(Clone, Debug, Serialize)]
 pub struct LostOverlap {
-    /// What kept operations from overlapping.
+    /// The rule.
     pub rule: OverlapRule,
     /// Overlap lost, ns.
     pub lost_ns: Ns,
-    /// In how many pieces.
+    /// Number of pieces.
     pub count: u64,
-    /// What this rests on.
+    /// The evidence that it rests on.
     pub evidence: Evidence,
-    /// How sure it is.
+    /// The confidence.
     pub confidence: Confidence,
-    /// What else has to go as well before anything overlaps.
+    /// Other rules that would still prevent any overlap.
     pub also: Vec<OverlapRule>,
-    /// The operations that came late, most time first; of many, the first.
+    /// The first kinds of late operations, most time first.
     pub operations: Vec<LateOps>,
-    /// How many kinds of operations that are.
+    /// Number of all kinds of late operations.
     pub kinds: u64,
     /// The longest pieces.
     pub examples: Vec<Example>,
 }
 
-/// Operations of one kind that came late.
+/// Late operations of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LateOps {
-    /// What they are.
+    /// The engine.
     pub engine: Engine,
     /// The kernel's name; empty for copies.
     pub kernel: String,
     /// The stream.
     pub stream: i64,
-    /// The call that asked for it; empty where the trace has none.
+    /// The call that issued them; empty if the trace has none.
     pub call: String,
-    /// The library whose call or kernel it is (`cublas`); empty where it is none's that is known.
+    /// The library whose calls or kernels they are (`cublas`); empty if unknown.
     pub library: String,
-    /// What they waited for last, as far as that is known.
+    /// What they waited for last; `null` if unknown.
     pub behind: Option<Behind>,
-    /// How many.
+    /// Number of operations.
     pub count: u64,
     /// Overlap lost to them, ns.
     pub lost_ns: Ns,
 }
 
-/// What an operation waited for.
+/// The operation, or the call, that an operation waited for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Behind {
-    /// The engine of the operation waited for; `null` where the thread waited in a call.
+    /// The engine of that operation; `null` if the thread waited in a call.
     pub engine: Option<Engine>,
     /// The kernel's name; empty for copies.
     pub kernel: String,
-    /// Its stream; `null` where the thread waited in a call.
+    /// Its stream; `null` if the thread waited in a call.
     pub stream: Option<i64>,
-    /// The call that asked for it, or that the thread waited in.
+    /// The call that issued it, or in which the thread waited.
     pub call: String,
     /// Its library, as in [`LateOps::library`].
     pub library: String,
 }
 
-/// How the copies and kernels of each device overlapped in the selected time. Threads and names choose nothing here: a
-/// device's engines serve all of them.
+/// The overlap of each device's copies and kernels in the selected time. Selected threads and names have no effect: a
+/// device's engines serve all threads.
 pub fn overlaps(trace: &Trace, selection: &Selection) -> Vec<Overlap> {
     let window = (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX));
     let mut host = None;

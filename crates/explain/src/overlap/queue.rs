@@ -1,4 +1,4 @@
-//! The operations of one device in the order they ran, and who had to wait for whom.
+//! The operations of one device in the order in which they ran, with the operation before each in its stream.
 
 use super::engine::{Ability, Engine};
 use super::host::Host;
@@ -7,11 +7,10 @@ use trace::{CallId, Ns, OpId, StreamId, Trace};
 /// Half-open intervals that neither touch nor overlap, by start.
 pub(super) type Blocks = Vec<(Ns, Ns)>;
 
-/// Copies of both directions that run at once for longer than this have an engine each, ns: where one engine takes turns,
-/// a trace's times touch at most.
+/// Overlap of copies of both directions that proves two copy engines, ns: with one engine a trace's times at most touch.
 const AT_ONCE: Ns = 10_000;
 
-/// Kernels that signal together end so close to each other, ns.
+/// Most time between the ends of kernels that signal together, ns.
 const TOGETHER: Ns = 1_000;
 
 /// An operation.
@@ -24,13 +23,13 @@ pub(super) struct Item {
     pub stream: StreamId,
     /// The operation before it in its stream.
     pub before: Option<u32>,
-    /// The outermost call that asked for it; `NONE` where the trace has none.
+    /// The outermost call that issued it; `NONE` if the trace has none.
     pub call: CallId,
-    /// When that call began.
+    /// Start of that call, ns.
     pub issue: Option<Ns>,
-    /// Kernels that were issued back to back have the same number, others their own.
+    /// The number of its batch: kernels that were issued back to back share one.
     pub batch: u32,
-    /// When it was done: before its end where it signalled that together with others.
+    /// The time at which it was done, ns: before its recorded end if it signalled together with others.
     pub done: Ns,
 }
 
@@ -41,11 +40,11 @@ pub(super) struct Queue {
     pub items: Vec<Item>,
     /// Items by end.
     pub by_end: Vec<u32>,
-    /// When each engine was busy.
+    /// The times at which each engine was busy.
     pub engines: [Blocks; Engine::ALL.len()],
-    /// Of each place among the items, the earliest issue from there on, and the earliest one of another stream.
+    /// For each index into `items`, the earliest issue from there on, and the earliest one of another stream.
     next_issues: Vec<[(Ns, StreamId); 2]>,
-    /// When each separate engine was busy: as [`Ability::unit`] numbers them.
+    /// The times at which each separate engine was busy, numbered as by [`Ability::unit`].
     pub units: [Blocks; 3],
 }
 
@@ -74,7 +73,7 @@ impl Queue {
         Queue { ability, items, by_end, engines, next_issues: Vec::new(), units }
     }
 
-    /// Adds who asked for each operation, and when.
+    /// Adds the call that issued each operation, and its start.
     pub fn issued(&mut self, host: &Host<'_>) {
         for item in &mut self.items {
             item.call = host.asked(item.op);
@@ -101,8 +100,8 @@ impl Queue {
         }
     }
 
-    /// Kernels of several streams that were issued back to back and end together were done when the next of them
-    /// began: blocks are handed out kernel by kernel.
+    /// Sets when kernels of several streams that were issued back to back and end together were done: when the next of them
+    /// began, because the GPU schedules blocks kernel by kernel.
     fn done_before_signal(&mut self, order: &[u32]) {
         let batches = order.chunk_by(|a, b| self.item(*a).batch == self.item(*b).batch);
         let mut done = Vec::new();
@@ -127,7 +126,7 @@ impl Queue {
         &self.items[at as usize]
     }
 
-    /// Whether another stream was asked before `time` for an item that comes behind `at`.
+    /// Whether an item after `at` was issued before `time` into another stream.
     pub fn others_were_asked(&self, at: u32, stream: StreamId, time: Ns) -> bool {
         let later = self.next_issues.get(at as usize + 1);
         later.is_some_and(|next| next.iter().any(|(issue, other)| *issue < time && *other != stream))
@@ -151,7 +150,7 @@ impl Queue {
             .take_while(move |at| self.items.get(*at as usize).is_some_and(|item| item.start <= to))
     }
 
-    /// How long a unit was idle within `[from, to)`, ns.
+    /// Time for which a unit was idle within `[from, to)`, ns.
     pub fn idle(&self, unit: usize, from: Ns, to: Ns) -> Ns {
         let blocks = &self.units[unit];
         let first = blocks.partition_point(|(_, end)| *end <= from);
@@ -162,7 +161,7 @@ impl Queue {
     }
 }
 
-/// Keys in order; what they are the keys of is their last part. Moving keys is cheaper than moving what they stand for.
+/// Sorts keys whose last part identifies the item: keys are cheaper to move than items.
 fn sorted<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<K> {
     let mut keys: Vec<K> = keys.collect();
     keys.sort_unstable();
@@ -213,7 +212,7 @@ fn next_issues(items: &[Item]) -> Vec<[(Ns, StreamId); 2]> {
     all
 }
 
-/// When any of the wanted items ran.
+/// The times at which any of the wanted items ran.
 fn busy(items: &[Item], wanted: impl Fn(&Item) -> bool) -> Blocks {
     let mut blocks = Blocks::new();
     for item in items.iter().filter(|item| item.start < item.end && wanted(item)) {
@@ -225,7 +224,7 @@ fn busy(items: &[Item], wanted: impl Fn(&Item) -> bool) -> Blocks {
     blocks
 }
 
-/// When both were busy.
+/// The times at which both were busy.
 pub(super) fn common(a: &Blocks, b: &Blocks) -> Blocks {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let mut both = Blocks::new();
@@ -243,7 +242,7 @@ pub(super) fn common(a: &Blocks, b: &Blocks) -> Blocks {
     both
 }
 
-/// When either was busy.
+/// The times at which either was busy.
 pub(super) fn either(a: &Blocks, b: &Blocks) -> Blocks {
     let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     let mut merged = Blocks::new();
@@ -257,7 +256,7 @@ pub(super) fn either(a: &Blocks, b: &Blocks) -> Blocks {
     }
 }
 
-/// How long that is together, ns.
+/// The sum of some blocks, ns.
 pub(super) fn length(blocks: &Blocks) -> Ns {
     blocks.iter().fold(0, |sum: Ns, (from, to)| sum.saturating_add(to.saturating_sub(*from)))
 }

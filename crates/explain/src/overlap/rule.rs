@@ -1,30 +1,30 @@
-//! What keeps copies and kernels from overlapping: all that holdup knows of each reason.
+//! The rules that prevent copies and kernels from overlapping, with their descriptions.
 
 use crate::Evidence;
 use crate::finding::named;
 use crate::overlap::{Engine, LostOverlap};
 
 named! {
-    /// What keeps copies and kernels from overlapping.
+    /// A rule that prevents copies and kernels from overlapping.
     OverlapRule {
         /// The operation, or what it waited for, is in the legacy default stream.
         DefaultStream = "default-stream",
-        /// The device runs work in the order of issue: a copy waits on the one copy engine behind one that is not ready,
-        /// or kernels issued back to back signal together.
+        /// The device runs operations in the order of issue: on the only copy engine a copy waits behind one that is not
+        /// ready, or kernels issued back to back signal together.
         IssueOrder = "issue-order",
-        /// More streams with work than hardware queues: ready behind another stream's.
+        /// More streams have work than there are hardware queues: an operation that is ready waits behind another stream's.
         Connections = "connections",
-        /// A copy of pageable memory kept the thread from issuing more.
+        /// A copy of pageable memory blocked the thread before it issued more.
         PageableMemory = "pageable-memory",
         /// The thread waited before it issued more.
         Synchronization = "synchronization",
-        /// All of it is in one stream.
+        /// All operations are in one stream.
         OneStream = "one-stream",
     }
 }
 
 impl OverlapRule {
-    /// What it is, in one line.
+    /// The meaning, in one line.
     pub fn meaning(self) -> &'static str {
         match self {
             OverlapRule::DefaultStream => {
@@ -32,13 +32,15 @@ impl OverlapRule {
                  operation is named with the library"
             }
             OverlapRule::IssueOrder => {
-                "before compute capability 3.5: one copy engine takes copies as issued; kernels issued back to back \
-                 signal together"
+                "before compute capability 3.5: one copy engine runs copies in the order of issue; kernels issued \
+                 back to back signal together"
             }
             OverlapRule::Connections => {
                 "more streams have work than there are hardware queues (8, unless `CUDA_DEVICE_MAX_CONNECTIONS` sets more)"
             }
-            OverlapRule::PageableMemory => "a copy of pageable memory kept the thread from issuing more",
+            OverlapRule::PageableMemory => {
+                "a copy of pageable memory blocked the thread before it issued more"
+            }
             OverlapRule::Synchronization => {
                 "the thread waited for the GPU before it issued more; whether it had to is unknown"
             }
@@ -48,8 +50,8 @@ impl OverlapRule {
         }
     }
 
-    /// What its losses rest on. The device's own records order what is in one stream or queue; why a thread issued late they
-    /// do not show.
+    /// The evidence that its losses rest on. The device's own records show the order within one stream or queue; they do not
+    /// show why a thread issued late.
     pub fn evidence(self) -> Evidence {
         match self {
             OverlapRule::IssueOrder | OverlapRule::OneStream | OverlapRule::PageableMemory => {
@@ -74,7 +76,7 @@ impl OverlapRule {
                 "the legacy default stream waits for all blocking streams, and they for it"
             }
             OverlapRule::Connections => "more streams have work than there are hardware queues (8 by default)",
-            OverlapRule::PageableMemory => "a copy of pageable memory keeps its thread from issuing more",
+            OverlapRule::PageableMemory => "a copy of pageable memory blocks the thread before it issues more",
             OverlapRule::Synchronization => "the thread waits before it issues more",
             OverlapRule::OneStream => return one_stream(&lost.also),
         }
@@ -82,15 +84,15 @@ impl OverlapRule {
     }
 }
 
-/// One stream, and what else would keep its operations apart.
+/// The mechanism of [`OverlapRule::OneStream`], and the other rules that would still prevent overlap.
 fn one_stream(also: &[OverlapRule]) -> String {
     let others = [
         (OverlapRule::DefaultStream, "the stream is the legacy default one"),
         (OverlapRule::PageableMemory, "the memory is pageable"),
-        (OverlapRule::Synchronization, "the thread waits in between"),
+        (OverlapRule::Synchronization, "the thread waits between them"),
     ];
     let others: Vec<&str> =
         others.into_iter().filter(|(rule, _)| also.contains(rule)).map(|(_, text)| text).collect();
-    let one = String::from("all of it is in one stream, which runs it in order");
+    let one = String::from("all operations are in one stream, which runs them in order");
     if others.is_empty() { one } else { format!("{one} (and {})", others.join(", ")) }
 }

@@ -1,8 +1,8 @@
-//! How much earlier each operation could have started, and what to thank for it.
+//! The slip of each operation: how much earlier it could have started, and which rule delayed it.
 //!
-//! An operation starts when it was asked for, what is before it in its stream is done, and its engine takes it. It could
-//! have started as much earlier as the tightest of these allows; where the last of them to be fulfilled was late itself, or
-//! the operation was ready and kept by a rule of `late.rs`, that is what is to blame.
+//! An operation starts when it is issued, the work before it in its stream is done, and its engine is free. It could have
+//! started as much earlier as the tightest of these conditions allows. The delay comes from the last condition to be met, if
+//! that was late itself, or from a rule of `late.rs`, if the operation was ready.
 
 use super::OverlapRule;
 use super::host::Host;
@@ -10,21 +10,23 @@ use super::late::{Late, Lateness};
 use super::queue::{Item, Queue};
 use trace::{CallId, Ns, Trace};
 
-/// An engine that ended so shortly before an operation started kept it, ns: what GPUs need from one to the next is less.
+/// Most time between two operations of an engine if the second waited for the first, ns: GPUs need less from one to the
+/// next.
 const NEXT: Ns = 10_000;
 
-/// A synchronization that ends so long after an operation waited for it, ns; or a seventh of its own time.
+/// Most time between the end of an operation and that of a synchronization that waited for it, ns; or a seventh of the
+/// synchronization's own time.
 const NOTICE: Ns = 50_000;
 
-/// Idle times of an engine that are tried for an operation that could have run earlier.
+/// Most idle times of an engine that are tried for an operation that could have run earlier.
 const MOST_SLOTS: usize = 64;
 
 const RULES: usize = OverlapRule::ALL.len();
 
-/// Where a late start comes from.
+/// The origin of a late start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Root {
-    /// The operation that came late.
+    /// The operation that was late.
     pub late: u32,
     pub behind: RootBehind,
 }
@@ -55,7 +57,7 @@ impl Slip {
         self
     }
 
-    /// No more than `most` of it; the rules that come first are kept.
+    /// At most `most` ns of it; the first rules have priority.
     fn at_most(mut self, most: Ns) -> Slip {
         let mut left = most.max(0);
         for ns in &mut self.ns {
@@ -65,7 +67,7 @@ impl Slip {
         self
     }
 
-    /// What this adds to `before`, and no more than `most`.
+    /// The part of this beyond `before`, at most `most` ns.
     pub fn beyond(mut self, before: &Slip, most: Ns) -> Slip {
         let more = (self.total() - before.total()).clamp(0, most);
         for (ns, before) in self.ns.iter_mut().zip(before.ns) {
@@ -75,7 +77,7 @@ impl Slip {
     }
 }
 
-/// The slip of each item; items that follow each other often have the same.
+/// The slip of each item; successive items often share one.
 pub(super) struct AllSlips {
     of: Vec<u32>,
     different: Vec<Slip>,
@@ -113,7 +115,7 @@ pub(super) struct Waited {
     pub late: Late,
 }
 
-/// The slip of each item of a queue, and those that waited though they were ready, both in the items' order.
+/// The slip of each item of a queue, and the items that waited although they were ready, both in the items' order.
 pub(super) fn slips(trace: &Trace, queue: &Queue, host: &Host<'_>) -> (AllSlips, Vec<Waited>) {
     let lateness = Lateness::new(trace, queue);
     let mut slips = Slips {
@@ -143,26 +145,26 @@ struct Slips<'a> {
     lateness: Lateness<'a>,
     slips: AllSlips,
     waited: Vec<Waited>,
-    /// Of each unit the item that ends last so far.
+    /// For each unit, the item that ends last so far.
     last: [Option<u32>; 3],
 }
 
-/// Something that an operation has to wait for.
+/// A condition that an operation must wait for.
 #[derive(Clone, Copy)]
 struct Bound {
-    /// Until when.
+    /// The time at which it was met, ns.
     until: Ns,
-    /// How much earlier that could have been.
+    /// How much earlier it could have been met.
     slip: Slip,
 }
 
 impl Bound {
-    /// How much earlier an operation that starts at `start` could do so for all of this bound.
+    /// How much earlier than `start` this bound lets an operation start, ns.
     fn room(&self, start: Ns) -> Ns {
         start.saturating_sub(self.until).max(0).saturating_add(self.slip.total())
     }
 
-    /// What of a slip this bound leaves: what both have, and of the rest what there is room for.
+    /// The part of a slip that this bound allows: what both have, and as much of the rest as there is room for.
     fn leaves(&self, slip: Slip, start: Ns) -> Slip {
         let mut both = slip;
         for (ns, own) in both.ns.iter_mut().zip(self.slip.ns) {
@@ -176,7 +178,7 @@ impl Bound {
     }
 }
 
-/// All that an operation has to wait for.
+/// All conditions of an operation.
 struct Bounds {
     stream: Option<Bound>,
     asked: Option<Bound>,
@@ -205,17 +207,17 @@ impl Slips<'_> {
             .filter(|engine| start.saturating_sub(engine.until) <= NEXT && engine.until > critical.until)
         {
             Some(engine) => self.within(item, engine.slip, start, &bounds),
-            // What it costs to start an operation is not lost.
+            // The cost of starting an operation is not lost.
             None => self.within(item, critical.slip, critical.until, &bounds),
         }
     }
 
-    /// That another item is done, at `until` or as this one starts.
+    /// The bound that another item is done: at `until`, at the latest when this one starts.
     fn done(&self, other: u32, until: Ns, start: Ns) -> Bound {
         Bound { until: until.min(start), slip: *self.slips.of(other) }
     }
 
-    /// That the call has begun: earlier, if what kept its thread had kept it less.
+    /// The bound that the call began: earlier, if its thread had waited less before.
     fn asked(&self, at: u32, item: &Item, issue: Ns) -> Bound {
         Bound { until: issue, slip: self.kept(at, item).unwrap_or_default() }
     }
@@ -231,7 +233,7 @@ impl Slips<'_> {
         Some(self.slips.of(awaited).add(kept.rule, most, root))
     }
 
-    /// What of a slip all bounds of an item leave, that could have started at `start` for all of them.
+    /// The part of a slip that all bounds of an item allow; `start` is the time from which none of them delayed it.
     fn within(&self, item: &Item, slip: Slip, start: Ns, bounds: &Bounds) -> Slip {
         let tightest = bounds.stream.into_iter().chain(bounds.asked).min_by_key(|bound| bound.room(start));
         let slip = tightest.map_or(slip, |bound| bound.leaves(slip, start));
@@ -244,7 +246,7 @@ impl Slips<'_> {
         }
     }
 
-    /// How much earlier, up to `most`, the item's engine was idle for long enough.
+    /// How much earlier, up to `most` ns, the item's engine was idle for long enough.
     fn slot(&self, item: &Item, most: Ns) -> Option<Ns> {
         let earliest = item.start.saturating_sub(most);
         let length = item.end.saturating_sub(item.start);

@@ -1,10 +1,10 @@
-//! How long engines were busy, together and alone.
+//! The times for which engines were busy, together and separately.
 
 use super::engine::Engine;
 use super::queue::{Blocks, Queue, common, either, length};
 use trace::Ns;
 
-/// A device's engines in a stretch of time.
+/// The busy times of a device's engines within a window, ns.
 pub(super) struct Times {
     engines: [Ns; Engine::ALL.len()],
     units: [Ns; 3],
@@ -16,21 +16,22 @@ pub(super) struct Times {
     pub all_three: Ns,
     /// The separate engine that was busy longest.
     pub busiest: usize,
-    /// When others were busy and that one was not.
+    /// The times at which others were busy and that one was not.
     pub gaps: Vec<Gap>,
 }
 
-/// A time in which the busiest engine had nothing to do while others had.
+/// A time in which the busiest engine was idle while others were busy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap {
-    /// When it was done before; `Ns::MIN` for never.
+    /// End of its last work before, ns; `Ns::MIN` for none.
     pub from: Ns,
-    /// When it went on; `Ns::MAX` for never.
+    /// Start of its next work, ns; `Ns::MAX` for none.
     pub to: Ns,
-    /// How long others were busy meanwhile, ns.
+    /// Time for which others were busy meanwhile, ns.
     pub ns: Ns,
-    /// When the last of them was done, and the first began.
+    /// Start of the others' first work, ns.
     pub first: Ns,
+    /// End of the others' last work, ns.
     pub last: Ns,
 }
 
@@ -43,7 +44,7 @@ impl Times {
         let pairs = [(copies_in, copies_out), (copies_in, kernels), (copies_out, kernels)];
         let two = pairs.iter().fold(Blocks::new(), |all, (a, b)| either(&all, &common(a, b)));
         let times = units.each_ref().map(length);
-        // Of several, that of the kernels.
+        // Of equally busy ones the last: the kernels' engine.
         let busiest = (0..units.len()).max_by_key(|unit| times[*unit]).unwrap_or_default();
         Times {
             engines: engines.each_ref().map(length),
@@ -65,12 +66,12 @@ impl Times {
         self.units.iter().fold(0, |sum: Ns, ns| sum.saturating_add(*ns))
     }
 
-    /// What is saved where all run beside the busiest engine.
+    /// Time saved if all run beside the busiest engine, ns.
     pub fn possible(&self) -> Ns {
         self.sum() - self.units[self.busiest]
     }
 
-    /// What was saved.
+    /// Time that was saved, ns.
     pub fn reached(&self) -> Ns {
         self.sum() - self.working
     }
@@ -82,7 +83,7 @@ fn cut(blocks: &Blocks, (from, to): (Ns, Ns)) -> Blocks {
     cut.filter(|(start, end)| start < end).collect()
 }
 
-/// When `working` and not `busiest`, which is a part of it.
+/// The times in `working` that are not in `busiest`, which is a part of it.
 fn gaps(busiest: &Blocks, working: &Blocks) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let starts = busiest.iter().map(|block| block.0).chain([Ns::MAX]);

@@ -19,7 +19,7 @@ fn state(grounds: &Grounds<'_>) -> Statement {
     Statement {
         because: grounds.recorded().unwrap_or_else(Sentence::default),
         why: "the lock is the library's own, not the driver's",
-        // Whatever lock it is, its holds are short if nothing is allocated or freed.
+        // Any such lock is held only briefly if no thread allocates or frees under it.
         fixes: match Situation::of(grounds) {
             Situation::Allocation => vec![POOL_ALLOCATOR],
             Situation::PageableCopy(_) | Situation::Submission | Situation::Shared(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! `copy-engine-busy`: a copy waits for another stream's copy that has its engine.
+//! `copy-engine-busy`: a copy waits for another stream's copy that uses its engine.
 
 use crate::cause::{About, Nature, Statement};
 use crate::facts::{CopyFacts, Facts};
@@ -23,14 +23,13 @@ pub(super) static ABOUT: About = About {
 
 fn state(grounds: &Grounds<'_>) -> Statement {
     Statement {
-        because: grounds
-            .awaited("each copy starts when another stream's copy in the same direction ends"),
+        because: grounds.awaited("each copy starts when another stream's copy in the same direction ends"),
         why: "one copy engine serves a direction; a copy waits for the one before it",
         fixes: vec![ISSUE_ORDER],
     }
 }
 
-/// Whether a copy needs the engine that serves `copy`: that of its direction, or the only one.
+/// Whether `other` uses the engine of `copy`: that of its direction, or the only one.
 pub(crate) fn shares_engine(facts: &Facts<'_>, copy: &CopyFacts, other: OpId) -> bool {
     let trace = facts.trace;
     let device = trace.device_of_stream(trace.ops.stream[other.index()]);

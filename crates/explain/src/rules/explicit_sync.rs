@@ -10,8 +10,8 @@ use crate::sentence::sentence;
 use crate::{Cause, Confidence, Evidence, Piece, Sentence};
 use trace::{CallId, CopyKind, Ns, OpKind, StreamId};
 
-/// A copy of this many bytes or fewer to the host, followed by a wait, reads back a result: what
-/// `.item()` and cuBLAS in host-pointer mode do. 16 bytes hold the widest scalar, a double complex.
+/// Largest copy to the host, bytes, that reads back a result if a wait follows, as in `.item()` and cuBLAS in host-pointer
+/// mode. 16 bytes hold the widest scalar, a double complex.
 const SCALAR_BYTES: i64 = 16;
 
 pub(super) static ABOUT: About = About {
@@ -37,7 +37,11 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
         0 => sentence!["the call exists to wait"],
         idle => {
             let idle = Piece::Count(idle as u64, "call", "calls");
-            sentence!["the call exists to wait, but ", idle, " waited on after all known work of the GPU was done"]
+            sentence![
+                "the call exists to wait, but ",
+                idle,
+                " still waited after all known work of the GPU was done"
+            ]
         }
     }
 }
@@ -51,13 +55,13 @@ pub(super) fn asked(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Pa
         false => Reason::new(Cause::ExplicitSync, Evidence::Record, Confidence::Certain, Fact::None),
     };
     parts.claim(facts.start(call), idle(facts, call), reason);
-    // Work that the trace does not know of, or no work at all.
+    // The rest is a wait for work that the trace lacks, or for none at all.
     let reason = Reason::new(Cause::ExplicitSync, Evidence::Timing, Confidence::Possible, Fact::Idle);
     parts.claim(facts.start(call), facts.end(call), reason);
 }
 
-/// From when on the call waited for nothing, as far as the records prove it; else its end. Of a stream nothing is missing
-/// between operations that were recorded: before the first and behind the last there may be others.
+/// The time from which the call waited for nothing, ns, if the records prove it; else its end. A stream lacks no operation
+/// between two recorded ones, but may lack some before the first and after the last.
 fn idle(facts: &Facts<'_>, call: CallId) -> Ns {
     let (start, end) = (facts.start(call), facts.end(call));
     let done = |stream: StreamId| facts.done(stream, start).filter(|_| facts.goes_on(stream, end));

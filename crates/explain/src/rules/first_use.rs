@@ -1,4 +1,4 @@
-//! `first-use`: contexts, modules and functions that are set up when first needed.
+//! `first-use`: contexts, modules and functions are set up when they are first needed.
 
 use super::{Holders, profiler_overhead};
 use crate::cause::{About, Nature, Statement};
@@ -59,10 +59,10 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
     }
 }
 
-/// A first call at least this long has set something large up: a context, a module.
+/// Shortest first call that certainly set up something large, ns: a context, a module.
 const SURELY_SETUP: Ns = 5_000_000;
 
-/// Calls that load code load code: nothing to infer.
+/// Claims calls that load code: there is nothing to infer.
 pub(super) fn loading(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     if facts.class(call) == Class::Load {
         let name = facts.trace.calls.name[call.index()];
@@ -71,8 +71,8 @@ pub(super) fn loading(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut 
     }
 }
 
-/// The first launch of a kernel, the first call of a name in its process, or the first on a device, which makes the
-/// context there.
+/// Claims the first launch of a kernel, the first call of a name in its process, or the first call on a device, which
+/// creates the context there.
 pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     if !parts.mostly_open() {
         return;
@@ -92,7 +92,7 @@ pub(super) fn inferred(facts: &Facts<'_>, holders: &Holders, call: CallId, parts
         _ => return,
     };
     let loads = profiler_overhead::loads_within(facts, call);
-    // What a part of a trace has first need not be the first of all.
+    // The first use in a part of a trace need not be the first of all.
     if facts.trace.meta.is_part() && !loads {
         return;
     }

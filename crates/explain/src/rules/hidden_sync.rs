@@ -1,4 +1,4 @@
-//! `hidden-sync`: a call that looks asynchronous waits for the GPU's work before it.
+//! `hidden-sync`: a call that looks asynchronous waits for earlier work of the GPU.
 
 use crate::cause::{About, Nature, Statement};
 use crate::fixes::PINNED_REUSED;
@@ -44,7 +44,7 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
     grounds.awaited("each copy starts when the work before it ends")
 }
 
-/// Of copies that only arguments describe: what else may have taken the time.
+/// The evidence for copies that only arguments describe, with what else may have taken the time.
 fn by_arguments(grounds: &Grounds<'_>) -> Sentence {
     let copies = grounds.copies();
     let by_arguments = copies.sentence().then(sentence![" by the calls' arguments"]);
@@ -65,7 +65,7 @@ fn by_arguments(grounds: &Grounds<'_>) -> Sentence {
     })
 }
 
-/// Largest copy that is one number: a complex one in double precision.
+/// Largest copy that is one number, bytes: a complex one in double precision.
 const SCALAR_BYTES: i64 = 16;
 
 /// Whether each waiting call fetches one number: a norm, a flag, a loss.

@@ -22,7 +22,9 @@ pub(super) static ABOUT: About = About {
 fn state(grounds: &Grounds<'_>) -> Statement {
     Statement {
         because: match grounds.group.evidence() {
-            Evidence::Timing => grounds.launched("each call returns when another thread's wait for the GPU does"),
+            Evidence::Timing => {
+                grounds.launched("each call returns when another thread's wait for the GPU does")
+            }
             Evidence::Record | Evidence::Lock => {
                 grounds.awaited("each call returns when the device finishes its work")
             }
@@ -46,16 +48,16 @@ pub(super) fn of_free(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut 
     parts.claim(start, idle, reason);
 }
 
-/// When the device was done with what a free waits for.
+/// The time at which the device was done with the work that a free waits for, ns.
 pub(crate) fn idle(facts: &Facts<'_>, call: CallId) -> Option<Ns> {
     awaited(facts, call).map(|(last, _)| facts.trace.ops.end[last.index()])
 }
 
-/// The last operation that a call waited for as it waited for the device, and how sure that is.
+/// The last operation that a call waited for when it waited for the device, with the confidence.
 fn awaited(facts: &Facts<'_>, call: CallId) -> Option<(OpId, Confidence)> {
     let confidence = match facts.class(call) {
         Class::Release => Confidence::Certain,
-        // An allocation that finds no memory frees what it may, which waits; others do not.
+        // An allocation that finds no memory frees what it can, and that waits; other allocations do not wait.
         Class::Allocate => Confidence::Possible,
         _ => return None,
     };
@@ -73,8 +75,8 @@ fn awaited(facts: &Facts<'_>, call: CallId) -> Option<(OpId, Confidence)> {
     known.or_else(|| submitted_meanwhile(facts, call, confidence))
 }
 
-/// How sure it is that a call waited for the device, which was idle at `idle`: the call returns with the work, or goes
-/// on to unmap memory for no longer than it waited.
+/// The confidence that a call waited for the device, which was idle at `idle`: the call returns with the work, or then
+/// unmaps memory for no longer than it waited.
 fn returns_with(facts: &Facts<'_>, call: CallId, idle: Ns, sure: Confidence) -> Option<Confidence> {
     match facts.end(call) - idle {
         tail if tail <= facts.tolerance(call) => Some(sure),
@@ -83,8 +85,9 @@ fn returns_with(facts: &Facts<'_>, call: CallId, idle: Ns, sure: Confidence) -> 
     }
 }
 
-/// What other threads submitted after a free began: it waits for its turn at the driver first, and then for all that the
-/// device has by then. In seed 000's second listing a `cudaFree` of 4.52 s returns with a kernel launched 2 ms after it.
+/// The operation that other threads submitted after a free began: the free first waits for its turn at the driver, and then
+/// for all work that the device has by then. In seed 000's second listing a `cudaFree` of 4.52 s returns with a kernel
+/// launched 2 ms after it.
 fn submitted_meanwhile(facts: &Facts<'_>, call: CallId, sure: Confidence) -> Option<(OpId, Confidence)> {
     let (start, end) = (facts.start(call), facts.end(call));
     if sure != Confidence::Certain {
@@ -97,8 +100,8 @@ fn submitted_meanwhile(facts: &Facts<'_>, call: CallId, sure: Confidence) -> Opt
     (covered >= (end - start) / 100 * COVER_PERCENT).then_some((op, Confidence::Likely))
 }
 
-/// Without the GPU's records: a free that returns as another thread's call does that waited for the GPU. Both waited for
-/// the same work, whatever the free waited for first.
+/// Claims, without the GPU's records, a free that returns together with another thread's wait for the GPU. Both waited for
+/// the same work, even if the free waited for something else first.
 pub(super) fn beside_a_wait(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     if facts.class(call) != Class::Release || !parts.mostly_open() || facts.has_operations() {
         return;

@@ -1,4 +1,4 @@
-//! One file per cause: what the cause is, the rule that finds it, the words for its evidence, and what helps.
+//! The causes, one file per cause: its description, the rule that finds it, the words for its evidence, and its fixes.
 //!
 //! To add a cause: write `rules/NAME.rs`, add it to [`causes!`] and its passes to [`PASSES`].
 
@@ -14,7 +14,7 @@ macro_rules! causes {
     ($($file:ident: $cause:ident,)*) => {
         $(pub(crate) mod $file;)*
 
-        /// Why host time was lost. The names are the vocabulary of every output.
+        /// A cause of lost host time. The names are the vocabulary of every output.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum Cause {
             $(#[doc = concat!("See `rules/", stringify!($file), ".rs`.")] $cause,)*
@@ -24,7 +24,7 @@ macro_rules! causes {
             /// Every cause, in the order in which they are listed.
             pub const ALL: &'static [Cause] = &[$(Cause::$cause,)*];
 
-            /// What holdup knows of it.
+            /// The description of the cause.
             pub fn about(self) -> &'static About {
                 match self {
                     $(Cause::$cause => &$file::ABOUT,)*
@@ -51,11 +51,11 @@ causes! {
     unexplained: Unexplained,
 }
 
-/// Looks at one slow call and claims the part of its time that it can explain.
+/// A pass: examines one slow call and claims the part of its time that it explains.
 type Pass = fn(&Facts<'_>, &Holders, CallId, &mut Parts);
 
-/// The passes in the order in which they run; no pass takes what an earlier one claimed. Recorded waits for locks come
-/// first, then what the GPU's and the tracer's records prove, and what is inferred from timing last.
+/// The passes in the order in which they run; no pass claims time that an earlier one claimed. Recorded waits for locks are
+/// first, then what the GPU's and the tracer's records prove, and last what is inferred from timing.
 const PASSES: &[Pass] = &[
     recorded_waits::split,
     first_use::loading,

@@ -1,4 +1,4 @@
-//! `page-faults`: a copy goes into host memory that was never touched.
+//! `page-faults`: a copy writes to host memory that was never touched.
 
 use crate::analysis::blocking_copy::{RATED_BYTES, rate};
 use crate::cause::{About, Nature, Statement};
@@ -33,11 +33,11 @@ fn state(grounds: &Grounds<'_>) -> Statement {
     }
 }
 
-/// Bytes per second below which a copy to pageable memory is not only staged: an H200 reaches
-/// 16.8 GB/s into memory in use and 1.55 GB/s (3.8 with huge pages) into memory never touched.
+/// Bytes per second below which a copy to pageable memory is slower than staging explains: an H200 reaches 16.8 GB/s into
+/// memory in use and 1.55 GB/s (3.8 with huge pages) into untouched memory.
 pub(crate) const FAULTING_RATE: f64 = 2.5e9;
 
-/// Whether a copy is far too slow for staging.
+/// The reason for a copy that is far too slow for staging; `None` for other copies.
 pub(crate) fn of(copy: &CopyFacts) -> Option<Reason> {
     let (bytes, time) = (copy.what.bytes, copy.time());
     let faults =

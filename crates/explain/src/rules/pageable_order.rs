@@ -1,4 +1,4 @@
-//! `pageable-order`: a pageable copy waits for another thread's pageable copy, whatever the stream.
+//! `pageable-order`: a pageable copy waits for another thread's pageable copy, even in another stream.
 
 use crate::cause::{About, Nature, Statement};
 use crate::facts::Facts;
@@ -32,8 +32,8 @@ fn state(grounds: &Grounds<'_>) -> Statement {
     }
 }
 
-/// Whether two calls copy pageable memory in different streams. By one lock of the driver's they go one after
-/// another: a mutex held for the 4.03 s of another stream's kernel and copy (H200).
+/// Whether two calls copy pageable memory in different streams. One lock of the driver makes them run one after another: a
+/// mutex held for the 4.03 s of another stream's kernel and copy (H200).
 pub(crate) fn orders(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> bool {
     let pageable = |call: CallId| {
         let copies = matches!(facts.class(call), Class::Copy { .. });

@@ -32,7 +32,7 @@ fn state(grounds: &Grounds<'_>) -> Statement {
     }
 }
 
-/// The copy's own time: staging, unless it is far too slow for that.
+/// The reason for the copy's own time: staging, unless it is far too slow for that.
 pub(crate) fn of(copy: &CopyFacts) -> Reason {
     page_faults::of(copy).unwrap_or_else(|| {
         let fact = Fact::Copied { op: copy.first, bytes: copy.what.bytes, time: copy.time() };

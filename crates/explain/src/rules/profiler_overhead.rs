@@ -1,4 +1,4 @@
-//! `profiler-overhead`: the tracer's own buffer requests and flushes.
+//! `profiler-overhead`: the tracer requests or flushes its own buffers.
 
 use super::Holders;
 use crate::cause::{About, Nature, Statement};
@@ -37,13 +37,13 @@ fn because(grounds: &Grounds<'_>) -> Sentence {
     }
 }
 
-/// The source whose older releases record no overhead of the tracer's, as its importer names it.
+/// The importer's name for the source whose older releases record no overhead of the tracer.
 const KINETO: &str = "kineto";
 
-/// Overhead shorter than this is not worth a finding, ns.
+/// Shortest overhead that is worth a finding, ns.
 const LEAST_OVERHEAD: Ns = 10_000;
 
-/// Overhead that the tracer says happened on this very thread.
+/// Claims overhead that the tracer recorded on the call's thread.
 pub(super) fn of_this_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     for range in facts.overheads_during(call) {
         let (start, end) = times(facts, range);
@@ -54,9 +54,9 @@ pub(super) fn of_this_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts
     }
 }
 
-/// Overhead on a thread of the tracer's own, or of which the thread is not named, where it fills
-/// most of the call: a buffer is requested by the call that finds none left (on an H200 2.6 ms
-/// within a launch of 2.6 ms). What merely happens during a long call says nothing.
+/// Claims overhead on any thread of the process, or without a thread, if it fills most of the call: a call that finds no
+/// buffer left requests one (on an H200 2.6 ms within a launch of 2.6 ms). Overhead that merely happens during a long call
+/// proves nothing.
 pub(super) fn of_any_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     let trace = facts.trace;
     for range in facts.overheads_during(call) {
@@ -64,7 +64,7 @@ pub(super) fn of_any_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts:
         let thread = trace.ranges.thread[range.index()];
         let of_process = thread.is_none() || trace.process_of_thread(thread) == facts.process(call);
         let fills = parts.open_within(start, end) >= facts.duration(call) / 2;
-        // Code is loaded by the launch that first needs it, not by one that happens beside it.
+        // The launch that first needs code loads it, not one that runs at the same time.
         let loads = cause_of(trace.text(trace.ranges.name[range.index()])) == Cause::FirstUse;
         let may_load = !loads || facts.new_kernel(call).is_some();
         if of_process && may_load && fills && parts.mostly_open() {
@@ -73,7 +73,7 @@ pub(super) fn of_any_thread(facts: &Facts<'_>, _: &Holders, call: CallId, parts:
     }
 }
 
-/// Whether the driver loaded code while the call ran, as far as the tracer says.
+/// Whether the tracer recorded that the driver loaded code during the call.
 pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
     let trace = facts.trace;
     facts.overheads_during(call).into_iter().any(|range| {
@@ -83,9 +83,8 @@ pub(super) fn loads_within(facts: &Facts<'_>, call: CallId) -> bool {
     })
 }
 
-/// A Kineto trace without overhead records, and a call that only reads state took a millisecond
-/// or more with nothing of the program beside it: a buffer request looks like this, and so does a
-/// thread that lost its CPU.
+/// Claims, in a Kineto trace without overhead records, a call that only reads state, takes a millisecond or more and has no
+/// other reason: a buffer request looks like this, and so does a thread that lost its CPU.
 pub(super) fn unrecorded(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     const LEAST: Ns = 1_000_000;
     let silent = facts.trace.meta.source == KINETO && !facts.has_overheads();
@@ -103,7 +102,7 @@ fn claim(facts: &Facts<'_>, range: RangeId, confidence: Confidence, parts: &mut 
     parts.claim(start, end, Reason::new(cause, Evidence::Record, confidence, Fact::Tracer(name)));
 }
 
-/// CUPTI also reports as overhead what the driver does for the program's own sake.
+/// The cause of an overhead record: CUPTI also reports work as overhead that the driver does for the program.
 fn cause_of(name: &str) -> Cause {
     match name {
         "Driver Compiler" | "Lazy Function Loading" | "Runtime Triggered Module Loading" => Cause::FirstUse,

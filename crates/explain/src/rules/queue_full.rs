@@ -1,4 +1,4 @@
-//! `queue-full`: launch back-pressure.
+//! `queue-full`: a launch waits because its stream has too many pending launches.
 
 use super::Holders;
 use crate::cause::{About, Nature, Statement};
@@ -27,7 +27,7 @@ fn state(grounds: &Grounds<'_>) -> Statement {
     }
 }
 
-/// How many operations were pending; `None` where only the tracer's records show that they were too many.
+/// The number of pending operations, in words; `None` if only the tracer's records show that they were too many.
 fn pending(grounds: &Grounds<'_>) -> Option<Sentence> {
     let counts = || {
         grounds.group.facts.iter().filter_map(|fact| match fact {
@@ -49,15 +49,15 @@ fn tracers_record(grounds: &Grounds<'_>) -> Sentence {
     sentence!["the tracer's own record \"", name, "\" lies in the calls"]
 }
 
-/// A stream takes about 1,022 pending launches before the next one waits (seed 000's systems and
-/// an H200; a V100 trace shows waits from 1,015 on). A little under it, for records that are
-/// missing and commands that are no operations, such as event records.
+/// Pending operations from which a stream is likely full. A stream takes about 1,022 pending launches before the next one
+/// waits (seed 000's systems and an H200; a V100 trace shows waits from 1,015 on). This is a little less, because
+/// records may be missing and some commands are no operations, such as event records.
 const NEARLY_FULL: usize = 1000;
 
-/// From here on nothing else is needed to make a launch wait.
+/// Pending calls from which a launch certainly waits.
 const FULL: usize = 1015;
 
-/// Where more than this were pending, the stream took more than it is known to take: its limit is another.
+/// Pending calls or operations that are more than the known limit: such a stream has another limit.
 const MORE_THAN_FULL: usize = 1100;
 
 pub(super) fn full(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
@@ -66,10 +66,10 @@ pub(super) fn full(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Par
     }
     let stream = facts.stream(call);
     let pending = facts.pending(stream, facts.start(call));
-    // A graph brings many operations at once: it may start below the limit and end above it.
+    // A graph adds many operations at once: it may start below the limit and end above it.
     let own = facts.ops(call).len();
-    // A graph's kernels count one by one in a V100's trace: copies wait from 1,015 of them on. Whether they do for every
-    // driver is not known.
+    // In a V100's trace a graph's kernels count one by one: copies wait from 1,015 of them on. It is unknown whether other
+    // drivers count them so.
     let confidence = match pending {
         Pending { calls: MORE_THAN_FULL.., .. } => Confidence::Possible,
         Pending { calls: FULL.., .. } => Confidence::Certain,

@@ -23,7 +23,7 @@ fn state(_: &Grounds<'_>) -> Statement {
     }
 }
 
-/// What is left when all rules are done.
+/// The reason for the time that is left when all rules have run.
 pub(crate) fn rest() -> Reason {
     Reason::new(Cause::Unexplained, Evidence::Timing, Confidence::Certain, Fact::None)
 }

@@ -1,11 +1,11 @@
-//! Traces written by hand, a line an event, times in µs:
+//! Traces written by hand, one line per event, times in µs:
 //!
 //! ```text
 //! A cudaMemcpyAsync 0 900 | copy DtoH device>pageable 67108864 7 50 880
 //! B@2 cudaLaunchKernel 10 20 | kernel sin 7 12 14      thread B of process 2
 //! C/1 cudaFree 0 50                                    thread C on device 1
-//! A cuMemcpyDtoH 0 900 | arguments DtoH device>pageable 4 7   what a call without operations asked for
-//! A cudaLaunchKernel 0 9 | launch k 7                  what a launch without operations launched; the stream if known
+//! A cuMemcpyDtoH 0 900 | arguments DtoH device>pageable 4 7   the arguments of a call without operations
+//! A cudaLaunchKernel 0 9 | launch k 7                  the kernel of a launch without operations; the stream if known
 //! B cudaStreamSynchronize 0 900 | sync stream 7        the tracer's record of it; also `context`, `event`
 //! overhead A "Buffer Flush" 10 20                      `-` for no thread
 //! os A pthread_rwlock_wrlock 10 20
@@ -14,13 +14,13 @@
 //! wait B 12 880 A                                      B waits for the driver's lock that A holds
 //! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown,
 //!                                                      `released 5`: the releaser's call is the one at 5;
-//!                                                      `shared 3`: by three, while B wants it alone
+//!                                                      `shared 3`: by three, while B needs it exclusively
 //! locks watched
 //! threads inferred
-//! tracer T                                             a thread of the tracer's own
+//! tracer T                                             T is the tracer's own thread
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
 //! device 1 1 3                                         device 0 has 1 copy engine, compute capability 1.3
-//! only 20 40                                           what to look at, ahead of events
+//! only 20 40                                           the selected time, before any event
 //! clock separate
 //! source kineto
 //! ```
@@ -43,11 +43,11 @@ struct Builder {
 struct Waiting {
     wait: Wait,
     in_call: bool,
-    /// When the releaser let go.
+    /// The time at which the releaser released the lock, ns.
     released: Ns,
 }
 
-/// The trace that `text` describes, and what to look at.
+/// The trace that `text` describes, and its selection.
 pub fn parse(text: &str) -> (Trace, Selection) {
     let mut builder = Builder::default();
     for line in text.lines().map(|line| line.split('#').next().unwrap().trim()) {
@@ -98,7 +98,7 @@ pub fn parse(text: &str) -> (Trace, Selection) {
     (builder.trace, builder.selection)
 }
 
-/// Words of a line; quotes hold one together.
+/// The words of a line; a quoted word may contain spaces.
 fn words(line: &str) -> Vec<&str> {
     let parts = line.split('"').enumerate();
     parts
@@ -172,7 +172,7 @@ impl Builder {
                 ["released", time] => released = us(time),
                 ["in", "-"] => in_call = false,
                 ["shared", by] => (wait.mode, wait.holders) = (LockMode::Exclusive, by.parse().unwrap()),
-                _ => panic!("not of a wait: {option:?}"),
+                _ => panic!("not an option of a wait: {option:?}"),
             }
         }
         self.waits.push(Waiting { wait, in_call, released });
@@ -193,7 +193,7 @@ impl Builder {
         }
     }
 
-    /// The innermost call that a thread is in at a time.
+    /// The innermost call of a thread at a time.
     fn innermost(&self, thread: ThreadId, time: Ns) -> CallId {
         let calls = &self.trace.calls;
         let holds = |call: &CallId| {

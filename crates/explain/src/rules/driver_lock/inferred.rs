@@ -1,7 +1,7 @@
-//! Waits for the driver's locks without records of them: the wait lies within another thread's calls and ends with one.
+//! Inferred waits for the driver's locks: the wait lies within another thread's calls and ends with one.
 //!
-//! Which calls hold locks that which others need was measured on an H200. Any other pair of calls that coincide is no
-//! finding, or a `possible` one. Where every wait was recorded (`analysis/recorded_waits.rs`), nothing is inferred.
+//! Which calls hold locks that other calls need was measured on an H200. Any other pair of calls that coincide is no
+//! finding, or a `possible` one. If every wait was recorded (`analysis/recorded_waits.rs`), nothing is inferred.
 
 use crate::analysis::turns;
 use crate::class::Class;
@@ -13,37 +13,36 @@ use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use trace::{CallId, Ns};
 
-/// Part of the waiter's time up to the holder's end, in percent, that the holder's thread must
-/// have spent in calls that hold.
+/// Part of the waiter's time up to the holder's end, in percent, that the holder's thread must spend in calls that hold
+/// locks.
 const COVER_PERCENT: Ns = 80;
 
-/// Part of the waiter's excess, in percent, that those calls must cover.
+/// Part of the waiter's time beyond its usual cost, in percent, that those calls must cover.
 const EXCESS_PERCENT: Ns = 60;
 
 /// How strongly a pair of calls suggests a lock; the strongest last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Suspicion {
-    /// Both submit work to one context and both are slow: the launch mutex fits, in either
-    /// direction.
+    /// Both submit work to one context and both are slow: the launch mutex fits, in either direction.
     Contends,
-    /// The kind of call holds the context's lock, but measured in other streams it did not hurt.
+    /// This kind of call holds the context's lock, but in measurements it did not slow calls in other streams.
     Weak,
-    /// The kind of call is known to hold the lock that this call needs.
+    /// This kind of call is known to hold the lock that the waiter needs.
     Strong,
 }
 
 /// Calls that may hold a lock.
 pub(crate) struct Holders {
-    /// By end.
+    /// All, by end.
     by_end: Vec<CallId>,
-    /// Of each thread, by start.
+    /// Those of each thread, by start.
     by_thread: Vec<Vec<CallId>>,
 }
 
 impl Holders {
-    /// Collects calls that hold locks by kind, and slow ones that submit work; none shorter than
-    /// `least`, which could not make another call slow. None at all where every wait was recorded:
-    /// a call without a record waited for nobody's lock.
+    /// Collects calls of the kinds that hold locks, and calls that submit work. Calls shorter than `least` ns cannot make
+    /// another call slow and are skipped. If every wait was recorded, there are no holders to infer: a call without a record
+    /// waited for no lock.
     pub fn new(facts: &Facts<'_>, least: Ns) -> Holders {
         let watched = facts.trace.meta.locks_watched;
         let may_hold = |call: CallId| {
@@ -62,8 +61,8 @@ impl Holders {
         Holders { by_end, by_thread }
     }
 
-    /// Of the holder's thread's calls during `waiter` the longest of the kind that covers most of it: the thread may have
-    /// been in several. `None` where no kind covers a third.
+    /// The longest call of the holder's thread during `waiter`, of the kind of call that covers most of it: the thread may
+    /// have been in several calls. `None` if no kind covers a third.
     fn covering_most(
         &self,
         facts: &Facts<'_>,
@@ -101,9 +100,8 @@ impl Holders {
         self.by_end[first..last.max(first)].iter().copied()
     }
 
-    /// Calls of other threads that may hold what `waiter` needs and take up most of its time,
-    /// wherever they end: they accuse nobody, but another explanation is less sure beside them.
-    /// One a thread, its longest.
+    /// Calls of other threads that may hold what `waiter` needs and cover most of its time, wherever they end: one per
+    /// thread, the longest. They are no evidence of a wait, but they make another explanation less sure.
     pub fn beside(&self, facts: &Facts<'_>, waiter: CallId) -> Vec<CallId> {
         let overlap = |call: CallId| {
             facts.end(call).min(facts.end(waiter)) - facts.start(call).max(facts.start(waiter))
@@ -122,15 +120,14 @@ impl Holders {
         beside
     }
 
-    /// Time of `waiter` during which the holder's thread was in calls that may hold, and where it
-    /// begins, ns.
+    /// Time of `waiter` during which the holder's thread was in calls that may hold locks, and its start, ns.
     fn cover(&self, facts: &Facts<'_>, waiter: CallId, holder: CallId) -> (Ns, Ns) {
         let (start, end) = (facts.start(waiter), facts.end(waiter));
         let calls = &self.by_thread[facts.thread(holder).index()];
         let after = calls.partition_point(|call| facts.start(*call) < end);
         let (mut covered, mut from) = (0, end);
         for call in calls[..after].iter().rev().take_while(|call| facts.end(**call) > start) {
-            // Calls of a thread may overlap in a damaged trace: count up to where the last one began.
+            // Calls of a thread may overlap in a damaged trace: count only up to the start of the later one.
             let begins = facts.start(*call).max(start);
             covered += (facts.end(*call).min(from) - begins).max(0);
             from = from.min(begins);
@@ -139,14 +136,14 @@ impl Holders {
     }
 }
 
-/// Waits for a call of a kind that is known to hold the lock.
+/// Claims waits for a call of a kind that is known to hold the lock.
 pub(in crate::rules) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Strong, parts);
 }
 
-/// Waits beside another thread's call that may hold a lock, or is just as slow in the same stream:
-/// contention for the submission locks, without telling who came first. Else, a wait for a lock
-/// that the operating system's calls show, whoever held it.
+/// Claims waits during another thread's call that may hold a lock, or is as slow in the same stream: the threads contend for
+/// the submission locks, and which one was first is unknown. Else claims a wait for a lock that the operating system's calls
+/// show; its holder is unknown.
 pub(in crate::rules) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Contends, parts);
     if facts.trace.meta.locks_watched {
@@ -158,13 +155,13 @@ pub(in crate::rules) fn contended(facts: &Facts<'_>, holders: &Holders, call: Ca
     }
 }
 
-/// Whether a call that copies, and waits for it, spent most of its time waiting for others itself.
+/// Whether a call that waits for its own copy spent most of its time waiting for others.
 fn is_waiter(facts: &Facts<'_>, call: CallId) -> bool {
     matches!(facts.class(call), Class::Copy { .. }) && facts.waits_for_gpu(call) && !facts.keeps_busy(call)
 }
 
-/// Calls of several threads that kept the driver one after another while a call waited: in seed 000's second listing a
-/// launch of 8.28 s returns as the second of two copies of other threads does.
+/// Claims a wait for calls of several threads that blocked the driver one after another: in seed 000's second listing a
+/// launch of 8.28 s returns together with the second of two copies of other threads.
 pub(in crate::rules) fn in_line(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     let waits = facts.class(call).enqueues() || facts.class(call) == Class::Allocate;
     if !waits || !parts.mostly_open() || facts.trace.meta.locks_watched {
@@ -197,7 +194,7 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
             (suspicion >= least && covers).then_some((suspicion, covered, from, holder))
         })
         .collect();
-    // The strongest suspect; among equals who covers most, then who ends nearest.
+    // The strongest suspect; among equals the one that covers most, then the one that ends nearest.
     let distance = |holder: CallId| (facts.end(holder) - facts.end(call)).abs();
     suspects.sort_by_key(|(suspicion, covered, _, holder)| {
         (std::cmp::Reverse((*suspicion, *covered)), distance(*holder), *holder)
@@ -220,21 +217,22 @@ fn accuse(facts: &Facts<'_>, holders: &Holders, call: CallId, least: Suspicion, 
     };
     let fact = if seen { Fact::LockCall } else { Fact::None };
     let reason = Reason { or, ..Reason::new(Cause::DriverLock, Evidence::Timing, confidence, fact) };
-    // What follows the holder's end, up to what a call usually takes, is the call's own work.
+    // The time after the holder's end, up to the usual cost of the call, is the call's own work.
     let own = (facts.end(call) - facts.end(nearest)).clamp(0, facts.usual(call));
     parts.claim(from, facts.end(call) - own, reason.held_by(holder));
 }
 
-/// What is left of a suspicion against calls that began well after `waiter`: they found it at work, or waiting for
-/// somebody else. A call of a kind that holds the lock was at work: they waited for it.
+/// The suspicion against calls that began well after `waiter`: it was already at work, or waited for another call. If
+/// `waiter` is of a kind that holds the lock, it was at work and they waited for it: then `None`.
 fn suspicion_of_later(facts: &Facts<'_>, waiter: CallId, suspicion: Suspicion) -> Option<Suspicion> {
     let holds = matches!(facts.class(waiter), Class::Allocate | Class::Release | Class::Load);
     (!holds).then_some(suspicion.min(Suspicion::Weak))
 }
 
-/// Most locks are a context's: on an H200 nothing that a thread does to one GPU keeps another's launches waiting. A
-/// driver of 2022 has one for the launches of all GPUs of a process (seed 004: ten A4000s, driver 525), and making a
-/// context keeps other devices' set-up waiting on either (107 ms on eight H200s).
+/// The suspicion against a call on another GPU. Most locks belong to a context: on an H200 no call on one GPU makes launches
+/// on another one wait. A driver of 2022 has one lock for the launches of all GPUs of a process (seed 004: ten A4000s,
+/// driver 525). With both drivers the creation of a context makes the set-up of other devices wait (107 ms on eight
+/// H200s).
 fn suspicion_across_devices(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspicion> {
     let sets_up = |class| matches!(class, Class::Load | Class::Create | Class::Allocate);
     match (facts.class(waiter), facts.class(holder)) {
@@ -244,7 +242,7 @@ fn suspicion_across_devices(facts: &Facts<'_>, waiter: CallId, holder: CallId) -
     }
 }
 
-/// Whether and how strongly `holder` may have kept `waiter` waiting.
+/// The suspicion that `waiter` waited for `holder`; `None` if there is none.
 fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspicion> {
     let same_process = facts.process(waiter) == facts.process(holder);
     if !same_process || facts.thread(waiter) == facts.thread(holder) {
@@ -260,16 +258,16 @@ fn suspicion(facts: &Facts<'_>, waiter: CallId, holder: CallId) -> Option<Suspic
         |blocking: bool| blocking || facts.copied(holder).is_some_and(|copied| copied.pageable());
     match facts.class(holder) {
         Class::Copy { blocking } if waits_for_gpu(blocking) => {
-            // Whatever the stream, an allocation waits: cudaMalloc took 49.3 ms beside another
-            // stream's pageable copy of 49.8 ms and returned with it (H200).
+            // An allocation waits whatever the stream: cudaMalloc took 49.3 ms during another stream's pageable copy
+            // of 49.8 ms and returned with it (H200).
             let allocates = matches!(facts.class(waiter), Class::Allocate | Class::Release);
             Some(if same_stream || allocates { Suspicion::Strong } else { Suspicion::Weak })
         }
         Class::Allocate | Class::Release | Class::Load => Some(Suspicion::Strong),
         Class::Create => Some(Suspicion::Weak),
         Class::Launch if facts.new_kernel(holder).is_some() => {
-            // Loading a kernel on its first launch holds the lock; without a record of the
-            // loading, the launch may have been slow for another reason.
+            // A first launch that loads its kernel holds the lock; without a record of the loading, the launch may
+            // have been slow for another reason.
             let loads = profiler_overhead::loads_within(facts, holder);
             Some(if loads { Suspicion::Strong } else { Suspicion::Weak })
         }

@@ -1,7 +1,6 @@
 //! `driver-lock`: a call waits for a lock of the driver that another thread holds.
 //!
-//! `analysis/recorded_waits.rs` finds it by the waits that were recorded, [`inferred`] by timing, and what helps depends on
-//! the [`Situation`].
+//! `analysis/recorded_waits.rs` finds it in recorded waits, [`inferred`] by timing. The fixes depend on the [`Situation`].
 
 mod inferred;
 mod situation;
@@ -20,7 +19,8 @@ use crate::{Evidence, Fix, Piece, Sentence};
 use situation::{Beside, Purpose};
 use trace::Ns;
 
-/// In seed 000's program 16 threads waited 6.2 s for their first launches; with one before they are released, none (H200).
+/// In seed 000's program 16 threads waited 6.2 s for their first launches; with one launch into each stream before the
+/// threads started, none waited (H200).
 const WARM_STREAMS: Fix = Fix {
     id: "eager-loading",
     text: "launch once into each stream before the threads start work: only the first launch needs the lock exclusively",
@@ -36,7 +36,8 @@ const MPS: Fix = Fix {
     text: "spread the threads over processes under MPS: each process has its own context and lock",
     safety: "safe if the threads share no GPU memory; each context takes memory of its own",
 };
-/// Seed 004: ten GPUs in ten threads of a process run each kernel in 0.33 ms instead of 0.09, in ten processes in 0.09.
+/// Seed 004: with ten GPUs in ten threads of one process each kernel takes 0.33 ms instead of 0.09 ms, in ten processes
+/// 0.09 ms.
 const PROCESS_PER_GPU: Fix = Fix {
     id: "process-per-gpu",
     text: "drive each GPU from its own process: the driver's locks are per process",
@@ -71,7 +72,7 @@ fn state(grounds: &Grounds<'_>) -> Statement {
     }
 }
 
-/// The mechanism in a situation, and what helps, the best first.
+/// The mechanism in a situation, and its fixes, the best first.
 fn remedy(situation: Situation) -> (&'static str, &'static [Fix]) {
     const HELD_BY_COPY: &str = "a pageable copy holds a lock of the context until it is done";
     const ONE_LOCK: &str = "one lock of the context serves both calls; while one holds it the other waits";
@@ -107,7 +108,7 @@ fn remedy(situation: Situation) -> (&'static str, &'static [Fix]) {
     }
 }
 
-/// The wait and the holder's calls coincide.
+/// The evidence of an inferred wait: it coincides with the holder's calls.
 fn by_timing(grounds: &Grounds<'_>) -> Sentence {
     let (facts, group) = (grounds.facts, grounds.group);
     if group.holders.is_empty() {
@@ -120,16 +121,17 @@ fn by_timing(grounds: &Grounds<'_>) -> Sentence {
     ends.sort_unstable();
     let apart = |stretch: &Stretch| from_nearest(&ends, stretch.end(facts.trace));
     let farthest = group.parts.iter().filter_map(|(_, stretch)| apart(stretch)).max().unwrap_or(0);
-    // Rounded up: it is the most.
+    // Rounded up, because the sentence states a maximum.
     let farthest = Piece::Time((farthest + 999) / 1000 * 1000);
-    let lies = sentence!["each wait lies within the holder's calls and ends with one, at most ", farthest, " apart"];
+    let lies =
+        sentence!["each wait lies within the holder's calls and ends with one, at most ", farthest, " apart"];
     match group.facts.contains(&Fact::LockCall) {
         true => lies.then(sentence!["; the operating system's calls show the lock wait itself"]),
         false => lies,
     }
 }
 
-/// How far a time is from the nearest of some sorted ones.
+/// The distance of a time from the nearest of some sorted times, ns; `None` if there are none.
 fn from_nearest(sorted: &[Ns], time: Ns) -> Option<Ns> {
     let (before, after) = sorted.split_at(sorted.partition_point(|other| *other < time));
     let near = before.last().into_iter().chain(after.first());
@@ -141,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_time_is_found_as_by_looking_at_all() {
+    fn the_nearest_time_matches_a_full_scan() {
         for chosen in 0..1u32 << 7 {
             let times: Vec<Ns> = (0..7).filter(|time| chosen >> time & 1 == 1).map(|time| time * 3).collect();
             for time in -4..25 {

@@ -1,61 +1,61 @@
-//! What the holder of a lock does meanwhile, as far as it makes a difference to what helps.
+//! The situation of a wait: what the holder of the lock does, as far as the fixes depend on it.
 
+use crate::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
 use crate::group::Group;
 use crate::side::Doing;
 use crate::stretch::Stretch;
-use crate::Class;
 use trace::{CallId, Ns, StreamId};
 
-/// What the holder does.
+/// The work of the holder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::rules) enum Situation {
-    /// It copies from or to pageable memory, beside this.
+    /// It copies from or to pageable memory, and this waits.
     PageableCopy(Beside),
     /// It allocates or frees.
     Allocation,
-    /// It submits work as the waiter does, each for a moment only. On an H200 32 threads of 220
-    /// launches an iteration made 2,352 to 2,988 iterations a second, 3,833 as processes under MPS
-    /// and 9,223 with one graph launch an iteration.
+    /// It submits work, as the waiter does, each only for a moment. On an H200 32 threads with 220 launches per iteration
+    /// made 2,352 to 2,988 iterations per second; as processes under MPS they made 3,833, with one graph launch per
+    /// iteration 9,223.
     Submission,
-    /// It holds the lock shared, as others do, one call after another; the waiter needs it exclusively.
+    /// Several threads hold the lock shared, one call after another; the waiter needs it exclusively.
     Shared(Purpose),
-    /// It works on another GPU: no stream, pool or context is shared.
+    /// It works on another GPU: the threads share no stream, pool or context.
     OtherGpu,
-    /// It sets something up: loads code, makes a context, launches a kernel for the first time.
+    /// It sets something up: loads code, creates a context, launches a kernel for the first time.
     Setup,
     /// Unknown, or the waiter is in no call of the trace.
     Unseen,
-    /// Anything else, beside this.
+    /// It does anything else, and this waits.
     Other(Beside),
     /// No holder is known.
     NoHolder,
 }
 
-/// What waits beside a call that holds the lock.
+/// The kind of call that waits for the holder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::rules) enum Beside {
     /// A call that submits to the same stream.
     SameStream,
-    /// One that allocates or frees.
+    /// A call that allocates or frees.
     Allocation,
-    /// Anything else.
+    /// Any other call.
     Other,
 }
 
-/// What exclusive access is for.
+/// The purpose of exclusive access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::rules) enum Purpose {
     /// To allocate or free.
     Allocation,
-    /// For the first launch into a stream.
+    /// To launch into a stream for the first time.
     FirstLaunch,
-    /// For anything else.
+    /// Anything else.
     Other,
 }
 
-/// So many waits of one kind are no first uses: a program of PyTorch's loads a few hundred kernels.
+/// Fewest waits of one kind that cannot be first uses: a PyTorch program loads a few hundred kernels.
 const OFTEN: u64 = 1000;
 
 impl Situation {
@@ -76,7 +76,7 @@ impl Situation {
             return Situation::PageableCopy(beside(grounds, waiter));
         }
         let holder = grounds.holder();
-        // What sets something up happens a few times, and then in slow calls.
+        // Set-up happens only a few times, and in slow calls.
         let often = group.in_short >= group.lost / 2 || group.count() >= OFTEN;
         match holder {
             Class::Allocate | Class::Release => Situation::Allocation,
@@ -95,13 +95,13 @@ impl Situation {
     }
 }
 
-/// Whether most of some launches are the first of their kernel.
+/// Whether most of some launches are the first launch of their kernel.
 fn mostly_new(facts: &Facts<'_>, launches: &[CallId]) -> bool {
     let new = launches.iter().filter(|call| facts.new_kernel(**call).is_some()).count();
     new * 2 > launches.len()
 }
 
-/// What waits beside the holder.
+/// The kind of the waiting call.
 fn beside(grounds: &Grounds<'_>, waiter: Class) -> Beside {
     match waiter {
         Class::Allocate | Class::Release => Beside::Allocation,
@@ -110,11 +110,11 @@ fn beside(grounds: &Grounds<'_>, waiter: Class) -> Beside {
     }
 }
 
-/// Whether the driver is known to be so old that a pageable copy keeps the whole context locked, whatever the stream: one of
-/// 2018 does (seed 000), 580 does not (H200). Between them nobody measured.
+/// Whether the driver is known to be so old that a pageable copy locks the whole context, whatever the stream: one of 2018
+/// does (seed 000), 580 does not (H200). Not measured in between.
 fn has_one_lock(facts: &Facts<'_>) -> bool {
     let major = facts.trace.meta.driver.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    // A tracer may give CUDA's version in its place, as in 13.0.
+    // A tracer may record CUDA's version in its place, such as 13.0.
     major.is_some_and(|major| (100..400).contains(&major))
 }
 
@@ -125,7 +125,7 @@ fn share_a_stream(grounds: &Grounds<'_>) -> bool {
     waiting.iter().any(|stream| holding.binary_search(stream).is_ok())
 }
 
-/// The streams of some calls, each once, as far as they are known.
+/// The known streams of some calls, each once.
 fn streams(facts: &Facts<'_>, calls: impl Iterator<Item = CallId>) -> Vec<StreamId> {
     let mut streams: Vec<_> = calls.filter_map(|call| facts.stream(call).some()).collect();
     streams.sort_unstable();
@@ -133,7 +133,7 @@ fn streams(facts: &Facts<'_>, calls: impl Iterator<Item = CallId>) -> Vec<Stream
     streams
 }
 
-/// What the waiter needs exclusive access for, most of the time.
+/// The purpose for which the waiter needs exclusive access most of the time.
 fn purpose(facts: &Facts<'_>, group: &Group, waiter: Class) -> Purpose {
     let is_first = |stretch: &Stretch| stretch.call().is_some_and(|call| facts.is_first_launch(call));
     let in_first = || group.parts.iter().filter(|(_, stretch)| is_first(stretch)).map(|(lost, _)| *lost);
