@@ -1,12 +1,11 @@
-//! How long listings of a million rows take:
-//! `cargo bench -p holdup-report`
+//! Measures the time of listings of a million rows: `cargo bench -p holdup-report`
 
 use report::listing::{Format, Order, calls, ops};
 use std::io::{self, Write};
 use std::time::Instant;
 use trace::{Api, Call, Op, OpKind, Selection, Thread, Trace};
 
-/// Counts what it is given, like a pipe whose reader keeps up.
+/// A writer that only counts bytes, like a pipe with a fast reader.
 struct Counter(usize);
 
 impl Write for Counter {

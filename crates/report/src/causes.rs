@@ -1,4 +1,4 @@
-//! What holdup knows of causes, as text, JSON and Markdown.
+//! The catalogue of causes, as text, JSON and Markdown.
 
 use crate::layout::wrap;
 use crate::page::Page;
@@ -9,9 +9,9 @@ use serde::Serialize;
 /// A cause of lost host time, or of lost overlap on a GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// Why host time was lost.
+    /// A cause of lost host time.
     Cause(Cause),
-    /// Why copies and kernels did not overlap.
+    /// A cause of lost overlap of copies and kernels.
     Overlap(OverlapRule),
 }
 
@@ -52,7 +52,7 @@ impl Entry {
     }
 }
 
-/// A table of the causes of lost host time, and one of those of lost overlap.
+/// One table of the causes of lost host time, and one of the causes of lost overlap.
 pub fn markdown(entries: &[Entry]) -> String {
     let mut text = String::new();
     for (of, title) in [("host-time", "cause"), ("overlap", "overlap lost to")] {
@@ -74,17 +74,18 @@ fn markdown_row(row: &Document) -> String {
     format!("| `{}` | {} | {} | {} |\n", row.id, row.meaning, evidence.join(", "), fixes.join(", "))
 }
 
-/// One JSON array.
+/// The entries as one JSON array.
 pub fn json(entries: &[Entry]) -> String {
     let documents: Vec<_> = entries.iter().map(|entry| entry.document()).collect();
     crate::json_array("holdup/causes/1", &documents)
 }
 
-/// Columns before an entry's text, and before the text beside a label.
+/// Columns before an entry's text.
 const INDENT: usize = 4;
+/// Columns before the text beside a label.
 const HANGING: usize = 15;
 
-/// A paragraph for each entry: its meaning, what it rests on, and what helps.
+/// One paragraph per entry: its meaning, its evidence and its fixes.
 pub fn text(entries: &[Entry], page: Page) -> String {
     entries.iter().map(|entry| paragraph(&entry.document(), page)).collect::<Vec<_>>().join("\n")
 }
@@ -101,7 +102,7 @@ fn paragraph(row: &Document, page: Page) -> String {
     text
 }
 
-/// Items beside a label, each on lines of its own.
+/// Appends items beside a label, each on its own lines.
 fn list(text: &mut String, page: Page, label: &str, items: impl Iterator<Item = String>) {
     for (item, words) in items.enumerate() {
         for (line, words) in wrap(&words, page.columns - HANGING).iter().enumerate() {
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_have_a_name_of_their_own_a_meaning_and_the_evidence_they_rest_on() {
+    fn entries_have_a_unique_name_a_meaning_and_evidence() {
         let all = Entry::all();
         let names: std::collections::BTreeSet<_> = all.iter().map(|entry| entry.id()).collect();
         assert_eq!(names.len(), all.len());

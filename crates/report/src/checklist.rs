@@ -1,35 +1,35 @@
-//! What was examined, and how it is.
+//! Checklists: items that were checked, with their state.
 
 use crate::escape::visible;
 use crate::layout::wrap;
 use crate::page::Page;
 use crate::style::Role;
 
-/// How something is.
+/// The state of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
-    /// As it should be.
+    /// Good as it is.
     Good,
     /// Less than it could be.
     Lacking,
-    /// Not there, though it is needed.
+    /// Missing, although it is needed.
     Bad,
 }
 
-/// One thing that was looked at.
+/// One item that was checked.
 #[derive(Clone, Debug)]
 pub struct Item<'a> {
-    /// How it is.
+    /// The state.
     pub mark: Mark,
-    /// What it is called.
+    /// The name.
     pub name: &'a str,
-    /// What was found, a line each.
+    /// The findings, one per line.
     pub found: &'a [String],
-    /// What to do about it.
+    /// The remedy.
     pub remedy: Option<&'a str>,
 }
 
-/// The items one below the other: how each is, its name, what was found, and what to do.
+/// The items one below the other: the state, the name, what was found, and the remedy.
 pub fn checklist(items: &[Item<'_>], page: Page) -> String {
     const MARKS: usize = 9;
     let widest = items.iter().map(|item| item.name.len()).max().unwrap_or(0);
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_stands_in_its_column() {
+    fn every_line_starts_at_its_column() {
         let found = ["/a".to_owned(), "evil \x1b[31m".to_owned()];
         let item = |mark, name, remedy| Item { mark, name, found: &found, remedy };
         let items = [item(Mark::Good, "driver", None), item(Mark::Bad, "CUPTI", Some("install it"))];

@@ -1,11 +1,10 @@
-//! Text from traces made harmless: a kernel's name must not move the cursor, forge a line or
-//! break a table.
+//! Escapes text from traces: a kernel's name must not move the cursor, forge a line or break a table.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use trace::{Strings, Sym};
 
-/// The text with control and direction-changing characters written out (`\n`, `\u{1b}`).
+/// The text with control and direction-changing characters as escape sequences (`\n`, `\u{1b}`).
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(hostile) {
         return Cow::Borrowed(text);
@@ -25,7 +24,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// [`visible`], and nothing in it that Markdown or its HTML would act on.
+/// The text as by [`visible`], with the characters escaped that mean something in Markdown or HTML.
 pub fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 8);
     for c in visible(text).chars() {
@@ -33,7 +32,7 @@ pub fn markdown(text: &str) -> String {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
-            // A mention would notify somebody who happens to be called like a function.
+            // A mention would notify a user who has the same name as a function.
             '@' => safe.push_str("&#64;"),
             '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' | '~' | '$' => {
                 safe.push('\\');
@@ -50,7 +49,7 @@ fn hostile(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A trace's texts made [`visible`] once, however many rows use them.
+/// The texts of a trace, each made [`visible`] only once, because many rows may use it.
 pub(crate) struct Names<'a> {
     strings: &'a Strings,
     /// By [`Sym::index`]; nearly always all `None`.
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_has_nothing_to_act_on() {
+    fn markdown_is_escaped() {
         assert_eq!(markdown("a|b`c`<img>@me"), "a\\|b\\`c\\`&lt;img&gt;&#64;me");
     }
 

@@ -1,4 +1,4 @@
-//! The line that says which trace this is, and what it lacks.
+//! The header: which trace this is, and what it lacks.
 
 use crate::escape::visible;
 use crate::units;
@@ -6,12 +6,12 @@ use explain::Summary;
 use std::collections::BTreeMap;
 use trace::Trace;
 
-/// The trace in numbers, with the path that the user calls it by.
+/// The trace in numbers, with the path that the user typed.
 pub(crate) fn summary(trace: &Trace, path: &str) -> Summary {
     Summary { path: path.to_owned(), ..explain::summary(trace) }
 }
 
-/// The trace in one line: format, length, what is in it, what is missing.
+/// The facts of the header: format, length, contents, losses.
 pub(crate) fn facts(summary: &Summary) -> Vec<String> {
     let mut facts = vec![
         visible(&summary.source_title).into_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn facts(summary: &Summary) -> Vec<String> {
     facts
 }
 
-/// Versions of driver, runtime and libraries: those that matter most for where time goes first.
+/// Versions of the driver, the runtime and libraries; first the libraries in whose calls programs wait.
 pub(crate) fn versions(summary: &Summary) -> Vec<String> {
     let mut versions = vec![driver(summary)];
     if !summary.runtime.is_empty() {
@@ -51,10 +51,10 @@ pub(crate) fn versions(summary: &Summary) -> Vec<String> {
 /// Libraries in whose calls programs wait.
 const FIRST: [&str; 4] = ["cuBLAS", "cuDNN", "NCCL", "CUPTI"];
 
-/// What a recording calls the driver's own version, beside that of the CUDA it supports.
+/// The name of the driver's own version in a recording; the CUDA version that it supports is separate.
 const NVIDIA_DRIVER: &str = "NVIDIA driver";
 
-/// `driver 580.95.05 (CUDA 13.0)`, or as much of it as is known.
+/// `driver 580.95.05 (CUDA 13.0)`, or the known part of it.
 fn driver(summary: &Summary) -> String {
     let stated = summary.driver.strip_prefix("CUDA ").unwrap_or(&summary.driver);
     // The driver's own versions are in the hundreds; CUDA's are not.
@@ -71,7 +71,7 @@ fn driver(summary: &Summary) -> String {
     }
 }
 
-/// As many versions as one line takes.
+/// As many versions as fit on one line; `None` if not even one fits.
 fn versions_line(summary: &Summary, columns: usize) -> Option<String> {
     let versions = versions(summary);
     let line = |count: usize| {
@@ -82,8 +82,7 @@ fn versions_line(summary: &Summary, columns: usize) -> Option<String> {
     (1..=versions.len()).rev().find(fits).map(line)
 }
 
-/// The header as text: the path and the facts, on one line where they fit, and a line for each
-/// remark.
+/// The header as text: the path and the facts, on one line if they fit, then the versions and one line per remark.
 pub(crate) fn text(summary: &Summary, columns: usize) -> String {
     let path = visible(&summary.path);
     let facts = facts(summary);
@@ -104,7 +103,7 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// What must be known before a figure is believed, one sentence each.
+/// Remarks on how far the figures can be trusted, one sentence each.
 pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
     let mut remarks = Vec::new();
     if !summary.lost_reasons.is_empty() {
@@ -114,7 +113,7 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
         remarks.push(format!("not imported: {}", counts(&summary.left_out)));
     }
     remarks.extend(summary.notes.iter().map(|note| visible(note).into_owned()));
-    // A part of a part says twice that it is one.
+    // A part of a part has the same note twice.
     remarks.dedup();
     if summary.clock == "separate" {
         remarks
@@ -123,7 +122,7 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
     remarks
 }
 
-/// How many records were lost, and why.
+/// The number of lost records, with reasons; `None` if none was lost.
 pub(crate) fn losses(summary: &Summary) -> Option<String> {
     let count = (summary.lost_records > 0).then_some(summary.lost_records)?;
     let lost = units::counted(count, "record lost", "records lost");

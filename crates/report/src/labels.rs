@@ -1,9 +1,8 @@
-//! What threads and GPU operations are called in tables and listings.
+//! Labels of threads and GPU operations in tables and listings.
 
 use trace::{CopyKind, MemoryKind, OpId, OpKind, Selected, Selection, Sym, ThreadId, Trace};
 
-/// A label for every thread: its id, its name where it has one, its process where there are
-/// several.
+/// A label for every thread: its id, its name if it has one, and its process if there are several.
 pub(crate) fn threads(trace: &Trace) -> Vec<String> {
     let label = |id: ThreadId| {
         let thread = trace.threads.row(id);
@@ -16,7 +15,7 @@ pub(crate) fn threads(trace: &Trace) -> Vec<String> {
     trace.threads.ids().map(label).collect()
 }
 
-/// What makes GPU operations the same in a table.
+/// The key by which GPU operations are one row of a table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OpName {
     /// A kernel of that name.
@@ -37,8 +36,7 @@ impl OpName {
         }
     }
 
-    /// The kernel's name as the trace has it; copies in CUDA.jl's words
-    /// (`[copy device to pageable memory]`).
+    /// The kernel's name as in the trace; copies in CUDA.jl's words (`[copy device to pageable memory]`).
     pub(crate) fn text(self, trace: &Trace) -> String {
         match self {
             OpName::Kernel(name) if name.is_empty() => String::from("[unnamed]"),
@@ -50,7 +48,7 @@ impl OpName {
     }
 }
 
-/// What a GPU operation is called everywhere: a kernel's name as the trace has it, else what is copied or set
+/// The name of a GPU operation in every output: a kernel's name as in the trace, else what is copied or set
 /// (`[copy device to pageable memory]`).
 pub fn op_name(trace: &Trace, op: OpId) -> String {
     OpName::of(trace, op.index()).text(trace)
@@ -69,7 +67,7 @@ fn copy(kind: CopyKind, src: MemoryKind, dst: MemoryKind) -> String {
     }
 }
 
-/// Which events of a trace are chosen.
+/// The selected events of a trace.
 pub(crate) struct Chosen<'a> {
     trace: &'a Trace,
     selected: Selected,
@@ -90,8 +88,8 @@ impl<'a> Chosen<'a> {
             && self.selected.name(calls.name[at])
     }
 
-    /// Operations belong to no thread, so the thread is that of the call that asked for them;
-    /// copies have no name of their own, so it is the one that tables give them.
+    /// Whether an operation is selected. Its thread is that of the call that issued it. A copy has no own name: it has the
+    /// one that tables use.
     pub(crate) fn op(&self, at: usize) -> bool {
         let ops = &self.trace.ops;
         let caller = ops.call[at].some();
@@ -101,7 +99,7 @@ impl<'a> Chosen<'a> {
             && self.op_name(at)
     }
 
-    /// Ranges go by their thread and time, and by the chosen ranges that they lie in.
+    /// Whether a range is selected: by its thread and time, and by the selected ranges that contain it.
     pub(crate) fn range(&self, at: usize) -> bool {
         let ranges = &self.trace.ranges;
         let (thread, start, end) = (ranges.thread[at], ranges.start[at], ranges.end[at]);

@@ -1,7 +1,27 @@
-//! Everything holdup says: findings, summary tables, listings and plots, as text, JSON, CSV, Markdown and SVG.
+//! Writes everything that holdup prints: findings, summary tables, listings and plots, as text, JSON, CSV, Markdown and
+//! SVG. It finds no causes: it only sums up, words and lays out what [`explain`] found and what a
+//! [`trace::Trace`] holds.
 //!
-//! Nothing here decides what held a program up; it only sums up, lays out and words. Text from
-//! traces is made harmless before it reaches a terminal or a Markdown page.
+//! - [`explanation`]: an [`explain::Explanation`] as text, JSON or Markdown.
+//! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
+//! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
+//! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
+//! - [`units`]: durations, sizes, rates and shares as text.
+//! - [`Page`] and [`Style`]: the width and the colours of text.
+//!
+//! Text from traces is escaped before it reaches a terminal ([`visible`]) or a Markdown page ([`escape_markdown`]).
+//!
+//! # Example
+//!
+//! ```
+//! use report::{causes, units};
+//!
+//! assert_eq!(units::duration(53_812_345), "53.8 ms");
+//! assert_eq!(units::bytes(64 << 20), "64 MiB");
+//!
+//! let table = causes::markdown(&causes::Entry::all());
+//! assert!(table.contains("| `driver-lock` |"));
+//! ```
 
 pub mod causes;
 mod checklist;
@@ -31,17 +51,18 @@ pub use layout::elide;
 pub use page::Page;
 pub use style::Style;
 
-/// Which trace this is, what is in it and what it lacks: the lines that every output begins with.
+/// The first lines of every output: which trace this is, what it contains and what it lacks.
 pub fn header(trace: &trace::Trace, path: &str, page: Page) -> String {
     header::text(&header::summary(trace, path), page.columns)
 }
 
-/// `17,646,398 records lost (17,646,398 no room left in the spool)`; `None` where none was.
+/// `17,646,398 records lost (17,646,398 no room left in the spool)`; `None` if none was lost.
 pub fn losses(trace: &trace::Trace) -> Option<String> {
     header::losses(&explain::summary(trace))
 }
 
-/// Text on as many lines as it needs, all but the first indented; as far as it is indented itself where that is further.
+/// Text wrapped to the page. Lines after the first are indented by four columns, or as far as the text itself if that is
+/// more.
 pub fn paragraph(text: &str, page: Page) -> String {
     let indent = text.len() - text.trim_start_matches(' ').len();
     let text = escape::visible(text.trim_start());
@@ -51,7 +72,7 @@ pub fn paragraph(text: &str, page: Page) -> String {
     lines.into_iter().enumerate().map(indented).collect()
 }
 
-/// A name in a column of so many, and text beside it, indented by four.
+/// A name in a column of `columns` columns with text beside it, indented by four columns.
 pub fn labelled(name: &str, columns: usize, text: &str, page: Page) -> String {
     let lines = layout::wrap(&escape::visible(text), page.columns.saturating_sub(columns + 4));
     let line =

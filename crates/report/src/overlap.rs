@@ -1,4 +1,4 @@
-//! What copies and kernels overlap, in words.
+//! The overlap of copies and kernels, in words.
 
 use crate::escape::visible;
 use crate::layout::{elide, wrap};
@@ -7,23 +7,24 @@ use crate::style::Role;
 use crate::units;
 use explain::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule};
 
-/// Less than this part of a device's busy time is not worth a line where nobody asked for all.
+/// Smallest part that gets a line: of a device's busy time, or of its missed overlap. Ignored with `--all`.
 const SMALL: f64 = 0.01;
 
-/// Columns before the amount, and before its text.
+/// Columns before the amount.
 const INDENT: usize = 4;
+/// Columns before the text beside the amount.
 const HANGING: usize = 19;
 
-/// Columns that a kernel's name may take.
+/// Widest kernel name, columns.
 const KERNEL: usize = 40;
 
-/// Whether there is something to say: `all` says it of every device with something to overlap.
+/// Whether a device's overlap is worth reporting; with `all`, whether it has anything to overlap.
 pub(crate) fn is_worth_telling(overlap: &Overlap, all: bool) -> bool {
     let least = overlap.busy_ns as f64 * SMALL;
     overlap.possible_ns > 0 && (all || overlap.explained_ns() as f64 >= least.max(1.0))
 }
 
-/// A device's overlap for a terminal, with an empty line behind it.
+/// A device's overlap for a terminal, with an empty line after it.
 pub(crate) fn text(overlap: &Overlap, page: Page, all: bool) -> String {
     let mut text = String::new();
     for (at, line) in wrap(&sentence(overlap), page.columns - INDENT).iter().enumerate() {
@@ -78,7 +79,7 @@ pub(crate) fn sentence(overlap: &Overlap) -> String {
     format!("{gpu} overlap: {}; {together}; {engines}; {gain}", parts.join(", "))
 }
 
-/// What overlap was lost to: how much, and to what. Small parts are left out, unless `all` are wanted.
+/// The lost overlap: each amount with its cause. Without `all`, small parts are skipped.
 pub(crate) fn lost(overlap: &Overlap, all: bool) -> Vec<(String, String)> {
     if !overlap.judged {
         let why = "cause unknown: the GPU's clock does not fit the host's";
@@ -96,7 +97,7 @@ pub(crate) fn lost(overlap: &Overlap, all: bool) -> Vec<(String, String)> {
     lines
 }
 
-/// One loss: its name, the mechanism, what came late, the longest.
+/// One loss: the rule, the mechanism, the late operations and the longest piece.
 fn told(lost: &LostOverlap) -> String {
     let mut text = format!("{} · {}: {}", lost.rule.id(), lost.confidence.id(), lost.rule.mechanism(lost));
     if let Some(first) = lost.operations.first() {
@@ -149,7 +150,7 @@ fn operation(engine: Option<Engine>, kernel: &str, stream: Option<i64>, call: &s
     text
 }
 
-/// Overlaps for an issue or a merge request.
+/// A device's overlap for an issue or a merge request.
 pub(crate) fn markdown(overlap: &Overlap, all: bool) -> String {
     let mut text = format!("{}\n", crate::escape::markdown(&sentence(overlap)));
     let lines = lost(overlap, all);

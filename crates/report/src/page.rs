@@ -1,8 +1,8 @@
-//! What text is written on.
+//! The page that text is written for.
 
 use crate::style::Style;
 
-/// Width and colours of the place text goes to.
+/// The width and the style of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page {
     /// Columns of text; at least [`Page::NARROWEST`], at most [`Page::WIDEST`].
@@ -14,12 +14,12 @@ pub struct Page {
 }
 
 impl Page {
-    /// The narrowest page that layouts are made for.
+    /// The narrowest page that layouts support, columns.
     pub const NARROWEST: usize = 80;
-    /// The widest line that text is broken to.
+    /// The widest page: text wraps at this width, columns.
     pub const WIDEST: usize = 100;
 
-    /// A page for a terminal that many columns wide, or for a file.
+    /// A page for a terminal of this width in columns; `None` for a file.
     pub fn new(terminal_columns: Option<usize>, style: Style) -> Page {
         let table_columns = terminal_columns.unwrap_or(Self::WIDEST).max(Self::NARROWEST);
         Page { columns: table_columns.min(Self::WIDEST), table_columns, style }

@@ -1,6 +1,6 @@
-//! Plain text or colour. Colour carries meaning only: nothing is said by colour alone.
+//! Plain text or colour. Colour only adds emphasis: the text is complete without it.
 
-/// Whether output may hold terminal escape sequences.
+/// Whether output may contain terminal escape sequences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
     /// Text only.
@@ -10,10 +10,10 @@ pub enum Style {
     Colour,
 }
 
-/// What a piece of text is, for colouring it.
+/// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// What matters most in a paragraph: the time lost.
+    /// The most important part of a paragraph: the time lost.
     Strong,
     /// A statement that is certain.
     Certain,

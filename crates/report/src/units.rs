@@ -1,8 +1,7 @@
 //! Numbers with their units, as every output writes them.
 //!
-//! Durations and sizes come with three significant digits (`53.8 ms`), larger numbers with
-//! thousands separators (`1,163 ms`). Arithmetic is in integers, so that what is printed does not
-//! depend on rounding modes, and a listing of a million rows stays quick.
+//! Durations and sizes have three significant digits (`53.8 ms`), larger numbers have thousands separators (`1,163 ms`).
+//! Arithmetic is in integers, so that the output does not depend on rounding modes, and a listing of a million rows is fast.
 
 use std::fmt::Write;
 use trace::Ns;
@@ -13,7 +12,7 @@ const S: u64 = 1_000_000_000;
 
 /// A duration with three significant digits: `814 ns`, `12.4 µs`, `53.8 ms`, `1,163 ms`, `12.3 s`.
 ///
-/// Milliseconds go up to ten seconds: waits are compared with each other, and mostly lie there.
+/// Milliseconds are used up to ten seconds: most waits are in that range, and readers compare them.
 pub fn duration(ns: Ns) -> String {
     let magnitude = ns.unsigned_abs();
     let mut text = if ns < 0 { String::from("-") } else { String::new() };
@@ -30,8 +29,8 @@ pub fn duration(ns: Ns) -> String {
     text
 }
 
-/// Durations in the unit that the first of them takes, which is given apart: `["26.5", "33.2"]` and `ms`. Three digits
-/// and two decimals at most, so that what is tiny beside the first becomes `0.00`.
+/// Durations in the unit of the first one, and that unit: `["26.5", "33.2"]` and `ms`. They have three digits and at most
+/// two decimals, so that a duration that is tiny beside the first is `0.00`.
 pub fn durations_alike<const N: usize>(ns: [f64; N]) -> ([String; N], &'static str) {
     let (unit, name) = match ns.first().map_or(0, |first| first.abs().round() as u64) {
         0..US => (1, "ns"),
@@ -42,7 +41,7 @@ pub fn durations_alike<const N: usize>(ns: [f64; N]) -> ([String; N], &'static s
     (ns.map(|ns| three_digits(ns / unit as f64)), name)
 }
 
-/// Three digits, two decimals at most, thousands separated.
+/// Three digits, at most two decimals, with thousands separators.
 fn three_digits(number: f64) -> String {
     // The bounds are where rounding would add a digit.
     match number.abs() {
@@ -98,14 +97,14 @@ pub fn bytes(bytes: i64) -> String {
     text
 }
 
-/// A rate in powers of ten, as data sheets give it: `16.8 GB/s`; empty where there is no duration.
+/// A rate in powers of ten, as in data sheets: `16.8 GB/s`; empty if the size or the duration is not positive.
 pub fn throughput(bytes: i64, ns: Ns) -> String {
     let mut text = String::new();
     push_throughput(&mut text, bytes, ns);
     text
 }
 
-/// A share of 1: `97 %`, `0.4 %`, `<0.1 %`; `100 %` and `0 %` only when it is exactly that.
+/// A share of 1: `97 %`, `0.4 %`, `<0.1 %`; `100 %` and `0 %` only if it is exactly that.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p <= 0.0 => String::from("0 %"),
@@ -116,7 +115,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A share of 1 with two decimals, as the summary tables have it: `60.98 %`.
+/// A share of 1 with two decimals, as in the summary tables: `60.98 %`.
 pub fn percent_two_decimals(share: f64) -> String {
     format!("{} %", decimals(share * 100.0))
 }
@@ -154,7 +153,7 @@ pub(crate) fn push_throughput(text: &mut String, bytes: i64, ns: Ns) {
     if bytes <= 0 || ns <= 0 {
         return;
     }
-    // Bytes a nanosecond are GB/s; a million times that keeps kB/s as whole numbers.
+    // Bytes per nanosecond are GB/s; a million times that are kB/s as whole numbers.
     let kilobytes = u64::try_from(bytes as u128 * 1_000_000 / ns as u128).unwrap_or(u64::MAX);
     match kilobytes {
         0 => text.push_str("<1 kB/s"),
@@ -164,7 +163,7 @@ pub(crate) fn push_throughput(text: &mut String, bytes: i64, ns: Ns) {
     }
 }
 
-/// A duration with three decimals of µs, ms or s, so that listings align at the point.
+/// Appends a duration with three decimals of µs, ms or s, so that listings align at the point.
 pub(crate) fn push_three_decimals(text: &mut String, ns: Ns) {
     let (ns, sign) = (ns.unsigned_abs(), if ns < 0 { "-" } else { "" });
     let (thousandths, unit) = match ns {
@@ -175,18 +174,18 @@ pub(crate) fn push_three_decimals(text: &mut String, ns: Ns) {
     let _ = write!(text, "{sign}{}.{:03} {unit}", thousandths / 1_000, thousandths % 1_000);
 }
 
-/// A time in seconds with all its nanoseconds.
+/// Appends a time in seconds with all nine decimals.
 pub(crate) fn push_seconds(text: &mut String, ns: Ns) {
     let (magnitude, sign) = (ns.unsigned_abs(), if ns < 0 { "-" } else { "" });
     let _ = write!(text, "{sign}{}.{:09}", magnitude / S, magnitude % S);
 }
 
-/// `value / unit` with three significant digits, none of them dropped from a whole number.
+/// Appends `value / unit` with three significant digits; the integer part keeps all its digits.
 fn push_scaled(text: &mut String, value: u64, unit: u64, name: &str) {
-    // Exbibytes times a hundred do not fit 64 bits.
+    // Exbibytes times a hundred do not fit in 64 bits.
     let (value, whole) = (u128::from(value), u128::from(unit));
     let rounded = |scale: u128| (value * scale + whole / 2) / whole;
-    // Rounding may add a digit (9.996), so it is the rounded number that decides.
+    // Rounding may add a digit (9.996), so the rounded number decides.
     let (scaled, decimals) = match (rounded(100), rounded(10)) {
         (hundredths, _) if unit > 1 && hundredths < 1_000 => (hundredths, 2),
         (_, tenths) if unit > 1 && tenths < 1_000 => (tenths, 1),

@@ -117,12 +117,12 @@ fn listings_obey_the_selection() {
 }
 
 #[test]
-fn what_happened_within_a_range_can_be_chosen() {
+fn a_range_selects_what_happened_within_it() {
     let within = |range: &str| Selection { range: Some(range.into()), ..Selection::default() };
     let count = |range: &str| {
         list(&fixture::marked(), &within(range), listing::Format::Csv).map(|text| text.lines().count())
     };
-    // Of four steps: the launch and the synchronization, not what the other thread copied meanwhile.
+    // The launch and the synchronization of four steps, without the other thread's copies.
     assert_eq!(count("STEP"), [1 + 8, 1 + 4]);
     assert_eq!(count("norm"), [1 + 4, 1 + 4]);
     assert_eq!(count("train"), [1, 1]);

@@ -4,7 +4,7 @@ use report::plot::{
     Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Look, Panel, Plot, Point, Series, Shade, Span, svg,
 };
 
-/// Compares with the file.
+/// Checks that a chart is drawn as in its file.
 fn holds(name: &str, chart: Chart) {
     let title = format!("{name}: iterations & <labels>");
     let subtitle = String::from("NVIDIA H200, driver 580.159 · 3 rounds, ± half of their range");
@@ -14,7 +14,7 @@ fn holds(name: &str, chart: Chart) {
     expect_test::expect_file![path].assert_eq(&drawn);
 }
 
-/// Reads it as XML; numbers that are none would be drawn nowhere.
+/// Checks that the text is XML, and that every number in it is finite.
 fn is_well_formed(text: &str) {
     let document = roxmltree::Document::parse(text).expect("XML");
     let attributes = document.descendants().flat_map(|node| node.attributes());
@@ -134,7 +134,7 @@ fn lanes() {
 }
 
 #[test]
-fn nothing_to_show_is_a_plot_too() {
+fn empty_plots_are_well_formed() {
     let empty = |chart| is_well_formed(&svg(&Plot { title: String::new(), subtitle: String::new(), chart }));
     empty(Chart::Lines(Lines { x: String::new(), y: String::new(), series: vec![series("none", &[])] }));
     empty(Chart::Bars(Bars { value: String::new(), bars: vec![] }));

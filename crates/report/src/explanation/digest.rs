@@ -1,4 +1,4 @@
-//! The first findings only.
+//! A short explanation: only the first findings.
 
 use super::text::paragraphs;
 use super::{by_size, phrases};
@@ -7,7 +7,7 @@ use crate::page::Page;
 use crate::{escape::visible, header, units};
 use explain::Explanation;
 
-/// The header, the first `most` findings in full, and how to see the rest.
+/// The header, the first `most` findings in full, and the command that shows the rest.
 pub fn digest(explanation: &Explanation, page: Page, most: usize) -> String {
     let (large, small) = by_size(explanation, false);
     let mut text = header::text(&explanation.trace, page.columns);

@@ -8,7 +8,7 @@ use crate::table::{Align, Table};
 use crate::units;
 use explain::{Explanation, Finding, Fix, Nature, Party, Place};
 
-/// An explanation as headings, a table and lists; `all` also spells out the small findings.
+/// An explanation as headings, a table and lists; with `all` the small findings are in full, too.
 pub fn markdown(explanation: &Explanation, all: bool) -> String {
     let summary = &explanation.trace;
     let many_processes = summary.processes > 1;

@@ -1,4 +1,4 @@
-//! What holds the program up, as text, JSON and Markdown.
+//! Explanations as text, JSON and Markdown.
 
 mod digest;
 mod json;
@@ -20,7 +20,7 @@ pub(crate) use phrases::place as place_text;
 use crate::page::Page;
 use explain::{Explanation, Finding};
 
-/// A finding in one line, whose names may be anything:
+/// A finding in one line, with names escaped:
 /// `driver-lock · likely: thread 7 lost 1,163 ms (94 % of its time) in 25 × cudaLaunchKernel; waits for thread 8 in cudaMemcpyAsync`.
 pub fn line(finding: &Finding, many_processes: bool) -> String {
     let (verdict, sentence) = (phrases::verdict(finding), phrases::sentence(finding, many_processes));
@@ -29,13 +29,13 @@ pub fn line(finding: &Finding, many_processes: bool) -> String {
     format!("{verdict}: {sentence}{holder}")
 }
 
-/// Findings that are printed in full even if all are small.
+/// Number of findings that are printed in full if all are small.
 const AT_LEAST: usize = 3;
 
-/// Findings worth a paragraph, and those too small for one.
+/// The findings that get a paragraph, and those too small for one.
 ///
-/// Small is less than a thousandth of the selected time: nobody fixes those first. Where the time is
-/// lost in a thousand ways, the first of them are as good as it gets.
+/// A small finding is less than a thousandth of the time in slow calls and waits: users fix others first. If all are small,
+/// the first [`AT_LEAST`] get a paragraph.
 fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
     let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];
     let threshold = spent.iter().map(|time| time / 1_000).sum();

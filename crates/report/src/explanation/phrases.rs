@@ -6,7 +6,7 @@ use crate::layout::elide;
 use crate::units;
 use explain::{Detail, Example, Explanation, Finding, Nature, Party, Place};
 
-/// Cause and confidence; there is no confidence in an unknown cause.
+/// The cause and the confidence; an unknown cause has no confidence.
 pub(super) fn verdict(finding: &Finding) -> String {
     match finding.cause.about().nature {
         Nature::Unknown => finding.cause.id().to_owned(),
@@ -20,7 +20,7 @@ pub(super) fn amount(finding: &Finding) -> String {
     format!("{} ({} of {whose} time)", units::duration(finding.lost_ns), units::percent(finding.share))
 }
 
-/// `cudaLaunchKernel`; of a waiter in no call `waiting for a lock of libc10.so`.
+/// `cudaLaunchKernel`, or, for a waiter outside calls, `waiting for a lock of libc10.so`.
 pub(super) fn activity(waiter: &Party) -> String {
     if waiter.call.is_empty() { detail(waiter) } else { waiter.call.clone() }
 }
@@ -43,13 +43,13 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     format!("{thread} {verb} {} in {times}{end}", amount(finding))
 }
 
-/// The evidence with its figures; harmless to print.
+/// The evidence with its figures, with names escaped.
 pub(super) fn because(finding: &Finding) -> String {
     visible(&super::sentence::sentence(&finding.because)).into_owned()
 }
 
-/// `thread 8 in cudaMemcpyAsync: device to pageable host, 64 MiB, stream 7`; a longer detail,
-/// which has a kernel's name in it, is cut in the middle to `columns`.
+/// `thread 8 in cudaMemcpyAsync: device to pageable host, 64 MiB, stream 7`. A longer detail, such as one with a kernel's
+/// name, is cut in the middle to `columns`.
 pub(super) fn party(party: &Party, many_processes: bool, columns: usize) -> String {
     let mut text = thread(party, many_processes);
     if !party.call.is_empty() {
@@ -79,7 +79,7 @@ fn thread(party: &Party, many_processes: bool) -> String {
     text
 }
 
-/// `train.py:42 in step`, or as much of that as is known.
+/// `train.py:42 in step`, or the known part of that.
 pub(crate) fn place(place: &Place) -> String {
     let mut text = visible(&place.file).into_owned();
     if place.line > 0 {
@@ -92,7 +92,7 @@ pub(crate) fn place(place: &Place) -> String {
     }
 }
 
-/// The longest waits and when they began.
+/// The longest waits and their starts.
 pub(super) fn examples(finding: &Finding) -> String {
     finding.examples.iter().map(example).collect::<Vec<_>>().join(", ")
 }
@@ -103,7 +103,8 @@ pub(super) fn example(example: &Example) -> String {
     format!("{} at {start:.3} s", units::duration(example.duration_ns))
 }
 
-/// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then what is unexplained.
+/// `explained 99 % of the 2,324 ms spent in calls over 100 µs`, then the calls' own work, the unexplained rest, and the
+/// waits in shorter calls and outside calls.
 pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     if explanation.chosen_calls == 0 && explanation.trace.calls > 0 && explanation.findings.is_empty() {
         return vec!["no calls match the selection".to_owned()];
@@ -141,7 +142,7 @@ pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-/// `and 12 smaller findings, 1.9 ms together`
+/// `and 12 smaller findings, 1.90 ms`; `None` if there are none.
 pub(super) fn folded(findings: &[&Finding]) -> Option<String> {
     if findings.is_empty() {
         return None;

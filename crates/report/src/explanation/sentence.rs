@@ -1,10 +1,10 @@
-//! Typed sentences and details of findings as text: the one place where their numbers get units.
+//! Typed sentences and details of findings as text: only here their numbers get units.
 
 use crate::units;
 use explain::{Detail, Kernels, Party, Piece, Sentence};
 use trace::{CopyKind, MemoryKind};
 
-/// A sentence with its numbers as text; names are as the trace has them.
+/// A sentence with its numbers as text; names are not escaped.
 pub fn sentence(sentence: &Sentence) -> String {
     sentence.0.iter().map(piece).collect()
 }
@@ -24,7 +24,7 @@ fn piece(piece: &Piece) -> String {
     }
 }
 
-/// What a party did, for programs: `DtoH pageable 67108864 B, stream 7`; empty if nothing is known.
+/// The detail of a party for programs: `DtoH pageable 67108864 B, stream 7`; empty if unknown. Names are not escaped.
 pub fn detail(party: &Party) -> String {
     match &party.detail {
         Detail::None => String::new(),
@@ -39,7 +39,7 @@ pub fn detail(party: &Party) -> String {
     }
 }
 
-/// The same for people: `device to pageable host, 64 MiB, stream 7`.
+/// The detail of a party for people: `device to pageable host, 64 MiB, stream 7`.
 pub(super) fn spoken(party: &Party) -> String {
     match &party.detail {
         Detail::Copies { kind, host, least, most, stream } => {

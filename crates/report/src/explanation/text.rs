@@ -8,15 +8,16 @@ use crate::{header, overlap, units};
 use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
 use std::collections::HashMap;
 
-/// Columns before a field's label, and before its text.
+/// Columns before a field's label.
 const INDENT: usize = 4;
+/// Columns before a field's text.
 const HANGING: usize = 15;
-/// Lines after which evidence is cut in the middle, where there is a kernel's name in it.
+/// Most lines of evidence: longer evidence, with a kernel's name in it, is cut in the middle.
 const LINES: usize = 3;
-/// Places listed before the rest is only counted.
+/// Most places that are listed; the others are only counted.
 const PLACES: usize = 3;
 
-/// An explanation as paragraphs that fit the page; `all` also spells out the small findings.
+/// An explanation as paragraphs that fit the page; with `all` the small findings are in full, too.
 pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     let (large, small) = by_size(explanation, all);
     let mut text = header::text(&explanation.trace, page.columns);
@@ -47,13 +48,13 @@ pub(super) fn paragraphs(explanation: &Explanation, findings: &[&Finding], page:
     text
 }
 
-/// One finding on its way to the page.
+/// One finding that is being written to the page.
 struct Paragraph<'a, 'findings> {
     finding: &'findings Finding,
     page: Page,
     many_processes: bool,
     text: &'a mut String,
-    /// The finding that told what a fix is.
+    /// The id of the finding that printed each fix in full.
     told: &'a mut HashMap<Fix, &'findings str>,
 }
 
@@ -80,7 +81,7 @@ impl Paragraph<'_, '_> {
         self.fixes();
     }
 
-    /// What the statement rests on, and the mechanism; where the cause is unknown, why it is.
+    /// Writes the evidence and the mechanism; if the cause is unknown, the reason for that.
     fn reasons(&mut self) {
         let finding = self.finding;
         let because = elide(&phrases::because(finding), LINES * (self.page.columns - HANGING));
@@ -92,7 +93,7 @@ impl Paragraph<'_, '_> {
         self.field("why", finding.why);
     }
 
-    /// The sentence, and to its right what kind of statement it is.
+    /// Writes the sentence, with the cause and the confidence to its right.
     fn sentence(&mut self) {
         let (finding, style) = (self.finding, self.page.style);
         let verdict = phrases::verdict(finding);
@@ -120,7 +121,7 @@ impl Paragraph<'_, '_> {
         }
     }
 
-    /// A label and its text; nothing where there is no text.
+    /// Writes a label and its text; nothing if the text is empty.
     fn field(&mut self, label: &str, text: &str) {
         if text.is_empty() {
             return;
@@ -157,7 +158,7 @@ impl Paragraph<'_, '_> {
             let id = format!("{:<column$}", fix.id);
             let room = self.page.columns - hanging;
             let (label, id) = (style.paint(Role::Dim, &label), style.paint(Role::Remedy, &id));
-            // Told once is enough: findings of one cause have the same fixes.
+            // Findings of one cause have the same fixes: each fix is printed in full only once.
             if let Some(before) = self.told.get(fix) {
                 self.text.push_str(&format!("{:INDENT$}{label}{id}as in {before}\n", ""));
                 continue;

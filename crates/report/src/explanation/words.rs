@@ -1,19 +1,19 @@
-//! A finding in words, without a layout: for outputs that lay out by themselves.
+//! Findings in words, without a layout: for outputs with their own layout.
 
 use super::{by_size, phrases};
 use crate::{header, overlap, units};
 use explain::{Explanation, Finding, Nature, Party, Place, Summary};
 
-/// One finding in the words of the other outputs, harmless to show.
+/// One finding in the words of the other outputs, with names escaped.
 #[derive(Clone, Debug)]
 pub struct Words {
     /// `thread 7 lost 1,163 ms (97 % of its time) in 25 × cudaLaunchKernel`
     pub sentence: String,
-    /// The part of the sentence that counts: `1,163 ms (97 % of its time)`.
+    /// The most important part of the sentence: `1,163 ms (97 % of its time)`.
     pub amount: String,
     /// `driver-lock · likely`
     pub verdict: String,
-    /// What it waits for, what that rests on, why it is so, where it happens; no empty ones.
+    /// The holder, the evidence, the mechanism and the places; empty ones are omitted.
     pub fields: Vec<Field>,
     /// `53.8 ms at 0.412 s`, for each of [`Finding::examples`].
     pub examples: Vec<String>,
@@ -35,33 +35,33 @@ pub struct Field {
 pub struct Overview {
     /// The trace in numbers: `Kineto`, `1.25 s`, `3 threads` …
     pub facts: Vec<String>,
-    /// What must be known before a figure is believed, one sentence each.
+    /// Remarks on how far the figures can be trusted, one sentence each.
     pub remarks: Vec<String>,
     /// For each finding, whether it is too small for a paragraph of its own.
     pub small: Vec<bool>,
-    /// `and 2 smaller findings, 708 µs`, where there are any.
+    /// `and 2 smaller findings, 708 µs`; `None` if there are none.
     pub folded: Option<String>,
-    /// What overlaps on each GPU of which there is something to say.
+    /// The overlap of each GPU that is worth reporting.
     pub overlaps: Vec<Overlapped>,
-    /// What is explained, and what is not.
+    /// The explained and the unexplained time, one sentence each.
     pub conclusion: Vec<String>,
 }
 
 /// A GPU's overlap in words.
 #[derive(Clone, Debug)]
 pub struct Overlapped {
-    /// What ran for how long, how long together, and what overlap could save.
+    /// The busy times, separately and together, and the time that overlap could save.
     pub sentence: String,
-    /// How much of that was lost, and to what.
+    /// The lost times, each with its cause.
     pub lost: Vec<(String, String)>,
 }
 
-/// The trace and the explanation as a whole; `all` counts no finding as small.
+/// The trace and the explanation as a whole; with `all` no finding is small.
 pub fn overview(explanation: &Explanation, all: bool) -> Overview {
     let (_, small) = by_size(explanation, all);
     let versions = header::versions(&explanation.trace);
     let versions = (!versions.is_empty()).then(|| versions.join(" · "));
-    // They are in the order of the findings.
+    // The small findings are in the order of all findings.
     let mut next = small.iter().peekable();
     let is_small = |finding: &Finding| next.next_if(|other| std::ptr::eq(**other, finding)).is_some();
     Overview {
@@ -80,7 +80,7 @@ fn overlaps(explanation: &Explanation, all: bool) -> Vec<Overlapped> {
     told.map(words).collect()
 }
 
-/// One finding of a trace.
+/// One finding of a trace in words.
 pub fn words(finding: &Finding, trace: &Summary) -> Words {
     let many_processes = trace.processes > 1;
     let mut fields = Vec::new();
@@ -114,7 +114,7 @@ pub fn words(finding: &Finding, trace: &Summary) -> Words {
     }
 }
 
-/// `97 %`, of the waiter's time.
+/// The lost share of the waiter's time: `97 %`.
 pub fn share(finding: &Finding) -> String {
     units::percent(finding.share)
 }

@@ -1,13 +1,13 @@
-//! A value for each name.
+//! Bars: one value per name.
 
 use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, INK, LABEL, MARGIN, SMALL, SOFT, text_width};
 use super::{Bars, scale};
 
 const PLOT_WIDTH: f64 = 460.0;
-/// From one bar to the next.
+/// Distance from one bar to the next.
 const PITCH: f64 = 26.0;
 const THICK: f64 = 17.0;
-/// Under the bars: the numbers and the name of the axis.
+/// Room under the bars: the numbers and the name of the axis.
 const BELOW: f64 = 56.0;
 
 /// Draws the chart.

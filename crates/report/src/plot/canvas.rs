@@ -1,4 +1,4 @@
-//! An SVG document being written.
+//! The SVG document that plots write to.
 
 use super::Plot;
 use crate::escape::visible;
@@ -12,7 +12,7 @@ const ABOVE: f64 = 14.0;
 /// Space around everything.
 pub(super) const MARGIN: f64 = 18.0;
 
-/// A colour: its own in a file, and in a page whatever the page's style makes of its class.
+/// A colour: used as it is in a file; in a page, the page's style may replace it by its class.
 #[derive(Clone, Copy)]
 pub(super) struct Paint<'a> {
     class: &'static str,
@@ -24,14 +24,14 @@ impl<'a> Paint<'a> {
         Paint { class, colour }
     }
 
-    /// ` class="ink" fill="#111111"`, or `stroke`; a colour without a class is the same everywhere.
+    /// ` class="ink" fill="#111111"`, or `stroke`; pages cannot replace a colour without a class.
     fn attributes(self, what: &str) -> String {
         let class = if self.class.is_empty() { String::new() } else { format!(" class=\"{}\"", self.class) };
         format!("{class} {what}=\"{}\"", self.colour)
     }
 }
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito), dark ones first.
+/// Colours that people with any colour vision can distinguish (Okabe and Ito), dark ones first.
 pub(super) const COLOURS: [Paint<'static>; 7] = [
     Paint::new("s0", "#0072b2"),
     Paint::new("s1", "#d55e00"),
@@ -48,7 +48,7 @@ pub(super) const SOFT: Paint<'static> = Paint::new("soft", "#444444");
 /// Lines of the frame and the grid.
 pub(super) const GRID: Paint<'static> = Paint::new("grid", "#d9d9d9");
 
-/// Which end of a text its position is.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,
@@ -76,7 +76,7 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// An empty picture. What is above [`HEAD`] is for the plot's title.
+    /// An empty picture. The room above [`HEAD`] is for the plot's title.
     pub(super) fn new(width: f64, height: f64) -> Canvas {
         Canvas { width, height, text: String::new() }
     }
@@ -93,12 +93,12 @@ impl Canvas {
         file.document(plot, 0.0)
     }
 
-    /// The document for a page that has the title and a background: neither is drawn.
+    /// The document for a page, which has its own title and background: neither is drawn.
     pub(super) fn inline(self, plot: &Plot) -> String {
         self.document(plot, HEAD - ABOVE)
     }
 
-    /// What lies below `top`.
+    /// The part of the document below `top`.
     fn document(&self, plot: &Plot, top: f64) -> String {
         let (width, height) = (self.width, self.height - top);
         format!(
@@ -110,12 +110,12 @@ impl Canvas {
         )
     }
 
-    /// A text; `y` is its base line.
+    /// Writes a text; `y` is its base line.
     pub(super) fn write(&mut self, x: f64, y: f64, anchor: Anchor, font: Font, text: &str) {
         self.written(x, y, anchor, font, "", text);
     }
 
-    /// A text that runs upwards.
+    /// Writes a text that runs upwards.
     pub(super) fn write_upwards(&mut self, x: f64, y: f64, anchor: Anchor, font: Font, text: &str) {
         let turned = format!(" transform=\"rotate(-90 {x:.1} {y:.1})\"");
         self.written(x, y, anchor, font, &turned, text);
@@ -137,7 +137,7 @@ impl Canvas {
         );
     }
 
-    /// A filled rectangle.
+    /// Draws a filled rectangle.
     pub(super) fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, fill: Paint<'_>) {
         let _ = writeln!(
             self.text,
@@ -146,14 +146,14 @@ impl Canvas {
         );
     }
 
-    /// What is drawn says something to whoever points at it.
+    /// Draws something with a tooltip.
     pub(super) fn says(&mut self, text: &str, draw: impl FnOnce(&mut Canvas)) {
         let _ = writeln!(self.text, "<g><title>{}</title>", escaped(text));
         draw(self);
         self.end();
     }
 
-    /// A line through the points; `dash` as in `stroke-dasharray`.
+    /// Draws a line through the points; `dash` as in `stroke-dasharray`.
     pub(super) fn line(&mut self, points: &[(f64, f64)], stroke: Paint<'_>, width: f64, dash: &str) {
         let at: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
@@ -165,13 +165,13 @@ impl Canvas {
         );
     }
 
-    /// A filled shape.
+    /// Draws a filled shape.
     pub(super) fn polygon(&mut self, points: &[(f64, f64)], fill: Paint<'_>) {
         let at: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let _ = writeln!(self.text, "<polygon points=\"{}\"{}/>", at.join(" "), fill.attributes("fill"));
     }
 
-    /// A filled circle.
+    /// Draws a filled circle.
     pub(super) fn circle(&mut self, x: f64, y: f64, radius: f64, fill: Paint<'_>) {
         let _ = writeln!(
             self.text,
@@ -180,7 +180,7 @@ impl Canvas {
         );
     }
 
-    /// A whisker: how far measurements lay to either side.
+    /// Draws a whisker: the spread of the measurements to either side.
     pub(super) fn whisker(&mut self, from: (f64, f64), to: (f64, f64), stroke: Paint<'_>) {
         let upright = (from.0 - to.0).abs() < f64::EPSILON;
         let (dx, dy) = if upright { (4.0, 0.0) } else { (0.0, 4.0) };
@@ -190,7 +190,7 @@ impl Canvas {
         }
     }
 
-    /// Begins a group: what a page's style may treat as one.
+    /// Begins a group, which a page's style can address by its class.
     pub(super) fn begin(&mut self, class: &'static str) {
         let _ = writeln!(self.text, "<g class=\"{class}\">");
     }
@@ -201,7 +201,7 @@ impl Canvas {
     }
 }
 
-/// About how wide a text comes out: fonts differ, so a little more than most need.
+/// The approximate width of a text: a little more than most fonts need.
 pub(super) fn text_width(text: &str, font: Font) -> f64 {
     layout::width(text) as f64 * font.size * 0.6
 }

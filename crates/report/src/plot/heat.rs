@@ -1,19 +1,19 @@
-//! A value for each pair of names.
+//! Heat maps: one value per pair of names.
 
 use super::canvas::{Anchor, Canvas, Font, HEAD, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
 use super::{Heat, Shade, scale};
 
 const CELL: (f64, f64) = (64.0, 24.0);
-/// Between two groups of columns.
+/// Room between two groups of columns.
 const GAP: f64 = 10.0;
-/// Above the cells: the groups' headings and the columns' names in up to two lines.
+/// Room above the cells: the groups' headings and the columns' names in up to two lines.
 const HEADINGS: f64 = 58.0;
-/// Under the cells: the scale.
+/// Room under the cells: the scale.
 const BELOW: f64 = 74.0;
-/// Steps of the scale that is drawn.
+/// Steps of the drawn scale.
 const STEPS: usize = 40;
 const SCALE: (f64, f64) = (280.0, 14.0);
-/// The lightest and the darkest colour; what lies between them gets darker steadily.
+/// The colours of the scale, from the lightest to the darkest; between them it gets steadily darker.
 const COLOURS: [(f64, f64, f64); 3] = [(255.0, 255.0, 255.0), (250.0, 164.0, 80.0), (110.0, 10.0, 30.0)];
 const DARK: Font = Font { size: 12.0, bold: false, fill: Paint::new("", "#111111") };
 const LIGHT: Font = Font { size: 12.0, bold: false, fill: Paint::new("", "#ffffff") };
@@ -32,7 +32,7 @@ pub(super) fn draw(heat: &Heat) -> Canvas {
     for (row, (name, _)) in heat.rows.iter().enumerate() {
         canvas.write(left - 8.0, y(row) + 16.0, Anchor::End, SMALL, name);
     }
-    // Colours that mean numbers, and the numbers on them: a dark page turns them around together.
+    // The cells' colours and the numbers on them are one group, so that a dark page inverts them together.
     canvas.begin("heat");
     for (row, (name, cells)) in heat.rows.iter().enumerate() {
         for (at, (cell, x)) in cells.iter().zip(&columns).enumerate() {
@@ -46,13 +46,13 @@ pub(super) fn draw(heat: &Heat) -> Canvas {
     canvas
 }
 
-/// Where columns begin.
+/// The left edges of the columns.
 fn columns(heat: &Heat, left: f64) -> Vec<f64> {
     let place = |at| left + CELL.0 * at as f64 + GAP * group_of(heat, at) as f64;
     (0..heat.columns.len()).map(place).collect()
 }
 
-/// The group that a column is in.
+/// The index of a column's group.
 fn group_of(heat: &Heat, column: usize) -> usize {
     let ends = heat.groups.iter().scan(0, |end, (_, size)| {
         *end += size;
@@ -115,7 +115,7 @@ fn name_scale(heat: &Heat, x: f64, y: f64, canvas: &mut Canvas) {
     canvas.write(x + SCALE.0 / 2.0, y, Anchor::Middle, SMALL, &heat.value);
 }
 
-/// Where a value lies on the scale.
+/// The position of a value on the scale, 0 to 1.
 fn share(heat: &Heat, value: f64) -> f64 {
     let (low, high) = heat.range;
     let share = (value / low).ln() / (high / low).ln();

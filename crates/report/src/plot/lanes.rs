@@ -1,20 +1,20 @@
-//! What happened when, one panel under the other on one scale of time.
+//! Lanes: what happened when, in panels one below the other on one scale of time.
 
 use super::canvas::{Anchor, Canvas, Font, GRID, HEAD, INK, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
 use super::{Lanes, Look, Panel, Span, scale};
 use crate::units;
 
 const PLOT_WIDTH: f64 = 820.0;
-/// From one lane to the next.
+/// Distance from one lane to the next.
 const PITCH: f64 = 20.0;
 const THICK: f64 = 16.0;
-/// Above a panel's lanes: its name.
+/// Room above a panel's lanes: its name.
 const HEADING: f64 = 26.0;
-/// Between two panels.
+/// Room between two panels.
 const GAP: f64 = 12.0;
-/// Under the panels: the numbers, the axis' name and the legend.
+/// Room under the panels: the numbers, the axis' name and the legend.
 const BELOW: f64 = 84.0;
-/// What is shorter is drawn as long as this.
+/// Least width of a box.
 const NARROWEST: f64 = 0.8;
 const HEADLINE: Font = Font { size: 13.0, bold: true, fill: INK };
 const INSIDE: Font = Font { size: 10.5, bold: false, fill: INK };
@@ -22,7 +22,7 @@ const INSIDE: Font = Font { size: 10.5, bold: false, fill: INK };
 impl Look {
     const ALL: [Look; 5] = [Look::Host, Look::In, Look::Kernel, Look::Out, Look::Other];
 
-    /// What the legend says.
+    /// The name in the legend.
     fn name(self) -> &'static str {
         match self {
             Look::Host => "host call",
@@ -64,11 +64,11 @@ pub(super) fn draw(lanes: &Lanes) -> Canvas {
     canvas
 }
 
-/// The scale of time that all panels have.
+/// The scale of time that all panels share.
 struct Axis {
     left: f64,
     ticks: Vec<f64>,
-    /// Nanoseconds, and the name of that unit.
+    /// The unit: its length in ns, and its name.
     unit: (f64, &'static str),
 }
 
@@ -79,7 +79,7 @@ impl Axis {
         let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
         let unit = units.into_iter().find(|(size, _)| most >= 2.0 * size).unwrap_or((1.0, "ns"));
         let mut ticks = scale::ticks(most / unit.0);
-        // A picture ends with what happened in it, not with a round number.
+        // The axis ends with the last event, not with a round number.
         ticks.retain(|tick| *tick <= most / unit.0);
         ticks.push(most / unit.0);
         Axis { left, ticks, unit }
@@ -90,7 +90,7 @@ impl Axis {
         self.left + PLOT_WIDTH * (ns / most).clamp(0.0, 1.0)
     }
 
-    /// The ticks that are round.
+    /// The round ticks: all except the end of the axis.
     fn round(&self) -> &[f64] {
         &self.ticks[..self.ticks.len() - 1]
     }
@@ -127,7 +127,7 @@ fn draw_panel(panel: &Panel, axis: &Axis, top: f64, canvas: &mut Canvas) {
 
 fn draw_span(span: &Span, axis: &Axis, y: f64, canvas: &mut Canvas) {
     let (x, end) = (axis.x(span.start_ns as f64), axis.x(span.end_ns as f64));
-    // A hair between neighbours.
+    // A narrow gap between neighbours.
     let width = (end - x - 0.6).max(NARROWEST);
     let says = format!("{}, {}", span.text, units::duration(span.end_ns - span.start_ns));
     canvas.says(&says, |canvas| {
@@ -138,7 +138,7 @@ fn draw_span(span: &Span, axis: &Axis, y: f64, canvas: &mut Canvas) {
     });
 }
 
-/// The looks that are there.
+/// Draws the legend: the looks that occur.
 fn legend(lanes: &Lanes, left: f64, y: f64, canvas: &mut Canvas) {
     let spans = || lanes.panels.iter().flat_map(|panel| &panel.lanes).flat_map(|lane| &lane.spans);
     let mut x = left;

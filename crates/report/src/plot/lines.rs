@@ -1,18 +1,18 @@
-//! A value over a number that varies.
+//! Line charts: a value over a number that varies.
 
 use super::canvas::{Anchor, COLOURS, Canvas, GRID, HEAD, LABEL, MARGIN, Paint, SMALL, SOFT, text_width};
 use super::{Lines, Point, Series, scale};
 
 const PLOT_WIDTH: f64 = 560.0;
 const PLOT_HEIGHT: f64 = 360.0;
-/// Left of the plot: the numbers and the name of its axis.
+/// Room left of the plot: the numbers and the name of the axis.
 const LEFT: f64 = 86.0;
-/// Under the plot: the same.
+/// Room under the plot: the same.
 const BELOW: f64 = 58.0;
-/// A line of the legend.
+/// Height of a line of the legend.
 const LEGEND: f64 = 21.0;
 const DASHES: [&str; 4] = ["", "8 4", "2 3", "10 3 2 3"];
-/// Kinds of markers.
+/// Number of kinds of markers.
 const MARKERS: usize = 5;
 
 /// Draws the chart.
@@ -35,7 +35,7 @@ pub(super) fn draw(lines: &Lines) -> Canvas {
     canvas
 }
 
-/// The legend names lines in the order of their right ends.
+/// The order of the legend: that of the lines' right ends, from the top.
 fn from_the_top(series: &[Series]) -> Vec<usize> {
     let end = |at: &usize| series[*at].points.last().map_or(f64::NEG_INFINITY, |point| point.y);
     let mut order: Vec<usize> = (0..series.len()).collect();
@@ -43,7 +43,7 @@ fn from_the_top(series: &[Series]) -> Vec<usize> {
     order
 }
 
-/// Where numbers lie.
+/// The positions of numbers on both axes.
 struct Axes {
     columns: Vec<f64>,
     ticks: Vec<f64>,
@@ -84,7 +84,7 @@ impl Axes {
         for column in &self.columns {
             let (x, label) = (self.x(*column), scale::number(*column));
             canvas.line(&[(x, floor), (x, floor + 5.0)], SOFT, 1.0, "");
-            // Numbers close together keep their marks and lose their labels.
+            // Numbers that are close together have marks but no labels.
             if x - text_width(&label, SMALL) / 2.0 >= free {
                 canvas.write(x, floor + 20.0, Anchor::Middle, SMALL, &label);
                 free = x + text_width(&label, SMALL) / 2.0 + 4.0;
@@ -95,7 +95,7 @@ impl Axes {
     }
 }
 
-/// How a line looks; no two of the first 35 alike, nor of the first 20 without colour.
+/// The look of a line: different for the first 35 lines, and without colour for the first 20.
 struct Look {
     colour: Paint<'static>,
     dash: &'static str,

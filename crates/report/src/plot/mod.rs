@@ -1,8 +1,7 @@
 //! Plots: a line chart, bars, a heat map or lanes of time as SVG, and bars and a matrix for a terminal.
 //!
-//! Every plot reads without colour: lines differ in marker and dash, a heat map's cells hold their numbers and get darker
-//! steadily, bars stand beside their names, and a box in a lane says what it is where there is room, and to whoever points
-//! at it.
+//! Every plot is readable without colour: lines differ in marker and dash, a heat map's cells contain their numbers and get
+//! steadily darker, bars are beside their names, and a box in a lane has a label if there is room, and a tooltip.
 
 mod bars;
 mod canvas;
@@ -14,10 +13,10 @@ mod terminal;
 
 pub use terminal::{bar, bars, matrix, matrix_markdown};
 
-/// What a plot shows.
+/// A plot with its titles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// What is shown.
+    /// What the plot shows.
     pub title: String,
     /// Where and how it was measured.
     pub subtitle: String,
@@ -38,7 +37,7 @@ pub enum Chart {
     Lanes(Lanes),
 }
 
-/// A value over a number that varies: on a logarithmic axis, for what varies doubles mostly.
+/// A value over a number that varies, on a logarithmic axis, because the number mostly doubles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
     /// What varies.
@@ -61,11 +60,11 @@ pub struct Series {
 /// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// What varied.
+    /// The number that varied.
     pub x: f64,
     /// The value.
     pub y: f64,
-    /// How far measurements of it lay to either side.
+    /// The spread of its measurements to either side.
     pub spread: f64,
 }
 
@@ -87,7 +86,7 @@ pub struct Bar {
     pub value: f64,
     /// The value in words.
     pub text: String,
-    /// How far measurements of it lay to either side.
+    /// The spread of its measurements to either side.
     pub spread: f64,
 }
 
@@ -96,13 +95,13 @@ pub struct Bar {
 pub struct Heat {
     /// What the value is.
     pub value: String,
-    /// The value that the lightest cell has, and the darkest; positive, and the scale between them is logarithmic.
+    /// The values of the lightest and of the darkest cell; positive. The scale between them is logarithmic.
     pub range: (f64, f64),
-    /// Headings over neighbouring columns, each with how many it is over.
+    /// Headings over neighbouring columns, each with its number of columns.
     pub groups: Vec<(String, usize)>,
     /// The columns' names.
     pub columns: Vec<String>,
-    /// The rows: a name, and a cell for each column.
+    /// The rows: a name, and one cell per column; `None` if not measured.
     pub rows: Vec<(String, Vec<Option<Shade>>)>,
 }
 
@@ -118,46 +117,46 @@ pub struct Shade {
 /// What happened when, in panels on one scale of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lanes {
-    /// From the top.
+    /// The panels, from the top.
     pub panels: Vec<Panel>,
 }
 
-/// What happened in one run.
+/// The lanes of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// What was run.
     pub name: String,
-    /// What is said at its right end.
+    /// A note at its right end.
     pub note: String,
-    /// From the top.
+    /// The lanes, from the top.
     pub lanes: Vec<Lane>,
 }
 
-/// What one thread or stream did.
+/// The spans of one thread or stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
     /// Its name.
     pub name: String,
-    /// By start; none overlaps another.
+    /// The spans, by start; they do not overlap.
     pub spans: Vec<Span>,
 }
 
 /// One thing that took time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// Start, ns from the panel's; not negative.
+    /// Start, ns from the panel's start; not negative.
     pub start_ns: i64,
     /// End, ns from the panel's start.
     pub end_ns: i64,
     /// What it is.
     pub look: Look,
-    /// What is written in it where there is room.
+    /// The text in it, if there is room.
     pub label: String,
-    /// What is said of it to whoever points at it.
+    /// The text of its tooltip.
     pub text: String,
 }
 
-/// What takes time.
+/// The look of a span: the kind of what takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A call of a host thread.
@@ -172,12 +171,12 @@ pub enum Look {
     Other,
 }
 
-/// The plot as an SVG document that stands alone.
+/// The plot as a complete SVG document.
 pub fn svg(plot: &Plot) -> String {
     draw(&plot.chart).file(plot)
 }
 
-/// The plot as an SVG element of a page, which says the title, has the background and may give each class a colour:
+/// The plot as an SVG element of a page. The page has the title and the background, and may set the colour of each class:
 /// `ink`, `soft`, `grid`, `s0` to `s6`, `b-host`, `b-in`, `b-kernel`, `b-out`, `b-other`, and the group `heat`.
 pub fn svg_inline(plot: &Plot) -> String {
     draw(&plot.chart).inline(plot)

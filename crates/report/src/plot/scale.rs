@@ -2,7 +2,7 @@
 
 use crate::units;
 
-/// Round numbers from zero to at least `most`: some five of them.
+/// Round numbers from zero to at least `most`: about five.
 pub(super) fn ticks(most: f64) -> Vec<f64> {
     if !most.is_finite() || most <= 0.0 {
         return vec![0.0, 1.0];
@@ -15,7 +15,7 @@ pub(super) fn ticks(most: f64) -> Vec<f64> {
     (0..=count).map(|at| at as f64 * step).collect()
 }
 
-/// A tick's number: no more decimals than it needs.
+/// A tick's number, with as few decimals as possible.
 pub(super) fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return units::count(value as u64);
@@ -24,7 +24,7 @@ pub(super) fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A measured number: three digits, or all of a larger one.
+/// A measured number: three digits, or all digits of a larger one.
 pub(super) fn measured(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => number(value.round()),

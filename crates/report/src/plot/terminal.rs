@@ -6,7 +6,7 @@ use crate::layout::{elide, width};
 use crate::page::Page;
 use crate::table::{Align, Table};
 
-/// A bar of `value` where `most` is as long as `columns`; anything more than nothing is seen.
+/// A bar for `value`, if `most` has `columns` columns; a positive value always has a visible bar.
 pub fn bar(value: f64, most: f64, columns: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if value.is_nan() || value <= 0.0 || most.is_nan() || most <= 0.0 {
@@ -16,7 +16,7 @@ pub fn bar(value: f64, most: f64, columns: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-/// A bar for each value, upright, where the largest is as high as a line; blank where there is none.
+/// One upright bar per value; the largest is as high as a line, and a value that is not finite is blank.
 pub fn bars(values: &[f64]) -> String {
     const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
@@ -27,7 +27,7 @@ pub fn bars(values: &[f64]) -> String {
     values.iter().map(bar).collect()
 }
 
-/// A heat map's numbers: a row each, columns under their groups' headings.
+/// A heat map's numbers: its rows, with the columns under their groups' headings.
 pub fn matrix(heat: &Heat, page: Page) -> String {
     let names = heat.rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(24);
     let gaps = heat.groups.len().saturating_sub(1) * GAP;
@@ -55,7 +55,7 @@ pub fn matrix(heat: &Heat, page: Page) -> String {
     text
 }
 
-/// The same in Markdown.
+/// A heat map's numbers in Markdown.
 pub fn matrix_markdown(heat: &Heat) -> String {
     let mut titles = vec![(heat.value.clone(), Align::Left)];
     let groups = heat.groups.iter().flat_map(|(name, size)| std::iter::repeat_n(name, *size));
@@ -83,7 +83,7 @@ fn first_columns(heat: &Heat) -> Vec<usize> {
     sums.collect()
 }
 
-/// Each group's name in the middle over its columns, between dashes.
+/// The groups' names, each centred over its columns between dashes.
 fn headings(heat: &Heat, names: usize, cell: usize) -> String {
     let mut text = " ".repeat(names);
     for (at, (name, size)) in heat.groups.iter().enumerate() {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_says_its_numbers_and_what_was_not_measured() {
+    fn a_matrix_shows_its_numbers_and_what_was_not_measured() {
         let shade = |value: f64| Some(Shade { value, text: format!("{value}×") });
         let heat = Heat {
             value: String::from("times as long"),
