@@ -14,8 +14,11 @@ pub(crate) struct Importer {
     /// Whether an input is of this format.
     pub sniff: fn(&Seen<'_>) -> Fit,
     /// Reads an input of this format.
-    pub read: fn(Input<'_>, &mut dyn FnMut(Progress)) -> Result<Trace, Problem>,
+    pub read: Reader,
 }
+
+/// Reads an input, and reports how far it is.
+pub(crate) type Reader = fn(Input<'_>, &mut dyn FnMut(Progress)) -> Result<Trace, Problem>;
 
 /// The part of an input by which its format is recognized.
 pub(crate) enum Seen<'a> {

@@ -80,7 +80,7 @@ pub fn build(trace: &Trace, path: &str, selection: &Selection) -> Places {
     for (call, place) in calls.iter().zip(explain::places(trace, &calls)) {
         let (at, name) = (call.index(), trace.calls.name[call.index()]);
         let duration = trace.calls.end[at] - trace.calls.start[at];
-        let no_place = place.is_none().then(|| match shortest {
+        let no_place = place.is_none().then_some(match shortest {
             Some(shortest) if duration < shortest => NoPlace::Short,
             _ => NoPlace::Unknown,
         });

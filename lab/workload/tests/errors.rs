@@ -19,7 +19,7 @@ fn case(path: PathBuf) -> Trial {
     let name = path.file_stem().unwrap().to_str().unwrap().replace('-', "_");
     Trial::test(name, move || {
         let file = path.file_name().unwrap().to_str().unwrap();
-        let error = Workload::from_toml(&std::fs::read(&path).unwrap(), file).err().expect("it is accepted");
+        let error = Workload::from_toml(&std::fs::read(&path).unwrap(), file).expect_err("it is accepted");
         let line = format!("{error}\n");
         assert_eq!(line.lines().count(), 1, "{line}");
         let expected = path.with_extension("txt");

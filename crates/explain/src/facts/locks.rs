@@ -80,9 +80,6 @@ impl<'a> Facts<'a> {
     /// The name of a library without its path.
     pub fn library(&self, name: Sym) -> &'a str {
         let path = self.trace.text(name);
-        match path.rsplit('/').next() {
-            None => "",
-            Some(file) => file,
-        }
+        path.rsplit('/').next().unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@ use super::driver_lock::Situation;
 use crate::cause::{About, Nature, Statement};
 use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
-use crate::{Evidence, Sentence};
+use crate::Evidence;
 
 pub(super) static ABOUT: About = About {
     id: "application-lock",
@@ -17,7 +17,7 @@ pub(super) static ABOUT: About = About {
 
 fn state(grounds: &Grounds<'_>) -> Statement {
     Statement {
-        because: grounds.recorded().unwrap_or_else(Sentence::default),
+        because: grounds.recorded().unwrap_or_default(),
         why: "the lock is the library's own, not the driver's",
         // Any such lock is held only briefly if no thread allocates or frees under it.
         fixes: match Situation::of(grounds) {
