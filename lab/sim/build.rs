@@ -9,7 +9,7 @@ fn main() {
     let files = std::fs::read_dir(&folder).expect("the folder of models is readable");
     let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
+    files.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
     let mut list = String::from("&[\n");
     for file in &files {
         let name = file.file_stem().and_then(|name| name.to_str()).expect("a model's file name is UTF-8");

@@ -103,7 +103,7 @@ fn whatever_is_no_trace_is_refused_with_a_remedy() {
     let cases: &[(&[u8], &str)] = &[
         (b"", "empty"),
         (b"  \n\n", "white space"),
-        (b"\x7fELF\x02\x01\x01\0\0\0", "not a format"),
+        (b"\x7fELF\x02\x01\x01\0\0\0", "not a trace that holdup reads"),
         (&[0; 5000], "zero bytes"),
         (b"{\"schemaVersion\": 1, \"traceEv", "before any trace event"),
         (b"{\"name\": \"no trace\", \"list\": [1, 2]}", "without trace events"),
@@ -114,7 +114,7 @@ fn whatever_is_no_trace_is_refused_with_a_remedy() {
         (b"==1234== Profiling application\n", "nvprof --print-gpu-trace"),
         (b"Time (%),Total Time (ns),Num Calls,Name\n100.0,5,1,cudaMalloc\n", "--report cuda_api_trace"),
         (b"==1234== Profiling result:\n   Start  Duration  Name\n", "without a row"),
-        (b"Dear diary,\nnothing was traced.\n", "not a format"),
+        (b"Dear diary,\nnothing was traced.\n", "not a trace that holdup reads"),
         (&[0x1f, 0x8b, 8, 0], "gzip"),
         (&empty_database(), "without CUDA tables"),
         (&empty_database()[..1000], "SQLite"),
@@ -209,7 +209,7 @@ fn standard_input_is_treated_like_a_file() {
     assert!(piped(ONE_CALL.as_bytes()).status.success());
     for (bytes, words) in [
         (b"" as &[u8], "empty"),
-        (b"garbage", "not a format"),
+        (b"garbage", "not a trace that holdup reads"),
         (&[0x1f, 0x8b, 8, 0], "gzip"),
         (b"SQLite format 3\0", "name the file"),
     ] {

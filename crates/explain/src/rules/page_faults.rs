@@ -28,7 +28,7 @@ fn state(grounds: &Grounds<'_>) -> Statement {
     let slow = sentence![": far below what staging reaches into memory in use (8 to 17 GB/s on an H200)"];
     Statement {
         because: grounds.copies().sentence().then(slow),
-        why: "the kernel maps untouched memory page by page while the copy runs",
+        why: "the operating system maps untouched memory page by page while the copy runs",
         fixes: vec![REUSED_BUFFER],
     }
 }

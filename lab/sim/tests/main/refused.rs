@@ -19,7 +19,7 @@ fn a_missing_device_is_refused() {
     let process = workload.process("main");
     let context = process.primary(3);
     process.thread("A", context);
-    let said = "process main uses device 3, but the model h200 has 1 device, 0; choose another model";
+    let said = "process main uses device 3, but the model h200 has 1 device, 0: choose another model";
     assert_eq!(refused(&workload, "h200"), said);
     assert!(sim::run(&workload, &Model::load("h200x8").unwrap(), Options::default()).is_ok());
 }
@@ -44,7 +44,7 @@ fn between_events(cycles: u64, waits: bool) -> Workload {
 #[test]
 fn the_time_between_incomplete_events_is_refused() {
     let said =
-        "thread A of process main: asks for the time between events before both are done; synchronize first";
+        "thread A of process main: asks for the time between events before both have completed: synchronize first";
     assert_eq!(refused(&between_events(1_000_000_000, false), "h200"), said);
     let measured = |cycles| {
         let workload = between_events(cycles, true);
@@ -65,7 +65,7 @@ fn too_much_memory_is_refused() {
     let half = process.buffer("half", context, Memory::Device, 3 << 30);
     let other = process.buffer("other half", context, Memory::Device, 3 << 30);
     process.thread("A", context).body().allocate(half).free(half).allocate(half).allocate(other);
-    let said = "thread A of process main is out of memory: 3221225472 bytes for buffer other half, 1073545216 left on device 0";
+    let said = "thread A of process main is out of memory: 3221225472 bytes for buffer other half, 1073545216 free on device 0";
     assert_eq!(refused(&workload, "c1060"), said);
 }
 
@@ -85,7 +85,7 @@ fn missing_mps_is_refused() {
     let case = architectures::Case { layout: Layout::ProcessesMps, workers: 2, ..Default::default() };
     assert_eq!(
         refused(&case.workload(), "c2050"),
-        "the model c2050 has no MPS; choose another model, or run without"
+        "the model c2050 has no MPS: choose another model, or run without MPS"
     );
 }
 
