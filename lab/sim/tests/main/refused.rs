@@ -43,8 +43,7 @@ fn between_events(cycles: u64, waits: bool) -> Workload {
 
 #[test]
 fn the_time_between_incomplete_events_is_refused() {
-    let said =
-        "thread A of process main: asks for the time between events before both have completed: synchronize first";
+    let said = "thread A of process main: asks for the time between events before both have completed: synchronize first";
     assert_eq!(refused(&between_events(1_000_000_000, false), "h200"), said);
     let measured = |cycles| {
         let workload = between_events(cycles, true);

@@ -7,8 +7,8 @@ use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::save::{Directory, Target};
 use crate::time;
-use ::export::{Export, Progress};
 use explain::{Explanation, Loss, Options};
+use export::{Export, Progress};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ impl Destination {
             (true, true) => Err(Failure::Message(String::from(
                 "tables are several files, which standard output cannot take; name a directory with -o",
             ))),
-            (true, false) => Ok(Destination::Directory(Directory::new(path, force, ::export::is_export)?)),
+            (true, false) => Ok(Destination::Directory(Directory::new(path, force, export::is_export)?)),
             (false, false) => Ok(Destination::File(Target::new(path, force)?)),
             (false, true) if arguments.format == args::Target::Perfetto && io::stdout().is_terminal() => {
                 Err(Failure::Message(String::from("a terminal cannot show this format; name a file with -o")))
@@ -85,8 +85,8 @@ fn draw(
     progress: &mut dyn FnMut(Progress),
 ) -> io::Result<()> {
     match format {
-        args::Target::Chrome => ::export::chrome(export, to, progress),
-        _ => ::export::perfetto(export, to, progress),
+        args::Target::Chrome => export::chrome(export, to, progress),
+        _ => export::perfetto(export, to, progress),
     }
 }
 
@@ -97,8 +97,8 @@ fn tabulate(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), FileError> {
     match format {
-        args::Target::Csv => ::export::csv(export, directory, progress),
-        _ => ::export::parquet(export, directory, progress),
+        args::Target::Csv => export::csv(export, directory, progress),
+        _ => export::parquet(export, directory, progress),
     }
 }
 

@@ -1,8 +1,9 @@
 //! `holdup view`
 
+use super::explain;
 use crate::args::View;
 use crate::failure::{Failure, operating_system};
-use crate::{explain, output, time};
+use crate::{output, time};
 use page::serve::Server;
 use std::process::{Command, ExitCode, Stdio};
 

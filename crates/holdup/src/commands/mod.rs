@@ -1,0 +1,18 @@
+//! One file per command.
+
+pub mod causes;
+pub mod completions;
+pub mod devices;
+#[cfg(target_os = "linux")]
+pub mod doctor;
+pub mod explain;
+pub mod export;
+pub mod import;
+pub mod lab;
+pub mod listing;
+pub mod man;
+pub mod places;
+#[cfg(target_os = "linux")]
+pub mod record;
+pub mod stats;
+pub mod view;
