@@ -225,7 +225,7 @@ fn target(instruction: &str) -> Option<(u64, &str)> {
     Some((u64::from_str_radix(front.rsplit([' ', '\t']).next()?, 16).ok()?, name))
 }
 
-/// A name without the hashes that differ from compiler to compiler: `core[c1f1a4ba060b9bfa]::…`, `…::h0123456789abcdef`.
+/// A name without the hashes that differ from compiler to compiler: `core[c1f1a40a060b9bfa]::…`, `…::h0123456789abcdef`.
 fn plain(name: &str) -> String {
     let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let name = name.rsplit_once("::h").filter(|(_, hash)| is_hash(hash)).map_or(name, |(path, _)| path);

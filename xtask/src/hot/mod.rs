@@ -40,7 +40,8 @@ fn build(home: &Path) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "holdup-capture",
         "--message-format=json-render-diagnostics",
@@ -224,7 +225,7 @@ SYMBOL TABLE:
 0000000000001000 l     F .text\t0000000000000010              ours::launch::h0123456789abcdef
 0000000000001010 l     F .text\t0000000000000010              ours::inner
 0000000000001020 g     F .text\t0000000000000010              ours::start
-0000000000001030 l     F .text\t0000000000000010              core[c1f1a4ba060b9bfa]::panicking::panic_bounds_check
+0000000000001030 l     F .text\t0000000000000010              core[c1f1a40a060b9bfa]::panicking::panic_bounds_check
 0000000000001040 l     F .text\t0000000000000010              ours::table::<3>
 0000000000001050 l     F .text\t0000000000000010              ours::by_table
 
@@ -248,7 +249,7 @@ Disassembly of section .text:
     1020:\tcall   *0x2ff0(%rip)        # 3ff0 <malloc@GLIBC_2.2.5>
     1026:\tret
 
-0000000000001030 <core[c1f1a4ba060b9bfa]::panicking::panic_bounds_check>:
+0000000000001030 <core[c1f1a40a060b9bfa]::panicking::panic_bounds_check>:
     1030:\tud2
 
 0000000000001040 <ours::table::<3>>:
@@ -273,7 +274,7 @@ Disassembly of section .text:
 
     #[test]
     fn a_planted_panic_is_found_through_a_tail_jump() {
-        let planted = library("1010:\tcall   1030 <core[c1f1a4ba060b9bfa]::panicking::panic_bounds_check>");
+        let planted = library("1010:\tcall   1030 <core[c1f1a40a060b9bfa]::panicking::panic_bounds_check>");
         let expected =
             "launch reaches a panic: ours::launch -> ours::inner -> core::panicking::panic_bounds_check";
         assert_eq!(faults(LISTED, &planted), [expected]);
@@ -297,7 +298,7 @@ Disassembly of section .text:
     fn functions_in_a_table_are_followed() {
         let planted = library("1010:\tnop").replace(
             "    1050:\tret",
-            "    1050:\tjmp    1030 <core[c1f1a4ba060b9bfa]::panicking::panic_bounds_check>",
+            "    1050:\tjmp    1030 <core[c1f1a40a060b9bfa]::panicking::panic_bounds_check>",
         );
         let expected = "launch reaches a panic: ours::table::<3> -> ours::by_table -> core::panicking::panic_bounds_check";
         assert_eq!(faults(LISTED, &planted), [expected]);

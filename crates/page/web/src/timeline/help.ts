@@ -11,7 +11,7 @@ const KEYS: [string, string][] = [
   [". ,", "select the next, previous box of the row"],
   ["Enter", "zoom to the selected box"],
   ["/", "find by name"],
-  ["Esc", "let go of selection and arrow"],
+  ["Esc", "clear selection and arrow"],
   ["?", "these keys"],
   ["drag", "pan; on the times above: choose what to zoom to"],
   ["wheel", "zoom, once the timeline was clicked; before, with Ctrl"],
