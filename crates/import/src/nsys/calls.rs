@@ -4,7 +4,7 @@ use super::kinds::{Class, Kinds, api_of};
 use super::stacks::StackIds;
 use super::{Nsys, TIMES, thread};
 use crate::Problem;
-use crate::sqlite::{Value, interval};
+use crate::sqlite::{Filling, Value, interval};
 use crate::suffix;
 use rustc_hash::FxHashMap;
 use trace::{Api, Call, ProcessId, StackId, Strings, Sym, Trace};
@@ -30,12 +30,13 @@ impl Nsys<'_> {
 
     /// Reads a table of calls into the library `api`; if that is `None`, each call has its own.
     fn read_calls(&mut self, table: &str, api: Option<Api>, stacks: &StackIds) -> Result<(), Problem> {
-        let Nsys { source, names, kinds, progress, ids, trace, .. } = self;
+        let Nsys { rows, kinds, .. } = self;
         // There are a few hundred names at most: classifying each once keeps text out of the loop.
         let mut called: FxHashMap<(Sym, Option<i64>), (Class, Sym)> = FxHashMap::default();
         let mut backtraces = Vec::new();
-        let read = |[start, end, tid, name, class, correlation, result, stack]: [Value; 8]| {
-            progress.row();
+        let read = |rows: &mut Filling<'_>, values: [Value<'_>; 8]| {
+            let [start, end, tid, name, class, correlation, result, stack] = values;
+            let Filling { names, ids, trace, .. } = rows;
             let (start, end) = interval(start, end, &TIMES)?;
             let (pid, tid) = thread(tid)?;
             let name = names.sym(&mut trace.strings, name)?;
@@ -63,9 +64,8 @@ impl Nsys<'_> {
             }
             Ok(())
         };
-        let faults = source.scan(table, COLUMNS, read)?;
-        faults.count(&mut trace.meta.lost);
-        attach(trace, backtraces);
+        rows.each(table, COLUMNS, read)?;
+        attach(&mut rows.trace, backtraces);
         Ok(())
     }
 }

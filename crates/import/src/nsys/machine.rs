@@ -2,7 +2,7 @@
 
 use super::{Nsys, thread};
 use crate::Problem;
-use crate::sqlite::{Source, Value};
+use crate::sqlite::{Filling, Source, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The GPU that a process means by a CUDA device index.
@@ -61,7 +61,7 @@ impl Nsys<'_> {
     }
 
     fn gpus(&mut self) -> Result<(), Problem> {
-        let Nsys { source, names, machine, ids, trace, .. } = self;
+        let Nsys { rows: Filling { source, names, ids, trace, .. }, machine, .. } = self;
         let columns = [
             "id",
             "cuDevice",
@@ -95,7 +95,7 @@ impl Nsys<'_> {
     }
 
     fn process_names(&mut self) -> Result<(), Problem> {
-        let Nsys { source, names, ids, trace, .. } = self;
+        let Filling { source, names, ids, trace, .. } = &mut self.rows;
         let read = |[global, pid, name]: [Value; 3]| {
             let pid = pid.int().or(thread(global).ok().map(|(pid, _)| pid)).ok_or("no process id")?;
             // Every process of the machine is listed; most have nothing to do with the trace.
@@ -109,7 +109,7 @@ impl Nsys<'_> {
     }
 
     fn thread_names(&mut self) -> Result<(), Problem> {
-        let Nsys { source, names, ids, trace, .. } = self;
+        let Filling { source, names, ids, trace, .. } = &mut self.rows;
         let read = |[global, name]: [Value; 2]| {
             let (pid, tid) = thread(global)?;
             if let Some(row) = ids.known_thread(pid, tid) {

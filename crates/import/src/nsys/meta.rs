@@ -25,8 +25,8 @@ const COMPLAINTS: usize = 8;
 
 impl Nsys<'_> {
     pub(super) fn meta(&mut self) -> Result<(), Problem> {
-        let source = self.source;
-        let meta = &mut self.trace.meta;
+        let source = self.rows.source;
+        let meta = &mut self.rows.trace.meta;
         meta.set_source(super::SOURCE);
         let mut export = pairs(source, "META_DATA_EXPORT")?;
         export.extend(pairs(source, "EXPORT_META_DATA")?);
@@ -48,7 +48,7 @@ impl Nsys<'_> {
     fn complaints(&mut self) -> Result<(), Problem> {
         const WARNING: i64 = 2;
         const ERROR: i64 = 3;
-        let notes = &mut self.trace.meta.notes;
+        let notes = &mut self.rows.trace.meta.notes;
         let read = |[severity, text]: [Value; 2]| {
             let (Some(severity), Some(text)) = (severity.int(), text.text()) else { return Ok(()) };
             let about_cuda = text.contains("CUDA") || text.contains("CUPTI");
@@ -61,17 +61,17 @@ impl Nsys<'_> {
             }
             Ok(())
         };
-        self.source.scan("DIAGNOSTIC_EVENT", ["severity", "text"], read)?.ignore();
+        self.rows.source.scan("DIAGNOSTIC_EVENT", ["severity", "text"], read)?.ignore();
         Ok(())
     }
 
     /// Counts the rows of every table that holdup has no table for.
     pub(super) fn left_out(&mut self) -> Result<(), Problem> {
-        for table in self.source.tables() {
+        for table in self.rows.source.tables() {
             let describes =
                 DESCRIPTIONS.contains(&table) || DESCRIBING.iter().any(|start| table.starts_with(start));
             if !describes && !EVENTS.contains(&table) {
-                self.trace.meta.leave_out(table, self.source.count(table)?);
+                self.rows.trace.meta.leave_out(table, self.rows.source.count(table)?);
             }
         }
         Ok(())

@@ -17,7 +17,7 @@ mod tests;
 use crate::identities::Identities;
 use crate::importer::{Fit, Importer, Input, Seen};
 use crate::progress::Progress;
-use crate::sqlite::{Fault, Names, Source, Value};
+use crate::sqlite::{Fault, Filling, Names, Source, Value};
 use crate::{Problem, finish};
 use kinds::Kinds;
 pub(crate) use kinds::api_of;
@@ -64,13 +64,9 @@ const EVENTS: [&str; 14] = [
 
 /// The reader's state: the database on one side, the trace being built on the other.
 struct Nsys<'a> {
-    source: &'a Source<'a>,
-    names: Names<'a>,
+    rows: Filling<'a>,
     kinds: Kinds,
     machine: Machine,
-    progress: Progress<'a>,
-    ids: Identities,
-    trace: Trace,
 }
 
 /// Reads the trace.
@@ -79,22 +75,21 @@ pub(crate) fn import(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Trace, Problem> {
     let source = &Source::new(db)?;
-    let mut reader = Nsys {
+    let rows = Filling {
         source,
         names: Names::new(source, "StringIds", "id")?,
-        kinds: Kinds::read(source)?,
-        machine: Machine::read(source)?,
         progress: Progress::new(progress, source.estimate(&EVENTS)),
         ids: Identities::default(),
         trace: Trace::default(),
     };
+    let mut reader = Nsys { rows, kinds: Kinds::read(source)?, machine: Machine::read(source)? };
     reader.meta()?;
     reader.calls()?;
     reader.ops()?;
     reader.host()?;
     reader.describe_machine()?;
     reader.left_out()?;
-    let Nsys { mut trace, progress, .. } = reader;
+    let Filling { mut trace, progress, .. } = reader.rows;
     progress.finish();
     finish(&mut trace);
     Ok(trace)

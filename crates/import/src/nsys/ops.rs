@@ -1,8 +1,10 @@
 //! GPU operations (copies, fills, kernels, whole graphs) and synchronizations.
 
+use super::kinds::Kinds;
+use super::machine::Machine;
 use super::{Nsys, TIMES, process};
+use crate::sqlite::{self, Fault, Filling, SIZES, Value, interval};
 use crate::Problem;
-use crate::sqlite::{Fault, Value, interval};
 use trace::{Op, OpKind, StreamId, Sync};
 
 pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
@@ -20,11 +22,7 @@ const NONE: i64 = 0xffff_ffff;
 
 impl Nsys<'_> {
     pub(super) fn ops(&mut self) -> Result<(), Problem> {
-        let only = match self.trace.processes.pid[..] {
-            [] => Some(0),
-            [pid] => Some(pid),
-            _ => None,
-        };
+        let only = self.rows.only_process();
         self.copies(only)?;
         self.fills(only)?;
         self.kernels(only)?;
@@ -33,112 +31,85 @@ impl Nsys<'_> {
     }
 
     fn copies(&mut self, only: Option<i64>) -> Result<(), Problem> {
-        self.read_ops(MEMCPY, ["bytes", "copyKind", "srcKind", "dstKind"], only, |reader, op, values| {
+        self.read_ops(MEMCPY, ["bytes", "copyKind", "srcKind", "dstKind"], only, |_, kinds, op, values| {
             let [bytes, copy, src, dst] = values;
             op.kind = OpKind::Copy;
             op.bytes = bytes.int().unwrap_or(0);
-            op.copy = reader.kinds.copy(copy);
-            op.src = reader.kinds.memory(src);
-            op.dst = reader.kinds.memory(dst);
+            op.copy = kinds.copy(copy);
+            op.src = kinds.memory(src);
+            op.dst = kinds.memory(dst);
             Ok(())
         })
     }
 
     fn fills(&mut self, only: Option<i64>) -> Result<(), Problem> {
-        self.read_ops(MEMSET, ["bytes", "memKind"], only, |reader, op, [bytes, kind]| {
+        self.read_ops(MEMSET, ["bytes", "memKind"], only, |_, kinds, op, [bytes, kind]| {
             op.kind = OpKind::Memset;
             op.bytes = bytes.int().unwrap_or(0);
-            op.dst = reader.kinds.memory(kind);
+            op.dst = kinds.memory(kind);
             Ok(())
         })
     }
 
     fn kernels(&mut self, only: Option<i64>) -> Result<(), Problem> {
+        let [x, y, z, block_x, block_y, block_z, registers, fixed, dynamic] = SIZES;
         let columns = [
-            "demangledName",
-            "shortName",
-            "gridX",
-            "gridY",
-            "gridZ",
-            "blockX",
-            "blockY",
-            "blockZ",
-            "registersPerThread",
-            "staticSharedMemory",
-            "dynamicSharedMemory",
+            "demangledName", "shortName", x, y, z, block_x, block_y, block_z, registers, fixed, dynamic,
         ];
-        self.read_ops(KERNEL, columns, only, |reader, op, values| {
-            let [demangled, short, sizes @ ..] = values;
-            let strings = &mut reader.trace.strings;
-            op.kind = OpKind::Kernel;
-            op.name = match reader.names.sym(strings, demangled) {
-                Err(Fault::Row(_)) => reader.names.sym(strings, short)?,
+        self.read_ops(KERNEL, columns, only, |rows, _, op, [demangled, short, sizes @ ..]| {
+            let strings = &mut rows.trace.strings;
+            let name = match rows.names.sym(strings, demangled) {
+                Err(Fault::Row(_)) => rows.names.sym(strings, short)?,
                 name => name?,
             };
-            [op.grid_x, op.grid_y, op.grid_z, op.block_x, op.block_y, op.block_z, ..] =
-                sizes.map(Value::size);
-            [.., op.registers, op.static_shared, op.dynamic_shared] = sizes.map(Value::size);
+            sqlite::kernel(op, name, sizes);
             Ok(())
         })
     }
 
     fn graphs(&mut self, only: Option<i64>) -> Result<(), Problem> {
-        self.read_ops(GRAPH, [], only, |reader, op, []| {
+        self.read_ops(GRAPH, [], only, |rows, _, op, []| {
             op.kind = OpKind::Kernel;
-            op.name = reader.trace.strings.intern("CUDA graph");
+            op.name = rows.trace.strings.intern("CUDA graph");
             Ok(())
         })
     }
 
-    /// Reads a table of GPU records: the common columns here, the others with `fill`.
+    /// Reads a table of GPU records: what they have in common here, the rest by `fill`.
     fn read_ops<const N: usize>(
         &mut self,
         table: &str,
         columns: [&str; N],
         only: Option<i64>,
-        mut fill: impl FnMut(&mut Self, &mut Op, [Value; N]) -> Result<(), Fault>,
+        fill: impl Fn(&mut Filling<'_>, &Kinds, &mut Op, [Value<'_>; N]) -> Result<(), Fault>,
     ) -> Result<(), Problem> {
-        let source = self.source;
-        let read = |common: [Value; 8], values: [Value; N]| {
-            self.progress.row();
+        let Nsys { rows, kinds, machine } = self;
+        rows.each_both(table, COMMON, columns, |rows, common, values| {
             let [start, end, pid, device, context, stream, correlation, graph_node] = common;
-            let (start, end) = interval(start, end, &TIMES)?;
-            let correlation = correlation.int().unwrap_or(0);
-            let graph_node = graph_node.int().unwrap_or(0);
-            let mut op = Op { start, end, correlation, graph_node, ..Op::default() };
-            fill(self, &mut op, values)?;
-            op.stream = self.stream(process(pid, only)?, device, context, stream);
-            self.trace.ops.push(op);
+            let mut op = sqlite::op(interval(start, end, &TIMES)?, correlation, graph_node);
+            fill(rows, kinds, &mut op, values)?;
+            op.stream = self::stream(rows, machine, process(pid, only)?, [device, context, stream]);
+            rows.trace.ops.push(op);
             Ok(())
-        };
-        let faults = source.scan_both(table, COMMON, columns, read)?;
-        faults.count(&mut self.trace.meta.lost);
-        Ok(())
-    }
-
-    fn stream(&mut self, pid: i64, device: Value, context: Value, stream: Value) -> StreamId {
-        let device = self.machine.ordinal(pid, device.int().unwrap_or(0));
-        let (context, stream) = (context.int().unwrap_or(0), stream.int().unwrap_or(0));
-        self.ids.stream(&mut self.trace, pid, device, context, stream)
+        })
     }
 
     fn syncs(&mut self, only: Option<i64>) -> Result<(), Problem> {
         let columns = ["syncType", "deprecatedSyncType", "eventId"];
-        let source = self.source;
-        let read = |common: [Value; 8], [kind, old_kind, event]: [Value; 3]| {
-            self.progress.row();
+        let Nsys { rows, kinds, machine } = self;
+        rows.each_both(SYNCHRONIZATION, COMMON, columns, |rows, common, [kind, old_kind, event]| {
             let [start, end, pid, device, context, stream, correlation, _] = common;
             let (start, end) = interval(start, end, &TIMES)?;
             let pid = process(pid, only)?;
             let stream = match stream.int() {
                 None | Some(NONE | -1) => StreamId::NONE,
-                Some(_) => self.stream(pid, device, context, stream),
+                Some(_) => self::stream(rows, machine, pid, [device, context, stream]),
             };
-            let process = self.ids.process(&mut self.trace, pid);
-            self.trace.syncs.push(Sync {
+            let process = rows.ids.process(&mut rows.trace, pid);
+            rows.trace.syncs.push(Sync {
                 start,
                 end,
-                kind: self.kinds.sync(if kind.is_null() { old_kind } else { kind }),
+                kind: kinds.sync(if kind.is_null() { old_kind } else { kind }),
                 process,
                 stream,
                 event: event.int().filter(|&event| event != NONE).unwrap_or(0),
@@ -146,9 +117,12 @@ impl Nsys<'_> {
                 ..Sync::default()
             });
             Ok(())
-        };
-        let faults = source.scan_both(SYNCHRONIZATION, COMMON, columns, read)?;
-        faults.count(&mut self.trace.meta.lost);
-        Ok(())
+        })
     }
+}
+
+fn stream(rows: &mut Filling<'_>, machine: &Machine, pid: i64, numbers: [Value<'_>; 3]) -> StreamId {
+    let [device, context, stream] = numbers.map(|number| number.int().unwrap_or(0));
+    let device = machine.ordinal(pid, device);
+    rows.ids.stream(&mut rows.trace, pid, device, context, stream)
 }

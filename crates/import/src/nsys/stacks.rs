@@ -2,7 +2,7 @@
 
 use super::Nsys;
 use crate::Problem;
-use crate::sqlite::Value;
+use crate::sqlite::{Filling, Value};
 use crate::stacks::Stacks;
 use rustc_hash::FxHashMap;
 use trace::{Frame, FrameId, StackId};
@@ -19,13 +19,12 @@ impl Nsys<'_> {
     /// A stack's rows are adjacent. If they are not, its later rows are lost: collecting them would need the whole
     /// table in memory.
     pub(super) fn stacks(&mut self, table: &str) -> Result<StackIds, Problem> {
-        let Nsys { source, names, progress, trace, .. } = self;
         let mut shared = Stacks::default();
         let mut read_stacks = StackIds::default();
         let mut id = 0;
         let mut frames: Vec<(i64, FrameId)> = Vec::new();
-        let read = |[row_id, depth, symbol, module]: [Value; 4]| {
-            progress.row();
+        let read = |rows: &mut Filling<'_>, [row_id, depth, symbol, module]: [Value<'_>; 4]| {
+            let Filling { names, trace, .. } = rows;
             let row_id = row_id.int().ok_or("no stack id")?;
             let depth = depth.int().ok_or("no depth")?;
             if row_id != id {
@@ -40,9 +39,9 @@ impl Nsys<'_> {
             frames.push((depth, shared.frame(trace, Frame { function, module, ..Frame::default() })));
             Ok(())
         };
-        let faults = source.scan(table, ["id", "stackDepth", "symbol", "module"], read)?;
+        self.rows.each(table, ["id", "stackDepth", "symbol", "module"], read)?;
+        let trace = &mut self.rows.trace;
         finish(&mut frames, |frames| _ = read_stacks.insert(id, shared.stack(trace, frames)));
-        faults.count(&mut trace.meta.lost);
         Ok(read_stacks)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Nvprof, cbid, times};
 use crate::Problem;
-use crate::sqlite::Value;
+use crate::sqlite::Filling;
 use rustc_hash::FxHashMap;
 use trace::{Api, Call, Sym};
 
@@ -22,10 +22,10 @@ impl Nvprof<'_> {
         api: Api,
         name_of: fn(i64) -> Option<&'static str>,
     ) -> Result<(), Problem> {
-        let Nvprof { source, progress, ids, trace, .. } = self;
         let mut called: FxHashMap<i64, Sym> = FxHashMap::default();
-        let read = |[start, end, cbid, pid, tid, correlation, result]: [Value; 7]| {
-            progress.row();
+        let columns = ["start", "end", "cbid", "processId", "threadId", "correlationId", "returnValue"];
+        self.rows.each(table, columns, |rows, [start, end, cbid, pid, tid, correlation, result]| {
+            let Filling { ids, trace, .. } = rows;
             let (start, end) = times(start, end)?;
             let cbid = cbid.int().ok_or("no function id")?;
             let pid = pid.int().ok_or("no process")?;
@@ -48,10 +48,6 @@ impl Nvprof<'_> {
                 ..Call::default()
             });
             Ok(())
-        };
-        let columns = ["start", "end", "cbid", "processId", "threadId", "correlationId", "returnValue"];
-        let faults = source.scan(table, columns, read)?;
-        faults.count(&mut trace.meta.lost);
-        Ok(())
+        })
     }
 }

@@ -28,36 +28,21 @@ impl Nvprof<'_> {
     }
 
     fn overhead(&mut self) -> Result<(), Problem> {
-        let Nvprof { source, progress, ids, trace, .. } = self;
-        let read = |[start, end, kind, object_kind, object]: [Value; 5]| {
-            progress.row();
-            let (start, end) = times(start, end)?;
-            let name = trace.strings.intern(overhead::cupti(kind.int().unwrap_or(0)));
-            let thread = object_thread(object_kind, object);
-            let thread = thread.map_or(ThreadId::NONE, |(pid, tid)| ids.thread(trace, pid, tid));
-            trace.ranges.push(Range {
-                start,
-                end,
-                thread,
-                kind: RangeKind::Overhead,
-                name,
-                ..Range::default()
-            });
-            Ok(())
-        };
         let columns = ["start", "end", "overheadKind", "objectKind", "objectId"];
-        let faults = source.scan(OVERHEAD, columns, read)?;
-        faults.count(&mut trace.meta.lost);
-        Ok(())
+        self.rows.each(OVERHEAD, columns, |rows, [start, end, kind, object_kind, object]| {
+            let times = times(start, end)?;
+            let name = rows.trace.strings.intern(overhead::cupti(kind.int().unwrap_or(0)));
+            rows.overhead(times, object_thread(object_kind, object), name);
+            Ok(())
+        })
     }
 
     /// Pairs the two rows of each range by their id, in any order.
     fn markers(&mut self) -> Result<(), Problem> {
-        let Nvprof { source, names, progress, ids, trace, .. } = self;
         let (mut starts, mut ends) = (FxHashMap::default(), FxHashMap::default());
         let mut instants = 0;
-        let read = |[time, flags, id, name, object_kind, object]: [Value; 6]| {
-            progress.row();
+        let columns = ["timestamp", "flags", "id", "name", "objectKind", "objectId"];
+        self.rows.each(MARKER, columns, |rows, [time, flags, id, name, object_kind, object]| {
             let flags = flags.int().unwrap_or(0);
             if flags & INSTANT != 0 {
                 instants += 1;
@@ -65,10 +50,9 @@ impl Nvprof<'_> {
             }
             let time = time.int().filter(|time| TIMES.contains(time)).ok_or("no usable time")?;
             let id = id.int().ok_or("no id")?;
-            let thread = object_thread(object_kind, object);
-            let thread = thread.map_or(ThreadId::NONE, |(pid, tid)| ids.thread(trace, pid, tid));
+            let thread = rows.thread(object_thread(object_kind, object));
             if flags & START != 0 {
-                let name = names.sym(&mut trace.strings, name)?;
+                let name = rows.names.sym(&mut rows.trace.strings, name)?;
                 starts.insert(id, Marker { time, name, thread });
             } else if flags & END != 0 {
                 ends.insert(id, time);
@@ -82,12 +66,10 @@ impl Nvprof<'_> {
             if end < start {
                 return Err("ends before it starts".into());
             }
-            trace.ranges.push(Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() });
+            rows.trace.ranges.push(Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() });
             Ok(())
-        };
-        let columns = ["timestamp", "flags", "id", "name", "objectKind", "objectId"];
-        let faults = source.scan(MARKER, columns, read)?;
-        faults.count(&mut trace.meta.lost);
+        })?;
+        let trace = &mut self.rows.trace;
         trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: start without an end", starts.len() as u64);
         trace.meta.lost.records("CUPTI_ACTIVITY_KIND_MARKER: end without a start", ends.len() as u64);
         trace.meta.leave_out("NVTX marks", instants);

@@ -14,7 +14,7 @@ mod tests;
 use crate::identities::Identities;
 use crate::importer::{Fit, Importer, Input, Seen};
 use crate::progress::Progress;
-use crate::sqlite::{Fault, Names, Source, Value, interval};
+use crate::sqlite::{Fault, Filling, Names, Source, Value, interval};
 use crate::{Problem, finish};
 use rustc_hash::FxHashMap;
 use trace::{Ns, Trace};
@@ -58,11 +58,7 @@ const DESCRIPTIONS: [&str; 3] = ["StringTable", "CUPTI_ACTIVITY_KIND_DEVICE", "C
 
 /// The reader's state: the database on one side, the trace being built on the other.
 struct Nvprof<'a> {
-    source: &'a Source<'a>,
-    names: Names<'a>,
-    progress: Progress<'a>,
-    ids: Identities,
-    trace: Trace,
+    rows: Filling<'a>,
     /// The device of each context: synchronizations name only the context.
     device_of: FxHashMap<i64, i64>,
 }
@@ -73,21 +69,21 @@ pub(crate) fn import(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Trace, Problem> {
     let source = &Source::new(db)?;
-    let mut reader = Nvprof {
+    let rows = Filling {
         source,
         names: Names::new(source, "StringTable", "_id_")?,
         progress: Progress::new(progress, source.estimate(&EVENTS)),
         ids: Identities::default(),
         trace: Trace::default(),
-        device_of: FxHashMap::default(),
     };
+    let mut reader = Nvprof { rows, device_of: FxHashMap::default() };
     reader.meta()?;
     reader.calls()?;
     reader.ops()?;
     reader.host()?;
     reader.devices()?;
     reader.left_out()?;
-    let Nvprof { mut trace, progress, .. } = reader;
+    let Filling { mut trace, progress, .. } = reader.rows;
     progress.finish();
     finish(&mut trace);
     Ok(trace)
@@ -95,13 +91,13 @@ pub(crate) fn import(
 
 impl Nvprof<'_> {
     fn meta(&mut self) -> Result<(), Problem> {
-        let meta = &mut self.trace.meta;
+        let meta = &mut self.rows.trace.meta;
         meta.set_source(SOURCE);
         meta.epoch_unix_ns = Some(0);
-        let Some(table) = self.source.tables().find(|name| name.eq_ignore_ascii_case("version")) else {
+        let Some(table) = self.rows.source.tables().find(|name| name.eq_ignore_ascii_case("version")) else {
             return Ok(());
         };
-        let Some(column) = self.source.columns(table).find(|name| *name != "_id_") else { return Ok(()) };
+        let Some(column) = self.rows.source.columns(table).find(|name| *name != "_id_") else { return Ok(()) };
         let read = |[version]: [Value; 1]| {
             meta.source_version = match (version.int(), version.text()) {
                 (Some(number), _) => number.to_string(),
@@ -109,12 +105,12 @@ impl Nvprof<'_> {
             };
             Ok(())
         };
-        self.source.scan(table, [column], read)?.ignore();
+        self.rows.source.scan(table, [column], read)?.ignore();
         Ok(())
     }
 
     fn devices(&mut self) -> Result<(), Problem> {
-        let Nvprof { source, names, ids, trace, .. } = self;
+        let Filling { source, names, ids, trace, .. } = &mut self.rows;
         let columns = [
             "id",
             "name",
@@ -141,12 +137,12 @@ impl Nvprof<'_> {
 
     /// Counts the rows of every table that holdup has no table for.
     fn left_out(&mut self) -> Result<(), Problem> {
-        for table in self.source.tables() {
+        for table in self.rows.source.tables() {
             let describes = DESCRIPTIONS.contains(&table)
                 || table.eq_ignore_ascii_case("version")
                 || table.starts_with("sqlite_");
             if !describes && !EVENTS.contains(&table) {
-                self.trace.meta.leave_out(table, self.source.count(table)?);
+                self.rows.trace.meta.leave_out(table, self.rows.source.count(table)?);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! GPU operations (copies, fills, kernels) and synchronizations.
 
 use super::{Nvprof, times};
-use crate::sqlite::{Fault, Value};
+use crate::sqlite::{self, Fault, Filling, SIZES, Value};
 use crate::{Problem, cupti};
 use trace::{Op, OpKind, ProcessId, StreamId, Sync};
 
@@ -19,11 +19,7 @@ const COMMON: [&str; 7] =
 impl Nvprof<'_> {
     pub(super) fn ops(&mut self) -> Result<(), Problem> {
         self.contexts()?;
-        let pid = match self.trace.processes.pid[..] {
-            [] => Some(0),
-            [pid] => Some(pid),
-            _ => None,
-        };
+        let pid = self.rows.only_process();
         for table in [MEMCPY, MEMCPY2] {
             self.copies(table, pid)?;
         }
@@ -39,7 +35,7 @@ impl Nvprof<'_> {
             self.device_of.extend(context.int().zip(device.int()));
             Ok(())
         };
-        self.source.scan("CUPTI_ACTIVITY_KIND_CONTEXT", ["contextId", "deviceId"], read)?.ignore();
+        self.rows.source.scan("CUPTI_ACTIVITY_KIND_CONTEXT", ["contextId", "deviceId"], read)?.ignore();
         Ok(())
     }
 
@@ -65,62 +61,43 @@ impl Nvprof<'_> {
     }
 
     fn kernels(&mut self, table: &str, pid: Option<i64>) -> Result<(), Problem> {
-        let columns = [
-            "name",
-            "gridX",
-            "gridY",
-            "gridZ",
-            "blockX",
-            "blockY",
-            "blockZ",
-            "registersPerThread",
-            "staticSharedMemory",
-            "dynamicSharedMemory",
-        ];
-        self.read_ops(table, columns, pid, |reader, op, [name, sizes @ ..]| {
-            op.kind = OpKind::Kernel;
-            op.name = reader.names.sym(&mut reader.trace.strings, name)?;
-            [op.grid_x, op.grid_y, op.grid_z, op.block_x, op.block_y, op.block_z, ..] =
-                sizes.map(Value::size);
-            [.., op.registers, op.static_shared, op.dynamic_shared] = sizes.map(Value::size);
+        let [x, y, z, block_x, block_y, block_z, registers, fixed, dynamic] = SIZES;
+        let columns = ["name", x, y, z, block_x, block_y, block_z, registers, fixed, dynamic];
+        self.read_ops(table, columns, pid, |rows, op, [name, sizes @ ..]| {
+            let name = rows.names.sym(&mut rows.trace.strings, name)?;
+            sqlite::kernel(op, name, sizes);
             Ok(())
         })
     }
 
-    /// Reads a table of GPU records: the common columns here, the others with `fill`.
+    /// Reads a table of GPU records: what they have in common here, the rest by `fill`.
     fn read_ops<const N: usize>(
         &mut self,
         table: &str,
         columns: [&str; N],
         pid: Option<i64>,
-        mut fill: impl FnMut(&mut Self, &mut Op, [Value; N]) -> Result<(), Fault>,
+        fill: impl Fn(&mut Filling<'_>, &mut Op, [Value<'_>; N]) -> Result<(), Fault>,
     ) -> Result<(), Problem> {
-        let source = self.source;
-        let read = |common: [Value; 7], values: [Value; N]| {
-            self.progress.row();
+        let Nvprof { rows, device_of } = self;
+        rows.each_both(table, COMMON, columns, |rows, common, values| {
             let [start, end, device, context, stream, correlation, graph_node] = common;
-            let (start, end) = times(start, end)?;
+            let times = times(start, end)?;
             let pid = pid.ok_or("names no process in a trace of several")?;
-            let correlation = correlation.int().unwrap_or(0);
-            let graph_node = graph_node.int().unwrap_or(0);
-            let mut op = Op { start, end, correlation, graph_node, ..Op::default() };
-            fill(self, &mut op, values)?;
+            let mut op = sqlite::op(times, correlation, graph_node);
+            fill(rows, &mut op, values)?;
             let (device, context) = (device.int().unwrap_or(0), context.int().unwrap_or(0));
-            self.device_of.insert(context, device);
-            op.stream = self.ids.stream(&mut self.trace, pid, device, context, stream.int().unwrap_or(0));
-            self.trace.ops.push(op);
+            device_of.insert(context, device);
+            op.stream = rows.ids.stream(&mut rows.trace, pid, device, context, stream.int().unwrap_or(0));
+            rows.trace.ops.push(op);
             Ok(())
-        };
-        let faults = source.scan_both(table, COMMON, columns, read)?;
-        faults.count(&mut self.trace.meta.lost);
-        Ok(())
+        })
     }
 
     fn syncs(&mut self, pid: Option<i64>) -> Result<(), Problem> {
         let columns = ["start", "end", "type", "contextId", "streamId", "cudaEventId", "correlationId"];
-        let Nvprof { source, progress, ids, trace, device_of, .. } = self;
-        let read = |[start, end, kind, context, stream, event, correlation]: [Value; 7]| {
-            progress.row();
+        let Nvprof { rows, device_of } = self;
+        rows.each(SYNCHRONIZATION, columns, |rows, [start, end, kind, context, stream, event, correlation]| {
+            let Filling { ids, trace, .. } = rows;
             let (start, end) = times(start, end)?;
             let process = pid.map_or(ProcessId::NONE, |pid| ids.process(trace, pid));
             let device = context.int().and_then(|context| device_of.get(&context).copied());
@@ -141,10 +118,7 @@ impl Nvprof<'_> {
                 ..Sync::default()
             });
             Ok(())
-        };
-        let faults = source.scan(SYNCHRONIZATION, columns, read)?;
-        faults.count(&mut trace.meta.lost);
-        Ok(())
+        })
     }
 }
 
