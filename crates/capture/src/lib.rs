@@ -2,16 +2,16 @@
 //!
 //! The life of a recording, in the order of time:
 //!
-//! 1. The loader maps the library before all others (`LD_PRELOAD`) and runs [`loaded`]: it puts wrappers in front of
+//! 1. The loader maps the library before all others (`LD_PRELOAD`) and runs `loaded`: it puts wrappers in front of
 //!    the driver's functions (`interpose`) and of `dlsym` (`preload`). A process without CUDA gets no further.
 //! 2. The driver calls [`InitializeInjection`] within `cuInit`: `CUDA_INJECTION64_PATH` names the library.
 //!    `recording` makes the spool file (`process`), starts CUPTI (`cupti`) and watches locks (`watched`).
 //! 3. Wrapped calls and waits for locks call `hooks`, which append records to a chunk of the thread (`writer`,
 //!    which gets chunks from `process`, `file` and `windows`), with texts as numbers (`texts`) and arguments
 //!    (`functions`). Slow calls get a stack (`stacks`, `python`, `unwind`, `made`).
-//! 4. The program exits: [`recording::end`] finishes the file. It may be killed instead: the file is a shared mapping.
+//! 4. The program exits: `recording::end` finishes the file. It may be killed instead: the file is a shared mapping.
 //!
-//! A fork's child starts again from 1 ([`forked`]).
+//! A fork's child starts again from 1 (`forked`).
 //!
 //! Everything here runs in a program that did not ask for it. What runs within its calls does not panic, allocate or
 //! lock (`cargo xtask hot` checks the machine code, by `hot.toml`), and the program cannot see it (`unseen`).

@@ -9,7 +9,7 @@
 //! Numbers are in the machine's byte order: a spool is read where it was written.
 //!
 //! Times are of two clocks. Those of the file's header, of what CUPTI says ([`ApiCall`], [`Kernel`],
-//! [`Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
+//! [`struct@Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
 //! `CLOCK_MONOTONIC`. Those of [`Call`], [`BriefCall`], [`Wait`], [`Stack`], [`Range`] and [`Progress`]
 //! are ticks of the clock that is quickest to read; a file's [`Clock`] records say which ticks are which
 //! nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.

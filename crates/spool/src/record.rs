@@ -88,7 +88,7 @@ record! {
         end: i64,
         /// What it returned.
         result: i32,
-        /// [`call::COPY`] and other facts about the call, as far as its arguments show.
+        /// `call::COPY` and other facts about the call, as far as its arguments show.
         flags: u32,
         /// Bytes copied or filled.
         bytes: u64,

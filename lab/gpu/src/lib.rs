@@ -2,7 +2,7 @@
 //! [`trace::Trace`] of the host's calls.
 //!
 //! The driver, `libcuda.so.1`, is loaded at run time; neither building nor running needs the CUDA toolkit. Every process of a
-//! workload is a new process of the executable itself, so a program that calls [`run`], [`devices`] or [`rates`] must call
+//! workload is a new process of the executable itself, so a program that calls [`run`], [`devices()`] or [`rates()`] must call
 //! [`child_main`] first.
 //!
 //! ```

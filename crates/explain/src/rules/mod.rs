@@ -1,6 +1,6 @@
 //! The causes, one file per cause: its description, the rule that finds it, the words for its evidence, and its fixes.
 //!
-//! To add a cause: write `rules/NAME.rs`, add it to [`causes!`] and its passes to [`PASSES`].
+//! To add a cause: write `rules/NAME.rs`, add it to `causes!` and its passes to [`PASSES`].
 
 use crate::analysis::{blocking_copy, recorded_waits};
 use crate::cause::About;

@@ -54,7 +54,7 @@ pub fn parquet(
 
 /// Writes the tables of [`parquet`] as CSV, with names instead of row numbers (a thread's id and name, a call's name).
 ///
-/// A text that a spreadsheet would run as a formula gets an apostrophe before it; see [`csv`](mod@csv).
+/// A text that a spreadsheet would run as a formula gets an apostrophe before it; see `csv.rs`.
 ///
 /// # Errors
 /// Errors of the file system.
@@ -74,7 +74,7 @@ pub fn csv(
     Ok(())
 }
 
-/// Whether a directory holds only files that [`parquet`] or [`csv`] writes, `meta.json` among them: it may be replaced.
+/// Whether a directory holds only files that [`parquet()`] or [`csv()`] writes, `meta.json` among them: it may be replaced.
 ///
 /// # Errors
 /// Errors of the file system.

@@ -20,7 +20,7 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Options of an examination.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Command line of a process that calls [`probe`] and ends. That process calls the driver, because a broken
+    /// Command line of a process that calls [`probe()`] and ends. That process calls the driver, because a broken
     /// driver can hang its caller.
     pub probe: Vec<OsString>,
     /// How long each started process may take; usually [`PATIENCE`].

@@ -8,7 +8,7 @@ use workload::Value;
 /// A step, or a part of one.
 pub struct Instruction {
     pub what: What,
-    /// The row in [`Program::notes`].
+    /// The row in `Program::notes`.
     pub note: u32,
 }
 
