@@ -1,4 +1,4 @@
-//! Saying in one line why something could not be done.
+//! Errors in one line.
 
 use import::{ImportError, Problem};
 use std::fmt::Display;
@@ -13,7 +13,7 @@ pub const UNREADABLE: u8 = 2;
 pub enum Failure {
     /// The reader of the output has gone: nothing is wrong.
     Closed,
-    /// What to say: what, where, and what to do.
+    /// The message: what, where, and what to do.
     Message(String),
 }
 
@@ -23,7 +23,7 @@ impl Failure {
         Failure::Message(format!("{}: {problem}", path.display()))
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     pub fn report(self) -> ExitCode {
         match self {
             Failure::Closed => ExitCode::SUCCESS,
@@ -54,14 +54,14 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// What the operating system says, without its number, and what to do about it.
+/// The operating system's message without its number, and what to do.
 pub fn operating_system(error: &io::Error) -> String {
     let text = error.to_string();
     let what = text.split(" (os error").next().unwrap_or(&text);
     match error.kind() {
-        io::ErrorKind::NotFound => format!("{what}; check the name"),
-        io::ErrorKind::PermissionDenied => format!("{what}; check its permissions"),
-        io::ErrorKind::StorageFull => format!("{what}; free some space"),
+        io::ErrorKind::NotFound => format!("{what}: check the name"),
+        io::ErrorKind::PermissionDenied => format!("{what}: check its permissions"),
+        io::ErrorKind::StorageFull => format!("{what}: free some space"),
         _ => what.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Reading a trace, with a progress bar where that takes long.
+//! Reading a trace, with a progress bar if that takes long.
 
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -11,7 +11,7 @@ pub fn read(path: &Path) -> Result<Trace, Failure> {
     read_as(path, &name(path))
 }
 
-/// Reads a trace of which a part is wanted, and refuses a choice that matches nothing in it.
+/// Reads a trace, and refuses a selection that matches nothing in it.
 pub fn read_part(path: &Path, selection: &Selection) -> Result<Trace, Failure> {
     let trace = read(path)?;
     match unmatched(&trace, selection) {
@@ -20,7 +20,7 @@ pub fn read_part(path: &Path, selection: &Selection) -> Result<Trace, Failure> {
     }
 }
 
-/// The first condition that nothing in the trace meets, and what it could have been.
+/// The first condition that nothing in the trace meets, and similar names.
 fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
     if let Some(wanted) = selection.thread.as_ref().filter(|_| !selection.has_thread(trace)) {
         let threads = trace.threads.ids().map(|id| trace.threads.row(id));
@@ -40,13 +40,13 @@ fn unmatched(trace: &Trace, selection: &Selection) -> Option<String> {
     let names: BTreeSet<String> = names.collect();
     if names.iter().all(String::is_empty) {
         return Some(String::from(
-            "the trace has no ranges for --range; mark some with NVTX or record_function",
+            "the trace has no ranges for --range: mark some with NVTX or record_function",
         ));
     }
     Some(no_such("range", wanted, names))
 }
 
-/// Nothing of a kind matches; what is most like it.
+/// Nothing of a kind matches: the most similar names.
 pub fn no_such(kind: &str, wanted: &str, names: BTreeSet<String>) -> String {
     /// As many names as one line takes.
     const NAMES: usize = 5;
@@ -57,18 +57,18 @@ pub fn no_such(kind: &str, wanted: &str, names: BTreeSet<String>) -> String {
     let others = if names.len() > NAMES { ", …" } else { "" };
     let shown: Vec<String> = names.iter().take(NAMES).map(|name| report::elide(name, LONGEST)).collect();
     if shown.is_empty() {
-        return format!("the trace has no {kind} to match {wanted:?}; leave the option out");
+        return format!("the trace has no {kind} to match `{wanted}`: leave the option out");
     }
-    format!("no {kind} matches {wanted:?}; try {}{others}", shown.join(", "))
+    format!("no {kind} matches `{wanted}`: try {}{others}", shown.join(", "))
 }
 
-/// Reads a trace that a person knows by that name.
+/// Reads a trace under a name for people.
 pub fn read_as(path: &Path, name: &str) -> Result<Trace, Failure> {
     let mut bar = Bar::new("reading");
     Ok(import::open(path, &mut |progress| bar.update(name, progress.done, progress.total))?)
 }
 
-/// What a trace is called in headings.
+/// A trace's name in headings.
 pub fn name(path: &Path) -> String {
     if path == Path::new("-") { String::from("standard input") } else { path.display().to_string() }
 }

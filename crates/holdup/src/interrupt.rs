@@ -1,8 +1,8 @@
-//! Ctrl-C in the middle of a long command: what is done by then is still said.
+//! Ctrl-C in a long command: what is done by then is still printed.
 
 use std::sync::atomic::AtomicBool;
 
-/// Set when somebody wants the command to end.
+/// Set by a signal to end.
 pub static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on the first signal to end sets [`INTERRUPTED`], and a second one of its kind ends this process. A terminal that

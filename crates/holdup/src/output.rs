@@ -47,13 +47,13 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Whether something that can use a page reads standard output.
+/// Whether standard output is a file or a pipe.
 ///
 /// # Errors
 /// That a terminal does not.
 pub fn page_has_a_reader() -> Result<(), Failure> {
     if stdout().is_terminal() {
-        let message = "--format html makes a page, which is nothing for a terminal; name a file with -o";
+        let message = "a terminal cannot show a page (--format html): name a file with -o";
         return Err(Failure::Message(message.to_owned()));
     }
     Ok(())

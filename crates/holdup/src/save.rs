@@ -1,4 +1,4 @@
-//! Writing files and directories that appear under their names only when they are complete.
+//! Writing files and directories atomically.
 
 use crate::failure::{Failure, operating_system};
 use crate::output;
@@ -16,7 +16,7 @@ pub fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// A file to be.
+/// A file to write.
 pub struct Target {
     path: PathBuf,
     temporary: NamedTempFile,
@@ -44,7 +44,7 @@ impl Target {
         self.write_with(|file| Ok(file.write_all(text.as_bytes())?))
     }
 
-    /// Lets `write` write the file and gives it its name.
+    /// Has `write` write the file, then names it.
     pub fn write_with<T>(
         self,
         write: impl FnOnce(&mut BufWriter<&File>) -> Result<T, FileError>,
@@ -72,7 +72,7 @@ impl Target {
     }
 }
 
-/// Writes a page to its file, and says how large it is; or to whoever reads standard output.
+/// Writes a page to its file and prints its size, or writes it to standard output.
 pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
     let Some(target) = target else {
         page.write(&mut io::stdout().lock())?;
@@ -83,7 +83,7 @@ pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
     output::print(&format!("{}: {}\n", report::visible(&name), page::size(written.bytes)))
 }
 
-/// A directory to be.
+/// A directory to write.
 pub struct Directory {
     path: PathBuf,
     temporary: TempDir,
@@ -104,7 +104,7 @@ impl Directory {
                 return Err(exists(&path));
             }
             if !path.is_dir() || !is_ours(&path).map_err(|error| unwritable(&path, &error))? {
-                let problem = "holds more than an export, and is not replaced; name another directory";
+                let problem = "holds more than an export, and is not replaced: name another directory";
                 return Err(Failure::of(&path, problem));
             }
         }
@@ -113,7 +113,7 @@ impl Directory {
         Ok(Directory { path, temporary })
     }
 
-    /// Lets `write` fill the directory and gives it its name.
+    /// Has `write` fill the directory, then names it.
     pub fn write_with(self, write: impl FnOnce(&Path) -> Result<(), FileError>) -> Result<(), Failure> {
         let Directory { path, temporary } = self;
         write(temporary.path()).map_err(|error| failure(&path, error))?;
@@ -132,7 +132,7 @@ impl Directory {
                 if moved && std::fs::rename(&old, &path).is_err() {
                     let kept = aside.keep().join("old");
                     let problem =
-                        format!("{}; what was there is in {}", operating_system(&error), kept.display());
+                        format!("{}: the old content is in {}", operating_system(&error), kept.display());
                     return Err(Failure::of(&path, problem));
                 }
                 Err(in_the_way(error))
@@ -142,7 +142,7 @@ impl Directory {
 }
 
 fn exists(output: &Path) -> Failure {
-    Failure::of(output, "already exists; name another, or replace it with --force")
+    Failure::of(output, "already exists: name another file, or replace it with --force")
 }
 
 fn unwritable(output: &Path, error: &io::Error) -> Failure {

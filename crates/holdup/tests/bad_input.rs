@@ -156,7 +156,7 @@ fn a_range_that_is_not_there_is_refused_with_names_that_are() {
 ]}"#;
     let path = file(&directory, ranges.as_bytes());
     let said = refused("foward", path.to_str().expect("UTF-8"));
-    assert!(said.contains("no range matches \"foward\"; try forward, backward"), "{said}");
+    assert!(said.contains("no range matches `foward`: try forward, backward"), "{said}");
     assert!(holdup(&["calls", path.to_str().expect("UTF-8"), "--range", "FORW"]).status.success());
     let path = file(&directory, ONE_CALL.as_bytes());
     assert!(refused("step", path.to_str().expect("UTF-8")).contains("the trace has no ranges"));

@@ -93,12 +93,12 @@ fn a_choice_of_nothing_is_no_all_clear() {
     let judged = run(&["explain", trace, "--from", "2s", "--fail-over", "1ms"]);
     let said = text(&judged.stderr);
     assert_eq!(judged.status.code(), Some(2), "{said}");
-    assert!(said.contains("no call matches, so --fail-over judges nothing; change "), "{said}");
+    assert!(said.contains("no calls match the selection, so --fail-over judges nothing: change "), "{said}");
     for (choice, problem) in [
-        (["--thread", "nobody"], "no thread matches \"nobody\"; try "),
+        (["--thread", "nobody"], "no thread matches `nobody`: try "),
         (
             ["--name", "cudaLunch"],
-            "no call, operation or range matches \"cudaLunch\"; try cudaLaunchKernel, ",
+            "no call, operation or range matches `cudaLunch`: try cudaLaunchKernel, ",
         ),
     ] {
         for verb in ["explain", "calls", "stats"] {
@@ -117,7 +117,7 @@ fn a_trace_without_calls_does_not_pass_the_gate() {
     let output = run(&["explain", path(&empty), "--fail-over", "1ms"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     let said = text(&output.stderr);
-    assert!(said.contains("the trace has no calls that --fail-over could judge; record "), "{said}");
+    assert!(said.contains("no calls for --fail-over to judge; record "), "{said}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn unreadable_input_is_status_2_and_one_line() {
             assert!(said.contains("; "), "says what to do: {said}");
         }
     }
-    assert!(refuses(&run(&["stats", path(&missing)])).contains("No such file or directory; check the name"));
+    assert!(refuses(&run(&["stats", path(&missing)])).contains("No such file or directory: check the name"));
 }
 
 #[test]

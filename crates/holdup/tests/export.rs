@@ -101,7 +101,7 @@ fn what_cannot_be_read_or_written_leaves_nothing() {
     let old = holdup(&["export", &example(), "--to", "csv", "-o", &out]);
     assert_eq!(old.status.code(), Some(2));
     let error = String::from_utf8_lossy(&old.stderr);
-    assert!(error.contains("--to is a time; write --format csv"), "{error}");
+    assert!(error.contains("--to is a time: write --format csv"), "{error}");
     assert!(entries(directory.path()).is_empty());
 }
 

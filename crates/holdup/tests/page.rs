@@ -151,5 +151,5 @@ fn view_refuses_what_it_cannot_read_before_it_serves() {
     let output = run(&["view", "/nowhere/trace.json"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(text(&output.stdout), "");
-    assert!(text(&output.stderr).contains("No such file or directory; check the name"));
+    assert!(text(&output.stderr).contains("No such file or directory: check the name"));
 }

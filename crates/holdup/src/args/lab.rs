@@ -4,7 +4,7 @@ use super::Table;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Experiments that show what holds up CUDA programs: run on this machine's GPUs, or simulated.
+/// Runs experiments that show why CUDA programs wait, on this machine's GPUs or simulated.
 #[derive(Args)]
 pub struct Lab {
     #[command(subcommand)]
@@ -18,11 +18,11 @@ pub enum LabVerb {
     Show(LabShow),
 }
 
-/// Which experiments there are, and what can be set about one.
+/// Lists the experiments, or the settings of one.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup lab list
-  holdup lab list overlap        its question, its parameters, their defaults")]
+  holdup lab list overlap        its question, its settings, their defaults")]
 pub struct LabList {
     /// The experiment to describe.
     #[arg(value_name = "NAME")]
@@ -32,7 +32,7 @@ pub struct LabList {
     pub format: Table,
 }
 
-/// Runs an experiment and says what it shows, or runs a workload that is written in a file.
+/// Runs an experiment and prints a verdict, or runs the workload of a file.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup lab run overlap
@@ -47,42 +47,42 @@ pub struct LabList {
   holdup lab run stagger --variant memory=pinned --trace pinned.holdup
   holdup lab run interference --format json -o h200.json
   holdup lab run interference --baseline h200.json
-      after the next driver: what has changed
+      after a driver update: what changed
   holdup lab run interference --resume h200.json --format json -o h200.json --force
-      after an interruption: only what it did not come to
+      after an interruption: only what is missing
   holdup lab run mine.toml
-      a workload of your own: docs/workload.md
+      your own workload: docs/workload.md
 
-A file appears under its name only when it is complete, and never over another without --force.
+Output files are written atomically, and never replace a file without --force.
 
-Exit status: 0 done; 2 it could not be run, or was interrupted: the results say that they are partial.")]
+Exit status: 0 done; 2 not run, or interrupted (the results state that they are partial).")]
 pub struct LabRun {
     /// The experiment, or a workload's file: NAME.toml.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Where: gpu, or sim:MODEL, MODEL being one that comes with holdup or a file. If not said: gpu.
+    /// Where to run: gpu, or sim:MODEL with a built-in model or a file [default: gpu].
     #[arg(long, value_name = "gpu|sim:MODEL")]
     pub on: Option<String>,
-    /// What to set, as in threads=1,2,4,8; "holdup lab list NAME" says what there is.
+    /// A setting, such as threads=1,2,4,8; `holdup lab list NAME` lists them.
     #[arg(long, value_name = "NAME=VALUES")]
     pub set: Vec<String>,
-    /// Run only variants that are so, as in variant=threads,workers=8, and those that they are compared with.
+    /// Run only matching variants, such as variant=threads,workers=8, and those that they are compared with.
     #[arg(long, value_name = "COLUMN=VALUE,…")]
     pub variant: Option<String>,
-    /// How often a GPU runs each variant; what is said is the median.
+    /// Runs per variant on a GPU; reports the median.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
-    /// Take what an earlier run measured from what it wrote with --format json, and run what is missing there.
+    /// Take the rows of an earlier run (--format json), and run only what is missing.
     #[arg(long, value_name = "FILE.json")]
     pub resume: Option<PathBuf>,
-    /// Keep what happened, for "holdup explain"; of several variants each in a file of its own, FILE-VARIANT.holdup.
+    /// Record the run for `holdup explain`; several variants go to one file each, FILE-VARIANT.holdup.
     #[arg(long, value_name = "FILE.holdup")]
     pub trace: Option<PathBuf>,
     #[command(flatten)]
     pub shown: ResultsOutput,
 }
 
-/// Shows again what earlier runs wrote with --format json, as text, page, Markdown or plot.
+/// Shows results of earlier runs (--format json) as text, page, Markdown or plot.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup lab show h200.json
@@ -90,12 +90,12 @@ pub struct LabRun {
   holdup lab show threads.json processes.json --plot both.svg
       runs of one experiment on one device, together
   holdup lab show now.json --baseline before.json
-      what has changed between two runs
+      what changed between two runs
 
-Where several files have the same row, the last one's stands. Traces are not in the files: listings and timelines are \
-for holdup lab run.")]
+If several files have the same row, the last file's is shown. The files have no traces: only `holdup lab run` has \
+listings and timelines.")]
 pub struct LabShow {
-    /// What holdup lab run NAME --format json wrote; several of one experiment on one device are shown together.
+    /// Output of `holdup lab run NAME --format json`; several of one experiment on one device are shown together.
     #[arg(value_name = "FILE.json", required = true)]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -111,30 +111,30 @@ pub struct ResultsOutput {
     /// Write the output to this file.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Draw the results; the mean times of calls go to FILE-calls.svg, where there are some.
+    /// Plot the results; the mean times of calls, if any, go to FILE-calls.svg.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
-    /// Compare with what an earlier run wrote with --format json.
+    /// Compare with the results of an earlier run (--format json).
     #[arg(long, value_name = "FILE.json")]
     pub baseline: Option<PathBuf>,
-    /// Replace files that exist.
+    /// Replace existing files.
     #[arg(long)]
     pub force: bool,
 }
 
-/// The GPUs of this machine, or of a model, and what each can overlap.
+/// Lists the GPUs of this machine or a model, and what each can overlap.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup devices
   holdup devices --measure
-      and how fast copies are, pinned and pageable, each way and both
+      with the speed of copies, pinned and pageable, in each direction and both
   holdup devices --on sim:c1060
-      what a model is made of")]
+      the constants of a model")]
 pub struct Devices {
-    /// Whose: gpu, or sim:MODEL. If not said: gpu.
+    /// Which: gpu, or sim:MODEL [default: gpu].
     #[arg(long, value_name = "gpu|sim:MODEL")]
     pub on: Option<String>,
-    /// Measure how fast copies are: a few seconds for each GPU.
+    /// Measure the speed of copies: a few seconds per GPU.
     #[arg(long)]
     pub measure: bool,
     /// Form of the output.
@@ -149,6 +149,6 @@ pub enum Results {
     Text,
     Json,
     Markdown,
-    /// One page with plots, timelines and a table, which opens in any browser without a network.
+    /// One page with plots, timelines and a table that opens offline.
     Html,
 }

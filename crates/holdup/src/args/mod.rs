@@ -11,17 +11,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use trace::{Ns, Selection};
 
-/// Tells what holds up a CUDA program's threads, who did it, where, and how to fix it.
+/// Explains why the threads, streams and GPUs of a CUDA program wait, and how to fix it.
 ///
-/// Records a program (record), and reads traces of PyTorch's profiler and other users of Kineto (.json, .json.gz), Nsight Systems
-/// (SQLite export), nvprof (SQLite), what nvprof and nsys stats print, and holdup itself; the format is recognised by
-/// content. "-" is standard input.
+/// Records a program (record). Reads traces of PyTorch's profiler and other users of Kineto (.json, .json.gz), Nsight Systems
+/// (SQLite export), nvprof (SQLite), printed listings of nvprof and nsys stats, and its own. The content decides the
+/// format. "-" is standard input.
 #[derive(Parser)]
 #[command(name = "holdup", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
-  holdup record python train.py         run a program and watch it
-  holdup doctor                         what recording needs, and what is here
-  holdup explain trace.json.gz          what held the program up; how to fix it
+  holdup record python train.py         run a program and record it
+  holdup doctor                         what recording needs, and what is missing
+  holdup explain trace.json.gz          why the program waited, and how to fix it
   holdup view trace.json.gz             the same as a page in the browser
   holdup stats report.sqlite            where host and GPU time went
   holdup where cudaMemcpyAsync t.json   which lines of the program call it
@@ -29,7 +29,7 @@ use trace::{Ns, Selection};
 
 Times and durations: 1.5s, 200ms, 900us, 50ns; a bare number is seconds.
 
-Exit status: 0 done; 1 a finding exceeds --fail-over; 2 wrong usage, unreadable input, or nothing chosen.")]
+Exit status: 0 done; 1 a finding exceeds --fail-over; 2 wrong usage, unreadable input, or an empty selection.")]
 pub struct CommandLine {
     /// Colour text; "auto" means on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -59,24 +59,25 @@ pub enum Verb {
     Man(Man),
 }
 
-/// Runs a program and watches it: calls, GPU operations, and who waits for which of the driver's locks.
+/// Runs a program and records its calls, GPU operations and waits for locks.
 ///
-/// The program runs as it would without holdup: same output, same exit status, signals passed on.
+/// The program keeps its output and exit status and gets its signals.
 #[cfg(target_os = "linux")]
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup record python train.py
       writes train.holdup and prints the first findings
   holdup record -o night.holdup --level light ./server
-      driver calls and lock waits only: cheaper
+      only driver calls and lock waits: cheaper
   holdup record --max-size 2GB -- torchrun --nproc-per-node 8 train.py
 
-Level full needs CUPTI, which comes with PyTorch, the CUDA toolkit or the package nvidia-cuda-cupti; without it, \
-or while the program uses CUPTI itself (a profiler), light is recorded and said so. `holdup doctor` says what is there.
+Level full needs CUPTI, which is part of PyTorch, the CUDA toolkit and the package nvidia-cuda-cupti. Without it, \
+or while the program uses CUPTI itself (a profiler), holdup records level light and reports that. `holdup doctor` \
+checks the machine.
 
 Exit status: the program's; 126 or 127 if it cannot be started.")]
 pub struct Record {
-    /// The file to write; if not named, NAME.holdup after the program, and never over another.
+    /// The file to write [default: PROGRAM.holdup; never overwrites a file].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Replace the file if it exists.
@@ -85,20 +86,20 @@ pub struct Record {
     /// How much to record.
     #[arg(long, value_enum, default_value_t)]
     pub level: Level,
-    /// Record where calls of at least this duration come from; "off" for none.
+    /// Record the stacks of calls of at least this duration; "off" for none.
     #[arg(long, value_name = "DURATION", default_value = "100us", value_parser = stacks)]
     pub stacks: Stacks,
-    /// Watch these libraries' locks besides the driver's: beginnings of file names, commas between.
-    /// If not named: PyTorch's, JAX's, CuPy's and CUDA's own libraries.
+    /// Record waits for these libraries' locks besides the driver's: beginnings of file names, separated by commas
+    /// [default: the libraries of PyTorch, JAX, CuPy and CUDA].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub locks: Vec<String>,
-    /// Record at most this much, all processes together; what does not fit is counted.
+    /// Most bytes to record, all processes together; records beyond are counted.
     #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = crate::size::parse)]
     pub max_size: u64,
-    /// Where to collect what is recorded until the program ends; if not named, where temporary files go.
+    /// Folder for records until the program ends [default: the folder of temporary files].
     #[arg(long, value_name = "DIR")]
     pub spool_dir: Option<PathBuf>,
-    /// Print no findings, only how many records were lost.
+    /// Print only the number of lost records, no findings.
     #[arg(short, long)]
     pub quiet: bool,
     /// The program and its arguments.
@@ -138,7 +139,7 @@ fn stacks(text: &str) -> Result<Stacks, String> {
     Ok(Stacks(u64::try_from(shortest).ok()))
 }
 
-/// Which events to look at.
+/// Which events to select.
 #[derive(Args)]
 #[command(next_help_heading = "Selection")]
 pub struct Filter {
@@ -151,14 +152,14 @@ pub struct Filter {
     /// Only this thread: its id, or a part of its name.
     #[arg(long, value_name = "THREAD")]
     thread: Option<String>,
-    /// Only calls and GPU operations whose name contains this, whatever the case.
+    /// Only calls and GPU operations whose name contains this, in any case.
     #[arg(long, value_name = "PART")]
     name: Option<String>,
     /// Only calls that a thread made within its ranges (NVTX, record_function, operators) whose name contains this,
-    /// and the GPU operations that they asked for.
+    /// and the GPU operations that they issued.
     ///
-    /// A range that one thread starts and another ends counts for the one that started it; one that names no thread
-    /// counts for all.
+    /// A range that one thread starts and another ends belongs to the one that started it; a range without a thread
+    /// belongs to all.
     #[arg(long, value_name = "PART")]
     range: Option<String>,
 }
@@ -170,20 +171,20 @@ impl Filter {
     }
 }
 
-/// What held the program up: who waited for whom, how much it cost, and how to fix it.
+/// Reports why the program waited: which thread, for what, how long, and how to fix it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup explain trace.json.gz
   holdup explain trace.json.gz --format markdown > issue.md
   holdup explain trace.json.gz --format html -o report.html
-      a page to look at, and to mail
+      a page to view and to mail
   holdup explain nightly.sqlite --fail-over 50ms
       exit status 1 if any finding lost more
 
-With several traces, text comes one after another, and JSON as one array; a page is of one trace.
+Several traces give one text after another, or one JSON array; a page has one trace.
 
-The page is one file that opens offline: findings, a timeline, tables. With --from and --to its timeline shows that \
-time alone; a call that reaches out of it counts whole.")]
+The page is one file that opens offline: findings, a timeline, tables. With --from and --to its timeline shows only \
+that time; a call that extends beyond it counts whole.")]
 pub struct Explain {
     /// Traces of any format that holdup reads; "-" is standard input.
     #[arg(required = true, value_name = "TRACE")]
@@ -203,7 +204,7 @@ pub struct Explain {
     /// End with exit status 1 if a finding lost more than this.
     #[arg(long, value_name = "DURATION", value_parser = time::parse)]
     pub fail_over: Option<Ns>,
-    /// Spell out findings below 0.1 % of the slow time too.
+    /// Print findings below 0.1 % of the slow time too.
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
@@ -212,7 +213,7 @@ pub struct Explain {
 
 /// Shows a trace in the browser: findings, timeline and tables, as explain --format html writes them.
 ///
-/// Serves one page on 127.0.0.1, at an address that nobody can guess, until it is interrupted.
+/// Serves one page on 127.0.0.1, at an address that cannot be guessed, until it is interrupted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup view trace.json.gz
@@ -229,7 +230,7 @@ pub struct View {
     /// Open the page in the browser (xdg-open).
     #[arg(long)]
     pub open: bool,
-    /// The port; if not named, one that is free.
+    /// The port [default: a free one].
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub port: u16,
     /// Explain calls that take longer than this.
@@ -239,15 +240,15 @@ pub struct View {
     pub filter: Filter,
 }
 
-/// Where host and GPU time went: summary tables of calls, GPU operations and copies, and what overlaps on each GPU.
+/// Summarizes host and GPU time: tables of calls, GPU operations and copies, and what overlaps on each GPU.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup stats trace.json.gz
   holdup stats trace.json.gz --per-thread --from 0.4s --to 600ms
   holdup stats trace.json.gz --top 5
 
-With --from and --to, only time between them counts: events that reach out of it are cut. --thread and --name choose
-nothing in what overlaps: a GPU's engines serve all of them.")]
+With --from and --to, only the time between them counts: events are cut there. --thread and --name do not apply to
+overlap: a GPU's engines serve all threads.")]
 pub struct Stats {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
@@ -255,36 +256,36 @@ pub struct Stats {
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Document,
-    /// A table of calls for each thread.
+    /// One table of calls per thread.
     #[arg(long)]
     pub per_thread: bool,
     /// Rows of each table; 0 for all. Default: ten and all with 0.1 % of the time; JSON always has all.
     #[arg(long, value_name = "COUNT")]
     pub top: Option<usize>,
-    /// Never shorten names, however long lines get.
+    /// Never shorten names.
     #[arg(long)]
     pub wide: bool,
     #[command(flatten)]
     pub filter: Filter,
 }
 
-/// Every host call, with the GPU operation it caused.
+/// Lists host calls, with the GPU operation that each issued.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup calls trace.json.gz --name launch --sort duration --top 20
   holdup calls trace.json.gz --format csv > calls.csv
   holdup calls trace.json.gz --format json | jq 'select(.duration_ns > 1000000)'
 
-Text leaves out columns that hold nothing, and on a narrow terminal those that matter least; CSV and JSON have all, in \
-nanoseconds and bytes.")]
+Text skips empty columns, and on a narrow terminal the least important ones; CSV and JSON have all, in nanoseconds \
+and bytes.")]
 pub struct Listing {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// Form of the output; json is one object a line.
+    /// Form of the output; json is one object per line.
     #[arg(long, value_enum, default_value_t)]
     pub format: Rows,
-    /// By what rows are sorted: start (earliest first), duration (longest first) or name.
+    /// Order of rows: start (earliest first), duration (longest first) or name.
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub sort: Sort,
     /// Only the first rows in that order.
@@ -294,7 +295,7 @@ pub struct Listing {
     pub filter: Filter,
 }
 
-/// Every GPU operation: kernels, copies and fills.
+/// Lists GPU operations: kernels, copies and fills.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup ops trace.json.gz --name pageable
@@ -302,23 +303,23 @@ pub struct Listing {
   holdup ops trace.json.gz --from 0.412s --to 0.47s
   holdup ops trace.json.gz --format csv > ops.csv
 
-Text leaves out columns that hold nothing, and on a narrow terminal those that matter least; CSV and JSON have all, in \
-nanoseconds and bytes. --thread means the thread whose call caused the operation.")]
+Text skips empty columns, and on a narrow terminal the least important ones; CSV and JSON have all, in nanoseconds \
+and bytes. --thread selects the thread whose call issued the operation.")]
 pub struct OpListing {
     #[command(flatten)]
     pub listing: Listing,
 }
 
-/// Which places in the source call an API.
+/// Lists the source places that call an API.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup where cudaMemcpyAsync trace.json.gz
   holdup where launch trace.json.gz --thread 1207957184
 
-Without call stacks in the trace, the place is the framework's operator or the NVTX range around the call. To get \
-stacks: PyTorch with_stack=True, Nsight Systems --cudabacktrace=all.")]
+Without call stacks in the trace, the place is the framework's operator or the NVTX range around the call. Options \
+for stacks: PyTorch with_stack=True, Nsight Systems --cudabacktrace=all.")]
 pub struct Where {
-    /// A part of the API's name, whatever the case.
+    /// A part of the API's name, in any case.
     #[arg(value_name = "NAME")]
     pub name: String,
     /// A trace of any format that holdup reads; "-" is standard input.
@@ -327,7 +328,7 @@ pub struct Where {
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,
-    /// Never shorten places, however long lines get.
+    /// Never shorten places.
     #[arg(long)]
     pub wide: bool,
     /// Only calls that end after this time from the trace's start.
@@ -362,11 +363,11 @@ impl Where {
   holdup export run.holdup --format csv -o sheets --from 1s --to 2s
 
 perfetto  processes, threads, devices and streams; arrows from a call to its
-          GPU operations and from a holder's call to whom it kept waiting,
+          GPU operations and from a holder's call to the call that waited,
           whose slice has the cause's name; counters of pending operations and
           copy bandwidth
 chrome    the same as JSON, for chrome://tracing
-parquet   a directory: a table a file, as in a .holdup file, findings and
+parquet   a directory: one file per table of a .holdup file, findings and
           single losses
 csv       the same with names instead of row numbers; a text that a
           spreadsheet would run as a formula (it begins with = + - or @) gets
@@ -397,7 +398,7 @@ pub struct Export {
   holdup import night.json.gz -o stall.holdup --from 41.2s --to 41.4s
       only a part of it
 
-The file appears under its name only when it is complete.")]
+Output is written atomically.")]
 pub struct Import {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
@@ -412,14 +413,14 @@ pub struct Import {
     pub filter: Filter,
 }
 
-/// What this machine has of what recording needs, and how to get what it lacks.
+/// Checks what recording needs, and prints how to get what is missing.
 #[cfg(target_os = "linux")]
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup doctor
   holdup doctor --format json | jq '.checks[] | select(.state != \"ok\")'
 
-Looks at holdup's own library, the driver and its devices, CUPTI, MPS, and other tools' variables; changes nothing.
+Checks holdup's own library, the driver and its devices, CUPTI, MPS, and other tools' variables; changes nothing.
 
 Exit status: 0 programs can be recorded, 1 they cannot.")]
 pub struct Doctor {
@@ -428,7 +429,7 @@ pub struct Doctor {
     pub format: Table,
 }
 
-/// Lists the causes that holdup knows: what each means, what proves it, and what helps.
+/// Lists the causes that holdup knows: meaning, evidence and fixes.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup causes
@@ -439,12 +440,12 @@ pub struct Causes {
     /// The causes to list; all of them by default.
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// How to print it.
+    /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Document,
 }
 
-/// Prints the commands that make a shell complete holdup's commands and options.
+/// Prints shell completions of holdup's commands and options.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup completions bash > ~/.local/share/bash-completion/completions/holdup

@@ -7,7 +7,7 @@ use crate::output::{self, Color};
 use report::causes::{self, Entry};
 use std::process::ExitCode;
 
-/// Prints what holdup knows of all causes, or of the named ones.
+/// Prints all causes, or the named ones.
 pub fn run(arguments: &Causes, color: Color) -> Result<ExitCode, Failure> {
     let entries = match arguments.names.as_slice() {
         [] => Entry::all(),

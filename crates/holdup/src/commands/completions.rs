@@ -6,7 +6,7 @@ use crate::output;
 use clap::CommandFactory;
 use std::process::ExitCode;
 
-/// Prints what a shell needs to complete the command line.
+/// Prints a shell's completions.
 pub fn run(arguments: &Completions) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut CommandLine::command(), "holdup", &mut script);

@@ -6,7 +6,7 @@ use crate::output::{self, Color};
 use experiments::Runner;
 use std::process::ExitCode;
 
-/// Says what the devices are and what they can overlap.
+/// Prints the devices and what they can overlap.
 pub fn run(arguments: &Devices, color: Color) -> Result<ExitCode, Failure> {
     let runner = Runner::named(arguments.on.as_deref()).map_err(Failure::Message)?;
     let machine = runner.machine(arguments.measure).map_err(Failure::Message)?;

@@ -7,10 +7,10 @@ use record::doctor::{self, Check, Examination, Options, PATIENCE, State};
 use report::{Item, Mark};
 use std::process::ExitCode;
 
-/// What this program is called with to ask the driver, in a process of its own.
+/// The argument of the process that asks the driver.
 pub const PROBE: &str = "__probe-driver";
 
-/// Says what works on this machine; exit status 1 when no program can be recorded.
+/// Checks this machine; exit status 1 if no program can be recorded.
 pub fn run(arguments: &Doctor, color: Color) -> Result<ExitCode, Failure> {
     let this = std::env::current_exe()?;
     let probe = vec![this.into(), PROBE.into()];
@@ -26,7 +26,7 @@ fn text(examination: &Examination, color: Color) -> String {
     let items: Vec<Item<'_>> = examination.checks.iter().map(item).collect();
     let conclusion = match examination.is_fit() {
         true => "holdup record works here.",
-        false => "holdup record cannot work here; explain and the other commands need none of this.",
+        false => "holdup record cannot work here; `explain` and the other commands still work.",
     };
     format!("{}\n{conclusion}\n", report::checklist(&items, output::page(color)))
 }

@@ -15,7 +15,7 @@ use trace::Selection;
 /// Exit status when a finding exceeds `--fail-over`.
 const EXCEEDED: u8 = 1;
 
-/// Explains every trace that can be read, and says of the others why not.
+/// Explains every readable trace, and prints an error for each other one.
 pub fn run(arguments: &Explain, color: Color) -> Result<ExitCode, Failure> {
     let filter = arguments.filter.selection();
     time::check(&filter)?;
@@ -68,14 +68,14 @@ fn write_texts(
     Ok((code, explained))
 }
 
-/// The page of one trace, into a file or to whoever reads standard output.
+/// The page of one trace, into a file or to standard output.
 fn write_page(
     arguments: &Explain,
     filter: &Selection,
     target: Option<Target>,
 ) -> Result<Explanation, Failure> {
     let [path] = arguments.traces.as_slice() else {
-        let message = "--format html makes a page of one trace; run it once for each";
+        let message = "--format html makes a page of one trace: run it once per trace";
         return Err(Failure::Message(message.to_owned()));
     };
     if target.is_none() {
@@ -86,7 +86,7 @@ fn write_page(
     Ok(explanation)
 }
 
-/// The page of a trace, and what is said of it.
+/// The page of a trace, and its explanation.
 pub fn page(
     path: &Path,
     min_wait_ns: trace::Ns,
@@ -116,7 +116,7 @@ fn document(explanation: &Explanation, arguments: &Explain, page: Page) -> Strin
     }
 }
 
-/// One object for one trace; an array where several were asked for, however many could be read.
+/// One object for one trace; an array if several were named, even if only one is readable.
 fn json(explained: &[Explanation], asked: usize) -> String {
     match explained {
         [only] if asked == 1 => explanation::json(only),
@@ -124,21 +124,21 @@ fn json(explained: &[Explanation], asked: usize) -> String {
     }
 }
 
-/// Refuses to judge traces of whose calls none is chosen: that is no pass.
+/// Refuses to judge a trace without selected calls: that is no pass.
 fn judgeable(explained: &[Explanation]) -> Result<(), Failure> {
     let Some(empty) = explained.iter().find(|explanation| explanation.chosen_calls == 0) else {
         return Ok(());
     };
     let why = match empty.trace.calls {
-        0 => "the trace has no calls that --fail-over could judge; record the program's CUDA calls",
+        0 => "no calls for --fail-over to judge: record the program's CUDA calls",
         _ => {
-            "no call matches, so --fail-over judges nothing; change --from, --to, --thread, --name or --range"
+            "no calls match the selection, so --fail-over judges nothing: change --from, --to, --thread, --name or --range"
         }
     };
     Err(Failure::of(Path::new(&empty.trace.path), why))
 }
 
-/// Names the findings over the limit on standard error; whether there are any.
+/// Prints the findings over the limit on standard error; returns whether there are any.
 fn complain(explained: &[Explanation], limit: trace::Ns) -> bool {
     let findings = explained.iter().flat_map(|one| one.findings.iter().map(move |finding| (one, finding)));
     let over: Vec<_> = findings.filter(|(_, finding)| finding.lost_ns > limit).collect();

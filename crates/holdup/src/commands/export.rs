@@ -28,7 +28,7 @@ pub fn run(arguments: &args::Export, color: Color) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The chosen part of a trace, and what is to be said of it: the rest serves as evidence.
+/// The selected part of a trace, and its explanation: the rest serves as evidence.
 fn explained(trace: Trace, selection: Selection) -> (Trace, Explanation, Vec<Loss>) {
     let options = Options { selection, ..Options::default() };
     let (mut explanation, losses) = explain::explain_each(&trace, &options);
@@ -49,13 +49,13 @@ impl Destination {
         let (path, force) = (&arguments.output, arguments.force);
         let tables = matches!(arguments.format, args::Target::Parquet | args::Target::Csv);
         match (tables, path == Path::new("-")) {
-            (true, true) => Err(Failure::Message(String::from(
-                "tables are several files, which standard output cannot take; name a directory with -o",
-            ))),
+            (true, true) => {
+                Err(Failure::Message(String::from("tables are several files: name a directory with -o")))
+            }
             (true, false) => Ok(Destination::Directory(Directory::new(path, force, export::is_export)?)),
             (false, false) => Ok(Destination::File(Target::new(path, force)?)),
             (false, true) if arguments.format == args::Target::Perfetto && io::stdout().is_terminal() => {
-                Err(Failure::Message(String::from("a terminal cannot show this format; name a file with -o")))
+                Err(Failure::Message(String::from("a terminal cannot show this format: name a file with -o")))
             }
             (false, true) => Ok(Destination::StandardOutput),
         }

@@ -30,7 +30,7 @@ fn list(arguments: &LabList, color: Color) -> Result<ExitCode, Failure> {
     output::print(&match (arguments.format, one) {
         (Table::Text, None) => {
             format!(
-                "{}holdup lab list NAME tells more of one, holdup lab run NAME runs it.\n",
+                "{}Run `holdup lab list NAME` for details, `holdup lab run NAME` to run it.\n",
                 experiments::list_text(page)
             )
         }
@@ -46,7 +46,7 @@ fn names_file(name: &str) -> bool {
     name.contains(['/', '\\']) || Path::new(name).extension().is_some()
 }
 
-/// Where the output goes, made before the work so that what cannot be written is said at once.
+/// Where the output goes, prepared before the work so that a failure to write is reported at once.
 struct Targets {
     output: Option<Target>,
     plot: Option<Target>,
@@ -64,7 +64,7 @@ impl Targets {
         let places: Vec<PathBuf> = named.iter().map(|path| save::place(path)).collect();
         let is_twice = |at: &usize| places[..*at].contains(&places[*at]);
         if let Some(twice) = (0..places.len()).find(is_twice) {
-            return Err(Failure::of(named[twice], "is to be written twice; name two files"));
+            return Err(Failure::of(named[twice], "is named twice: name two files"));
         }
         if shown.format == Form::Html && shown.output.is_none() {
             output::page_has_a_reader()?;
@@ -79,7 +79,7 @@ impl Targets {
         })
     }
 
-    /// Writes the results, and draws them if that is wanted.
+    /// Writes the results, and plots them on request.
     fn write(
         &mut self,
         results: &Results,
@@ -124,7 +124,7 @@ impl Targets {
         }
     }
 
-    /// Writes the traces that are wanted.
+    /// Writes the requested traces.
     fn keep<'t>(&mut self, traces: impl IntoIterator<Item = &'t trace::Trace>) -> Result<(), Failure> {
         let wanted = self.traces.drain(..).zip(traces);
         wanted.into_iter().try_for_each(|(target, trace)| target.write(trace))
@@ -179,7 +179,7 @@ fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure>
     }
 }
 
-/// Shows what earlier runs wrote.
+/// Shows results of earlier runs.
 fn show(arguments: &LabShow, color: Color) -> Result<ExitCode, Failure> {
     let shown = &arguments.shown;
     let mut all: Option<Results> = None;
@@ -203,10 +203,10 @@ fn show(arguments: &LabShow, color: Color) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where each variant's trace goes: the one path, or beside it where there are several, `NAME-VARIANT.holdup`.
+/// Where each variant's trace goes: the path, or `NAME-VARIANT.holdup` beside it if there are several.
 fn traces(path: &Path, names: &[String]) -> Result<Vec<PathBuf>, Failure> {
     match names {
-        [] => Err(Failure::Message(String::from("--trace: no variant is left to run; do without --resume"))),
+        [] => Err(Failure::Message(String::from("--trace: no variant is left to run: leave out --resume"))),
         [_] => Ok(vec![path.to_owned()]),
         several => Ok(several.iter().map(|name| beside(path, name)).collect()),
     }
@@ -225,25 +225,25 @@ fn execute(session: Session, runner: &Runner) -> Result<Results, Failure> {
     results.map_err(Failure::Message)
 }
 
-/// What an earlier run of the experiment wrote.
+/// The results of an earlier run of the experiment.
 fn earlier(path: &Path, experiment: &str) -> Result<Results, Failure> {
     let results = read(path)?;
     match results.experiment.name {
         name if name == experiment => Ok(results),
         name => {
-            let problem = format!("results of {name}, not of {experiment}; name another file");
+            let problem = format!("results of {name}, not of {experiment}: name another file");
             Err(Failure::of(path, problem))
         }
     }
 }
 
-/// What an earlier run wrote.
+/// The results of an earlier run.
 fn read(path: &Path) -> Result<Results, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::of(path, operating_system(&error)))?;
     Results::read(&text).map_err(|problem| Failure::of(path, problem))
 }
 
-/// The calls and the GPU operations of each variant, in the manner of nvprof.
+/// The calls and the GPU operations of each variant, as nvprof lists them.
 fn listed(results: &Results, columns: Option<usize>) -> Result<String, Failure> {
     let (order, format) = (listing::Order::default(), listing::Format::Text(columns));
     let mut text = Vec::new();
@@ -300,7 +300,7 @@ fn run_file(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Each element of a list says what it is.
+/// Each element of a list names its schema.
 fn listed_json(list: &Value) -> String {
     report::json_array("holdup/lab-list/1", list.as_array().map_or(&[], Vec::as_slice))
 }

@@ -15,7 +15,7 @@ use trace::Trace;
 /// Findings that are printed when the program is done.
 const FINDINGS: usize = 3;
 
-/// Runs a program and watches it; ends as the program ends.
+/// Runs a program and records it; ends as the program ends.
 pub fn run(arguments: &Record, color: Color) -> Result<ExitCode, Failure> {
     let target = target(arguments)?;
     let command = Command { argv: arguments.command.clone(), options: options(arguments) };
@@ -42,8 +42,7 @@ fn options(arguments: &Record) -> record::Options {
     }
 }
 
-/// Makes a file of what was recorded, and says what is in it. Whatever fails here, the program's own
-/// exit status stands.
+/// Makes a file of the recording, and prints its findings. The exit status is the program's, whatever fails here.
 fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
     for note in &outcome.notes {
         eprintln!("holdup: {note}");
@@ -56,14 +55,14 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
         Ok((trace, path)) if !arguments.quiet => say(&trace, &path, color),
         Ok((trace, path)) => {
             if let Some(losses) = report::losses(&trace) {
-                eprintln!("holdup: {losses}; \"holdup explain {}\" says more", path.display());
+                eprintln!("holdup: {losses}; `holdup explain {}` has the details", path.display());
             }
         }
         Err(failure) => {
             failure.report();
             let kept = outcome.spool.keep();
             let (from, to) = (kept.display(), "FILE.holdup");
-            eprintln!("holdup: the recording is kept; to try again: holdup import {from} -o {to}");
+            eprintln!("holdup: the recording is kept: to try again, run `holdup import {from} -o {to}`");
         }
     }
 }
@@ -88,7 +87,7 @@ fn say(trace: &Trace, path: &Path, color: Color) {
     eprint!("\n{}", report::explanation::digest(&explanation, output::error_page(color), FINDINGS));
 }
 
-/// Where to write: the file that was named, or the first that is free of `NAME.holdup`,
+/// Where to write: the named file, or the first free one of `NAME.holdup`,
 /// `NAME-2.holdup` and so on.
 fn target(arguments: &Record) -> Result<Target, Failure> {
     if let Some(file) = &arguments.output {
@@ -101,7 +100,7 @@ fn target(arguments: &Record) -> Result<Target, Failure> {
     Target::new(Path::new(&free.unwrap_or_default()), false)
 }
 
-/// What a recording of a command is called: after the script where an interpreter runs one.
+/// The name of a command's recording: that of the script if an interpreter runs one.
 fn name(command: &[OsString]) -> String {
     let stem = |word: &OsStr| Path::new(word).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let program = command.first().and_then(|program| Path::new(program).file_name()).unwrap_or_default();

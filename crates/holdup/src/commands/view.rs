@@ -25,16 +25,16 @@ pub fn run(arguments: &View) -> Result<ExitCode, Failure> {
         open(&address);
     }
     server.run().map_err(|error| {
-        Failure::Message(format!("{address} cannot be served any more: {}", operating_system(&error)))
+        Failure::Message(format!("{address} can no longer be served: {}", operating_system(&error)))
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the desktop to show the page; without one, the address is on the terminal.
+/// Asks the desktop to open the page; the address is on the terminal anyway.
 fn open(address: &str) {
     let quiet = || Stdio::null();
     let opened = Command::new("xdg-open").arg(address).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
     if let Err(error) = opened {
-        eprintln!("holdup: xdg-open: {}; open the address yourself", operating_system(&error));
+        eprintln!("holdup: xdg-open: {}: open the address yourself", operating_system(&error));
     }
 }
