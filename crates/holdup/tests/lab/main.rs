@@ -277,7 +277,7 @@ fn only_force_replaces_a_file() {
     let around = directory.path().join(".").join(file.file_name().expect("a name"));
     for again in [&file, &around] {
         let twice = refusal(&format!("{arguments} --force --plot {}", again.display()));
-        assert!(twice.contains("written twice"), "{twice}");
+        assert!(twice.contains("named twice"), "{twice}");
     }
 }
 
