@@ -96,10 +96,7 @@ fn a_choice_of_nothing_is_no_all_clear() {
     assert!(said.contains("no calls match the selection, so --fail-over judges nothing: change "), "{said}");
     for (choice, problem) in [
         (["--thread", "nobody"], "no thread matches `nobody`: try "),
-        (
-            ["--name", "cudaLunch"],
-            "no call, operation or range matches `cudaLunch`: try cudaLaunchKernel, ",
-        ),
+        (["--name", "cudaLunch"], "no call, operation or range matches `cudaLunch`: try cudaLaunchKernel, "),
     ] {
         for verb in ["explain", "calls", "stats"] {
             let output = run(&[verb, trace, choice[0], choice[1]]);
