@@ -69,7 +69,7 @@ struct Turns {
         void *library = dlopen(path, RTLD_NOW);
         int (*find)() = library ? (int (*)())dlsym(library, "turns_find") : nullptr;
         if (!find || find() == 0) {
-            fprintf(stderr, "launch: nothing stands before the driver: run it under holdup record\n");
+            fprintf(stderr, "launch: the driver is not wrapped: run it under holdup record\n");
             exit(2);
         }
         take = (void (*)(int))dlsym(library, "turns_take");

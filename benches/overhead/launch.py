@@ -60,7 +60,7 @@ def measure(threads: int, seconds: float) -> None:
 def take_turns(turns: ctypes.CDLL, seconds: float) -> None:
     launches, costs = Launches(), ([], [])
     if not turns.turns_find():
-        sys.exit("launch.py: nothing stands before the driver: run it under holdup record")
+        sys.exit("launch.py: the driver is not wrapped: run it under holdup record")
     end, turn = time.perf_counter() + seconds, 0
     while time.perf_counter() < end:
         # With, without, without, with: neither is always first.

@@ -1,4 +1,4 @@
-// Takes everything of the recorder's that stands before locks and calls out of a process, and puts it back, so that runs with
+// Removes the recorder's wrappers of locks and calls from a process, and puts them back, so that runs with
 // and without it can take turns in one process: what differs between two processes is more than what it costs.
 //
 //     int turns_find(void)          where it stands, in how many places; to be called once it is all there
@@ -50,7 +50,7 @@ static Tables tables_of(const ElfW(Dyn) *entry) {
     return tables;
 }
 
-// The driver's function that the recorder's stands before: dlsym gives the recorder's, the symbol table the driver's own.
+// The driver's function that the recorder wraps: dlsym gives the recorder's, the symbol table the driver's own.
 static void *behind(const void *recorders) {
     struct link_map *map;
     if (dlinfo(driver, RTLD_DI_LINKMAP, &map)) return NULL;

@@ -1,5 +1,5 @@
 //! Any bytes as one table of a `.holdup` archive that is otherwise in order: the archive's
-//! checksums would keep a mutated table from ever being looked at. The first byte says which.
+//! checksums would keep a mutated table from ever being read. The first byte selects it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

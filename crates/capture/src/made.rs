@@ -17,10 +17,10 @@ const LIST: &std::ffi::CStr = c"__jit_debug_descriptor";
 /// Most lists: each compiler in the process may have one of its own.
 const LISTS: usize = 8;
 
-/// Most objects that are known at once, and looked at in a list.
+/// Most objects that are known at once, in a list.
 const MOST: usize = 16 << 10;
 
-/// Most sections of an object that are looked at.
+/// Most sections of an object that are read.
 const SECTIONS: usize = 64;
 
 /// A list of objects.

@@ -1,7 +1,7 @@
 //! Parts of the spool file that are mapped in one piece and cut into chunks: a process may have only so
 //! many mappings (65,530), and a program that starts threads all the time takes a chunk for each.
 //!
-//! A window may reach beyond the end of the file. A piece is looked at once its part of the file is there.
+//! A window may reach beyond the end of the file. A piece is read once its part of the file exists.
 
 use crate::file::File;
 use spool::{ALIGN, FileHeader, Full};

@@ -20,7 +20,7 @@ fn piped(bytes: &[u8]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
     command.args(["explain", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
-    // Whoever refuses at once reads no further.
+    // A command that refuses at once reads no further.
     let _ = child.stdin.take().expect("piped").write_all(bytes);
     child.wait_with_output().expect("the program ends")
 }

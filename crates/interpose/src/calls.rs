@@ -121,7 +121,7 @@ fn look_up(real: *mut c_void) -> *mut c_void {
 /// # Safety
 ///
 /// As `cuGetProcAddress`; a caller of the version with four arguments gives no fifth, and the
-/// driver's function does not look at it.
+/// driver's function does not read it.
 unsafe extern "C-unwind" fn look_up_hook<const AT: usize>(
     symbol: *const c_char,
     function: *mut *mut c_void,

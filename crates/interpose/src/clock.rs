@@ -69,7 +69,7 @@ pub fn moment() -> Moment {
     best.moment
 }
 
-/// A look at the counter between two looks at the time.
+/// One reading of the counter between two readings of the time.
 struct Look {
     took: Ns,
     moment: Moment,

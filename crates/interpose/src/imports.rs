@@ -36,7 +36,7 @@ static IMPORTING: AtomicBool = AtomicBool::new(false);
 /// driver instead of looking its functions up. `resolve` gives the function that a name stands for,
 /// null for none: a slot may still hold what looks it up.
 ///
-/// `resolve` runs while no library is looked at: it may wait for a thread that loads one, and that
+/// `resolve` runs while no library is searched: it may wait for a thread that loads one, and that
 /// thread for the one that looks.
 pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
     if IMPORTING.swap(true, AcqRel) {

@@ -166,7 +166,7 @@ pub struct Span {
 /// are short.
 pub type Called = fn(&'static Thread, &'static Wrapped, &Arguments, Span, i32);
 
-/// What every wrapped call looks at first; launches look at a cache line of their own.
+/// The state that every wrapped call reads first; launches read their own cache line.
 #[repr(C)]
 struct First {
     recording: AtomicBool,
@@ -257,7 +257,7 @@ pub unsafe fn caller_rule(address: usize) -> Option<CallerRule> {
     unsafe { unwind_table::caller_rule(&table, address) }
 }
 
-/// A function or variable that a loaded library or the program makes public. This waits for nobody, not
+/// A function or variable that a loaded library or the program makes public. This waits for no thread, not
 /// for a thread that is loading a library either: see [`is_loaded`].
 pub fn symbol(name: &CStr) -> Option<*mut c_void> {
     elf::symbol(name)
@@ -269,7 +269,7 @@ pub fn symbol_outside(name: &CStr, address: usize) -> Option<*mut c_void> {
 }
 
 /// Calls `visit` with the function or variable of that name in each library, and in the program, that makes
-/// one public. Waits for nobody, as [`symbol`].
+/// one public. Waits for no thread, as [`symbol`].
 pub fn each_symbol(name: &CStr, visit: &mut dyn FnMut(*mut c_void)) {
     elf::each_symbol(name, visit);
 }

@@ -168,7 +168,7 @@ unsafe fn is_time(until: *const timespec) -> bool {
     (0..1_000_000_000).contains(&unsafe { (*until).tv_nsec })
 }
 
-/// Tries to acquire a mutex, as [`take`] does first. A robust one is only looked at: glibc's
+/// Tries to acquire a mutex, as [`take`] does first. A robust one is only read: glibc's
 /// `pthread_mutex_trylock` of one that is not recoverable acquires it and never releases it, so
 /// that the next thread waits for ever instead of getting ENOTRECOVERABLE.
 ///

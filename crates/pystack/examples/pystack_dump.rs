@@ -1,4 +1,4 @@
-//! A library for Python's `ctypes` that tells the Python stack of the thread that calls it.
+//! A library for Python's `ctypes` that returns the Python stack of the thread that calls it.
 //!
 //! ```python
 //! lib = ctypes.CDLL("libpystack_dump.so")      # calls it without the GIL; ctypes.PyDLL: with it

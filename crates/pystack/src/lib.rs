@@ -182,7 +182,7 @@ impl Interpreter {
     }
 
     /// Calls `place` for each Python frame of the current thread, innermost first, at most `most` times. It returns
-    /// what [`walk`](Self::walk) does, but trusts code objects that nobody has looked at yet, and takes a fraction of
+    /// what [`walk`](Self::walk) does, but trusts code objects that were not checked yet, and takes a fraction of
     /// the time.
     pub fn places(&self, most: usize, place: &mut dyn FnMut(Place)) -> bool {
         let _errno = KeepErrno::new();

@@ -1,4 +1,4 @@
-"""Compares what the library tells of this thread's stack with what the interpreter itself says.
+"""Compares this thread's stack as the library reads it with the interpreter's own.
 
 Usage: stacks.py LIBRARY cdll|pydll     (cdll: without the GIL, pydll: with it)
 """

@@ -1,4 +1,4 @@
-//! Plots as files: `tests/data/plot/NAME.svg`, which `UPDATE_EXPECT=1` rewrites. Look at them when they change.
+//! Plots as files: `tests/data/plot/NAME.svg`, which `UPDATE_EXPECT=1` rewrites. View them when they change.
 
 use report::plot::{
     Bar, Bars, Chart, Heat, Lane, Lanes, Lines, Look, Panel, Plot, Point, Series, Shade, Span, svg,

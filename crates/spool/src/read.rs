@@ -75,7 +75,7 @@ impl<'a> File<'a> {
         at(offset_of!(FileHeader, unix_ns)).wrapping_sub(at(offset_of!(FileHeader, monotonic_ns)))
     }
 
-    /// What was recorded; `None` for a number nobody knows.
+    /// What was recorded; `None` for an unknown number.
     pub fn level(&self) -> Option<Level> {
         Level::from_number(u32_at(self.bytes, offset_of!(FileHeader, level)))
     }

@@ -99,7 +99,7 @@ pub(crate) enum Event {
     },
 }
 
-/// Whoever takes the events.
+/// A consumer of the events.
 pub(crate) type Emit<'a> = dyn FnMut(&Event) + 'a;
 
 /// The stalls planted so far.

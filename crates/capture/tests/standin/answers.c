@@ -1,4 +1,4 @@
-/* A library that stands before the driver's look-up, and answers with what `dlsym` gives it. */
+/* A library that wraps the driver's look-up, and answers with what `dlsym` gives it. */
 #define _GNU_SOURCE
 #include "standin.h"
 

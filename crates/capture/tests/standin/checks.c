@@ -110,7 +110,7 @@ static void any_mutex(int type, int robust, int protocol) {
     IS(0, pthread_mutex_destroy(&mutex));
 }
 
-/* By such a clock nobody waits, and such a time never comes: the lock is not even looked at. */
+/* No thread waits by such a clock, and such a time never comes: the lock is not even read. */
 static void clock_is_none(void) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     struct timespec until = in_ms(CLOCK_MONOTONIC, 60000);
@@ -381,7 +381,7 @@ static void spinning(void) {
     IS(0, pthread_spin_destroy(&lock));
 }
 
-/* More locks at once than anybody would note down, let go of in another order. */
+/* More locks at once than fit the table, released in another order. */
 static void many_at_once(void) {
     enum { MANY = 20 };
     pthread_mutex_t mutexes[MANY];

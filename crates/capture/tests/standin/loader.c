@@ -112,7 +112,7 @@ static void early_user(void) {
     calls_of_user(10);
 }
 
-/* Another library stands before a function; the program need not know. */
+/* Another library wraps a function; the program need not know. */
 static void shimmed(void) {
     begin();
     for (int at = 0; at < 10; at++) {

@@ -74,7 +74,7 @@ fn a_library_before_the_driver_stays_there() {
 }
 
 #[test]
-fn look_ups_answer_whoever_asks() {
+fn look_ups_answer_every_caller() {
     for program in both_ways("look-ups") {
         let said = well(&program).outcome.stdout;
         assert!(
@@ -109,7 +109,7 @@ fn a_slow_call_waits_for_no_thread_that_loads_a_library() {
 }
 
 #[test]
-fn a_call_is_recorded_once_whoever_looked_it_up() {
+fn a_call_is_recorded_once_for_every_way_to_look_it_up() {
     for program in both_ways("looked-up-twice") {
         assert_eq!(launches(well(&program).process()), 10);
     }

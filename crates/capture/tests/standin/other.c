@@ -30,7 +30,7 @@ static void sleep_ms(long ms) {
 void other_hold(sem_t *taken) {
     pthread_mutex_lock(&lock);
     sem_post(taken);
-    /* Whoever gives up leaves this at 2, too: the next one is waited for by time. */
+    /* A thread that gives up leaves this at 2, too: the next wait is by time. */
     while (__atomic_load_n(&lock.__data.__lock, __ATOMIC_RELAXED) != 2) {
         sched_yield();
     }

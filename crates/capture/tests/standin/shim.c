@@ -1,4 +1,4 @@
-/* A library that stands before one of the driver's functions, as tools that share out GPUs do. */
+/* A library that wraps one of the driver's functions, as tools that share out GPUs do. */
 #define _GNU_SOURCE
 #include "standin.h"
 

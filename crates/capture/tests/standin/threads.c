@@ -196,7 +196,7 @@ static void cancelled_in_calls(void) {
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;
 static int let_go;
 
-/* The wait is told of when the lock is let go of: this thread's first record. */
+/* The wait is recorded when the lock is released: this thread's first record. */
 static void *waits_although_cancelled(void *data) {
     pthread_mutex_lock(&outer);
     sem_post(data);

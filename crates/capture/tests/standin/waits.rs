@@ -1,4 +1,4 @@
-//! Waits for locks: who waited, for which library's lock, who held it and who let go of it.
+//! Waits for locks: the thread that waited, the library of the lock, the thread that held it and the one that released it.
 
 use crate::compile::Binding;
 use crate::recording::{Process, Row};

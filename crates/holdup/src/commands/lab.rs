@@ -142,7 +142,7 @@ fn beside(path: &Path, what: &str) -> PathBuf {
 fn run_experiment(arguments: &LabRun, color: Color) -> Result<ExitCode, Failure> {
     let shown = &arguments.shown;
     let experiment = experiments::experiment(&arguments.name).map_err(Failure::Message)?;
-    // What is wrong with the settings is said before a device is looked for.
+    // Wrong settings are reported before the search for a device.
     experiments::Settings::new(experiment.name, experiment.parameters, &arguments.set)
         .map_err(Failure::Message)?;
     let only = arguments.variant.as_deref().map(experiments::only).transpose().map_err(Failure::Message)?;

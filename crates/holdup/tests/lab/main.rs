@@ -223,7 +223,7 @@ fn a_trace_is_kept_that_explain_reads() {
     ));
     let explained = printed(&format!("explain {}", file.display()));
     assert!(explained.contains("driver-lock") && explained.contains("cuMemcpyDtoHAsync"), "{explained}");
-    // Of several variants each has a file, named after what tells it from the others.
+    // Each of several variants has a file, named after what distinguishes it.
     let overlap =
         format!("lab run overlap --on sim:h200 --trace {}", directory.path().join("o.holdup").display());
     printed(&format!("{overlap} --set memory=pinned"));

@@ -10,8 +10,8 @@ const LONGER: Ns = 100_000;
 /// Calls that make a median.
 const ENOUGH: usize = 3;
 
-/// First calls that were twice as long as the median of later ones, most time lost first. Of a part of the time, of a
-/// thread or of a range nobody knows the first ones; then there are none.
+/// First calls that were twice as long as the median of later ones, most time lost first. Empty for a
+/// part of the time, a thread or a range: their first calls are unknown.
 pub(super) fn first_calls(trace: &Trace, selection: &Selection) -> Vec<First> {
     let is_part = trace.meta.is_part() || selection.from.is_some();
     if is_part || selection.thread.is_some() || selection.range.is_some() {
@@ -29,8 +29,8 @@ pub(super) fn first_calls(trace: &Trace, selection: &Selection) -> Vec<First> {
     }
     let told = groups.into_iter().filter_map(|((process, name), calls)| {
         let (first, median, later) = first_and_median(calls)?;
-        let tells = first >= median.saturating_mul(2) && first - median >= LONGER;
-        tells.then(|| First {
+        let is_slower = first >= median.saturating_mul(2) && first - median >= LONGER;
+        is_slower.then(|| First {
             name: trace.text(name).to_owned(),
             pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
             first_ns: first,

@@ -23,7 +23,7 @@ use trace::Ns;
 pub struct Stats {
     /// The trace in numbers.
     pub trace: Summary,
-    /// Length of the time looked at: the trace's, or the part of the window inside it, ns.
+    /// Length of the selected time: the trace's, or the part of the window inside it, ns.
     pub window_ns: Ns,
     /// Host side: calls into CUDA, then other kinds of calls the trace has; several times with
     /// per-thread tables.

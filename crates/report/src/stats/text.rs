@@ -269,7 +269,7 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
     table
 }
 
-/// First calls beside later ones; nothing where none tells anything.
+/// First calls beside later ones; empty if none is much slower.
 pub(super) fn first_calls(rows: &[First], top: Top) -> Option<(&'static str, Table, String)> {
     let (rows, others) = top.split(rows);
     let mut table = Table::new(&[

@@ -82,8 +82,8 @@ const BESIDE: [&str; 4] = ["spread", "max_error", "simulated", "each"];
 
 /// A row: all columns that it has, in the order that the experiment declares.
 ///
-/// A column that the experiment does not declare is an error. It cannot be kept, because nothing says whether it tells
-/// rows apart or was measured; and without a column that tells them apart, two rows would be one.
+/// A column that the experiment does not declare is an error. It cannot be kept, because nothing states whether it
+/// distinguishes rows or was measured; without a column that distinguishes them, two rows would be one.
 fn row(experiment: &Experiment, row: &Value) -> Result<Row, String> {
     let object = row.as_object().ok_or_else(|| format!("not an object: {REMEDY}"))?;
     no_unknown_column(experiment, object)?;

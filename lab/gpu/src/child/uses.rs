@@ -40,7 +40,7 @@ enum Use {
     NewEvent(EventId),
 }
 
-/// Tells what streams and events steps use, in order.
+/// Lists the streams and events that steps use, in order.
 fn uses(steps: &[Step], tell: &mut dyn FnMut(Use)) {
     for step in steps {
         match step {

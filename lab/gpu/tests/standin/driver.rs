@@ -61,7 +61,7 @@ impl Standin {
         standin.with("STANDIN_LOG", &log.display().to_string())
     }
 
-    /// With a variable that tells it what to do.
+    /// With a variable that selects what it does.
     pub fn with(mut self, name: &str, value: &str) -> Standin {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
