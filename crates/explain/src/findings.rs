@@ -57,13 +57,14 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
     let longest = longest(group);
     let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
     let span: Ns = waiters.iter().map(|thread| facts.chosen_span(*thread)).fold(0, Ns::saturating_add);
+    // A call that extends beyond the selected time counts whole, in the time that it lost and in that which it is a part of.
+    let beyond = waiting.iter().map(|stretch| facts.beyond_selection(*stretch)).fold(0, Ns::saturating_add);
     let statement = (key.cause.about().state)(&Grounds::new(facts, key, group));
     Finding {
         id: format!("H{}", at + 1),
         cause: key.cause,
         lost_ns: group.lost,
-        // A call that begins before the selected time, or ends after it, counts as a whole.
-        share: (group.lost as f64 / span.max(1) as f64).min(1.0),
+        share: group.lost as f64 / span.saturating_add(beyond).max(1) as f64,
         count: group.count(),
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
         waiter: party(facts, places, key.waiter, waiters.len(), &waiting),

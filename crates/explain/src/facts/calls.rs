@@ -131,6 +131,12 @@ impl Facts<'_> {
         stretch.duration(self.trace) > self.calls.min_wait
     }
 
+    /// The part of a call, or of a wait outside calls, that is not in the selected time, ns.
+    pub fn beyond_selection(&self, stretch: Stretch) -> Ns {
+        let (start, end) = (stretch.start(self.trace), stretch.end(self.trace));
+        (end - start) - self.calls.selected.part(start, end)
+    }
+
     /// The selected part of the time from a thread's first call or wait to its last, ns; see [`index::thread_spans`].
     pub fn chosen_span(&self, thread: ThreadId) -> Ns {
         let (first, last) = self.calls.thread_span[thread.index()];
