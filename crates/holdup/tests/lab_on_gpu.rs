@@ -26,7 +26,7 @@ fn library(name: &str) -> PathBuf {
     let (path, fresh) = (root.join(&file), root.join(format!("{file}.{}", std::process::id())));
     let source = format!("{}/../../lab/gpu/tests/standin/{name}.c", env!("CARGO_MANIFEST_DIR"));
     let mut command = Command::new("cc");
-    command.args(["-std=gnu11", "-O1", "-shared", "-fPIC", "-pthread", &source, "-o"]).arg(&fresh).arg("-lm");
+    command.args(["-std=gnu11", "-O3", "-shared", "-fPIC", "-pthread", &source, "-o"]).arg(&fresh).arg("-lm");
     let output = command.output().expect("these tests need a C compiler, cc (Debian: apt install gcc)");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::rename(&fresh, &path).expect("the library gets its name");
@@ -83,30 +83,38 @@ fn results_are_checked_and_rounds_spread() {
     assert!(text.contains("3 rounds, ± half of their range"), "{text}");
 }
 
-#[test]
-fn every_experiment_runs() {
-    let runs = [
-        "architectures --set variant=threads,processes --set threads=1,2 --set iterations=1 --set launches=2",
-        "architectures --set submit=launches,graph --set memory=pinned,pageable --set threads=2 --set iterations=1 --set launches=2 \
-         --set variant=threads,contexts --set connections=16",
-        "stagger --set cycles=1000",
-        "launch-stall --set time=20ms --set bytes=16MiB --set cycles=1000",
-        "hidden-sync --set length=1024,16384 --set times=3",
-        "multi-gpu --set times=1 --set cycles=1000",
-        "interference --set time=5ms --set bytes=64KiB --set effect=launches --set call=idle,allocate,register,copy-out-fresh,load-module",
-    ];
-    for arguments in runs {
-        let results = json(&format!("lab run {arguments} --rounds 1"));
-        let rows = results["rows"].as_array().expect("rows");
-        assert!(!rows.is_empty() && results["left_out"] == Value::from(Vec::<String>::new()), "{results}");
-        for row in rows {
-            let measured = row.get("ms").or(row.get("per_s")).and_then(Value::as_f64);
-            assert!(measured > Some(0.0), "{arguments}: {row}");
-            assert!(
-                row.get("max_error").is_none_or(|error| error.as_f64() < Some(1e-6)),
-                "{arguments}: {row}"
-            );
-        }
+/// A test for each run of an experiment: every row has a measurement, and results are right.
+macro_rules! experiments {
+    ($($name:ident: $arguments:literal,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                experiment_runs($arguments);
+            }
+        )*
+    };
+}
+
+experiments! {
+    architectures_run: "architectures --set variant=threads,processes --set threads=1,2 --set iterations=1 --set launches=2",
+    architectures_with_graphs_and_contexts_run: "architectures --set submit=launches,graph --set memory=pinned,pageable \
+        --set threads=2 --set iterations=1 --set launches=2 --set variant=threads,contexts --set connections=16",
+    stagger_runs: "stagger --set cycles=1000",
+    launch_stall_runs: "launch-stall --set time=20ms --set bytes=16MiB --set cycles=1000",
+    hidden_sync_runs: "hidden-sync --set length=1024,16384 --set times=3",
+    multi_gpu_runs: "multi-gpu --set times=1 --set cycles=1000",
+    interference_runs: "interference --set time=5ms --set bytes=64KiB --set effect=launches \
+        --set call=idle,allocate,register,copy-out-fresh,load-module",
+}
+
+fn experiment_runs(arguments: &str) {
+    let results = json(&format!("lab run {arguments} --rounds 1"));
+    let rows = results["rows"].as_array().expect("rows");
+    assert!(!rows.is_empty() && results["left_out"] == Value::from(Vec::<String>::new()), "{results}");
+    for row in rows {
+        let measured = row.get("ms").or(row.get("per_s")).and_then(Value::as_f64);
+        assert!(measured > Some(0.0), "{row}");
+        assert!(row.get("max_error").is_none_or(|error| error.as_f64() < Some(1e-6)), "{row}");
     }
 }
 

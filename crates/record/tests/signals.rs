@@ -41,7 +41,7 @@ fn pause() {
 
 #[test]
 fn a_signal_to_only_the_recorder_is_passed_on() {
-    for (name, number) in [
+    let signals = [
         ("TERM", libc::SIGTERM),
         ("HUP", libc::SIGHUP),
         ("USR1", libc::SIGUSR1),
@@ -55,10 +55,15 @@ fn a_signal_to_only_the_recorder_is_passed_on() {
         ("IO", libc::SIGIO),
         ("XFSZ", libc::SIGXFSZ),
         ("ALRM", libc::SIGALRM),
-    ] {
+    ];
+    // All of them at once: each program runs for a second.
+    let running = signals.map(|(name, number)| {
         let mut try_ = counting(name);
-        let mut child = try_.start();
+        let child = try_.start();
         kill(pid(&child), number);
+        (name, try_, child)
+    });
+    for (name, _files, mut child) in running {
         assert_eq!(child.wait().expect("it ends").code(), Some(1), "{name}");
     }
 }

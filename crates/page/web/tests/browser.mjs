@@ -2,14 +2,12 @@
 import { chromium } from "playwright-core";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../../../", import.meta.url));
 export const holdup = process.env.HOLDUP ?? `${root}target/debug/holdup`;
-/** The program that generates traces of any size, in the same folder. */
-export const xtask = join(dirname(holdup), "xtask");
 if (!existsSync(holdup)) throw new Error(`${holdup} is missing: run \`cargo build -p holdup\`, or set HOLDUP`);
 
 /** Starts the browser; without a sandbox only for root, for whom it does not work. */

@@ -400,14 +400,15 @@ PUBLIC CUresult cuLaunchKernel(struct kernel *kernel, unsigned gx, unsigned gy, 
     return kernel->context == current ? issue(stream, op) : INVALID_HANDLE;
 }
 
+/* Along the rows of b: the same sums in the same order as along its columns, and several times faster. */
 static void product(const float *a, const float *b, float *c, size_t rows, size_t inner, size_t columns) {
     for (size_t row = 0; row < rows; row++) {
-        for (size_t column = 0; column < columns; column++) {
-            float sum = 0;
-            for (size_t at = 0; at < inner; at++) {
-                sum += a[row * inner + at] * b[at * columns + column];
+        float *sums = c + row * columns;
+        memset(sums, 0, columns * sizeof *sums);
+        for (size_t at = 0; at < inner; at++) {
+            for (size_t column = 0; column < columns; column++) {
+                sums[column] += a[row * inner + at] * b[at * columns + column];
             }
-            c[row * columns + column] = sum;
         }
     }
 }
