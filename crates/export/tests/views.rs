@@ -135,15 +135,20 @@ fn every_timeline_of_the_rules_is_drawn_whole() {
 
 #[test]
 fn every_example_is_drawn_whole() {
-    let mut waits = 0;
-    for example in cases(&crates().join("../examples")) {
-        let name = example.to_str().expect("UTF-8");
-        if name.ends_with(".holdup") || name.ends_with(".json.gz") {
-            let trace = import::open(&example, &mut |_| {}).expect("readable");
-            check(&trace);
-            waits += trace.waits.len();
-        }
-    }
+    let is_trace = |path: &PathBuf| {
+        let name = path.to_str().expect("UTF-8");
+        name.ends_with(".holdup") || name.ends_with(".json.gz")
+    };
+    let waits_of = |example: &Path| {
+        let trace = import::open(example, &mut |_| {}).expect("readable");
+        check(&trace);
+        trace.waits.len()
+    };
+    let examples: Vec<PathBuf> = cases(&crates().join("../examples")).into_iter().filter(is_trace).collect();
+    let waits: usize = std::thread::scope(|scope| {
+        let drawn: Vec<_> = examples.iter().map(|example| scope.spawn(move || waits_of(example))).collect();
+        drawn.into_iter().map(|example| example.join().expect("its thread's message says why not")).sum()
+    });
     assert!(waits > 1000, "{waits} waits: the examples have too few");
 }
 

@@ -1,10 +1,11 @@
 // Chromium for the tests, without network: any request of a page besides the page itself is a failure.
 import { chromium } from "playwright-core";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const root = fileURLToPath(new URL("../../../../", import.meta.url));
 export const holdup = process.env.HOLDUP ?? `${root}target/debug/holdup`;
@@ -22,6 +23,20 @@ export function folder() {
   after(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
+
+/** Writes the report of a trace into a folder: its address. */
+export function report(directory, trace) {
+  const file = join(directory, `${Math.random().toString(36).slice(2)}.html`);
+  execFileSync(holdup, ["explain", trace, "--format", "html", "-o", file]);
+  return pathToFileURL(file).href;
+}
+
+/** What is explained of a trace, as JSON. */
+export function explained(trace) {
+  return JSON.parse(execFileSync(holdup, ["explain", trace, "--format", "json"], { maxBuffer: 1 << 28 }));
+}
+
+export const example = (name) => join(root, "examples", name);
 
 /** A tab that collects its errors. */
 export async function tab(browser, options = {}) {

@@ -1,12 +1,10 @@
 // The page in a browser: from a file, without network.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { CANVAS, folder, holdup, launch, open, root, settled, tab, view } from "./browser.mjs";
-import { measure } from "./frames.mjs";
+import { CANVAS, example, folder, holdup, launch, open, report, settled, tab, view } from "./browser.mjs";
 import { writeHostile } from "./hostile.mjs";
 
 const directory = folder();
@@ -16,68 +14,9 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** The report of a trace, as a file's address. */
-function report(trace, ...options) {
-  const file = join(directory, `${Math.random().toString(36).slice(2)}.html`);
-  execFileSync(holdup, ["explain", trace, "--format", "html", "-o", file, ...options]);
-  return pathToFileURL(file).href;
-}
-
-const example = (name) => join(root, "examples", name);
-const explained = (trace) =>
-  JSON.parse(execFileSync(holdup, ["explain", trace, "--format", "json"], { maxBuffer: 1 << 28 }));
-
-/** Number of the timeline's pixels in exactly the color of lost time: outlines, arrows and their words. */
-async function lostPixels(page) {
-  return page.evaluate((canvas) => {
-    const probe = document.body.appendChild(document.createElement("i"));
-    probe.style.color = "var(--lost)";
-    const [red, green, blue] = getComputedStyle(probe).color.match(/\d+/g).map(Number);
-    probe.remove();
-    const data = window.pixels(document.querySelector(canvas));
-    let found = 0;
-    for (let at = 0; at < data.length; at += 4) {
-      if (data[at] === red && data[at + 1] === green && data[at + 2] === blue) found++;
-    }
-    return found;
-  }, CANVAS);
-}
-
-for (const name of readdirSync(join(root, "examples")).filter((name) => /\.(holdup|json\.gz)$/.test(name))) {
-  test(`${name}: opens from a file, and a click on the first finding shows its stall`, async () => {
-    // Tall enough for all rows.
-    const { page, wrong, close } = await tab(browser, { viewport: { width: 1280, height: 1700 } });
-    await open(page, report(example(name)));
-    const [finding] = explained(example(name)).findings;
-    const text = execFileSync(holdup, ["explain", example(name)], { encoding: "utf8" });
-    const sentence = await page.textContent("#H1 h3");
-    const spoken = text.slice(text.indexOf("\nH1  ") + 5).split(/ {2,}|\n/)[0];
-    assert.ok(sentence.startsWith(`H1 ${spoken}`), `${sentence} / ${spoken}`);
-    const whole = await view(page);
-
-    await page.click("#H1 h3");
-    await settled(page);
-    const seen = await view(page);
-    const { start_ns, duration_ns } = finding.examples[0];
-    assert.ok(seen.end - seen.start < whole.end - whole.start || duration_ns > (whole.end - whole.start) / 2, "zooms in");
-    assert.ok(seen.start <= start_ns + duration_ns && seen.end >= start_ns, JSON.stringify({ seen, start_ns }));
-    assert.ok(seen.arrow.startsWith("H1 "), "an arrow is there");
-    const pixels = await lostPixels(page);
-    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("role")), "application");
-    assert.ok((await page.textContent(".details")).includes("H1"));
-
-    await page.keyboard.press("Escape");
-    await settled(page);
-    assert.deepEqual(await view(page), { ...seen, arrow: "" }, "Esc takes the arrow away and nothing else");
-    assert.ok(pixels > (await lostPixels(page)) + 500, "the arrow was drawn");
-    assert.deepEqual(wrong, []);
-    await close();
-  });
-}
-
 test("the arrow of a recorded wait goes from the thread that copies to the one that launches", async () => {
   const { page, wrong, close } = await tab(browser);
-  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   await page.click('a[data-example="H1.1"]');
   await settled(page);
   const [, holder, waiter] = (await view(page)).arrow.split(" ");
@@ -89,7 +28,7 @@ test("the arrow of a recorded wait goes from the thread that copies to the one t
 
 test("the keyboard reaches everything", async () => {
   const { page, wrong, close } = await tab(browser);
-  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   const reached = new Set();
   for (let press = 0; press < 120; press++) {
     await page.keyboard.press("Tab");
@@ -136,7 +75,7 @@ test("the keyboard reaches everything", async () => {
 
 test("the mouse zooms, pans and says what is under it", async () => {
   const { page, wrong, close } = await tab(browser);
-  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   const whole = await view(page);
   await page.$eval("#timeline", (section) => section.scrollIntoView());
   const box = await (await page.$(CANVAS)).boundingBox();
@@ -166,7 +105,7 @@ test("the mouse zooms, pans and says what is under it", async () => {
 
 test("finding by name goes to the next box of that name", async () => {
   const { page, wrong, close } = await tab(browser);
-  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   await page.fill(".toolbar input", "sin_kernel");
   await page.press(".toolbar input", "Enter");
   await page.waitForFunction(() => document.querySelector(".details").textContent.includes("sin_kernel"));
@@ -178,7 +117,7 @@ test("finding by name goes to the next box of that name", async () => {
 });
 
 test("light and dark, by the system and by choice", async () => {
-  const address = report(example("pytorch-staggered-copies.json.gz"));
+  const address = report(directory, example("pytorch-staggered-copies.json.gz"));
   const shades = {};
   const shade = (page) =>
     page.evaluate((canvas) => {
@@ -204,7 +143,7 @@ test("light and dark, by the system and by choice", async () => {
 
 test("tables sort, filter and lead to the timeline", async () => {
   const { page, wrong, close } = await tab(browser);
-  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   const column = (number) =>
     page.$$eval(`.table:nth-of-type(1) tbody tr:not([hidden]) td:nth-child(${number})`, (cells) => cells.map((cell) => cell.dataset.value ?? cell.textContent));
   const sorted = (values) => values.map(Number).every((value, at, all) => at === 0 || all[at - 1] >= value);
@@ -226,7 +165,7 @@ test("tables sort, filter and lead to the timeline", async () => {
 
 test("it prints: findings, timeline and tables, without buttons", async () => {
   const { page, wrong, close } = await tab(browser, { colorScheme: "dark" });
-  await open(page, report(example("recorded-d2h-stall.holdup")));
+  await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   const pdf = await page.pdf({ format: "A4" });
   assert.ok(pdf.length > 50_000, `${pdf.length} bytes`);
   await page.emulateMedia({ media: "print" });
@@ -238,7 +177,7 @@ test("it prints: findings, timeline and tables, without buttons", async () => {
 
 test("without scripts there are the findings and the tables", async () => {
   const { page, close } = await tab(browser, { javaScriptEnabled: false });
-  await page.goto(report(example("recorded-d2h-stall.holdup")));
+  await page.goto(report(directory, example("recorded-d2h-stall.holdup")));
   assert.ok(await page.isVisible("#H1 h3"));
   assert.ok(await page.isVisible("text=The timeline needs JavaScript"));
   assert.ok((await page.$$("tbody tr")).length > 100);
@@ -248,7 +187,7 @@ test("without scripts there are the findings and the tables", async () => {
 test("hostile names run nothing and break nothing", async () => {
   for (const trace of writeHostile(join(directory, "hostile.json"))) {
     const { page, wrong, close } = await tab(browser);
-    const address = report(trace);
+    const address = report(directory, trace);
     assert.ok(statSync(new URL(address)).size < 5e6, "a megabyte of name is not in the page");
     await open(page, address);
     const name = await page.textContent("#findings h3");
@@ -296,23 +235,4 @@ test("holdup view serves the page on this machine until it is ended", async () =
     server.kill("SIGINT");
     await new Promise((resolve) => server.once("exit", resolve));
   }
-});
-
-test("a million calls open at once and pan", async (context) => {
-  const spool = join(directory, "million");
-  execFileSync("cargo", ["run", "--quiet", "--package", "xtask", "--", "generate", "spool", "--events", "1520000", "-o", spool], { cwd: root, stdio: "ignore" });
-  const begun = performance.now();
-  const address = report(spool);
-  const written = performance.now() - begun;
-  const { page, wrong, close } = await tab(browser);
-  const { paint, pans, lines } = await measure(page, address);
-  const size = statSync(new URL(address)).size;
-  const calls = explained(spool).trace.calls;
-  const said = `${calls.toLocaleString("en")} calls: written in ${(written / 1e3).toFixed(1)} s, ${(size / 1e6).toFixed(1)} MB`;
-  for (const line of [said, ...lines]) context.diagnostic(line);
-  assert.ok(calls >= 1_000_000 && size < 25e6, said);
-  // Other work on the machine may cost a frame or two; a picture that is too slow costs all of them.
-  assert.ok(paint < 10_000 && pans.every(({ frames, mean }) => frames > 10 && mean < 50), lines.join("\n"));
-  assert.deepEqual(wrong, []);
-  await close();
 });

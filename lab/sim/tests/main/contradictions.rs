@@ -235,32 +235,50 @@ fn promised(case: &Case, all: &[Ran], ran: &Ran, trace: &Trace) -> Vec<Promise> 
     promised
 }
 
-#[test]
-fn no_finding_contradicts_what_the_lab_measures() {
-    let (mut wrong, mut held, mut excepted) = (Vec::new(), 0, BTreeSet::new());
-    for name in Model::names() {
-        let model = Model::load(name).unwrap();
-        for case in CASES {
-            let all = run(experiments::experiment(case.name).unwrap(), case.set, &model);
-            for ran in &all {
-                let unlocked = without_locks(&ran.trace);
-                let promised =
-                    [&ran.trace, &unlocked].into_iter().flat_map(|trace| promised(case, &all, ran, trace));
-                for promise in promised {
-                    let exception = EXCEPTIONS.iter().position(|exception| {
-                        (exception.model, exception.experiment, exception.fix)
-                            == (name, case.name, promise.fix)
-                    });
-                    match exception {
-                        _ if promise.gain >= LEAST => held += 1,
-                        Some(exception) => _ = excepted.insert(exception),
-                        None => wrong.push(format!("{} on {name}, {}", case.name, promise.text)),
-                    }
+/// What became of the promises on a model.
+#[derive(Default)]
+struct Tested {
+    held: usize,
+    /// Promises that are not kept.
+    broken: Vec<String>,
+    /// Positions of the exceptions that were needed.
+    excepted: BTreeSet<usize>,
+}
+
+/// Puts every promise on a model to the test.
+fn test(name: &str) -> Tested {
+    let model = Model::load(name).unwrap();
+    let mut tested = Tested::default();
+    for case in CASES {
+        let all = run(experiments::experiment(case.name).unwrap(), case.set, &model);
+        for ran in &all {
+            let unlocked = without_locks(&ran.trace);
+            let traces = [&ran.trace, &unlocked];
+            for promise in traces.into_iter().flat_map(|trace| promised(case, &all, ran, trace)) {
+                let exception = EXCEPTIONS.iter().position(|exception| {
+                    (exception.model, exception.experiment, exception.fix) == (name, case.name, promise.fix)
+                });
+                match exception {
+                    _ if promise.gain >= LEAST => tested.held += 1,
+                    Some(exception) => _ = tested.excepted.insert(exception),
+                    None => tested.broken.push(format!("{} on {name}, {}", case.name, promise.text)),
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "{} promises are not kept, {held} are:\n{}", wrong.len(), wrong.join("\n"));
+    tested
+}
+
+#[test]
+fn no_finding_contradicts_what_the_lab_measures() {
+    let tested: Vec<Tested> = std::thread::scope(|scope| {
+        let models: Vec<_> = Model::names().map(|name| scope.spawn(move || test(name))).collect();
+        models.into_iter().map(|model| model.join().unwrap()).collect()
+    });
+    let held: usize = tested.iter().map(|model| model.held).sum();
+    let broken: Vec<&str> = tested.iter().flat_map(|model| &model.broken).map(String::as_str).collect();
+    let excepted: BTreeSet<usize> = tested.iter().flat_map(|model| &model.excepted).copied().collect();
+    assert!(broken.is_empty(), "{} promises are not kept, {held} are:\n{}", broken.len(), broken.join("\n"));
     assert!(held > 200, "only {held} promises were put to the test");
     assert_eq!(excepted.len(), EXCEPTIONS.len(), "an exception is not needed any more: {excepted:?} are");
 }
