@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "the capture library's own tests use the rest")]
 #[path = "../../capture/tests/standin/compile.rs"]
 mod compile;
+#[path = "../../record/tests/support/interruptible.rs"]
+mod interruptible;
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -36,6 +38,7 @@ fn library(name: &str) -> PathBuf {
 fn command(arguments: &str) -> Command {
     let [cuda, cublas] = libraries();
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    interruptible::interruptible(&mut command);
     command.env("HOLDUP_LIBCUDA", cuda).env("HOLDUP_LIBCUBLAS", cublas);
     command.args(arguments.split_ascii_whitespace());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

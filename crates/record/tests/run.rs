@@ -89,6 +89,7 @@ fn another_tool_keeps_its_injection() {
 #[test]
 fn signals_are_handled_as_they_were() {
     let mut direct = std::process::Command::new("grep");
+    support::interruptible::interruptible(&mut direct);
     let direct = direct.args(["-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]).output().expect("grep");
     let mut try_ = Try::new(&["grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]);
     assert_eq!(text(&try_.run().stdout), text(&direct.stdout));

@@ -1,5 +1,5 @@
 //! The verdicts on measured numbers: `tests/data/verdicts/EXPERIMENT-WHAT.txt` has rows, one line each
-//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, which `HOLDUP_UPDATE=1` rewrites. A line
+//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, which `UPDATE_EXPECT=1` rewrites. A line
 //! `set NAME=VALUE …` changes settings, a line `device NAME=VALUE …` states properties of the device. One file is one test
 //! of that name.
 
@@ -113,13 +113,10 @@ fn case(path: PathBuf) -> Trial {
     let file = file_name(&path);
     Trial::test(file.replace('-', "_"), move || {
         let text = std::fs::read_to_string(&path).expect("readable");
-        let (rows, expected) = text.split_once(BREAK).unwrap_or((&text, ""));
+        let rows = text.split_once(BREAK).map_or(&*text, |(rows, _)| rows);
         let sentences = results(&file, rows).verdict();
         let verdict = sentences.iter().map(|sentence| format!("{sentence}\n")).collect::<String>();
-        match std::env::var_os("HOLDUP_UPDATE") {
-            Some(_) => std::fs::write(&path, format!("{rows}{BREAK}{verdict}")).expect("can write"),
-            None => assert_eq!(verdict, expected),
-        }
+        expect_test::expect_file![&path].assert_eq(&format!("{rows}{BREAK}{verdict}"));
         Ok(())
     })
 }

@@ -1,5 +1,5 @@
 //! Workloads that cannot run: `tests/data/errors/NAME.toml` in, the error in `NAME.txt` out. One case is one test of that
-//! name. `HOLDUP_UPDATE=1` rewrites the expected files.
+//! name. `UPDATE_EXPECT=1` rewrites the expected files.
 
 use libtest_mimic::{Arguments, Trial};
 use std::path::{Path, PathBuf};
@@ -22,11 +22,7 @@ fn case(path: PathBuf) -> Trial {
         let error = Workload::from_toml(&std::fs::read(&path).unwrap(), file).expect_err("it is accepted");
         let line = format!("{error}\n");
         assert_eq!(line.lines().count(), 1, "{line}");
-        let expected = path.with_extension("txt");
-        if std::env::var_os("HOLDUP_UPDATE").is_some() {
-            std::fs::write(&expected, &line).unwrap();
-        }
-        assert_eq!(line, std::fs::read_to_string(&expected).unwrap_or_default());
+        expect_test::expect_file![path.with_extension("txt")].assert_eq(&line);
         Ok(())
     })
 }

@@ -24,7 +24,7 @@ pub fn printed(arguments: &str) -> String {
 }
 
 /// Checks that the program prints what `tests/data/lab/NAME` holds, twice the same, in lines of at most 100 columns.
-/// `HOLDUP_UPDATE=1` rewrites the file.
+/// `UPDATE_EXPECT=1` rewrites the file.
 pub fn check(name: &str, arguments: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/lab").join(name);
     let text = printed(arguments);
@@ -32,9 +32,5 @@ pub fn check(name: &str, arguments: &str) {
     // Listings are as wide as they need.
     let too_wide = text.lines().find(|line| !name.contains("stagger") && line.chars().count() > 100);
     assert!(name.ends_with(".json") || too_wide.is_none(), "{too_wide:?}");
-    if std::env::var_os("HOLDUP_UPDATE").is_some() {
-        std::fs::write(&path, &text).expect("can write");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(text == expected, "holdup {arguments}\ndiffers from {}:\n{text}", path.display());
+    expect_test::expect_file![path].assert_eq(&text);
 }

@@ -1,7 +1,10 @@
-//! `holdup lab` and `holdup devices` without a GPU; what they print is in `tests/data/lab/`, rewritten by `HOLDUP_UPDATE=1`.
+//! `holdup lab` and `holdup devices` without a GPU; what they print is in `tests/data/lab/`, rewritten by `UPDATE_EXPECT=1`.
 //! What each experiment prints is tested in `lab_runs.rs`.
 
 mod command;
+#[cfg(unix)]
+#[path = "../../../record/tests/support/interruptible.rs"]
+mod interruptible;
 
 use command::{check, holdup, printed};
 use std::path::{Path, PathBuf};
@@ -351,7 +354,7 @@ fn an_interrupted_run_keeps_its_rows_as_partial_results() {
     // More than a hundred variants, each a fraction of a second: it is in the middle of them for long.
     let arguments = "lab run interference --on sim:h200 --set time=2s --format json -o";
     command.args(arguments.split(' ')).arg(&file).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().expect("the program starts");
+    let child = interruptible::interruptible(&mut command).spawn().expect("the program starts");
     std::thread::sleep(Duration::from_secs(4));
     let killed =
         Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill is there");

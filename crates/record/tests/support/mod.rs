@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
+pub mod interruptible;
+
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -35,6 +37,7 @@ impl Try {
     pub fn new(argv: &[&str]) -> Try {
         let directory = TempDir::new().expect("a temporary directory");
         let mut command = Command::new(record_try());
+        interruptible::interruptible(&mut command);
         let spools = directory.path().join("spools");
         std::fs::create_dir(&spools).expect("a directory");
         command.arg("run").args(argv).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

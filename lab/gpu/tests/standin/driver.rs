@@ -1,5 +1,6 @@
 //! The stand-in for the driver, built with the machine's C compiler, and what it was asked.
 
+use crate::interruptible::interruptible;
 use crate::support::gpu_try;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -83,6 +84,7 @@ impl Standin {
     /// A command of `gpu_try` whose processes use it.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(gpu_try());
+        interruptible(&mut command);
         command.args(arguments).envs(self.environment.iter().cloned());
         command
     }
@@ -104,13 +106,9 @@ impl Standin {
     }
 }
 
-/// Compares with `tests/data/NAME.txt`; `HOLDUP_UPDATE=1` writes it instead.
+/// Compares with `tests/data/NAME.txt`; `UPDATE_EXPECT=1` writes it instead.
 #[track_caller]
 pub fn assert_is(name: &str, found: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name).with_extension("txt");
-    if std::env::var_os("HOLDUP_UPDATE").is_some() {
-        std::fs::write(&path, found).expect("the expected output is written");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, expected, "{} (HOLDUP_UPDATE=1 rewrites it)", path.display());
+    expect_test::expect_file![path].assert_eq(found);
 }

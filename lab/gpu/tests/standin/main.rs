@@ -7,6 +7,8 @@ mod support;
 mod calls;
 mod driver;
 mod endings;
+#[path = "../../../../crates/record/tests/support/interruptible.rs"]
+mod interruptible;
 mod mps;
 mod processes;
 mod watching;
