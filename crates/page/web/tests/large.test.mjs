@@ -1,4 +1,4 @@
-// The page of a million calls in a browser.
+// The page of a large trace in a browser; `million.mjs` measures a larger one.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
@@ -14,20 +14,18 @@ before(async () => {
 });
 after(() => browser?.close());
 
-test("a million calls open at once and pan", async (context) => {
-  const spool = join(directory, "million");
-  execFileSync("cargo", ["run", "--quiet", "--package", "xtask", "--", "generate", "spool", "--events", "1520000", "-o", spool], { cwd: root, stdio: "ignore" });
-  const begun = performance.now();
+test("two hundred thousand calls open at once and pan", async (context) => {
+  const spool = join(directory, "large");
+  const generate = ["run", "--quiet", "--package", "xtask", "--", "generate", "spool", "--events", "304000", "-o", spool];
+  execFileSync("cargo", generate, { cwd: root, stdio: "ignore" });
   const address = report(directory, spool);
-  const written = performance.now() - begun;
   const { page, wrong, close } = await tab(browser);
   const { paint, pans, lines } = await measure(page, address);
+  for (const line of lines) context.diagnostic(line);
   const size = statSync(new URL(address)).size;
   const facts = await page.textContent(".facts");
   const calls = Number(facts.match(/([\d,]+) calls/)[1].replaceAll(",", ""));
-  const said = `${calls} calls: written in ${(written / 1e3).toFixed(1)} s, ${(size / 1e6).toFixed(1)} MB`;
-  for (const line of [said, ...lines]) context.diagnostic(line);
-  assert.ok(calls >= 1_000_000 && size < 25e6, said);
+  assert.ok(calls >= 200_000 && size < 4e6, `${calls} calls, ${size} bytes`);
   // Other work on the machine may cost a frame or two; a picture that is too slow costs all of them.
   assert.ok(paint < 10_000 && pans.every(({ frames, mean }) => frames > 10 && mean < 50), lines.join("\n"));
   assert.deepEqual(wrong, []);
