@@ -1,10 +1,17 @@
 //! Reads holdup's own files with the `trace` crate.
 
-use crate::importer::{Fit, Importer, Input, Seen};
+use crate::importer::{Fit, Form, Importer, Input, Seen};
 use crate::{Problem, Progress};
 use trace::{Source, Trace};
 
-pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, forms: FORMS, sniff, read };
+
+const FORMS: &[Form] = &[
+    Form {
+        name: "`.holdup`",
+        made_by: "`holdup record COMMAND`, or `holdup import TRACE -o trace.holdup`",
+    },
+];
 
 /// Recognizes a zip archive: no other format that holdup reads is one.
 fn sniff(seen: &Seen<'_>) -> Fit {

@@ -7,10 +7,20 @@ use std::io::Read;
 use std::path::Path;
 use trace::{Source, Trace};
 
+/// A kind of trace that an importer reads, for people.
+pub struct Form {
+    /// Its name, in Markdown: "output of `nsys stats`".
+    pub name: &'static str,
+    /// How to get one, in Markdown.
+    pub made_by: &'static str,
+}
+
 /// A format that holdup reads.
 pub(crate) struct Importer {
     /// The tool that writes it, and its name for people.
     pub source: Source,
+    /// The forms in which people have it.
+    pub forms: &'static [Form],
     /// Whether an input is of this format.
     pub sniff: fn(&Seen<'_>) -> Fit,
     /// Reads an input of this format.

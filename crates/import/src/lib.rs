@@ -32,6 +32,7 @@ mod stacks;
 mod suffix;
 
 pub use error::{ImportError, Problem};
+pub use importer::Form;
 
 use detect::Format;
 use flate2::read::MultiGzDecoder;
@@ -56,10 +57,15 @@ macro_rules! importers {
 importers! {
     holdup_file,
     gather,
-    nsys,
-    nvprof,
     printed,
+    nvprof,
+    nsys,
     kineto,
+}
+
+/// Every kind of trace that [`open`] reads.
+pub fn forms() -> impl Iterator<Item = &'static Form> {
+    IMPORTERS.iter().rev().flat_map(|importer| importer.forms)
 }
 
 /// The progress of an import.

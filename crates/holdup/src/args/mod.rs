@@ -12,12 +12,8 @@ use std::path::PathBuf;
 use trace::{Ns, Selection};
 
 /// Explains why the threads, streams and GPUs of a CUDA program wait, and how to fix it.
-///
-/// Records a program (record). Reads traces of PyTorch's profiler and other users of Kineto (.json, .json.gz), Nsight Systems
-/// (SQLite export), nvprof (SQLite), printed listings of nvprof and nsys stats, and its own. The content decides the
-/// format. "-" is standard input.
 #[derive(Parser)]
-#[command(name = "holdup", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "holdup", version, long_about = long_about(), max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   holdup record python train.py         run a program and record it
   holdup doctor                         what recording needs, and what is missing
@@ -36,6 +32,17 @@ pub struct CommandLine {
     pub color: Color,
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+/// The help's first paragraphs: what holdup is, and what it reads.
+fn long_about() -> String {
+    let forms: Vec<String> = import::forms().map(|form| form.name.replace('`', "")).collect();
+    format!(
+        "Explains why the threads, streams and GPUs of a CUDA program wait, and how to fix it.\n\n\
+         Records a program (record). Reads {}. The content decides the format. A trace can be gzipped; \"-\" is standard \
+         input.",
+        forms.join("; ")
+    )
 }
 
 #[derive(Subcommand)]

@@ -32,7 +32,13 @@ use trace::{Ns, ProcessId, Source, ThreadId, Trace};
 /// Times for which later arithmetic cannot overflow, ns.
 const TIMES: std::ops::Range<Ns> = 0..1 << 61;
 
-pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer {
+    source: Source::HOLDUP,
+    // What a recorder leaves that was killed; people have it as a `.holdup` file.
+    forms: &[],
+    sniff,
+    read,
+};
 
 /// Recognizes a directory with spool files, or one such file.
 fn sniff(seen: &Seen<'_>) -> Fit {

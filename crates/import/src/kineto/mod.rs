@@ -17,7 +17,7 @@ mod tests;
 
 use supply::Text;
 
-use crate::importer::{Fit, Importer, Input, Seen};
+use crate::importer::{Fit, Form, Importer, Input, Seen};
 use crate::json::{Scanner, Stop};
 use crate::{Problem, Progress};
 use batch::{Batch, End};
@@ -38,7 +38,14 @@ const LONGEST_HEADER: usize = 64 << 20;
 /// Traces of PyTorch's profiler and other users of Kineto.
 pub(crate) const SOURCE: Source = Source { id: "kineto", title: "Kineto" };
 
-pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
+
+const FORMS: &[Form] = &[
+    Form {
+        name: "JSON of PyTorch's profiler and other users of Kineto, since 2020",
+        made_by: "`torch.profiler.profile(…).export_chrome_trace(\"trace.json.gz\")`; `with_stack=True` adds source places",
+    },
+];
 
 /// Recognizes JSON: no other format is JSON.
 fn sniff(seen: &Seen<'_>) -> Fit {

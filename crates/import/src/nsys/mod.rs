@@ -15,7 +15,7 @@ mod stacks;
 mod tests;
 
 use crate::identities::Identities;
-use crate::importer::{Fit, Importer, Input, Seen};
+use crate::importer::{Fit, Form, Importer, Input, Seen};
 use crate::progress::Progress;
 use crate::sqlite::{Fault, Filling, Names, Source, Value};
 use crate::{Problem, finish};
@@ -28,7 +28,14 @@ use trace::{Ns, Trace};
 /// Exports of Nsight Systems.
 pub(crate) const SOURCE: trace::Source = trace::Source { id: "nsys", title: "Nsight Systems" };
 
-pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
+
+const FORMS: &[Form] = &[
+    Form {
+        name: "Nsight Systems, as SQLite",
+        made_by: "`nsys profile --trace=cuda,nvtx,osrt …`, then `nsys export --type sqlite report.nsys-rep`",
+    },
+];
 
 /// Recognizes the format by the tables that exist: any may be missing.
 fn sniff(seen: &Seen<'_>) -> Fit {

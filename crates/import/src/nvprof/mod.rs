@@ -12,7 +12,7 @@ mod ops;
 mod tests;
 
 use crate::identities::Identities;
-use crate::importer::{Fit, Importer, Input, Seen};
+use crate::importer::{Fit, Form, Importer, Input, Seen};
 use crate::progress::Progress;
 use crate::sqlite::{Fault, Filling, Names, Source, Value, interval};
 use crate::{Problem, finish};
@@ -22,7 +22,14 @@ use trace::{Ns, Trace};
 /// Databases of nvprof and the Visual Profiler.
 pub(crate) const SOURCE: trace::Source = trace::Source { id: "nvprof", title: "nvprof" };
 
-pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
+
+const FORMS: &[Form] = &[
+    Form {
+        name: "nvprof, as SQLite",
+        made_by: "`nvprof -o trace.nvvp …`",
+    },
+];
 
 /// Recognizes the format by the tables that exist: any may be missing.
 fn sniff(seen: &Seen<'_>) -> Fit {

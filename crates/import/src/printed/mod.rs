@@ -14,7 +14,7 @@ mod rows;
 mod threads;
 
 use crate::detect::is_text;
-use crate::importer::{Fit, Importer, Input, Seen};
+use crate::importer::{Fit, Form, Importer, Input, Seen};
 use crate::{Problem, Progress, finish};
 use columns::Table;
 use lines::{Lines, Piece};
@@ -22,7 +22,18 @@ use rows::Reader;
 use trace::Trace;
 
 /// Each table of a listing states which tool printed it.
-pub(crate) static IMPORTER: Importer = Importer { source: crate::nvprof::SOURCE, sniff, read };
+pub(crate) static IMPORTER: Importer = Importer { source: crate::nvprof::SOURCE, forms: FORMS, sniff, read };
+
+const FORMS: &[Form] = &[
+    Form {
+        name: "output of nvprof",
+        made_by: "`nvprof --print-gpu-trace --print-api-trace … 2> trace.txt`, with or without `--csv`; a copy from a terminal or a forum works too",
+    },
+    Form {
+        name: "output of `nsys stats`",
+        made_by: "`nsys stats --format csv --report cuda_api_trace,cuda_gpu_trace,nvtx_pushpop_trace report.nsys-rep > trace.csv`",
+    },
+];
 
 /// Recognizes a text that begins like a listing; any other text may have one after the program's output.
 fn sniff(seen: &Seen<'_>) -> Fit {
