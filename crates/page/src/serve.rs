@@ -5,7 +5,7 @@
 //! giving its own name this address.
 
 use crate::template;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,10 @@ use std::time::Duration;
 const MOST_CONNECTIONS: usize = 32;
 
 /// A request's line and headers together, bytes. Browsers send about one kilobyte.
-const LONGEST_REQUEST: u64 = 16 << 10;
+const LONGEST_REQUEST: usize = 16 << 10;
+
+/// Number of headers that a request may have. Browsers send about fifteen.
+const MOST_HEADERS: usize = 64;
 
 /// How long a connection may take to send its request, or to receive each piece of its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -141,35 +144,26 @@ struct Request {
 }
 
 impl Request {
-    /// Reads a request up to its empty line; `None` if it is not a request.
-    fn read(from: impl Read) -> Option<Request> {
-        let mut lines = BufReader::new(from.take(LONGEST_REQUEST));
-        let first = line(&mut lines)?;
-        let mut words = first.split(' ');
-        let (method, path, version) = (words.next()?, words.next()?, words.next()?);
-        if !version.starts_with("HTTP/1.") || words.next().is_some() {
-            return None;
-        }
-        let mut request = Request { method: method.to_owned(), path: path.to_owned(), hosts: Vec::new() };
+    /// Reads a request up to its empty line; `None` if it is not a request, or longer than [`LONGEST_REQUEST`].
+    fn read(mut from: impl Read) -> Option<Request> {
+        let mut bytes = [0; LONGEST_REQUEST];
+        let mut length = 0;
         loop {
-            let header = line(&mut lines)?;
-            if header.is_empty() {
-                return Some(request);
-            }
-            let (name, value) = header.split_once(':')?;
-            if name.eq_ignore_ascii_case("host") {
-                request.hosts.push(value.trim().to_ascii_lowercase());
+            let count = from.read(&mut bytes[length..]).ok().filter(|count| *count > 0)?;
+            length += count;
+            let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+            let mut request = httparse::Request::new(&mut headers);
+            if request.parse(&bytes[..length]).ok()?.is_complete() {
+                let text = |value: &[u8]| String::from_utf8_lossy(value).trim().to_ascii_lowercase();
+                let hosts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
+                return Some(Request {
+                    method: request.method?.to_owned(),
+                    path: request.path?.to_owned(),
+                    hosts: hosts.map(|header| text(header.value)).collect(),
+                });
             }
         }
     }
-}
-
-/// Reads a complete line.
-fn line(from: &mut impl BufRead) -> Option<String> {
-    let mut line = String::new();
-    from.read_line(&mut line).ok()?;
-    let line = line.strip_suffix('\n')?;
-    Some(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
 /// 128 random bits in hexadecimal.

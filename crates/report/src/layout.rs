@@ -1,5 +1,6 @@
 //! Fitting text into columns: its width, eliding, wrapping with a hanging indent.
 
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthChar;
 use unicode_width::UnicodeWidthStr;
 
@@ -31,25 +32,15 @@ fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
     chars.take_while(fits).collect()
 }
 
-/// Breaks `text` at spaces into lines of at most `columns`; a longer word is cut, a number stays
-/// with its unit.
+/// Breaks `text` at spaces into lines of at most `columns`; a longer word is cut, a number stays with its unit.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(8);
-    let mut lines = vec![String::new()];
-    for word in &words(text) {
-        let line = lines.last_mut().expect("starts with a line");
-        let gap = usize::from(!line.is_empty());
-        if width(line) + gap + width(word) <= columns {
-            line.push_str(&" "[..gap]);
-            line.push_str(word);
-            continue;
-        }
-        if !line.is_empty() {
-            lines.push(String::new());
-        }
-        push_word(&mut lines, word, columns);
-    }
-    lines
+    let options = Options::new(columns.max(8))
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    let text = glued(text);
+    let lines = textwrap::wrap(&text, options);
+    lines.iter().map(|line| line.replace(GLUE, " ")).collect()
 }
 
 /// A paragraph of at most `columns`, its further lines indented.
@@ -57,40 +48,26 @@ pub(crate) fn hang(text: &str, columns: usize) -> String {
     wrap(text, columns.saturating_sub(4)).join("\n    ") + "\n"
 }
 
-/// The words of `text`, a number and its unit being one, and what there are so many of (`8 × cudaMalloc`).
-fn words(text: &str) -> Vec<String> {
+/// A space at which no line ends.
+const GLUE: char = '\u{a0}';
+
+/// `text` with one space between words, none at which a line may end between a number and its unit, and between what there
+/// are so many of (`8 × cudaMalloc`).
+fn glued(text: &str) -> String {
     const UNITS: [&str; 14] =
         ["%", "×", "ns", "µs", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB", "kB/s", "MB/s", "GB/s"];
-    let mut words: Vec<String> = Vec::new();
+    let mut glued = String::with_capacity(text.len());
     for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let unit = UNITS.contains(&word.trim_end_matches([')', ',', ';', '.']));
-        match words.last_mut() {
-            Some(number) if unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
-                number.push(' ');
-                number.push_str(word);
-            }
-            Some(number) if number.ends_with(" ×") => {
-                number.push(' ');
-                number.push_str(word);
-            }
-            _ => words.push(word.to_owned()),
+        let is_unit = UNITS.contains(&word.trim_end_matches([')', ',', ';', '.']));
+        let after_number = glued.ends_with(|last: char| last.is_ascii_digit());
+        if is_unit && after_number || glued.ends_with("\u{a0}×") {
+            glued.push(GLUE);
+        } else if !glued.is_empty() {
+            glued.push(' ');
         }
+        glued.push_str(word);
     }
-    words
-}
-
-/// Puts a word on the last, empty line, and on further ones as far as it is too long.
-fn push_word(lines: &mut Vec<String>, mut word: &str, columns: usize) {
-    loop {
-        // Never the width of what is left: a name may be a megabyte long.
-        let front = take(word.chars(), columns);
-        word = &word[front.len()..];
-        *lines.last_mut().expect("starts with a line") = front;
-        if word.is_empty() {
-            return;
-        }
-        lines.push(String::new());
-    }
+    glued
 }
 
 #[cfg(test)]
