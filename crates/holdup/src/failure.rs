@@ -13,7 +13,7 @@ pub const UNREADABLE: u8 = 2;
 pub enum Failure {
     /// The reader of the output has gone: nothing is wrong.
     Closed,
-    /// The message: what, where, and what to do.
+    /// The message: where, what, and what to do.
     Message(String),
 }
 

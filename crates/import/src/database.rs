@@ -75,7 +75,7 @@ mod tests {
         let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
         let message = Some("unrecognized token: \"\u{1b}[31m\nmore\"".to_owned());
         let problem = printable(rusqlite::Error::SqliteFailure(error, message).into());
-        assert_eq!(problem.to_string(), "SQLite: unrecognized token: \"[31m; export the trace again");
+        assert_eq!(problem.to_string(), "SQLite: unrecognized token: \"[31m: export the trace again");
     }
 
     /// Any damage to a file gives a problem or a trace, never a panic.

@@ -1,4 +1,4 @@
-//! Errors of reading an input: what, where, and what to do.
+//! Errors of reading an input: where, what, and what to do.
 
 use std::path::PathBuf;
 
@@ -20,13 +20,13 @@ pub enum Problem {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// The file has no bytes.
-    #[error("the file is empty; record or export the trace again")]
+    #[error("the file is empty: record or export the trace again")]
     Empty,
     /// A directory, a device, a socket.
-    #[error("is {0}, not a file; name the trace file itself")]
+    #[error("is {0}, not a file: name the trace file itself")]
     NotAFile(&'static str),
     /// Recognized as something that is not a trace.
-    #[error("{what}; {what_to_do}")]
+    #[error("{what}: {what_to_do}")]
     NotATrace {
         /// What it is.
         what: String,
@@ -34,13 +34,13 @@ pub enum Problem {
         what_to_do: &'static str,
     },
     /// A SQLite file that is damaged or fails a query.
-    #[error("SQLite: {0}; export the trace again")]
+    #[error("SQLite: {0}: export the trace again")]
     Sqlite(#[from] rusqlite::Error),
     /// A `.holdup` file that cannot be read.
     #[error("{0}")]
     Holdup(#[from] trace::FileError),
     /// Compressed data that cannot be inflated from the start.
-    #[error("damaged gzip data at byte {at}: {reason}; copy or export the trace again")]
+    #[error("damaged gzip data at byte {at}: {reason}: copy or export the trace again")]
     Gzip {
         /// Offset of the damage in the compressed file.
         at: u64,
@@ -48,7 +48,7 @@ pub enum Problem {
         reason: String,
     },
     /// JSON that does not parse.
-    #[error("not valid JSON at byte {at}: {reason}; export the trace again")]
+    #[error("not valid JSON at byte {at}: {reason}: export the trace again")]
     Json {
         /// Offset in the (inflated) text.
         at: u64,

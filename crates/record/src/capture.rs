@@ -1,6 +1,5 @@
 //! Finds the capture library.
 
-use crate::Error;
 use std::path::{Path, PathBuf};
 
 /// The environment variable that names the library.
@@ -8,19 +7,42 @@ pub const VARIABLE: &str = "HOLDUP_CAPTURE_LIB";
 
 const NAME: &str = "libholdup_capture.so";
 
+/// Why there is no capture library to preload.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {remedy}")]
+pub struct Unusable {
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
 /// Finds the capture library: the one that [`VARIABLE`] names, or else the one next to the executable or in the `lib`
 /// directory next to the executable's directory.
 ///
 /// # Errors
 /// If there is no library in these places, or `LD_PRELOAD` cannot hold its path.
-pub fn find() -> Result<PathBuf, Error> {
+pub fn find() -> Result<PathBuf, Unusable> {
     let places = places();
     let found = places.iter().find(|path| path.is_file()).and_then(|path| std::path::absolute(path).ok());
     match found {
         Some(path) if preloads(&path) => Ok(path),
-        Some(path) => Err(Error::Unloadable(path)),
-        None => Err(Error::NoCaptureLibrary { looked: places }),
+        Some(path) => Err(Unusable {
+            what: format!(
+                "{}: LD_PRELOAD cannot hold a path with a space, a colon or a dollar sign",
+                path.display()
+            ),
+            remedy: format!("copy the library elsewhere and name the copy in {VARIABLE}"),
+        }),
+        None => Err(Unusable {
+            what: format!("holdup's capture library is missing (looked for {})", listed(&places)),
+            remedy: format!("install holdup again, or name the library in {VARIABLE}"),
+        }),
     }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn places() -> Vec<PathBuf> {

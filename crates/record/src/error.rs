@@ -1,5 +1,6 @@
-//! Errors of recording a program: what, where, and what to do, in one line each.
+//! Errors of recording a program: where, what, and what to do, in one line each.
 
+use crate::capture::Unusable;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +8,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no command.
-    #[error("no program to record; name one, with its arguments")]
+    #[error("no program to record: name one, with its arguments")]
     NoCommand,
     /// There is no such program.
-    #[error("{program}: command not found; check the name{}", if *.searched { " and PATH" } else { "" })]
+    #[error("{program}: command not found: check the name{}", if *.searched { " and PATH" } else { "" })]
     NotFound {
         /// The program as named.
         program: String,
@@ -41,23 +42,9 @@ pub enum Error {
         /// The operating system's error.
         source: io::Error,
     },
-    /// The capture library was not found.
-    #[error(
-        "holdup's capture library is missing (looked for {}); install holdup again, or name the library in {}",
-        listed(.looked),
-        crate::capture::VARIABLE
-    )]
-    NoCaptureLibrary {
-        /// The places that were searched.
-        looked: Vec<PathBuf>,
-    },
-    /// `LD_PRELOAD` cannot hold the capture library's path.
-    #[error(
-        "{}: LD_PRELOAD cannot hold a path with a space, a colon or a dollar sign; copy the library elsewhere and name the copy in {}",
-        .0.display(),
-        crate::capture::VARIABLE
-    )]
-    Unloadable(PathBuf),
+    /// The capture library is missing, or cannot be preloaded.
+    #[error(transparent)]
+    Capture(#[from] Unusable),
     /// The spool cannot be created in that place.
     #[error("{}: nothing can be recorded there: {}", .path.display(), said(.source))]
     Spool {
@@ -89,7 +76,7 @@ impl Error {
             (Some(libc::EACCES), None) if searched => return Error::NotFound { program: name, searched },
             (Some(libc::ENOENT), Some(_)) => "the interpreter or loader that it names is missing".to_owned(),
             (Some(libc::EACCES), Some(file)) if file.is_dir() => "it is a directory".to_owned(),
-            (Some(libc::EACCES), _) => format!("{}; check its permissions", said(&source)),
+            (Some(libc::EACCES), _) => format!("{}: check its permissions", said(&source)),
             (Some(libc::ENOEXEC | libc::ETXTBSY | libc::ELOOP | libc::EPERM), _) => said(&source),
             _ => return Error::Start { program: name, source },
         };
@@ -117,8 +104,4 @@ fn find(program: &Path) -> Option<PathBuf> {
 fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
-
-fn listed(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }

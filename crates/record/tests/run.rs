@@ -98,9 +98,9 @@ fn signals_are_handled_as_they_were() {
 #[test]
 fn a_program_that_does_not_exist() {
     for (program, said) in [
-        ("no-such-program", "no-such-program: command not found; check the name and PATH\n"),
-        ("./no/such", "./no/such: command not found; check the name\n"),
-        ("", ": command not found; check the name and PATH\n"),
+        ("no-such-program", "no-such-program: command not found: check the name and PATH\n"),
+        ("./no/such", "./no/such: command not found: check the name\n"),
+        ("", ": command not found: check the name and PATH\n"),
     ] {
         let mut try_ = Try::new(&[program]);
         let output = try_.run();
@@ -120,7 +120,7 @@ fn a_program_that_cannot_be_executed() {
         assert_eq!(output.status.code(), Some(126), "{program}");
         text(&output.stderr)
     };
-    assert!(refusal(name).ends_with("cannot be executed: Permission denied; check its permissions\n"));
+    assert!(refusal(name).ends_with("cannot be executed: Permission denied: check its permissions\n"));
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("own file");
     assert!(refusal(name).ends_with("the interpreter or loader that it names is missing\n"));
     assert_eq!(refusal("/etc"), "/etc: cannot be executed: it is a directory\n");
@@ -134,7 +134,7 @@ fn problems_of_the_recording() {
         text(&output.stderr)
     };
     let said = refusal("HOLDUP_CAPTURE_LIB", "/no/such.so");
-    assert!(said.starts_with("holdup's capture library is missing (looked for /no/such.so); "), "{said}");
+    assert!(said.starts_with("holdup's capture library is missing (looked for /no/such.so): "), "{said}");
     let said = refusal("RECORD_TRY_PARENT", "/no/such/directory");
     assert!(said.starts_with("/no/such/directory: nothing can be recorded there: No such file"), "{said}");
     let directory = tempfile::Builder::new().prefix("with space").tempdir().expect("a directory");

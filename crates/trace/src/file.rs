@@ -22,13 +22,13 @@ pub enum FileError {
     #[error("not a readable .holdup archive: {0}")]
     Archive(#[from] ZipError),
     /// A part is compressed by the archive.
-    #[error("part {0} is compressed, but .holdup archives store their parts; pack it again with zip -0")]
+    #[error("part {0} is compressed, but .holdup archives store their parts: pack it again with zip -0")]
     Compressed(String),
     /// A part claims more bytes than the archive stores for it.
     #[error("part {0} claims {1} bytes, more than the archive holds")]
     Oversized(String, u64),
     /// A table claims more rows than its bytes can hold.
-    #[error("table {0} claims {1} rows, more than its {2} bytes can hold; write the file again")]
+    #[error("table {0} claims {1} rows, more than its {2} bytes can hold: write the file again")]
     TooManyRows(&'static str, u64, usize),
     /// `meta.json` is missing.
     #[error("the archive has no meta.json, so it is not a .holdup file")]
@@ -37,13 +37,13 @@ pub enum FileError {
     #[error("meta.json: {0}")]
     Meta(#[from] serde_json::Error),
     /// Written by a later version.
-    #[error("written with schema {0}, this holdup reads up to {SCHEMA_VERSION}; use a newer holdup")]
+    #[error("written with schema {0}, this holdup reads up to {SCHEMA_VERSION}: use a newer holdup")]
     TooNew(u32),
     /// A table is not readable Parquet.
     #[error("table {0}: {1}")]
     Parquet(&'static str, #[source] ParquetError),
     /// A table's Parquet pages or row counts are damaged.
-    #[error("table {0}: damaged Parquet pages; write the file again")]
+    #[error("table {0}: damaged Parquet pages: write the file again")]
     Damaged(&'static str),
     /// A table does not fit the schema.
     #[error(transparent)]

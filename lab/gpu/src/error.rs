@@ -1,4 +1,4 @@
-//! Why a Workload did not run: what, where, and what to do. One line each.
+//! Why a Workload did not run: where, what, and what to do. One line each.
 
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -163,7 +163,7 @@ fn advice(code: i32) -> &'static str {
     match code {
         1 | 201 | 400 | 709 => "the workload or holdup is wrong: please report it",
         2 => "make the buffers smaller, or end other programs that use the GPU's memory (nvidia-smi)",
-        3 | 4 => "the driver is shutting down; run again",
+        3 | 4 => "the driver is shutting down: run again",
         34 => "the library is a stub of the toolkit: put the driver's own before it in LD_LIBRARY_PATH",
         35 | 222 => "the driver is too old for the kernels: update it",
         46 => {

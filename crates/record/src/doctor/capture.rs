@@ -9,12 +9,7 @@ const NAME: &str = "capture library";
 
 pub fn check(patience: Duration) -> Check {
     match crate::capture::find() {
-        Err(error) => {
-            // The error states what is wrong, and after a semicolon what to do.
-            let text = error.to_string();
-            let (found, remedy) = text.rsplit_once("; ").unwrap_or((&text, "install holdup again"));
-            Check::bad(NAME, State::Missing, found, remedy)
-        }
+        Err(unusable) => Check::bad(NAME, State::Missing, unusable.what, unusable.remedy),
         Ok(path) => match preload(&path, patience) {
             Ok(()) => Check::ok(NAME, path.display().to_string()),
             Err(reason) => {

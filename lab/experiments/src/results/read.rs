@@ -126,7 +126,7 @@ fn no_unknown_column(experiment: &Experiment, object: &Map<String, Value>) -> Re
     };
     match object.keys().find(|name| !is_known(name)) {
         Some(name) => Err(format!(
-            "unknown column `{}`: {} does not have it in this version of holdup; use the version that wrote the file",
+            "unknown column `{}`: {} does not have it in this version of holdup: use the version that wrote the file",
             harmless(name),
             experiment.name
         )),
