@@ -80,7 +80,7 @@ pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
     };
     let name = target.path().display().to_string();
     let written = target.write_with(|out| Ok(page.write(out)?))?;
-    output::print(&format!("{}: {}\n", report::visible(&name), page::size(written.bytes)))
+    output::print(&format!("{}: {}\n", report::visible(&name), report::units::file_size(written.bytes)))
 }
 
 /// A directory to write.

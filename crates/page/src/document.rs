@@ -1,7 +1,6 @@
 //! The whole page: sections, their data, and the file of both.
 
 use crate::html::{Html, shown};
-use crate::size::size;
 use crate::template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -112,7 +111,7 @@ impl Page {
         }
         html.close("main");
         let template: usize = template::pieces().iter().map(|piece| piece.len()).sum();
-        let size = size((template + html.as_str().len() + embedded) as u64);
+        let size = report::units::file_size((template + html.as_str().len() + embedded) as u64);
         html.open("footer", &[]);
         html.text(&format!(
             "Written by holdup {}. This file holds everything it shows ({size}) and loads nothing.",

@@ -27,7 +27,6 @@ mod findings;
 pub mod html;
 mod of_trace;
 pub mod serve;
-mod size;
 pub mod table;
 mod tables;
 mod template;
@@ -35,4 +34,3 @@ mod timeline;
 
 pub use document::{Data, Page, Section, Written};
 pub use of_trace::{Options, of_trace};
-pub use size::size;

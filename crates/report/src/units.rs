@@ -208,6 +208,14 @@ fn push_grouped(text: &mut String, number: u64) {
     let _ = write!(text, ",{:03}", number % 1_000);
 }
 
+/// A file's size in units of powers of ten, as in file managers: `12 kB`, `1.2 MB`.
+pub fn file_size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
