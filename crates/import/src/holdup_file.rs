@@ -6,12 +6,10 @@ use trace::{Source, Trace};
 
 pub(crate) static IMPORTER: Importer = Importer { source: Source::HOLDUP, forms: FORMS, sniff, read };
 
-const FORMS: &[Form] = &[
-    Form {
-        name: "`.holdup`",
-        made_by: "`holdup record COMMAND`, or `holdup import TRACE -o trace.holdup`",
-    },
-];
+const FORMS: &[Form] = &[Form {
+    name: "`.holdup`",
+    made_by: "`holdup record COMMAND`, or `holdup import TRACE -o trace.holdup`",
+}];
 
 /// Recognizes a zip archive: no other format that holdup reads is one.
 fn sniff(seen: &Seen<'_>) -> Fit {

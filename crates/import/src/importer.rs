@@ -1,6 +1,6 @@
 //! An importer recognizes its format by content, reads it, and has a name for people.
 //!
-//! To add one: a module with a `static IMPORTER`, and its line in [`importers!`](crate).
+//! To add one: a module with a `static IMPORTER`, and its line in `IMPORTERS`.
 
 use crate::{Problem, Progress, sqlite};
 use std::io::Read;

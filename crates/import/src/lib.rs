@@ -22,10 +22,16 @@ mod database;
 mod demangle;
 mod detect;
 mod error;
+mod gather;
+mod holdup_file;
 mod identities;
 mod importer;
 mod json;
+mod kineto;
+mod nsys;
+mod nvprof;
 mod overhead;
+mod printed;
 mod progress;
 mod sqlite;
 mod stacks;
@@ -43,25 +49,16 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use trace::Trace;
 
-/// Declares the importers' modules and their registry.
-macro_rules! importers {
-    ($($module:ident,)*) => {
-        $(mod $module;)*
-
-        /// Every importer, in the order in which they check an input.
-        static IMPORTERS: &[&Importer] = &[$(&$module::IMPORTER,)*];
-    };
-}
-
-// Listings are checked before JSON: a program's output may start with a bracket.
-importers! {
-    holdup_file,
-    gather,
-    printed,
-    nvprof,
-    nsys,
-    kineto,
-}
+/// Every importer, in the order in which they check an input. Listings are checked before JSON: a program's output may start
+/// with a bracket.
+static IMPORTERS: &[&Importer] = &[
+    &holdup_file::IMPORTER,
+    &gather::IMPORTER,
+    &printed::IMPORTER,
+    &nvprof::IMPORTER,
+    &nsys::IMPORTER,
+    &kineto::IMPORTER,
+];
 
 /// Every kind of trace that [`open`] reads.
 pub fn forms() -> impl Iterator<Item = &'static Form> {

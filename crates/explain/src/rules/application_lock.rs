@@ -1,10 +1,10 @@
 //! `application-lock`: a thread waits for a lock of a library above the driver. `analysis/recorded_waits.rs` finds it.
 
 use super::driver_lock::Situation;
+use crate::Evidence;
 use crate::cause::{About, Nature, Statement};
 use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
-use crate::Evidence;
 
 pub(super) static ABOUT: About = About {
     id: "application-lock",

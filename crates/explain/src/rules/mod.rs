@@ -1,6 +1,21 @@
 //! The causes, one file per cause: its description, the rule that finds it, the words for its evidence, and its fixes.
 //!
-//! To add a cause: write `rules/NAME.rs`, add it to `causes!` and its passes to [`PASSES`].
+//! To add a cause: write `rules/NAME.rs`, declare it as a module and in `causes!`, and add its passes to [`PASSES`].
+
+pub(crate) mod allocation;
+pub(crate) mod application_lock;
+pub(crate) mod copy_engine_busy;
+pub(crate) mod driver_lock;
+pub(crate) mod explicit_sync;
+pub(crate) mod first_use;
+pub(crate) mod hidden_sync;
+pub(crate) mod implicit_device_sync;
+pub(crate) mod page_faults;
+pub(crate) mod pageable_order;
+pub(crate) mod pageable_staging;
+pub(crate) mod profiler_overhead;
+pub(crate) mod queue_full;
+pub(crate) mod unexplained;
 
 use crate::analysis::{blocking_copy, recorded_waits};
 use crate::cause::About;
@@ -9,11 +24,9 @@ use crate::parts::Parts;
 pub(crate) use driver_lock::Holders;
 use trace::CallId;
 
-/// Declares the modules and the [`Cause`]s.
+/// Declares the [`Cause`]s, each with its module.
 macro_rules! causes {
     ($($file:ident: $cause:ident,)*) => {
-        $(pub(crate) mod $file;)*
-
         /// A cause of lost host time. The names are the vocabulary of every output.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum Cause {

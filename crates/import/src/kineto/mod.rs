@@ -40,12 +40,10 @@ pub(crate) const SOURCE: Source = Source { id: "kineto", title: "Kineto" };
 
 pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
 
-const FORMS: &[Form] = &[
-    Form {
-        name: "JSON of PyTorch's profiler and other users of Kineto, since 2020",
-        made_by: "`torch.profiler.profile(…).export_chrome_trace(\"trace.json.gz\")`; `with_stack=True` adds source places",
-    },
-];
+const FORMS: &[Form] = &[Form {
+    name: "JSON of PyTorch's profiler and other users of Kineto, since 2020",
+    made_by: "`torch.profiler.profile(…).export_chrome_trace(\"trace.json.gz\")`; `with_stack=True` adds source places",
+}];
 
 /// Recognizes JSON: no other format is JSON.
 fn sniff(seen: &Seen<'_>) -> Fit {

@@ -62,12 +62,16 @@ impl Nsys<'_> {
 
     /// What CUPTI and the driver take for themselves: buffers, compiling, loading.
     fn cupti_overhead(&mut self) -> Result<(), Problem> {
-        self.rows.each(CUPTI, ["start", "end", "globalTid", "overheadType"], |rows, [start, end, tid, kind]| {
-            let times = interval(start, end, &TIMES)?;
-            let name = rows.trace.strings.intern(overhead::nsys(kind.int().unwrap_or(0)));
-            rows.overhead(times, known_thread(tid), name);
-            Ok(())
-        })
+        self.rows.each(
+            CUPTI,
+            ["start", "end", "globalTid", "overheadType"],
+            |rows, [start, end, tid, kind]| {
+                let times = interval(start, end, &TIMES)?;
+                let name = rows.trace.strings.intern(overhead::nsys(kind.int().unwrap_or(0)));
+                rows.overhead(times, known_thread(tid), name);
+                Ok(())
+            },
+        )
     }
 }
 

@@ -30,12 +30,10 @@ pub(crate) const SOURCE: trace::Source = trace::Source { id: "nsys", title: "Nsi
 
 pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
 
-const FORMS: &[Form] = &[
-    Form {
-        name: "Nsight Systems, as SQLite",
-        made_by: "`nsys profile --trace=cuda,nvtx,osrt …`, then `nsys export --type sqlite report.nsys-rep`",
-    },
-];
+const FORMS: &[Form] = &[Form {
+    name: "Nsight Systems, as SQLite",
+    made_by: "`nsys profile --trace=cuda,nvtx,osrt …`, then `nsys export --type sqlite report.nsys-rep`",
+}];
 
 /// Recognizes the format by the tables that exist: any may be missing.
 fn sniff(seen: &Seen<'_>) -> Fit {

@@ -3,8 +3,8 @@
 use super::kinds::Kinds;
 use super::machine::Machine;
 use super::{Nsys, TIMES, process};
-use crate::sqlite::{self, Fault, Filling, SIZES, Value, interval};
 use crate::Problem;
+use crate::sqlite::{self, Fault, Filling, SIZES, Value, interval};
 use trace::{Op, OpKind, StreamId, Sync};
 
 pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
@@ -53,9 +53,8 @@ impl Nsys<'_> {
 
     fn kernels(&mut self, only: Option<i64>) -> Result<(), Problem> {
         let [x, y, z, block_x, block_y, block_z, registers, fixed, dynamic] = SIZES;
-        let columns = [
-            "demangledName", "shortName", x, y, z, block_x, block_y, block_z, registers, fixed, dynamic,
-        ];
+        let columns =
+            ["demangledName", "shortName", x, y, z, block_x, block_y, block_z, registers, fixed, dynamic];
         self.read_ops(KERNEL, columns, only, |rows, _, op, [demangled, short, sizes @ ..]| {
             let strings = &mut rows.trace.strings;
             let name = match rows.names.sym(strings, demangled) {

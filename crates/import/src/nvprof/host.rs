@@ -66,7 +66,14 @@ impl Nvprof<'_> {
             if end < start {
                 return Err("ends before it starts".into());
             }
-            rows.trace.ranges.push(Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() });
+            rows.trace.ranges.push(Range {
+                start,
+                end,
+                thread,
+                kind: RangeKind::User,
+                name,
+                ..Range::default()
+            });
             Ok(())
         })?;
         let trace = &mut self.rows.trace;

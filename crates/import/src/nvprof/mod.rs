@@ -24,12 +24,7 @@ pub(crate) const SOURCE: trace::Source = trace::Source { id: "nvprof", title: "n
 
 pub(crate) static IMPORTER: Importer = Importer { source: SOURCE, forms: FORMS, sniff, read };
 
-const FORMS: &[Form] = &[
-    Form {
-        name: "nvprof, as SQLite",
-        made_by: "`nvprof -o trace.nvvp …`",
-    },
-];
+const FORMS: &[Form] = &[Form { name: "nvprof, as SQLite", made_by: "`nvprof -o trace.nvvp …`" }];
 
 /// Recognizes the format by the tables that exist: any may be missing.
 fn sniff(seen: &Seen<'_>) -> Fit {
@@ -104,7 +99,9 @@ impl Nvprof<'_> {
         let Some(table) = self.rows.source.tables().find(|name| name.eq_ignore_ascii_case("version")) else {
             return Ok(());
         };
-        let Some(column) = self.rows.source.columns(table).find(|name| *name != "_id_") else { return Ok(()) };
+        let Some(column) = self.rows.source.columns(table).find(|name| *name != "_id_") else {
+            return Ok(());
+        };
         let read = |[version]: [Value; 1]| {
             meta.source_version = match (version.int(), version.text()) {
                 (Some(number), _) => number.to_string(),

@@ -96,29 +96,33 @@ impl Nvprof<'_> {
     fn syncs(&mut self, pid: Option<i64>) -> Result<(), Problem> {
         let columns = ["start", "end", "type", "contextId", "streamId", "cudaEventId", "correlationId"];
         let Nvprof { rows, device_of } = self;
-        rows.each(SYNCHRONIZATION, columns, |rows, [start, end, kind, context, stream, event, correlation]| {
-            let Filling { ids, trace, .. } = rows;
-            let (start, end) = times(start, end)?;
-            let process = pid.map_or(ProcessId::NONE, |pid| ids.process(trace, pid));
-            let device = context.int().and_then(|context| device_of.get(&context).copied());
-            let stream = match (pid, device, context.int(), id(stream)) {
-                (Some(pid), Some(device), Some(context), Some(stream)) => {
-                    ids.stream(trace, pid, device, context, stream)
-                }
-                _ => StreamId::NONE,
-            };
-            trace.syncs.push(Sync {
-                start,
-                end,
-                kind: cupti::sync(number(kind)),
-                process,
-                stream,
-                event: id(event).unwrap_or(0),
-                correlation: correlation.int().unwrap_or(0),
-                ..Sync::default()
-            });
-            Ok(())
-        })
+        rows.each(
+            SYNCHRONIZATION,
+            columns,
+            |rows, [start, end, kind, context, stream, event, correlation]| {
+                let Filling { ids, trace, .. } = rows;
+                let (start, end) = times(start, end)?;
+                let process = pid.map_or(ProcessId::NONE, |pid| ids.process(trace, pid));
+                let device = context.int().and_then(|context| device_of.get(&context).copied());
+                let stream = match (pid, device, context.int(), id(stream)) {
+                    (Some(pid), Some(device), Some(context), Some(stream)) => {
+                        ids.stream(trace, pid, device, context, stream)
+                    }
+                    _ => StreamId::NONE,
+                };
+                trace.syncs.push(Sync {
+                    start,
+                    end,
+                    kind: cupti::sync(number(kind)),
+                    process,
+                    stream,
+                    event: id(event).unwrap_or(0),
+                    correlation: correlation.int().unwrap_or(0),
+                    ..Sync::default()
+                });
+                Ok(())
+            },
+        )
     }
 }
 
