@@ -57,6 +57,7 @@ fn losses_add_up(trace: &trace::Trace, explanation: &Explanation, losses: &[Loss
             if finding.cause == Cause::Unexplained { (0, 0) } else { (finding.lost_ns, finding.count) };
         assert_eq!((lost, stretches.len() as u64), expected, "{}", finding.id);
         assert!(own.iter().all(|loss| loss.cause == finding.cause));
+        assert!((0.0..=1.0).contains(&finding.share), "{}: {}", finding.id, finding.share);
     }
     for loss in losses {
         assert!(loss.start <= loss.end && loss.lost_ns <= loss.end - loss.start);

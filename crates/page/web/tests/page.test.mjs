@@ -62,7 +62,7 @@ test("the keyboard reaches everything", async () => {
   await settled(page);
   assert.ok((await view(page)).arrow.startsWith("H1 "), "N goes to the first example");
   await page.keyboard.press("Escape");
-  assert.equal((await view(page)).arrow, "", "Esc lets go");
+  assert.equal((await view(page)).arrow, "", "Esc clears the arrow");
   await page.keyboard.press(".");
   assert.match(await page.textContent(".details"), /takes/, ". selects a box and says what it is");
   await page.keyboard.press("?");

@@ -3,8 +3,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Has the keys of a terminal and a hangup end the program. `nohup`, and a shell for its commands in the background, ignore them, and
-/// holdup leaves an ignored one ignored.
+/// Has the keys of a terminal and a hangup end the program. `nohup`, and a shell for its commands in the background, ignore
+/// these signals, and holdup leaves an ignored one ignored.
 pub fn interruptible(command: &mut Command) -> &mut Command {
     let default = || {
         for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
@@ -13,6 +13,6 @@ pub fn interruptible(command: &mut Command) -> &mut Command {
         }
         Ok(())
     };
-    // SAFETY: `default` makes system calls alone and neither allocates nor locks.
+    // SAFETY: `default` only makes system calls: it neither allocates nor locks.
     unsafe { command.pre_exec(default) }
 }
