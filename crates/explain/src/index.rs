@@ -93,6 +93,13 @@ pub(crate) fn syncs_by_call(trace: &Trace, outer: &[CallId]) -> ByCall<SyncId> {
     ByCall::new(syncs.ids().filter_map(caller))
 }
 
+/// The waits for CUDA's locks, and those of the libraries above it. Waits for the program's own locks and for an
+/// interpreter's have no rule.
+pub(crate) fn lock_waits(trace: &Trace) -> impl Iterator<Item = WaitId> {
+    let waits = &trace.waits;
+    waits.ids().filter(|wait| waits.layer[wait.index()].is_cuda())
+}
+
 /// Lock waits by the outermost call that contains them, as recorded, else by their times; and those that touch no call of
 /// their thread.
 pub(crate) fn waits_by_call(
@@ -106,7 +113,7 @@ pub(crate) fn waits_by_call(
         by_thread = outermost_by_thread(trace, order, outer);
     }
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
-    for wait in waits.ids() {
+    for wait in lock_waits(trace) {
         let row = waits.row(wait);
         if let Some(call) = row.call.some() {
             inside.push((outer[call.index()], wait));
@@ -132,7 +139,7 @@ pub(crate) fn waits_by_call(
 pub(crate) fn waits_of_locks(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<WaitId>> {
     let waits = &trace.waits;
     let mut of_locks = FxHashMap::<_, Vec<WaitId>>::default();
-    for wait in waits.ids().filter(|wait| waits.thread[wait.index()].is_some()) {
+    for wait in lock_waits(trace).filter(|wait| waits.thread[wait.index()].is_some()) {
         let process = trace.threads.process[waits.thread[wait.index()].index()];
         of_locks.entry((process, waits.lock[wait.index()])).or_default().push(wait);
     }
@@ -144,7 +151,8 @@ pub(crate) fn waits_of_locks(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<W
 pub(crate) fn found_shared(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<Ns>> {
     let waits = &trace.waits;
     let mut found = FxHashMap::<_, Vec<Ns>>::default();
-    for at in (0..waits.len()).filter(|at| waits.holders[*at] > 1 && waits.thread[*at].is_some()) {
+    let at = lock_waits(trace).map(|wait| wait.index());
+    for at in at.filter(|at| waits.holders[*at] > 1 && waits.thread[*at].is_some()) {
         let process = trace.threads.process[waits.thread[at].index()];
         found.entry((process, waits.lock[at])).or_default().push(waits.start[at]);
     }
@@ -322,7 +330,7 @@ pub(crate) fn thread_spans(trace: &Trace) -> Vec<(Ns, Ns)> {
     }
     let whole = trace.span().unwrap_or(NEVER);
     spans.iter_mut().filter(|span| **span == NEVER).for_each(|span| *span = whole);
-    for at in 0..waits.len() {
+    for at in lock_waits(trace).map(|wait| wait.index()) {
         widen(&mut spans, waits.thread[at], waits.start[at], waits.end[at]);
     }
     spans

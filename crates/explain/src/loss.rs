@@ -2,6 +2,7 @@
 
 use crate::analysis::recorded_waits;
 use crate::facts::Facts;
+use crate::index::lock_waits;
 use crate::parts::{Fact, Holder, Part};
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
@@ -94,7 +95,7 @@ pub(crate) fn add_other_waits(facts: &Facts<'_>, losses: &mut Vec<Loss>) {
     for wait in losses.iter().filter_map(|loss| loss.wait.some()) {
         known[wait.index()] = true;
     }
-    for wait in facts.trace.waits.ids().filter(|wait| !known[wait.index()]) {
+    for wait in lock_waits(facts.trace).filter(|wait| !known[wait.index()]) {
         let call = facts.outermost(facts.trace.waits.call[wait.index()]);
         let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
         let reason = recorded_waits::reason(facts, stretch, wait);

@@ -21,6 +21,11 @@ fn main() {
     let mut cases: Vec<_> = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
     cases.sort();
     let mut tests: Vec<_> = cases.iter().cloned().map(case).collect();
+    let all = cases.clone();
+    tests.push(Trial::test("waits_for_locks_outside_cuda_change_nothing", move || {
+        all.iter().for_each(|folder| other_waits_change_nothing(folder));
+        Ok(())
+    }));
     tests.push(Trial::test("every_cause_has_a_positive_case_a_control_and_a_near_miss", move || {
         every_cause_is_covered(&cases);
         Ok(())
@@ -68,7 +73,31 @@ fn losses_add_up(trace: &trace::Trace, explanation: &Explanation, losses: &[Loss
     }
     let mut recorded: Vec<_> = losses.iter().filter_map(|loss| loss.wait.some()).collect();
     recorded.sort();
-    assert_eq!(recorded, trace.waits.ids().collect::<Vec<_>>());
+    let waits = trace.waits.ids().filter(|wait| trace.waits.layer[wait.index()].is_cuda());
+    assert_eq!(recorded, waits.collect::<Vec<_>>());
+}
+
+/// Checks that a case is explained as before when every thread of it also waits for the GIL, and for locks of the program
+/// with the addresses of the case's own.
+fn other_waits_change_nothing(folder: &Path) {
+    use trace::{LockKind, LockLayer, Wait};
+    let text = std::fs::read_to_string(folder.join("trace.txt")).unwrap();
+    let (mut trace, selection) = timeline::parse(&text);
+    let options = Options { selection, ..Options::default() };
+    let (before, losses) = explain_each(&trace, &options);
+    let Some((start, end)) = trace.span() else { return };
+    let holder = trace.threads.ids().next().unwrap();
+    for thread in trace.threads.ids() {
+        let (kind, layer) = (LockKind::Gil, LockLayer::Interpreter);
+        trace.waits.push(Wait { start, end, thread, kind, layer, holder, holders: 9, ..Wait::default() });
+    }
+    for wait in trace.waits.ids().collect::<Vec<_>>() {
+        let own = trace.waits.row(wait);
+        trace.waits.push(Wait { start, layer: LockLayer::Program, holders: 2, ..own });
+    }
+    let (after, losses_after) = explain_each(&trace, &options);
+    assert_eq!(listing(&after), listing(&before), "{}", folder.display());
+    assert_eq!(losses_after, losses, "{}", folder.display());
 }
 
 /// Checks that a finding's fixes and evidence are among those that its cause declares.

@@ -189,6 +189,7 @@ impl<R: Read> Read for Counted<'_, R> {
 /// The last step of every import, when all records are in their tables.
 fn finish(trace: &mut Trace) {
     trace.join();
+    trace.fit();
     clock::check(trace);
     trace.rebase();
     demangle::kernels(trace);

@@ -1,7 +1,7 @@
 //! Converts one value of a column to and from a Parquet file.
 
 use crate::columns::{ColumnError, Group, Kind, Rows, Values};
-use crate::kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
+use crate::kinds::*;
 use crate::model::*;
 use crate::{Strings, Sym};
 use parquet::data_type::ByteArray;
@@ -41,6 +41,28 @@ pub enum CellError {
         /// Start, ns.
         start: i64,
         /// End, ns.
+        end: i64,
+    },
+    /// A time or a count is negative, or longer than the interval it belongs to.
+    #[error("column {column}, row {row}: {value} is not between 0 and {most}")]
+    Amount {
+        /// The column.
+        column: &'static str,
+        /// Row within this table.
+        row: usize,
+        /// The value it holds.
+        value: i64,
+        /// The largest that fits.
+        most: i64,
+    },
+    /// Two rows of a thread are not in order, or overlap.
+    #[error("row {row}: starts at {start} ns, before the thread's last row ends at {end} ns")]
+    Overlap {
+        /// Row within this table.
+        row: usize,
+        /// Its start, ns.
+        start: i64,
+        /// The end of the thread's row before it, ns.
         end: i64,
     },
 }
@@ -109,6 +131,7 @@ macro_rules! id_cell {
     )+};
 }
 id_cell!(ProcessId ThreadId DeviceId ContextId StreamId CallId OpId SyncId WaitId ArgumentId RangeId FrameId StackId);
+id_cell!(StateId LimitId SampleId TallyId);
 
 impl Cell for Sym {
     const MISSING: Self = Sym::EMPTY;
@@ -150,4 +173,4 @@ macro_rules! kind_cell {
         }
     )+};
 }
-kind_cell!(Api CopyKind LockKind LockMode MemoryKind OpKind RangeKind SyncKind ThreadRole);
+kind_cell!(Api CopyKind LockKind LockLayer LockMode MemoryKind OpKind RangeKind SyncKind TallyKind ThreadRole ThreadState);

@@ -1,14 +1,15 @@
 //! Takes a part of a trace.
 
-use crate::{CallId, FrameId, Ns, OpId, RangeId, Selection, StackId, ThreadId, Trace, WaitId};
+use crate::{CallId, FrameId, Ns, OpId, RangeId, Selected, Selection, StackId, ThreadId, Trace, WaitId};
 
 impl Trace {
-    /// Keeps only the calls, operations, synchronizations, waits and ranges that match `selection`; their times do
-    /// not change.
+    /// Keeps only the calls, operations, synchronizations, waits, ranges, states, limits, samples and tallies that match
+    /// `selection`; their times do not change.
     ///
     /// An operation stays with the call that asked for it. A wait stays with a call around it, or by the name of its
     /// library. The ranges around a call stay whatever their names are. The calls of a lock's holder and releaser
-    /// stay with the wait; otherwise the holder would seem to have been in no call.
+    /// stay with the wait; otherwise the holder would seem to have been in no call. States and samples stay by time,
+    /// thread and range, limits by time. Tallies count a whole recording: none stays in a part of its time.
     pub fn cut(self, selection: &Selection) -> Trace {
         self.part(selection).0
     }
@@ -65,6 +66,7 @@ impl Trace {
         self.syncs.retain(&syncs);
         self.waits.retain(&waits);
         self.ranges.retain(&ranges);
+        self.retain_around(&selected);
         let numbers = Renumbered {
             calls: numbers(&calls),
             ops: numbers(&ops),
@@ -77,6 +79,32 @@ impl Trace {
             self.meta.set_part();
         }
         (self, numbers)
+    }
+
+    /// Keeps what was recorded of threads and processes at the selected times, whatever they called.
+    fn retain_around(&mut self, selected: &Selected) {
+        let (states, limits, samples) = (&self.states, &self.limits, &self.samples);
+        let state = |at: usize| {
+            let (start, end) = (states.start[at], states.end[at]);
+            selected.time(start, end) && selected.range(states.thread[at], start, end)
+        };
+        let limit = |at: usize| selected.time(limits.start[at], limits.end[at]);
+        let sample = |at: usize| {
+            let moment = samples.at[at];
+            selected.time(moment, moment + 1) && selected.caller(samples.thread[at], moment)
+        };
+        let tally = |at: usize| {
+            let (thread, name) = (self.tallies.thread[at], self.tallies.name[at]);
+            selected.always() && selected.thread(thread) && selected.name(name)
+        };
+        let states: Vec<bool> = (0..states.len()).map(state).collect();
+        let limits: Vec<bool> = (0..limits.len()).map(limit).collect();
+        let samples: Vec<bool> = (0..samples.len()).map(sample).collect();
+        let tallies: Vec<bool> = (0..self.tallies.len()).map(tally).collect();
+        self.states.retain(&states);
+        self.limits.retain(&limits);
+        self.samples.retain(&samples);
+        self.tallies.retain(&tallies);
     }
 
     /// The thread of a call and the time of its entry, ns; no thread and 0 without a call.
@@ -103,10 +131,13 @@ impl Trace {
         (0..calls.len()).filter(holds).collect()
     }
 
-    /// Keeps only the stacks that calls and ranges refer to, and their frames: a part shows nothing outside it.
+    /// Keeps only the stacks that calls, ranges, waits and samples refer to, and their frames: a part shows nothing outside it.
     fn prune(&mut self) {
         let mut stacks = vec![false; self.stacks.len()];
-        for innermost in self.calls.stack.iter().chain(&self.ranges.stack) {
+        let waits = &self.waits;
+        let of_waits = [&waits.stack, &waits.holder_stack, &waits.releaser_stack];
+        let others = [&self.calls.stack, &self.ranges.stack, &self.samples.stack];
+        for innermost in of_waits.into_iter().chain(others).flatten() {
             let mut next = innermost.some();
             while let Some(stack) = next.filter(|stack| !std::mem::replace(&mut stacks[stack.index()], true))
             {
@@ -120,8 +151,11 @@ impl Trace {
         }
         self.frames.retain(&frames);
         let (stacks, frames) = (numbers(&stacks), numbers(&frames));
-        let in_rows = [&mut self.calls.stack, &mut self.ranges.stack, &mut self.stacks.caller];
-        for stack in in_rows.into_iter().flatten() {
+        let waits = &mut self.waits;
+        let in_waits = [&mut waits.stack, &mut waits.holder_stack, &mut waits.releaser_stack];
+        let in_rows =
+            [&mut self.calls.stack, &mut self.ranges.stack, &mut self.samples.stack, &mut self.stacks.caller];
+        for stack in in_waits.into_iter().chain(in_rows).flatten() {
             *stack = stack.some().and_then(|stack| stacks[stack.index()]).map_or(StackId::NONE, StackId::new);
         }
         for frame in &mut self.stacks.frame {
@@ -209,7 +243,9 @@ fn numbers(keep: &[bool]) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Frame, Op, Process, Range, RangeKind, Stack, Thread, Wait};
+    use crate::{
+        Call, Frame, Limit, Op, Process, Range, RangeKind, Sample, Stack, State, Tally, Thread, Wait,
+    };
 
     /// Four calls of two threads, 100 ns apart, each with an operation and in a range.
     fn trace() -> Trace {
@@ -302,6 +338,59 @@ mod tests {
         let function = |stack: Stack| cut.text(cut.frames.row(stack.frame).function);
         assert_eq!((function(work), function(main)), ("work", "main"));
         assert!(cut.calls.stack[1].is_none());
+    }
+
+    #[test]
+    fn states_samples_limits_and_tallies_stay_by_time_and_thread() {
+        let mut trace = trace();
+        let [first, second] = [ThreadId::new(0), ThreadId::new(1)];
+        let names = ["copy", "launch"].map(|name| trace.strings.intern(name));
+        for (at, thread) in [first, second, first, second].into_iter().enumerate() {
+            let start = at as i64 * 100;
+            trace.states.push(State { start, end: start + 100, thread, ..State::default() });
+            trace.limits.push(Limit { start, end: start + 100, ..Limit::default() });
+            trace.samples.push(Sample { at: start, thread, ..Sample::default() });
+            trace.tallies.push(Tally { thread, name: names[at / 2], count: 1, ..Tally::default() });
+        }
+        let kept = |selection: Selection| {
+            let cut = trace.clone().cut(&selection);
+            let tallies = cut.tallies.len();
+            (cut.states.start, cut.limits.start, cut.samples.at, tallies)
+        };
+        let time = Selection { from: Some(100), to: Some(250), ..Selection::default() };
+        assert_eq!(kept(time), (vec![100, 200], vec![100, 200], vec![100, 200], 0));
+        let thread = Selection { thread: Some(String::from("8")), ..Selection::default() };
+        assert_eq!(kept(thread), (vec![100, 300], vec![0, 100, 200, 300], vec![100, 300], 2));
+        let name = Selection { name: Some(String::from("copy")), ..Selection::default() };
+        assert_eq!(kept(name), (vec![0, 100, 200, 300], vec![0, 100, 200, 300], vec![0, 100, 200, 300], 2));
+    }
+
+    #[test]
+    fn the_stacks_of_waits_and_samples_stay_with_them() {
+        let mut trace = trace();
+        let [gone, waiter, holder, releaser, sampled] = ["gone", "w", "h", "r", "s"].map(|name| {
+            let function = trace.strings.intern(name);
+            let frame = trace.frames.push(Frame { function, ..Frame::default() });
+            trace.stacks.push(Stack { frame, ..Stack::default() })
+        });
+        let thread = ThreadId::new(0);
+        trace.samples.push(Sample { at: 50, thread, stack: gone, ..Sample::default() });
+        trace.samples.push(Sample { at: 250, thread, stack: sampled, ..Sample::default() });
+        trace.waits.push(Wait {
+            start: 200,
+            end: 210,
+            thread,
+            stack: waiter,
+            holder_stack: holder,
+            releaser_stack: releaser,
+            ..Wait::default()
+        });
+        let cut = trace.cut(&Selection { from: Some(200), ..Selection::default() });
+        let place = |stack: StackId| cut.text(cut.frames.row(cut.stacks.row(stack).frame).function);
+        let waits = &cut.waits;
+        let places = [waits.stack[0], waits.holder_stack[0], waits.releaser_stack[0], cut.samples.stack[0]];
+        assert_eq!(places.map(place), ["w", "h", "r", "s"]);
+        assert_eq!((cut.stacks.len(), cut.frames.len()), (4, 4));
     }
 
     #[test]

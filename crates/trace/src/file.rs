@@ -1,7 +1,7 @@
 //! The `.holdup` file: a zip archive of uncompressed parts, which are `meta.json` and one Parquet file per table.
 //! Unknown tables and columns are ignored, missing ones are empty.
 
-use crate::cell::CellError;
+use crate::check::check;
 use crate::columns::{ColumnError, Columns, Group};
 use crate::*;
 use bytes::Bytes;
@@ -66,6 +66,10 @@ macro_rules! each_table {
         $do!(syncs Syncs);
         $do!(waits Waits);
         $do!(arguments Arguments);
+        $do!(states States);
+        $do!(limits Limits);
+        $do!(samples Samples);
+        $do!(tallies Tallies);
     };
 }
 
@@ -191,74 +195,4 @@ fn within(metadata: &ParquetMetaData, bytes: usize) -> Result<(), ParquetError> 
         }
     }
     Ok(())
-}
-
-/// Checks what the rest of holdup relies on: every row number is in range, no interval ends before it starts.
-fn check(trace: &Trace) -> Result<(), TableError> {
-    macro_rules! refers {
-        ($table:ident . $column:ident -> $target:ident) => {
-            let rows = trace.$target.len();
-            let dangling = trace.$table.$column.iter().position(|id| id.is_some() && id.index() >= rows);
-            if let Some(row) = dangling {
-                let target = trace.$table.$column[row].index();
-                let (column, table) = (stringify!($column), stringify!($target));
-                let problem = CellError::Dangling { column, row, target, table, rows };
-                return Err(TableError { table: stringify!($table), problem });
-            }
-        };
-    }
-    refers!(threads.process -> processes);
-    refers!(contexts.process -> processes);
-    refers!(contexts.device -> devices);
-    refers!(streams.context -> contexts);
-    refers!(calls.thread -> threads);
-    refers!(calls.stack -> stacks);
-    refers!(calls.range -> ranges);
-    refers!(ops.stream -> streams);
-    refers!(ops.call -> calls);
-    refers!(syncs.process -> processes);
-    refers!(syncs.stream -> streams);
-    refers!(syncs.call -> calls);
-    refers!(waits.thread -> threads);
-    refers!(waits.call -> calls);
-    refers!(waits.holder -> threads);
-    refers!(waits.holder_call -> calls);
-    refers!(waits.releaser -> threads);
-    refers!(waits.releaser_call -> calls);
-    refers!(arguments.call -> calls);
-    refers!(arguments.stream -> streams);
-    refers!(ranges.thread -> threads);
-    refers!(ranges.stack -> stacks);
-    refers!(stacks.frame -> frames);
-    for (row, caller) in trace.stacks.caller.iter().enumerate() {
-        if caller.is_some() && caller.index() >= row {
-            let problem = CellError::Dangling {
-                column: "caller",
-                row,
-                target: caller.index(),
-                table: "the rows before it",
-                rows: row,
-            };
-            return Err(TableError { table: "stacks", problem });
-        }
-    }
-    intervals("calls", &trace.calls.start, &trace.calls.end)?;
-    intervals("ops", &trace.ops.start, &trace.ops.end)?;
-    intervals("syncs", &trace.syncs.start, &trace.syncs.end)?;
-    intervals("waits", &trace.waits.start, &trace.waits.end)?;
-    intervals("ranges", &trace.ranges.start, &trace.ranges.end)
-}
-
-/// Checks that no interval ends before it starts, and that times are small enough: no later subtraction overflows an
-/// `i64`.
-fn intervals(table: &'static str, start: &[Ns], end: &[Ns]) -> Result<(), TableError> {
-    const FAR: Ns = 1 << 62;
-    let fits = |(start, end): (&Ns, &Ns)| start <= end && *start >= -FAR / 2 && *end < FAR / 2;
-    match start.iter().zip(end).position(|pair| !fits(pair)) {
-        None => Ok(()),
-        Some(row) => {
-            let problem = CellError::Interval { row, start: start[row], end: end[row] };
-            Err(TableError { table, problem })
-        }
-    }
 }

@@ -171,7 +171,7 @@ kinds! {
 }
 
 kinds! {
-    /// Kind of a lock.
+    /// Kind of a lock, or of another thing that one thread waits for and another one provides.
     LockKind {
         /// `pthread_mutex_t`.
         Mutex = "mutex",
@@ -179,10 +179,63 @@ kinds! {
         RwLock = "rwlock",
         /// `pthread_spinlock_t`.
         Spin = "spin",
-        /// `pthread_cond_t`.
+        /// `pthread_cond_t`. It has no holder; its releaser is the thread that signalled.
         Condition = "condition",
-        /// `sem_t`.
+        /// `sem_t`. It has no holder; its releaser is the thread that posted.
         Semaphore = "semaphore",
+        /// Python's global interpreter lock.
+        Gil = "gil",
+        /// A barrier. It has no holder; its releaser is the thread that arrived last.
+        Barrier = "barrier",
+        /// The end of another thread, which is the releaser.
+        Join = "join",
+    }
+}
+
+kinds! {
+    /// Whose lock a thread waits for.
+    LockLayer {
+        /// The CUDA driver's.
+        Driver = "driver",
+        /// That of a CUDA or framework library whose locks are watched, such as PyTorch's allocator.
+        Library = "library",
+        /// That of the program, or of any other library.
+        Program = "program",
+        /// That of an interpreter: Python's GIL.
+        Interpreter = "interpreter",
+    }
+}
+
+impl LockLayer {
+    /// Whether the lock is CUDA's or a library's above it. A source that states no layer records no other locks.
+    pub fn is_cuda(self) -> bool {
+        matches!(self, LockLayer::Unknown | LockLayer::Driver | LockLayer::Library)
+    }
+}
+
+kinds! {
+    /// What a thread does, as the scheduler sees it.
+    ThreadState {
+        /// It runs on a processor.
+        Running = "running",
+        /// It is ready and waits for a processor.
+        Runnable = "runnable",
+        /// It sleeps until something happens, and a signal can wake it (`S`).
+        Blocked = "blocked",
+        /// It sleeps and no signal wakes it (`D`): it waits for a disk or for the driver.
+        Uninterruptible = "uninterruptible",
+        /// A signal or a debugger stopped it.
+        Stopped = "stopped",
+    }
+}
+
+kinds! {
+    /// What a tally counts.
+    TallyKind {
+        /// Calls of a function that are too short to list.
+        Call = "call",
+        /// Waits for a kind of lock that are too short to list.
+        Wait = "wait",
     }
 }
 

@@ -30,14 +30,17 @@
 
 mod captures;
 mod cell;
+mod check;
 mod columns;
 mod cut;
 mod file;
+mod fit;
 mod join;
 mod kinds;
 mod meta;
 mod model;
 mod select;
+mod span;
 mod strings;
 #[macro_use]
 mod table;
@@ -48,7 +51,10 @@ pub use columns::{Values, to_parquet};
 pub use cut::Renumbered;
 pub use file::{FileError, read, write, write_parts};
 pub use join::CorrelationIndex;
-pub use kinds::{Api, CopyKind, LockKind, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, ThreadRole};
+pub use kinds::{
+    Api, CopyKind, LockKind, LockLayer, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, TallyKind,
+    ThreadRole, ThreadState,
+};
 pub use meta::{Clock, Lost, Meta, Source};
 pub use model::*;
 pub use select::{Selected, Selection, marks};

@@ -3,8 +3,8 @@
 
 use crate::table::{row_id, table};
 use crate::{
-    Api, CopyKind, LockKind, LockMode, MemoryKind, Meta, Ns, OpKind, RangeKind, Strings, Sym, SyncKind,
-    ThreadRole,
+    Api, CopyKind, LockKind, LockLayer, LockMode, MemoryKind, Meta, Ns, OpKind, RangeKind, Strings, Sym,
+    SyncKind, TallyKind, ThreadRole, ThreadState,
 };
 
 row_id!(
@@ -50,6 +50,22 @@ row_id!(
 row_id!(
     /// A row of [`Ranges`].
     RangeId
+);
+row_id!(
+    /// A row of [`States`].
+    StateId
+);
+row_id!(
+    /// A row of [`Limits`].
+    LimitId
+);
+row_id!(
+    /// A row of [`Samples`].
+    SampleId
+);
+row_id!(
+    /// A row of [`Tallies`].
+    TallyId
 );
 row_id!(
     /// A row of [`Frames`].
@@ -221,11 +237,11 @@ table! {
 }
 
 table! {
-    /// A wait for a lock that another thread held.
+    /// A wait for a lock that another thread held, or for something that another thread provides.
     "waits" Wait Waits WaitId {
         /// When the waiter found the lock held, ns.
         start: Ns,
-        /// When it acquired the lock, ns.
+        /// When it acquired the lock and went on, ns.
         end: Ns,
         /// The waiting thread.
         thread: ThreadId,
@@ -249,6 +265,17 @@ table! {
         releaser: ThreadId,
         /// The call the releaser was in.
         releaser_call: CallId,
+        /// Whose lock it is.
+        layer: LockLayer,
+        /// The last part of the wait: from the release that let the waiter go on to the acquisition, ns; 0 if unknown.
+        /// Nobody holds the lock in that time.
+        handoff: Ns,
+        /// Where the waiter was.
+        stack: StackId,
+        /// Where the holder was when the wait began.
+        holder_stack: StackId,
+        /// Where the releaser was when it released the lock.
+        releaser_stack: StackId,
     }
 }
 
@@ -287,6 +314,78 @@ table! {
         name: Sym,
         /// The place of the mark, if the source states it.
         stack: StackId,
+    }
+}
+
+table! {
+    /// What a thread did in an interval, as the scheduler counted it. The rows of a thread are in order and do not
+    /// overlap; between them nothing is known of it.
+    "states" State States StateId {
+        /// Start, ns.
+        start: Ns,
+        /// End, ns.
+        end: Ns,
+        /// The thread.
+        thread: ThreadId,
+        /// Time on a processor within the interval, ns. With `runnable`, at most the interval's length.
+        running: Ns,
+        /// Time ready without a processor within the interval, ns. The rest of the interval it was blocked.
+        runnable: Ns,
+        /// Its state at the end of the interval.
+        state: ThreadState,
+        /// The system call it is blocked in (`futex`, `read`); empty if none or unknown.
+        call: Sym,
+        /// That call's first argument: an address or a descriptor; 0 if unknown.
+        object: i64,
+    }
+}
+
+table! {
+    /// The processors that a process may use in an interval.
+    "limits" Limit Limits LimitId {
+        /// Start, ns.
+        start: Ns,
+        /// End, ns.
+        end: Ns,
+        /// The process.
+        process: ProcessId,
+        /// Processors allowed to it; 0 if unknown.
+        processors: u32,
+        /// The control group's quota, thousandths of a processor; 0 for none.
+        quota: i64,
+        /// Time for which the control group was throttled within the interval, ns, summed over its processors as the
+        /// kernel does: it can exceed the interval.
+        throttled: Ns,
+    }
+}
+
+table! {
+    /// Where a thread was at a moment.
+    "samples" Sample Samples SampleId {
+        /// The moment, ns.
+        at: Ns,
+        /// The thread.
+        thread: ThreadId,
+        /// Where it was.
+        stack: StackId,
+        /// What it did.
+        state: ThreadState,
+    }
+}
+
+table! {
+    /// Events of a thread that are counted over the whole recording and not listed.
+    "tallies" Tally Tallies TallyId {
+        /// The thread.
+        thread: ThreadId,
+        /// What is counted.
+        kind: TallyKind,
+        /// The function, or the kind of lock.
+        name: Sym,
+        /// How many.
+        count: i64,
+        /// The sum of their times, ns; 0 if they were not timed.
+        time: Ns,
     }
 }
 
@@ -337,12 +436,20 @@ pub struct Trace {
     pub ops: Ops,
     /// Synchronizations.
     pub syncs: Syncs,
-    /// Lock waits.
+    /// Waits for locks and for other threads.
     pub waits: Waits,
     /// Arguments of calls.
     pub arguments: Arguments,
     /// Marked host ranges.
     pub ranges: Ranges,
+    /// What threads did.
+    pub states: States,
+    /// Processors that processes may use.
+    pub limits: Limits,
+    /// Where threads were.
+    pub samples: Samples,
+    /// What is counted and not listed.
+    pub tallies: Tallies,
     /// Places in code.
     pub frames: Frames,
     /// Call stacks.
@@ -375,49 +482,5 @@ impl Trace {
     pub fn device_of_stream(&self, stream: StreamId) -> DeviceId {
         let context = self.context_of_stream(stream);
         context.some().map_or(DeviceId::NONE, |context| self.contexts.device[context.index()])
-    }
-
-    /// Moves the trace's time 0 to its first event, keeping [`Meta::epoch_unix_ns`] true.
-    pub fn rebase(&mut self) {
-        let Some((first, _)) = self.span() else { return };
-        let starts = [&mut self.calls.start, &mut self.ops.start, &mut self.ranges.start];
-        let ends = [&mut self.calls.end, &mut self.ops.end, &mut self.ranges.end];
-        let rest = [&mut self.syncs.start, &mut self.syncs.end, &mut self.waits.start, &mut self.waits.end];
-        for column in starts.into_iter().chain(ends).chain(rest) {
-            column.iter_mut().for_each(|time| *time -= first);
-        }
-        self.meta.epoch_unix_ns = self.meta.epoch_unix_ns.map(|epoch| epoch + first);
-    }
-
-    /// First start and last end over calls, GPU operations, synchronizations, waits and ranges, ns; `None` when
-    /// there are none of them.
-    pub fn span(&self) -> Option<(Ns, Ns)> {
-        let (calls, ops, ranges) = (&self.calls, &self.ops, &self.ranges);
-        let (syncs, waits) = (&self.syncs, &self.waits);
-        let start = [&calls.start, &ops.start, &syncs.start, &waits.start, &ranges.start];
-        let end = [&calls.end, &ops.end, &syncs.end, &waits.end, &ranges.end];
-        let first = start.into_iter().flatten().min()?;
-        let last = end.into_iter().flatten().max()?;
-        Some((*first, *last))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_begins_with_the_first_event_of_any_table() {
-        let mut trace = Trace::default();
-        assert_eq!(trace.span(), None);
-        trace.meta.epoch_unix_ns = Some(5);
-        trace.waits.push(Wait { start: 100, end: 200, ..Wait::default() });
-        assert_eq!(trace.span(), Some((100, 200)));
-        trace.calls.push(Call { start: 150, end: 300, ..Call::default() });
-        trace.syncs.push(Sync { start: 90, end: 400, ..Sync::default() });
-        trace.rebase();
-        assert_eq!(trace.span(), Some((0, 310)));
-        assert_eq!((trace.syncs.start[0], trace.waits.start[0], trace.calls.start[0]), (0, 10, 60));
-        assert_eq!(trace.meta.epoch_unix_ns, Some(95));
     }
 }

@@ -88,6 +88,11 @@ impl Selected {
         end > self.from && start < self.to || start == end && start == self.from
     }
 
+    /// Whether all times and ranges are selected.
+    pub fn always(&self) -> bool {
+        self.from == Ns::MIN && self.to == Ns::MAX && self.within.is_none()
+    }
+
     /// How much of `[start, end)` lies in the selected time, ns.
     pub fn part(&self, start: Ns, end: Ns) -> Ns {
         end.min(self.to).saturating_sub(start.max(self.from)).max(0)

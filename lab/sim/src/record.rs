@@ -7,8 +7,8 @@ use crate::plan::{Act, ContextPlan, NONE, Program};
 use crate::thread::Wait;
 use crate::{Model, Options};
 use trace::{
-    Api, CallId, ContextId, DeviceId, LockKind, LockMode, MemoryKind, Meta, OpKind, ProcessId, RangeKind,
-    StackId, StreamId, Sym, SyncKind, ThreadId, Trace,
+    Api, CallId, ContextId, DeviceId, LockKind, LockLayer, LockMode, MemoryKind, Meta, OpKind, ProcessId,
+    RangeKind, StackId, StreamId, Sym, SyncKind, ThreadId, Trace,
 };
 use workload::{StreamKind, Workload};
 
@@ -133,6 +133,8 @@ impl Recorder {
             holders: wait.holders.max(1),
             releaser,
             releaser_call,
+            layer: LockLayer::Driver,
+            ..trace::Wait::default()
         });
     }
 

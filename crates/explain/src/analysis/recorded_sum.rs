@@ -109,6 +109,9 @@ impl RecordedWaits {
             LockKind::Spin => ("spinlock", "spinlocks"),
             LockKind::Condition => ("condition variable", "condition variables"),
             LockKind::Semaphore => ("semaphore", "semaphores"),
+            LockKind::Gil => ("interpreter lock", "interpreter locks"),
+            LockKind::Barrier => ("barrier", "barriers"),
+            LockKind::Join => ("thread", "threads"),
             LockKind::Unknown => ("lock", "locks"),
         };
         Piece::Count(self.locks.len() as u64, one, many)

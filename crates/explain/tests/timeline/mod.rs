@@ -14,7 +14,8 @@
 //! wait B 12 880 A                                      B waits for the driver's lock that A holds
 //! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown,
 //!                                                      `released 5`: the releaser's call is the one at 5;
-//!                                                      `shared 3`: by three, while B needs it exclusively
+//!                                                      `shared 3`: by three, while B needs it exclusively;
+//!                                                      `layer program`: whose lock it is
 //! locks watched
 //! threads inferred
 //! tracer T                                             T is the tracer's own thread
@@ -171,6 +172,7 @@ impl Builder {
                 ["lock", number] => wait.lock = number.parse().unwrap(),
                 ["released", time] => released = us(time),
                 ["in", "-"] => in_call = false,
+                ["layer", name] => wait.layer = LockLayer::from_name(name),
                 ["shared", by] => (wait.mode, wait.holders) = (LockMode::Exclusive, by.parse().unwrap()),
                 _ => panic!("not an option of a wait: {option:?}"),
             }

@@ -179,6 +179,7 @@ impl Process<'_, '_> {
             holders: wait.holders,
             releaser: self.party(wait.releaser),
             releaser_call: self.call_at(index, &releaser),
+            ..trace::Wait::default()
         };
         self.all.trace.waits.push(row);
     }

@@ -120,6 +120,14 @@ fn every_dangling_reference_is_refused() {
         waits.holder_call = CallId,
         waits.releaser = ThreadId,
         waits.releaser_call = CallId,
+        waits.stack = StackId,
+        waits.holder_stack = StackId,
+        waits.releaser_stack = StackId,
+        states.thread = ThreadId,
+        limits.process = ProcessId,
+        samples.thread = ThreadId,
+        samples.stack = StackId,
+        tallies.thread = ThreadId,
         arguments.call = CallId,
         arguments.stream = StreamId,
         ranges.thread = ThreadId,
@@ -148,7 +156,62 @@ fn every_interval_that_ends_before_it_starts_or_is_absurd_is_refused() {
             }
         )+};
     }
-    check!(calls ops syncs waits ranges);
+    check!(calls ops syncs waits ranges states limits);
+    for at in [i64::MIN, i64::MAX] {
+        let mut trace = one_of_each();
+        trace.samples.at[0] = at;
+        assert!(refused(&trace).starts_with("table samples: row 0"));
+    }
+}
+
+#[test]
+fn a_part_that_is_longer_than_its_interval_or_negative_is_refused() {
+    macro_rules! check {
+        ($($table:ident . $column:ident: $($value:expr)+),+ $(,)?) => {$($({
+            let mut trace = one_of_each();
+            trace.$table.$column[0] = $value;
+            let message = refused(&trace);
+            let expected = concat!("table ", stringify!($table), ": column ", stringify!($column), ", row 0: ");
+            assert!(message.starts_with(expected), "{message}");
+        })+)+};
+    }
+    check!(
+        waits.handoff: -1 10 i64::MAX i64::MIN,
+        states.running: -1 10 i64::MAX i64::MIN,
+        states.runnable: -1 6 i64::MAX i64::MIN,
+        limits.quota: -1,
+        limits.throttled: -1 i64::MAX,
+        tallies.count: -1,
+        tallies.time: -1 i64::MAX,
+    );
+}
+
+#[test]
+fn states_of_a_thread_that_overlap_are_refused() {
+    let mut trace = one_of_each();
+    let after = State { start: 9, end: 12, ..trace.states.row(StateId::new(0)) };
+    trace.states.push(State { running: 1, runnable: 0, ..after });
+    trace.states.push(State { thread: ThreadId::NONE, start: 0, running: 1, runnable: 0, ..after });
+    assert_eq!(read(written(&trace)).unwrap().states.len(), 3);
+    trace.states.start[1] = 8;
+    let message = refused(&trace);
+    assert_eq!(message, "table states: row 1: starts at 8 ns, before the thread's last row ends at 9 ns");
+}
+
+#[test]
+fn a_file_from_before_a_table_and_a_column_existed_is_read() {
+    let waits = parquet::<1>(vec![("start", numbers([1])), ("end", numbers([3])), ("lock", numbers([64]))]);
+    let mut parts = parts(&written(&one_of_each()));
+    let new = ["states.parquet", "limits.parquet", "samples.parquet", "tallies.parquet"];
+    parts.retain(|(part, _)| !new.contains(&part.as_str()) && part != "waits.parquet");
+    parts.push((String::from("waits.parquet"), waits));
+    let trace = read(archive(&parts)).unwrap();
+    let wait = trace.waits.row(WaitId::new(0));
+    assert_eq!(wait, Wait { start: 1, end: 3, lock: 64, ..Wait::default() });
+    assert_eq!((wait.layer, wait.handoff, wait.stack), (LockLayer::Unknown, 0, StackId::NONE));
+    assert!(wait.layer.is_cuda());
+    assert!(trace.states.is_empty() && trace.limits.is_empty());
+    assert!(trace.samples.is_empty() && trace.tallies.is_empty());
 }
 
 #[test]

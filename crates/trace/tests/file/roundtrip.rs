@@ -14,8 +14,8 @@ fn renumber(columns: &mut [&mut Vec<Sym>], from: &Strings, to: &Strings) {
 
 /// Gives `read` the symbols of `original`, so that whole tables can be compared.
 fn with_symbols_of(original: &Trace, read: &mut Trace) {
-    let Trace { strings, processes, threads, devices, calls, ops, waits, arguments, ranges, frames, .. } =
-        read;
+    let Trace { strings, processes, threads, devices, calls, ops, waits, .. } = read;
+    let Trace { arguments, ranges, frames, states, tallies, .. } = read;
     let columns = &mut [
         &mut processes.name,
         &mut threads.name,
@@ -25,6 +25,8 @@ fn with_symbols_of(original: &Trace, read: &mut Trace) {
         &mut waits.library,
         &mut arguments.kernel,
         &mut ranges.name,
+        &mut states.call,
+        &mut tallies.name,
         &mut frames.function,
         &mut frames.file,
         &mut frames.module,
@@ -46,6 +48,10 @@ fn assert_same(original: &Trace, mut read: Trace) {
     assert_eq!(read.waits, original.waits);
     assert_eq!(read.arguments, original.arguments);
     assert_eq!(read.ranges, original.ranges);
+    assert_eq!(read.states, original.states);
+    assert_eq!(read.limits, original.limits);
+    assert_eq!(read.samples, original.samples);
+    assert_eq!(read.tallies, original.tallies);
     assert_eq!(read.frames, original.frames);
     assert_eq!(read.stacks, original.stacks);
 }
@@ -92,6 +98,10 @@ fn every_value_of_every_vocabulary_survives() {
     RangeKind::ALL.iter().for_each(|&kind| _ = trace.ranges.push(Range { kind, ..Range::default() }));
     LockKind::ALL.iter().for_each(|&kind| _ = trace.waits.push(Wait { kind, ..Wait::default() }));
     LockMode::ALL.iter().for_each(|&mode| _ = trace.waits.push(Wait { mode, ..Wait::default() }));
+    LockLayer::ALL.iter().for_each(|&layer| _ = trace.waits.push(Wait { layer, ..Wait::default() }));
+    ThreadState::ALL.iter().for_each(|&state| _ = trace.states.push(State { state, ..State::default() }));
+    ThreadState::ALL.iter().for_each(|&state| _ = trace.samples.push(Sample { state, ..Sample::default() }));
+    TallyKind::ALL.iter().for_each(|&kind| _ = trace.tallies.push(Tally { kind, ..Tally::default() }));
     assert_same(&trace, read(written(&trace)).unwrap());
 }
 
@@ -105,5 +115,5 @@ fn a_name_in_files_means_one_value() {
             assert_eq!($kind::from_name("of a later version"), $kind::Unknown);
         )+};
     }
-    check!(Api OpKind CopyKind MemoryKind SyncKind RangeKind LockKind LockMode);
+    check!(Api OpKind CopyKind MemoryKind SyncKind RangeKind LockKind LockMode LockLayer ThreadState TallyKind);
 }

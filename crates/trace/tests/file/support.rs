@@ -133,8 +133,11 @@ pub struct Made(pub Trace);
 impl std::fmt::Debug for Made {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let texts: Vec<&str> = self.0.strings.iter().map(|(_, text)| text).collect();
-        let Trace { meta, calls, ops, ranges, stacks, .. } = &self.0;
-        write!(f, "{meta:#?}\n{texts:?}\n{calls:#?}\n{ops:#?}\n{ranges:#?}\n{stacks:#?}")
+        let Trace { meta, calls, ops, ranges, stacks, waits, states, .. } = &self.0;
+        write!(
+            f,
+            "{meta:#?}\n{texts:?}\n{calls:#?}\n{ops:#?}\n{ranges:#?}\n{stacks:#?}\n{waits:#?}\n{states:#?}"
+        )
     }
 }
 
@@ -160,6 +163,11 @@ fn fill(trace: &mut Trace, dice: &mut Dice) {
     (0..dice.below(MOST)).for_each(|_| sync(trace, dice));
     (0..dice.below(MOST)).for_each(|_| wait(trace, dice));
     (0..dice.below(MOST)).for_each(|_| argument(trace, dice));
+    (0..dice.below(MOST)).for_each(|_| state(trace, dice));
+    (0..dice.below(MOST)).for_each(|_| limit(trace, dice));
+    (0..dice.below(MOST)).for_each(|_| sample(trace, dice));
+    (0..dice.below(MOST)).for_each(|_| tally(trace, dice));
+    trace.fit();
 }
 
 fn place(trace: &mut Trace, dice: &mut Dice) {
@@ -277,6 +285,56 @@ fn wait(trace: &mut Trace, dice: &mut Dice) {
         holders: dice.number() as u32,
         releaser: dice.row(trace.threads.len(), ThreadId::NONE, ThreadId::new),
         releaser_call: dice.row(trace.calls.len(), CallId::NONE, CallId::new),
+        layer: dice.of(LockLayer::ALL),
+        handoff: dice.number(),
+        stack: dice.row(trace.stacks.len(), StackId::NONE, StackId::new),
+        holder_stack: dice.row(trace.stacks.len(), StackId::NONE, StackId::new),
+        releaser_stack: dice.row(trace.stacks.len(), StackId::NONE, StackId::new),
+    });
+}
+
+fn state(trace: &mut Trace, dice: &mut Dice) {
+    let (start, end) = dice.interval();
+    trace.states.push(State {
+        start,
+        end,
+        thread: dice.row(trace.threads.len(), ThreadId::NONE, ThreadId::new),
+        running: dice.number(),
+        runnable: dice.number(),
+        state: dice.of(ThreadState::ALL),
+        call: dice.text(),
+        object: dice.number(),
+    });
+}
+
+fn limit(trace: &mut Trace, dice: &mut Dice) {
+    let (start, end) = dice.interval();
+    trace.limits.push(Limit {
+        start,
+        end,
+        process: dice.row(trace.processes.len(), ProcessId::NONE, ProcessId::new),
+        processors: dice.small(),
+        quota: dice.number() & i64::MAX,
+        throttled: i64::from(dice.small()),
+    });
+}
+
+fn sample(trace: &mut Trace, dice: &mut Dice) {
+    trace.samples.push(Sample {
+        at: dice.interval().0,
+        thread: dice.row(trace.threads.len(), ThreadId::NONE, ThreadId::new),
+        stack: dice.row(trace.stacks.len(), StackId::NONE, StackId::new),
+        state: dice.of(ThreadState::ALL),
+    });
+}
+
+fn tally(trace: &mut Trace, dice: &mut Dice) {
+    trace.tallies.push(Tally {
+        thread: dice.row(trace.threads.len(), ThreadId::NONE, ThreadId::new),
+        kind: dice.of(TallyKind::ALL),
+        name: dice.text(),
+        count: dice.number() & i64::MAX,
+        time: i64::from(dice.small()),
     });
 }
 
@@ -316,8 +374,34 @@ pub fn one_of_each() -> Trace {
         holder_call: call,
         releaser: thread,
         releaser_call: call,
+        layer: LockLayer::Driver,
+        handoff: 2,
+        stack,
+        holder_stack: stack,
+        releaser_stack: stack,
         ..Wait::default()
     });
+    let state = ThreadState::Blocked;
+    trace.states.push(State {
+        end: 9,
+        thread,
+        running: 4,
+        runnable: 5,
+        state,
+        call: name,
+        object: 3,
+        ..State::default()
+    });
+    trace.limits.push(Limit {
+        end: 9,
+        process,
+        processors: 4,
+        quota: 1_500,
+        throttled: 7,
+        ..Limit::default()
+    });
+    trace.samples.push(Sample { at: 5, thread, stack, state });
+    trace.tallies.push(Tally { thread, kind: TallyKind::Call, name, count: 8, time: 9 });
     trace.arguments.push(Argument { call, stream, kernel: name, ..Argument::default() });
     trace
 }
