@@ -37,7 +37,7 @@ struct Spool {
 /// Makes the directory and one process's file in it; says what is in it.
 pub fn generate(directory: &Path, options: &Options) -> std::io::Result<String> {
     let random = Random::new(options.seed);
-    let level = if options.convoy > 0 { Level::Light } else { Level::Full };
+    let level = if options.convoy > 0 { Level::Light } else { Level::Calls };
     let build = Build::new(THREADS[0], level);
     let mut spool = Spool { build, random, clock: 1_000, correlation: 0, events: 0, stalls: 0 };
     while spool.events < options.events {

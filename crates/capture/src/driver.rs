@@ -44,6 +44,9 @@ macro_rules! functions {
 
 functions! {
     pointer_attribute = c"cuPointerGetAttribute": fn(*mut c_void, c_int, u64);
+    is_capturing = c"cuStreamIsCapturing": fn(*mut c_void, *mut c_int);
+    stream_context = c"cuStreamGetCtx": fn(*mut c_void, *mut *mut c_void);
+    current = c"cuCtxGetCurrent": fn(*mut *mut c_void);
     version = c"cuDriverGetVersion": fn(*mut c_int);
     count = c"cuDeviceGetCount": fn(*mut c_int);
     device = c"cuDeviceGet": fn(*mut c_int, c_int);
@@ -105,6 +108,31 @@ pub fn memory_kind(address: usize) -> Option<u32> {
         (0, 3) => Some(4),
         _ => None,
     }
+}
+
+/// Whether a stream is capturing; not for the legacy default stream, which cannot.
+pub fn is_capturing(stream: u64) -> bool {
+    const ACTIVE: c_int = 1;
+    let mut status = 0;
+    // SAFETY: the driver took the same handle in the call that is over, and writes the status.
+    let code = driver().map(|driver| unsafe { (driver.is_capturing)(stream as *mut c_void, &mut status) });
+    code == Some(0) && status == ACTIVE
+}
+
+/// The context of a stream; `None` where the driver does not say.
+pub fn stream_context(stream: u64) -> Option<*mut c_void> {
+    let mut context = std::ptr::null_mut();
+    // SAFETY: as above.
+    let code = unsafe { (driver()?.stream_context)(stream as *mut c_void, &mut context) };
+    (code == 0 && !context.is_null()).then_some(context)
+}
+
+/// The calling thread's context; `None` without one.
+pub fn current_context() -> Option<*mut c_void> {
+    let mut context = std::ptr::null_mut();
+    // SAFETY: the driver writes the context.
+    let code = unsafe { (driver()?.current)(&mut context) };
+    (code == 0 && !context.is_null()).then_some(context)
 }
 
 /// Whether [`describe`] has done its work.

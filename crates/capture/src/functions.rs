@@ -1,11 +1,12 @@
 //! The driver functions that are wrapped: their names, and what their arguments mean.
 
 use crate::clock_records::Scale;
+use crate::shapes::Shape;
 use crate::writer::Writer;
 use crate::{driver, texts};
 use interpose::{Arguments, Function, Launch, Ns, Span, Ticks, Wrapped};
 use libc::c_char;
-use spool::{Call, call};
+use spool::{Call, call, event_fact, grid_fact};
 use std::cell::UnsafeCell;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -36,41 +37,27 @@ static FUNCTIONS: [Known; MOST] =
     [const { Known { name: AtomicPtr::new(std::ptr::null_mut()), text: AtomicU32::new(0) } }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Which arguments of a function say what.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-enum Shape {
-    Other,
-    /// `(dst, src, bytes[, stream])`, direction by name.
-    HostToDevice,
-    DeviceToHost,
-    DeviceToDevice,
-    /// `(dst, src, bytes[, stream])`, direction by the addresses.
-    Copy,
-    /// `(dst, value, count[, stream])`, elements of 1, 2 or 4 bytes.
-    Fill1,
-    Fill2,
-    Fill4,
-    /// `(function, 3 × grid, 3 × block, shared, stream, …)`.
-    Launch,
-    /// `(config, …)`, whose stream lies at byte 32.
-    LaunchConfig,
-    /// `(graph, stream)` and others with the stream second.
-    StreamSecond,
-    /// The stream comes first.
-    StreamFirst,
-}
+/// In the number of a shape: default streams are the thread's own.
+const PER_THREAD: u32 = 1 << 8;
+
+/// The handle of the default stream that a context's threads share (cuda.h); 0 is mostly the same.
+pub const LEGACY_STREAM: u64 = 1;
+/// The handle of a thread's own default stream (cuda.h).
+pub const OWN_STREAM: u64 = 2;
 
 /// The function called `name`; its number is 0 when there are too many.
 pub fn number(name: &CStr) -> Function {
     let number = find_or_add(name);
-    let shape = shape(name.to_bytes());
+    let shape = Shape::of(name.to_bytes());
     let launch = match shape {
-        Shape::Launch => Launch::Plain,
+        Shape::Launch if name.to_bytes().starts_with(b"cuLaunchKernel") => Launch::Plain,
+        Shape::Launch => Launch::Other,
         Shape::LaunchConfig => Launch::Other,
         _ => Launch::No,
     };
-    Function { number, shape: shape as u32, launch, synchronizes: synchronizes(name.to_bytes()) }
+    let bytes = name.to_bytes();
+    let own = if bytes.ends_with(b"_ptsz") || bytes.ends_with(b"_ptds") { PER_THREAD } else { 0 };
+    Function { number, shape: shape as u32 | own, launch, synchronizes: synchronizes(bytes) }
 }
 
 /// Whether a function waits for the GPU: the synchronizations, and the copies that most often are one.
@@ -149,68 +136,57 @@ pub fn forget() {
     }
 }
 
-fn shape(name: &[u8]) -> Shape {
-    let starts = |start: &str| name.starts_with(start.as_bytes());
-    let table = [
-        ("cuMemcpyHtoD", Shape::HostToDevice),
-        ("cuMemcpyDtoH", Shape::DeviceToHost),
-        ("cuMemcpyDtoD", Shape::DeviceToDevice),
-        ("cuMemcpyAsync", Shape::Copy),
-        ("cuMemsetD8Async", Shape::Fill1),
-        ("cuMemsetD16Async", Shape::Fill2),
-        ("cuMemsetD32Async", Shape::Fill4),
-        ("cuLaunchKernelEx", Shape::LaunchConfig),
-        ("cuLaunchKernel", Shape::Launch),
-        ("cuGraphLaunch", Shape::StreamSecond),
-        ("cuEventRecord", Shape::StreamSecond),
-        ("cuStreamSynchronize", Shape::StreamFirst),
-        ("cuStreamQuery", Shape::StreamFirst),
-        ("cuStreamWaitEvent", Shape::StreamFirst),
-        ("cuLaunchHostFunc", Shape::StreamFirst),
-    ];
-    // cuMemcpy itself takes its direction from its addresses; the 2D and 3D ones take structs.
-    let plain = name == b"cuMemcpy" || name == b"cuMemcpy_ptds";
-    let found = table.iter().find(|(start, _)| starts(start));
-    if plain { Shape::Copy } else { found.map_or(Shape::Other, |(_, shape)| *shape) }
+/// The shape of a function's arguments.
+pub fn shape_of(wrapped: &Wrapped) -> Shape {
+    Shape::ALL.get((wrapped.shape() & !PER_THREAD) as usize).copied().unwrap_or(Shape::Other)
 }
 
-/// The shape of that number.
-fn shape_of(number: u32) -> Shape {
-    const ALL: [Shape; 12] = [
-        Shape::Other,
-        Shape::HostToDevice,
-        Shape::DeviceToHost,
-        Shape::DeviceToDevice,
-        Shape::Copy,
-        Shape::Fill1,
-        Shape::Fill2,
-        Shape::Fill4,
-        Shape::Launch,
-        Shape::LaunchConfig,
-        Shape::StreamSecond,
-        Shape::StreamFirst,
-    ];
-    ALL.get(number as usize).copied().unwrap_or(Shape::Other)
+/// The stream that a function means by a handle: where default streams are the thread's own, 0 is that one.
+#[inline]
+pub fn meant(wrapped: &Wrapped, stream: usize) -> u64 {
+    match stream as u64 {
+        0 if wrapped.shape() & PER_THREAD != 0 => OWN_STREAM,
+        stream => stream,
+    }
+}
+
+/// `CUlaunchConfig` (cuda.h), as far as it is read.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct LaunchConfig {
+    /// The grid, then the block.
+    grid: [u32; 6],
+    shared_bytes: u32,
+    stream: usize,
 }
 
 /// A call as a record, with what its arguments mean.
 pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
     let mut record = Call { start, end, result, ..Call::default() };
-    let [first, second, third, fourth, ..] = *args;
-    let shape = shape_of(wrapped.shape());
+    let [first, second, third, fourth, fifth, sixth, ..] = *args;
+    let in_stream = |record: &mut Call, stream: usize| {
+        (record.stream, record.flags) = (meant(wrapped, stream), record.flags | call::HAS_STREAM);
+    };
+    let shape = shape_of(wrapped);
     // Blocking copies have no stream argument: what lies there means nothing.
-    let name_has_stream = |record: &mut Call| {
+    let fourth_if_async = |record: &mut Call| {
         if is_async(wrapped.number()) {
-            (record.stream, record.flags) = (fourth as u64, record.flags | call::HAS_STREAM);
+            in_stream(record, fourth);
+        } else if wrapped.shape() & PER_THREAD != 0 {
+            in_stream(record, 0);
         }
     };
     match shape {
-        Shape::Other => {}
-        Shape::Launch => (record.stream, record.flags) = (args[8] as u64, call::HAS_STREAM),
+        Shape::Other | Shape::InDefault | Shape::SetContext => {}
+        Shape::Launch => {
+            let [_, grid @ .., _, _, _, _, _, _, _] = *args;
+            record.fact = grid_fact(grid.map(|size| size as u32));
+            in_stream(&mut record, args[8]);
+        }
         Shape::HostToDevice | Shape::DeviceToHost | Shape::DeviceToDevice | Shape::Copy => {
             record.bytes = third as u64;
             record.flags = directions(shape, first, second, end - start);
-            name_has_stream(&mut record);
+            fourth_if_async(&mut record);
         }
         Shape::Fill1 | Shape::Fill2 | Shape::Fill4 => {
             let size = match shape {
@@ -220,16 +196,35 @@ pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, re
             };
             record.bytes = (third as u64).wrapping_mul(size);
             record.flags = DEVICE << call::TARGET_SHIFT;
-            name_has_stream(&mut record);
+            fourth_if_async(&mut record);
         }
         Shape::LaunchConfig => {
-            // SAFETY: the driver took the same pointer to a launch configuration, in which the
-            // stream lies at byte 32 (cuda.h), and the call succeeded.
-            let config = (first != 0 && result == 0).then(|| unsafe { *((first + 32) as *const u64) });
-            (record.stream, record.flags) = (config.unwrap_or(0), call::HAS_STREAM);
+            // SAFETY: the driver took the same pointer to a launch configuration, and the call succeeded.
+            let config = (first != 0 && result == 0).then(|| unsafe { *(first as *const LaunchConfig) });
+            let LaunchConfig { grid, stream, .. } = config.unwrap_or_default();
+            record.fact = grid_fact(grid);
+            in_stream(&mut record, stream);
         }
-        Shape::StreamSecond => (record.stream, record.flags) = (second as u64, call::HAS_STREAM),
-        Shape::StreamFirst => (record.stream, record.flags) = (first as u64, call::HAS_STREAM),
+        Shape::StreamSecond => in_stream(&mut record, second),
+        Shape::StreamFirst | Shape::CaptureBegin | Shape::CaptureEnd => in_stream(&mut record, first),
+        Shape::StreamFifth => in_stream(&mut record, fifth),
+        Shape::StreamSixth => in_stream(&mut record, sixth),
+        Shape::EventRecord => {
+            record.fact = event_fact(first);
+            in_stream(&mut record, second);
+        }
+        Shape::StreamWait => {
+            record.fact = event_fact(second);
+            in_stream(&mut record, first);
+        }
+        Shape::EventFirst => record.fact = event_fact(first),
+        Shape::StreamCreate => {
+            // SAFETY: the driver wrote the handle there: the call succeeded.
+            let made = (first != 0 && result == 0).then(|| unsafe { *(first as *const usize) });
+            if let Some(stream) = made {
+                in_stream(&mut record, stream);
+            }
+        }
     }
     record
 }

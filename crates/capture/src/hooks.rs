@@ -2,16 +2,17 @@
 
 use crate::clock_records::{self, Scale};
 use crate::process::{self, STATE};
+use crate::shapes::Shape;
 use crate::unseen::unseen;
-use crate::writer::{self, Writer};
-use crate::{cupti, driver, functions, recording, stacks, watched};
+use crate::writer::{self, Fact, Writer};
+use crate::{cupti, driver, functions, recording, stacks, streams, watched};
 use interpose::{
-    Arguments, Hooks, LaunchThunks, Launches, LockKind, LockMode, Ns, Span, Thread, Ticks, Wait, Wrapped,
+    Arguments, Hooks, LaunchThunks, Launches, LockKind, LockMode, Ns, Span, Thread, Wait, Wrapped,
 };
-use spool::{Call, Level, Lock, Mode, call};
+use spool::{Call, Level, Lock, Mode, call, grid_fact};
 use std::ffi::c_int;
-use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32};
 
 /// Calls at least this long get their stack written, ticks.
 static STACKS: AtomicI64 = AtomicI64::new(i64::MAX);
@@ -52,11 +53,11 @@ fn synchronizes(thread: &'static Thread) {
     writer::with(thread, Writer::touch_ahead);
 }
 
-/// A driver call is over.
+/// A call is over.
 fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, span: Span, result: c_int) {
-    over(thread, span, |writer| {
-        let name = name_of(writer, wrapped);
-        writer.call(name, &functions::record(wrapped, args, span, result));
+    over(thread, span, result, |writer, is_joined| {
+        let record = functions::record(wrapped, args, span, result);
+        write(writer, thread, wrapped, functions::shape_of(wrapped), record, is_joined);
     });
 }
 
@@ -67,8 +68,25 @@ static LAUNCH_THUNKS: LaunchThunks = LaunchThunks::of::<Launched>();
 
 impl Launches for Launched {
     #[inline(always)]
-    fn short(thread: &'static Thread, name: u32, stream: usize, span: Span) -> bool {
-        writer::launch(thread, name, span, stream as u64)
+    fn short(
+        thread: &'static Thread,
+        wrapped: &'static Wrapped,
+        launch: &interpose::Launched,
+        span: Span,
+    ) -> bool {
+        let stream = functions::meant(wrapped, launch.stream);
+        let is_joined = STATE.is_joined.load(Relaxed);
+        if is_joined && (STATE.captures.load(Relaxed) > 0 || STATE.tells_ids.load(Relaxed)) {
+            return false;
+        }
+        let fact = match is_joined {
+            true => {
+                streams::issued(thread, stream, span);
+                Fact::Shape(grid_fact(launch.grid.map(|size| size as u32)))
+            }
+            false => Fact::None,
+        };
+        writer::launch(thread, wrapped.name(), span, stream, fact)
     }
 
     #[cold]
@@ -76,17 +94,39 @@ impl Launches for Launched {
     fn launched(
         thread: &'static Thread,
         wrapped: &'static Wrapped,
-        stream: usize,
+        launch: &interpose::Launched,
         span: Span,
         result: c_int,
     ) {
         let Span { start, end } = span;
-        let (flags, stream) = (call::HAS_STREAM, stream as u64);
-        over(thread, span, |writer| {
-            let name = name_of(writer, wrapped);
-            writer.call(name, &Call { start, end, result, flags, stream, ..Call::default() });
+        let (flags, stream) = (call::HAS_STREAM, functions::meant(wrapped, launch.stream));
+        let fact = grid_fact(launch.grid.map(|size| size as u32));
+        over(thread, span, result, |writer, is_joined| {
+            let record = Call { start, end, result, flags, stream, fact, ..Call::default() };
+            write(writer, thread, wrapped, Shape::Launch, record, is_joined);
         });
     }
+}
+
+/// Writes a call.
+fn write(
+    writer: &mut Writer,
+    thread: &'static Thread,
+    wrapped: &Wrapped,
+    shape: Shape,
+    mut record: Call,
+    is_joined: bool,
+) {
+    if !is_joined {
+        // Nothing is joined with it.
+        record.fact = 0;
+    } else {
+        let told = std::mem::take(&mut writer.rest().correlation);
+        record.correlation = if shape.issues() { told } else { 0 };
+        record.flags |= streams::look(writer, thread, shape, &record);
+    }
+    let name = name_of(writer, wrapped);
+    writer.call(name, &record);
 }
 
 /// The call that recording began in had no name yet.
@@ -94,34 +134,41 @@ fn name_of(writer: &mut Writer, wrapped: &Wrapped) -> u32 {
     if wrapped.name() == 0 { functions::text(writer, wrapped.number()) } else { wrapped.name() }
 }
 
-/// A call is over: has it written at level light, and looks closer at long ones.
+/// A call is over: has it written unless CUPTI records it, and looks closer at long ones and at those that failed. `write`
+/// gets whether the GPU's operations are joined with it.
 #[inline]
-fn over(thread: &'static Thread, span: Span, write: impl FnOnce(&mut Writer)) {
+fn over(thread: &'static Thread, span: Span, result: c_int, write: impl FnOnce(&mut Writer, bool)) {
     let level = STATE.level.load(Acquire);
     if level == 0 {
         // Another tool has the driver's injection.
         return recording::start();
     }
     writer::with(thread, |writer| {
-        if level == Level::Light as u32 {
-            write(writer);
+        if level != Level::Calls as u32 {
+            write(writer, STATE.is_joined.load(Relaxed));
         }
-        if span.end - span.start >= STATE.seldom.load(Relaxed) {
-            seldom(writer, span);
+        if span.end - span.start >= STATE.seldom.load(Relaxed) || result != 0 {
+            seldom(writer, span, result);
         }
     });
 }
 
-/// A call that is long, or the first one after the driver was initialized: has a stack written, and looks for what
-/// changed meanwhile.
+/// A call that is long, that failed, or the first one after the driver was initialized: has a stack written, and looks for
+/// what changed meanwhile.
 #[cold]
-fn seldom(writer: &mut Writer, Span { start, end }: Span) {
-    unseen(|| look_closer(writer, start, end));
+fn seldom(writer: &mut Writer, span: Span, result: c_int) {
+    unseen(|| look_closer(writer, span, result));
 }
 
-fn look_closer(writer: &mut Writer, start: Ticks, end: Ticks) {
-    if end - start >= STACKS.load(Relaxed) {
+fn look_closer(writer: &mut Writer, Span { start, end }: Span, result: c_int) {
+    // The stack of a call within this one says the same.
+    let has_stack = writer.rest().stacked >= start;
+    if !has_stack && (end - start >= STACKS.load(Relaxed) || is_failure(result)) {
         stacks::record(writer, start, end);
+        writer.rest().stacked = end;
+    }
+    if end - start < STATE.seldom.load(Relaxed) {
+        return;
     }
     writer.touch_ahead();
     if clock_records::is_due(end) {
@@ -135,6 +182,17 @@ fn look_closer(writer: &mut Writer, start: Ticks, end: Ticks) {
         STATE.seldom.store(LOADED_LATE.load(Relaxed).min(STACKS.load(Relaxed)), Relaxed);
         recording::shorten_launches();
     }
+}
+
+/// Stacks of failed calls that may be written yet: a program may fail all the time.
+static FAILURES: AtomicU32 = AtomicU32::new(MOST_FAILURES);
+const MOST_FAILURES: u32 = 1_000;
+
+/// Whether a call failed and its stack is to be written. That work is not done yet (`CUDA_ERROR_NOT_READY`) is an answer.
+fn is_failure(result: c_int) -> bool {
+    const NOT_READY: c_int = 600;
+    let failed = !matches!(result, 0 | NOT_READY) && STACKS.load(Relaxed) != i64::MAX;
+    failed && FAILURES.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
 }
 
 /// A thread acquired a lock after a wait, or gave up.

@@ -33,7 +33,9 @@ mod preload;
 mod process;
 mod python;
 mod recording;
+mod shapes;
 mod stacks;
+mod streams;
 mod texts;
 mod unseen;
 mod unwind;
@@ -50,6 +52,7 @@ static LOADED: extern "C-unwind" fn() = loaded;
 
 extern "C-unwind" fn loaded() {
     c_library::prepare();
+    recording::choose_functions();
     if interpose::install(hooks::HOOKS) {
         clock_records::loaded();
         // First of all handlers to be registered, so first to run in a child.
@@ -84,6 +87,7 @@ extern "C" fn forked() {
     texts::forget();
     functions::forget();
     stacks::forget();
+    streams::forget();
     made::forget();
     early::forget();
     watched::forget();

@@ -18,13 +18,25 @@ pub struct State {
     header: AtomicPtr<FileHeader>,
     /// A [`Level`], 0 before recording starts.
     pub level: AtomicU32,
+    /// Calls are written with what GPU operations are joined with them by.
+    pub is_joined: AtomicBool,
+    /// CUPTI tells the correlation ids of calls.
+    pub tells_ids: AtomicBool,
+    /// How many streams of the program capture.
+    pub captures: AtomicU32,
     /// Calls at least this long, ticks, get a closer look; at first all do.
     pub seldom: AtomicI64,
 }
 
 /// This process's.
-pub static STATE: State =
-    State { header: AtomicPtr::new(null_mut()), level: AtomicU32::new(0), seldom: AtomicI64::new(0) };
+pub static STATE: State = State {
+    header: AtomicPtr::new(null_mut()),
+    level: AtomicU32::new(0),
+    is_joined: AtomicBool::new(false),
+    tells_ids: AtomicBool::new(false),
+    captures: AtomicU32::new(0),
+    seldom: AtomicI64::new(0),
+};
 
 /// Bytes that all processes of the program have taken, mapped from the spool's `budget` file.
 static TAKEN: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());

@@ -21,6 +21,14 @@ const LATE: &[u8] =
     b"holdup's library was not preloaded (LD_PRELOAD): calls through addresses of the driver's \
     functions that the program took before cuInit are not recorded";
 
+/// The library was loaded: which functions are wrapped from now on. At level full the runtime's calls are recorded by
+/// wrappers, too; at level calls by CUPTI.
+pub fn choose_functions() {
+    if wanted() == Level::Full {
+        interpose::wrap_runtime();
+    }
+}
+
 /// A function of the driver was looked up: it is about to be initialized.
 pub fn driver_seen() {
     // When another tool has the driver's injection, the first wrapped call starts recording.
@@ -47,9 +55,10 @@ fn begin() {
     set_thresholds(&scale);
     listed::choose();
     writer::here(|writer| clock_records::begin(writer, &scale));
-    let light = env::text(spool::VAR_LEVEL) == Some(b"light");
-    let full = !light && writer::here(start_cupti).unwrap_or(false);
-    set_level(if full { Level::Full } else { Level::Light });
+    let wanted = wanted();
+    let has_cupti =
+        wanted != Level::Light && writer::here(|writer| start_cupti(writer, wanted)).unwrap_or(false);
+    set_level(if has_cupti { wanted } else { Level::Light });
     writer::here(|writer| {
         program(writer);
         nvtx::begin(writer);
@@ -80,8 +89,17 @@ fn set_thresholds(scale: &Scale) {
     functions::set_threshold(scale);
 }
 
-fn start_cupti(writer: &mut Writer) -> bool {
-    match cupti::start(writer) {
+/// What is to be recorded.
+fn wanted() -> Level {
+    match env::text(spool::VAR_LEVEL) {
+        Some(b"light") => Level::Light,
+        Some(b"calls") => Level::Calls,
+        _ => Level::Full,
+    }
+}
+
+fn start_cupti(writer: &mut Writer, level: Level) -> bool {
+    match cupti::start(writer, level) {
         Ok(()) => true,
         Err(failure) => {
             cupti::explain(writer, failure);
@@ -91,15 +109,16 @@ fn start_cupti(writer: &mut Writer) -> bool {
 }
 
 fn set_level(level: Level) {
+    STATE.is_joined.store(level == Level::Full, Relaxed);
     STATE.level.store(level as u32, Release);
     process::set_level(level);
     shorten_launches();
 }
 
-/// Lets launches below all thresholds take the short way: to a brief record at level light, else to none.
+/// Lets launches below all thresholds take the short way: to a brief record unless CUPTI records calls.
 pub fn shorten_launches() {
-    let light = STATE.level.load(Relaxed) == Level::Light as u32;
-    interpose::set_short_launch(STATE.seldom.load(Relaxed), light);
+    let recorded = STATE.level.load(Relaxed) != Level::Calls as u32;
+    interpose::set_short_launch(STATE.seldom.load(Relaxed), recorded);
 }
 
 /// The program makes itself CUPTI's client.

@@ -4,7 +4,9 @@
 use crate::process;
 use crate::unseen::unseen;
 use interpose::{MOST_THREADS, Moment, Room, Span, Thread, Ticks};
-use spool::{ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, Head, call};
+use spool::{
+    ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, FactCall, Head, NumberedCall, OuterCall, call,
+};
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::ptr::null_mut;
@@ -51,6 +53,30 @@ pub struct Writer {
     rest: *mut Rest,
 }
 
+/// What a brief call says besides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Fact {
+    None,
+    /// [`Call::fact`]
+    Shape(u32),
+    /// [`Call::correlation`], with which a fact is not needed.
+    Id(u32),
+}
+
+impl Fact {
+    #[inline]
+    fn of(record: &Call) -> Fact {
+        match (record.correlation, record.fact) {
+            (0, 0) => Fact::None,
+            (0, fact) => Fact::Shape(fact),
+            (id, _) => Fact::Id(id),
+        }
+    }
+}
+
+/// Handles of default streams: 0, 1 and 2 (cuda.h).
+const DEFAULTS: usize = 3;
+
 /// No stream's handle.
 const NO_STREAM: u64 = u64::MAX;
 
@@ -64,6 +90,12 @@ pub struct Rest {
     /// Bytes of records in the chunk when the thread last waited.
     waited: usize,
     tid: u32,
+    /// The contexts in which the thread last used the default streams, by handle.
+    defaults: [usize; DEFAULTS],
+    /// CUPTI's correlation id of the call that the thread is in, where it tells them.
+    pub correlation: u32,
+    /// When the last call returned whose stack was written.
+    pub stacked: Ticks,
     /// The ranges the thread is in: text and start.
     pub ranges: [(u32, Ticks); MOST_RANGES],
     /// How many; may exceed what is kept.
@@ -126,7 +158,18 @@ static RESTS: Rests = Rests([const { UnsafeCell::new(Rest::new()) }; MOST_THREAD
 
 impl Rest {
     const fn new() -> Rest {
-        Rest { thread: None, last: 0, touched: 0, waited: 0, tid: 0, ranges: [(0, 0); MOST_RANGES], depth: 0 }
+        Rest {
+            thread: None,
+            last: 0,
+            touched: 0,
+            waited: 0,
+            tid: 0,
+            defaults: [0; DEFAULTS],
+            correlation: 0,
+            stacked: 0,
+            ranges: [(0, 0); MOST_RANGES],
+            depth: 0,
+        }
     }
 }
 
@@ -151,8 +194,8 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
 /// Appends a successful launch of a thread that has a chunk, if the chunk has all else; false when the
 /// record needs more than that, or the writer is in use.
 #[inline]
-pub fn launch(thread: &'static Thread, function: u32, span: Span, stream: u64) -> bool {
-    Slot::of(thread).with(|writer| writer.launch(function, span, stream)) == Some(true)
+pub fn launch(thread: &'static Thread, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
+    Slot::of(thread).with(|writer| writer.launch(function, span, stream, fact)) == Some(true)
 }
 
 /// As [`with`], for the thread that calls.
@@ -215,12 +258,15 @@ impl Writer {
         }
     }
 
-    /// Appends a driver call, in its briefest form.
+    /// Appends a call, in its briefest form.
     pub fn call(&mut self, function: u32, record: &Call) {
         let says_no_more = record.result == 0 && record.flags & !call::HAS_STREAM == 0 && record.bytes == 0;
-        let known_stream = record.flags == 0 || self.stream == record.stream;
+        let known_stream = record.flags == 0 || self.is_last_stream(record.stream);
         let span = Span { start: record.start, end: record.end };
-        if says_no_more && known_stream && self.brief(function, span, record.flags) {
+        if says_no_more && known_stream && self.brief(function, span, record.flags, Fact::of(record)) {
+            return;
+        }
+        if says_no_more && record.flags == 0 && Fact::of(record) == Fact::None && self.outer(function, span) {
             return;
         }
         if self.append(Call::KIND, function, &[record.bytes()]) {
@@ -233,22 +279,65 @@ impl Writer {
 
     /// Appends a successful launch if the chunk has all else; false when the record needs more than that.
     #[inline]
-    pub fn launch(&mut self, function: u32, span: Span, stream: u64) -> bool {
-        function != 0 && self.stream == stream && self.brief(function, span, call::HAS_STREAM)
+    pub fn launch(&mut self, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
+        function != 0 && self.stream == stream && self.brief(function, span, call::HAS_STREAM, fact)
+    }
+
+    /// Whether the chunk's last call with a stream had that one.
+    #[inline]
+    pub fn is_last_stream(&self, stream: u64) -> bool {
+        self.stream == stream
+    }
+
+    /// The thread may have another context now: its default streams are others.
+    pub fn forget_default_stream(&mut self) {
+        if self.stream < DEFAULTS as u64 {
+            self.stream = NO_STREAM;
+        }
+    }
+
+    /// Whether the thread last used a default stream in another context.
+    pub fn is_new_default(&mut self, stream: u64, context: usize) -> bool {
+        let known = self.rest().defaults.get_mut(stream as usize);
+        known.is_some_and(|known| std::mem::replace(known, context) != context)
     }
 
     /// Appends a brief call; false when it is none or has no room: another chunk does not know its stream.
     #[inline]
-    fn brief(&mut self, function: u32, Span { start, end }: Span, flags: u32) -> bool {
+    fn brief(&mut self, function: u32, Span { start, end }: Span, flags: u32, fact: Fact) -> bool {
         let gap = start.wrapping_sub(self.until);
         let word = BriefCall::word(function, gap, end.wrapping_sub(start), flags != 0);
-        let (Some(word), true) = (word, self.used + size_of::<Head>() <= self.room) else { return false };
+        match word {
+            None => false,
+            Some(word) => match fact {
+                Fact::None => self.words([word], end),
+                Fact::Shape(fact) => self.words([FactCall::head(fact), word], end),
+                Fact::Id(id) => self.words([NumberedCall::head(id), word], end),
+            },
+        }
+    }
+
+    /// Appends a brief call around those before it; false when it is none or has no room.
+    #[inline]
+    fn outer(&mut self, function: u32, Span { start, end }: Span) -> bool {
+        let until = self.until;
+        let word = OuterCall::word(function, until.wrapping_sub(start), end.wrapping_sub(until));
+        until != 0 && word.is_some_and(|word| self.words([word], end))
+    }
+
+    /// Appends a record that is so many words, of a call that returned at `end`; false without room.
+    #[inline]
+    fn words<const N: usize>(&mut self, words: [Head; N], end: Ticks) -> bool {
+        let size = N * size_of::<Head>();
+        if self.used + size > self.room {
+            return false;
+        }
         let at = self.chunk.cast::<u8>().wrapping_add(CHUNK_HEADER + self.used);
-        // SAFETY: a word from `used` on lies in the chunk, which only this thread writes; records are whole
+        // SAFETY: so many words from `used` on lie in the chunk, which only this thread writes; records are whole
         // words, so it is aligned.
-        unsafe { at.cast::<Head>().write(word) };
+        unsafe { at.cast::<[Head; N]>().write(words) };
         fetch(at.wrapping_add(2 * LINE));
-        (self.used, self.until) = (self.used + size_of::<Head>(), end);
+        (self.used, self.until) = (self.used + size, end);
         // SAFETY: the chunk is mapped as long as the process lives.
         unsafe { (*self.chunk).used.store(self.used as u64, Release) };
         true

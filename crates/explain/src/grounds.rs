@@ -84,7 +84,7 @@ impl<'a> Grounds<'a> {
         let most = counts.into_iter().max_by_key(|(key, count)| (*count, std::cmp::Reverse(*key)));
         let Some(((kind, name, copy), count)) = most else { return sentence![general] };
         let what = match kind {
-            OpKind::Kernel => sentence![self.name(name)],
+            OpKind::Kernel | OpKind::Graph => sentence![self.name(name)],
             OpKind::Copy => sentence!["a ", Piece::Copy(copy), " copy"],
             OpKind::Memset | OpKind::Unknown => sentence![kind.name()],
         };

@@ -16,6 +16,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// What a program gets for a function of the driver: a wrapper that records its calls where they are worth it, else
 /// the function itself. The wrapper of `cuGetProcAddress` wraps what that returns.
 pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
+    let name = recorded_functions::known_as(name);
     let bytes = name.to_bytes();
     if real.is_null() {
         return real;

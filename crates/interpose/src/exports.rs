@@ -1,5 +1,5 @@
-//! The driver's own table of symbols: once it leads to the wrappers, every look-up by name does: the loader's for a
-//! library that comes later, `dlsym` from anywhere.
+//! The driver's own table of symbols, and the runtime's: once it leads to the wrappers, every look-up by name does: the
+//! loader's for a library that comes later, `dlsym` from anywhere.
 
 use crate::calls::wrap;
 use crate::{elf, hooks, imports, patch, recorded_functions};
@@ -45,8 +45,9 @@ fn wrap_exports() -> bool {
     let mut found = false;
     elf::each_object(&mut |object| {
         let name = object.path().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if name.starts_with(b"libcuda.so") {
-            found = true;
+        let is_driver = name.starts_with(b"libcuda.so");
+        if is_driver || name.starts_with(b"libcudart.so") {
+            found |= is_driver;
             object.each_export(&mut |export| {
                 if recorded_functions::is_wrapped(export.name.to_bytes()) {
                     patch::put_export(&export, wrap(export.name, export.function()));

@@ -1,7 +1,8 @@
-//! Functions of the driver that libraries and programs are linked with instead of looking them up.
+//! Functions of the driver and the runtime that libraries and programs are linked with instead of looking them up.
 
 use crate::calls::wrap;
 use crate::elf::{self, Object};
+use crate::looked::Looked;
 use crate::{patch, recorded_functions};
 use libc::c_void;
 use std::cell::UnsafeCell;
@@ -29,11 +30,13 @@ static IMPORTS: [Import; MOST_IMPORTS] = [const {
     Import { name: UnsafeCell::new([0; MOST_NAME]), function: AtomicPtr::new(std::ptr::null_mut()) }
 }; MOST_IMPORTS];
 static IMPORTED: AtomicUsize = AtomicUsize::new(0);
+/// The objects whose slots are all wrapped that will be.
+static LOOKED: Looked = Looked::new();
 /// A thread wraps them.
 static IMPORTING: AtomicBool = AtomicBool::new(false);
 
 /// Puts the wrapped functions into the slots of libraries and programs that are linked with the
-/// driver instead of looking its functions up. `resolve` gives the function that a name stands for,
+/// driver or the runtime instead of looking its functions up. `resolve` gives the function that a name stands for,
 /// null for none: a slot may still hold what looks it up.
 ///
 /// `resolve` runs while no library is searched: it may wait for a thread that loads one, and that
@@ -43,7 +46,7 @@ pub fn wrap_imports(resolve: &dyn Fn(&CStr) -> *mut c_void) {
         return;
     }
     let before = IMPORTED.load(Acquire);
-    each_import(true, &|_| true, &mut |slot, bound| {
+    each_import(true, &|_| true, |_| {}, &mut |slot, bound| {
         if bound.is_none() {
             remember(slot.name);
         }
@@ -66,8 +69,11 @@ pub fn wrap_late_imports(patient: bool) -> bool {
     if IMPORTING.swap(true, AcqRel) {
         return false;
     }
-    // Where relocations are many, reading them all takes longer than most calls.
-    let finished = fill_imports(patient, &|object| object.needs(b"libcuda.so"));
+    LOOKED.begin();
+    let runtime = recorded_functions::wraps_runtime();
+    let is_linked =
+        |object: &Object<'_>| object.needs(b"libcuda.so") || runtime && object.needs(b"libcudart.so");
+    let finished = fill_imports(patient, &|object| !LOOKED.contains(object) && is_linked(object));
     IMPORTING.store(false, Release);
     finished
 }
@@ -78,6 +84,7 @@ pub fn wrap_late_imports(patient: bool) -> bool {
 ///
 /// The caller is the only thread of a fork's child.
 pub unsafe fn forget_all() {
+    LOOKED.forget();
     IMPORTING.store(false, Release);
 }
 
@@ -110,7 +117,7 @@ fn remember(name: &CStr) {
 
 /// Changes all slots for which there is a function, in libraries that are `wanted`.
 fn fill_imports(patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
-    each_import(patient, wanted, &mut |slot, bound| {
+    each_import(patient, wanted, |object| LOOKED.add(object), &mut |slot, bound| {
         let function = match bound {
             // Whatever it is: the driver's function, or one of the same name in another library.
             Some(real) => wrap(slot.name, real),
@@ -122,25 +129,28 @@ fn fill_imports(patient: bool, wanted: &dyn Fn(&Object<'_>) -> bool) -> bool {
     })
 }
 
-/// Calls `visit` with each slot for a function of the driver that is worth wrapping, and the
-/// function that is in it unless that is still to be looked up. Slots that are wrapped are passed
-/// over, and those that the loader is not done with: then it returns false.
+/// Calls `visit` with each slot for a function of the driver or the runtime that is worth wrapping, and the function that
+/// is in it unless that is still to be looked up; then `done` with the object. Slots that are wrapped are passed over, and
+/// those that the loader is not done with: then their object is not done, and it returns false.
 fn each_import(
     patient: bool,
     wanted: &dyn Fn(&Object<'_>) -> bool,
+    done: fn(&Object<'_>),
     visit: &mut dyn FnMut(elf::Slot<'_>, Option<*mut c_void>),
 ) -> bool {
     let own = elf::range_around(wrap_imports as *const c_void as usize);
-    let mut finished = true;
+    let mut all_done = true;
     elf::each_object(&mut |object| {
         let path = object.path();
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if object.contains(own.start) || name.starts_with(b"libcuda.so") || !wanted(&object) {
+        let is_cuda = name.starts_with(b"libcuda.so") || name.starts_with(b"libcudart.so");
+        if object.contains(own.start) || is_cuda || !wanted(&object) {
             return ControlFlow::Continue(());
         }
+        let mut finished = true;
         object.each_slot(&mut |slot| {
             let bytes = slot.name.to_bytes();
-            if !bytes.starts_with(b"cu")
+            if !(bytes.starts_with(b"cu") || bytes.starts_with(b"__cuda"))
                 || !recorded_functions::is_wrapped(bytes)
                 || own.contains(&(slot.value() as usize))
             {
@@ -154,7 +164,11 @@ fn each_import(
                 finished = false;
             }
         });
+        if finished {
+            done(&object);
+        }
+        all_done &= finished;
         ControlFlow::Continue(())
     });
-    finished
+    all_done
 }

@@ -6,7 +6,7 @@
 //! takes a short way, through little code and few cache lines. Others take the way of all calls.
 
 use crate::clock::counter;
-use crate::thread::{Progress, Thread};
+use crate::thread::{CallRef, Progress, Thread};
 use crate::wrapped::{Arguments, Wrapped, run};
 use crate::{FIRST, Function, Span, Ticks, hooks};
 use libc::{c_int, c_void};
@@ -19,13 +19,28 @@ pub const MOST: usize = 6;
 /// Called for plain launches that are over. All of it is known at compile time: what a hook does with a launch is part
 /// of the wrapper.
 pub trait Launches {
-    /// A short one: it succeeded, is no part of another call, is by a thread that notes its calls in a place
-    /// of its own ([`Thread::note_in`]), and took less than [`set_short_launch`] says; of which function, as
-    /// [`crate::Hooks::name`] named it, and into which stream. False where [`Launches::launched`] must be called, too.
-    fn short(thread: &'static Thread, name: u32, stream: usize, span: Span) -> bool;
+    /// A short one: it succeeded, is by a thread that notes its calls in a place of its own ([`Thread::note_in`]), and
+    /// took less than [`set_short_launch`] says; of a function that has a name. False where [`Launches::launched`] must be
+    /// called, too.
+    fn short(thread: &'static Thread, wrapped: &'static Wrapped, launch: &Launched, span: Span) -> bool;
 
     /// One that began so and was not short, or for which [`Launches::short`] is false.
-    fn launched(thread: &'static Thread, wrapped: &'static Wrapped, stream: usize, span: Span, result: i32);
+    fn launched(
+        thread: &'static Thread,
+        wrapped: &'static Wrapped,
+        launch: &Launched,
+        span: Span,
+        result: i32,
+    );
+}
+
+/// What a launch launched.
+#[derive(Clone, Copy, Debug)]
+pub struct Launched {
+    /// Into which stream.
+    pub stream: usize,
+    /// The grid, then the block, as `cuLaunchKernel` takes them.
+    pub grid: [usize; 6],
 }
 
 /// `cuLaunchKernel`
@@ -150,8 +165,9 @@ unsafe extern "C-unwind" fn thunk<L: Launches, const AT: usize>(
     let span = begun.end();
     let State { short, recorded, .. } = &FIRST.launches;
     let is_short = result == 0 && span.end - span.start < short.load(Relaxed);
-    if !is_short || recorded.load(Relaxed) && !L::short(begun.thread, wrapped.name(), stream, span) {
-        L::launched(begun.thread, wrapped, stream, span, result);
+    let launch = Launched { stream, grid: [b, c, d, e, f, g] };
+    if !is_short || recorded.load(Relaxed) && !L::short(begun.thread, wrapped, &launch, span) {
+        L::launched(begun.thread, wrapped, &launch, span, result);
     }
     result
 }
@@ -160,6 +176,8 @@ unsafe extern "C-unwind" fn thunk<L: Launches, const AT: usize>(
 struct Begun {
     thread: &'static Thread,
     progress: &'static Progress,
+    /// The call it is part of.
+    outer: CallRef,
     start: Ticks,
 }
 
@@ -171,8 +189,8 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         return None;
     }
     let thread = Thread::known()?;
-    let (progress, start) = thread.enter_launch(name)?;
-    Some(Begun { thread, progress, start })
+    let (progress, outer, start) = thread.enter_launch(name)?;
+    Some(Begun { thread, progress, outer, start })
 }
 
 impl Begun {
@@ -180,7 +198,7 @@ impl Begun {
     #[inline(always)]
     fn end(&self) -> Span {
         let end = counter();
-        self.thread.leave_launch(self.progress);
+        self.thread.leave_launch(self.progress, self.outer);
         Span { start: self.start, end }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::elf::{self, Object};
 use crate::locks::Replacements;
+use crate::looked::Looked;
 use crate::patch;
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Release};
 
 /// Libraries with replacements of their own; further ones share the last.
 const SITES: usize = 32;
@@ -17,17 +18,10 @@ macro_rules! sites {
 static REPLACEMENTS: [Replacements; SITES] =
     sites!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 
-/// Most libraries that can be watched.
-const MOST: usize = 1024;
-
-/// Where the watched ones are loaded, plus one.
-static WATCHED: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The watched ones.
+static WATCHED: Looked = Looked::new();
 /// A thread looks through libraries.
 static BUSY: AtomicBool = AtomicBool::new(false);
-
-/// Libraries that had been unloaded when the watched ones were last looked through.
-static UNLOADED: AtomicU64 = AtomicU64::new(0);
 
 /// What came of watching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,18 +40,14 @@ pub fn watch(patient: bool, matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> Wa
     if BUSY.swap(true, AcqRel) {
         return Watched { changed: 0, unfinished: true };
     }
-    let (_, unloaded) = elf::counts();
-    if UNLOADED.swap(unloaded, Relaxed) != unloaded {
-        // Another library may lie where a watched one was.
-        COUNT.store(0, Release);
-    }
+    WATCHED.begin();
     let mut watched = Watched::default();
     elf::each_object(&mut |object| {
-        if is_new(&object)
+        if !WATCHED.contains(&object)
             && let Some(site) = matches(object.path())
         {
             if !patient || is_finished(&object) {
-                remember(&object);
+                WATCHED.add(&object);
                 watched.changed += replace(&object, site as usize);
             } else {
                 watched.unfinished = true;
@@ -71,20 +61,8 @@ pub fn watch(patient: bool, matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> Wa
 
 /// In a fork's child: the thread that looked through libraries is not here, and all must be looked through again.
 pub fn forget_all() {
-    COUNT.store(0, Release);
+    WATCHED.forget();
     BUSY.store(false, Release);
-}
-
-fn is_new(object: &Object<'_>) -> bool {
-    let watched = &WATCHED[..COUNT.load(Acquire).min(MOST)];
-    !watched.iter().any(|base| base.load(Relaxed) == object.base().wrapping_add(1))
-}
-
-fn remember(object: &Object<'_>) {
-    if let Some(place) = WATCHED.get(COUNT.load(Relaxed)) {
-        place.store(object.base().wrapping_add(1), Relaxed);
-        COUNT.fetch_add(1, Release);
-    }
 }
 
 /// Whether the loader is done with all slots of an object that are to be changed: to change one

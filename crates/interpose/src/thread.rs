@@ -198,18 +198,19 @@ impl Thread {
         outer
     }
 
-    /// A launch begins, now, which is no part of another call; where it is noted, and when it began. `None`
-    /// when it is part of one, or when the thread notes its calls in no place that was given.
+    /// A launch begins, now; where it is noted, the call it is part of, and when it began. `None` when it is part of a
+    /// call of the same name, or when the thread notes its calls in no place that was given.
     #[inline]
-    pub(crate) fn enter_launch(&self, function: u32) -> Option<(&'static Progress, Ticks)> {
+    pub(crate) fn enter_launch(&self, function: u32) -> Option<(&'static Progress, CallRef, Ticks)> {
         // SAFETY: null or what `note_in` was given, which stays.
         let progress = unsafe { self.progress.load(Acquire).as_ref() }?;
-        if progress.function.load(Relaxed) != 0 {
+        let outer = progress.call();
+        if outer.function == function {
             return None;
         }
         let since = clock::counter();
         self.enter_in(progress, CallRef { function, since }, 1);
-        Some((progress, since))
+        Some((progress, outer, since))
     }
 
     #[inline]
@@ -219,10 +220,10 @@ impl Thread {
         self.set_call_in(progress, call);
     }
 
-    /// The launch that was noted there is over.
+    /// The launch that was noted there is over; the thread is in the call around it.
     #[inline]
-    pub(crate) fn leave_launch(&self, progress: &Progress) {
-        self.set_call_in(progress, CallRef::default());
+    pub(crate) fn leave_launch(&self, progress: &Progress, outer: CallRef) {
+        self.set_call_in(progress, outer);
     }
 
     /// It is in that call now.

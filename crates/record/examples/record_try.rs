@@ -26,6 +26,7 @@ fn run(argv: Vec<std::ffi::OsString>) {
         stacks_ns: Some(100_000),
         locks: vec!["libone".into(), "libtwo".into()],
         max_size: 1 << 30,
+        graph_nodes: false,
         spool_parent: variable("RECORD_TRY_PARENT"),
     };
     match (record::Command { argv, options }).run() {

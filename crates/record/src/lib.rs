@@ -14,6 +14,7 @@
 //!     stacks_ns: Some(100_000),
 //!     locks: Vec::new(),
 //!     max_size: 1 << 30,
+//!     graph_nodes: false,
 //!     spool_parent: std::env::temp_dir(),
 //! };
 //! let outcome = Command { argv: vec!["./program".into()], options }.run()?;

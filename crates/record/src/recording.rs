@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// The level of detail.
     pub level: Level,
+    /// Whether each node of a CUDA graph is recorded at level full.
+    pub graph_nodes: bool,
     /// Shortest calls whose stacks are recorded, ns; `None` for no stacks.
     pub stacks_ns: Option<u64>,
     /// Libraries besides the driver whose locks are watched, as prefixes of file names; empty for those that the

@@ -32,7 +32,7 @@ impl OpName {
         match ops.kind[at] {
             OpKind::Copy => OpName::Copy(ops.copy[at], ops.src[at], ops.dst[at]),
             OpKind::Memset => OpName::Memset(ops.dst[at]),
-            OpKind::Kernel | OpKind::Unknown => OpName::Kernel(ops.name[at]),
+            OpKind::Kernel | OpKind::Graph | OpKind::Unknown => OpName::Kernel(ops.name[at]),
         }
     }
 

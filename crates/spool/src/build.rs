@@ -1,8 +1,8 @@
 //! Spool files made in memory, for tests and generators: a capture library writes its own in place.
 
 use crate::{
-    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FileHeader, Head, Level, MAGIC, MOST_BYTES,
-    Text,
+    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, ChunkHeader, FactCall, FileHeader, Head, Level, MAGIC,
+    MOST_BYTES, OuterCall, Text,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::mem::offset_of;
@@ -67,6 +67,24 @@ impl Build {
     /// When it does not fit.
     pub fn brief(&mut self, tid: u32, BriefCall { function, gap, duration, flags }: BriefCall) {
         let word = BriefCall::word(function, gap.into(), duration.into(), flags != 0);
+        self.word(tid, word.expect("a brief call is brief"));
+    }
+
+    /// As [`Build::brief`], with a fact.
+    ///
+    /// # Panics
+    /// When it does not fit.
+    pub fn brief_with(&mut self, tid: u32, fact: u32, call: BriefCall) {
+        self.word(tid, FactCall::head(fact));
+        self.brief(tid, call);
+    }
+
+    /// Appends a brief call around those before it to the thread `tid`'s records.
+    ///
+    /// # Panics
+    /// When it does not fit.
+    pub fn outer(&mut self, tid: u32, OuterCall { function, back, tail }: OuterCall) {
+        let word = OuterCall::word(function, back.into(), tail.into());
         self.word(tid, word.expect("a brief call is brief"));
     }
 

@@ -10,7 +10,7 @@
 //!
 //! Times are of two clocks. Those of the file's header, of what CUPTI says ([`ApiCall`], [`Kernel`],
 //! [`struct@Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
-//! `CLOCK_MONOTONIC`. Those of [`Call`], [`BriefCall`], [`Wait`], [`Stack`], [`Range`] and [`Progress`]
+//! `CLOCK_MONOTONIC`. Those of [`Call`] and its short forms, [`Wait`], [`Stack`], [`Range`] and [`Progress`]
 //! are ticks of the clock that is quickest to read; a file's [`Clock`] records say which ticks are which
 //! nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.
 //!
@@ -25,16 +25,18 @@
 //!
 //! let file = File::new(&bytes).expect("the file of a spool");
 //! let (chunks, damage) = file.chunks();
-//! let calls: Vec<_> = chunks.iter().flat_map(|chunk| chunk.driver_calls()).collect();
+//! let calls: Vec<_> = chunks.iter().flat_map(|chunk| chunk.calls_made()).collect();
 //! assert_eq!((file.pid(), damage.bytes, chunks[0].tid()), (42, 0, 7));
 //! assert_eq!((calls[0].0, calls[0].1.end - calls[0].1.start), (name, 2_500));
 //! ```
 
+mod brief;
 mod build;
 mod clocks;
 mod read;
 mod record;
 
+pub use brief::*;
 pub use build::Build;
 pub use clocks::Clocks;
 pub use read::{Chunk, Damage, File, Record};
@@ -43,7 +45,7 @@ pub use record::*;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of a spool file; the digit is the format's version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"holdup\x002");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"holdup\x003");
 
 /// First bytes of a spool file of any version.
 pub const ANY_VERSION: &[u8] = b"holdup\0";
@@ -59,12 +61,17 @@ pub const SUFFIX: &str = ".spool";
 
 /// The directory to write to.
 pub const VAR_DIRECTORY: &str = "HOLDUP_SPOOL";
-/// `full` or `light`.
+/// `light`, `full` or `calls`.
 pub const VAR_LEVEL: &str = "HOLDUP_LEVEL";
 /// Most bytes all processes of the program may write together.
 pub const VAR_MAX_SIZE: &str = "HOLDUP_MAX_SIZE";
 /// Calls at least this long get their stack recorded, ns; `off` for none.
 pub const VAR_STACKS: &str = "HOLDUP_STACKS";
+/// 1: at level full, calls that issue work are recorded with CUPTI's correlation id, which the join by order is compared
+/// with.
+pub const VAR_CHECK_JOIN: &str = "HOLDUP_CHECK_JOIN";
+/// 1: each node of a graph is recorded; otherwise graphs are recorded whole at level full.
+pub const VAR_GRAPH_NODES: &str = "HOLDUP_GRAPH_NODES";
 /// Libraries besides the driver whose locks are watched: beginnings of file names, colons between.
 pub const VAR_LOCKS: &str = "HOLDUP_LOCKS";
 
@@ -168,13 +175,15 @@ impl Full {
 pub enum Level {
     /// Driver calls and lock waits.
     Light = 1,
-    /// Also runtime calls, GPU operations and synchronizations, through CUPTI.
+    /// Also calls of the runtime, and GPU operations through CUPTI.
     Full = 2,
+    /// As [`Level::Full`], but calls and synchronizations are CUPTI's records.
+    Calls = 3,
 }
 
 impl Level {
     /// The level of that number.
     pub fn from_number(number: u32) -> Option<Level> {
-        [Level::Light, Level::Full].into_iter().find(|level| *level as u32 == number)
+        [Level::Light, Level::Full, Level::Calls].into_iter().find(|level| *level as u32 == number)
     }
 }

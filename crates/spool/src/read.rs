@@ -1,8 +1,8 @@
 //! A reader for files that a dying process may have left in any state.
 
 use crate::{
-    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, Call, ChunkHeader, FileHeader, Full, Head, Level, MAGIC,
-    Progress, PythonFrame, Stack, Text, call,
+    ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, Call, ChunkHeader, FactCall, FileHeader, Full, Head, Level,
+    MAGIC, NumberedCall, OuterCall, Progress, PythonFrame, Stack, Text, call,
 };
 use std::mem::offset_of;
 
@@ -187,16 +187,12 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// The driver calls in the order they returned, brief ones at length, each with the id of its
-    /// function's name.
-    pub fn driver_calls(&self) -> impl Iterator<Item = (u32, Call)> + use<'a> {
+    /// The calls that wrappers saw, in the order they returned, brief ones at length, each with the id of its function's
+    /// name.
+    pub fn calls_made(&self) -> impl Iterator<Item = (u32, Call)> + use<'a> {
         let (mut last, mut stream) = (0, 0);
         self.records().flatten().filter_map(move |record| {
-            let (name, call) = match BriefCall::read(record.head) {
-                Some(brief) => (brief.function, brief.unfold(last, stream)),
-                None if record.head.kind == Call::KIND => (record.head.tag, Call::read(record.body)?),
-                None => return None,
-            };
+            let (name, call) = call_of(&record, last, stream)?;
             last = call.end;
             if call.flags & call::HAS_STREAM != 0 {
                 stream = call.stream;
@@ -206,15 +202,35 @@ impl<'a> Chunk<'a> {
     }
 }
 
+/// The call that a record is, with the id of its function's name. The call before it returned at `last`; `stream` is that
+/// of the last one that had one.
+fn call_of(record: &Record<'_>, last: i64, stream: u64) -> Option<(u32, Call)> {
+    let head = record.head;
+    if let Some(brief) = BriefCall::read(head) {
+        return Some((brief.function, brief.unfold(last, stream)));
+    }
+    if let Some(outer) = OuterCall::read(head) {
+        return Some((outer.function, outer.unfold(last)));
+    }
+    match head.kind {
+        FactCall::KIND => {
+            let brief = FactCall::read(record.body)?;
+            Some((brief.function, Call { fact: head.tag, ..brief.unfold(last, stream) }))
+        }
+        NumberedCall::KIND => {
+            let brief = FactCall::read(record.body)?;
+            Some((brief.function, Call { correlation: head.tag, ..brief.unfold(last, stream) }))
+        }
+        Call::KIND => Some((head.tag, Call::read(record.body)?)),
+        _ => None,
+    }
+}
+
 /// The first record of some bytes, and the rest of them.
 fn split(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {
-    let word = u64_at(bytes.get(..8)?, 0).to_ne_bytes();
-    let head = Head {
-        kind: u16::from_ne_bytes([word[0], word[1]]),
-        words: u16::from_ne_bytes([word[2], word[3]]),
-        tag: u32_at(bytes, 4),
-    };
-    let size = if head.kind < BriefCall::KIND { head.words as usize * 8 } else { 8 };
+    let head = Head::read(bytes)?;
+    // Of the short forms a word is all.
+    let size = if head.kind < OuterCall::KIND { head.words as usize * 8 } else { 8 };
     if head.kind == 0 || size < 8 || size > bytes.len() {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What a chunk holds: records of whole words, the first of which is the [`Head`].
 
-/// The first word of a record, or all of a [`BriefCall`].
+/// The first word of a record, or all of a [`BriefCall`](crate::BriefCall) or [`OuterCall`](crate::OuterCall).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Head {
@@ -10,6 +10,18 @@ pub struct Head {
     pub words: u16,
     /// Meaning depends on the kind.
     pub tag: u32,
+}
+
+impl Head {
+    /// The first word of some bytes.
+    pub fn read(bytes: &[u8]) -> Option<Head> {
+        let word = *bytes.first_chunk::<8>()?;
+        Some(Head {
+            kind: u16::from_ne_bytes([word[0], word[1]]),
+            words: u16::from_ne_bytes([word[2], word[3]]),
+            tag: u32::from_ne_bytes([word[4], word[5], word[6], word[7]]),
+        })
+    }
 }
 
 /// Most bytes of a record: its words are counted in 16 bits.
@@ -80,7 +92,7 @@ record! {
 }
 
 record! {
-    /// A driver call, as the wrapped entry point saw it. `tag`: id of the function's name.
+    /// A call of the driver or the runtime, as the wrapped entry point saw it. `tag`: id of the function's name.
     Call = 2 {
         /// Entry, ticks.
         start: i64,
@@ -94,8 +106,11 @@ record! {
         bytes: u64,
         /// Stream handle; 0 is the default stream.
         stream: u64,
-        /// Context handle it was made in, where known.
-        context: u64,
+        /// What else its arguments say in 32 bits: of a launch [`grid_fact`](crate::grid_fact), of a call with an event
+        /// [`event_fact`](crate::event_fact); 0 for none.
+        fact: u32,
+        /// CUPTI's correlation id, where it told it; else 0.
+        correlation: u32,
     }
 }
 
@@ -109,65 +124,10 @@ pub mod call {
     pub const TARGET_SHIFT: u32 = 16;
     /// [`super::Call::stream`] holds a stream.
     pub const HAS_STREAM: u32 = 1 << 24;
-}
-
-/// A short driver call that succeeded, soon after the last one, and that says no more than its stream,
-/// which is that of the last [`Call`] before it in its chunk that has one. Most calls are launches like
-/// this, and the memory they take is much of what recording them costs: this record is one word, and
-/// no [`Head`] comes before it. Whatever does not fit is a [`Call`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BriefCall {
-    /// Id of the function's name.
-    pub function: u32,
-    /// Ticks from the return of the last call before it in its chunk to its entry.
-    pub gap: u32,
-    /// Ticks until the return.
-    pub duration: u32,
-    /// [`call::HAS_STREAM`] or 0.
-    pub flags: u32,
-}
-
-impl BriefCall {
-    /// [`Head::kind`] of such words, and of them alone, is this at least.
-    pub const KIND: u16 = 1 << 15;
-    /// In the first two bytes besides: it has a stream.
-    const STREAM: u16 = 1 << 14;
-    /// Bits of a gap, and of a duration.
-    const BITS: u32 = 24;
-
-    /// The word, laid out as a [`Head`]; `None` for what does not fit.
-    #[inline]
-    pub fn word(function: u32, gap: i64, duration: i64, has_stream: bool) -> Option<Head> {
-        // Negative times become large.
-        let fits = (gap | duration) as u64 >> Self::BITS == 0 && function < Self::STREAM.into();
-        let stream = if has_stream { Self::STREAM } else { 0 };
-        fits.then_some(Head {
-            kind: Self::KIND | stream | function as u16,
-            words: gap as u16,
-            tag: gap as u32 >> 16 | (duration as u32) << (32 - Self::BITS),
-        })
-    }
-
-    /// What a word says; `None` for the head of another record.
-    #[inline]
-    pub fn read(word: Head) -> Option<BriefCall> {
-        let flags = if word.kind & Self::STREAM == 0 { 0 } else { call::HAS_STREAM };
-        (word.kind >= Self::KIND).then_some(BriefCall {
-            function: (word.kind & (Self::STREAM - 1)).into(),
-            gap: u32::from(word.words) | (word.tag & 0xff) << 16,
-            duration: word.tag >> (32 - Self::BITS),
-            flags,
-        })
-    }
-
-    /// The same call at length, after one that returned at `last`; `stream` is that of the last call with
-    /// one.
-    pub fn unfold(&self, last: i64, stream: u64) -> Call {
-        let start = last.saturating_add(self.gap.into());
-        let end = start.saturating_add(self.duration.into());
-        let stream = if self.flags & call::HAS_STREAM == 0 { 0 } else { stream };
-        Call { start, end, flags: self.flags, stream, ..Call::default() }
-    }
+    /// The stream was capturing: the call became a node of a graph and issued nothing.
+    pub const CAPTURED: u32 = 1 << 25;
+    /// [`super::Call::correlation`] is only there to be compared with the join by order.
+    pub const CHECKED: u32 = 1 << 26;
 }
 
 record! {
@@ -477,6 +437,43 @@ record! {
     Program = 19 {
         /// Id of the text of its command line.
         command: u64,
+    }
+}
+
+record! {
+    /// The number by which CUPTI knows a stream, for a handle from then on. The default streams' handles (0, 1, 2) are
+    /// meant for calls of the thread that wrote this. `tag`: CUPTI's number of the stream.
+    StreamNumber = 23 {
+        /// The handle.
+        stream: u64,
+        /// When, ticks.
+        at: i64,
+        /// CUPTI's number of the context.
+        context: u32,
+        /// Zero.
+        zero: u32,
+    }
+}
+
+record! {
+    /// A graph on the GPU, launched whole.
+    Graph = 24 {
+        /// Start of its first node, ns.
+        start: i64,
+        /// End of its last node, ns.
+        end: i64,
+        /// Correlation id.
+        correlation: u32,
+        /// Device.
+        device: u32,
+        /// Context.
+        context: u32,
+        /// The stream it was launched into.
+        stream: u32,
+        /// CUPTI's number of the graph.
+        graph: u32,
+        /// Zero.
+        zero: u32,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use spool::{
-    ALIGN, BriefCall, Build, CHUNK_HEADER, Call, Chunk, File, Level, MOST_TEXT, PythonFrame, Stack, Text,
-    call,
+    ALIGN, BriefCall, Build, CHUNK_HEADER, Call, Chunk, File, Level, MOST_TEXT, OuterCall, PythonFrame,
+    Stack, Text, call, grid_fact,
 };
 
 /// A file of one chunk a thread, each with the given texts.
@@ -24,7 +24,7 @@ fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
 
 #[test]
 fn what_was_written_is_read() {
-    let call = Call { start: 1, end: 5, result: -3, flags: 6, bytes: 7, stream: 8, context: 9 };
+    let call = Call { start: 1, end: 5, result: -3, flags: 6, bytes: 7, stream: 8, fact: 9, correlation: 10 };
     let native = [4u64.to_ne_bytes(), 5u64.to_ne_bytes()].concat();
     let python = [[1u32.to_ne_bytes(), 2u32.to_ne_bytes()], [33u32.to_ne_bytes(), [0; 4]]].concat().concat();
     let stack = Stack { start: 1, end: 5, python: 1 };
@@ -110,6 +110,39 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn an_outer_call_is_read_as_it_was_written(
+        function in 0u32..1 << 15, back in -9i64..1 << 25, tail in -9i64..1 << 25,
+    ) {
+        let fits = function < 1 << 14 && (0..1 << 24).contains(&back) && (0..1 << 24).contains(&tail);
+        let word = OuterCall::word(function, back, tail);
+        prop_assert_eq!(word.is_some(), fits);
+        let told = OuterCall { function, back: back as u32, tail: tail as u32 };
+        prop_assert_eq!(word.and_then(OuterCall::read), word.map(|_| told));
+        prop_assert_eq!(word.and_then(BriefCall::read), None, "no word is both");
+    }
+}
+
+#[test]
+fn grids_that_differ_have_different_facts() {
+    let sizes = [1, 2, 3, 32, 128, 1024, 65_535];
+    let mut facts = std::collections::HashSet::new();
+    let mut count = 0;
+    for a in sizes {
+        for b in sizes {
+            for c in sizes {
+                for shape in [[a, b, 1, c, 1, 1], [a, 1, b, c, 2, 1], [a, b, 5, c, 7, 1], [1, a, 1, b, c, 9]]
+                {
+                    count += usize::from(facts.insert(grid_fact(shape)));
+                    assert_ne!(grid_fact(shape), 0);
+                }
+            }
+        }
+    }
+    assert_eq!(count, 4 * 343, "so few never share a fact");
+}
+
 #[test]
 fn brief_calls_go_on_from_the_call_before_them() {
     let mut build = Build::new(7, Level::Light);
@@ -121,13 +154,16 @@ fn brief_calls_go_on_from_the_call_before_them() {
     build.brief(100, BriefCall { function: text, gap: 100, duration: 7, flags: 0 });
     build.record(100, Call::KIND, 3, &[Call { stream: 9, flags: 0, ..call(2_000, 0) }.bytes()]);
     build.brief(100, BriefCall { function: 2, gap: 1, duration: 2, flags: call::HAS_STREAM });
+    build.brief_with(100, 77, BriefCall { function: 2, gap: 7, duration: 10, flags: call::HAS_STREAM });
+    build.outer(100, OuterCall { function: 4, back: 15, tail: 5 });
+    build.brief(100, BriefCall { function: 2, gap: 1, duration: 2, flags: call::HAS_STREAM });
     // Another thread's go on from its own.
     build.record(101, Call::KIND, 1, &[call(10, 6).bytes()]);
     build.brief(101, BriefCall { function: 2, gap: 0, duration: 0, flags: call::HAS_STREAM });
     let bytes = build.finish();
     let (chunks, _) = File::new(&bytes).unwrap().chunks();
     let said = |chunk: &Chunk<'_>| -> Vec<_> {
-        chunk.driver_calls().map(|(name, call)| (name, call.start, call.end, call.stream)).collect()
+        chunk.calls_made().map(|(name, call)| (name, call.start, call.end, call.stream)).collect()
     };
     assert_eq!(
         said(&chunks[0]),
@@ -136,8 +172,15 @@ fn brief_calls_go_on_from_the_call_before_them() {
             (2, 1_060, 1_065, 8),
             (text, 1_165, 1_172, 0),
             (3, 2_000, 2_050, 9),
-            (2, 2_051, 2_053, 8)
+            (2, 2_051, 2_053, 8),
+            (2, 2_060, 2_070, 8),
+            (4, 2_055, 2_075, 0),
+            (2, 2_076, 2_078, 8)
         ]
+    );
+    assert_eq!(
+        chunks[0].calls_made().map(|(_, call)| call.fact).collect::<Vec<_>>(),
+        [0, 0, 0, 0, 0, 77, 0, 0]
     );
     assert_eq!(said(&chunks[1]), [(1, 10, 60, 6), (2, 60, 60, 6)]);
 }

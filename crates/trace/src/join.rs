@@ -56,7 +56,8 @@ impl Trace {
                 None => unmatched_ops += u64::from(self.ops.correlation[at] != 0),
             }
         }
-        for at in 0..self.syncs.len() {
+        let with_id = |at: &usize| self.syncs.correlation[*at] != 0;
+        for at in (0..self.syncs.len()).filter(with_id).collect::<Vec<_>>() {
             self.syncs.call[at] = index.call(self.syncs.process[at], self.syncs.correlation[at]);
         }
         self.meta.lost.unmatched_ops = unmatched_ops;

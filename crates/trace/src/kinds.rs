@@ -67,6 +67,8 @@ kinds! {
         Copy = "memcpy",
         /// A memory fill.
         Memset = "memset",
+        /// A CUDA graph that was launched whole: from the start of its first node to the end of its last.
+        Graph = "graph",
     }
 }
 

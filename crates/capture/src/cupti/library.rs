@@ -19,11 +19,22 @@ pub type Timestamp = unsafe extern "C-unwind" fn() -> u64;
 /// Switches the records of one function on (1) or off (0).
 pub type Switch = unsafe extern "C" fn(u32, u8) -> Code;
 
-fn switch(library: *mut c_void, name: &CStr) -> Option<Switch> {
+/// `CUpti_CallbackFunc`
+pub type Callback = unsafe extern "C-unwind" fn(*mut c_void, c_int, u32, *const c_void);
+pub type Subscribe = unsafe extern "C" fn(*mut *mut c_void, Callback, *mut c_void) -> Code;
+pub type Unsubscribe = unsafe extern "C" fn(*mut c_void) -> Code;
+/// On (1) or off (0), the subscriber, the domain, and the function's number.
+pub type EnableCallback = unsafe extern "C" fn(u32, *mut c_void, c_int, u32) -> Code;
+
+fn find(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the library stays loaded.
     let function = unsafe { real_dlsym(library, name) };
+    (!function.is_null()).then_some(function)
+}
+
+fn switch(library: *mut c_void, name: &CStr) -> Option<Switch> {
     // SAFETY: CUPTI's functions of those names have this type in all versions that have them.
-    (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Switch>(function) })
+    find(library, name).map(|function| unsafe { std::mem::transmute::<*mut c_void, Switch>(function) })
 }
 
 /// Declares CUPTI's functions that are used, looked up by name.
@@ -33,6 +44,12 @@ macro_rules! functions {
         #[derive(Clone, Copy)]
         pub struct Cupti {
             $(#[doc = $name] pub $field: unsafe extern "C" fn($($argument),*) -> Code,)*
+            /// `cuptiSubscribe`, where there is one.
+            pub subscribe: Option<Subscribe>,
+            /// `cuptiUnsubscribe`, where there is one.
+            pub unsubscribe: Option<Unsubscribe>,
+            /// `cuptiEnableCallback`, where there is one.
+            pub enable_callback: Option<EnableCallback>,
             /// `cuptiActivityEnableDriverApi`, where there is one.
             pub enable_driver: Option<Switch>,
             /// `cuptiActivityEnableRuntimeApi`, where there is one.
@@ -58,6 +75,18 @@ macro_rules! functions {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> Code>(function)
                         }
                     },)*
+                    subscribe: find(library, c"cuptiSubscribe").map(|function| {
+                        // SAFETY: CUPTI's function has this type in all versions.
+                        unsafe { std::mem::transmute::<*mut c_void, Subscribe>(function) }
+                    }),
+                    unsubscribe: find(library, c"cuptiUnsubscribe").map(|function| {
+                        // SAFETY: as above.
+                        unsafe { std::mem::transmute::<*mut c_void, Unsubscribe>(function) }
+                    }),
+                    enable_callback: find(library, c"cuptiEnableCallback").map(|function| {
+                        // SAFETY: as above.
+                        unsafe { std::mem::transmute::<*mut c_void, EnableCallback>(function) }
+                    }),
                     enable_driver: switch(library, c"cuptiActivityEnableDriverApi"),
                     enable_runtime: switch(library, c"cuptiActivityEnableRuntimeApi"),
                 })
@@ -77,6 +106,8 @@ functions! {
     flush_period = "cuptiActivityFlushPeriod": fn(u32);
     next = "cuptiActivityGetNextRecord": fn(*mut u8, usize, *mut *mut u8);
     dropped = "cuptiActivityGetNumDroppedRecords": fn(*mut c_void, u32, *mut usize);
+    context_number = "cuptiGetContextId": fn(*mut c_void, *mut u32);
+    stream_number = "cuptiGetStreamIdEx": fn(*mut c_void, *mut c_void, u8, *mut u32);
     callback_name = "cuptiGetCallbackName": fn(c_int, u32, *mut *const c_char);
 }
 

@@ -3,18 +3,21 @@
 //! CUPTI serves one client. When the program becomes one (PyTorch's profiler), holdup stops to be one:
 //! the wrapped driver calls and the watched locks are recorded still.
 
+mod ids;
 mod library;
 mod quiet;
 mod records;
 
+pub use ids::{are_checked, tell as tell_ids};
 pub use library::Failure;
 
 use crate::line::{Decimal, Line};
-use crate::texts;
 use crate::writer::{self, Writer};
+use crate::{env, texts};
 use interpose::Published;
 use library::Cupti;
 use records::kind;
+use spool::Level;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -45,14 +48,23 @@ static UNREAD: AtomicU64 = AtomicU64::new(0);
 static VERSION: AtomicU32 = AtomicU32::new(0);
 static BUFFERS: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
 
-/// Starts recording through CUPTI.
-pub fn start(writer: &mut Writer) -> Result<(), Failure> {
-    let cupti = library::first_that(switch_on)?;
+/// Starts recording through CUPTI what the level asks for.
+pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
+    let kinds = match level {
+        Level::Calls => kind::WITH_CALLS,
+        _ if env::text(spool::VAR_GRAPH_NODES) == Some(b"1") => kind::OPERATIONS,
+        _ => kind::WITH_GRAPHS,
+    };
+    let cupti = library::first_that(|cupti| switch_on(cupti, kinds))?;
     CUPTI.set(cupti);
     let cupti = CUPTI.get().unwrap_or(&cupti);
     // SAFETY: CUPTI's function.
     unsafe { (cupti.flush_period)(FLUSH_PERIOD) };
-    quiet::switch_off(cupti);
+    if level == Level::Calls {
+        quiet::switch_off(cupti);
+    } else {
+        ids::begin();
+    }
     for spare in BUFFERS.iter().take(READY) {
         spare.store(fresh(), Release);
     }
@@ -60,7 +72,7 @@ pub fn start(writer: &mut Writer) -> Result<(), Failure> {
     Ok(())
 }
 
-fn switch_on(cupti: &Cupti) -> Result<(), Failure> {
+fn switch_on(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
     let check = |what: &'static str, code| if code == 0 { Ok(()) } else { Err(Failure::Failed(what, code)) };
     let mut version = 0;
     // SAFETY: CUPTI's functions, with arguments as its headers ask for; the callbacks are functions
@@ -71,8 +83,8 @@ fn switch_on(cupti: &Cupti) -> Result<(), Failure> {
         check("cuptiSetThreadIdType", (cupti.thread_ids)(KERNEL_THREAD_IDS))?;
         check("cuptiActivityRegisterCallbacks", (cupti.register)(request, complete))?;
         ON.store(true, Release);
-        for kind in kind::ALL {
-            let code = (cupti.enable)(kind as c_int);
+        for kind in kinds {
+            let code = (cupti.enable)(*kind as c_int);
             if code != 0 {
                 stop_all(cupti);
                 return Err(Failure::Failed("cuptiActivityEnable", code));
@@ -83,6 +95,20 @@ fn switch_on(cupti: &Cupti) -> Result<(), Failure> {
     Ok(())
 }
 
+/// CUPTI's numbers of a context and of a stream in it.
+pub fn numbers(context: *mut c_void, stream: u64) -> Option<(u32, u32)> {
+    let (true, Some(cupti)) = (ON.load(Acquire), CUPTI.get()) else { return None };
+    let (mut context_number, mut stream_number) = (0, 0);
+    // SAFETY: CUPTI's functions, which write the numbers; the driver gave the context, and knows the stream.
+    let codes = unsafe {
+        (
+            (cupti.context_number)(context, &mut context_number),
+            (cupti.stream_number)(context, stream as *mut c_void, 0, &mut stream_number),
+        )
+    };
+    (codes == (0, 0)).then_some((context_number, stream_number))
+}
+
 /// CUPTI's version, 0 when it is not used.
 pub fn version() -> u64 {
     VERSION.load(Relaxed).into()
@@ -90,9 +116,9 @@ pub fn version() -> u64 {
 
 fn stop_all(cupti: &Cupti) {
     ON.store(false, Release);
-    for kind in kind::ALL {
+    for kind in kind::WITH_CALLS.iter().chain(kind::WITH_GRAPHS) {
         // SAFETY: CUPTI's function, with a kind it knows.
-        unsafe { (cupti.disable)(kind as c_int) };
+        unsafe { (cupti.disable)(*kind as c_int) };
     }
 }
 
@@ -112,6 +138,7 @@ pub fn make_way() -> bool {
     // SAFETY: CUPTI's function.
     unsafe { (cupti.flush_period)(0) };
     stop_all(cupti);
+    ids::end();
     CLOCK_OFFSET.store(crate::process::unix_offset(), Relaxed);
     true
 }
@@ -127,6 +154,7 @@ pub unsafe fn forget() {
     unsafe { CUPTI.forked() };
     UNREAD.store(0, Relaxed);
     records::forget();
+    ids::forget();
 }
 
 /// In nanoseconds, which CUPTI reckons with itself.

@@ -8,7 +8,7 @@ use super::library::Cupti;
 use super::quiet;
 use crate::texts;
 use crate::writer::Writer;
-use spool::{ApiCall, Copy, Fill, Kernel, Overhead, Sync};
+use spool::{ApiCall, Copy, Fill, Graph, Kernel, Overhead, Sync};
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,8 +26,16 @@ pub mod kind {
     /// synchronizations are.
     pub const CUDA_EVENT: u32 = 36;
     pub const SYNCHRONIZATION: u32 = 38;
-    pub const ALL: [u32; 8] =
-        [CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, SYNCHRONIZATION, OVERHEAD, RUNTIME, DRIVER];
+    /// Graphs that are launched whole: one record each instead of one a node.
+    pub const GRAPH_TRACE: u32 = 51;
+
+    /// What GPUs do, node by node of graphs.
+    pub const OPERATIONS: &[u32] = &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD];
+    /// What GPUs do, graphs whole.
+    pub const WITH_GRAPHS: &[u32] = &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD, GRAPH_TRACE];
+    /// What GPUs do, node by node, with all calls and synchronizations.
+    pub const WITH_CALLS: &[u32] =
+        &[CONCURRENT_KERNEL, MEMCPY, MEMCPY_PEER, MEMSET, OVERHEAD, SYNCHRONIZATION, RUNTIME, DRIVER];
 }
 
 /// A record in CUPTI's buffer.
@@ -76,6 +84,7 @@ pub unsafe fn write(writer: &mut Writer, cupti: &Cupti, record: *const u8) -> bo
         kind::MEMSET => fill(writer, raw),
         kind::SYNCHRONIZATION => sync(writer, raw),
         kind::OVERHEAD => overhead(writer, raw),
+        kind::GRAPH_TRACE => graph(writer, raw),
         kind::CUDA_EVENT => true,
         _ => false,
     }
@@ -202,6 +211,26 @@ fn fill(writer: &mut Writer, raw: Raw) -> bool {
         graph_node: raw.u64(64),
     };
     writer.append(Fill::KIND, 0, &[record.bytes()]);
+    true
+}
+
+/// `CUpti_ActivityGraphTrace`
+fn graph(writer: &mut Writer, raw: Raw) -> bool {
+    let (start, end) = (raw.time(8), raw.time(16));
+    if !sane(start, end) {
+        return false;
+    }
+    let record = Graph {
+        start,
+        end,
+        correlation: raw.u32(4),
+        device: raw.u32(24),
+        context: raw.u32(32),
+        stream: raw.u32(36),
+        graph: raw.u32(28),
+        zero: 0,
+    };
+    writer.append(Graph::KIND, 0, &[record.bytes()]);
     true
 }
 

@@ -121,12 +121,12 @@ fn a_slow_call_has_a_stack() {
 }
 
 #[test]
-fn at_level_full_calls_are_counted_and_slow_ones_have_a_stack() {
-    let launches = Program::looking_up("endings", "returns").at_level_full().both();
+fn at_level_calls_calls_are_counted_and_slow_ones_have_a_stack() {
+    let launches = Program::looking_up("endings", "returns").at_level("calls").both();
     let process = launches.process();
-    assert_eq!((process.level, process.calls_of("cuLaunchKernel").len()), (Some(Level::Full), 0));
+    assert_eq!((process.level, process.calls_of("cuLaunchKernel").len()), (Some(Level::Calls), 0));
     assert_eq!(process.begun, 100);
-    let slow = Program::looking_up("calls", "stack").at_level_full().both();
+    let slow = Program::looking_up("calls", "stack").at_level("calls").both();
     assert_eq!(slow.process().calls_of("cuMemcpyDtoHAsync_v2").len(), 0);
     let function = slow.fact("function");
     let is_slow = |at: &u64| (function..function + 512).contains(at);
@@ -160,7 +160,7 @@ fn a_library_without_a_name_is_no_obstacle() {
 #[test]
 fn records_that_the_thread_cannot_write_are_counted() {
     let lost = |nested: &str| {
-        let program = Program::looking_up("endings", "returns").at_level_full().gathered();
+        let program = Program::looking_up("endings", "returns").at_level("calls").gathered();
         let trace = program.with("STANDIN_NESTED", nested).both().trace.expect("it was gathered");
         let reasons = trace.meta.lost.reasons.iter();
         reasons.filter(|(reason, _)| reason.contains("CUPTI")).map(|(_, count)| count).sum::<u64>()

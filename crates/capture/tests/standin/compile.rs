@@ -79,8 +79,8 @@ const LIBRARIES: [(&str, &str, &[&str]); 19] = [
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
-const PROGRAMS: [&str; 9] =
-    ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit"];
+const PROGRAMS: [&str; 10] =
+    ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit", "issue"];
 
 /// The capture library: another build of it where `HOLDUP_TEST_LIBRARY` names one, as by a sanitizer. Cargo builds a
 /// `cdylib` for no test, so it is asked to here; mostly there is nothing left to do.

@@ -27,6 +27,18 @@ PUBLIC void standin_plan(struct standin_plan plan) { next = plan; }
 PUBLIC void *standin_api_lock(void) { return &api; }
 PUBLIC void *standin_memory_lock(void) { return &memory; }
 
+static void (*issued)(const struct standin_operation *);
+static CUstream capturing;
+
+PUBLIC void standin_on_issue(void (*told)(const struct standin_operation *)) { issued = told; }
+
+static void issue(struct standin_operation operation) {
+    operation.is_captured = capturing && operation.stream == capturing;
+    if (issued) {
+        issued(&operation);
+    }
+}
+
 static void sleep_ms(long ms) {
     struct timespec time = {ms / 1000, ms % 1000 * 1000000};
     while (nanosleep(&time, &time) != 0) {
@@ -156,7 +168,7 @@ PUBLIC CUresult cuMemFree_v2(CUdeviceptr pointer) {
 }
 
 PUBLIC CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
-    (void)stream;
+    issue((struct standin_operation){STANDIN_COPY_IN, stream, bytes, {0}, 0});
     pthread_rwlock_rdlock(&api);
     memcpy((void *)(uintptr_t)to, from, bytes);
     pthread_rwlock_unlock(&api);
@@ -169,7 +181,8 @@ static long copy_ms(void) {
     return text ? atol(text) : 0;
 }
 
-static CUresult copy_to_host(void *to, CUdeviceptr from, size_t bytes) {
+static CUresult copy_to_host(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    issue((struct standin_operation){STANDIN_COPY_OUT, stream, bytes, {0}, 0});
     pthread_rwlock_wrlock(&api);
     follow_plan(wanting_api, 1);
     if (copy_ms()) {
@@ -181,16 +194,15 @@ static CUresult copy_to_host(void *to, CUdeviceptr from, size_t bytes) {
 }
 
 PUBLIC CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    (void)stream;
-    return copy_to_host(to, from, bytes);
+    return copy_to_host(to, from, bytes, stream);
 }
 
 PUBLIC CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-    return copy_to_host(to, from, bytes);
+    return copy_to_host(to, from, bytes, NULL);
 }
 
 PUBLIC CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
-    (void)stream;
+    issue((struct standin_operation){STANDIN_FILL, stream, 4 * count, {0}, 0});
     for (size_t at = 0; at < count; at++) {
         ((unsigned *)(uintptr_t)to)[at] = value;
     }
@@ -207,6 +219,38 @@ PUBLIC CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
     static int last;
     (void)flags;
     *stream = (CUstream)(uintptr_t)(0x1000 * __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED));
+    return CUDA_SUCCESS;
+}
+
+/* One stream at a time captures. */
+PUBLIC CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
+    (void)mode;
+    capturing = stream;
+    return CUDA_SUCCESS;
+}
+
+PUBLIC CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+    if (stream != capturing) {
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    capturing = NULL;
+    *graph = (CUgraph)(uintptr_t)0x60;
+    return CUDA_SUCCESS;
+}
+
+PUBLIC CUresult cuGraphLaunch(CUgraph graph, CUstream stream) {
+    issue((struct standin_operation){STANDIN_GRAPH, stream, 0, {0}, 0});
+    return graph ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+PUBLIC CUresult cuStreamIsCapturing(CUstream stream, int *status) {
+    *status = capturing && stream == capturing;
+    return CUDA_SUCCESS;
+}
+
+PUBLIC CUresult cuStreamGetCtx(CUstream stream, CUcontext *context) {
+    (void)stream;
+    *context = the_context();
     return CUDA_SUCCESS;
 }
 
@@ -254,6 +298,10 @@ static void run(unsigned long sum, void **arguments, void **extra) {
 PUBLIC CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                                CUstream stream, void **arguments, void **extra) {
+    unsigned grid[6] = {grid_x, grid_y, grid_z, block_x, block_y, block_z};
+    struct standin_operation kernel = {STANDIN_KERNEL, stream, 0, {0}, 0};
+    memcpy(kernel.grid, grid, sizeof grid);
+    issue(kernel);
     pthread_rwlock_rdlock(&api);
     follow_plan(wanting_api, 0);
     if (is_cold) {

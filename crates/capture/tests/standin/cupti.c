@@ -3,13 +3,20 @@
  * them. That of CUDA 13 can leave out the calls of single functions, as CUPTI does from CUDA 12.5 on, and
  * does not start where STANDIN_CUDA says that the driver is older.
  */
+#define _GNU_SOURCE
+#include "standin.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SUCCESS = 0, INVALID_PARAMETER = 1, MAX_LIMIT_REACHED = 12, NOT_COMPATIBLE = 14 };
-enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, CUDA_EVENT = 36 };
+enum { GRAPH_TRACE = 51, MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, CONCURRENT_KERNEL = 10, CUDA_EVENT = 36 };
 enum { LAUNCH_KERNEL = 211, GET_DEVICE = 17, KERNEL_GET_NAME = 703 };
 enum { RECORD = 192, RECORDS = 16 };
 
@@ -18,16 +25,52 @@ static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
 static uint64_t (*timestamp)(void);
 static int left_out[3][1024];
 
+/*
+ * With STANDIN_OPERATIONS, there is a record for each operation that the driver is asked for. Numbers (correlation ids)
+ * are given as calls enter the driver; a kernel's name says which thread launched it, and as which of its kernels. Of
+ * STANDIN_DROP operations one is lost.
+ */
+static pthread_mutex_t operations = PTHREAD_MUTEX_INITIALIZER;
+static uint8_t *kept;
+static size_t count;
+static uint32_t last_number;
+static void (*told)(void *, int, uint32_t, const void *);
+
+/* CUpti_CallbackData */
+struct callback_data {
+    int site;
+    const void *pointers[5];
+    uint32_t context;
+    uint64_t *data;
+    uint32_t correlation;
+};
+
+int cuptiSubscribe(void **subscriber, void *callback, void *data) {
+    (void)data;
+    told = (void (*)(void *, int, uint32_t, const void *))callback;
+    return *subscriber = &told, SUCCESS;
+}
+int cuptiUnsubscribe(void *subscriber) { return subscriber == &told ? (told = NULL, SUCCESS) : INVALID_PARAMETER; }
+int cuptiEnableCallback(uint32_t on, void *subscriber, int domain, uint32_t function) {
+    return on <= 1 && subscriber == &told && domain == 1 && function ? SUCCESS : INVALID_PARAMETER;
+}
+
+static uint32_t number_of(void *stream) { return (uintptr_t)stream < 3 ? 7 : (uint32_t)((uintptr_t)stream >> 4); }
+
+int cuptiGetContextId(void *context, uint32_t *number) {
+    return context ? (*number = 1, SUCCESS) : INVALID_PARAMETER;
+}
+/* The default stream is 7; a handle says the number of any other. */
+int cuptiGetStreamIdEx(void *context, void *stream, uint8_t own, uint32_t *number) {
+    return context && !own ? (*number = number_of(stream), SUCCESS) : INVALID_PARAMETER;
+}
 int cuptiGetVersion(uint32_t *version) { return *version = 18, SUCCESS; }
 int cuptiActivityRegisterCallbacks(void *requested, void *completed) {
     return request = requested, complete = completed, SUCCESS;
 }
 int cuptiActivityRegisterTimestampCallback(void *clock) { return timestamp = clock, SUCCESS; }
 int cuptiSetThreadIdType(int type) { return type == 1 ? SUCCESS : INVALID_PARAMETER; }
-int cuptiActivityEnable(int kind) {
-    const char *driver = getenv("STANDIN_CUDA");
-    return driver && atoi(driver) < CUDA ? NOT_COMPATIBLE : kind > 0 ? SUCCESS : INVALID_PARAMETER;
-}
+int cuptiActivityEnable(int kind);
 int cuptiActivityDisable(int kind) { return kind > 0 ? SUCCESS : INVALID_PARAMETER; }
 int cuptiActivityFlushPeriod(uint32_t ms) { return ms < 10000 ? SUCCESS : INVALID_PARAMETER; }
 
@@ -45,6 +88,8 @@ int cuptiGetCallbackName(int domain, uint32_t function, const char **name) {
         *name = function == LAUNCH_KERNEL ? "cudaLaunchKernel_v7000" : function == GET_DEVICE ? "cudaGetDevice_v3020" : NULL;
     } else if (function == KERNEL_GET_NAME) {
         *name = "cuKernelGetName";
+    } else if (function == 307) {
+        *name = "cuLaunchKernel";
     }
     return *name ? SUCCESS : INVALID_PARAMETER;
 }
@@ -97,6 +142,68 @@ static void add_fill(uint8_t **end, uint32_t correlation, uint64_t start) {
     u32(fill, 44, correlation), fill[50] = 3;
 }
 
+static void keep(const struct standin_operation *asked) {
+    static __thread unsigned kernels;
+    const char *drop = getenv("STANDIN_DROP");
+    uint64_t now = timestamp() + 2000;
+    pthread_mutex_lock(&operations);
+    uint32_t number = ++last_number;
+    int is_lost = drop && number % (uint32_t)atoi(drop) == 0;
+    if (!asked->is_captured && !is_lost) {
+        kept = realloc(kept, (count + 1) * RECORD);
+        uint8_t *end = kept + count++ * RECORD, *record = end;
+        switch (asked->kind) {
+        case STANDIN_KERNEL: {
+            char *name = malloc(64);
+            snprintf(name, 64, "kernel %d %u", (int)gettid(), kernels);
+            add_kernel(&end, number, now, now + 500);
+            u32(record, 48, number_of(asked->stream)), u64(record, 104, (uint64_t)(uintptr_t)name);
+            memcpy(record + 52, asked->grid, sizeof asked->grid);
+            break;
+        }
+        case STANDIN_COPY_IN:
+        case STANDIN_COPY_OUT:
+            add_copy(&end, number, now);
+            record[4] = asked->kind == STANDIN_COPY_IN ? 1 : 2;
+            u64(record, 8, asked->bytes), u32(record, 40, number_of(asked->stream));
+            break;
+        case STANDIN_FILL:
+            add_fill(&end, number, now);
+            u64(record, 8, asked->bytes), u32(record, 40, number_of(asked->stream));
+            break;
+        case STANDIN_GRAPH:
+            add(&end, GRAPH_TRACE);
+            u32(record, 4, number), u64(record, 8, now), u64(record, 16, now + 500), u32(record, 28, 3);
+            u32(record, 32, 1), u32(record, 36, number_of(asked->stream));
+            break;
+        }
+    }
+    kernels += asked->kind == STANDIN_KERNEL;
+    pthread_mutex_unlock(&operations);
+    if (told) {
+        struct callback_data data = {.site = 0, .correlation = number};
+        told(NULL, 1, 307, &data);
+    }
+}
+
+static void (*on_issue(void))(void (*)(const struct standin_operation *)) {
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    return (void (*)(void (*)(const struct standin_operation *)))(driver ? dlsym(driver, "standin_on_issue") : NULL);
+}
+
+/* Hands out what was kept, the last record first: buffers come in any order. */
+static void hand_out(void) {
+    uint8_t *buffer = NULL, *end;
+    size_t room = 0, most, left = count;
+    while (left > 0) {
+        request(&buffer, &room, &most);
+        for (end = buffer; left > 0 && end + RECORD <= buffer + room; end += RECORD) {
+            memcpy(end, kept + --left * RECORD, RECORD);
+        }
+        complete(NULL, 0, buffer, room, (size_t)(end - buffer));
+    }
+}
+
 /* With STANDIN_NESTED, hands out a buffer of two records on a thread that is reading another one. */
 static void nest(void) {
     static int nested;
@@ -119,12 +226,26 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **record) 
     return next < buffer + valid ? *record = next, SUCCESS : MAX_LIMIT_REACHED;
 }
 
+int cuptiActivityEnable(int kind) {
+    const char *driver = getenv("STANDIN_CUDA");
+    if (driver && atoi(driver) < CUDA) {
+        return NOT_COMPATIBLE;
+    }
+    if (kind == CONCURRENT_KERNEL && getenv("STANDIN_OPERATIONS") && on_issue()) {
+        on_issue()(keep);
+    }
+    return kind > 0 ? SUCCESS : INVALID_PARAMETER;
+}
+
 int cuptiActivityFlushAll(uint32_t how) {
     uint8_t *buffer = NULL, *end;
     size_t room = 0, most;
     static int flushed;
     if (flushed++ || how > 1) {
         return SUCCESS;
+    }
+    if (getenv("STANDIN_OPERATIONS")) {
+        return hand_out(), SUCCESS;
     }
     request(&buffer, &room, &most);
     if (room < RECORD * RECORDS) {

@@ -11,6 +11,7 @@ mod run;
 
 mod calls;
 mod endings;
+mod issue;
 mod jit;
 mod loader;
 mod locks;

@@ -134,7 +134,7 @@ impl Process {
         self.begun += chunk.calls();
         self.threads.push(tid);
         self.within.extend(chunk.within().map(|(function, _)| (tid, self.text(function))));
-        for (name, call) in chunk.driver_calls() {
+        for (name, call) in chunk.calls_made() {
             self.calls.extend(self.row(tid, name, Some(self.call_in_ns(call))));
         }
         for record in chunk.records() {

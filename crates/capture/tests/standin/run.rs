@@ -118,11 +118,11 @@ impl Program {
         self
     }
 
-    /// At level full, by a stand-in for CUPTI.
-    pub fn at_level_full(self) -> Program {
+    /// At a level for which there is a stand-in for CUPTI.
+    pub fn at_level(self, level: &str) -> Program {
         let folders =
             [self.folder.clone(), self.folder.join("inner")].map(|folder| folder.display().to_string());
-        self.with(spool::VAR_LEVEL, "full").with("LD_LIBRARY_PATH", &folders.join(":"))
+        self.with(spool::VAR_LEVEL, level).with("LD_LIBRARY_PATH", &folders.join(":"))
     }
 
     /// With a library that is preloaded, too.

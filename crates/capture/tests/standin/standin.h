@@ -12,6 +12,7 @@ typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUfunc_st *CUfunction;
+typedef struct CUgraph_st *CUgraph;
 
 enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_INITIALIZED = 3, CUDA_ERROR_NOT_FOUND = 500 };
 
@@ -36,6 +37,11 @@ enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_INITIALIZE
     FUNCTION(cuMemsetD32Async, (CUdeviceptr to, unsigned value, size_t count, CUstream stream))                  \
     FUNCTION(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr pointer))                           \
     FUNCTION(cuStreamCreate, (CUstream * stream, unsigned flags))                                                \
+    FUNCTION(cuStreamBeginCapture_v2, (CUstream stream, int mode))                                               \
+    FUNCTION(cuStreamEndCapture, (CUstream stream, CUgraph * graph))                                             \
+    FUNCTION(cuGraphLaunch, (CUgraph graph, CUstream stream))                                                    \
+    FUNCTION(cuStreamIsCapturing, (CUstream stream, int *status))                                                \
+    FUNCTION(cuStreamGetCtx, (CUstream stream, CUcontext * context))                                             \
     FUNCTION(cuStreamSynchronize, (CUstream stream))                                                             \
     FUNCTION(cuStreamDestroy_v2, (CUstream stream))                                                              \
     FUNCTION(cuLaunchKernel,                                                                                     \
@@ -55,6 +61,18 @@ struct standin_plan {
     int ms;          /* then so long */
 };
 void standin_plan(struct standin_plan plan);
+
+/* What a call issues to the GPU. */
+struct standin_operation {
+    enum { STANDIN_KERNEL, STANDIN_COPY_IN, STANDIN_COPY_OUT, STANDIN_FILL, STANDIN_GRAPH } kind;
+    CUstream stream;
+    size_t bytes;
+    unsigned grid[6]; /* and block */
+    int is_captured;
+};
+
+/* Has it told as the call enters the driver. */
+void standin_on_issue(void (*told)(const struct standin_operation *));
 
 /* Its locks: one that copies take alone and others shared, and one for allocations. */
 void *standin_api_lock(void);

@@ -78,11 +78,11 @@ fn a_launch_behind_a_copy_names_the_copying_thread() {
 }
 
 #[test]
-fn at_level_full_a_wait_names_calls_that_only_cupti_records() {
-    let recorded = Program::looking_up("waits", "reader-behind-writer").at_level_full().both();
+fn at_level_calls_a_wait_names_calls_that_only_cupti_records() {
+    let recorded = Program::looking_up("waits", "reader-behind-writer").at_level("calls").both();
     let process = recorded.process();
     let record = &only(process).record;
-    assert_eq!(process.level, Some(Level::Full));
+    assert_eq!(process.level, Some(Level::Calls));
     assert_eq!(process.text(record.function), "cuLaunchKernel");
     assert_eq!(u64::from(record.holder), recorded.fact("holder"));
     for (function, since) in

@@ -1,7 +1,7 @@
 //! Watching libraries of this process.
 
 use crate::compile::{Binding, built};
-use interpose::{Hooks, LaunchThunks, Launches, Span, Thread, Wait, Watched, Wrapped};
+use interpose::{Hooks, LaunchThunks, Launched, Launches, Span, Thread, Wait, Watched, Wrapped};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicUsize;
@@ -51,11 +51,11 @@ impl Checks {
 struct Untold;
 
 impl Launches for Untold {
-    fn short(_: &'static Thread, _: u32, _: usize, _: Span) -> bool {
+    fn short(_: &'static Thread, _: &'static Wrapped, _: &Launched, _: Span) -> bool {
         true
     }
 
-    fn launched(_: &'static Thread, _: &'static Wrapped, _: usize, _: Span, _: c_int) {}
+    fn launched(_: &'static Thread, _: &'static Wrapped, _: &Launched, _: Span, _: c_int) {}
 }
 
 static LAUNCHES: LaunchThunks = LaunchThunks::of::<Untold>();

@@ -35,7 +35,7 @@ impl Engine {
             OpKind::Copy if copy.to_device() => Engine::CopyIn,
             OpKind::Copy if copy.to_host() => Engine::CopyOut,
             OpKind::Copy => Engine::Other,
-            OpKind::Kernel | OpKind::Memset | OpKind::Unknown => Engine::Compute,
+            OpKind::Kernel | OpKind::Memset | OpKind::Graph | OpKind::Unknown => Engine::Compute,
         }
     }
 

@@ -276,7 +276,7 @@ impl<'a> Timeline<'a> {
         let row = trace.ops.row(op);
         detail.add_stated(Key::Correlation, row.correlation);
         let category = match row.kind {
-            OpKind::Kernel => Category::Kernel,
+            OpKind::Kernel | OpKind::Graph => Category::Kernel,
             OpKind::Copy => Category::Memcpy,
             OpKind::Memset => Category::Memset,
             OpKind::Unknown => Category::OtherOp,
@@ -288,7 +288,7 @@ impl<'a> Timeline<'a> {
                     detail.add(Key::Rate, Value::Real(row.bytes as f64 / (row.end - row.start) as f64));
                 }
             }
-            OpKind::Kernel | OpKind::Unknown => {
+            OpKind::Kernel | OpKind::Graph | OpKind::Unknown => {
                 add_size(Key::Grid, [row.grid_x, row.grid_y, row.grid_z], detail);
                 add_size(Key::Block, [row.block_x, row.block_y, row.block_z], detail);
                 detail.add_stated(Key::Registers, row.registers.into());

@@ -93,6 +93,9 @@ pub struct Record {
     /// How much to record.
     #[arg(long, value_enum, default_value_t)]
     pub level: Level,
+    /// Record each node of a CUDA graph at level full; otherwise a launched graph is one operation.
+    #[arg(long)]
+    pub graph_nodes: bool,
     /// Record the stacks of calls of at least this duration; "off" for none.
     #[arg(long, value_name = "DURATION", default_value = "100us", value_parser = stacks)]
     pub stacks: Stacks,
@@ -117,11 +120,13 @@ pub struct Record {
 /// How much to record.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Level {
-    /// Calls of runtime and driver, GPU operations, synchronizations, lock waits, NVTX ranges.
+    /// Calls of runtime and driver, GPU operations, lock waits, NVTX ranges.
     #[default]
     Full,
     /// Driver calls and lock waits: at most a few percent of a launch.
     Light,
+    /// As full, with CUPTI's own records of calls and synchronizations: slows a program that launches often by a third.
+    Calls,
 }
 
 #[cfg(target_os = "linux")]
@@ -130,6 +135,7 @@ impl From<Level> for spool::Level {
         match level {
             Level::Full => spool::Level::Full,
             Level::Light => spool::Level::Light,
+            Level::Calls => spool::Level::Calls,
         }
     }
 }

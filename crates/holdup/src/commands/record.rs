@@ -35,6 +35,7 @@ pub fn run(arguments: &Record, color: Color) -> Result<ExitCode, Failure> {
 fn options(arguments: &Record) -> record::Options {
     record::Options {
         level: arguments.level.into(),
+        graph_nodes: arguments.graph_nodes,
         stacks_ns: arguments.stacks.0,
         locks: arguments.locks.clone(),
         max_size: arguments.max_size,

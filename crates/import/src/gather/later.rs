@@ -2,10 +2,13 @@
 //! stacks need the calls they happened in, synchronizations need contexts.
 
 use super::Process;
+use super::issue::Numbers;
+use super::order::{Issue, Joined};
+use super::wrapped::Wrapped;
 use crate::cupti;
 use rustc_hash::FxHashMap;
-use spool::{ApiCall, Made, Module, PythonFrame, Record, Stack, Sync, Wait, call};
-use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId};
+use spool::{ApiCall, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, Wait};
+use trace::{Api, CallId, Ns, StreamId};
 
 /// Records that are kept until the rest of their process is read.
 #[derive(Default)]
@@ -15,11 +18,20 @@ pub(super) struct Later {
     pub stacks: Vec<Stacked>,
     pub syncs: Vec<(u32, Sync)>,
     /// The end of CUPTI's last record of a driver call, by thread.
-    recorded_until: FxHashMap<u32, Ns>,
-    /// Streams by handle, numbered as they appear; the default stream is 0.
-    streams: FxHashMap<u64, i64>,
+    pub recorded_until: FxHashMap<u32, Ns>,
     /// Number of driver calls in the table of calls.
     pub driver_calls: u64,
+    /// Whether CUPTI recorded calls.
+    pub has_calls: bool,
+    /// Whether operations are joined with calls by order.
+    pub is_joined: bool,
+    pub wrapped: Wrapped,
+    /// Streams' numbers: the thread that wrote them, CUPTI's number, and the record.
+    stream_numbers: Vec<(u32, u32, StreamNumber)>,
+    pub numbers: Numbers,
+    /// The calls that issued work.
+    pub issues: Vec<Issue>,
+    pub joined: Joined,
 }
 
 /// The stack of a slow call.
@@ -55,6 +67,7 @@ impl Process<'_, '_> {
                 let (native, python) = record.frames()?;
                 self.later.stacks.push(Stacked { tid, start, end, native, python });
             }
+            StreamNumber::KIND => self.later.stream_numbers.push((tid, tag, StreamNumber::read(body)?)),
             // Texts and clocks are already read; driver calls are read later; other kinds are of a later version.
             _ => {}
         }
@@ -87,60 +100,15 @@ impl Process<'_, '_> {
         }
     }
 
-    /// Reads a driver call that its wrapper recorded, unless CUPTI recorded it as well: when holdup gives up CUPTI in
-    /// the middle of a recording, the calls in progress have both records.
-    pub(super) fn wrapped_call(&mut self, tid: u32, name: u32, call: &spool::Call) {
-        let (begun, ended) = (self.clocks.ns(call.start), self.clocks.ns(call.end));
-        let covered = self.later.recorded_until.get(&tid).is_some_and(|until| begun < *until);
-        let Some((start, end)) = self.times(begun, ended).filter(|_| !covered) else { return };
-        self.later.driver_calls += 1;
-        let thread = self.thread(tid);
-        let name = self.texts.function(&mut self.all.trace.strings, Api::Driver, name);
-        let row = trace::Call {
-            start,
-            end,
-            thread,
-            api: Api::Driver,
-            name,
-            result: call.result,
-            ..Default::default()
-        };
-        let id = self.all.trace.calls.push(row);
-        self.argument(id, call);
-    }
-
-    fn argument(&mut self, id: CallId, record: &spool::Call) {
-        let kind = |shift: u32| cupti::memory((record.flags >> shift & 0xff).into());
-        let argument = Argument {
-            call: id,
-            bytes: i64::try_from(record.bytes).unwrap_or(i64::MAX),
-            copy: cupti::copy((record.flags & call::DIRECTION).into()),
-            src: kind(call::SOURCE_SHIFT),
-            dst: kind(call::TARGET_SHIFT),
-            stream: self.stream_of_handle(record),
-            ..Argument::default()
-        };
-        let silent = argument.copy == CopyKind::Unknown
-            && (argument.src, argument.dst) == (MemoryKind::Unknown, MemoryKind::Unknown)
-            && argument.stream.is_none()
-            && argument.bytes == 0;
-        if !silent {
-            self.all.trace.arguments.push(argument);
+    /// Learns the streams of handles, now that the devices of contexts are known. A context without a device has no
+    /// operations either.
+    pub(super) fn number_streams(&mut self) {
+        for (tid, number, record) in std::mem::take(&mut self.later.stream_numbers) {
+            if let Some(device) = self.device_of.get(&record.context).copied() {
+                let stream = self.stream(device, record.context, number);
+                self.later.numbers.add(tid, record.stream, self.clocks.ns(record.at), stream);
+            }
         }
-    }
-
-    /// The stream that a call names by its handle. Its context is unknown.
-    fn stream_of_handle(&mut self, record: &spool::Call) -> StreamId {
-        if record.flags & call::HAS_STREAM == 0 {
-            return StreamId::NONE;
-        }
-        // Handles 0 and 1 are the default stream: the usual one and the explicit legacy one (cuda.h).
-        let handle = if record.stream == 1 { 0 } else { record.stream };
-        let streams = &mut self.later.streams;
-        let next = 1 + streams.len() as i64;
-        let number = if handle == 0 { 0 } else { *streams.entry(handle).or_insert(next) };
-        let all = &mut *self.all;
-        all.ids.stream_anywhere(&mut all.trace, self.number, number)
     }
 
     /// Adds the synchronizations, now that the devices of contexts are known.

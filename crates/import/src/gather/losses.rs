@@ -1,6 +1,7 @@
 //! Counts what a process's file lacks, and explains why in notes.
 
 use super::Process;
+use super::order::Joined;
 use spool::{Chunk, Damage, File, Full, Level};
 use trace::{Ns, Sym};
 
@@ -21,6 +22,7 @@ impl Process<'_, '_> {
             let bytes = damaged.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
             self.note(format!("{name}: {bytes} damaged bytes were skipped"));
         }
+        self.unjoined();
         let untracked = file.untracked_threads();
         if untracked > 0 {
             let who = self.who();
@@ -32,6 +34,14 @@ impl Process<'_, '_> {
         }
         let unwatched = dropped > 0 || untracked > 0 || !damaged.is_empty() || file.driver_slots() == 0;
         self.all.complete &= !unwatched;
+    }
+
+    /// Counts what could not be joined by order.
+    fn unjoined(&mut self) {
+        let Joined { uncertain, without, .. } = self.later.joined;
+        let lost = &mut self.all.trace.meta.lost;
+        lost.records("operations that one of several calls issued: it is not certain which", uncertain);
+        lost.records("kernel launches without a record of their kernel", without);
     }
 
     /// Counts the records that the spool had no room for.
@@ -76,7 +86,7 @@ impl Process<'_, '_> {
         let inside = self.inside(chunks);
         // These are already counted; some may have been records of other kinds than calls.
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
-        if file.level() == Some(Level::Light) && self.device_of.is_empty() {
+        if file.level() != Some(Level::Calls) && !self.later.has_calls {
             let known = self.later.driver_calls.saturating_add(inside).saturating_add(dropped);
             let missing = total(chunks, |chunk| chunk.calls()).saturating_sub(known);
             let lost = &mut self.all.trace.meta.lost;

@@ -3,17 +3,20 @@
 //! Each file is read several times. Texts and clock readings are first, because any record may refer to them. Records
 //! that need no others follow (`records.rs`), then those that do (`later.rs`, `links.rs`).
 
+mod issue;
 mod later;
 mod libraries;
 mod links;
 mod losses;
 mod made;
+mod order;
 mod places;
 mod records;
 mod symbols;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod wrapped;
 
 use crate::identities::Identities;
 use crate::importer::{Fit, Importer, Input, Seen};
@@ -176,6 +179,8 @@ struct Process<'g, 'a> {
     cupti: FxHashSet<u32>,
     /// First row of this process in the table of calls.
     first_call: usize,
+    /// First row of this process in the table of operations.
+    first_op: usize,
     /// Earliest time in the file.
     first: Ns,
     /// Latest time in each of its chunks; the last element is for records that are read later.
@@ -213,6 +218,7 @@ impl<'a> Gather<'a> {
             device_of: FxHashMap::default(),
             cupti: FxHashSet::default(),
             first_call,
+            first_op,
             first: Ns::MAX,
             last: vec![0; chunks.len() + 1],
             chunk: 0,
@@ -264,11 +270,16 @@ impl Process<'_, '_> {
         self.clocks = std::mem::take(&mut self.readings).into_iter().collect();
         self.each(chunks, Process::record);
         self.each(chunks, Process::driver_call);
+        // Where CUPTI recorded operations and no calls.
+        let has_operations = self.first_op < self.all.trace.ops.len();
+        self.later.is_joined = has_operations && !self.later.has_calls;
+        self.number_streams();
         for (number, chunk) in chunks.iter().enumerate() {
             self.chunk = number;
-            chunk.driver_calls().for_each(|(name, call)| self.wrapped_call(chunk.tid(), name, &call));
+            self.wrapped_calls(chunk);
         }
         self.chunk = chunks.len();
+        self.join_by_order();
         self.syncs();
         self.tracers();
         self.link();

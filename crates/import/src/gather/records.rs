@@ -3,7 +3,8 @@
 use super::Process;
 use crate::{cupti, overhead};
 use spool::{
-    ApiCall, Copy, Device, Driver, Dropped, Fill, Kernel, Note, Overhead, Program, Range, Record, ThreadName,
+    ApiCall, Copy, Device, Driver, Dropped, Fill, Graph, Kernel, Note, Overhead, Program, Range, Record,
+    ThreadName,
 };
 use trace::{Api, Call, Ns, Op, OpKind, RangeKind, StreamId, ThreadId, ThreadRole};
 
@@ -36,14 +37,18 @@ impl Process<'_, '_> {
     /// Reads a record of the thread `tid`.
     pub(super) fn record(&mut self, tid: u32, record: &Record<'_>) {
         let (body, tag) = (record.body, record.head.tag);
-        if record.head.kind == ApiCall::KIND {
+        if matches!(record.head.kind, ApiCall::KIND | Kernel::KIND | Copy::KIND | Fill::KIND | Graph::KIND) {
             self.cupti.insert(tid);
         }
         let read = match record.head.kind {
-            ApiCall::KIND => ApiCall::read(body).map(|call| self.runtime_call(tag, &call)),
+            ApiCall::KIND => {
+                self.later.has_calls = true;
+                ApiCall::read(body).map(|call| self.runtime_call(tag, &call))
+            }
             Kernel::KIND => Kernel::read(body).map(|kernel| self.kernel(tag, &kernel)),
             Copy::KIND => Copy::read(body).map(|copy| self.copy(&copy)),
             Fill::KIND => Fill::read(body).map(|fill| self.fill(&fill)),
+            Graph::KIND => Graph::read(body).map(|graph| self.graph(&graph)),
             Overhead::KIND => Overhead::read(body).map(|overhead| self.overhead(tag, &overhead)),
             Range::KIND => Range::read(body).map(|range| self.range(tid, tag, &range)),
             ThreadName::KIND => ThreadName::read(body).map(|thread| self.thread_name(tag, thread.tid)),
@@ -129,6 +134,14 @@ impl Process<'_, '_> {
             op.bytes = i64::try_from(fill.bytes).unwrap_or(i64::MAX);
             op.dst = cupti::memory(fill.memory.into());
         });
+    }
+
+    fn graph(&mut self, graph: &Graph) {
+        let name = format!("graph {}", graph.graph);
+        let name = self.all.trace.strings.intern(&name);
+        let Graph { start, end, correlation, device, context, stream, .. } = *graph;
+        let work = Work { start, end, correlation, device, context, stream, graph_node: 0 };
+        self.op(work, |op| (op.kind, op.name) = (OpKind::Graph, name));
     }
 
     fn op(&mut self, work: Work, fill: impl FnOnce(&mut Op)) {

@@ -30,7 +30,7 @@ fn wrapped(build: &mut Build, name: &str, tid: u32, start: i64, end: i64) {
     let name = build.text(MAIN, name);
     let kinds = 3 << call::SOURCE_SHIFT | 1 << call::TARGET_SHIFT;
     let flags = 2 | kinds | call::HAS_STREAM;
-    let record = Call { start, end, result: 0, flags, bytes: 64, stream: 0xabc0, context: 0 };
+    let record = Call { start, end, result: 0, flags, bytes: 64, stream: 0xabc0, fact: 0, correlation: 0 };
     build.record(tid, Call::KIND, name, &[record.bytes()]);
 }
 

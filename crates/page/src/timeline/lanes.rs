@@ -231,7 +231,7 @@ impl<'a, 'l> Builder<'a, 'l> {
             let look = match op.kind {
                 OpKind::Copy => Look::Copy,
                 OpKind::Memset => Look::Fill,
-                OpKind::Kernel | OpKind::Unknown => Look::Kernel,
+                OpKind::Kernel | OpKind::Graph | OpKind::Unknown => Look::Kernel,
             };
             let moved = Moved { kind: op.copy, src: op.src, dst: op.dst };
             let item = one(place, self.labels.op(op.name, look, moved), op.bytes.max(0) as u64);

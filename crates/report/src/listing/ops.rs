@@ -133,11 +133,11 @@ fn copy_columns<'t>() -> [Column<Listing<'t>>; 7] {
     [
         Column::people("Size", Right, |list, row| match list.trace.ops.kind[row] {
             OpKind::Copy | OpKind::Memset => Cell::Bytes(list.trace.ops.bytes[row]),
-            OpKind::Kernel | OpKind::Unknown => Cell::Empty,
+            OpKind::Kernel | OpKind::Graph | OpKind::Unknown => Cell::Empty,
         }),
         Column::programs("bytes", |list, row| match list.trace.ops.kind[row] {
             OpKind::Copy | OpKind::Memset => Cell::Int(list.trace.ops.bytes[row]),
-            OpKind::Kernel | OpKind::Unknown => Cell::Empty,
+            OpKind::Kernel | OpKind::Graph | OpKind::Unknown => Cell::Empty,
         }),
         Column::people("Throughput", Right, |list: &Listing<'t>, row| {
             Cell::Rate(list.trace.ops.bytes[row], list.duration(row))

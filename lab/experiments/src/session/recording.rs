@@ -19,6 +19,7 @@ pub fn prepare() -> Result<Recording, record::Error> {
         stacks_ns: None,
         locks: Vec::new(),
         max_size: MAX_SIZE,
+        graph_nodes: false,
         spool_parent: std::env::temp_dir(),
     })
 }

@@ -105,7 +105,7 @@ fn streams(trace: &Trace, ops: &[Op], start: Ns) -> Vec<Lane> {
 
 fn span(trace: &Trace, op: &Op, start: Ns) -> Span {
     let (look, label) = match op.kind {
-        OpKind::Kernel => (Look::Kernel, trace.text(op.name)),
+        OpKind::Kernel | OpKind::Graph => (Look::Kernel, trace.text(op.name)),
         OpKind::Copy if op.copy.to_device() => (Look::In, "in"),
         OpKind::Copy if op.copy.to_host() => (Look::Out, "out"),
         OpKind::Copy => (Look::Other, "copy"),

@@ -1,0 +1,105 @@
+//! CUPTI's correlation ids of calls that issue work, told as each enters the driver.
+//!
+//! Operations are joined with calls by order, which costs nothing and is certain as long as no two threads issue into one
+//! stream at the same time. From when they do, CUPTI tells the id of each call: 50 to 100 ns a launch (H200).
+
+use super::{CUPTI, ON};
+use crate::process::STATE;
+use crate::{env, writer};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicPtr};
+
+/// `CUPTI_CB_DOMAIN_DRIVER_API`
+const DRIVER: c_int = 1;
+/// Functions of the driver have lower numbers (CUDA 13.0: 800).
+const LAST: u32 = 1500;
+/// Beginnings of functions that issue work.
+const ISSUING: [&[u8]; 5] =
+    [b"cuLaunchKernel", b"cuLaunchCooperativeKernel", b"cuGraphLaunch", b"cuMemcpy", b"cuMemset"];
+
+/// Ids are told to be compared.
+static CHECKED: AtomicBool = AtomicBool::new(false);
+static ASKED: AtomicBool = AtomicBool::new(false);
+static SUBSCRIBER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Has CUPTI tell ids from the start, where the join by order is to be compared with them.
+pub fn begin() {
+    if env::text(spool::VAR_CHECK_JOIN) == Some(b"1") {
+        CHECKED.store(true, Relaxed);
+        tell();
+    }
+}
+
+/// Whether ids are only told to be compared.
+pub fn are_checked() -> bool {
+    CHECKED.load(Relaxed)
+}
+
+/// Has CUPTI tell ids from now on, once a process.
+#[cold]
+#[inline(never)]
+pub fn tell() {
+    let (true, Some(cupti)) = (ON.load(Acquire), CUPTI.get()) else { return };
+    let (Some(subscribe), Some(enable)) = (cupti.subscribe, cupti.enable_callback) else { return };
+    if ASKED.swap(true, AcqRel) {
+        return;
+    }
+    let mut subscriber = null_mut();
+    // SAFETY: CUPTI's function; `entered` is a function of this library, which is never unloaded.
+    if unsafe { subscribe(&mut subscriber, entered, null_mut()) } != 0 {
+        return;
+    }
+    SUBSCRIBER.store(subscriber, Release);
+    for number in 1..LAST {
+        let mut name: *const c_char = std::ptr::null();
+        // SAFETY: CUPTI writes a name that lives as long as it does, or fails.
+        let known = unsafe { (cupti.callback_name)(DRIVER, number, &mut name) } == 0 && !name.is_null();
+        // SAFETY: as above; names end in a zero byte.
+        let issues = |start: &&[u8]| unsafe { CStr::from_ptr(name) }.to_bytes().starts_with(start);
+        if known && ISSUING.iter().any(issues) {
+            // SAFETY: CUPTI's function, with a number it gave a name to.
+            unsafe { enable(1, subscriber, DRIVER, number) };
+        }
+    }
+    STATE.tells_ids.store(true, Release);
+}
+
+/// CUPTI is another client's from now on.
+pub fn end() {
+    STATE.tells_ids.store(false, Relaxed);
+    let subscriber = SUBSCRIBER.swap(null_mut(), AcqRel);
+    if let (false, Some(unsubscribe)) =
+        (subscriber.is_null(), CUPTI.get().and_then(|cupti| cupti.unsubscribe))
+    {
+        // SAFETY: CUPTI's function, with what it gave.
+        unsafe { unsubscribe(subscriber) };
+    }
+}
+
+/// In a fork's child: CUPTI does not work there.
+pub fn forget() {
+    STATE.tells_ids.store(false, Relaxed);
+    SUBSCRIBER.store(null_mut(), Relaxed);
+    ASKED.store(false, Relaxed);
+}
+
+/// `CUpti_CallbackData` (cupti_callbacks.h), as far as it is read.
+#[repr(C)]
+struct Data {
+    /// 0 for the entry, 1 for the return.
+    site: c_int,
+    pointers: [*const c_void; 5],
+    context: u32,
+    correlation_data: *const u64,
+    correlation: u32,
+}
+
+unsafe extern "C-unwind" fn entered(_: *mut c_void, _: c_int, _: u32, data: *const c_void) {
+    // SAFETY: of a call of the driver CUPTI passes such data.
+    let data = unsafe { &*data.cast::<Data>() };
+    if data.site == 0 {
+        writer::here(|writer| writer.rest().correlation = data.correlation);
+    }
+}

@@ -1,0 +1,148 @@
+//! By which number CUPTI knows each stream: the GPU's operations are joined with the calls that issued them by it. And
+//! which streams capture: what is called for them issues nothing.
+
+use crate::functions::{LEGACY_STREAM, OWN_STREAM};
+use crate::process::STATE;
+use crate::shapes::Shape;
+use crate::writer::Writer;
+use crate::{cupti, driver};
+use interpose::{Span, Thread};
+use libc::c_void;
+use spool::{Call, StreamNumber, call};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize};
+
+/// Most streams that are known; the numbers of further ones are written again and again.
+const MOST: usize = 1 << 12;
+/// How many places a stream may have.
+const PROBES: usize = 16;
+
+/// Handles whose numbers were written.
+static KNOWN: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
+
+/// A call is over, at level full: writes the number of the stream that it names, or runs in, unless it is known. What the
+/// call's flags say of it.
+pub fn look(writer: &mut Writer, thread: &'static Thread, shape: Shape, record: &Call) -> u32 {
+    match shape {
+        Shape::CaptureBegin if record.result == 0 => _ = STATE.captures.fetch_add(1, Relaxed),
+        Shape::CaptureEnd if ends_capture(record.result) => {
+            _ = STATE.captures.fetch_update(Relaxed, Relaxed, |count| count.checked_sub(1));
+        }
+        // A handle may be that of a stream that was destroyed.
+        Shape::StreamCreate => number(writer, record.stream),
+        Shape::SetContext => writer.forget_default_stream(),
+        _ => {}
+    }
+    if record.flags & call::HAS_STREAM != 0 {
+        if !writer.is_last_stream(record.stream) {
+            meet(writer, record.stream);
+        }
+    } else if shape.runs_in_default() {
+        meet(writer, 0);
+    }
+    if !shape.issues() {
+        return 0;
+    }
+    if record.correlation == 0 {
+        issued(thread, record.stream, Span { start: record.start, end: record.end });
+    }
+    let has_stream = record.flags & call::HAS_STREAM != 0;
+    let captured = if has_stream && is_captured(record.stream) { call::CAPTURED } else { 0 };
+    captured | if record.correlation != 0 && cupti::are_checked() { call::CHECKED } else { 0 }
+}
+
+/// Who issued into streams last. Streams may share a place: then ids are told for nothing.
+struct Last {
+    thread: AtomicUsize,
+    end: AtomicI64,
+}
+
+/// Places of [`Last`].
+const LASTS: usize = 256;
+
+static LAST: [Last; LASTS] = [const { Last { thread: AtomicUsize::new(0), end: AtomicI64::new(0) } }; LASTS];
+
+/// A thread issued into a stream. Where another did so at the same time, CUPTI tells ids from now on: the order of the calls
+/// does not say whose operation is whose.
+#[inline]
+pub fn issued(thread: &'static Thread, stream: u64, span: Span) {
+    if stream == OWN_STREAM {
+        return;
+    }
+    let last = &LAST[place(stream) % LASTS];
+    let of = thread.place() + 1;
+    let other = last.thread.load(Relaxed);
+    let until = last.end.load(Relaxed);
+    if other != of {
+        last.thread.store(of, Relaxed);
+        if other != 0 && until > span.start && !STATE.tells_ids.load(Relaxed) {
+            cupti::tell_ids();
+        }
+    }
+    last.end.store(span.end, Relaxed);
+}
+
+/// A number by which a handle is found.
+#[inline]
+fn place(stream: u64) -> usize {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    (stream.wrapping_mul(FACTOR) >> 40) as usize
+}
+
+/// Whether a call ended a capture, by its result: one that was invalidated ends with an error of its own.
+fn ends_capture(result: i32) -> bool {
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` to `_WRONG_THREAD`
+    const OF_CAPTURES: std::ops::RangeInclusive<i32> = 900..=908;
+    result == 0 || OF_CAPTURES.contains(&result)
+}
+
+/// Whether what is called for a stream becomes a node of a graph.
+#[inline]
+pub fn is_captured(stream: u64) -> bool {
+    STATE.captures.load(Relaxed) > 0 && stream > LEGACY_STREAM && driver::is_capturing(stream)
+}
+
+/// Writes the number of a stream that the thread has not used just before.
+fn meet(writer: &mut Writer, stream: u64) {
+    if stream > OWN_STREAM {
+        if !is_known(stream) {
+            number(writer, stream);
+        }
+    } else if let Some(context) = driver::current_context()
+        && writer.is_new_default(stream, context.addr())
+    {
+        write(writer, stream, context);
+    }
+}
+
+fn number(writer: &mut Writer, stream: u64) {
+    if let Some(context) = driver::stream_context(stream) {
+        write(writer, stream, context);
+    }
+}
+
+fn write(writer: &mut Writer, stream: u64, context: *mut c_void) {
+    if let Some((context, number)) = cupti::numbers(context, stream) {
+        let record = StreamNumber { stream, at: interpose::now(), context, zero: 0 };
+        writer.append(StreamNumber::KIND, number, &[record.bytes()]);
+    }
+}
+
+/// Whether a handle is known; it is from now on.
+fn is_known(stream: u64) -> bool {
+    let first = place(stream);
+    for place in (first..first + PROBES).map(|place| &KNOWN[place % MOST]) {
+        match place.compare_exchange(0, stream, Release, Acquire) {
+            Ok(_) => return false,
+            Err(known) if known == stream => return true,
+            Err(_) => {}
+        }
+    }
+    false
+}
+
+/// In a fork's child: its file has no stream's number yet.
+pub fn forget() {
+    STATE.captures.store(0, Relaxed);
+    KNOWN.iter().for_each(|known| known.store(0, Relaxed));
+}

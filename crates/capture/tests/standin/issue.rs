@@ -1,0 +1,106 @@
+//! Operations and the calls that issued them, at level full: a stand-in for CUPTI has a record of each operation.
+
+use crate::run::{Program, Recorded};
+use std::collections::HashMap;
+use trace::{CallId, OpKind, Trace};
+
+fn recorded(scenario: &str, environment: &[(&str, &str)]) -> Recorded {
+    let program =
+        Program::looking_up("issue", scenario).at_level("full").with("STANDIN_OPERATIONS", "1").gathered();
+    let program = environment.iter().fold(program, |program, (name, value)| program.with(name, value));
+    let recorded = program.both();
+    assert_eq!(recorded.outcome.code, Some(0), "{:?}", recorded.outcome);
+    assert_eq!(recorded.process().level, Some(spool::Level::Full));
+    recorded
+}
+
+/// The launches of each thread, by its id.
+fn launches(trace: &Trace) -> HashMap<i64, Vec<CallId>> {
+    let calls = &trace.calls;
+    let mut launches: HashMap<i64, Vec<CallId>> = HashMap::new();
+    for call in calls.ids().filter(|call| trace.text(calls.name[call.index()]).starts_with("cuLaunchKernel"))
+    {
+        launches.entry(trace.threads.tid[calls.thread[call.index()].index()]).or_default().push(call);
+    }
+    launches.values_mut().for_each(|calls_of| calls_of.sort_by_key(|call| calls.start[call.index()]));
+    launches
+}
+
+/// How many kernels are joined with the call that launched them, as their names say; the others have no call.
+fn joined_kernels(trace: &Trace) -> usize {
+    let launches = launches(trace);
+    let mut joined = 0;
+    for op in trace.ops.ids().map(|op| trace.ops.row(op)).filter(|op| op.kind == OpKind::Kernel) {
+        let mut words =
+            trace.text(op.name).split(' ').skip(1).map(|word| word.parse::<i64>().expect("a number"));
+        let (thread, at) = (words.next().expect("a thread"), words.next().expect("a place") as usize);
+        if op.call.is_some() {
+            assert_eq!(op.call, launches[&thread][at], "{}", trace.text(op.name));
+            joined += 1;
+        }
+    }
+    joined
+}
+
+fn kernels(trace: &Trace) -> usize {
+    trace.ops.kind.iter().filter(|kind| **kind == OpKind::Kernel).count()
+}
+
+#[test]
+fn one_threads_operations_are_joined_with_their_calls() {
+    let recorded = recorded("alone", &[]);
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    // Of six captures, the launches into the stream that captured became nodes of graphs.
+    assert_eq!((kernels(trace), joined_kernels(trace)), (306, 306));
+    assert!(trace.ops.call.iter().all(|call| call.is_some()));
+    let name = |op: usize| trace.text(trace.calls.name[trace.ops.call[op].index()]);
+    for at in 0..trace.ops.len() {
+        let expected = match trace.ops.kind[at] {
+            OpKind::Kernel => "cuLaunchKernel",
+            OpKind::Graph => "cuGraphLaunch",
+            OpKind::Memset => "cuMemsetD32Async",
+            _ if trace.ops.copy[at] == trace::CopyKind::HtoD => "cuMemcpyHtoDAsync_v2",
+            _ => "cuMemcpyDtoH_v2",
+        };
+        assert_eq!(name(at), expected);
+    }
+    assert_eq!(trace.ops.kind.iter().filter(|kind| **kind == OpKind::Graph).count(), 6);
+    let lost = &trace.meta.lost;
+    assert_eq!((lost.unmatched_ops, lost.unmatched_calls), (0, 0));
+}
+
+#[test]
+fn lost_records_move_no_join() {
+    let recorded = recorded("alone", &[("STANDIN_DROP", "17")]);
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    assert!(kernels(trace) < 306);
+    assert_eq!(joined_kernels(trace), kernels(trace));
+}
+
+#[test]
+fn threads_with_a_stream_each_are_joined() {
+    let recorded = recorded("apart", &[]);
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    assert_eq!((kernels(trace), joined_kernels(trace)), (1200, 1200));
+}
+
+#[test]
+fn threads_that_share_a_stream_are_joined_where_it_is_certain() {
+    let recorded = recorded("together", &[]);
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    let uncertain = trace.meta.lost.unmatched_ops as usize;
+    assert_eq!((kernels(trace), joined_kernels(trace) + uncertain), (1200, 1200));
+}
+
+/// From when launches into one stream overlap, CUPTI tells whose operation is whose.
+#[test]
+fn ids_are_told_once_calls_overlap() {
+    let recorded = recorded("overlapping", &[]);
+    let launches = recorded.process().calls_of("cuLaunchKernel");
+    let ids: Vec<u32> = launches.iter().map(|call| call.record.correlation).collect();
+    assert_eq!(ids, [0, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    // The first two are joined only if the first kernel began before the second launch did.
+    let uncertain = trace.meta.lost.unmatched_ops as usize;
+    assert_eq!((kernels(trace), joined_kernels(trace) + uncertain), (12, 12));
+}

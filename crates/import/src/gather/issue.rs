@@ -1,0 +1,99 @@
+//! What calls issue to GPUs, and the streams that they name: what `order.rs` joins.
+
+use super::Process;
+use super::order::{Group, Issue, Joined, Work, join};
+use rustc_hash::FxHashMap;
+use trace::{Ns, OpKind, StreamId};
+
+/// CUPTI's numbers of streams.
+#[derive(Default)]
+pub(super) struct Numbers {
+    /// By handle: from when on, and the stream. Handles of default streams with the thread that has them.
+    streams: FxHashMap<(u32, u64), Vec<(Ns, StreamId)>>,
+}
+
+/// Handles up to this one are default streams', which each thread may have another of (cuda.h).
+const LAST_DEFAULT: u64 = 2;
+
+fn key(tid: u32, handle: u64) -> (u32, u64) {
+    match handle {
+        // The usual default stream and the explicit legacy one.
+        0 | 1 => (tid, 0),
+        LAST_DEFAULT => (tid, LAST_DEFAULT),
+        _ => (0, handle),
+    }
+}
+
+impl Numbers {
+    /// From `at` on, a thread means that stream by a handle.
+    pub fn add(&mut self, tid: u32, handle: u64, at: Ns, stream: StreamId) {
+        let known = self.streams.entry(key(tid, handle)).or_default();
+        let place = known.partition_point(|(from, _)| *from <= at);
+        known.insert(place, (at, stream));
+    }
+
+    /// The stream that a thread means by a handle in a call that began at `start`. The first number of a stream is written
+    /// after its first call.
+    pub fn stream(&self, tid: u32, handle: u64, start: Ns) -> StreamId {
+        let Some(known) = self.streams.get(&key(tid, handle)) else { return StreamId::NONE };
+        let at = known.partition_point(|(from, _)| *from <= start).saturating_sub(1);
+        known.get(at).map_or(StreamId::NONE, |(_, stream)| *stream)
+    }
+}
+
+impl Process<'_, '_> {
+    /// Gives each call that issued work the correlation id of its operations.
+    pub(super) fn join_by_order(&mut self) {
+        let issues = std::mem::take(&mut self.later.issues);
+        if issues.is_empty() {
+            return;
+        }
+        let groups = self.groups();
+        let (found, joined) = join(&issues, &groups);
+        if issues.iter().any(|issue| issue.is_checked) {
+            self.compare(&issues, &found, groups.len(), joined);
+        }
+        for (issue, id) in issues.iter().zip(&found) {
+            self.all.trace.calls.correlation[issue.call.index()] = *id;
+        }
+        self.later.joined = joined;
+    }
+
+    /// Compares the join with the correlation ids that CUPTI told as the calls entered the driver, and says so in notes.
+    fn compare(&mut self, issues: &[Issue], found: &[i64], groups: usize, joined: Joined) {
+        let is_wrong = |(issue, id): &(&Issue, &i64)| **id != 0 && **id != i64::from(issue.correlation);
+        let wrong = issues.iter().zip(found).filter(is_wrong).count();
+        let Joined { calls, uncertain, without } = joined;
+        self.note(format!(
+            "join by order: {groups} groups of operations, {calls} calls, {uncertain} uncertain"
+        ));
+        self.note(format!(
+            "join by order: {wrong} wrong by CUPTI's ids, {without} launches without an operation"
+        ));
+    }
+
+    /// This process's operations by correlation id.
+    fn groups(&self) -> Vec<Group> {
+        let ops = &self.all.trace.ops;
+        let mut rows: Vec<usize> =
+            (self.first_op..ops.len()).filter(|at| ops.correlation[*at] != 0).collect();
+        rows.sort_unstable_by_key(|at| (ops.correlation[*at], ops.start[*at]));
+        let group = |rows: &[usize]| {
+            let first = rows[0];
+            let bytes = rows.iter().map(|at| ops.bytes[*at] as u64).fold(0, u64::saturating_add);
+            let work = match ops.kind[first] {
+                _ if ops.graph_node[first] != 0 => Work::Graph,
+                OpKind::Kernel => Work::Kernel,
+                OpKind::Copy => Work::Copy,
+                OpKind::Memset => Work::Fill,
+                OpKind::Graph => Work::Graph,
+                OpKind::Unknown => Work::Unknown,
+            };
+            let op = ops.row(trace::OpId::new(first));
+            let grid = [op.grid_x, op.grid_y, op.grid_z, op.block_x, op.block_y, op.block_z];
+            let fact = if work == Work::Kernel { spool::grid_fact(grid) } else { 0 };
+            Group { id: op.correlation, start: op.start, stream: op.stream, work, bytes, fact }
+        };
+        rows.chunk_by(|a, b| ops.correlation[*a] == ops.correlation[*b]).map(group).collect()
+    }
+}
