@@ -1,5 +1,6 @@
 //! Host time that the program marked (NVTX) or the tracer used.
 
+use super::gil::Gil;
 use super::{Nsys, TIMES, thread};
 use crate::sqlite::{Filling, Value, interval};
 use crate::{Problem, overhead};
@@ -12,6 +13,8 @@ pub(super) const CUPTI: &str = "CUPTI_ACTIVITY_KIND_OVERHEAD";
 /// NVTX event types: ranges that nest on a thread, and ranges that need not.
 const PUSH_POP: i64 = 59;
 const START_END: i64 = 60;
+/// A domain gets its name.
+const DOMAIN: i64 = 75;
 
 impl Nsys<'_> {
     pub(super) fn host(&mut self) -> Result<(), Problem> {
@@ -22,10 +25,18 @@ impl Nsys<'_> {
 
     fn nvtx(&mut self) -> Result<(), Problem> {
         let typed = self.rows.source.has_column(NVTX, "eventType");
-        let mut others = 0;
-        let columns = ["start", "end", "eventType", "text", "textId", "globalTid"];
-        self.rows.each(NVTX, columns, |rows, [start, end, kind, text, text_id, tid]| {
+        let (mut others, mut gil) = (0, Gil::default());
+        let columns = ["start", "end", "eventType", "text", "textId", "globalTid", "domainId"];
+        self.rows.each(NVTX, columns, |rows, [start, end, kind, text, text_id, tid, domain]| {
             let Filling { names, ids, trace, .. } = rows;
+            let domain = domain.int().unwrap_or(0);
+            if kind.int() == Some(DOMAIN) {
+                let name =
+                    names.sym_or_empty(&mut trace.strings, if text.is_null() { text_id } else { text })?;
+                if let Ok((pid, _)) = thread(tid) {
+                    gil.domain((pid, domain), trace.text(name));
+                }
+            }
             let is_range = matches!(kind.int(), Some(PUSH_POP | START_END)) || !typed && !end.is_null();
             if !is_range {
                 others += 1;
@@ -40,9 +51,13 @@ impl Nsys<'_> {
                 (true, true) => Sym::EMPTY,
             };
             let thread = ids.thread(trace, pid, tid);
-            trace.ranges.push(Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() });
+            let range = Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() };
+            if !gil.takes((pid, domain), range, trace.text(name)) {
+                trace.ranges.push(range);
+            }
             Ok(())
         })?;
+        gil.finish(&mut self.rows.trace);
         self.rows.trace.meta.leave_out("NVTX marks, categories and domains", others);
         Ok(())
     }
