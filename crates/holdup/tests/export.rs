@@ -61,7 +61,7 @@ fn every_format_appears_whole() {
     assert!(chrome["traceEvents"].as_array().expect("events").len() > 1000);
     for (format, extension) in [("parquet", ".parquet"), ("csv", ".csv")] {
         let names = entries(&directory.path().join(format));
-        assert_eq!(names.len(), 16, "{names:?}");
+        assert_eq!(names.len(), 20, "{names:?}");
         assert!(names.iter().all(|name| name == "meta.json" || name.ends_with(extension)), "{names:?}");
     }
 }
