@@ -238,7 +238,8 @@ fn hostile_names_stay_cells() {
         assert_eq!(gil, ["interpreter", "gil", "7", "0x0"]);
         let places = cells("waits", 1, &["place", "holder_place", "releaser_place"]);
         let sample = cells("samples", 0, &["at_ns", "tid", "state", "place"]);
-        assert_eq!(places, [&sample[3], &sample[3], &tables["calls"][0]["place"]]);
+        let place = tables["calls"][0]["place"].clone();
+        assert_eq!((places, &sample[3]), (vec![place.clone(); 3], &place));
         assert_eq!(sample[..3], ["3", "-7", "runnable"]);
         assert!(tables["samples"][0]["frame"].contains(":3"));
         let state = cells("states", 0, &["duration_ns", "running_ns", "runnable_ns", "state", "object"]);
