@@ -6,12 +6,12 @@
 
 mod blocking;
 mod calls;
-mod gil;
 mod host;
 mod kinds;
 mod machine;
 mod meta;
 mod ops;
+mod python;
 mod stacks;
 #[cfg(test)]
 mod tests;

@@ -130,6 +130,17 @@ fn ranges_of_the_gil_are_waits_with_holder_and_releaser() {
 }
 
 #[test]
+fn samples_of_python_stacks_are_counted() {
+    let (a, b) = (tid(10, 11), tid(20, 21));
+    let trace = read(&format!(
+        "{STRINGS}{NVTX} INSERT INTO NVTX_EVENTS VALUES (5, NULL, 34, NULL, NULL, {a}, 2), (6, NULL, 34, NULL, NULL, {a}, 2),
+            (7, NULL, 34, 'mark', NULL, {b}, 2), (0, NULL, 75, 'Python Periodic Sampling', NULL, {a}, 2);"
+    ));
+    assert_eq!(trace.meta.left_out.get("samples of Python stacks"), Some(&2));
+    assert_eq!(trace.meta.left_out.get("NVTX marks, categories and domains"), Some(&2));
+}
+
+#[test]
 fn the_gil_of_one_process_is_not_held_by_another_and_several_are_not_mixed() {
     let (a, b, other, elsewhere) = (tid(10, 11), tid(10, 12), tid(10, 13), tid(20, 21));
     let of_both = format!(

@@ -1,32 +1,50 @@
-//! Waits for Python's GIL, which Nsight Systems writes as NVTX ranges of a domain of its own.
+//! What Nsight Systems records of Python and writes as NVTX events, in domains of its own: waits for the GIL as ranges, and
+//! samples of stacks as marks.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{LockKind, LockLayer, Ns, Range, ThreadId, Trace, Wait};
 
-/// The domain, and the names of its two kinds of ranges. Nsight Systems has them since `--trace=python-gil` exists (2023.4).
-const DOMAIN: &str = "GIL Trace";
+/// The domain of the GIL, and the names of its two kinds of ranges.
+const GIL: &str = "GIL Trace";
 const HOLDS: &str = "Holding GIL";
 const WAITS: &str = "Waiting for GIL";
+
+/// The domain of samples: marks with a binary payload whose layout is not documented.
+const SAMPLES: &str = "Python Periodic Sampling";
 
 /// A process's id and the number of a domain in it.
 type Domain = (i64, i64);
 
-/// The ranges that may be about the GIL: domains may be named after their ranges.
+/// The events that may be about Python: domains may be named after their events.
 #[derive(Default)]
-pub(super) struct Gil {
+pub(super) struct Python {
     domains: FxHashSet<Domain>,
     ranges: Vec<(Domain, Range)>,
+    samplers: FxHashSet<Domain>,
+    marks: FxHashMap<Domain, u64>,
 }
 
-impl Gil {
+impl Python {
     /// Takes note of a domain's name.
     pub(super) fn domain(&mut self, domain: Domain, name: &str) {
-        if name.eq_ignore_ascii_case(DOMAIN) {
-            self.domains.insert(domain);
+        match name {
+            GIL => _ = self.domains.insert(domain),
+            SAMPLES => _ = self.samplers.insert(domain),
+            _ => {}
         }
     }
 
-    /// Keeps a range for [`Gil::finish`] if it may be about the GIL; says whether it does.
+    /// Counts a mark.
+    pub(super) fn mark(&mut self, domain: Domain) {
+        *self.marks.entry(domain).or_default() += 1;
+    }
+
+    /// The number of marks that are samples; call it when all domains are known.
+    pub(super) fn samples(&self) -> u64 {
+        self.samplers.iter().filter_map(|domain| self.marks.get(domain)).sum()
+    }
+
+    /// Keeps a range for [`Python::finish`] if it may be about the GIL; says whether it does.
     pub(super) fn takes(&mut self, domain: Domain, range: Range, name: &str) -> bool {
         let takes = name == HOLDS || name == WAITS;
         if takes {
@@ -37,7 +55,7 @@ impl Gil {
 
     /// Makes waits of the ranges of waiting threads, and ranges of the others.
     pub(super) fn finish(self, trace: &mut Trace) {
-        let Gil { domains, ranges } = self;
+        let Python { domains, ranges, .. } = self;
         let mut holds = FxHashMap::<i64, Vec<(Ns, Ns, ThreadId)>>::default();
         let mut waits = Vec::new();
         for (domain, range) in ranges {
