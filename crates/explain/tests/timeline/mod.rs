@@ -19,6 +19,8 @@
 //!                                                      `handoff 3`: the last part of the wait, held by nobody
 //! state A 0 10 5 2 blocked futex                       A ran for 5 of 10 µs and was ready for 2; then the state at the
 //!                                                      end and the system call, if known
+//! limit 2 0 10 4 1500 6                                process 2 may use 4 processors, 1.5 of them on average, and
+//!                                                      was throttled for 6 µs
 //! sample A 7 running main work                         A ran `work`, called by `main`
 //! locks watched
 //! threads inferred
@@ -92,6 +94,17 @@ pub fn parse(text: &str) -> (Trace, Selection) {
             }
             ["state", thread, start, end, running, runnable, rest @ ..] => {
                 builder.state(thread, [start, end, running, runnable], rest)
+            }
+            ["limit", pid, start, end, processors, quota, throttled] => {
+                let process = builder.process(pid.parse().unwrap());
+                builder.trace.limits.push(Limit {
+                    start: us(start),
+                    end: us(end),
+                    process,
+                    processors: processors.parse().unwrap(),
+                    quota: quota.parse().unwrap(),
+                    throttled: us(throttled),
+                });
             }
             ["sample", thread, at, state, functions @ ..] => builder.sample(thread, at, state, functions),
             ["repeat", count, calls, ops, rest @ ..] => {

@@ -111,7 +111,7 @@ fn draw(export: &Export<'_>, view: &mut impl View, progress: &mut dyn FnMut(Prog
     view.finish()
 }
 
-/// Draws pending operations directly below their stream, then the device's copies.
+/// Draws pending operations directly below their stream, then the device's copies, then the throttling of processes.
 fn draw_counters(
     export: &Export<'_>,
     timeline: &Timeline<'_>,
@@ -135,6 +135,11 @@ fn draw_counters(
             direction => format!("copies {direction}"),
         };
         let rank = who.tracks.len() + direction as usize;
+        view.counter(&Counter { group: &who.groups[group_at], group_at, name, rank, points })?;
+    }
+    for (process, points) in counters::throttled(trace) {
+        let (group_at, name) = (who.group_of_process(process), "throttled".to_owned());
+        let rank = who.tracks.len();
         view.counter(&Counter { group: &who.groups[group_at], group_at, name, rank, points })?;
     }
     Ok(())

@@ -104,6 +104,11 @@ impl Who {
         }
     }
 
+    /// The group of a process: those of processes are the first, in the trace's order.
+    pub fn group_of_process(&self, process: ProcessId) -> usize {
+        process.index()
+    }
+
     fn add_process(&mut self, trace: &Trace, process: ProcessId) -> usize {
         let row = trace.processes.row(process);
         let name = match trace.text(row.name) {
