@@ -110,7 +110,10 @@ const NSYS: &[Shape] = &[
         "CUPTI_ACTIVITY_KIND_OVERHEAD",
         &["start", "end", "globalTid", "correlationId", "nameId", "overheadKind"],
     ),
-    ("NVTX_EVENTS", &["start", "end", "eventType", "text", "textId", "globalTid"]),
+    ("NVTX_EVENTS", &["start", "end", "eventType", "text", "textId", "globalTid", "domainId"]),
+    ("SCHED_EVENTS", &["start", "cpu", "isSchedIn", "globalTid", "threadState"]),
+    ("COMPOSITE_EVENTS", &["id", "start", "cpu", "threadState", "globalTid"]),
+    ("SAMPLING_CALLCHAINS", &["id", "symbol", "module", "unresolved", "originalIP", "stackDepth"]),
     (
         "OSRT_API",
         &["start", "end", "eventClass", "globalTid", "nameId", "returnValue", "nestingLevel", "callchainId"],

@@ -1,6 +1,6 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Cause, Overlap, Sentence};
+use crate::{Cause, FailedCalls, Overlap, Sentence};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -92,6 +92,8 @@ pub struct Explanation {
     pub outside_wait_ns: Ns,
     /// The threshold, ns.
     pub min_wait_ns: Ns,
+    /// Selected calls that failed, by function and error, most first.
+    pub failed_calls: Vec<FailedCalls>,
     /// How the copies and kernels of each GPU overlapped, by device.
     pub overlap: Vec<Overlap>,
     /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the

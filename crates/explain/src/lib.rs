@@ -41,7 +41,9 @@ mod analysis;
 mod cause;
 mod class;
 mod detail;
+mod errors;
 mod facts;
+mod failed;
 mod finding;
 mod findings;
 mod fixes;
@@ -62,6 +64,7 @@ mod summary;
 
 pub use cause::{About, Nature};
 pub use class::{Class, classify};
+pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
     Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, Kernels, Party, Place, Summary,
 };
@@ -160,6 +163,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         short_wait_ns,
         outside_wait_ns,
         min_wait_ns: options.min_wait_ns,
+        failed_calls: failed_calls(trace, &options.selection),
         overlap: Vec::new(),
         findings,
     };

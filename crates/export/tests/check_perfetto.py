@@ -68,6 +68,34 @@ class Sequence:
         return self.values[value] if kind == "string_value_iid" else value
 
 
+class Stacks:
+    """The interned stacks of a sequence of samples; the viewer drops a sample of which a part is missing."""
+
+    def __init__(self):
+        self.paths, self.functions, self.mappings, self.frames, self.stacks, self.open = {}, {}, {}, {}, {}, []
+
+    def intern(self, data):
+        for entries, known in [
+            (data.mapping_paths, self.paths),
+            (data.function_names, self.functions),
+            (data.mappings, self.mappings),
+            (data.frames, self.frames),
+            (data.callstacks, self.stacks),
+        ]:
+            for entry in entries:
+                assert entry.iid > 0 and entry.iid not in known, "interned twice"
+                known[entry.iid] = entry
+        for mapping in data.mappings:
+            assert all(path in self.paths for path in mapping.path_string_ids)
+        for frame in data.frames:
+            assert frame.mapping_id in self.mappings and frame.function_name_id in self.functions
+        for stack in data.callstacks:
+            assert stack.frame_ids and all(frame in self.frames for frame in stack.frame_ids)
+
+    def innermost(self, iid):
+        return self.functions[self.frames[self.stacks[iid].frame_ids[-1]].function_name_id].str.decode()
+
+
 class Opened:
     """A trace as a viewer reads it; output that breaks the format's rules fails here."""
 
@@ -79,6 +107,8 @@ class Opened:
         # (time, order in the file, slice) of each flow's ends.
         self.flows = collections.defaultdict(list)
         self.attributes, sequences = {}, {}
+        # (time, thread id, innermost frame) of each sample.
+        self.samples = []
         for at, packet in enumerate(trace.packet):
             assert not packet.HasField("track_event") or packet.sequence_flags & NEEDS
             if packet.HasField("track_descriptor"):
@@ -90,6 +120,15 @@ class Opened:
                 assert number not in sequences
                 sequences[number] = Sequence(packet)
                 assert sequences[number].track in self.tracks, "an event's track is not described"
+            elif packet.first_packet_on_sequence:
+                assert number not in sequences and packet.sequence_flags & CLEARED
+                sequences[number] = Stacks()
+            if packet.HasField("perf_sample"):
+                assert packet.sequence_flags & NEEDS
+                sequences[number].intern(packet.interned_data)
+                sample = packet.perf_sample
+                frame = sequences[number].innermost(sample.callstack_iid) if sample.HasField("callstack_iid") else ""
+                self.samples.append((packet.timestamp, sample.tid, frame))
             if packet.HasField("track_event"):
                 sequence = sequences[number]
                 sequence.intern(packet.interned_data)
@@ -187,7 +226,7 @@ def own_call(opened, slice):
 def check_waits(opened, waits, explanation):
     """The recorded waits of the trace, and for each finding the calls and the time that `holdup explain` reports."""
     slices = [s for s in opened.slices if s.category in ("wait", "loss")]
-    found = collections.Counter((s.start, s.end, s.args["lock"]) for s in slices if s.category == "wait")
+    found = collections.Counter((s.start, s.end, s.args.get("lock")) for s in slices if s.category == "wait")
     listed = collections.Counter((int(w["start_ns"]), int(w["end_ns"]), w["lock"]) for w in waits)
     for finding in explanation["findings"]:
         own = [s for s in slices if s.args.get("finding") == finding["id"]]
@@ -204,21 +243,43 @@ def check_waits(opened, waits, explanation):
 
 
 def check_flows(opened, joined):
-    """Each flow has two ends: a call and its operation, or the holder's call and the slice of the wait for it."""
-    to_ops = to_waits = 0
+    """Each flow has two ends: a call and its operation, the holder's call and the slice of the wait for it, or a moment on
+    the holder's or the releaser's thread and the wait."""
+    to_ops = to_waits = to_others = 0
     for ends in opened.flows.values():
         (_, _, source), (_, _, sink) = sorted(ends, key=lambda end: end[:2])
-        assert source.category == "call", (source.category, sink.category)
-        if sink.category in OPERATIONS:
+        assert source.category in ("call", "release"), (source.category, sink.category)
+        assert opened.thread(source) != opened.thread(sink) if sink.category not in OPERATIONS else True
+        if source.category == "release":
+            assert sink.category == "wait" and source.start < sink.end
+            to_others += 1
+        elif sink.category in OPERATIONS:
             to_ops += 1
         else:
             assert sink.category in ("wait", "loss") and sink.args["held in"] == source.name
-            assert opened.thread(source) != opened.thread(sink)
             to_waits += 1
     assert to_ops == joined, (to_ops, joined)
-    blamed = sum("held in" in s.args for s in opened.slices if s.category in ("wait", "loss"))
+    blamed = sum("held in" in s.args for s in opened.slices if s.category in ("wait", "loss") and "evidence" in s.args)
+    assert to_others == sum(s.category == "release" for s in opened.slices)
     assert to_waits == blamed, (to_waits, blamed)
     return to_ops, to_waits
+
+
+def check_states(opened, states):
+    """The intervals of the table, below their threads, with the time that each was running and runnable."""
+    found = collections.Counter(
+        (s.start, s.end, opened.thread(s)[1], s.args.get("running ns", 0), s.args.get("runnable ns", 0))
+        for s in opened.slices
+        if s.category == "state"
+    )
+    keys = ("start_ns", "end_ns", "tid", "running_ns", "runnable_ns")
+    return same(found, collections.Counter(tuple(int(row[key]) for key in keys) for row in states))
+
+
+def check_samples(opened, samples):
+    """The samples of the table, each with the frame in which its thread was."""
+    listed = collections.Counter((int(s["at_ns"]), int(s["tid"]), written(s["frame"])) for s in samples)
+    return same(collections.Counter(opened.samples), listed)
 
 
 def check_counters(opened, ops):
@@ -260,19 +321,25 @@ def check(holdup, trace, use_processor):
         run("export", trace, "--format", "csv", "-o", str(tables))
         listing = lambda verb: [json.loads(line) for line in run(verb, trace, "--format", "json").split("\n")[:-1]]
         calls, ops = listing("calls"), listing("ops")
-        with open(tables / "waits.csv", newline="") as file:
-            waits = list(csv.DictReader(file))
+
+        def table(name):
+            with open(tables / f"{name}.csv", newline="") as file:
+                return list(csv.DictReader(file))
+
+        waits = table("waits")
         explanation = json.loads(run("explain", trace, "--format", "json"))
         opened = Opened(out)
         check_ids(opened)
         counts = [check_calls(opened, calls), check_ops(opened, ops), check_waits(opened, waits, explanation)]
         counts += check_flows(opened, sum(call["ops"] for call in calls))
         counts += [check_counters(opened, ops)]
+        counts += [check_states(opened, table("states")), check_samples(opened, table("samples"))]
         assert opened.attributes["holdup.source"] == explanation["trace"]["source"]
         assert len(opened.instants[0].debug_annotations) == len(explanation["findings"])
         if use_processor:
             check_trace_processor(out, opened)
-    print("{}: {} calls, {} operations, {} waits, {}+{} flows, {} counters".format(trace, *counts))
+    text = "{}: {} calls, {} operations, {} waits, {}+{} flows, {} counters, {} states, {} samples"
+    print(text.format(trace, *counts))
 
 
 if __name__ == "__main__":

@@ -166,6 +166,15 @@ fn named(name: &str) -> Trace {
         trace.calls.push(Call { end: 1_000_000, thread, name, stack, range, result: -1, ..Call::default() });
     trace.ops.push(Op { end: 10, kind: OpKind::Kernel, name, call, ..Op::default() });
     trace.waits.push(Wait { end: 900_000, thread, call, library: name, lock: -1, ..Wait::default() });
+    let (layer, handoff) = (LockLayer::Interpreter, 7);
+    let gil = Wait { end: 900_000, thread, layer, kind: LockKind::Gil, handoff, ..Wait::default() };
+    trace.waits.push(Wait { holder_stack: stack, releaser_stack: stack, stack, ..gil });
+    let state = ThreadState::Runnable;
+    let (running, runnable) = (1, 2);
+    trace.states.push(State { end: 5, thread, running, runnable, state, call: name, ..State::default() });
+    trace.limits.push(Limit { end: 5, process, processors: 3, quota: 2_500, ..Limit::default() });
+    trace.samples.push(Sample { at: 3, thread, stack, state });
+    trace.tallies.push(Tally { thread, kind: TallyKind::Call, name, count: 6, time: 0 });
     trace
 }
 
@@ -213,13 +222,31 @@ fn hostile_names_stay_cells() {
             ("calls", "name"),
             ("calls", "thread"),
             ("waits", "library"),
+            ("states", "call"),
+            ("tallies", "name"),
+            ("tallies", "thread"),
         ] {
-            assert_eq!(tables[table].len(), 1);
             assert_eq!(tables[table][0][column], expected, "{table}.{column}");
         }
         // Numbers are not text: they do not change.
         assert_eq!((&*tables["calls"][0]["tid"], &*tables["calls"][0]["result"]), ("-7", "-1"));
         assert_eq!(&*tables["ranges"][0]["start_ns"], "-5");
+        let cells = |table: &str, row: usize, columns: &[&str]| -> Vec<String> {
+            columns.iter().map(|column| tables[table][row][*column].clone()).collect()
+        };
+        let gil = cells("waits", 1, &["layer", "kind", "handoff_ns", "lock"]);
+        assert_eq!(gil, ["interpreter", "gil", "7", "0x0"]);
+        let places = cells("waits", 1, &["place", "holder_place", "releaser_place"]);
+        let sample = cells("samples", 0, &["at_ns", "tid", "state", "place"]);
+        let place = tables["calls"][0]["place"].clone();
+        assert_eq!((places, &sample[3]), (vec![place.clone(); 3], &place));
+        assert_eq!(sample[..3], ["3", "-7", "runnable"]);
+        assert!(tables["samples"][0]["frame"].contains(":3"));
+        let state = cells("states", 0, &["duration_ns", "running_ns", "runnable_ns", "state", "object"]);
+        assert_eq!(state, ["5", "1", "2", "runnable", ""]);
+        let limit = cells("limits", 0, &["pid", "processors", "quota", "throttled_ns"]);
+        assert_eq!(limit, ["5", "3", "2500", "0"]);
+        assert_eq!(cells("tallies", 0, &["kind", "count", "time_ns"]), ["call", "6", ""]);
     }
 }
 

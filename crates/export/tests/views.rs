@@ -84,8 +84,17 @@ fn on_engines(trace: &Trace) -> usize {
     trace.devices.ids().map(of).sum()
 }
 
-/// Checks what must hold for any trace: both exports draw every call, operation, range and wait once, and an operation
-/// again on its engine; arrows have two ends.
+/// The threads that a wait for a lock that is not CUDA's was for: its holder and its releaser.
+fn parties(wait: &Wait) -> usize {
+    let known = |thread: &ThreadId| thread.is_some() && *thread != wait.thread;
+    let one = wait.holder == wait.releaser;
+    let drawn = !wait.layer.is_cuda() && wait.end > wait.start;
+    let parties = [wait.holder, wait.releaser].iter().filter(|thread| known(thread)).count();
+    if drawn { if one { parties / 2 } else { parties } } else { 0 }
+}
+
+/// Checks what must hold for any trace: both exports draw every call, operation, range, wait and state once, and an
+/// operation again on its engine; arrows have two ends; all samples are there.
 fn check(trace: &Trace) -> Drawn {
     let drawn = draw(trace);
     let opened = &drawn.perfetto;
@@ -103,7 +112,15 @@ fn check(trace: &Trace) -> Drawn {
     assert_eq!(of(&["engine"]), on_engines(trace));
     assert_eq!(of(&["operator", "user", "python", "overhead", "range"]), trace.ranges.len());
     assert_eq!(of(&["wait"]), trace.waits.len());
-    assert_eq!(of(&["loss"]), drawn.losses.len() - trace.waits.len());
+    let waits: Vec<Wait> = trace.waits.ids().map(|wait| trace.waits.row(wait)).collect();
+    let lock_waits = waits.iter().filter(|wait| wait.layer.is_cuda()).count();
+    assert_eq!(of(&["loss"]), drawn.losses.len() - lock_waits);
+    let arrows: usize = waits.iter().map(parties).sum();
+    assert_eq!(of(&["release"]), arrows);
+    assert_eq!(of(&["state"]), trace.states.len());
+    assert_eq!(opened.samples.len(), trace.samples.len());
+    assert_eq!(counts.get("P sample").copied().unwrap_or(0), trace.samples.len());
+    check_stacks(trace, &drawn, &chrome);
     let mut flows = BTreeMap::<u64, usize>::new();
     for (flow, _) in opened.slices.iter().flat_map(|slice| &slice.flows) {
         *flows.entry(*flow).or_default() += 1;
@@ -111,9 +128,10 @@ fn check(trace: &Trace) -> Drawn {
     assert!(flows.values().all(|ends| *ends == 2), "an arrow without an end");
     let joined = trace.ops.call.iter().filter(|call| call.is_some()).count();
     let blamed = drawn.losses.iter().filter(|loss| loss.holder_call.is_some()).count();
-    assert_eq!(flows.len(), joined + blamed);
+    assert_eq!(flows.len(), joined + blamed + arrows);
+    let to_waits = blamed + arrows;
     for (phase, category, wanted) in
-        [("s", "call", joined), ("f", "call", joined), ("s", "wait", blamed), ("f", "wait", blamed)]
+        [("s", "call", joined), ("f", "call", joined), ("s", "wait", to_waits), ("f", "wait", to_waits)]
     {
         assert_eq!(counts.get(&format!("{phase} {category}")).copied().unwrap_or(0), wanted);
     }
@@ -122,6 +140,33 @@ fn check(trace: &Trace) -> Drawn {
         assert_eq!(values.last().expect("a value").1, 0.0);
     }
     drawn
+}
+
+/// Checks that each sample has its stack in both exports, from the outermost frame on.
+fn check_stacks(trace: &Trace, drawn: &Drawn, chrome: &Value) {
+    let events = chrome["traceEvents"].as_array().expect("events");
+    let events = events.iter().filter(|event| event["ph"] == "P");
+    for ((sample, shown), event) in trace.samples.ids().zip(&drawn.perfetto.samples).zip(events) {
+        let innermost = trace.samples.stack[sample.index()].some();
+        let stacks = std::iter::successors(innermost, |stack| trace.stacks.caller[stack.index()].some());
+        let frames = stacks.filter_map(|stack| trace.stacks.frame[stack.index()].some());
+        let name = |frame: FrameId| trace.text(trace.frames.row(frame).function);
+        let mut names: Vec<&str> = frames.map(name).collect();
+        let mut of_chrome = Vec::new();
+        let mut next = event["sf"].as_i64().map(|number| number.to_string());
+        while let Some(number) = next {
+            let frame = &chrome["stackFrames"][number.as_str()];
+            of_chrome.push(frame["name"].as_str().expect("a name"));
+            next = frame["parent"].as_str().map(str::to_owned);
+        }
+        let begin = |(shown, name): (&&str, &&str)| shown.starts_with(name);
+        assert!(of_chrome.len() == names.len() && of_chrome.iter().zip(&names).all(begin), "{of_chrome:?}");
+        names.reverse();
+        let shown: Vec<&str> = shown.frames.iter().map(|frame| frame.split_once('!').unwrap().1).collect();
+        let names: Vec<String> = names.iter().map(|name| name.replace('\0', "\u{2400}")).collect();
+        let begin = |(shown, name): (&&str, &String)| shown.starts_with(name.as_str());
+        assert!(shown.len() == names.len() && shown.iter().zip(&names).all(begin), "{shown:?}");
+    }
 }
 
 #[test]
@@ -227,6 +272,17 @@ fn named(name: &str) -> Trace {
         ..Wait::default()
     };
     trace.waits.push(wait);
+    let layer = LockLayer::Interpreter;
+    trace.waits.push(Wait {
+        layer,
+        stack,
+        holder_stack: stack,
+        releaser: other,
+        releaser_stack: stack,
+        ..wait
+    });
+    trace.states.push(State { end: 9, thread, call: name, object: 5, ..State::default() });
+    trace.samples.push(Sample { at: 4, thread, stack, ..Sample::default() });
     trace.meta.command = trace.text(name).to_owned();
     trace.meta.notes.push(trace.text(name).to_owned());
     trace.meta.lost.records(trace.strings.text(name), 2);
@@ -327,6 +383,7 @@ fn odd_trace(
     for event in events {
         odd_event(&mut trace, names[event.3 % names.len()], event);
     }
+    trace.fit();
     trace
 }
 
@@ -347,6 +404,26 @@ fn odd_event(trace: &mut Trace, name: Sym, &(kind, start, length, a, b, number):
             _ = trace.ops.push(Op { start, end, kind, bytes: number, copy, stream, call, ..Op::default() });
         }
         3 => _ = trace.ranges.push(Range { start, end, thread, name, ..Range::default() }),
+        4 => {
+            let (running, runnable) = (number % 900_000, a as i64 * 10_000);
+            _ = trace.states.push(State {
+                start,
+                end,
+                thread,
+                running,
+                runnable,
+                call: name,
+                ..State::default()
+            });
+        }
+        5 => {
+            let frame = trace.frames.push(Frame { function: name, ..Frame::default() });
+            let frame = if b % 7 == 0 { FrameId::NONE } else { frame };
+            let caller = id(trace.stacks.len(), StackId::new, StackId::NONE, a);
+            let stack = trace.stacks.push(Stack { frame, caller });
+            let stack = if a % 5 == 0 { StackId::NONE } else { stack };
+            _ = trace.samples.push(Sample { at: start, thread, stack, ..Sample::default() });
+        }
         _ => {
             let library = name;
             _ = trace.waits.push(Wait {
@@ -357,6 +434,10 @@ fn odd_event(trace: &mut Trace, name: Sym, &(kind, start, length, a, b, number):
                 holder,
                 holder_call,
                 library,
+                kind: LockKind::ALL[b % LockKind::ALL.len()],
+                layer: LockLayer::ALL[a % LockLayer::ALL.len()],
+                handoff: number,
+                releaser: id(trace.threads.len(), ThreadId::new, ThreadId::NONE, a / 3),
                 ..Wait::default()
             });
         }
@@ -370,7 +451,7 @@ proptest! {
         pids in prop::collection::vec(prop_oneof![Just(0i64), Just(5), Just(-3), any::<i64>()], 0..4),
         threads in prop::collection::vec((0usize..5, prop_oneof![Just(7i64), Just(0), Just(1_000_000_000), any::<i64>()]), 0..5),
         work in prop::collection::vec((0usize..4, 0usize..4, 0i64..9), 0..5),
-        events in prop::collection::vec((0u8..5, -50i64..50, 0i64..60, 0usize..100, 0usize..100, any::<i64>()), 0..60),
+        events in prop::collection::vec((0u8..8, -50i64..50, 0i64..60, 0usize..100, 0usize..100, any::<i64>()), 0..60),
     ) {
         check(&odd_trace(&pids, &threads, &work, &events));
     }

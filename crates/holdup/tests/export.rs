@@ -61,7 +61,7 @@ fn every_format_appears_whole() {
     assert!(chrome["traceEvents"].as_array().expect("events").len() > 1000);
     for (format, extension) in [("parquet", ".parquet"), ("csv", ".csv")] {
         let names = entries(&directory.path().join(format));
-        assert_eq!(names.len(), 16, "{names:?}");
+        assert_eq!(names.len(), 20, "{names:?}");
         assert!(names.iter().all(|name| name == "meta.json" || name.ends_with(extension)), "{names:?}");
     }
 }
@@ -200,6 +200,31 @@ fn an_export_is_no_trace() {
     refuses(&holdup(&["explain", &tables]), "not a file");
 }
 
+/// Writes a trace of threads that wait for the GIL, with their states and samples: no example has these.
+fn write_host_trace(path: &Path) {
+    use trace::*;
+    let mut trace = Trace::default();
+    let process = trace.processes.push(Process { pid: 9, ..Process::default() });
+    let threads = [11, 12].map(|tid| trace.threads.push(Thread { process, tid, ..Thread::default() }));
+    let names = ["main", "step", "libapp.so"].map(|name| trace.strings.intern(name));
+    let mut stack = StackId::NONE;
+    for function in [names[0], names[1]] {
+        let frame = trace.frames.push(Frame { function, module: names[2], ..Frame::default() });
+        stack = trace.stacks.push(Stack { frame, caller: stack });
+    }
+    for at in 0..50 {
+        let (start, [thread, holder]) = (at * 1_000, threads);
+        let (kind, layer) = (LockKind::Gil, LockLayer::Interpreter);
+        let wait = Wait { start, end: start + 900, thread, kind, layer, lock: 64, ..Wait::default() };
+        trace.waits.push(Wait { holder, releaser: holder, handoff: at, stack, ..wait });
+        let running = at * 10;
+        trace.states.push(State { start, end: start + 1_000, thread, running, ..State::default() });
+        let stack = if at % 3 == 0 { StackId::NONE } else { stack };
+        trace.samples.push(Sample { at: start, thread: holder, stack, state: ThreadState::Running });
+    }
+    write(&trace, std::fs::File::create(path).expect("can create")).expect("can write");
+}
+
 /// Perfetto's own package opens the export of every example and finds in it what holdup lists.
 /// `HOLDUP_TEST_PERFETTO` names a Python that has the package `perfetto`; `.ci/run` makes one.
 #[test]
@@ -219,6 +244,9 @@ fn perfetto_sees_what_the_trace_has() {
         path.to_str().is_some_and(|path| path.ends_with(".holdup") || path.ends_with(".json.gz"))
     });
     traces.sort();
+    let directory = directory();
+    traces.push(directory.path().join("host.holdup"));
+    write_host_trace(traces.last().expect("one"));
     let output = Command::new(python)
         .arg(script)
         .arg(env!("CARGO_BIN_EXE_holdup"))

@@ -27,6 +27,7 @@ pub mod causes;
 mod checklist;
 mod escape;
 pub mod explanation;
+mod failed;
 mod header;
 mod json;
 mod labels;

@@ -15,7 +15,13 @@
 //! wait B 12 880 - releaser A library libc10.so         `-` for an unknown holder; also `in -`: B's call unknown,
 //!                                                      `released 5`: the releaser's call is the one at 5;
 //!                                                      `shared 3`: by three, while B needs it exclusively;
-//!                                                      `layer program`: whose lock it is
+//!                                                      `layer program`: whose lock it is; `kind gil`;
+//!                                                      `handoff 3`: the last part of the wait, held by nobody
+//! state A 0 10 5 2 blocked futex                       A ran for 5 of 10 µs and was ready for 2; then the state at the
+//!                                                      end and the system call, if known
+//! limit 2 0 10 4 1500 6                                process 2 may use 4 processors, 1.5 of them on average, and
+//!                                                      was throttled for 6 µs
+//! sample A 7 running main work                         A ran `work`, called by `main`
 //! locks watched
 //! threads inferred
 //! tracer T                                             T is the tracer's own thread
@@ -86,6 +92,21 @@ pub fn parse(text: &str) -> (Trace, Selection) {
             ["library", thread, name, start, end] => {
                 builder.call(thread, name, us(start), us(end), Api::Library);
             }
+            ["state", thread, start, end, running, runnable, rest @ ..] => {
+                builder.state(thread, [start, end, running, runnable], rest)
+            }
+            ["limit", pid, start, end, processors, quota, throttled] => {
+                let process = builder.process(pid.parse().unwrap());
+                builder.trace.limits.push(Limit {
+                    start: us(start),
+                    end: us(end),
+                    process,
+                    processors: processors.parse().unwrap(),
+                    quota: quota.parse().unwrap(),
+                    throttled: us(throttled),
+                });
+            }
+            ["sample", thread, at, state, functions @ ..] => builder.sample(thread, at, state, functions),
             ["repeat", count, calls, ops, rest @ ..] => {
                 for round in 0..us(count) / 1000 {
                     builder.line(rest, round * us(calls), round * us(ops));
@@ -172,12 +193,36 @@ impl Builder {
                 ["lock", number] => wait.lock = number.parse().unwrap(),
                 ["released", time] => released = us(time),
                 ["in", "-"] => in_call = false,
+                ["kind", name] => wait.kind = LockKind::from_name(name),
+                ["handoff", time] => wait.handoff = us(time),
                 ["layer", name] => wait.layer = LockLayer::from_name(name),
                 ["shared", by] => (wait.mode, wait.holders) = (LockMode::Exclusive, by.parse().unwrap()),
                 _ => panic!("not an option of a wait: {option:?}"),
             }
         }
         self.waits.push(Waiting { wait, in_call, released });
+    }
+
+    fn state(&mut self, thread: &str, [start, end, running, runnable]: [&str; 4], rest: &[&str]) {
+        let thread = self.thread(thread).0;
+        let [start, end, running, runnable] = [start, end, running, runnable].map(us);
+        let state = rest.first().map_or(ThreadState::Unknown, |name| ThreadState::from_name(name));
+        let call = rest.get(1).map_or(Sym::EMPTY, |name| self.trace.strings.intern(name));
+        let object = i64::from(!call.is_empty()) * 0x7f00;
+        self.trace.states.push(State { start, end, thread, running, runnable, state, call, object });
+    }
+
+    fn sample(&mut self, thread: &str, at: &str, state: &str, functions: &[&str]) {
+        let thread = self.thread(thread).0;
+        let mut stack = StackId::NONE;
+        for name in functions {
+            let function = self.trace.strings.intern(name);
+            let module = self.trace.strings.intern("libapp.so");
+            let frame = self.trace.frames.push(Frame { function, module, ..Frame::default() });
+            stack = self.trace.stacks.push(Stack { frame, caller: stack });
+        }
+        let state = ThreadState::from_name(state);
+        self.trace.samples.push(Sample { at: us(at), thread, stack, state });
     }
 
     fn party(&mut self, word: &str) -> ThreadId {

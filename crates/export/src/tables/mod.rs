@@ -12,7 +12,7 @@ use std::path::Path;
 use trace::FileError;
 
 /// Names of the tables: those of a `.holdup` file, findings and losses.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 19] = [
     "processes",
     "threads",
     "devices",
@@ -26,6 +26,10 @@ const TABLES: [&str; 15] = [
     "syncs",
     "waits",
     "arguments",
+    "states",
+    "limits",
+    "samples",
+    "tallies",
     "findings",
     "losses",
 ];

@@ -3,7 +3,7 @@
 
 use super::column::Table;
 use crate::view::Names;
-use trace::{CallId, ContextId, FrameId, OpId, StackId, StreamId, ThreadId, Trace};
+use trace::{CallId, ContextId, OpId, StackId, StreamId, ThreadId, Trace};
 
 /// Finds the names of rows.
 #[derive(Clone, Copy)]
@@ -21,9 +21,10 @@ pub(super) fn tables<'a>(trace: &'a Trace, names: &'a Names<'a>) -> Vec<Table<'a
     let [calls, ranges, arguments] = words.host();
     let [ops, syncs] = words.gpu();
     let waits = words.waits();
+    let [states, limits, samples, tallies] = words.besides_calls();
     vec![
         processes, threads, devices, contexts, streams, frames, stacks, ranges, calls, ops, syncs, waits,
-        arguments,
+        arguments, states, limits, samples, tallies,
     ]
 }
 
@@ -70,6 +71,12 @@ impl<'a> Words<'a> {
         self.names.of_place(stack).map_or("", |place| self.names.text(place))
     }
 
+    /// The innermost frame of a stack.
+    fn innermost(self, stack: StackId) -> &'a str {
+        let frame = stack.some().and_then(|stack| self.trace.stacks.frame[stack.index()].some());
+        frame.map_or("", |frame| self.names.text(self.names.of_frame(frame)))
+    }
+
     fn who(self) -> [Table<'a>; 3] {
         let Words { trace, .. } = self;
         let Trace { processes, threads, devices, .. } = trace;
@@ -107,18 +114,16 @@ impl<'a> Words<'a> {
     }
 
     fn code(self) -> [Table<'a>; 2] {
-        let Words { trace, names } = self;
+        let Words { trace, .. } = self;
         let Trace { frames, stacks, .. } = trace;
-        let frame = |stack: StackId| stack.some().and_then(|stack| stacks.frame[stack.index()].some());
-        let text = move |frame: Option<FrameId>| frame.map_or("", |frame| names.text(names.of_frame(frame)));
         let frames_table = Table::new("frames", frames.len())
             .text("function", |row| trace.text(frames.function[row]))
             .text("file", |row| trace.text(frames.file[row]))
             .int("line", |row| stated(frames.line[row]))
             .text("module", |row| trace.text(frames.module[row]));
         let stacks_table = Table::new("stacks", stacks.len())
-            .text("frame", move |row| text(frame(StackId::new(row))))
-            .text("called_from", move |row| text(frame(stacks.caller[row])));
+            .text("frame", move |row| self.innermost(StackId::new(row)))
+            .text("called_from", move |row| self.innermost(stacks.caller[row]));
         [frames_table, stacks_table]
     }
 
@@ -206,6 +211,49 @@ impl<'a> Words<'a> {
             .int("releaser_tid", move |row| self.tid(waits.releaser[row]))
             .text("releaser_thread", move |row| self.thread(waits.releaser[row]))
             .text("releaser_call", move |row| self.call(waits.releaser_call[row]))
+            .text("layer", |row| known(waits.layer[row].name()))
+            .int("handoff_ns", |row| stated(waits.handoff[row]))
+            .text("place", move |row| self.place(waits.stack[row]))
+            .text("holder_place", move |row| self.place(waits.holder_stack[row]))
+            .text("releaser_place", move |row| self.place(waits.releaser_stack[row]))
+    }
+
+    /// What was recorded of threads and processes whether they called anything or not.
+    fn besides_calls(self) -> [Table<'a>; 4] {
+        let Trace { states, limits, samples, tallies, processes, .. } = self.trace;
+        let states_table = self
+            .times(Table::new("states", states.len()), &states.start, &states.end)
+            .int("pid", move |row| self.pid(states.thread[row]))
+            .int("tid", move |row| self.tid(states.thread[row]))
+            .text("thread", move |row| self.thread(states.thread[row]))
+            .int("running_ns", |row| Some(states.running[row]))
+            .int("runnable_ns", |row| Some(states.runnable[row]))
+            .text("state", |row| known(states.state[row].name()))
+            .text("call", |row| self.trace.text(states.call[row]))
+            .int("object", |row| stated(states.object[row]));
+        let limits_table = self
+            .times(Table::new("limits", limits.len()), &limits.start, &limits.end)
+            .int("pid", |row| limits.process[row].some().map(|process| processes.pid[process.index()]))
+            .int("processors", |row| stated(limits.processors[row]))
+            .int("quota", |row| stated(limits.quota[row]))
+            .int("throttled_ns", |row| Some(limits.throttled[row]));
+        let samples_table = Table::new("samples", samples.len())
+            .int("at_ns", |row| Some(samples.at[row]))
+            .int("pid", move |row| self.pid(samples.thread[row]))
+            .int("tid", move |row| self.tid(samples.thread[row]))
+            .text("thread", move |row| self.thread(samples.thread[row]))
+            .text("state", |row| known(samples.state[row].name()))
+            .text("frame", move |row| self.innermost(samples.stack[row]))
+            .text("place", move |row| self.place(samples.stack[row]));
+        let tallies_table = Table::new("tallies", tallies.len())
+            .int("pid", move |row| self.pid(tallies.thread[row]))
+            .int("tid", move |row| self.tid(tallies.thread[row]))
+            .text("thread", move |row| self.thread(tallies.thread[row]))
+            .text("kind", |row| known(tallies.kind[row].name()))
+            .text("name", |row| self.trace.text(tallies.name[row]))
+            .int("count", |row| Some(tallies.count[row]))
+            .int("time_ns", |row| stated(tallies.time[row]));
+        [states_table, limits_table, samples_table, tallies_table]
     }
 
     fn times(self, table: Table<'a>, start: &'a [i64], end: &'a [i64]) -> Table<'a> {

@@ -6,11 +6,12 @@
 use super::about::About;
 use super::event::{Category, Detail, Flow, Slice, Value};
 use super::names::Names;
+use super::samples::Samples;
 use super::who::{Group, What};
 use super::{Counter, Lane, View};
 use serde_json::json;
 use std::io::{self, Write};
-use trace::Ns;
+use trace::{Ns, ThreadState};
 
 /// The value of the key `holdupExport`: the version of the export's format.
 const FORM: u32 = 1;
@@ -112,6 +113,26 @@ impl<W: Write> Chrome<W> {
     }
 }
 
+impl<W: Write> Chrome<W> {
+    /// Writes the dictionary of the stacks that samples use: each has the name of its innermost frame and its caller.
+    fn stack_frames(&mut self, samples: &Samples<'_>, used: &[bool], names: &Names<'_>) -> io::Result<()> {
+        let mut written = false;
+        for stack in samples.trace.stacks.ids().filter(|stack| used[stack.index()]) {
+            let mut frames = samples.frames(stack);
+            let Some((_, frame)) = frames.next() else { continue };
+            let lead = if written { ",\n" } else { ",\"stackFrames\":{\n" };
+            self.push(format_args!("{lead}\"{}\":{{\"name\":", stack.index()));
+            self.push_text(names.text(names.of_frame(frame)));
+            if let Some((caller, _)) = frames.next().filter(|(caller, _)| used[caller.index()]) {
+                self.push(format_args!(",\"parent\":\"{}\"", caller.index()));
+            }
+            self.write()?;
+            written = true;
+        }
+        self.to.write_all(if written { b"\n}" } else { b"" })
+    }
+}
+
 impl<W: Write> View for Chrome<W> {
     fn about(&mut self, about: &About) -> io::Result<()> {
         self.shift = about.shift;
@@ -158,7 +179,7 @@ impl<W: Write> View for Chrome<W> {
         detail.flows.iter().try_for_each(|flow| self.flow(flow, names))
     }
 
-    fn end(&mut self, _: Ns, _: Option<Flow>) -> io::Result<()> {
+    fn end(&mut self, _: Ns, _: &[Flow]) -> io::Result<()> {
         Ok(())
     }
 
@@ -175,7 +196,35 @@ impl<W: Write> View for Chrome<W> {
         Ok(())
     }
 
+    /// Writes sample events; their stacks are in the dictionary `stackFrames` after all events.
+    fn samples(&mut self, samples: &Samples<'_>, names: &Names<'_>) -> io::Result<()> {
+        let trace = samples.trace;
+        let mut used = vec![false; trace.stacks.len()];
+        for sample in samples.ids() {
+            let row = trace.samples.row(sample);
+            let (pid, tid) = samples.shown(sample);
+            self.begin('P', pid);
+            self.tid = tid;
+            self.push_named("sample", Category::Sample);
+            self.push_micros("ts", row.at + self.shift);
+            if let Some((innermost, _)) = samples.frames(row.stack).next() {
+                self.push(format_args!(",\"sf\":{}", innermost.index()));
+            }
+            if row.state != ThreadState::Unknown {
+                self.push(format_args!(",\"args\":{{\"state\":\"{}\"}}", row.state));
+            }
+            self.write()?;
+            for (stack, _) in samples.frames(row.stack) {
+                if std::mem::replace(&mut used[stack.index()], true) {
+                    break;
+                }
+            }
+        }
+        self.to.write_all(b"\n]")?;
+        self.stack_frames(samples, &used, names)
+    }
+
     fn finish(&mut self) -> io::Result<()> {
-        self.to.write_all(b"\n]}\n")
+        self.to.write_all(b"}\n")
     }
 }

@@ -1,8 +1,8 @@
-//! Counters: pending operations of each stream, and the speed of copies.
+//! Counters: pending operations of each stream, the speed of copies, and how much of its time a process was throttled.
 
 use super::timeline::Timeline;
 use std::collections::BTreeMap;
-use trace::{Clock, CopyKind, DeviceId, Ns, OpKind, StreamId, Trace};
+use trace::{Clock, CopyKind, DeviceId, Ns, OpKind, ProcessId, StreamId, Trace};
 
 /// A counter's values, each valid from its time on.
 pub(super) struct Points {
@@ -44,6 +44,26 @@ pub(super) fn bandwidths(trace: &Trace) -> BTreeMap<(DeviceId, CopyKind), Points
     let points = |changes| {
         let values = sums(changes).into_iter().map(|(at, rate)| (at, rate as f64 / 1e9)).collect();
         Points { unit: "GB/s", whole: false, values }
+    };
+    changes.into_iter().map(|(of, changes)| (of, points(changes))).collect()
+}
+
+/// The time for which the control group of each process was throttled, ms per second; only of processes that were. It is
+/// summed over processors, so that it can exceed a second.
+pub(super) fn throttled(trace: &Trace) -> BTreeMap<ProcessId, Points> {
+    let limits = &trace.limits;
+    let mut changes = BTreeMap::<_, Vec<_>>::new();
+    for at in (0..limits.len()).filter(|at| limits.process[*at].is_some()) {
+        let (start, end, time) = (limits.start[at], limits.end[at], limits.throttled[at]);
+        if time > 0 && end > start {
+            // Microseconds per second as whole numbers, so that sums return to 0.
+            let rate = i128::from(time) * 1_000_000 / i128::from(end - start);
+            changes.entry(limits.process[at]).or_default().extend([(start, rate), (end, -rate)]);
+        }
+    }
+    let points = |changes| {
+        let values = sums(changes).into_iter().map(|(at, rate)| (at, rate as f64 / 1e3)).collect();
+        Points { unit: "ms per s", whole: false, values }
     };
     changes.into_iter().map(|(of, changes)| (of, points(changes))).collect()
 }

@@ -1,6 +1,7 @@
 //! Exports for viewers: a [`View`] gets groups, tracks, events and counters, and writes one format.
 
 mod about;
+mod callstacks;
 mod chrome;
 mod counters;
 mod event;
@@ -8,7 +9,10 @@ mod lanes;
 mod names;
 mod perfetto;
 mod proto;
+mod samples;
+mod states;
 mod timeline;
+mod waits;
 mod who;
 
 pub(crate) use names::{Names, place_text};
@@ -17,6 +21,7 @@ use crate::{Export, Meter, Progress};
 use about::About;
 use counters::Points;
 use event::{Detail, Flow, Slice};
+use samples::Samples;
 use std::io::{self, BufWriter, Write};
 use timeline::Timeline;
 use trace::{CopyKind, DeviceId, Ns};
@@ -57,10 +62,12 @@ trait View {
     fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()>;
     /// Writes a slice of the current lane; it lies within the open slices.
     fn slice(&mut self, slice: &Slice, detail: &Detail<'_>, names: &Names<'_>) -> io::Result<()>;
-    /// Ends the innermost open slice; `late` is a flow that ends there but began after the slice.
-    fn end(&mut self, at: Ns, late: Option<Flow>) -> io::Result<()>;
+    /// Ends the innermost open slice; `late` are the flows that end there but began after the slice.
+    fn end(&mut self, at: Ns, late: &[Flow]) -> io::Result<()>;
     /// Writes a counter; called after all lanes.
     fn counter(&mut self, counter: &Counter<'_>) -> io::Result<()>;
+    /// Writes the places where threads were; called last.
+    fn samples(&mut self, samples: &Samples<'_>, names: &Names<'_>) -> io::Result<()>;
     /// Ends the output.
     fn finish(&mut self) -> io::Result<()>;
 }
@@ -90,7 +97,7 @@ fn draw(export: &Export<'_>, view: &mut impl View, progress: &mut dyn FnMut(Prog
     let mut who = Who::new(trace);
     let timeline = Timeline::new(*export, &who);
     let events = trace.calls.len() + trace.ops.len() + trace.ranges.len() + export.losses.len();
-    let events = events + timeline.on_engines(&who);
+    let events = events + timeline.on_engines(&who) + timeline.besides();
     let mut meter = Meter::new(events, progress);
     view.about(&About::new(export))?;
     for (at, group) in who.groups.iter().enumerate() {
@@ -100,10 +107,11 @@ fn draw(export: &Export<'_>, view: &mut impl View, progress: &mut dyn FnMut(Prog
         timeline.draw(track, &mut who, view, &mut meter)?;
     }
     draw_counters(export, &timeline, &who, view)?;
+    view.samples(&Samples::new(trace, &who), &timeline.names)?;
     view.finish()
 }
 
-/// Draws pending operations directly below their stream, then the device's copies.
+/// Draws pending operations directly below their stream, then the device's copies, then the throttling of processes.
 fn draw_counters(
     export: &Export<'_>,
     timeline: &Timeline<'_>,
@@ -129,6 +137,11 @@ fn draw_counters(
         let rank = who.tracks.len() + direction as usize;
         view.counter(&Counter { group: &who.groups[group_at], group_at, name, rank, points })?;
     }
+    for (process, points) in counters::throttled(trace) {
+        let (group_at, name) = (who.group_of_process(process), "throttled".to_owned());
+        let rank = who.tracks.len();
+        view.counter(&Counter { group: &who.groups[group_at], group_at, name, rank, points })?;
+    }
     Ok(())
 }
 
@@ -145,7 +158,6 @@ fn group_of(trace: &trace::Trace, who: &Who, device: DeviceId) -> Option<usize> 
 
 /// The time that viewers show for the trace's 0, ns: viewers accept no negative times.
 fn shift(trace: &trace::Trace) -> Ns {
-    let starts = [&trace.calls.start, &trace.ops.start, &trace.ranges.start, &trace.waits.start];
-    let first = starts.into_iter().flatten().min().copied().unwrap_or(0);
+    let (first, _) = trace.span().unwrap_or_default();
     -first.min(0)
 }

@@ -52,8 +52,11 @@ impl<'a> Names<'a> {
     }
 
     fn name_places(&mut self) {
-        let (calls, ranges) = (&self.trace.calls.stack, &self.trace.ranges.stack);
-        for stack in calls.iter().chain(ranges).filter_map(|stack| stack.some()) {
+        let Trace { calls, ranges, waits, .. } = self.trace;
+        let of_waits = [&waits.stack, &waits.holder_stack, &waits.releaser_stack];
+        let others = [&calls.stack, &ranges.stack, &self.trace.samples.stack];
+        let all = of_waits.into_iter().chain(others).flatten();
+        for stack in all.filter_map(|stack| stack.some()) {
             if !self.places.contains_key(&stack) {
                 let place = explain::place_of_stack(self.trace, stack);
                 let name = place.map(|place| self.add(place_text(&place)));

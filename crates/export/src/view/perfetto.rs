@@ -5,9 +5,11 @@
 //! checks them with Perfetto's own Python package.
 
 use super::about::About;
+use super::callstacks::Callstacks;
 use super::event::{Category, Detail, Flow, Key, Slice, Value};
 use super::names::{Name, Names};
 use super::proto::Message;
+use super::samples::Samples;
 use super::who::{Group, What};
 use super::{Counter, Lane, View};
 use std::io::{self, Write};
@@ -28,6 +30,7 @@ mod field {
         pub const SEQUENCE_FLAGS: u32 = 13;
         pub const DEFAULTS: u32 = 59;
         pub const TRACK_DESCRIPTOR: u32 = 60;
+        pub const PERF_SAMPLE: u32 = 66;
         pub const FIRST_ON_SEQUENCE: u32 = 87;
         pub const ATTRIBUTES: u32 = 126;
     }
@@ -100,6 +103,13 @@ mod field {
         pub const EVENT_NAMES: u32 = 2;
         pub const ANNOTATION_NAMES: u32 = 3;
         pub const STRINGS: u32 = 29;
+    }
+
+    /// `PerfSample`.
+    pub mod sample {
+        pub const PID: u32 = 2;
+        pub const TID: u32 = 3;
+        pub const CALLSTACK_IID: u32 = 4;
     }
 
     /// `TraceAttributes`, and `Attribute` within.
@@ -209,6 +219,11 @@ impl<W: Write> Perfetto<W> {
 
     /// Writes the current event, with the entries that were interned for it.
     fn write_event(&mut self, at: Ns) -> io::Result<()> {
+        self.write_as(field::packet::TRACK_EVENT, at)
+    }
+
+    /// Writes the current event as that field of a packet.
+    fn write_as(&mut self, field: u32, at: Ns) -> io::Result<()> {
         self.packet.uint(field::packet::TIMESTAMP, (at + self.shift) as u64);
         self.packet.uint(field::packet::SEQUENCE, self.sequence);
         self.packet.uint(field::packet::SEQUENCE_FLAGS, NEEDS_STATE);
@@ -216,7 +231,7 @@ impl<W: Write> Perfetto<W> {
             self.packet.raw(field::packet::INTERNED_DATA, self.interned.bytes());
             self.interned.clear();
         }
-        self.packet.raw(field::packet::TRACK_EVENT, self.event.bytes());
+        self.packet.raw(field, self.event.bytes());
         self.event.clear();
         self.write()
     }
@@ -260,7 +275,7 @@ fn is_new(known: &mut u64, sequence: u64) -> bool {
 }
 
 /// Adds an interned entry: all kinds have their number in field 1 and their text in field 2.
-fn intern(interned: &mut Message, kind: u32, iid: u64, text: &str) {
+pub(super) fn intern(interned: &mut Message, kind: u32, iid: u64, text: &str) {
     interned.message(kind, |entry| {
         entry.uint(1, iid);
         entry.text(2, text);
@@ -307,16 +322,15 @@ impl<W: Write> View for Perfetto<W> {
         })
     }
 
-    /// The first lane of a thread is the thread. Its other lanes, and those of a stream, share a name and a parent; the
-    /// viewer draws them as one track.
+    /// The first lane of a thread is the thread, and its states are below it. Its other lanes, and those of a stream, share
+    /// a name and a parent; the viewer draws them as one track.
     fn lane(&mut self, lane: &Lane<'_>) -> io::Result<()> {
         let (uuid, group) = (self.uuid(), self.group_uuids[lane.group_at]);
-        let is_thread = matches!(lane.track.what, What::Thread(_));
         let thread = self.thread_uuid;
         self.descriptor(|track| {
             track.uint(field::track::UUID, uuid);
-            match (is_thread, lane.number) {
-                (true, 0) => {
+            match (lane.track.what, lane.number) {
+                (What::Thread(_), 0) => {
                     track.uint(field::track::PARENT, group);
                     track.message(field::track::THREAD, |thread| {
                         thread.int(field::thread::PID, lane.group.pid);
@@ -326,18 +340,19 @@ impl<W: Write> View for Perfetto<W> {
                         }
                     });
                 }
-                (true, _) => {
+                (What::Thread(_) | What::States(_), _) => {
+                    let states = matches!(lane.track.what, What::States(_));
                     track.uint(field::track::PARENT, thread);
-                    track.text(field::track::NAME, "overlapping");
+                    track.text(field::track::NAME, if states { "state" } else { "overlapping" });
                 }
-                (false, _) => {
+                (What::Engine(..) | What::Stream(_), _) => {
                     track.uint(field::track::PARENT, group);
                     track.text(field::track::NAME, &lane.track.name);
                     track.int(field::track::SIBLING_RANK, 2 * lane.rank as i64);
                 }
             }
         })?;
-        if is_thread && lane.number == 0 {
+        if matches!((lane.track.what, lane.number), (What::Thread(_), 0)) {
             self.thread_uuid = uuid;
         }
         self.begin_sequence(uuid)
@@ -368,9 +383,9 @@ impl<W: Write> View for Perfetto<W> {
     }
 
     /// The viewer uses the earliest event of a flow as its start, so a flow that began within the slice ends with it.
-    fn end(&mut self, at: Ns, late: Option<Flow>) -> io::Result<()> {
+    fn end(&mut self, at: Ns, late: &[Flow]) -> io::Result<()> {
         self.event.uint(field::event::TYPE, SLICE_END);
-        if let Some(flow) = late {
+        for flow in late {
             self.event.fixed(field::event::FLOW_IDS, flow.id);
         }
         self.write_event(at)
@@ -396,6 +411,32 @@ impl<W: Write> View for Perfetto<W> {
                 false => self.event.double(field::event::COUNTER_DOUBLE, *value),
             }
             self.write_event(*at)?;
+        }
+        Ok(())
+    }
+
+    /// Writes samples as those of `perf`, which is the only kind that has the time in nanoseconds and the thread. They
+    /// share a sequence, in which each frame and stack is interned once.
+    fn samples(&mut self, samples: &Samples<'_>, names: &Names<'_>) -> io::Result<()> {
+        let trace = samples.trace;
+        if trace.samples.is_empty() {
+            return Ok(());
+        }
+        self.sequence += 1;
+        self.packet.uint(field::packet::SEQUENCE, self.sequence);
+        self.packet.uint(field::packet::SEQUENCE_FLAGS, STATE_CLEARED);
+        self.packet.uint(field::packet::FIRST_ON_SEQUENCE, 1);
+        self.write()?;
+        let mut known = Callstacks::new(trace);
+        for sample in samples.ids() {
+            let row = trace.samples.row(sample);
+            let (pid, tid) = samples.shown(sample);
+            self.event.int(field::sample::PID, pid);
+            self.event.int(field::sample::TID, tid);
+            if let Some(iid) = known.intern(samples, row.stack, names, &mut self.interned) {
+                self.event.uint(field::sample::CALLSTACK_IID, iid);
+            }
+            self.write_as(field::packet::PERF_SAMPLE, row.at)?;
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use super::event::{Category, Detail, Flow, Key, Slice, Value};
 use super::lanes::{Lanes, Wish};
 use super::names::{Name, Names};
+use super::states::States;
+use super::waits::Waits;
 use super::who::{Track, What, Who};
 use super::{Lane, View};
 use crate::{Export, Meter};
@@ -13,7 +15,7 @@ use std::collections::BTreeMap;
 use std::io;
 use trace::{
     ArgumentId, CallId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, RangeId, RangeKind, StackId,
-    SyncId, ThreadId, Trace,
+    StateId, SyncId, ThreadId, Trace, Wait, WaitId,
 };
 
 /// An event; of events with the same times, the later kinds lie within the earlier ones.
@@ -23,6 +25,11 @@ enum Event {
     Call(CallId),
     /// A row of the losses.
     Loss(u32),
+    /// A wait for a lock that is not CUDA's.
+    Wait(WaitId),
+    /// A moment at which a thread held or released what another one waited for.
+    Mark(u32),
+    State(StateId),
     Op(OpId),
     /// An operation on its engine.
     Work(OpId),
@@ -52,12 +59,15 @@ pub(super) struct Timeline<'a> {
     blamed: Buckets,
     syncs: Buckets,
     arguments: Buckets,
+    waits: Waits<'a>,
+    states: States<'a>,
 }
 
 impl<'a> Timeline<'a> {
     pub fn new(export: Export<'a>, who: &Who) -> Timeline<'a> {
         let Export { trace, explanation, losses } = export;
         let mut names = Names::new(trace);
+        let (waits, states) = (Waits::new(trace, &mut names), States::new(trace, &mut names));
         let mut cause_names = BTreeMap::new();
         for loss in losses {
             cause_names.entry(loss.cause).or_insert_with(|| names.add(loss.cause.id().to_owned()));
@@ -84,6 +94,8 @@ impl<'a> Timeline<'a> {
             blamed: Buckets::new(calls, losses.iter().map(|loss| index(&loss.holder_call))),
             syncs: Buckets::new(calls, trace.syncs.call.iter().map(index)),
             arguments: Buckets::new(calls, trace.arguments.call.iter().map(index)),
+            waits,
+            states,
         }
     }
 
@@ -98,6 +110,11 @@ impl<'a> Timeline<'a> {
             _ => 0,
         };
         who.tracks.iter().map(count).sum()
+    }
+
+    /// The number of waits that are no losses, of their marks, and of states.
+    pub fn besides(&self) -> usize {
+        self.waits.len() + self.trace().states.len()
     }
 
     /// Draws a track, on as many lanes as its events need for nesting.
@@ -180,9 +197,22 @@ impl<'a> Timeline<'a> {
                 let range = |at| (ranges.start[at], Reverse(ranges.end[at]), Event::Range(RangeId::new(at)));
                 let call = |at| (calls.start[at], Reverse(calls.end[at]), Event::Call(CallId::new(at)));
                 let loss = |at: usize| (losses[at].start, Reverse(losses[at].end), Event::Loss(at as u32));
+                let waits = &trace.waits;
+                let wait = |wait: WaitId| {
+                    (waits.start[wait.index()], Reverse(waits.end[wait.index()]), Event::Wait(wait))
+                };
+                let mark = |(at, mark)| (at, Reverse(at), Event::Mark(mark));
                 events.extend(self.ranges.of_some(thread).map(range));
                 events.extend(self.calls.of_some(thread).map(call));
                 events.extend(self.losses.of_some(thread).map(loss));
+                events.extend(self.waits.of_thread(thread).map(wait));
+                events.extend(self.waits.marks_of_thread(thread).map(mark));
+            }
+            What::States(thread) => {
+                let rows = self.states.of_threads.of_some(thread.some().map(|thread| thread.index()));
+                let states = &trace.states;
+                let state = |at| (states.start[at], Reverse(states.end[at]), Event::State(StateId::new(at)));
+                events.extend(rows.map(state));
             }
         }
         if !events.is_sorted() {
@@ -198,20 +228,20 @@ impl<'a> Timeline<'a> {
         view: &mut impl View,
         meter: &mut Meter<'_>,
     ) -> io::Result<()> {
-        let mut open: Vec<(Ns, Option<Flow>)> = Vec::new();
+        let mut open: Vec<(Ns, Vec<Flow>)> = Vec::new();
         let mut detail = Detail::default();
         for (start, Reverse(end), event) in events {
             while let Some((end, late)) = open.pop_if(|(end, _)| *end <= start) {
-                view.end(end, late)?;
+                view.end(end, &late)?;
             }
             detail.clear();
             let (name, category) = self.describe(event, &mut detail);
             view.slice(&Slice { start, end, name, category }, &detail, &self.names)?;
-            open.push((end, detail.flows.iter().copied().find(|flow| flow.at > start)));
+            open.push((end, detail.flows.iter().copied().filter(|flow| flow.at > start).collect()));
             meter.step();
         }
         while let Some((end, late)) = open.pop() {
-            view.end(end, late)?;
+            view.end(end, &late)?;
         }
         Ok(())
     }
@@ -221,6 +251,9 @@ impl<'a> Timeline<'a> {
             Event::Range(range) => self.describe_range(range, detail),
             Event::Call(call) => self.describe_call(call, detail),
             Event::Loss(at) => self.describe_loss(at as usize, detail),
+            Event::Wait(wait) => self.describe_wait(wait, detail),
+            Event::Mark(at) => self.waits.describe_mark(at, self.first_flow(), detail),
+            Event::State(state) => self.states.describe(state, detail),
             Event::Op(op) => self.describe_op(op, detail),
             Event::Work(op) => self.describe_work(op, detail),
         }
@@ -341,22 +374,53 @@ impl<'a> Timeline<'a> {
         (self.cause_names[&loss.cause], category)
     }
 
+    /// Describes a wait for a lock that is not CUDA's.
+    fn describe_wait(&self, wait: WaitId, detail: &mut Detail<'a>) -> (Name, Category) {
+        let described = self.waits.describe(wait, self.first_flow(), detail);
+        let row = self.trace().waits.row(wait);
+        if row.holder.is_some() {
+            detail.add(Key::Holder, Value::Made(self.thread(row.holder).to_owned()));
+        }
+        if let Some(call) = row.holder_call.some() {
+            detail.add(Key::HeldIn, Value::Name(self.trace().calls.name[call.index()].into()));
+        }
+        self.add_record(&row, row.holder, detail);
+        described
+    }
+
+    /// The number of the first arrow to a wait that is no loss.
+    fn first_flow(&self) -> u64 {
+        (self.trace().ops.len() + self.export.losses.len()) as u64 + 1
+    }
+
     /// Adds the lock from the record of a wait.
     fn add_lock(&self, loss: &Loss, detail: &mut Detail<'a>) {
-        let Some(wait) = loss.wait.some() else { return };
+        if let Some(wait) = loss.wait.some() {
+            self.add_record(&self.trace().waits.row(wait), loss.holder, detail);
+        }
+    }
+
+    /// Adds what the record of a wait has besides the holder.
+    fn add_record(&self, row: &Wait, holder: ThreadId, detail: &mut Detail<'a>) {
         let trace = self.trace();
-        let row = trace.waits.row(wait);
         detail.add(Key::Library, Value::Name(row.library.into()));
         detail.add(Key::Lock, Value::Made(format!("{:#x}", row.lock)));
         detail.add_known(Key::LockKind, row.kind.name());
         detail.add_known(Key::LockMode, row.mode.name());
         detail.add_stated(Key::Holders, row.holders.into());
-        if row.releaser.is_some() && row.releaser != loss.holder {
+        if row.releaser.is_some() && row.releaser != holder {
             detail.add(Key::Releaser, Value::Made(self.thread(row.releaser).to_owned()));
             if let Some(call) = row.releaser_call.some() {
                 detail.add(Key::ReleasedIn, Value::Name(trace.calls.name[call.index()].into()));
             }
         }
+        detail.add_stated(Key::Handoff, row.handoff);
+        for (key, stack) in [(Key::HolderPlace, row.holder_stack), (Key::ReleaserPlace, row.releaser_stack)] {
+            if let Some(place) = self.names.of_place(stack) {
+                detail.add(key, Value::Name(place));
+            }
+        }
+        self.add_stack(row.stack, detail);
     }
 
     fn add_stack(&self, stack: StackId, detail: &mut Detail<'a>) {
@@ -448,7 +512,7 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    fn new(buckets: usize, of: impl Iterator<Item = Option<usize>> + Clone) -> Buckets {
+    pub fn new(buckets: usize, of: impl Iterator<Item = Option<usize>> + Clone) -> Buckets {
         let mut first = vec![0; buckets + 2];
         let bucket = |of: Option<usize>| of.unwrap_or(buckets);
         of.clone().for_each(|of| first[bucket(of) + 1] += 1);

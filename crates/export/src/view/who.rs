@@ -34,6 +34,8 @@ pub(crate) struct Track {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     Thread(ThreadId),
+    /// What the thread before it did, as the scheduler saw it.
+    States(ThreadId),
     /// The device's operations again, which its streams show too.
     Engine(DeviceId, Engine),
     Stream(StreamId),
@@ -43,7 +45,8 @@ pub(crate) enum What {
 #[derive(Default)]
 pub(crate) struct Who {
     pub groups: Vec<Group>,
-    /// Threads first, then the engines of devices that copy and compute, then streams, each in the trace's order.
+    /// Threads first, each followed by its states, then the engines of devices that copy and compute, then streams, each
+    /// in the trace's order.
     pub tracks: Vec<Track>,
     taken: HashSet<i64>,
     taken_in_group: Vec<HashSet<i64>>,
@@ -61,6 +64,7 @@ impl Who {
         let groups: Vec<usize> =
             trace.processes.ids().map(|process| self.add_process(trace, process)).collect();
         let mut nowhere = None;
+        let observed = observed(trace);
         for id in trace.threads.ids() {
             let row = trace.threads.row(id);
             let group = match row.process.some() {
@@ -75,17 +79,34 @@ impl Who {
             if row.role == ThreadRole::Tracer {
                 name = format!("{name} (tracer)").trim_start().to_owned();
             }
-            self.tracks.push(Track { group, tid, name, what: What::Thread(id) });
+            self.add_thread(group, tid, name, id, observed[id.index()]);
         }
         let none = ThreadId::NONE;
-        if [&trace.calls.thread, &trace.ranges.thread, &trace.waits.thread]
-            .iter()
-            .any(|of| of.contains(&none))
-        {
+        let threads = [&trace.calls.thread, &trace.ranges.thread, &trace.waits.thread, &trace.samples.thread];
+        let observed = trace.states.thread.contains(&none);
+        if observed || threads.iter().any(|of| of.contains(&none)) {
             let group = nowhere.unwrap_or_else(|| self.add_group("no process", MADE_UP));
             let tid = self.number_in(group, MADE_UP);
-            self.tracks.push(Track { group, tid, name: "no thread".to_owned(), what: What::Thread(none) });
+            self.add_thread(group, tid, "no thread".to_owned(), none, observed);
         }
+    }
+
+    /// Adds a thread, and a track of its states if it has any.
+    fn add_thread(&mut self, group: usize, tid: i64, name: String, thread: ThreadId, observed: bool) {
+        let states = match name.as_str() {
+            "" => format!("thread {tid} state"),
+            name => format!("{name} state"),
+        };
+        self.tracks.push(Track { group, tid, name, what: What::Thread(thread) });
+        if observed {
+            let tid = self.number_in(group, MADE_UP);
+            self.tracks.push(Track { group, tid, name: states, what: What::States(thread) });
+        }
+    }
+
+    /// The group of a process: those of processes are the first, in the trace's order.
+    pub fn group_of_process(&self, process: ProcessId) -> usize {
+        process.index()
     }
 
     fn add_process(&mut self, trace: &Trace, process: ProcessId) -> usize {
@@ -165,6 +186,15 @@ impl Who {
     pub fn number_in(&mut self, group: usize, wanted: i64) -> i64 {
         number(&mut self.taken_in_group[group], wanted)
     }
+}
+
+/// Whether each thread has states.
+fn observed(trace: &Trace) -> Vec<bool> {
+    let mut observed = vec![false; trace.threads.len()];
+    for thread in trace.states.thread.iter().filter_map(|thread| thread.some()) {
+        observed[thread.index()] = true;
+    }
+    observed
 }
 
 /// The number `wanted` if it is positive, fits 31 bits (the limit of viewers) and is free; otherwise an invented one.

@@ -101,6 +101,16 @@ pub struct Slice {
     pub flows: Vec<(u64, u64)>,
 }
 
+/// A thread's stack at a time.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    pub at: u64,
+    pub pid: i64,
+    pub tid: i64,
+    /// Library and function, the outermost first.
+    pub frames: Vec<String>,
+}
+
 /// A trace as a viewer reads it.
 #[derive(Debug, Default)]
 pub struct Opened {
@@ -109,6 +119,7 @@ pub struct Opened {
     pub order: Vec<u64>,
     pub slices: Vec<Slice>,
     pub counters: BTreeMap<u64, Vec<(u64, f64)>>,
+    pub samples: Vec<Sample>,
     /// Name, and pairs of words.
     pub instants: Vec<(String, Vec<(String, String)>)>,
     sequences: HashMap<u64, Sequence>,
@@ -118,6 +129,8 @@ pub struct Opened {
 struct Sequence {
     track: u64,
     interned: HashMap<(u64, u64), String>,
+    /// Fields of mappings, frames and stacks, as numbers.
+    parts: HashMap<(u64, u64), Vec<(u64, u64)>>,
     open: Vec<usize>,
     last: u64,
 }
@@ -126,6 +139,11 @@ const CATEGORIES: u64 = 1;
 const NAMES: u64 = 2;
 const KEYS: u64 = 3;
 const STRINGS: u64 = 29;
+const FUNCTIONS: u64 = 5;
+const FRAMES: u64 = 6;
+const CALLSTACKS: u64 = 7;
+const PATHS: u64 = 17;
+const MAPPINGS: u64 = 19;
 
 /// Reads the output of `export::perfetto`.
 pub fn open(bytes: &[u8]) -> Opened {
@@ -136,6 +154,25 @@ pub fn open(bytes: &[u8]) -> Opened {
     }
     assert!(opened.sequences.values().all(|sequence| sequence.open.is_empty()), "a slice without an end");
     opened
+}
+
+impl Sequence {
+    fn sample(&self, sample: &[(u64, Field<'_>)], at: u64) -> Sample {
+        let part = |kind, iid, field| {
+            let parts = self.parts.get(&(kind, iid)).expect("interned before").iter();
+            parts.filter(move |(other, _)| *other == field).map(|(_, value)| *value)
+        };
+        let only = |kind, iid, field| part(kind, iid, field).next().expect("there is one");
+        let frame = |iid| {
+            let mapping = only(FRAMES, iid, 3);
+            let path = &self.interned[&(PATHS, only(MAPPINGS, mapping, 7))];
+            format!("{path}!{}", self.interned[&(FUNCTIONS, only(FRAMES, iid, 2))])
+        };
+        let stack = one(sample, 4).map(Field::int);
+        let frames = stack.map_or(Vec::new(), |iid| part(CALLSTACKS, iid, 2).map(frame).collect());
+        let number = |field| one(sample, field).expect("a number").int() as i64;
+        Sample { at, pid: number(2), tid: number(3), frames }
+    }
 }
 
 impl Opened {
@@ -153,18 +190,36 @@ impl Opened {
             let new = self.sequences.insert(number, Sequence { track, ..Sequence::default() });
             assert!(new.is_none(), "a sequence begins once");
         }
-        let Some(event) = one(packet, 11) else { return };
+        if one(packet, 87).is_some_and(|first| first.int() == 1) && one(packet, 59).is_none() {
+            assert_eq!(flags, 1, "what was interned before is gone");
+            assert!(self.sequences.insert(number, Sequence::default()).is_none(), "a sequence begins once");
+        }
+        let (event, sample) = (one(packet, 11), one(packet, 66));
+        if event.is_none() && sample.is_none() {
+            return;
+        }
         assert_eq!(flags, 2, "what was interned is needed");
         let sequence = self.sequences.get_mut(&number).expect("a sequence that began");
         for data in all(packet, 12) {
             for (kind, entry) in fields(data.bytes()) {
                 let entry = fields(entry.bytes());
+                if [FRAMES, CALLSTACKS, MAPPINGS].contains(&kind) {
+                    let iid = one(&entry, 1).expect("a number").int();
+                    let parts = entry.iter().map(|(field, value)| (*field, value.int())).collect();
+                    assert!(sequence.parts.insert((kind, iid), parts).is_none(), "interned twice");
+                    continue;
+                }
                 let (iid, text) =
                     (one(&entry, 1).expect("a number").int(), one(&entry, 2).expect("a text").text());
                 assert!(sequence.interned.insert((kind, iid), text).is_none(), "interned twice");
             }
         }
         let time = one(packet, 8).expect("a time").int();
+        if let Some(sample) = sample {
+            let sample = sequence.sample(&fields(sample.bytes()), time);
+            return self.samples.push(sample);
+        }
+        let event = event.expect("an event or a sample");
         assert!(time >= sequence.last && time < 1 << 63, "time goes backwards");
         sequence.last = time;
         self.event(&fields(event.bytes()), time, number);
@@ -273,6 +328,9 @@ impl Opened {
             for (at, value) in self.counters.get(uuid).into_iter().flatten() {
                 writeln!(out, "  {at}: {value}").unwrap();
             }
+        }
+        for Sample { at, pid, tid, frames } in &self.samples {
+            writeln!(out, "sample {at} {pid}/{tid} {}", frames.join(" ")).unwrap();
         }
         for (name, pairs) in &self.instants {
             writeln!(out, "{name}").unwrap();

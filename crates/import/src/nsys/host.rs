@@ -1,5 +1,6 @@
 //! Host time that the program marked (NVTX) or the tracer used.
 
+use super::python::Python;
 use super::{Nsys, TIMES, thread};
 use crate::sqlite::{Filling, Value, interval};
 use crate::{Problem, overhead};
@@ -12,6 +13,9 @@ pub(super) const CUPTI: &str = "CUPTI_ACTIVITY_KIND_OVERHEAD";
 /// NVTX event types: ranges that nest on a thread, and ranges that need not.
 const PUSH_POP: i64 = 59;
 const START_END: i64 = 60;
+/// A mark, and the naming of a domain.
+const MARK: i64 = 34;
+const DOMAIN: i64 = 75;
 
 impl Nsys<'_> {
     pub(super) fn host(&mut self) -> Result<(), Problem> {
@@ -22,10 +26,20 @@ impl Nsys<'_> {
 
     fn nvtx(&mut self) -> Result<(), Problem> {
         let typed = self.rows.source.has_column(NVTX, "eventType");
-        let mut others = 0;
-        let columns = ["start", "end", "eventType", "text", "textId", "globalTid"];
-        self.rows.each(NVTX, columns, |rows, [start, end, kind, text, text_id, tid]| {
+        let (mut others, mut python) = (0, Python::default());
+        let columns = ["start", "end", "eventType", "text", "textId", "globalTid", "domainId"];
+        self.rows.each(NVTX, columns, |rows, [start, end, kind, text, text_id, tid, domain]| {
             let Filling { names, ids, trace, .. } = rows;
+            let of = thread(tid).map(|(pid, _)| (pid, domain.int().unwrap_or(0)));
+            match (kind.int(), &of) {
+                (Some(MARK), Ok(domain)) => python.mark(*domain),
+                (Some(DOMAIN), Ok(domain)) => {
+                    let name = if text.is_null() { text_id } else { text };
+                    let name = names.sym_or_empty(&mut trace.strings, name)?;
+                    python.domain(*domain, trace.text(name));
+                }
+                _ => {}
+            }
             let is_range = matches!(kind.int(), Some(PUSH_POP | START_END)) || !typed && !end.is_null();
             if !is_range {
                 others += 1;
@@ -40,10 +54,16 @@ impl Nsys<'_> {
                 (true, true) => Sym::EMPTY,
             };
             let thread = ids.thread(trace, pid, tid);
-            trace.ranges.push(Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() });
+            let range = Range { start, end, thread, kind: RangeKind::User, name, ..Range::default() };
+            if !python.takes(of?, range, trace.text(name)) {
+                trace.ranges.push(range);
+            }
             Ok(())
         })?;
-        self.rows.trace.meta.leave_out("NVTX marks, categories and domains", others);
+        let meta = &mut self.rows.trace.meta;
+        meta.leave_out("samples of Python stacks", python.samples());
+        meta.leave_out("NVTX marks, categories and domains", others - python.samples());
+        python.finish(&mut self.rows.trace);
         Ok(())
     }
 

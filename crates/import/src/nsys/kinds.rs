@@ -6,7 +6,7 @@
 use crate::Problem;
 use crate::sqlite::{Source, Value};
 use rustc_hash::FxHashMap;
-use trace::{Api, CopyKind, MemoryKind, SyncKind};
+use trace::{Api, CopyKind, MemoryKind, SyncKind, ThreadState};
 
 /// Meaning of the numbers of one file.
 pub(super) struct Kinds {
@@ -14,6 +14,7 @@ pub(super) struct Kinds {
     copy: FxHashMap<i64, CopyKind>,
     memory: FxHashMap<i64, MemoryKind>,
     sync: FxHashMap<i64, SyncKind>,
+    state: FxHashMap<i64, Option<ThreadState>>,
 }
 
 /// The class of a row among CUDA's calls.
@@ -68,6 +69,17 @@ const SYNC: [(i64, &str, SyncKind); 5] = [
     (4, "_CONTEXT_SYNCHRONIZE", SyncKind::Context),
 ];
 
+/// `None` for a thread that has ended.
+const STATE: [(i64, &str, Option<ThreadState>); 7] = [
+    (0, "Unknown", Some(ThreadState::Unknown)),
+    (1, "Running", Some(ThreadState::Running)),
+    (2, "Interruptible", Some(ThreadState::Blocked)),
+    (3, "Uninterruptible", Some(ThreadState::Uninterruptible)),
+    (4, "Stopped", Some(ThreadState::Stopped)),
+    (5, "Terminated", None),
+    (7, "Waiting", Some(ThreadState::Blocked)),
+];
+
 impl Kinds {
     pub(super) fn read(source: &Source) -> Result<Kinds, Problem> {
         Ok(Kinds {
@@ -75,6 +87,7 @@ impl Kinds {
             copy: numbers(source, "ENUM_CUDA_MEMCPY_OPER", &COPY)?,
             memory: numbers(source, "ENUM_CUDA_MEM_KIND", &MEMORY)?,
             sync: numbers(source, "ENUM_CUPTI_SYNC_TYPE", &SYNC)?,
+            state: numbers(source, "ENUM_SAMPLING_THREAD_STATE", &STATE)?,
         })
     }
 
@@ -94,6 +107,15 @@ impl Kinds {
 
     pub(super) fn sync(&self, kind: Value) -> SyncKind {
         meaning(&self.sync, kind)
+    }
+
+    pub(super) fn state(&self, state: Value) -> ThreadState {
+        meaning(&self.state, state).unwrap_or_default()
+    }
+
+    /// Whether the thread has ended.
+    pub(super) fn ended(&self, state: Value) -> bool {
+        state.int().and_then(|state| self.state.get(&state)) == Some(&None)
     }
 }
 

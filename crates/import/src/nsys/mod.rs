@@ -1,18 +1,21 @@
 //! Nsight Systems' SQLite export: schemas 2.9 to 3.25 and older files without a version.
 //!
 //! Tables exist only if they have rows, and columns differ between versions, so any table or column may be missing
-//! ([`Source`]). The modules follow the contents: the host's calls, the GPU's operations, other host time, stacks, and
-//! the machine.
+//! ([`Source`]). The modules follow the contents: the host's calls, the GPU's operations, other host time, stacks, what
+//! threads did, and the machine.
 
+mod blocking;
 mod calls;
 mod host;
 mod kinds;
 mod machine;
 mod meta;
 mod ops;
+mod python;
 mod stacks;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use crate::identities::Identities;
 use crate::importer::{Fit, Form, Importer, Input, Seen};
@@ -50,7 +53,7 @@ fn read(input: Input<'_>, progress: &mut dyn FnMut(crate::Progress)) -> Result<T
 const TIMES: Range<Ns> = -(1 << 59)..1 << 59;
 
 /// Tables that are read row by row, in the order they are read.
-const EVENTS: [&str; 14] = [
+const EVENTS: [&str; 17] = [
     stacks::CUDA,
     stacks::OS,
     calls::CUDA,
@@ -65,6 +68,9 @@ const EVENTS: [&str; 14] = [
     host::NVTX,
     host::PROFILER,
     host::CUPTI,
+    stacks::SAMPLES,
+    threads::SAMPLES,
+    threads::SCHEDULER,
 ];
 
 /// The reader's state: the database on one side, the trace being built on the other.
@@ -92,6 +98,7 @@ pub(crate) fn import(
     reader.calls()?;
     reader.ops()?;
     reader.host()?;
+    reader.threads()?;
     reader.describe_machine()?;
     reader.left_out()?;
     let Filling { mut trace, progress, .. } = reader.rows;

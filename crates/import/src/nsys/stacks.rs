@@ -9,6 +9,7 @@ use trace::{Frame, FrameId, StackId};
 
 pub(super) const CUDA: &str = "CUDA_CALLCHAINS";
 pub(super) const OS: &str = "OSRT_CALLCHAINS";
+pub(super) const SAMPLES: &str = "SAMPLING_CALLCHAINS";
 
 /// Stacks by the number that rows use for them.
 pub(super) type StackIds = FxHashMap<i64, StackId>;

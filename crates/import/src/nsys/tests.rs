@@ -1,5 +1,7 @@
 //! One small database for each pitfall of the format.
 
+mod threads;
+
 use super::import;
 use rusqlite::Connection;
 use trace::{Api, Call, CallId, Clock, CopyKind, MemoryKind, Op, OpId, RangeKind, SyncKind, Trace};
@@ -185,7 +187,7 @@ fn host_time_beside_cuda_is_kept_apart() {
         INSERT INTO PROFILER_OVERHEAD VALUES (2, 3, {t}, 'CUPTI: Buffer flush');
         CREATE TABLE CUPTI_ACTIVITY_KIND_OVERHEAD(start, end, globalTid, overheadType);
         INSERT INTO CUPTI_ACTIVITY_KIND_OVERHEAD VALUES (3, 4, {process}, 7);
-        CREATE TABLE SCHED_EVENTS(start); INSERT INTO SCHED_EVENTS VALUES (1), (2);
+        CREATE TABLE GPU_METRICS(start); INSERT INTO GPU_METRICS VALUES (1), (2);
         CREATE TABLE ThreadNames(nameId, globalTid); INSERT INTO ThreadNames VALUES (7, {t}), (6, {other});
         CREATE TABLE PROCESSES(globalPid, pid, name); INSERT INTO PROCESSES VALUES (0, 10, 'app'), (0, 30, 'init');",
         process = tid(10, 0),
@@ -198,7 +200,7 @@ fn host_time_beside_cuda_is_kept_apart() {
     assert_eq!(names, ["batch", "step", "Buffer Flush", "Lazy Function Loading"]);
     assert_eq!(trace.ranges.kind[1..3], [RangeKind::User, RangeKind::Overhead]);
     assert!(trace.ranges.thread[2].is_some() && trace.ranges.thread[3].is_none());
-    assert_eq!(trace.meta.left_out.get("SCHED_EVENTS"), Some(&2));
+    assert_eq!(trace.meta.left_out.get("GPU_METRICS"), Some(&2));
     assert_eq!(trace.meta.left_out.get("NVTX marks, categories and domains"), Some(&1));
     assert_eq!(trace.meta.lost.reasons.get("NVTX_EVENTS: no end time"), Some(&1));
     assert_eq!((trace.threads.len(), trace.text(trace.threads.name[0])), (1, "work"));

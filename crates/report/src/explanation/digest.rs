@@ -4,13 +4,14 @@ use super::text::paragraphs;
 use super::{by_size, phrases};
 use crate::layout::wrap;
 use crate::page::Page;
-use crate::{escape::visible, header, units};
+use crate::{escape::visible, failed, header, units};
 use explain::Explanation;
 
 /// The header, the first `most` findings in full, and the command that shows the rest.
 pub fn digest(explanation: &Explanation, page: Page, most: usize) -> String {
     let (large, small) = by_size(explanation, false);
     let mut text = header::text(&explanation.trace, page.columns);
+    text.push_str(&failed::header(&explanation.failed_calls, page.columns));
     text.push('\n');
     text.push_str(&paragraphs(explanation, &large[..most.min(large.len())], page));
     let rest = large.len().saturating_sub(most) + small.len();

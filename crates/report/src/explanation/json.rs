@@ -2,7 +2,8 @@
 
 use super::sentence::{detail, sentence};
 use explain::{
-    Cause, Confidence, Evidence, Example, Explanation, Finding, Fix, Overlap, Party, Place, Summary,
+    Cause, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix, Overlap, Party, Place,
+    Summary,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -30,6 +31,7 @@ struct Document<'a> {
     short_wait_ns: Ns,
     outside_wait_ns: Ns,
     min_wait_ns: Ns,
+    failed_calls: &'a [FailedCalls],
     overlap: &'a [Overlap],
     findings: Vec<FindingDocument<'a>>,
 }
@@ -48,6 +50,7 @@ impl Document<'_> {
             short_wait_ns: *short_wait_ns,
             outside_wait_ns: *outside_wait_ns,
             min_wait_ns: *min_wait_ns,
+            failed_calls: &explanation.failed_calls,
             overlap,
             findings: findings.iter().map(FindingDocument::of).collect(),
         }

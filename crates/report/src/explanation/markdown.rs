@@ -2,6 +2,7 @@
 
 use super::{by_size, phrases};
 use crate::escape;
+use crate::failed;
 use crate::header;
 use crate::overlap;
 use crate::table::{Align, Table};
@@ -20,7 +21,7 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     if !versions.is_empty() {
         text.push_str(&format!("\n{}\n", escape::markdown(&versions.join(" · "))));
     }
-    for remark in header::remarks(summary) {
+    for remark in header::remarks(summary).into_iter().chain(failed::line(&explanation.failed_calls)) {
         text.push_str(&format!("> {}\n\n", escape::markdown(&remark)));
     }
     if !large.is_empty() {

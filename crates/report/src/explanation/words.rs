@@ -1,7 +1,7 @@
 //! Findings in words, without a layout: for outputs with their own layout.
 
 use super::{by_size, phrases};
-use crate::{header, overlap, units};
+use crate::{failed, header, overlap, units};
 use explain::{Explanation, Finding, Nature, Party, Place, Summary};
 
 /// One finding in the words of the other outputs, with names escaped.
@@ -35,7 +35,7 @@ pub struct Field {
 pub struct Overview {
     /// The trace in numbers: `Kineto`, `1.25 s`, `3 threads` …
     pub facts: Vec<String>,
-    /// Remarks on how far the figures can be trusted, one sentence each.
+    /// Remarks on how far the figures can be trusted, and on calls that failed, one sentence each.
     pub remarks: Vec<String>,
     /// For each finding, whether it is too small for a paragraph of its own.
     pub small: Vec<bool>,
@@ -66,7 +66,11 @@ pub fn overview(explanation: &Explanation, all: bool) -> Overview {
     let is_small = |finding: &Finding| next.next_if(|other| std::ptr::eq(**other, finding)).is_some();
     Overview {
         facts: header::facts(&explanation.trace),
-        remarks: versions.into_iter().chain(header::remarks(&explanation.trace)).collect(),
+        remarks: versions
+            .into_iter()
+            .chain(header::remarks(&explanation.trace))
+            .chain(failed::line(&explanation.failed_calls))
+            .collect(),
         small: explanation.findings.iter().map(is_small).collect(),
         folded: phrases::folded(&small),
         overlaps: overlaps(explanation, all),

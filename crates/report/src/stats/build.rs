@@ -22,6 +22,7 @@ pub fn build(trace: &Trace, path: &str, options: &Options) -> Stats {
         ops,
         copies: window.copies(),
         first_calls: first_calls(trace, &options.selection),
+        failed_calls: explain::failed_calls(trace, &options.selection),
         ranges: ranges(trace, &window.chosen, |start, end| window.cut(start, end)),
     }
 }

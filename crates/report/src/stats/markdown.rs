@@ -2,7 +2,8 @@
 
 use super::Stats;
 use super::text::{
-    Top, copies, copies_title, device_title, first_calls, host_title, overlapping, ranges, rest, table,
+    Top, copies, copies_title, device_title, failed_calls, first_calls, host_title, overlapping, ranges,
+    rest, table,
 };
 use crate::escape;
 use crate::header;
@@ -45,8 +46,13 @@ pub fn markdown(stats: &Stats, top: Top) -> String {
     for told in stats.overlap.iter().filter(|told| told.possible_ns > 0) {
         text.push_str(&format!("\n## {}", overlap::markdown(told, true)));
     }
-    for (title, table, others) in
-        [first_calls(&stats.first_calls, top), ranges(&stats.ranges, top)].into_iter().flatten()
+    for (title, table, others) in [
+        failed_calls(&stats.failed_calls, top),
+        first_calls(&stats.first_calls, top),
+        ranges(&stats.ranges, top),
+    ]
+    .into_iter()
+    .flatten()
     {
         let gap = if others.is_empty() { "" } else { "\n" };
         text.push_str(&format!("\n## {title}\n\n{}{gap}{others}", table.markdown()));

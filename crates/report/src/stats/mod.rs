@@ -14,7 +14,7 @@ pub use build::build;
 pub use markdown::markdown;
 pub use text::{Top, copies_title, device_title, host_title, text};
 
-use explain::{Overlap, Summary};
+use explain::{FailedCalls, Overlap, Summary};
 use serde::Serialize;
 use trace::Ns;
 
@@ -38,6 +38,8 @@ pub struct Stats {
     pub copies: Vec<Copies>,
     /// First calls of a name that were longer than the later ones, most time lost first.
     pub first_calls: Vec<First>,
+    /// Calls that failed, by function and error, most first.
+    pub failed_calls: Vec<FailedCalls>,
     /// Ranges that the program marked (NVTX, `record_function`), most time first.
     pub ranges: Vec<RangeRow>,
 }

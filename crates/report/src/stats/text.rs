@@ -5,7 +5,8 @@ use crate::escape::visible;
 use crate::layout::{hang, width};
 use crate::page::Page;
 use crate::table::{Align, Table};
-use crate::{header, overlap, units};
+use crate::{failed, header, overlap, units};
+use explain::FailedCalls;
 use trace::Ns;
 
 /// The summary tables; names are shortened to fit the page unless `wide`, and each table has `top` rows.
@@ -37,8 +38,13 @@ pub fn text(stats: &Stats, page: Page, wide: bool, top: Top) -> String {
         text.push_str(&format!("{gap}{}", overlap::text(told, page, true).trim_end()));
         text.push('\n');
     }
-    for (title, table, others) in
-        [first_calls(&stats.first_calls, top), ranges(&stats.ranges, top)].into_iter().flatten()
+    for (title, table, others) in [
+        failed_calls(&stats.failed_calls, top),
+        first_calls(&stats.first_calls, top),
+        ranges(&stats.ranges, top),
+    ]
+    .into_iter()
+    .flatten()
     {
         text.push_str(&format!("\n{}{}{others}", hang(title, page.columns), table.boxed_names(columns)));
     }
@@ -140,6 +146,12 @@ impl Weight for Row {
 impl Weight for RangeRow {
     fn weight(&self) -> Ns {
         self.total_ns
+    }
+}
+
+impl Weight for FailedCalls {
+    fn weight(&self) -> Ns {
+        self.count as Ns
     }
 }
 
@@ -267,6 +279,12 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
     }
     table.drop_empty_columns();
     table
+}
+
+/// Calls that failed.
+pub(super) fn failed_calls(rows: &[FailedCalls], top: Top) -> Option<(&'static str, Table, String)> {
+    let (rows, others) = top.split(rows);
+    (!rows.is_empty()).then(|| ("Calls that failed", failed::table(rows), more(others)))
 }
 
 /// First calls beside later ones; empty if none is much slower.
