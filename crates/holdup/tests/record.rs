@@ -71,11 +71,11 @@ fn listed(file: &Path, what: &str, columns: &[&str]) -> serde_json::Value {
 }
 
 /// Records a program that finds the stand-ins for CUPTI, on a driver of a release of CUDA: what was said.
-fn record_with_cupti(directory: &Path, cuda: &str) -> String {
+fn record_with_cupti(directory: &Path, cuda: &str, level: &str) -> String {
     let folder = built().folder(Binding::Lazy).join("inner").display().to_string();
     let settings = format!(r#"STANDIN_CUDA={cuda} LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$0" exec "$@""#);
-    let command = ["-o", "made.holdup", "sh", "-c", &settings, &folder, &waits(), "uncontended"];
-    let output = record(directory, &command);
+    let program = ["sh", "-c", &settings, &folder, &waits(), "uncontended"];
+    let output = record(directory, &[&["--level", level, "-o", "made.holdup"], &program[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stderr).to_owned()
 }
@@ -86,7 +86,7 @@ fn every_cupti_gives_the_same_records() {
     // first, but does not start on a driver of CUDA 12.
     for cuda in ["12", "13"] {
         let directory = directory();
-        let said = record_with_cupti(directory.path(), cuda);
+        let said = record_with_cupti(directory.path(), cuda, "calls");
         assert!(
             said.contains("GPU records by /") && said.contains(&format!("/libcupti.so.{cuda}\n")),
             "{said}"
@@ -107,7 +107,7 @@ fn every_cupti_gives_the_same_records() {
 #[test]
 fn a_cupti_that_does_not_start_is_said_and_waits_are_recorded() {
     let directory = directory();
-    let said = record_with_cupti(directory.path(), "11");
+    let said = record_with_cupti(directory.path(), "11", "full");
     assert!(
         said.contains("level light") && said.contains("cuptiActivityEnable failed with code 14"),
         "{said}"
