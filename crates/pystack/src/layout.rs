@@ -48,6 +48,33 @@ pub(crate) enum Lines {
     Locations,
 }
 
+/// Where the global interpreter locks (GIL) are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gils {
+    /// One for all interpreters: at this offset of `_PyRuntime` (`ceval.gil`).
+    One(usize),
+    /// Each interpreter points at its lock (`ceval.gil`), its own or that of the main one.
+    Each {
+        /// `_PyRuntimeState.interpreters.head`
+        head: usize,
+        /// `PyInterpreterState.next`
+        next: usize,
+        /// `PyInterpreterState.ceval.gil`
+        gil: usize,
+    },
+}
+
+/// `struct _gil_runtime_state` of builds with a GIL, Include/internal/pycore_gil.h: the same in 3.10 to 3.14 on 64-bit
+/// Linux, where `unsigned long` and pointers have eight bytes.
+pub(crate) mod gil {
+    /// `last_holder`
+    pub(crate) const HOLDER: usize = 8;
+    /// `locked`
+    pub(crate) const LOCKED: usize = 16;
+    /// `cond`
+    pub(crate) const CONDITION: usize = 32;
+}
+
 /// The offsets of one release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
@@ -58,6 +85,10 @@ pub(crate) struct Layout {
     pub(crate) innermost: Innermost,
     /// `PyThreadState.thread_id`
     pub(crate) thread_id: usize,
+    /// `PyThreadState.native_thread_id`, where there is one.
+    pub(crate) native_id: Option<usize>,
+    /// Where interpreters have their locks.
+    pub(crate) gils: Gils,
     /// As much of a frame as has the fields below.
     pub(crate) frame_size: usize,
     /// `f_back` or `previous`
@@ -105,6 +136,8 @@ pub(crate) const V3_10: Layout = Layout {
     thread_frame: 24,
     innermost: Innermost::Direct,
     thread_id: 176,
+    native_id: None,
+    gils: Gils::One(352),
     frame_size: 112,
     frame_previous: 24,
     frame_code: 32,
@@ -129,6 +162,8 @@ pub(crate) const V3_11: Layout = Layout {
     thread_frame: 56,
     innermost: Innermost::Through(8),
     thread_id: 152,
+    native_id: Some(160),
+    gils: Gils::One(360),
     frame_size: 72,
     frame_previous: 48,
     frame_code: 32,
@@ -150,6 +185,8 @@ pub(crate) const V3_11: Layout = Layout {
 pub(crate) const V3_12: Layout = Layout {
     innermost: Innermost::Through(0),
     thread_id: 136,
+    native_id: Some(144),
+    gils: Gils::Each { head: 40, next: 0, gil: 384 },
     frame_previous: 8,
     frame_code: 0,
     frame_owner: Some(70),
@@ -167,6 +204,9 @@ pub(crate) const DEBUG_WORDS: usize = 96;
 /// Where `_Py_DebugOffsets` has its groups, in words; each begins with the `size` of the structure it describes.
 struct Groups {
     runtime: usize,
+    interpreter: usize,
+    /// The field of that group with `ceval.gil`.
+    gil: usize,
     thread: usize,
     frame: usize,
     code: usize,
@@ -178,12 +218,32 @@ struct Groups {
 }
 
 /// CPython 3.13.0, Include/internal/pycore_runtime.h.
-const GROUPS_3_13: Groups =
-    Groups { runtime: 3, thread: 19, frame: 28, code: 34, object: 44, bytes: 64, string: 67, tag: 0 };
+const GROUPS_3_13: Groups = Groups {
+    runtime: 3,
+    interpreter: 6,
+    gil: 8,
+    thread: 19,
+    frame: 28,
+    code: 34,
+    object: 44,
+    bytes: 64,
+    string: 67,
+    tag: 0,
+};
 
 /// CPython 3.14.10, Include/internal/pycore_debug_offsets.h and pycore_stackref.h (`Py_TAG_BITS`).
-const GROUPS_3_14: Groups =
-    Groups { runtime: 3, thread: 22, frame: 31, code: 39, object: 50, bytes: 74, string: 77, tag: 3 };
+const GROUPS_3_14: Groups = Groups {
+    runtime: 3,
+    interpreter: 6,
+    gil: 9,
+    thread: 22,
+    frame: 31,
+    code: 39,
+    object: 50,
+    bytes: 74,
+    string: 77,
+    tag: 3,
+};
 
 impl Layout {
     /// The layout of a release that does not publish its own.
@@ -211,11 +271,16 @@ impl Layout {
             let (size, offset) = (*words.get(group)?, *words.get(group + field)?);
             (offset < size && size < 1 << 24).then_some(usize::try_from(offset).ok()?)
         };
+        let of_gil = |field: usize| words.get(groups.interpreter + groups.gil + field);
+        let in_lock = |field: usize| of_gil(field)?.checked_sub(*of_gil(1)?);
         let as_expected = at(groups.object, 1)? == object::TYPE
             && at(groups.bytes, 1)? == object::SIZE
             && at(groups.bytes, 2)? == object::BYTES
             && at(groups.string, 1)? == object::STATE
-            && at(groups.string, 2)? == object::SIZE;
+            && at(groups.string, 2)? == object::SIZE
+            // Within the lock of an interpreter's own, which is a part of it.
+            && in_lock(3)? == gil::LOCKED as u64
+            && in_lock(4)? == gil::HOLDER as u64;
         let code_start = at(groups.code, 9)?;
         let ascii_size = at(groups.string, 3)?;
         let layout = Layout {
@@ -223,6 +288,12 @@ impl Layout {
             thread_frame: at(groups.thread, 4)?,
             innermost: Innermost::Direct,
             thread_id: at(groups.thread, 5)?,
+            native_id: Some(at(groups.thread, 6)?),
+            gils: Gils::Each {
+                head: at(groups.runtime, 2)?,
+                next: at(groups.interpreter, 2)?,
+                gil: at(groups.interpreter, groups.gil)?,
+            },
             frame_size: at(groups.frame, 4)?,
             frame_previous: at(groups.frame, 1)?,
             frame_code: at(groups.frame, 2)?,
@@ -260,7 +331,7 @@ impl Layout {
 
     /// As much of a thread state as has the fields above.
     pub(crate) fn thread_size(&self) -> usize {
-        self.thread_frame.max(self.thread_id) + 8
+        self.thread_frame.max(self.thread_id).max(self.native_id.unwrap_or(0)) + 8
     }
 }
 
@@ -274,6 +345,7 @@ mod tests {
         let mut group = |at: usize, fields: &[u64]| words[at..at + fields.len()].copy_from_slice(fields);
         group(0, &[u64::from_ne_bytes(*b"xdebugpy"), 0x030d_00f0, 0]);
         group(3, &[4096, 608, 632]);
+        group(6, &[300_000, 7_272, 7_264, 7_280, 7_600, 7_900, 7_908, 7_916, 16, 7_752, 0, 7_768, 7_760]);
         group(19, &[400, 0, 8, 16, 72, 152, 160, 288, 32]);
         group(28, &[80, 8, 0, 56, 72, 70]);
         group(34, &[208, 112, 120, 128, 136, 68, 52, 96, 104, 200]);
@@ -297,6 +369,7 @@ mod tests {
         let layout = Layout::published(&debug_offsets(), 0x030d_00f0).unwrap();
         assert_eq!((layout.code_start, layout.code_first_traceable), (200, Some(184)));
         assert_eq!(layout.compact_size, 56);
+        assert_eq!(layout.gils, Gils::Each { head: 632, next: 7_264, gil: 16 });
     }
 
     #[test]
@@ -312,6 +385,7 @@ mod tests {
         assert!(refused(23, 4096), "a field beyond its structure");
         assert!(refused(20 + 3, 300), "a field beyond the room for it");
         assert!(refused(45, 16), "another object header");
+        assert!(refused(6 + 11, 7_776), "another lock");
         assert_eq!(Layout::published(&debug_offsets(), 0x030f_00f0), None, "a release to come");
     }
 }

@@ -26,11 +26,14 @@
 //! ```
 
 mod code;
+mod gil;
 mod layout;
 mod line;
 mod memory;
 mod text;
 mod walk;
+
+pub use gil::{Gil, is_free_threaded};
 
 use code::{Code, Reader, Types};
 use layout::{DEBUG_WORDS, Layout, object};
@@ -100,7 +103,7 @@ pub struct Interpreter {
 }
 
 /// Gives the address of a symbol that some library or the program itself has made public.
-type Symbols<'a> = &'a dyn Fn(&CStr) -> Option<*mut c_void>;
+pub type Symbols<'a> = &'a dyn Fn(&CStr) -> Option<*mut c_void>;
 
 /// As the loader has it.
 fn symbol(name: &CStr) -> Option<*mut c_void> {

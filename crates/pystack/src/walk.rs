@@ -19,6 +19,16 @@ impl Walker<'_> {
     /// layout does not, nor does a thread state that was freed. `runtime` is the address of `_PyRuntime`: while it
     /// says that the interpreter is finalizing, other threads' states are freed, and there is nothing to be had.
     pub(crate) fn innermost(&self, runtime: usize, thread: usize, id: usize) -> Result<usize, Wrong> {
+        self.frame_of(runtime, thread, |state| word_at(state, self.layout.thread_id) == Some(id))
+    }
+
+    /// As [`innermost`](Self::innermost), of a thread state that `is_it` recognizes by its first bytes.
+    pub(crate) fn frame_of(
+        &self,
+        runtime: usize,
+        thread: usize,
+        is_it: impl FnOnce(&[u8]) -> bool,
+    ) -> Result<usize, Wrong> {
         let mut finalizing = [0; size_of::<usize>()];
         let mut room = [0; THREAD_ROOM];
         let state = room.get_mut(..self.layout.thread_size()).ok_or(Wrong)?;
@@ -29,7 +39,7 @@ impl Walker<'_> {
         if usize::from_ne_bytes(finalizing) != 0 {
             return Ok(0);
         }
-        if word_at(state, self.layout.thread_id) != Some(id) {
+        if !is_it(state) {
             return Err(Wrong);
         }
         let frame = word_at(state, self.layout.thread_frame).ok_or(Wrong)?;
