@@ -64,6 +64,12 @@ impl Clocks {
         }
     }
 
+    /// So many ticks as nanoseconds, whenever they passed.
+    pub fn duration(&self, ticks: i64) -> i64 {
+        let from = self.pairs.first().map_or(0, |pair| pair.ticks);
+        self.ns(from.saturating_add(ticks)).saturating_sub(self.ns(from))
+    }
+
     /// On the line through the pair `at` at the rate of an interval between two pairs.
     fn along(&self, interval: RangeInclusive<usize>, at: usize, ticks: i64) -> i64 {
         let (from, to, at) = (self.pairs[*interval.start()], self.pairs[*interval.end()], self.pairs[at]);

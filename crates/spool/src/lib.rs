@@ -10,8 +10,9 @@
 //!
 //! Times are of two clocks. Those of the file's header, of what CUPTI says ([`ApiCall`], [`Kernel`],
 //! [`struct@Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
-//! `CLOCK_MONOTONIC`. Those of [`Call`] and its short forms, [`Wait`], [`Stack`], [`Range`] and [`Progress`]
-//! are ticks of the clock that is quickest to read; a file's [`Clock`] records say which ticks are which
+//! `CLOCK_MONOTONIC`. Those of [`Call`] and its short forms, [`Wait`], [`ThreadWait`], [`Tally`], [`Stack`],
+//! [`Range`] and [`Progress`] are ticks of the clock that is quickest to read; a file's [`Clock`] records say which
+//! ticks are which
 //! nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.
 //!
 //! ```
@@ -34,13 +35,16 @@ mod brief;
 mod build;
 mod clocks;
 mod read;
+#[macro_use]
 mod record;
+mod waits;
 
 pub use brief::*;
 pub use build::Build;
 pub use clocks::Clocks;
 pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
+pub use waits::*;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 

@@ -2,7 +2,7 @@
 
 use crate::{
     ALIGN, BriefCall, CHUNK_HEADER, CHUNK_MAGIC, Call, ChunkHeader, FactCall, FileHeader, Full, Head, Level,
-    MAGIC, NumberedCall, OuterCall, Progress, PythonFrame, Stack, Text, call,
+    MAGIC, NumberedCall, OuterCall, Place, Progress, PythonFrame, Stack, Text, call,
 };
 use std::mem::offset_of;
 
@@ -247,8 +247,18 @@ impl<'a> Record<'a> {
 
     /// The addresses and Python frames of a [`Stack`].
     pub fn frames(&self) -> Option<(Vec<u64>, Vec<PythonFrame>)> {
-        let python = usize::try_from(Stack::read(self.body)?.python).ok()?;
-        let rest = self.body.get(size_of::<Stack>()..)?;
+        self.frames_behind(size_of::<Stack>(), Stack::read(self.body)?.python)
+    }
+
+    /// The addresses and Python frames of a [`Place`].
+    pub fn place(&self) -> Option<(Vec<u64>, Vec<PythonFrame>)> {
+        self.frames_behind(size_of::<Place>(), Place::read(self.body)?.python)
+    }
+
+    /// As many addresses as the head says, and so many Python frames, behind a fixed part.
+    fn frames_behind(&self, fixed: usize, python: u64) -> Option<(Vec<u64>, Vec<PythonFrame>)> {
+        let python = usize::try_from(python).ok()?;
+        let rest = self.body.get(fixed..)?;
         let (native, rest) = rest.split_at_checked((self.head.tag as usize).checked_mul(8)?)?;
         let frames = rest.get(..python.checked_mul(size_of::<PythonFrame>())?)?;
         let frame = |at: usize| PythonFrame {

@@ -31,7 +31,7 @@ pub const MOST_BYTES: usize = u16::MAX as usize * 8;
 pub const MOST_TEXT: usize = 8 << 10;
 
 /// A number of eight or four bytes.
-trait Field: Sized {
+pub(crate) trait Field: Sized {
     fn take(bytes: &[u8], at: &mut usize) -> Option<Self>;
 }
 
@@ -63,13 +63,13 @@ macro_rules! record {
         const _: () = assert!(size_of::<$name>() % 8 == 0, "records are whole words");
 
         impl $name {
-            /// Marks this record in [`Head::kind`].
+            /// Marks this record in [`crate::Head::kind`].
             pub const KIND: u16 = $kind;
 
             /// Reads the fixed part of a record's body; `None` when it is too short.
             pub fn read(body: &[u8]) -> Option<Self> {
                 let mut at = 0;
-                Some($name { $($field: Field::take(body, &mut at)?,)* })
+                Some($name { $($field: $crate::record::Field::take(body, &mut at)?,)* })
             }
 
             /// The record's bytes.

@@ -5,6 +5,7 @@ use super::Process;
 use super::issue::Numbers;
 use super::order::{Issue, Joined};
 use super::wrapped::Wrapped;
+use super::thread_waits::ThreadWaits;
 use crate::cupti;
 use rustc_hash::FxHashMap;
 use spool::{ApiCall, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, Wait};
@@ -16,6 +17,7 @@ pub(super) struct Later {
     /// The thread that waited, the text number of the library whose code waited, and the wait.
     pub waits: Vec<(u32, u32, Wait)>,
     pub stacks: Vec<Stacked>,
+    pub thread_waits: ThreadWaits,
     pub syncs: Vec<(u32, Sync)>,
     /// The end of CUPTI's last record of a driver call, by thread.
     pub recorded_until: FxHashMap<u32, Ns>,
@@ -68,6 +70,7 @@ impl Process<'_, '_> {
                 self.later.stacks.push(Stacked { tid, start, end, native, python });
             }
             StreamNumber::KIND => self.later.stream_numbers.push((tid, tag, StreamNumber::read(body)?)),
+            30..=39 => return self.of_thread_wait(tid, record),
             // Texts and clocks are already read; driver calls are read later; other kinds are of a later version.
             _ => {}
         }

@@ -10,7 +10,7 @@ use crate::suffix;
 use spool::Wait;
 use std::cell::Cell;
 use std::ops::Range;
-use trace::{Api, CallId, LockKind, LockMode, Ns, StackId, Sym, ThreadId, Trace};
+use trace::{Api, CallId, LockKind, LockLayer, LockMode, Ns, StackId, Sym, ThreadId, Trace};
 
 /// Records that are searched for CUPTI's record of a call: it is among the first that begin after its wrapper was
 /// entered. A few driver functions call others.
@@ -24,7 +24,7 @@ const SLACK: Ns = 1_000;
 const DEEPEST: usize = 64;
 
 /// The calls of one process by thread and start, outer before inner.
-struct Index {
+pub(super) struct Index {
     calls: Vec<CallId>,
     /// When each starts.
     starts: Vec<Ns>,
@@ -131,21 +131,23 @@ fn first_not_before(starts: &[Ns], near: usize, time: Ns) -> usize {
 }
 
 /// A moment in a driver function: the thread, the function's name (0 for none), its entry, and the time.
-struct Moment {
-    tid: u32,
-    function: u32,
-    since: Ns,
-    at: Ns,
+pub(super) struct Moment {
+    pub(super) tid: u32,
+    pub(super) function: u32,
+    pub(super) since: Ns,
+    pub(super) at: Ns,
 }
 
 impl Process<'_, '_> {
     /// Assigns waits and stacks to their calls.
     pub(super) fn link(&mut self) {
         let (waits, stacks) = (std::mem::take(&mut self.later.waits), std::mem::take(&mut self.later.stacks));
-        if waits.is_empty() && stacks.is_empty() {
+        let thread_waits = std::mem::take(&mut self.later.thread_waits);
+        if waits.is_empty() && stacks.is_empty() && thread_waits.is_empty() {
             return;
         }
         let index = Index::new(&self.all.trace, self.first_call);
+        self.thread_waits(&index, thread_waits);
         for (tid, library, wait) in &waits {
             self.wait(&index, *tid, *library, wait);
         }
@@ -179,16 +181,25 @@ impl Process<'_, '_> {
             holders: wait.holders,
             releaser: self.party(wait.releaser),
             releaser_call: self.call_at(index, &releaser),
+            layer: self.layer(library),
             ..trace::Wait::default()
         };
         self.all.trace.waits.push(row);
     }
 
-    fn party(&mut self, tid: u32) -> ThreadId {
+    /// Whose lock it is, by the library whose code waited.
+    fn layer(&self, library: u32) -> LockLayer {
+        match self.all.trace.text(self.texts.get(library)) {
+            name if name.starts_with("libcuda.so") => LockLayer::Driver,
+            _ => LockLayer::Library,
+        }
+    }
+
+    pub(super) fn party(&mut self, tid: u32) -> ThreadId {
         if tid == 0 { ThreadId::NONE } else { self.thread(tid) }
     }
 
-    fn call_at(&mut self, index: &Index, moment: &Moment) -> CallId {
+    pub(super) fn call_at(&mut self, index: &Index, moment: &Moment) -> CallId {
         if moment.tid == 0 {
             return CallId::NONE;
         }
@@ -252,7 +263,7 @@ fn lock_kind(number: u32) -> LockKind {
     }
 }
 
-fn lock_mode(number: u32) -> LockMode {
+pub(super) fn lock_mode(number: u32) -> LockMode {
     match number {
         n if n == spool::Mode::Exclusive as u32 => LockMode::Exclusive,
         n if n == spool::Mode::Shared as u32 => LockMode::Shared,

@@ -16,6 +16,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod thread_waits;
 mod wrapped;
 
 use crate::identities::Identities;

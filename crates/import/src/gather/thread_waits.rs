@@ -1,0 +1,305 @@
+//! Waits for Python's GIL, and of threads that call the driver for locks of the program and for each other.
+
+use super::Process;
+use super::links::{Index, Moment, lock_mode};
+use rustc_hash::FxHashMap;
+use spool::{Awaited, Place, PythonFrame, Record, ThreadWait, Unplaced};
+use std::collections::BTreeMap;
+use trace::{LockKind, LockLayer, Ns, StackId, Sym, Tally, TallyKind};
+
+/// What a process's file says of such waits, until all of it is read.
+#[derive(Default)]
+pub(super) struct ThreadWaits {
+    /// The thread that waited, the number of what it waited for, and the wait.
+    waits: Vec<(u32, u32, ThreadWait)>,
+    places: FxHashMap<u64, Where>,
+    /// Counts and times in ticks, by thread and number of what was waited for.
+    tallies: BTreeMap<(u32, u32), (u64, i64)>,
+    /// How often the recording had no time for a place.
+    unplaced: u64,
+}
+
+/// Where a thread was: return addresses and Python frames, innermost first.
+struct Where {
+    native: Vec<u64>,
+    python: Vec<PythonFrame>,
+}
+
+impl ThreadWaits {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waits.is_empty() && self.tallies.is_empty() && self.unplaced == 0
+    }
+}
+
+impl Process<'_, '_> {
+    /// Keeps a record of such waits; `None` where it is too short for its kind.
+    pub(super) fn of_thread_wait(&mut self, tid: u32, record: &Record<'_>) -> Option<()> {
+        let (body, tag, kept) = (record.body, record.head.tag, &mut self.later.thread_waits);
+        match record.head.kind {
+            ThreadWait::KIND => kept.waits.push((tid, tag, ThreadWait::read(body)?)),
+            Place::KIND => {
+                let (native, python) = record.place()?;
+                kept.places.insert(Place::read(body)?.number, Where { native, python });
+            }
+            spool::Tally::KIND => {
+                let tally = spool::Tally::read(body)?;
+                let (count, time) = kept.tallies.entry((tally.tid as u32, tag)).or_default();
+                *count = count.saturating_add(tally.count);
+                *time = time.saturating_add(tally.time);
+            }
+            Unplaced::KIND => kept.unplaced = kept.unplaced.saturating_add(Unplaced::read(body)?.count),
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Adds waits and counts to their tables.
+    pub(super) fn thread_waits(&mut self, index: &Index, kept: ThreadWaits) {
+        let mut stacks = FxHashMap::default();
+        for (tid, awaited, wait) in &kept.waits {
+            self.thread_wait(index, *tid, *awaited, wait, &kept.places, &mut stacks);
+        }
+        for ((tid, awaited), (count, ticks)) in kept.tallies {
+            let (thread, name) = (self.thread(tid), kind(awaited).name());
+            let name = self.all.trace.strings.intern(name);
+            let (count, time) =
+                (i64::try_from(count).unwrap_or(i64::MAX), self.clocks.duration(ticks).max(0));
+            self.all.trace.tallies.push(Tally { thread, kind: TallyKind::Wait, name, count, time });
+        }
+        if kept.unplaced > 0 {
+            let who = format!("process {}", self.pid);
+            self.note(format!(
+                "{who}: where a thread waits or ends a wait was not looked for {} times: that takes at most 1 % of the time",
+                kept.unplaced
+            ));
+        }
+    }
+
+    fn thread_wait(
+        &mut self,
+        index: &Index,
+        tid: u32,
+        awaited: u32,
+        wait: &ThreadWait,
+        places: &FxHashMap<u64, Where>,
+        stacks: &mut FxHashMap<u64, StackId>,
+    ) {
+        let Some((start, end)) = self.ticks(wait.start, wait.end) else { return };
+        let at = |tid: u32, function: u32, since: i64, at: Ns| (tid, function, since, at);
+        let [call, holder_call, releaser_call] = [
+            at(tid, wait.function, wait.since, start),
+            at(wait.holder, wait.holder_function, wait.holder_since, start),
+            at(wait.releaser, wait.releaser_function, wait.releaser_since, end),
+        ]
+        .map(|(tid, function, since, at)| {
+            let since = self.clocks.ns(since);
+            self.call_at(index, &Moment { tid, function, since, at })
+        });
+        let [stack, holder_stack, releaser_stack] = [wait.place, wait.holder_place, wait.releaser_place]
+            .map(|number| self.place(number, places, stacks));
+        let kind = kind(awaited);
+        let layer = if kind == LockKind::Gil { LockLayer::Interpreter } else { LockLayer::Program };
+        let row = trace::Wait {
+            start,
+            end,
+            thread: self.thread(tid),
+            call,
+            lock: wait.lock as i64,
+            kind,
+            mode: lock_mode(wait.mode),
+            library: self.library_of(stack),
+            holder: self.party(wait.holder),
+            holder_call,
+            holders: wait.holders,
+            releaser: self.party(wait.releaser),
+            releaser_call,
+            layer,
+            handoff: if wait.released == 0 {
+                0
+            } else {
+                end.saturating_sub(self.clocks.ns(wait.released)).clamp(0, end - start)
+            },
+            stack,
+            holder_stack,
+            releaser_stack,
+        };
+        self.all.trace.waits.push(row);
+    }
+
+    /// The stack of a place, `NONE` for number 0 and for one that was lost.
+    fn place(
+        &mut self,
+        number: u64,
+        places: &FxHashMap<u64, Where>,
+        stacks: &mut FxHashMap<u64, StackId>,
+    ) -> StackId {
+        let Some(found) = places.get(&number) else { return StackId::NONE };
+        if let Some(known) = stacks.get(&number) {
+            return *known;
+        }
+        let frame =
+            |frame: &PythonFrame| (self.texts.get(frame.file), self.texts.get(frame.function), frame.line);
+        let python: Vec<_> = found.python.iter().map(frame).collect();
+        let all = &mut *self.all;
+        let stack = all.places.stack(&mut all.trace, &found.native, &python);
+        stacks.insert(number, stack);
+        stack
+    }
+
+    /// The file name of the library that a stack's innermost frame lies in; empty for Python's.
+    fn library_of(&mut self, stack: StackId) -> Sym {
+        let trace = &mut self.all.trace;
+        let Some(stack) = stack.some() else { return Sym::EMPTY };
+        let Some(frame) = trace.stacks.frame[stack.index()].some() else { return Sym::EMPTY };
+        let path = trace.text(trace.frames.module[frame.index()]);
+        let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        trace.strings.intern(&name)
+    }
+}
+
+fn kind(awaited: u32) -> LockKind {
+    match Awaited::from_number(awaited) {
+        None => LockKind::Unknown,
+        Some(Awaited::Mutex) => LockKind::Mutex,
+        Some(Awaited::Rwlock) => LockKind::RwLock,
+        Some(Awaited::Spin) => LockKind::Spin,
+        Some(Awaited::Gil) => LockKind::Gil,
+        Some(Awaited::Condition) => LockKind::Condition,
+        Some(Awaited::Semaphore) => LockKind::Semaphore,
+        Some(Awaited::Barrier) => LockKind::Barrier,
+        Some(Awaited::Join) => LockKind::Join,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gather::read_bytes;
+    use proptest::prelude::*;
+    use spool::{Awaited, Build, Call, Level, Mode, Place, PythonFrame, Tally, ThreadWait, Unplaced};
+    use trace::{LockKind, LockLayer, StackId, TallyKind, Trace};
+
+    const WAITER: u32 = 7;
+    const HOLDER: u32 = 8;
+
+    fn frame(build: &mut Build, function: &str, line: u32) -> PythonFrame {
+        let (file, function) = (build.text(WAITER, "serve.py"), build.text(WAITER, function));
+        PythonFrame { file, function, line, zero: 0 }
+    }
+
+    fn place(build: &mut Build, number: u64, function: &str, line: u32) {
+        let PythonFrame { file, function, line, .. } = frame(build, function, line);
+        let frame: Vec<u8> = [file, function, line, 0].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        build.record(HOLDER, Place::KIND, 0, &[Place { number, python: 1 }.bytes(), &frame]);
+    }
+
+    /// `WAITER` waits from 1,000 to 9,000 for the GIL of `HOLDER`, which releases it at 8,600.
+    fn wait() -> ThreadWait {
+        ThreadWait {
+            start: 1_000,
+            end: 9_000,
+            released: 8_600,
+            lock: 0x500,
+            place: 1,
+            holder_place: 2,
+            releaser_place: 3,
+            holder: HOLDER,
+            releaser: HOLDER,
+            holders: 1,
+            mode: Mode::Exclusive as u32,
+            ..ThreadWait::default()
+        }
+    }
+
+    fn build() -> Build {
+        let mut build = Build::new(42, Level::Light);
+        let name = build.text(HOLDER, "cuLaunchKernel");
+        build.record(HOLDER, Call::KIND, name, &[Call { start: 500, end: 2_000, ..Call::default() }.bytes()]);
+        place(&mut build, 1, "handle", 10);
+        place(&mut build, 3, "compute", 31);
+        build
+    }
+
+    fn line(trace: &Trace, stack: StackId) -> Option<(&str, u32)> {
+        let frame = trace.stacks.frame[stack.some()?.index()];
+        Some((trace.text(trace.frames.function[frame.index()]), trace.frames.line[frame.index()]))
+    }
+
+    #[test]
+    fn a_wait_has_its_threads_places_and_handoff() {
+        let mut build = build();
+        let record = ThreadWait { holder_function: 1, holder_since: 500, ..wait() };
+        build.record(WAITER, ThreadWait::KIND, Awaited::Gil as u32, &[record.bytes()]);
+        let trace = read_bytes(&build.finish(), &mut |_| {});
+        assert_eq!(trace.waits.len(), 1);
+        let wait = trace.waits.row(trace.waits.ids().next().expect("one wait"));
+        assert_eq!((wait.kind, wait.layer, wait.handoff), (LockKind::Gil, LockLayer::Interpreter, 400));
+        assert_eq!(wait.end - wait.start, 8_000);
+        let tid = |thread: trace::ThreadId| trace.threads.tid[thread.index()];
+        assert_eq!(
+            [wait.thread, wait.holder, wait.releaser].map(tid),
+            [WAITER, HOLDER, HOLDER].map(i64::from)
+        );
+        assert_eq!(line(&trace, wait.stack), Some(("handle", 10)));
+        assert_eq!(line(&trace, wait.holder_stack), None, "that place was lost");
+        assert_eq!(line(&trace, wait.releaser_stack), Some(("compute", 31)));
+        assert_eq!(wait.holder_call.some().map(|call| call.index()), Some(0));
+        assert!(wait.call.is_none() && wait.releaser_call.is_none());
+    }
+
+    #[test]
+    fn of_other_kinds_the_layer_is_the_program() {
+        let mut build = build();
+        for awaited in
+            [Awaited::Semaphore, Awaited::Condition, Awaited::Barrier, Awaited::Join, Awaited::Mutex]
+        {
+            let record = ThreadWait { released: 0, holder: 0, ..wait() };
+            build.record(WAITER, ThreadWait::KIND, awaited as u32, &[record.bytes()]);
+        }
+        build.record(WAITER, ThreadWait::KIND, 99, &[wait().bytes()]);
+        let trace = read_bytes(&build.finish(), &mut |_| {});
+        use LockKind::*;
+        assert_eq!(trace.waits.kind, [Semaphore, Condition, Barrier, Join, Mutex, Unknown]);
+        assert!(trace.waits.layer.iter().all(|layer| *layer == LockLayer::Program));
+        assert_eq!(trace.waits.handoff[..5], [0; 5]);
+        assert!(trace.waits.holder[..5].iter().all(|holder| holder.is_none()));
+    }
+
+    #[test]
+    fn counts_of_a_thread_add_up() {
+        let mut build = build();
+        for (tid, count, time) in [(WAITER, 3, 900), (HOLDER, 1, 10), (WAITER, 4, 100)] {
+            let tally = Tally { tid: tid.into(), count, time };
+            build.record(HOLDER, Tally::KIND, Awaited::Gil as u32, &[tally.bytes()]);
+        }
+        build.record(HOLDER, Unplaced::KIND, 0, &[Unplaced { count: 5 }.bytes()]);
+        let trace = read_bytes(&build.finish(), &mut |_| {});
+        let rows: Vec<_> = trace.tallies.ids().map(|tally| trace.tallies.row(tally)).collect();
+        let said: Vec<_> = rows
+            .iter()
+            .map(|row| (trace.threads.tid[row.thread.index()], trace.text(row.name), row.count, row.time))
+            .collect();
+        assert_eq!(said, [(WAITER.into(), "gil", 7, 1_000), (HOLDER.into(), "gil", 1, 10)]);
+        assert!(rows.iter().all(|row| row.kind == TallyKind::Wait));
+        assert!(trace.meta.notes.iter().any(|note| note.contains("was not looked for 5 times")));
+    }
+
+    proptest! {
+        /// Whatever such a record says, it is read or counted as lost.
+        #[test]
+        fn no_record_is_too_strange(
+            kind in 30..36u16,
+            tag in any::<u32>(),
+            words in proptest::collection::vec(prop_oneof![0..10u64, any::<u64>()], 0..24),
+        ) {
+            let mut build = build();
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            build.record(WAITER, kind, tag % 12, &[&bytes]);
+            build.record(WAITER, ThreadWait::KIND, tag, &[wait().bytes()]);
+            let trace = read_bytes(&build.finish(), &mut |_| {});
+            prop_assert!((1..=2).contains(&trace.waits.len()));
+            for row in trace.waits.ids().map(|wait| trace.waits.row(wait)) {
+                prop_assert!(row.start <= row.end && (0..=row.end - row.start).contains(&row.handoff));
+            }
+        }
+    }
+}
