@@ -5,11 +5,12 @@ use crate::process::{self, STATE};
 use crate::shapes::Shape;
 use crate::unseen::unseen;
 use crate::writer::{self, Fact, Writer};
-use crate::{cupti, driver, functions, recording, stacks, streams, watched};
+use crate::{cupti, driver, functions, places, python, recording, stacks, streams, watched};
 use interpose::{
-    Arguments, Hooks, LaunchThunks, Launches, LockKind, LockMode, Ns, Span, Thread, Wait, Wrapped,
+    Arguments, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Thread, Ticks, Wait,
+    Wrapped,
 };
-use spool::{Call, Level, Lock, Mode, call, grid_fact};
+use spool::{Awaited, Call, Level, Mode, Tally, ThreadWait, call, grid_fact};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicI64, AtomicU32};
@@ -20,11 +21,23 @@ static STACKS: AtomicI64 = AtomicI64::new(i64::MAX);
 const LOADING: Ns = 100_000;
 /// [`LOADING`] in ticks.
 static LOADED_LATE: AtomicI64 = AtomicI64::new(i64::MAX);
+/// Waits for Python's GIL at least this long are recorded, ns; shorter ones are counted.
+const GIL: Ns = 5_000;
+/// Waits of threads that call the driver for other locks, and for other threads, at least this long are recorded, ns.
+const PROGRAM: Ns = 20_000;
+/// The places of waits at least this long come first, ns.
+const LONG: Ns = 1_000_000;
 
 /// All of them.
 pub const HOOKS: Hooks = Hooks {
     waited,
     wait_lost,
+    tallied,
+    keep_place: places::keep,
+    promise: places::promise,
+    give_place: places::give,
+    holder_place: places::of_holder,
+    recognize: python::gil_at,
     name,
     synchronizes,
     called,
@@ -37,6 +50,8 @@ pub const HOOKS: Hooks = Hooks {
 pub fn set_thresholds(scale: &Scale, stacks: Ns) {
     STACKS.store(scale.ticks(stacks), Relaxed);
     LOADED_LATE.store(scale.ticks(LOADING), Relaxed);
+    places::set_scale(|ns| scale.ticks(ns));
+    interpose::set_wait_thresholds(scale.ticks(GIL), scale.ticks(PROGRAM), scale.ticks(LONG));
 }
 
 /// The name of a driver function, as the id of its text; 0 while there is no place to write it.
@@ -197,34 +212,94 @@ fn is_failure(result: c_int) -> bool {
 
 /// A thread acquired a lock after a wait, or gave up.
 fn waited(thread: &'static Thread, wait: &Wait) {
-    writer::with(thread, |writer| {
-        let site = watched::name(wait.site);
-        let record = spool::Wait {
-            start: wait.start,
-            end: wait.end,
-            lock: wait.lock as u64,
-            kind: match wait.kind {
-                LockKind::Mutex => Lock::Mutex as u32,
-                LockKind::Rwlock => Lock::Rwlock as u32,
-                LockKind::Spin => Lock::Spin as u32,
-            },
-            mode: match wait.mode {
-                LockMode::Exclusive => Mode::Exclusive as u32,
-                LockMode::Shared => Mode::Shared as u32,
-            },
-            holders: wait.holders,
-            holder: wait.holder.tid,
-            holder_function: wait.holder.call.function,
-            releaser: wait.releaser.tid,
-            holder_since: wait.holder.call.since,
-            releaser_function: wait.releaser.call.function,
-            function: wait.call.function,
-            releaser_since: wait.releaser.call.since,
-            since: wait.call.since,
-        };
-        writer.append(spool::Wait::KIND, site, &[record.bytes()]);
+    writer::with(thread, |writer| match wait.layer {
+        Layer::Listed => listed_wait(writer, wait),
+        Layer::Program | Layer::Interpreter => thread_wait(writer, thread, wait),
     });
 }
+
+fn listed_wait(writer: &mut Writer, wait: &Wait) {
+    let site = watched::name(wait.site);
+    let record = spool::Wait {
+        start: wait.start,
+        end: wait.end,
+        lock: wait.lock as u64,
+        // Of these kinds alone there are such waits; the numbers agree.
+        kind: number_of(wait.kind),
+        mode: number_of_mode(wait.mode),
+        holders: wait.holders,
+        holder: wait.holder.tid,
+        holder_function: wait.holder.call.function,
+        releaser: wait.releaser.tid,
+        holder_since: wait.holder.call.since,
+        releaser_function: wait.releaser.call.function,
+        function: wait.call.function,
+        releaser_since: wait.releaser.call.since,
+        since: wait.call.since,
+    };
+    writer.append(spool::Wait::KIND, site, &[record.bytes()]);
+}
+
+/// A wait for Python's GIL, or outside of the listed libraries.
+fn thread_wait(writer: &mut Writer, thread: &'static Thread, wait: &Wait) {
+    let has_place = places::write(writer, thread, wait);
+    let record = ThreadWait {
+        start: wait.start,
+        end: wait.end,
+        released: wait.released,
+        lock: wait.lock as u64,
+        place: if has_place { wait.place } else { 0 },
+        holder_place: wait.holder_place,
+        releaser_place: wait.releaser_place,
+        since: wait.call.since,
+        holder_since: wait.holder.call.since,
+        releaser_since: wait.releaser.call.since,
+        function: wait.call.function,
+        holder_function: wait.holder.call.function,
+        releaser_function: wait.releaser.call.function,
+        holder: wait.holder.tid,
+        releaser: wait.releaser.tid,
+        holders: wait.holders,
+        mode: number_of_mode(wait.mode),
+        zero: 0,
+    };
+    writer.append(ThreadWait::KIND, number_of(wait.kind), &[record.bytes()]);
+}
+
+/// Waits of a thread too short to be recorded.
+fn tallied(thread: &'static Thread, kind: LockKind, count: u64, time: Ticks) {
+    // The process may end: then the thread that ends it writes for all.
+    writer::here(|writer| {
+        let record = Tally { tid: thread.tid().into(), count, time };
+        writer.append(Tally::KIND, number_of(kind), &[record.bytes()]);
+    });
+}
+
+fn number_of(kind: LockKind) -> u32 {
+    (match kind {
+        LockKind::Mutex => Awaited::Mutex,
+        LockKind::Rwlock => Awaited::Rwlock,
+        LockKind::Spin => Awaited::Spin,
+        LockKind::Gil => Awaited::Gil,
+        LockKind::Condition => Awaited::Condition,
+        LockKind::Semaphore => Awaited::Semaphore,
+        LockKind::Barrier => Awaited::Barrier,
+        LockKind::Join => Awaited::Join,
+    }) as u32
+}
+
+fn number_of_mode(mode: LockMode) -> u32 {
+    (match mode {
+        LockMode::Exclusive => Mode::Exclusive,
+        LockMode::Shared => Mode::Shared,
+    }) as u32
+}
+
+const _: () = {
+    use spool::Lock;
+    assert!(Lock::Mutex as u32 == Awaited::Mutex as u32 && Lock::Rwlock as u32 == Awaited::Rwlock as u32);
+    assert!(Lock::Spin as u32 == Awaited::Spin as u32);
+};
 
 /// A wait of a thread was lost.
 fn wait_lost(thread: &'static Thread) {

@@ -29,6 +29,7 @@ mod line;
 mod listed;
 mod made;
 mod nvtx;
+mod places;
 mod preload;
 mod process;
 mod python;
@@ -89,6 +90,7 @@ extern "C" fn forked() {
     stacks::forget();
     streams::forget();
     made::forget();
+    places::forget();
     early::forget();
     watched::forget();
     if !had_started {

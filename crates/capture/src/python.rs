@@ -72,6 +72,40 @@ pub fn code() -> Range<usize> {
     PYTHON.get().map_or(0..0, |python| python.code.clone())
 }
 
+/// Whether a condition is that of a GIL, and the kernel's id of the thread that holds it, 0 for unknown.
+pub fn gil_at(condition: usize) -> Option<u32> {
+    PYTHON.get()?.interpreter.gil_at(condition).map(|gil| gil.holder)
+}
+
+/// An address in the library or program with the interpreter, if one is loaded.
+pub fn address() -> Option<usize> {
+    interpose::symbol(c"_PyRuntime").map(|runtime| runtime.addr())
+}
+
+/// Whether the interpreter has no GIL.
+pub fn is_free_threaded() -> bool {
+    pystack::is_free_threaded(&interpose::symbol)
+}
+
+/// Fills `frames` with the Python frames of the thread `holder`, which holds the GIL at a condition, innermost first; how
+/// many there are. None where it released it meanwhile.
+pub fn frames_of_holder(
+    writer: &mut Writer,
+    condition: usize,
+    holder: u32,
+    frames: &mut [PythonFrame; MOST],
+) -> usize {
+    let Some(python) = PYTHON.get() else { return 0 };
+    let (now, mut count) = (interpose::monotonic(), 0);
+    python.interpreter.holder_places(condition, holder, MOST, &mut |place| {
+        if let (Some(frame), Some(kept)) = (meaning(python, writer, place, now), frames.get_mut(count)) {
+            *kept = frame;
+            count += 1;
+        }
+    });
+    count
+}
+
 /// Fills `frames` with the calling thread's Python frames, innermost first; how many there are.
 pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
     let Some(python) = PYTHON.get() else { return 0 };

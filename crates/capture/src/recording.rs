@@ -4,7 +4,9 @@ use crate::clock_records::{self, Scale};
 use crate::process::{self, STATE};
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
-use crate::{cupti, driver, env, functions, hooks, listed, nvtx, preload, python, stacks, texts, watched};
+use crate::{
+    cupti, driver, env, functions, hooks, listed, nvtx, places, preload, python, stacks, texts, watched,
+};
 use interpose::Ns;
 use spool::{Level, Program};
 use std::ffi::c_int;
@@ -49,6 +51,7 @@ pub fn start() {
 /// Starts recording into the file that was just made.
 fn begin() {
     driver::prepare();
+    stacks::begin();
     python::expect();
     python::look();
     let scale = Scale::measured();
@@ -160,8 +163,10 @@ fn command_line(room: &mut [u8; 4096]) -> &[u8] {
 /// The program ends in an orderly way.
 extern "C-unwind" fn end() {
     cupti::flush();
+    interpose::flush();
     writer::here(|writer| {
         cupti::end(writer);
+        places::end(writer);
         writer.clock(interpose::moment());
     });
     process::finish();

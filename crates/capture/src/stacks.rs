@@ -7,8 +7,8 @@ use interpose::Ticks;
 use libc::{c_int, c_void};
 use spool::{Module, PythonFrame, Stack};
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Deepest native stack kept: the innermost frames.
 const MOST_NATIVE: usize = 128;
@@ -34,15 +34,62 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
     let native = native.addresses.get(..native.count).unwrap_or_default();
     made::describe(writer, native);
     let python = python.get(..count).unwrap_or_default();
-    // SAFETY: numbers without gaps, borrowed for the call.
-    let (native_bytes, python_bytes) = unsafe {
-        (
-            std::slice::from_raw_parts(native.as_ptr().cast::<u8>(), size_of_val(native)),
-            std::slice::from_raw_parts(python.as_ptr().cast::<u8>(), size_of_val(python)),
-        )
-    };
-    writer.append(Stack::KIND, native.len() as u32, &[fixed.bytes(), native_bytes, python_bytes]);
+    writer.append(Stack::KIND, native.len() as u32, &[fixed.bytes(), bytes_of(native), bytes_of(python)]);
 }
+
+/// What a record's variable part may hold: numbers without gaps.
+pub trait Plain {}
+impl Plain for u64 {}
+impl Plain for PythonFrame {}
+
+/// Frames as bytes.
+pub fn bytes_of<T: Plain>(frames: &[T]) -> &[u8] {
+    // SAFETY: numbers without gaps, borrowed as long as the result.
+    unsafe { std::slice::from_raw_parts(frames.as_ptr().cast::<u8>(), size_of_val(frames)) }
+}
+
+/// Where this library lies, once recording begins.
+static OWN: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
+
+/// Recording begins.
+pub fn begin() {
+    let own = interpose::object_around(begin as *const () as usize);
+    OWN.0.store(own.start, Relaxed);
+    OWN.1.store(own.end, Relaxed);
+}
+
+/// Fills `addresses` with the innermost return addresses of the calling thread outside of this library; how many there
+/// are.
+pub fn native(addresses: &mut [u64]) -> usize {
+    let own = OWN.0.load(Relaxed)..OWN.1.load(Relaxed);
+    let mut innermost = Innermost { addresses, count: 0, own };
+    // SAFETY: the callback only writes into `innermost`, which outlives the walk.
+    unsafe { _Unwind_Backtrace(keep_innermost, (&raw mut innermost).cast()) };
+    innermost.count
+}
+
+struct Innermost<'a> {
+    addresses: &'a mut [u64],
+    count: usize,
+    /// Frames that are passed over.
+    own: Range<usize>,
+}
+
+extern "C" fn keep_innermost(context: *mut c_void, data: *mut c_void) -> c_int {
+    // SAFETY: `native` passes its `Innermost`; the context is the unwinder's own.
+    let (innermost, address) = unsafe { (&mut *data.cast::<Innermost<'_>>(), _Unwind_GetIP(context) as u64) };
+    if innermost.own.contains(&(address as usize)) {
+        return GO_ON;
+    }
+    let Some(room) = innermost.addresses.get_mut(innermost.count) else { return STOP };
+    *room = address;
+    innermost.count += 1;
+    GO_ON
+}
+
+/// What a walk's step returns to go on, and to end it (`_URC_NO_REASON`, `_URC_NORMAL_STOP`).
+const GO_ON: c_int = 0;
+const STOP: c_int = 5;
 
 struct Native {
     addresses: [u64; MOST_NATIVE],
@@ -85,8 +132,6 @@ unsafe extern "C" {
 }
 
 extern "C" fn keep(context: *mut c_void, data: *mut c_void) -> c_int {
-    const GO_ON: c_int = 0;
-    const STOP: c_int = 5;
     // SAFETY: `record` passes its `Native`; the context is the unwinder's own, and has all registers that a
     // function keeps for its caller.
     let (native, frame) = unsafe {
@@ -101,7 +146,7 @@ extern "C" fn keep(context: *mut c_void, data: *mut c_void) -> c_int {
 }
 
 /// Writes which libraries lie where, if any was loaded since the last time.
-fn modules(writer: &mut Writer) {
+pub fn modules(writer: &mut Writer) {
     let (loaded, _) = interpose::loaded();
     if SEEN.swap(loaded, Relaxed) == loaded {
         return;

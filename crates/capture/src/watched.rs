@@ -1,9 +1,10 @@
-//! The libraries whose locks are watched: the driver, and the listed ones.
+//! The libraries whose locks are watched: the driver and the listed ones, and in another way the program and all others.
 
 use crate::writer::Writer;
-use crate::{listed, process, texts};
+use crate::{cupti, listed, process, python, texts};
+use interpose::{Library, Site};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// Libraries that had been loaded when they were last looked through.
 static SEEN: AtomicU64 = AtomicU64::new(0);
@@ -32,23 +33,74 @@ pub fn look_through(writer: &mut Writer) {
     }
 }
 
-/// Watches the locks of the driver and the listed libraries, as far as they are loaded; false where one is half
-/// loaded.
+/// Libraries that stay as they are, by beginnings of their names. The C library and its loader: what they do among
+/// themselves is theirs. The unwinder, which is used here. NVIDIA's parts below CUDA, and the runtimes of sanitizers,
+/// which have wrappers of their own.
+const LEFT: [&[u8]; 16] = [
+    b"libc.so",
+    b"libc-",
+    b"libpthread",
+    b"ld-linux",
+    b"ld-musl",
+    b"linux-vdso",
+    b"libdl.",
+    b"librt.",
+    b"libgcc_s",
+    b"libholdup_capture",
+    b"libcupti",
+    b"libnvperf",
+    b"libnvidia-",
+    b"libasan",
+    b"libtsan",
+    b"liblsan",
+];
+
+/// A build of Python without a GIL was noted.
+static FREE_THREADED: AtomicBool = AtomicBool::new(false);
+
+const NO_GIL: &[u8] = b"this Python is a free-threaded build: it has no GIL, so no wait for one is recorded";
+
+/// Watches the locks of the driver and the listed libraries, then those of the program and all others, as far as they are
+/// loaded; false where one is half loaded.
 pub fn watch_locks(writer: &mut Writer, patient: bool) -> bool {
-    let driver = interpose::watch(patient, &mut |path: &[u8]| {
-        let name = file_name(path);
-        name.starts_with(b"libcuda.so").then(|| site(texts::intern(writer, name)))
+    let driver = interpose::watch(patient, &mut |library| {
+        let name = library.name();
+        is_driver(name).then(|| Site::Listed(site(texts::intern(writer, name))))
     });
     process::driver_watched(driver.changed as u64);
-    let others = interpose::watch(patient, &mut |path: &[u8]| {
-        let name = file_name(path);
-        listed::is_listed(name).then(|| site(texts::intern(writer, name)))
+    let listed = interpose::watch(patient, &mut |library| {
+        let name = library.name();
+        listed::is_listed(name).then(|| Site::Listed(site(texts::intern(writer, name))))
     });
-    !driver.unfinished && !others.unfinished
+    let interpreter = python::address();
+    let others = interpose::watch(patient, &mut |library| {
+        let is_interpreter = interpreter.is_some_and(|address| library.addresses.contains(&address));
+        is_other(library).then_some(if is_interpreter { Site::Interpreter } else { Site::Program })
+    });
+    if interpreter.is_some() {
+        python::expect();
+        python::look();
+        note_free_threaded(writer);
+    }
+    !driver.unfinished && !listed.unfinished && !others.unfinished
 }
 
-fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+fn is_driver(name: &[u8]) -> bool {
+    name.starts_with(b"libcuda.so")
+}
+
+/// Whether a library is neither the driver nor listed nor left as it is.
+fn is_other(library: &Library<'_>) -> bool {
+    let (name, own) = (library.name(), watch_locks as *const () as usize);
+    let left = LEFT.iter().any(|start| name.starts_with(start));
+    !left && !is_driver(name) && !listed::is_listed(name) && !library.addresses.contains(&own)
+}
+
+fn note_free_threaded(writer: &mut Writer) {
+    if !FREE_THREADED.load(Relaxed) && python::is_free_threaded() {
+        FREE_THREADED.store(true, Relaxed);
+        cupti::note(writer, NO_GIL);
+    }
 }
 
 /// The number of the library with that name: the same when it is loaded again.
@@ -74,4 +126,5 @@ pub fn forget() {
     SITES.iter().for_each(|site| site.store(0, Relaxed));
     SITE_COUNT.store(0, Relaxed);
     SEEN.store(0, Relaxed);
+    FREE_THREADED.store(false, Relaxed);
 }

@@ -65,6 +65,8 @@ pub struct Slot<'a> {
     guarded: bool,
     /// Whether it stays empty where nobody has the function.
     weak: bool,
+    /// The function's number in the object's table of symbols.
+    symbol: usize,
 }
 
 impl Slot<'_> {
@@ -440,18 +442,24 @@ impl<'a> Object<'a> {
         const PLTRELSZ: i64 = 2;
         const PLTREL: i64 = 20;
         const JMPREL: i64 = 23;
+        /// So many relocations at the start of a table name no symbol: mostly nearly all of them.
+        const RELACOUNT: i64 = 0x6fff_fff9;
         let (Some(strings), Some(symbols), Some(string_bytes)) = (find(STRTAB), find(SYMTAB), find(STRSZ))
         else {
             return;
         };
         let jump_slots = (find(PLTREL) == Some(RELA as u64)).then(|| (find(JMPREL), find(PLTRELSZ)));
-        for (start, bytes) in [jump_slots.unwrap_or_default(), (find(RELA), find(RELASZ))] {
+        let nameless = find(RELACOUNT).unwrap_or(0) as usize;
+        for (start, bytes, skipped) in [
+            jump_slots.map_or((None, None, 0), |(start, bytes)| (start, bytes, 0)),
+            (find(RELA), find(RELASZ), nameless),
+        ] {
             let (Some(start), Some(bytes)) = (start, bytes) else { continue };
             let start = self.address(start);
             if !self.contains(start as usize) {
                 continue;
             }
-            for at in 0..bytes as usize / size_of::<Rela>() {
+            for at in skipped..bytes as usize / size_of::<Rela>() {
                 // SAFETY: the relocation tables lie in loaded segments and have this size.
                 let entry = unsafe { (start as *const Rela).add(at).read_unaligned() };
                 let name = self.name(&entry, self.address(strings), self.address(symbols), string_bytes);
@@ -459,11 +467,42 @@ impl<'a> Object<'a> {
                     let place = self.base().wrapping_add(entry.offset);
                     if self.is_data(place) {
                         let guarded = self.is_guarded(place);
-                        visit(Slot { name, place: place as *mut *mut c_void, guarded, weak });
+                        let symbol = (entry.info >> 32) as usize;
+                        visit(Slot { name, place: place as *mut *mut c_void, guarded, weak, symbol });
                     }
                 }
             }
         }
+    }
+
+    /// The version of the function that a slot is for, as the object was linked; `None` where it says none.
+    pub fn version(&self, slot: &Slot<'_>) -> Option<&'a CStr> {
+        const VERSYM: i64 = 0x6fff_fff0;
+        const VERNEED: i64 = 0x6fff_fffe;
+        const VERNEEDNUM: i64 = 0x6fff_ffff;
+        const HIDDEN: u16 = 0x8000;
+        let (strings, versions, mut need) = (self.table(STRTAB)?, self.table(VERSYM)?, self.table(VERNEED)?);
+        let needs = self.dynamic().iter().find(|entry| entry.tag == VERNEEDNUM)?.value;
+        // SAFETY: the loader's own tables: a number for each symbol; for each library that is needed an `Elf64_Verneed`
+        // with a chain of `Elf64_Vernaux`, of which the loader checked that it ends.
+        unsafe {
+            let number = (versions as *const u16).add(slot.symbol).read_unaligned() & !HIDDEN;
+            for _ in 0..needs {
+                // Version and count in two bytes each, the library's name, the first entry, the next library.
+                let [counted, _, first, next] = (need as *const [u32; 4]).read_unaligned();
+                let count = counted >> 16;
+                let mut entry = need + u64::from(first);
+                for _ in 0..count {
+                    let [_, other, name, following] = (entry as *const [u32; 4]).read_unaligned();
+                    if (other >> 16) as u16 & !HIDDEN == number {
+                        return Some(CStr::from_ptr((strings + u64::from(name)) as *const libc::c_char));
+                    }
+                    entry += u64::from(following);
+                }
+                need += u64::from(next);
+            }
+        }
+        None
     }
 
     /// The name of the imported function that a relocation is for, and whether it is a weak one.

@@ -20,22 +20,26 @@
 //!
 //! [`Published`] and [`SequenceLock`] are values that threads share without waiting for each other.
 
+mod awaited;
 mod calls;
 mod clock;
 mod contended;
 mod current;
 mod elf;
 mod exports;
+mod gil;
 mod imports;
 mod launches;
 mod locks;
 mod looked;
 mod patch;
 mod pending;
+mod program;
 mod published;
 mod recorded_functions;
 mod sequence_lock;
 mod sites;
+mod tally;
 mod thread;
 mod unwind_table;
 mod wrapped;
@@ -48,7 +52,7 @@ pub use launches::{LaunchThunks, Launched, Launches, set_short_launch};
 pub use published::Published;
 pub use recorded_functions::wrap_runtime;
 pub use sequence_lock::SequenceLock;
-pub use sites::{Watched, watch};
+pub use sites::{Site, Watched, watch};
 pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
 pub use unwind_table::{Base, CallerRule};
 pub use wrapped::{Arguments, Wrapped};
@@ -58,7 +62,7 @@ use std::ffi::CStr;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 
 /// What is called when something happens, on the thread to which it happens. A hook runs in the middle of the
 /// program's own call: it must not panic, and may acquire locks only through functions that are not watched.
@@ -68,6 +72,21 @@ pub struct Hooks {
     pub waited: fn(&'static Thread, &Wait),
     /// A wait of a thread was lost: a signal handler did not return.
     pub wait_lost: fn(&'static Thread),
+    /// So many waits of a thread for a kind of lock were too short to be recorded, and took so many ticks together.
+    pub tallied: fn(&'static Thread, LockKind, u64, Ticks),
+    /// Keeps where the calling thread is, since a wait may follow: the place's number, 0 for none. It is written once a
+    /// wait that has the number is [`waited`](Hooks::waited). Places of long waits, as here and below, come first.
+    pub keep_place: fn(&'static Thread, bool) -> u64,
+    /// A number for the place of the calling thread, which [`give_place`](Hooks::give_place) writes soon; 0 for none.
+    pub promise: fn(bool) -> u64,
+    /// Writes where the calling thread is, under the number that was promised. Called when nobody waits for the thread.
+    pub give_place: fn(&'static Thread, u64),
+    /// Writes where the thread is that holds a lock ([`recognize`](Hooks::recognize)), by its kernel's id; the place's
+    /// number, 0 for none. The calling thread holds the lock's mutex.
+    pub holder_place: fn(&'static Thread, usize, u32) -> u64,
+    /// Whether a condition is the first part of a lock like Python's GIL, and the kernel's id of the thread that holds
+    /// it, 0 for unknown.
+    pub recognize: fn(usize) -> Option<u32>,
     /// The name that calls of a function (its number) are noted with. Called until it is not 0, and by
     /// each thread until it notes its calls in a place of its own ([`Thread::note_in`]).
     pub name: fn(&'static Thread, u32) -> u32,
@@ -123,7 +142,10 @@ pub struct Wait {
     pub kind: LockKind,
     /// The mode that the thread waits for.
     pub mode: LockMode,
-    /// The library that waited, by the number that the caller of [`watch`] gave it.
+    /// Whose lock it is.
+    pub layer: Layer,
+    /// The library that waited, by the number that the caller of [`watch`] gave it; 0 in other layers than
+    /// [`Layer::Listed`].
     pub site: u32,
     /// The call the waiter was in.
     pub call: CallRef,
@@ -131,8 +153,52 @@ pub struct Wait {
     pub holders: u32,
     /// One of them, one that holds it exclusively if there is one; thread id 0 for unknown.
     pub holder: Party,
-    /// The thread that released it last before the waiter acquired it; thread id 0 for unknown.
+    /// The thread that released it last before the waiter acquired it, or ended the wait; thread id 0 for unknown.
     pub releaser: Party,
+    /// When it did; 0 for unknown.
+    pub released: Ticks,
+    /// Number of the waiter's place, as [`Hooks::keep_place`] gave it; 0 for unknown, as of the following.
+    pub place: u64,
+    /// Number of the holder's place.
+    pub holder_place: u64,
+    /// Number of the releaser's place.
+    pub releaser_place: u64,
+}
+
+impl Wait {
+    /// No wait: zeros, so that room for waits takes none in the library's file.
+    pub(crate) const NONE: Wait = {
+        let call = CallRef { function: 0, since: 0 };
+        let party = Party { tid: 0, call };
+        Wait {
+            start: 0,
+            end: 0,
+            lock: 0,
+            kind: LockKind::Mutex,
+            mode: LockMode::Exclusive,
+            layer: Layer::Listed,
+            site: 0,
+            call,
+            holders: 0,
+            holder: party,
+            releaser: party,
+            released: 0,
+            place: 0,
+            holder_place: 0,
+            releaser_place: 0,
+        }
+    };
+}
+
+/// Whose lock it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layer {
+    /// That of a library that has a [`Site`] of its own.
+    Listed,
+    /// That of any other library, or of the program.
+    Program,
+    /// The interpreter's own: Python's GIL.
+    Interpreter,
 }
 
 /// Kinds of locks.
@@ -144,6 +210,24 @@ pub enum LockKind {
     Rwlock,
     /// `pthread_spinlock_t`
     Spin,
+    /// Python's GIL
+    Gil,
+    /// `pthread_cond_t`
+    Condition,
+    /// `sem_t`
+    Semaphore,
+    /// `pthread_barrier_t`
+    Barrier,
+    /// The end of a thread
+    Join,
+}
+
+impl LockKind {
+    /// All of them, in order.
+    pub const ALL: [LockKind; 8] = {
+        use LockKind::*;
+        [Mutex, Rwlock, Spin, Gil, Condition, Semaphore, Barrier, Join]
+    };
 }
 
 /// How a lock is held.
@@ -224,6 +308,10 @@ fn hooks() -> Option<&'static Hooks> {
 ///
 /// The caller is the only thread of a fork's child.
 pub unsafe fn forked() {
+    // Those know threads by their places.
+    tally::forget_all();
+    awaited::forget_all();
+    gil::forget_all();
     // SAFETY: the caller's promise.
     unsafe {
         thread::forget_all();
@@ -234,6 +322,32 @@ pub unsafe fn forked() {
     calls::forget_all();
     exports::forget_all();
     sites::forget_all();
+    program::forget_all();
+}
+
+/// From now on waits of threads are recorded that take at least so many ticks: those for Python's GIL, and those of
+/// threads that make wrapped calls for locks of the program. Shorter ones are counted. From `long` on the place of a wait
+/// is worth more.
+pub fn set_wait_thresholds(gil: Ticks, program: Ticks, long: Ticks) {
+    LONG_WAIT.store(long, Relaxed);
+    gil::set_threshold(gil);
+    program::set_threshold(program);
+}
+
+/// Waits of at least so many ticks are long.
+static LONG_WAIT: AtomicI64 = AtomicI64::new(Ns::MAX);
+
+/// Whether a wait of so many ticks is long.
+pub(crate) fn is_long(ticks: Ticks) -> bool {
+    ticks >= LONG_WAIT.load(Relaxed)
+}
+
+/// Passes on what was kept back: waits of the calling thread, and counts of all. The process ends.
+pub fn flush() {
+    if let Some(thread) = Thread::known() {
+        pending::record(thread);
+    }
+    tally::flush();
 }
 
 /// How many libraries were loaded and unloaded since the process began.
@@ -293,6 +407,10 @@ pub struct Library<'a> {
 }
 
 impl<'a> Library<'a> {
+    fn of(object: &elf::Object<'a>) -> Library<'a> {
+        Library { path: object.path(), base: object.base() as usize, addresses: object.range() }
+    }
+
     /// The name of its file.
     pub fn name(&self) -> &'a [u8] {
         self.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
@@ -302,7 +420,7 @@ impl<'a> Library<'a> {
 /// Calls `visit` with the program and each loaded library.
 pub fn each_library(visit: &mut dyn FnMut(Library<'_>)) {
     elf::each_object(&mut |object| {
-        visit(Library { path: object.path(), base: object.base() as usize, addresses: object.range() });
+        visit(Library::of(&object));
         ControlFlow::Continue(())
     });
 }

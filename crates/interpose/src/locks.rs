@@ -6,10 +6,10 @@
 use crate::contended::{self, Contended};
 use crate::pending;
 use crate::thread::{self, Party, Thread};
-use crate::{LockKind, LockMode, Wait, now};
+use crate::{Layer, LockKind, LockMode, Wait, now};
 use libc::{
     CLOCK_MONOTONIC, CLOCK_REALTIME, EBUSY, EINVAL, ENOTRECOVERABLE, EOWNERDEAD, ETIMEDOUT, FUTEX_TID_MASK,
-    c_int, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, timespec,
+    c_int, c_void, clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t, timespec,
 };
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,7 +19,7 @@ pub type Spin = c_int;
 
 /// Functions of the C library that the `libc` crate does not declare, or not as functions that
 /// unwind: a thread that is cancelled while it waits for a condition leaves through the wait.
-mod real {
+pub(crate) mod real {
     use super::*;
 
     unsafe extern "C-unwind" {
@@ -32,6 +32,21 @@ mod real {
         pub fn pthread_cond_clockwait(
             condition: *mut pthread_cond_t,
             mutex: *mut pthread_mutex_t,
+            clock: clockid_t,
+            until: *const timespec,
+        ) -> c_int;
+        pub fn sem_wait(semaphore: *mut sem_t) -> c_int;
+        pub fn sem_timedwait(semaphore: *mut sem_t, until: *const timespec) -> c_int;
+        pub fn sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, until: *const timespec) -> c_int;
+        pub fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int;
+        pub fn pthread_timedjoin_np(
+            thread: pthread_t,
+            result: *mut *mut c_void,
+            until: *const timespec,
+        ) -> c_int;
+        pub fn pthread_clockjoin_np(
+            thread: pthread_t,
+            result: *mut *mut c_void,
             clock: clockid_t,
             until: *const timespec,
         ) -> c_int;
@@ -62,7 +77,7 @@ mod real {
 }
 
 /// Whether a result means that the caller holds the lock.
-fn got(result: c_int) -> bool {
+pub(crate) fn got(result: c_int) -> bool {
     matches!(result, 0 | EOWNERDEAD)
 }
 
@@ -90,7 +105,7 @@ fn take(
 
 /// Notes that the thread holds a lock, unless the lock itself has its holder (see [`holders`]).
 #[inline]
-fn hold(lock: usize, (kind, mode): (LockKind, LockMode)) {
+pub(crate) fn hold(lock: usize, (kind, mode): (LockKind, LockMode)) {
     if (kind == LockKind::Spin || mode == LockMode::Shared)
         && let Some(thread) = Thread::current()
     {
@@ -122,7 +137,10 @@ fn waited(
         let end = now();
         let releaser = place.filter(|_| got(result)).map_or(Party::default(), Contended::releaser);
         let (call, site) = (thread.call(), site as u32);
-        pending::add(thread, &Wait { start, end, lock, kind, mode, site, call, holders, holder, releaser });
+        let layer = Layer::Listed;
+        let wait =
+            Wait { start, end, lock, kind, mode, layer, site, call, holders, holder, releaser, ..Wait::NONE };
+        pending::add(thread, &wait);
     }
     if let Some(place) = counted {
         place.leave();
@@ -135,12 +153,12 @@ fn waited(
 
 /// A thread that holds a lock, and how many do. The C library keeps the id of an exclusive holder in the lock itself;
 /// shared holders are searched among all threads, which disturbs them.
-fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
+pub(crate) fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
     // `pthread_mutex_t.__data.__owner` and `pthread_rwlock_t.__data.__cur_writer` of glibc.
     let offset = match kind {
         LockKind::Mutex => 8,
         LockKind::Rwlock => 24,
-        LockKind::Spin => return thread::holders(lock, thread),
+        _ => return thread::holders(lock, thread),
     };
     // SAFETY: within the lock, which the caller of the lock function keeps alive; aligned, since
     // locks are aligned to eight bytes.
@@ -154,7 +172,7 @@ fn holders(thread: &Thread, lock: usize, kind: LockKind) -> (Party, u32) {
 }
 
 /// Whether the C library can wait by that clock.
-fn is_clock(clock: clockid_t) -> bool {
+pub(crate) fn is_clock(clock: clockid_t) -> bool {
     matches!(clock, CLOCK_REALTIME | CLOCK_MONOTONIC)
 }
 
@@ -163,7 +181,7 @@ fn is_clock(clock: clockid_t) -> bool {
 /// # Safety
 ///
 /// `until` can be read, as the C library reads it.
-unsafe fn is_time(until: *const timespec) -> bool {
+pub(crate) unsafe fn is_time(until: *const timespec) -> bool {
     // SAFETY: the caller's promise.
     (0..1_000_000_000).contains(&unsafe { (*until).tv_nsec })
 }
@@ -176,7 +194,7 @@ unsafe fn is_time(until: *const timespec) -> bool {
 ///
 /// As `pthread_mutex_trylock`.
 #[inline]
-unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     // `pthread_mutex_t.__data.__kind` of glibc, and its bit of robust mutexes.
     const KIND: usize = 16;
     const ROBUST: u32 = 16;
@@ -207,7 +225,7 @@ unsafe fn attempt_robust(mutex: *mut pthread_mutex_t) -> c_int {
 
 /// Notes a lock that was acquired without a wait.
 #[inline]
-fn tried(result: c_int, lock: usize, how: (LockKind, LockMode)) -> c_int {
+pub(crate) fn tried(result: c_int, lock: usize, how: (LockKind, LockMode)) -> c_int {
     if got(result) {
         hold(lock, how);
     }
@@ -232,7 +250,7 @@ fn give_contended(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
 
 /// Releases a lock by `release` that the thread may hold shared.
 #[inline]
-fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = Thread::current() else { return release() };
     // What was not noted is held exclusively. The C library releases such a lock whatever its state is: no failure
     // leaves it held.
@@ -261,7 +279,7 @@ fn give_shared(
 /// Waits for a condition by `wait`, which releases the mutex meanwhile. The C library acquires it again within its own
 /// wait, so a wait for that is not recorded.
 #[inline]
-fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
+pub(crate) fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
     if let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) {
         place.release(thread.party());
         pending::record(thread);
@@ -269,9 +287,9 @@ fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
     wait()
 }
 
-const MUTEX: (LockKind, LockMode) = (LockKind::Mutex, LockMode::Exclusive);
-const READ: (LockKind, LockMode) = (LockKind::Rwlock, LockMode::Shared);
-const WRITE: (LockKind, LockMode) = (LockKind::Rwlock, LockMode::Exclusive);
+pub(crate) const MUTEX: (LockKind, LockMode) = (LockKind::Mutex, LockMode::Exclusive);
+pub(crate) const READ: (LockKind, LockMode) = (LockKind::Rwlock, LockMode::Shared);
+pub(crate) const WRITE: (LockKind, LockMode) = (LockKind::Rwlock, LockMode::Exclusive);
 const SPIN: (LockKind, LockMode) = (LockKind::Spin, LockMode::Exclusive);
 
 /// Declares the replacements of functions: what they take and what they do. `SITE` numbers the
@@ -302,8 +320,7 @@ macro_rules! replacements {
             /// # Safety
             ///
             /// As the C library's function of that name.
-            unsafe extern "C-unwind" fn $name<const SITE: usize>($($argument: $type),*) -> c_int {
-                let $site = SITE;
+            unsafe extern "C-unwind" fn $name<const $site: usize>($($argument: $type),*) -> c_int {
                 // SAFETY: passes on what the caller gave, to the C library's functions for it.
                 unsafe { $body }
             }
@@ -311,79 +328,81 @@ macro_rules! replacements {
     };
 }
 
+pub(crate) use replacements;
+
 replacements! {
-    pthread_mutex_lock(mutex: *mut pthread_mutex_t) = |site| take(
-        site, mutex as usize, MUTEX,
+    pthread_mutex_lock(mutex: *mut pthread_mutex_t) = |SITE| take(
+        SITE, mutex as usize, MUTEX,
         || attempt(mutex),
         || libc::pthread_mutex_lock(mutex),
     );
-    pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, until: *const timespec) = |site| take(
-        site, mutex as usize, MUTEX,
+    pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, until: *const timespec) = |SITE| take(
+        SITE, mutex as usize, MUTEX,
         || attempt(mutex),
         || libc::pthread_mutex_timedlock(mutex, until),
     );
-    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |site| take(
-        site, mutex as usize, MUTEX,
+    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec) = |SITE| take(
+        SITE, mutex as usize, MUTEX,
         || if is_clock(clock) { attempt(mutex) } else { EINVAL },
         || real::pthread_mutex_clocklock(mutex, clock, until),
     );
-    pthread_mutex_trylock(mutex: *mut pthread_mutex_t) = |_site|
+    pthread_mutex_trylock(mutex: *mut pthread_mutex_t) = |_SITE|
         tried(libc::pthread_mutex_trylock(mutex), mutex as usize, MUTEX);
-    pthread_mutex_unlock(mutex: *mut pthread_mutex_t) = |_site|
+    pthread_mutex_unlock(mutex: *mut pthread_mutex_t) = |_SITE|
         give_mutex(mutex as usize, || libc::pthread_mutex_unlock(mutex));
 
-    pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) = |site| take(
-        site, lock as usize, READ,
+    pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) = |SITE| take(
+        SITE, lock as usize, READ,
         || libc::pthread_rwlock_tryrdlock(lock),
         || libc::pthread_rwlock_rdlock(lock),
     );
-    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
-        site, lock as usize, READ,
+    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |SITE| take(
+        SITE, lock as usize, READ,
         || if is_time(until) { libc::pthread_rwlock_tryrdlock(lock) } else { EINVAL },
         || real::pthread_rwlock_timedrdlock(lock, until),
     );
-    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
-        site, lock as usize, READ,
+    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |SITE| take(
+        SITE, lock as usize, READ,
         || if is_clock(clock) && is_time(until) { libc::pthread_rwlock_tryrdlock(lock) } else { EINVAL },
         || real::pthread_rwlock_clockrdlock(lock, clock, until),
     );
-    pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) = |_site|
+    pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) = |_SITE|
         tried(libc::pthread_rwlock_tryrdlock(lock), lock as usize, READ);
-    pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) = |site| take(
-        site, lock as usize, WRITE,
+    pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) = |SITE| take(
+        SITE, lock as usize, WRITE,
         || libc::pthread_rwlock_trywrlock(lock),
         || libc::pthread_rwlock_wrlock(lock),
     );
-    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |site| take(
-        site, lock as usize, WRITE,
+    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) = |SITE| take(
+        SITE, lock as usize, WRITE,
         || if is_time(until) { libc::pthread_rwlock_trywrlock(lock) } else { EINVAL },
         || real::pthread_rwlock_timedwrlock(lock, until),
     );
-    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |site| take(
-        site, lock as usize, WRITE,
+    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, until: *const timespec) = |SITE| take(
+        SITE, lock as usize, WRITE,
         || if is_clock(clock) && is_time(until) { libc::pthread_rwlock_trywrlock(lock) } else { EINVAL },
         || real::pthread_rwlock_clockwrlock(lock, clock, until),
     );
-    pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) = |_site|
+    pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) = |_SITE|
         tried(libc::pthread_rwlock_trywrlock(lock), lock as usize, WRITE);
-    pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) = |_site|
+    pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) = |_SITE|
         give(lock as usize, || libc::pthread_rwlock_unlock(lock));
 
-    pthread_spin_lock(lock: *mut Spin) = |site| take(
-        site, lock as usize, SPIN,
+    pthread_spin_lock(lock: *mut Spin) = |SITE| take(
+        SITE, lock as usize, SPIN,
         || real::pthread_spin_trylock(lock),
         || real::pthread_spin_lock(lock),
     );
-    pthread_spin_trylock(lock: *mut Spin) = |_site|
+    pthread_spin_trylock(lock: *mut Spin) = |_SITE|
         tried(real::pthread_spin_trylock(lock), lock as usize, SPIN);
-    pthread_spin_unlock(lock: *mut Spin) = |_site|
+    pthread_spin_unlock(lock: *mut Spin) = |_SITE|
         give(lock as usize, || real::pthread_spin_unlock(lock));
 
-    pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) = |_site|
+    pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) = |_SITE|
         wait_for_condition(mutex as usize, || real::pthread_cond_wait(condition, mutex));
-    pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, until: *const timespec) = |_site|
+    pthread_cond_timedwait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, until: *const timespec) = |_SITE|
         wait_for_condition(mutex as usize, || real::pthread_cond_timedwait(condition, mutex, until));
     pthread_cond_clockwait(
         condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec
-    ) = |_site| wait_for_condition(mutex as usize, || real::pthread_cond_clockwait(condition, mutex, clock, until));
+    ) = |_SITE| wait_for_condition(mutex as usize, || real::pthread_cond_clockwait(condition, mutex, clock, until));
 }

@@ -4,8 +4,8 @@
 //! kept wait: a place belongs to the code that moved it from FREE to BUSY, and a handler that finds no free place
 //! records its wait at once.
 
-use crate::thread::{self, CallRef, Party, Thread};
-use crate::{LockKind, LockMode, Wait, hooks};
+use crate::thread::{self, Thread};
+use crate::{Wait, awaited, gil, hooks, tally};
 use libc::c_void;
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -35,23 +35,6 @@ struct Kept {
 
 // SAFETY: only the thread at the same place of the known ones uses it, and of it only the code that made `state` BUSY.
 unsafe impl Sync for Kept {}
-
-const NONE: Wait = {
-    let call = CallRef { function: 0, since: 0 };
-    let party = Party { tid: 0, call };
-    Wait {
-        start: 0,
-        end: 0,
-        lock: 0,
-        kind: LockKind::Mutex,
-        mode: LockMode::Exclusive,
-        site: 0,
-        call,
-        holders: 0,
-        holder: party,
-        releaser: party,
-    }
-};
 
 static PENDING: [Pending; thread::MOST] = [const { Pending::new() }; thread::MOST];
 
@@ -91,7 +74,7 @@ impl Kept {
 
 impl Pending {
     const fn new() -> Pending {
-        let places = [const { Kept { state: AtomicU8::new(FREE), wait: UnsafeCell::new(NONE) } }; MOST];
+        let places = [const { Kept { state: AtomicU8::new(FREE), wait: UnsafeCell::new(Wait::NONE) } }; MOST];
         Pending { count: AtomicU8::new(0), places }
     }
 
@@ -154,7 +137,10 @@ pub unsafe extern "C-unwind" fn ended(thread: *mut c_void) {
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         // From here on a signal handler gets a place of its own.
         thread.leave();
+        awaited::ended(thread);
+        gil::ended(thread);
         record(thread);
+        tally::ended(thread);
         let lost = PENDING[thread.place()].reset();
         if let Some(hooks) = hooks() {
             (0..lost).for_each(|_| (hooks.wait_lost)(thread));
@@ -185,7 +171,7 @@ mod tests {
     use super::*;
 
     fn wait(lock: usize) -> Wait {
-        Wait { lock, ..NONE }
+        Wait { lock, ..Wait::NONE }
     }
 
     fn drained(pending: &Pending) -> Vec<usize> {

@@ -1,9 +1,9 @@
 //! Which libraries are watched, and giving them their replacements.
 
-use crate::elf::{self, Object};
+use crate::elf::{self, Object, Slot};
 use crate::locks::Replacements;
 use crate::looked::Looked;
-use crate::patch;
+use crate::{Library, patch, program};
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Release};
@@ -18,10 +18,39 @@ macro_rules! sites {
 static REPLACEMENTS: [Replacements; SITES] =
     sites!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 
+/// Those of the program and its other libraries, and those of the library with the interpreter.
+static OF_PROGRAM: program::Replacements = program::Replacements::of::<{ program::PLAIN }>();
+static OF_INTERPRETER: program::Replacements = program::Replacements::of::<{ program::INTERPRETER }>();
+
 /// The watched ones.
 static WATCHED: Looked = Looked::new();
 /// A thread looks through libraries.
 static BUSY: AtomicBool = AtomicBool::new(false);
+
+/// How the locks of a library are watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Site {
+    /// By a number below 32, with which the waits of its threads are recorded.
+    Listed(u32),
+    /// As those of the program: long waits of threads that make wrapped calls.
+    Program,
+    /// As those of the program; it contains Python's interpreter as well.
+    Interpreter,
+}
+
+impl Site {
+    /// The replacement of a function by its name.
+    fn find(self, name: &[u8]) -> Option<*mut libc::c_void> {
+        if !name.starts_with(b"pthread_") && !name.starts_with(b"sem_") {
+            return None;
+        }
+        match self {
+            Site::Listed(number) => REPLACEMENTS[(number as usize).min(SITES - 1)].find(name),
+            Site::Program => OF_PROGRAM.find(name),
+            Site::Interpreter => OF_INTERPRETER.find(name),
+        }
+    }
+}
 
 /// What came of watching.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,11 +61,11 @@ pub struct Watched {
     pub unfinished: bool,
 }
 
-/// Watches the locks that libraries take: those loaded now for whose path `matches` gives a number
-/// below 32, by which the waits of its threads are recorded; the same each time it is asked. Those that are watched
+/// Watches the locks that libraries take: those loaded now for which `matches` says how, the same each time it is
+/// asked. Those that are watched
 /// already are left as they are, so this can be called again when others were loaded. Unless
 /// `patient`, a library that looks half loaded is taken as it is: others change slots, too.
-pub fn watch(patient: bool, matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> Watched {
+pub fn watch(patient: bool, matches: &mut dyn FnMut(&Library<'_>) -> Option<Site>) -> Watched {
     if BUSY.swap(true, AcqRel) {
         return Watched { changed: 0, unfinished: true };
     }
@@ -44,11 +73,11 @@ pub fn watch(patient: bool, matches: &mut dyn FnMut(&[u8]) -> Option<u32>) -> Wa
     let mut watched = Watched::default();
     elf::each_object(&mut |object| {
         if !WATCHED.contains(&object)
-            && let Some(site) = matches(object.path())
+            && let Some(site) = matches(&Library::of(&object))
         {
-            if !patient || is_finished(&object) {
+            if !patient || is_finished(&object, site) {
                 WATCHED.add(&object);
-                watched.changed += replace(&object, site as usize);
+                watched.changed += replace(&object, site);
             } else {
                 watched.unfinished = true;
             }
@@ -67,23 +96,32 @@ pub fn forget_all() {
 
 /// Whether the loader is done with all slots of an object that are to be changed: to change one
 /// before would have it point anywhere.
-fn is_finished(object: &Object<'_>) -> bool {
+fn is_finished(object: &Object<'_>, site: Site) -> bool {
     let mut finished = true;
     object.each_slot(&mut |slot| {
-        if finished && REPLACEMENTS[0].find(slot.name.to_bytes()).is_some() {
+        if finished && site.find(slot.name.to_bytes()).is_some() {
             finished = object.is_finished(&slot);
         }
     });
     finished
 }
 
-fn replace(object: &Object<'_>, site: usize) -> usize {
-    let replacements = &REPLACEMENTS[site.min(SITES - 1)];
+fn replace(object: &Object<'_>, site: Site) -> usize {
     let mut changed = 0;
     object.each_slot(&mut |slot| {
-        if let Some(function) = replacements.find(slot.name.to_bytes()) {
+        if let Some(function) = site.find(slot.name.to_bytes())
+            && !is_of_old_condition(object, &slot)
+        {
             changed += usize::from(object.is_filled(&slot) && patch::put(&slot, function));
         }
     });
     changed
+}
+
+/// Whether a slot is for the conditions of glibc before 2.3.2, which are other structures: the replacements call the
+/// functions for new ones.
+fn is_of_old_condition(object: &Object<'_>, slot: &Slot<'_>) -> bool {
+    cfg!(target_arch = "x86_64")
+        && slot.name.to_bytes().starts_with(b"pthread_cond_")
+        && object.version(slot) == Some(c"GLIBC_2.2.5")
 }

@@ -5,7 +5,9 @@ use libc::c_void;
 use std::cell::UnsafeCell;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence,
+};
 
 /// Most threads that are known at once. Miri looks at all of a table whenever one is borrowed.
 pub const MOST: usize = if cfg!(miri) { 16 } else { 4096 };
@@ -24,6 +26,8 @@ pub struct Thread {
     /// The locks it holds, in the order in which it acquired them: addresses, plus [`SHARED`] where it holds one shared.
     locks: [AtomicUsize; MOST_HELD],
     own: Progress,
+    /// It made a wrapped call before it noted its calls where it does now.
+    called: AtomicBool,
 }
 
 // SAFETY: of what is not atomic, only the thread's own user makes use, on that thread.
@@ -85,6 +89,7 @@ static THREADS: [Thread; MOST] = [const {
             launches: AtomicU32::new(0),
             since: AtomicI64::new(0),
         },
+        called: AtomicBool::new(false),
     }
 }; MOST];
 
@@ -165,6 +170,9 @@ impl Thread {
 
     /// Notes its calls there from now on; what it is in goes along.
     pub fn note_in(&self, place: &'static Progress) {
+        if self.calls() {
+            self.called.store(true, Relaxed);
+        }
         let call = self.call();
         place.since.store(call.since, Relaxed);
         place.function.store(call.function, Relaxed);
@@ -181,6 +189,12 @@ impl Thread {
     #[inline]
     pub fn call(&self) -> CallRef {
         self.progress().call()
+    }
+
+    /// Whether it ever made a wrapped call.
+    #[inline]
+    pub(crate) fn calls(&self) -> bool {
+        self.called.load(Relaxed) || self.progress().calls.load(Relaxed) > 0
     }
 
     /// Whether its calls are noted in no place that was given.
@@ -318,6 +332,8 @@ impl Thread {
 
     fn clear(&self) {
         self.held.store(0, Relaxed);
+        self.called.store(false, Relaxed);
+        self.own.calls.store(0, Relaxed);
         self.set_call(CallRef::default());
         self.set_progress(null_mut());
         self.id().store(0, Release);
@@ -382,6 +398,16 @@ pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
         }
     }
     (holder, count)
+}
+
+/// How many places were used so far.
+pub fn used() -> usize {
+    USED.load(Relaxed).min(MOST)
+}
+
+/// Calls `visit` with each thread that is known.
+pub fn each(visit: &mut dyn FnMut(&'static Thread)) {
+    THREADS[..used()].iter().filter(|thread| thread.tid() != 0).for_each(visit);
 }
 
 /// What the thread with that id does, if it is known.

@@ -58,7 +58,7 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 19] = [
+const LIBRARIES: [(&str, &str, &[&str]); 20] = [
     ("cuda.c", "libcuda.so.1", &["-Wl,--default-symver"]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
@@ -75,12 +75,15 @@ const LIBRARIES: [(&str, &str, &[&str]); 19] = [
     ("halfway.c", "libhalfway.so", &[]),
     ("nameless.c", "libnameless.so", &[]),
     ("stuck.c", "libstuck.so", &[]),
+    ("measure.c", "libmeasure.so", &[]),
     ("constructed.c", "libconstructed.so", &[]),
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
-const PROGRAMS: [&str; 10] =
-    ["waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit", "issue"];
+const PROGRAMS: [&str; 12] = [
+    "waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit", "issue", "meets",
+    "like",
+];
 
 /// The capture library: another build of it where `HOLDUP_TEST_LIBRARY` names one, as by a sanitizer. Cargo builds a
 /// `cdylib` for no test, so it is asked to here; mostly there is nothing left to do.
@@ -143,6 +146,26 @@ fn build_programs(folder: &Path, binding: Binding, program: &str) {
         let name = format!("{program}-look-up");
         cc(folder, binding, &source, &name, &[&["-DLOOK_UP", search, rpath], &others[..]].concat());
     }
+}
+
+/// The program of C++, linked with the driver; `None` where there is no compiler.
+#[allow(dead_code, reason = "benchmarks need none")]
+pub fn standard() -> Option<PathBuf> {
+    static STANDARD: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let build = || {
+        let (folder, source) =
+            (built().folder(Binding::Now), Path::new(HOME).join("tests/standin/standard.cpp"));
+        let path = folder.join("standard");
+        let mut command = Command::new(std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned()));
+        command.args(["-std=c++17", "-O1", "-g", "-pthread"]).arg(source).arg("-o").arg(&path);
+        command.args(["-L", "-Wl,-rpath,"].map(|option| format!("{option}{}", folder.display())));
+        // Libraries after what needs them.
+        command.arg("-l:libcuda.so.1");
+        let output = command.output().ok()?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(path)
+    };
+    STANDARD.get_or_init(build).clone()
 }
 
 /// Compiles one file. Programs that run already keep what they have: the new one replaces the name.

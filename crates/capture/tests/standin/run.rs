@@ -12,6 +12,9 @@ use tempfile::TempDir;
 
 /// Longer than any program here takes on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than a benchmark takes.
+#[allow(dead_code, reason = "tests are none")]
+const LONG_PATIENCE: Duration = Duration::from_secs(300);
 
 /// A program to run, and how.
 #[derive(Clone)]
@@ -25,6 +28,7 @@ pub struct Program {
     late: bool,
     /// What was recorded is read as holdup does, too.
     gathered: bool,
+    patience: Duration,
 }
 
 /// What a run looked like from outside.
@@ -109,6 +113,7 @@ impl Program {
             preloaded: None,
             late: false,
             gathered: false,
+            patience: PATIENCE,
         }
     }
 
@@ -134,6 +139,13 @@ impl Program {
     /// And has holdup read what was recorded.
     pub fn gathered(mut self) -> Program {
         self.gathered = true;
+        self
+    }
+
+    /// And takes as long as a benchmark.
+    #[allow(dead_code, reason = "tests are none")]
+    pub fn patient(mut self) -> Program {
+        self.patience = LONG_PATIENCE;
         self
     }
 
@@ -197,7 +209,7 @@ impl Program {
     /// Waits for it to end, but not for ever.
     fn wait(&self, child: &mut Child, stderr: &Path) -> ExitStatus {
         let begin = Instant::now();
-        while begin.elapsed() < PATIENCE {
+        while begin.elapsed() < self.patience {
             if let Some(status) = child.try_wait().expect("it is our child") {
                 return status;
             }

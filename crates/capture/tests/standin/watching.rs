@@ -1,7 +1,9 @@
 //! Watching libraries of this process.
 
 use crate::compile::{Binding, built};
-use interpose::{Hooks, LaunchThunks, Launched, Launches, Span, Thread, Wait, Watched, Wrapped};
+use interpose::{
+    Hooks, LaunchThunks, Launched, Launches, Library, Site, Span, Thread, Wait, Watched, Wrapped,
+};
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicUsize;
@@ -65,6 +67,12 @@ fn a_watched_library_works_as_before() {
     let hooks = Hooks {
         waited,
         wait_lost: |_| (),
+        tallied: |_, _, _, _| (),
+        keep_place: |_, _| 0,
+        promise: |_| 0,
+        give_place: |_, _| (),
+        holder_place: |_, _, _| 0,
+        recognize: |_| None,
         synchronizes: |_| (),
         called: |_, _, _, _, _| (),
         launches: &LAUNCHES,
@@ -79,7 +87,8 @@ fn a_watched_library_works_as_before() {
         assert_eq!(checks.run(), (0, 0));
         assert_eq!(WAITS.load(SeqCst), 0, "not watched yet");
         let folder = built().folder(binding);
-        let mut matches = |path: &[u8]| path.starts_with(folder.as_os_str().as_bytes()).then_some(7);
+        let own = folder.as_os_str().as_bytes();
+        let mut matches = |library: &Library<'_>| library.path.starts_with(own).then_some(Site::Listed(7));
         let Watched { changed, unfinished } = interpose::watch(true, &mut matches);
         assert!(changed > 15 && !unfinished, "{changed} slots");
         assert_eq!(interpose::watch(true, &mut matches), Watched::default(), "watched already");

@@ -4,8 +4,8 @@
 use super::Process;
 use super::issue::Numbers;
 use super::order::{Issue, Joined};
-use super::wrapped::Wrapped;
 use super::thread_waits::ThreadWaits;
+use super::wrapped::Wrapped;
 use crate::cupti;
 use rustc_hash::FxHashMap;
 use spool::{ApiCall, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, Wait};

@@ -1,0 +1,207 @@
+//! Where threads are that wait, and that end the waits of others.
+//!
+//! A place costs a microsecond or more, which a program that passes its locks around 25,000 times a second would notice.
+//! So each process has a budget: a share of the time that passed. What it does not allow is counted.
+//!
+//! A thread keeps its place before it waits, when it has nothing else to do. It is written once the wait proves long.
+
+use crate::unseen::unseen;
+use crate::writer::{self, Writer};
+use crate::{python, stacks};
+use interpose::{Layer, MOST_THREADS, Ns, Thread, Ticks, Wait};
+use spool::{Place, PythonFrame, Unplaced};
+use std::cell::UnsafeCell;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI64, AtomicU64};
+
+/// Most native frames of a place: the innermost ones.
+const MOST_NATIVE: usize = 16;
+
+/// One part of the time that passes may be spent on places: a hundredth.
+const SHARE: i64 = 100;
+
+/// What was earned in so long may be spent at once, and for places of long waits as much ahead of time, ns.
+const SAVED: Ns = 3_000_000_000;
+
+/// Number of the last place.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// Until when everything earned is spent, ticks: places are free of charge while that lies in the past.
+static SPENT_UNTIL: AtomicI64 = AtomicI64::new(0);
+/// [`SAVED`] in ticks.
+static SAVED_TICKS: AtomicI64 = AtomicI64::new(SAVED);
+/// Places that the budget did not allow since they were last written.
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+
+/// A place that is not written yet.
+struct Kept {
+    /// Its number; 0 for none.
+    number: u64,
+    native: [u64; MOST_NATIVE],
+    native_count: usize,
+    python: [PythonFrame; python::MOST],
+    python_count: usize,
+}
+
+/// By [`Thread::place`].
+struct AllKept([UnsafeCell<Kept>; MOST_THREADS]);
+// SAFETY: a place is used by the thread that has it, and within its writer, which a signal handler does not get while the
+// thread itself has it.
+unsafe impl Sync for AllKept {}
+
+static KEPT: AllKept = AllKept([const { UnsafeCell::new(Kept::NONE) }; MOST_THREADS]);
+
+impl Kept {
+    const NONE: Kept = Kept {
+        number: 0,
+        native: [0; MOST_NATIVE],
+        native_count: 0,
+        python: [const { PythonFrame { file: 0, function: 0, line: 0, zero: 0 } }; python::MOST],
+        python_count: 0,
+    };
+
+    /// That of a thread, for who has its writer.
+    fn of(thread: &'static Thread) -> *mut Kept {
+        KEPT.0.get(thread.place()).map_or(std::ptr::null_mut(), UnsafeCell::get)
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        if self.native_count > 0 {
+            stacks::modules(writer);
+        }
+        let native = self.native.get(..self.native_count).unwrap_or_default();
+        let python = self.python.get(..self.python_count).unwrap_or_default();
+        let place = Place { number: self.number, python: python.len() as u64 };
+        let parts = [place.bytes(), stacks::bytes_of(native), stacks::bytes_of(python)];
+        writer.append(Place::KIND, native.len() as u32, &parts);
+    }
+}
+
+/// How long a tick is.
+pub fn set_scale(saved: impl FnOnce(Ns) -> Ticks) {
+    SAVED_TICKS.store(saved(SAVED), Relaxed);
+}
+
+/// Whether the budget allows another place, of a long wait or not; if not, it is counted.
+fn is_allowed(now: Ticks, long: bool) -> bool {
+    let ahead = if long { SAVED_TICKS.load(Relaxed) } else { 0 };
+    let allowed = SPENT_UNTIL.load(Relaxed) <= now + ahead;
+    if !allowed {
+        REFUSED.fetch_add(1, Relaxed);
+    }
+    allowed
+}
+
+/// Counts what a place cost.
+fn spend(from: Ticks) {
+    let cost = (interpose::now() - from).max(0).saturating_mul(SHARE);
+    let least = from - SAVED_TICKS.load(Relaxed);
+    let spent = |until: i64| Some(until.max(least).saturating_add(cost));
+    _ = SPENT_UNTIL.fetch_update(Relaxed, Relaxed, spent);
+}
+
+fn next() -> u64 {
+    LAST.fetch_add(1, Relaxed) + 1
+}
+
+/// Keeps where the calling thread is: the place's number, 0 for none.
+pub fn keep(thread: &'static Thread, long: bool) -> u64 {
+    let from = interpose::now();
+    if !is_allowed(from, long) {
+        return 0;
+    }
+    let kept = unseen(|| writer::with(thread, |writer| keep_in(writer, thread)));
+    spend(from);
+    kept.unwrap_or(0)
+}
+
+fn keep_in(writer: &mut Writer, thread: &'static Thread) -> u64 {
+    // SAFETY: the thread's own, whose writer this is.
+    let Some(kept) = (unsafe { Kept::of(thread).as_mut() }) else { return 0 };
+    kept.number = 0;
+    kept.python_count = python::frames(writer, &mut kept.python);
+    // A Python thread is where its Python is: the interpreter's own functions say nothing.
+    kept.native_count = if kept.python_count > 0 { 0 } else { stacks::native(&mut kept.native) };
+    if kept.python_count + kept.native_count == 0 {
+        return 0;
+    }
+    kept.number = next();
+    kept.number
+}
+
+/// A number for a place that [`give`] writes soon, 0 for none.
+pub fn promise(long: bool) -> u64 {
+    if is_allowed(interpose::now(), long) { next() } else { 0 }
+}
+
+/// Writes where the calling thread is, under a number that was promised.
+pub fn give(thread: &'static Thread, number: u64) {
+    let from = interpose::now();
+    unseen(|| {
+        writer::with(thread, |writer| {
+            if keep_in(writer, thread) == 0 {
+                return;
+            }
+            // SAFETY: the thread's own, whose writer this is.
+            if let Some(kept) = unsafe { Kept::of(thread).as_mut() } {
+                kept.number = number;
+                kept.write(writer);
+                kept.number = 0;
+            }
+        })
+    });
+    spend(from);
+}
+
+/// Writes where the thread `holder` is, which holds Python's GIL at a condition; the place's number, 0 for none.
+pub fn of_holder(thread: &'static Thread, condition: usize, holder: u32) -> u64 {
+    let from = interpose::now();
+    if !is_allowed(from, true) {
+        return 0;
+    }
+    let number = unseen(|| {
+        writer::with(thread, |writer| {
+            let mut frames = [PythonFrame::default(); python::MOST];
+            let count = python::frames_of_holder(writer, condition, holder, &mut frames);
+            if count == 0 {
+                return 0;
+            }
+            let place = Place { number: next(), python: count as u64 };
+            let frames = frames.get(..count).unwrap_or_default();
+            writer.append(Place::KIND, 0, &[place.bytes(), stacks::bytes_of(frames)]);
+            place.number
+        })
+    });
+    spend(from);
+    number.unwrap_or(0)
+}
+
+/// Writes the place that was kept for a wait; false where it is gone, since the thread kept another one.
+pub fn write(writer: &mut Writer, thread: &'static Thread, wait: &Wait) -> bool {
+    if wait.place == 0 || wait.layer == Layer::Listed {
+        return false;
+    }
+    // SAFETY: the thread's own, whose writer this is.
+    let Some(kept) = (unsafe { Kept::of(thread).as_mut() }) else { return false };
+    let is_it = kept.number == wait.place;
+    if is_it {
+        kept.write(writer);
+        kept.number = 0;
+    }
+    is_it
+}
+
+/// Writes how many places the budget did not allow: the process ends.
+pub fn end(writer: &mut Writer) {
+    let count = REFUSED.swap(0, Relaxed);
+    if count > 0 {
+        writer.append(Unplaced::KIND, 0, &[Unplaced { count }.bytes()]);
+    }
+}
+
+/// In a fork's child: its file holds no place yet.
+pub fn forget() {
+    LAST.store(0, Relaxed);
+    SPENT_UNTIL.store(0, Relaxed);
+    REFUSED.store(0, Relaxed);
+}

@@ -1,0 +1,3 @@
+/* The same program, in an object that says it has Python's interpreter. */
+#define LIKE
+#include "meets.c"

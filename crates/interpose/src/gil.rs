@@ -1,0 +1,510 @@
+//! Locks that are made of a flag, a mutex and two conditions, as Python's global interpreter lock (GIL) is: who waits,
+//! who holds it, who released it.
+//!
+//! Such a lock has no function of its own in the C library, but each step of it is one call: a thread that finds the
+//! flag set waits for the condition, again and again if the wait times out; one that sets the flag signals the other
+//! condition (`switch`); one that clears it signals the condition. All of that happens while it holds the mutex, so that
+//! what is noted here of a lock is protected by the lock's own mutex.
+//!
+//! [`crate::Hooks::recognize`] says whether a condition is such a lock's, the first time that a thread waits for it: a
+//! lock that is never waited for costs a comparison.
+
+use crate::thread::{self, CallRef, Party, Thread};
+use crate::{Hooks, Layer, LockKind, LockMode, Ns, Ticks, Wait, hooks, is_long, now, pending, tally};
+use libc::{c_int, pthread_cond_t, pthread_mutex_t};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
+
+/// Most locks known at once; further ones are not watched. Python has one for each interpreter.
+const MOST: usize = 64;
+
+/// Where the mutex lies behind the condition, bytes (`struct _gil_runtime_state`).
+const MUTEX: usize = size_of::<pthread_cond_t>();
+/// Where the second condition lies.
+const SWITCH: usize = MUTEX + size_of::<pthread_mutex_t>();
+
+/// Conditions that were refused, by address: asked about again after 2²⁸ ticks, a tenth of a second.
+static REFUSED: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+const REFUSED_FOR: u32 = 28;
+
+/// A lock. All but the condition is written by threads that hold its mutex.
+#[repr(C, align(64))]
+pub struct Gil {
+    /// 0 where there is none.
+    condition: AtomicUsize,
+    /// 0 while nobody holds it, or it is not known who does.
+    holder: AtomicU32,
+    waiters: AtomicU32,
+    /// Counts the times that it was acquired.
+    turn: AtomicU64,
+    /// When a thread began to wait while no other did.
+    since: AtomicI64,
+    /// When it was last released while a thread waited.
+    released: AtomicI64,
+    /// Who released it then.
+    releaser: AtomicU32,
+    releaser_function: AtomicU32,
+    releaser_since: AtomicI64,
+    /// The number of the releaser's place.
+    place: AtomicU64,
+}
+
+static GILS: [Gil; MOST] = [const {
+    Gil {
+        condition: AtomicUsize::new(0),
+        holder: AtomicU32::new(0),
+        waiters: AtomicU32::new(0),
+        turn: AtomicU64::new(0),
+        since: AtomicI64::new(0),
+        released: AtomicI64::new(0),
+        releaser: AtomicU32::new(0),
+        releaser_function: AtomicU32::new(0),
+        releaser_since: AtomicI64::new(0),
+        place: AtomicU64::new(0),
+    }
+}; MOST];
+
+/// Locks known so far, those that are gone included.
+static KNOWN: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread's own wait, and what it has to do once it releases the mutex.
+#[repr(align(128))]
+struct Own {
+    /// The condition of the lock that it waits for; 0 while it waits for none.
+    condition: AtomicUsize,
+    start: AtomicI64,
+    turn: AtomicU64,
+    holder: AtomicU32,
+    holder_function: AtomicU32,
+    holder_since: AtomicI64,
+    holder_place: AtomicU64,
+    looked: AtomicBool,
+    /// Number of its own place, kept before it may wait.
+    place: AtomicU64,
+    /// Number of a place that it has promised.
+    owed: AtomicU64,
+}
+
+static OWN: [Own; thread::MOST] = [const {
+    Own {
+        condition: AtomicUsize::new(0),
+        start: AtomicI64::new(0),
+        turn: AtomicU64::new(0),
+        holder: AtomicU32::new(0),
+        holder_function: AtomicU32::new(0),
+        holder_since: AtomicI64::new(0),
+        holder_place: AtomicU64::new(0),
+        looked: AtomicBool::new(false),
+        place: AtomicU64::new(0),
+        owed: AtomicU64::new(0),
+    }
+}; thread::MOST];
+
+/// Shorter waits are counted only, ticks; none is recorded or counted before this is set.
+static THRESHOLD: AtomicI64 = AtomicI64::new(Ns::MAX);
+
+/// From now on waits of at least so many ticks are recorded.
+pub fn set_threshold(ticks: Ticks) {
+    THRESHOLD.store(ticks, Relaxed);
+}
+
+/// Which part of a lock an address is.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// The condition by which threads wait for it.
+    Condition,
+    /// The mutex.
+    Mutex,
+    /// The condition by which the thread that released it waits for the next.
+    Switch,
+}
+
+/// The lock that an address is a part of, if it is known.
+#[inline]
+pub fn find(address: usize) -> Option<(&'static Gil, Part)> {
+    for gil in &GILS[..KNOWN.load(Acquire).min(MOST)] {
+        match address.wrapping_sub(gil.condition.load(Relaxed)) {
+            0 => return Some((gil, Part::Condition)),
+            MUTEX => return Some((gil, Part::Mutex)),
+            SWITCH => return Some((gil, Part::Switch)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The lock that a thread is about to wait for; `None` where it is no such lock. The caller holds the mutex.
+pub fn find_or_ask(condition: usize, mutex: usize) -> Option<&'static Gil> {
+    if mutex.wrapping_sub(condition) != MUTEX {
+        return None;
+    }
+    match find(condition) {
+        Some((gil, Part::Condition)) => Some(gil),
+        _ => ask(condition),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn ask(condition: usize) -> Option<&'static Gil> {
+    let refused = &REFUSED[condition / 8 % REFUSED.len()];
+    let refusal = condition.wrapping_add((now() >> REFUSED_FOR) as usize);
+    if refused.load(Relaxed) == refusal {
+        return None;
+    }
+    let Some(holder) = hooks().and_then(|hooks| (hooks.recognize)(condition)) else {
+        refused.store(refusal, Relaxed);
+        return None;
+    };
+    let is_free = |gil: &&Gil| gil.condition.compare_exchange(0, condition, AcqRel, Relaxed).is_ok();
+    let at = GILS.iter().position(|gil| is_free(&gil))?;
+    let gil = &GILS[at];
+    gil.holder.store(holder, Relaxed);
+    gil.waiters.store(0, Relaxed);
+    gil.released.store(0, Relaxed);
+    KNOWN.fetch_max(at + 1, Release);
+    Some(gil)
+}
+
+impl Own {
+    /// The number of the thread's own place; after a long wait it is looked for now if it is not known.
+    fn place_after(&self, thread: &'static Thread, waited: Ticks) -> u64 {
+        let place = self.place.load(Relaxed);
+        let late = hooks().filter(|_| place == 0 && is_long(waited));
+        late.map_or(place, |hooks| (hooks.keep_place)(thread, true))
+    }
+
+    fn of(thread: &Thread) -> &'static Own {
+        &OWN[thread.place()]
+    }
+}
+
+impl Gil {
+    /// A thread is about to acquire the mutex: where it is, is kept for the wait that follows if another thread holds
+    /// the lock. Here the thread holds neither.
+    #[inline]
+    pub fn approached(&self) {
+        let holder = self.holder.load(Relaxed);
+        if holder == 0 {
+            return;
+        }
+        if let (Some(thread), Some(hooks)) = (Thread::current(), hooks())
+            && thread.tid() != holder
+        {
+            approached_held(thread, hooks);
+        }
+    }
+
+    /// A thread waits for the condition, by `wait`: the lock is held.
+    pub fn wait(&self, wait: impl FnOnce() -> c_int) -> c_int {
+        if let Some(thread) = Thread::current() {
+            let own = Own::of(thread);
+            if own.condition.load(Relaxed) == self.condition.load(Relaxed) {
+                self.look(thread, own);
+            } else {
+                leave(own);
+                self.begin(own);
+            }
+        }
+        wait()
+    }
+
+    fn begin(&self, own: &Own) {
+        let start = now();
+        let holder = self.holder.load(Relaxed);
+        let holder = if holder == 0 { Party::default() } else { thread::party(holder) };
+        own.start.store(start, Relaxed);
+        own.turn.store(self.turn.load(Relaxed), Relaxed);
+        own.holder.store(holder.tid, Relaxed);
+        own.holder_function.store(holder.call.function, Relaxed);
+        own.holder_since.store(holder.call.since, Relaxed);
+        own.holder_place.store(0, Relaxed);
+        own.looked.store(false, Relaxed);
+        own.condition.store(self.condition.load(Relaxed), Relaxed);
+        if self.waiters.fetch_add(1, Relaxed) == 0 {
+            self.since.store(start, Relaxed);
+        }
+    }
+
+    /// The wait timed out: the first time, where the holder is, if it holds the lock since the wait began, and where the
+    /// thread itself is, unless that is known.
+    #[cold]
+    fn look(&self, thread: &'static Thread, own: &Own) {
+        let Some(hooks) = hooks().filter(|_| !own.looked.swap(true, Relaxed)) else { return };
+        let (holder, turn) = (own.holder.load(Relaxed), own.turn.load(Relaxed));
+        if holder != 0 && (holder, turn) == (self.holder.load(Relaxed), self.turn.load(Relaxed)) {
+            let place = (hooks.holder_place)(thread, self.condition.load(Relaxed), holder);
+            own.holder_place.store(place, Relaxed);
+        }
+        if own.place.load(Relaxed) == 0 {
+            own.place.store((hooks.keep_place)(thread, true), Relaxed);
+        }
+    }
+
+    /// A thread acquired the lock.
+    #[inline]
+    pub fn acquired(&self) {
+        let Some(thread) = Thread::current() else { return self.holder.store(0, Relaxed) };
+        self.holder.store(thread.tid(), Relaxed);
+        self.turn.store(self.turn.load(Relaxed) + 1, Relaxed);
+        let own = Own::of(thread);
+        if own.condition.load(Relaxed) != 0 {
+            self.waited(thread, own);
+        }
+        // It is for this approach alone.
+        own.place.store(0, Relaxed);
+    }
+
+    /// A thread acquired the lock after a wait, which is recorded once it has released it.
+    #[inline(never)]
+    fn waited(&self, thread: &'static Thread, own: &Own) {
+        let lock = self.condition.load(Relaxed);
+        let is_it = own.condition.load(Relaxed) == lock;
+        leave(own);
+        if !is_it {
+            return;
+        }
+        let (start, end) = (own.start.load(Relaxed), now());
+        match THRESHOLD.load(Relaxed) {
+            // Nothing is recorded.
+            Ns::MAX => return,
+            threshold if end - start < threshold => return tally::add(thread, LockKind::Gil, end - start),
+            _ => {}
+        }
+        let released = self.released.load(Relaxed);
+        // Else by a thread that is not known.
+        let known = (start..=end).contains(&released);
+        let party = |tid: &AtomicU32, function: &AtomicU32, since: &AtomicI64| Party {
+            tid: tid.load(Relaxed),
+            call: CallRef { function: function.load(Relaxed), since: since.load(Relaxed) },
+        };
+        let holder = party(&own.holder, &own.holder_function, &own.holder_since);
+        let releaser = party(&self.releaser, &self.releaser_function, &self.releaser_since);
+        let wait = Wait {
+            start,
+            end,
+            lock,
+            kind: LockKind::Gil,
+            mode: LockMode::Exclusive,
+            layer: Layer::Interpreter,
+            site: 0,
+            call: thread.call(),
+            holders: u32::from(holder.tid != 0),
+            holder,
+            releaser: if known { releaser } else { Party::default() },
+            released: if known { released } else { 0 },
+            place: own.place_after(thread, end - start),
+            holder_place: own.holder_place.load(Relaxed),
+            releaser_place: if known { self.place.load(Relaxed) } else { 0 },
+        };
+        pending::add(thread, &wait);
+    }
+
+    /// A thread is about to signal that it released the lock.
+    #[inline]
+    pub fn released(&self) {
+        self.holder.store(0, Relaxed);
+        if self.waiters.load(Relaxed) > 0 {
+            self.released_to_waiter();
+        }
+    }
+
+    #[inline(never)]
+    fn released_to_waiter(&self) {
+        let Some(thread) = Thread::current() else { return self.released.store(0, Relaxed) };
+        let (at, Party { tid, call }) = (now(), thread.party());
+        self.releaser.store(tid, Relaxed);
+        self.releaser_function.store(call.function, Relaxed);
+        self.releaser_since.store(call.since, Relaxed);
+        self.released.store(at, Relaxed);
+        let waited = at - self.since.load(Relaxed);
+        let is_recorded = waited >= THRESHOLD.load(Relaxed);
+        let place = hooks().filter(|_| is_recorded).map_or(0, |hooks| (hooks.promise)(is_long(waited)));
+        self.place.store(place, Relaxed);
+        Own::of(thread).owed.store(place, Relaxed);
+    }
+
+    /// A thread releases the mutex by `unlock`. Where it released the lock before, it has time now for all that the
+    /// thread that waited must not wait for.
+    #[inline]
+    pub fn unlock(&self, unlock: impl FnOnce() -> c_int) -> c_int {
+        let holder = self.holder.load(Relaxed);
+        let result = unlock();
+        if let Some(thread) = Thread::known()
+            && thread.tid() != holder
+        {
+            after_release(thread);
+        }
+        result
+    }
+
+    /// The condition is destroyed, or made anew.
+    pub fn forget(&self) {
+        self.condition.store(0, Release);
+    }
+}
+
+/// Another thread holds the lock that a thread is about to want.
+#[inline(never)]
+fn approached_held(thread: &'static Thread, hooks: &Hooks) {
+    let own = Own::of(thread);
+    // In a wait that timed out, the mutex comes with the condition.
+    if THRESHOLD.load(Relaxed) != Ns::MAX {
+        own.place.store((hooks.keep_place)(thread, false), Relaxed);
+    }
+}
+
+#[inline]
+fn after_release(thread: &'static Thread) {
+    let own = Own::of(thread);
+    let owed = own.owed.load(Relaxed);
+    if owed != 0 {
+        own.owed.store(0, Relaxed);
+        if let Some(hooks) = hooks() {
+            (hooks.give_place)(thread, owed);
+        }
+    }
+    pending::record(thread);
+}
+
+/// The thread no longer waits.
+fn leave(own: &Own) {
+    let condition = own.condition.swap(0, Relaxed);
+    if condition != 0
+        && let Some((gil, Part::Condition)) = find(condition)
+    {
+        // A lock that is known anew has no waiters of before.
+        _ = gil.waiters.fetch_update(Relaxed, Relaxed, |waiters| waiters.checked_sub(1));
+    }
+}
+
+/// A thread ends: it waits for no lock.
+pub fn ended(thread: &Thread) {
+    let own = Own::of(thread);
+    leave(own);
+    own.owed.store(0, Relaxed);
+    own.place.store(0, Relaxed);
+}
+
+/// In a fork's child: its locks are new ones, and nobody waits.
+pub fn forget_all() {
+    for gil in &GILS[..KNOWN.swap(0, Relaxed).min(MOST)] {
+        gil.condition.store(0, Relaxed);
+    }
+    for own in &OWN[..thread::used()] {
+        own.condition.store(0, Relaxed);
+        own.owed.store(0, Relaxed);
+        own.place.store(0, Relaxed);
+    }
+    THRESHOLD.store(Ns::MAX, Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Condvar, Mutex};
+
+    /// A lock as Python's, at an address of its own.
+    struct Like {
+        gil: &'static Gil,
+        address: usize,
+        locked: Mutex<bool>,
+        free: Condvar,
+    }
+
+    impl Like {
+        fn new(at: usize, address: usize) -> Like {
+            GILS[at].condition.store(address, Relaxed);
+            KNOWN.fetch_max(at + 1, Release);
+            Like { gil: &GILS[at], address, locked: Mutex::new(false), free: Condvar::new() }
+        }
+
+        fn acquire(&self) {
+            let mut locked = self.locked.lock().expect("no panic");
+            while *locked {
+                let mut taken = Some(locked);
+                let mut back = None;
+                self.gil.wait(|| {
+                    let free = taken.take().map(|locked| self.free.wait(locked).expect("no panic"));
+                    back = free;
+                    0
+                });
+                locked = back.expect("it waited");
+            }
+            *locked = true;
+            self.gil.acquired();
+        }
+
+        fn release(&self) {
+            let mut locked = self.locked.lock().expect("no panic");
+            *locked = false;
+            self.gil.released();
+            self.free.notify_one();
+            self.gil.unlock(|| {
+                drop(locked);
+                0
+            });
+        }
+    }
+
+    #[test]
+    fn parts_of_a_lock_are_found_and_nothing_else() {
+        let like = Like::new(0, 0x10_0000);
+        assert!(matches!(find(like.address), Some((_, Part::Condition))));
+        assert!(matches!(find(like.address + MUTEX), Some((_, Part::Mutex))));
+        assert!(matches!(find(like.address + SWITCH), Some((_, Part::Switch))));
+        for other in [like.address + 8, like.address - MUTEX, like.address + SWITCH + 8, 8] {
+            assert!(find(other).is_none(), "{other:x}");
+        }
+        // Nobody says that these are locks: the wrong distance, and the right one.
+        assert!(find_or_ask(0x20_0000, 0x20_0000 + 40).is_none());
+        assert!(find_or_ask(0x20_0000, 0x20_0000 + MUTEX).is_none());
+        like.gil.forget();
+        assert!(find(like.address).is_none());
+    }
+
+    #[test]
+    fn waiters_come_and_go_with_their_threads() {
+        let like = Like::new(1, 0x30_0000);
+        let rounds = if cfg!(miri) { 20 } else { 500 };
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let thread = Thread::current().expect("there is room");
+                    for _ in 0..rounds {
+                        like.acquire();
+                        assert_eq!(like.gil.holder.load(Relaxed), thread.tid());
+                        std::thread::yield_now();
+                        like.release();
+                    }
+                    ended(thread);
+                    thread.leave();
+                    thread.end();
+                });
+            }
+        });
+        assert_eq!((like.gil.waiters.load(Relaxed), like.gil.holder.load(Relaxed)), (0, 0));
+        assert_eq!(like.gil.turn.load(Relaxed), 3 * rounds);
+        like.gil.forget();
+    }
+
+    #[test]
+    fn a_thread_that_ends_in_a_wait_no_longer_waits() {
+        let like = Like::new(2, 0x40_0000);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let thread = Thread::current().expect("there is room");
+                like.gil.wait(|| 0);
+                assert_eq!(like.gil.waiters.load(Relaxed), 1);
+                // It timed out, and waits again: that is the same wait.
+                like.gil.wait(|| 0);
+                assert_eq!(like.gil.waiters.load(Relaxed), 1);
+                ended(thread);
+                thread.leave();
+                thread.end();
+            });
+        });
+        assert_eq!(like.gil.waiters.load(Relaxed), 0);
+        like.gil.forget();
+    }
+}
