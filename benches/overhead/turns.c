@@ -79,7 +79,8 @@ static void slots(struct dl_phdr_info *object, const ElfW(Phdr) *dynamic) {
             const ElfW(Rela) *relocation = tables.relocations[kind] + at;
             const char *name = tables.names + tables.symbols[ELF64_R_SYM(relocation->r_info)].st_name;
             void **slot = (void **)(object->dlpi_addr + relocation->r_offset);
-            if (!strncmp(name, "pthread_", 8) && is_recorders(*slot)) add(slot, dlsym(library, name));
+            int waits = !strncmp(name, "pthread_", 8) || !strncmp(name, "sem_", 4);
+            if (waits && is_recorders(*slot)) add(slot, dlsym(library, name));
             if (!strncmp(name, "cu", 2) && is_recorders(*slot)) add(slot, behind(*slot));
         }
 }

@@ -35,10 +35,37 @@ fn main() {
     let launches = Program::looking_up("calls", "by-turns").with("STANDIN_TURNS", &turns());
     adds("a launch", &launches);
     adds("a launch that runs 40 KiB of code", &launches.with("STANDIN_COLD", "1"));
+    ["2", "4"].into_iter().for_each(gil);
 }
 
 fn ns(facts: &HashMap<String, Vec<u64>>, name: &str) -> f64 {
     facts[name][0] as f64 / 1e3
+}
+
+/// Says what the recorder costs threads of Python that wait for the GIL, and one that does not.
+fn gil(threads: &str) {
+    let ask = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    let Some(python) = ask.ok().and_then(|output| String::from_utf8(output.stdout).ok()) else {
+        return println!("Python's GIL: not measured, there is no python3");
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/gil.py");
+    let folder = compile::built().folder(Binding::Lazy);
+    let program = Program::new(python.trim().into(), folder, &[script, threads, "20"]);
+    let facts = program.with("STANDIN_TURNS", &turns()).patient().recorded().facts;
+    for (what, name) in [("give the GIL up", "switches"), ("compute", "computes")] {
+        let percent =
+            |name: String| facts[&name][0] as f64 / 1e4 - if name.contains("spread") { 0.0 } else { 100.0 };
+        let [clock, spread] =
+            ["clock", "clock-spread"].map(|by| percent(format!("{name}-by-{by}-millionths")));
+        let steps = facts[&format!("{name}-a-second")][0];
+        println!(
+            "{threads} threads that {what}, {steps} steps a second: {clock:+.1} % (± {spread:.1}) recorded"
+        );
+    }
+    let (alone, added) = (ns(&facts, "alone-picoseconds"), ns(&facts, "alone-added-picoseconds"));
+    println!(
+        "the GIL given up and acquired while nobody wants it: {alone:.0} ns, the recorder adds {added:.0} ns"
+    );
 }
 
 /// Says what the recorder adds to a launch.
