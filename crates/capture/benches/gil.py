@@ -16,7 +16,8 @@ cuda = ctypes.CDLL("libcuda.so.1")
 assert cuda.cuInit(0) == 0
 turns = ctypes.CDLL(os.environ["STANDIN_TURNS"]) if os.environ.get("STANDIN_TURNS") else None
 threads, rounds = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 30
-SECONDS = 0.2
+# One turn.
+SECONDS = 0.1
 
 
 def fact(name, value):
@@ -37,45 +38,48 @@ def step_that_computes():
         total += at
 
 
-def work(step, until, done):
-    count = 0
-    while time.perf_counter() < until:
+def work(step, counts, at, stop):
+    while not stop:
         step()
-        count += 1
-    done.append(count)
+        counts[at] += 1
 
 
-def rate(step):
+def rate(counts):
     """Steps a second of all threads together, by the clock and by the processor time of the process."""
-    done, until = [], time.perf_counter() + SECONDS
-    all_threads = [threading.Thread(target=work, args=(step, until, done)) for _ in range(threads)]
-    begin, used = time.perf_counter(), time.process_time()
-    for thread in all_threads:
-        thread.start()
-    for thread in all_threads:
-        thread.join()
-    return sum(done) / (time.perf_counter() - begin), sum(done) / (time.process_time() - used)
+    begin, used, count = time.perf_counter(), time.process_time(), sum(counts)
+    time.sleep(SECONDS)
+    count = sum(counts) - count
+    return count / (time.perf_counter() - begin), count / (time.process_time() - used)
 
 
 if turns:
     assert turns.turns_find() > 0
 for name, step in [("switches", step_that_switches), ("computes", step_that_computes)]:
-    pairs, bare = [], []
-    rate(step)
+    pairs, bare, counts, stop = [], [], [0] * threads, []
+    # The same threads with and without the recorder: what one costs when it starts is no part of this.
+    all_threads = [threading.Thread(target=work, args=(step, counts, at, stop)) for at in range(threads)]
+    for thread in all_threads:
+        thread.start()
+    rate(counts)
     for at in range(rounds):
         pair = {}
         for without in (1, 0) if at % 2 else (0, 1):
             if turns:
                 turns.turns_take(without)
-            pair[without] = rate(step)
+            pair[without] = rate(counts)
         pairs.append([with_it / alone for with_it, alone in zip(pair[0], pair[1])])
         bare.append(pair[1][0])
+    stop.append(True)
+    for thread in all_threads:
+        thread.join()
     fact(f"{name}-a-second", statistics.median(bare))
     # 1,000,000 is the speed without the recorder.
     for by, ratios in zip(("clock", "processor"), zip(*pairs)):
         fact(f"{name}-by-{by}-millionths", statistics.median(ratios) * 1e6)
         spread = 1.96 * statistics.stdev(ratios) / len(ratios) ** 0.5 if rounds > 1 else 0
         fact(f"{name}-by-{by}-spread-millionths", spread * 1e6)
+if turns:
+    turns.turns_take(0)
 
 
 def alone(count=20_000):

@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 /// Most native frames of a place: the innermost ones.
 const MOST_NATIVE: usize = 16;
 
-/// One part of the time that passes may be spent on places: a hundredth.
-const SHARE: i64 = 100;
+/// One part of the time that passes may be spent on places: half a hundredth.
+const SHARE: i64 = 200;
 
 /// What was earned in so long may be spent at once, and for places of long waits as much ahead of time, ns.
 const SAVED: Ns = 3_000_000_000;

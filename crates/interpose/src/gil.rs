@@ -34,6 +34,8 @@ pub struct Gil {
     condition: AtomicUsize,
     /// 0 while nobody holds it, or it is not known who does.
     holder: AtomicU32,
+    /// Its place among the threads.
+    holder_at: AtomicU32,
     waiters: AtomicU32,
     /// Counts the times that it was acquired.
     turn: AtomicU64,
@@ -53,6 +55,7 @@ static GILS: [Gil; MOST] = [const {
     Gil {
         condition: AtomicUsize::new(0),
         holder: AtomicU32::new(0),
+        holder_at: AtomicU32::new(0),
         waiters: AtomicU32::new(0),
         turn: AtomicU64::new(0),
         since: AtomicI64::new(0),
@@ -212,7 +215,10 @@ impl Gil {
     fn begin(&self, own: &Own) {
         let start = now();
         let holder = self.holder.load(Relaxed);
-        let holder = if holder == 0 { Party::default() } else { thread::party(holder) };
+        let holder = match holder {
+            0 => Party::default(),
+            tid => thread::party_at(self.holder_at.load(Relaxed) as usize, tid),
+        };
         own.start.store(start, Relaxed);
         own.turn.store(self.turn.load(Relaxed), Relaxed);
         own.holder.store(holder.tid, Relaxed);
@@ -246,6 +252,7 @@ impl Gil {
     pub fn acquired(&self) {
         let Some(thread) = Thread::current() else { return self.holder.store(0, Relaxed) };
         self.holder.store(thread.tid(), Relaxed);
+        self.holder_at.store(thread.place() as u32, Relaxed);
         self.turn.store(self.turn.load(Relaxed) + 1, Relaxed);
         let own = Own::of(thread);
         if own.condition.load(Relaxed) != 0 {

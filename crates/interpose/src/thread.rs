@@ -4,7 +4,7 @@ use crate::{LockMode, Ticks, clock, current};
 use libc::c_void;
 use std::cell::UnsafeCell;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence,
 };
@@ -103,6 +103,9 @@ static PROGRESS: [AtomicPtr<Progress>; MOST] = [const { AtomicPtr::new(null_mut(
 
 /// Places used so far; those behind were never touched.
 static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Places whose threads ended and that no other thread has yet.
+static FREE: AtomicUsize = AtomicUsize::new(0);
 
 /// The key whose destructor runs when a thread ends; plus one, 0 for none.
 static KEY: AtomicU32 = AtomicU32::new(0);
@@ -328,6 +331,7 @@ impl Thread {
     /// The place is free for another thread.
     pub(crate) fn end(&self) {
         self.clear();
+        FREE.fetch_add(1, Relaxed);
     }
 
     fn clear(&self) {
@@ -350,20 +354,10 @@ fn mode(noted: usize) -> LockMode {
 fn claim() -> Option<&'static Thread> {
     // SAFETY: asks for a number.
     let tid = unsafe { libc::gettid() } as u32;
-    let new = THREADS.get(USED.fetch_add(1, Relaxed));
-    let thread = match new {
-        Some(new) => {
-            new.id().store(tid, Release);
-            new
-        }
-        None => {
-            USED.store(MOST, Relaxed);
-            let free = |id: &AtomicU32| id.compare_exchange(0, tid, Acquire, Relaxed).is_ok();
-            match TIDS.iter().position(free).and_then(|free| THREADS.get(free)) {
-                Some(free) => free,
-                None => return unknown(),
-            }
-        }
+    // Those of threads that ended first: who looks through the places looks at few.
+    let thread = if FREE.load(Relaxed) > 0 { claim_free(tid) } else { None };
+    let Some(thread) = thread.or_else(|| claim_new(tid)).or_else(|| claim_free(tid)) else {
+        return unknown();
     };
     current::set((&raw const *thread).cast());
     if let Some(key) = KEY.load(Acquire).checked_sub(1) {
@@ -371,6 +365,28 @@ fn claim() -> Option<&'static Thread> {
         unsafe { libc::pthread_setspecific(key, (&raw const *thread).cast()) };
     }
     Some(thread)
+}
+
+/// A place that no thread had before.
+fn claim_new(tid: u32) -> Option<&'static Thread> {
+    loop {
+        let Some(new) = THREADS.get(USED.fetch_add(1, Relaxed)) else {
+            USED.store(MOST, Relaxed);
+            return None;
+        };
+        // Another thread that looks for a free place may have found it.
+        if new.id().compare_exchange(0, tid, AcqRel, Relaxed).is_ok() {
+            return Some(new);
+        }
+    }
+}
+
+/// The place of a thread that ended.
+fn claim_free(tid: u32) -> Option<&'static Thread> {
+    let free = |id: &AtomicU32| id.compare_exchange(0, tid, AcqRel, Relaxed).is_ok();
+    let found = TIDS[..used()].iter().position(free).and_then(|free| THREADS.get(free))?;
+    _ = FREE.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1));
+    Some(found)
 }
 
 /// There is no place left; reported once a thread.
@@ -410,6 +426,18 @@ pub fn each(visit: &mut dyn FnMut(&'static Thread)) {
     THREADS[..used()].iter().filter(|thread| thread.tid() != 0).for_each(visit);
 }
 
+/// As [`party`], of a thread that had a place when it was last seen.
+pub fn party_at(place: usize, tid: u32) -> Party {
+    match THREADS.get(place).filter(|thread| thread.tid() == tid) {
+        Some(thread) => {
+            // SAFETY: null or what `note_in` was given, which stays.
+            let progress = unsafe { PROGRESS[place].load(Acquire).as_ref() }.unwrap_or(&thread.own);
+            Party { tid, call: progress.call() }
+        }
+        None => party(tid),
+    }
+}
+
 /// What the thread with that id does, if it is known.
 pub fn party(tid: u32) -> Party {
     let used = ..USED.load(Relaxed).min(MOST);
@@ -428,6 +456,7 @@ pub fn party(tid: u32) -> Party {
 ///
 /// The caller is the only thread of a fork's child.
 pub unsafe fn forget_all() {
+    FREE.store(0, Relaxed);
     for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
         // The place it noted its calls in may be the parent's.
         thread.set_progress(null_mut());
