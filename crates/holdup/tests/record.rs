@@ -241,3 +241,104 @@ fn doctor_says_what_is_missing() {
         assert!(check["remedy"].is_string(), "{check}");
     }
 }
+
+/// A program of Python that computes in one thread, sleeps in another, and calls the driver in between.
+const THREADS: &str = r#"
+import ctypes, threading, time
+cuda = ctypes.CDLL("libcuda.so.1")
+assert cuda.cuInit(0) == 0
+
+def compute():
+    until = time.thread_time() + 0.7
+    while time.thread_time() < until:
+        sum(range(2000))
+
+def rest():
+    time.sleep(0.7)
+
+threads = [threading.Thread(target=work) for work in (compute, rest)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+    cuda.cuStreamSynchronize(None)
+"#;
+
+#[test]
+fn threads_are_seen_outside_of_calls() {
+    let directory = directory();
+    std::fs::write(directory.path().join("threads.py"), THREADS).expect("a file");
+    let output = record(directory.path(), &["-o", "threads.holdup", "python3", "threads.py"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let trace = import::open(&directory.path().join("threads.holdup"), &mut |_| {}).expect("a trace");
+    let sum = |thread: trace::ThreadId, part: fn(&trace::State) -> i64| -> i64 {
+        let rows = trace.states.ids().map(|id| trace.states.row(id));
+        rows.filter(|row| row.thread == thread).map(|row| part(&row)).sum()
+    };
+    // The threads by what their samples say that they do.
+    let thread_at = |function: &str| {
+        let samples = trace.samples.ids().map(|id| trace.samples.row(id));
+        let at = |stack: trace::StackId| {
+            let stacks = std::iter::successors(stack.some(), |at| trace.stacks.caller[at.index()].some());
+            let mut functions =
+                stacks.map(|at| trace.frames.function[trace.stacks.frame[at.index()].index()]);
+            functions.any(|name| trace.text(name) == function)
+        };
+        let found: Vec<_> = samples.filter(|sample| at(sample.stack)).map(|sample| sample.thread).collect();
+        assert!(found.len() >= 5 && found.iter().all(|thread| *thread == found[0]), "{function}: {found:?}");
+        found[0]
+    };
+    let (computes, rests) = (thread_at("compute"), thread_at("rest"));
+    // On a busy machine, the watcher finds the process late.
+    assert!(sum(computes, |row| row.running) > 100_000_000, "of 700 ms");
+    let rested = sum(rests, |row| row.end - row.start - row.running - row.runnable);
+    assert!(rested > 100_000_000 && sum(rests, |row| row.running) < rested / 4, "{rested} of 700 ms");
+    assert!(!trace.limits.is_empty() && trace.processes.len() == 1);
+}
+
+#[test]
+fn without_samples_states_remain() {
+    let directory = directory();
+    std::fs::write(directory.path().join("threads.py"), THREADS).expect("a file");
+    let arguments = ["-o", "threads.holdup", "--sample-rate", "0", "python3", "threads.py"];
+    let output = record(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let trace = import::open(&directory.path().join("threads.holdup"), &mut |_| {}).expect("a trace");
+    assert!(trace.samples.is_empty() && !trace.states.is_empty());
+}
+
+#[test]
+fn what_was_seen_outlives_a_killed_recorder() {
+    let directory = directory();
+    std::fs::write(directory.path().join("threads.py"), THREADS).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    command.args(["record", "--spool-dir", ".", "python3", "threads.py"]).current_dir(directory.path());
+    command.env("HOLDUP_CAPTURE_LIB", library()).env("LD_LIBRARY_PATH", built().folder(Binding::Lazy));
+    command.env_remove("LD_PRELOAD").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut recorder = command.spawn().expect("the program starts");
+    let began = std::time::Instant::now();
+    // The folder of the spool, once there are some looks in it.
+    let spool = loop {
+        let folders = directory.path().read_dir().expect("a folder").flatten().map(|entry| entry.path());
+        let is_watched = |folder: &PathBuf| {
+            let files = folder.read_dir().into_iter().flatten().flatten();
+            let has_chunk =
+                |entry: std::fs::DirEntry| entry.metadata().is_ok_and(|file| file.len() > 64 << 10);
+            files
+                .into_iter()
+                .any(|entry| entry.path().extension() == Some("watch".as_ref()) && has_chunk(entry))
+        };
+        if let Some(folder) = folders.into_iter().find(is_watched) {
+            break folder;
+        }
+        assert!(began.elapsed().as_secs() < 30, "nothing is watched");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    recorder.kill().expect("our child");
+    recorder.wait().expect("our child");
+    let trace = import::open(&spool, &mut |_| {}).expect("a spool");
+    let notes = &trace.meta.notes;
+    assert!(notes.iter().any(|note| note.contains("the recorder was killed")), "{notes:?}");
+    assert!(!trace.states.is_empty() && !trace.samples.is_empty());
+}

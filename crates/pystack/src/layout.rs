@@ -198,6 +198,62 @@ pub(crate) const V3_12: Layout = Layout {
     ..V3_11
 };
 
+/// Where the interpreter has its thread states: what a reader of another process follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lists {
+    /// `_PyRuntimeState.interpreters.head`
+    pub(crate) interpreters: usize,
+    /// `PyInterpreterState.next`
+    pub(crate) interpreter_next: usize,
+    /// `PyInterpreterState.tstate_head` or `.threads.head`
+    pub(crate) threads: usize,
+    /// `PyThreadState.next`
+    pub(crate) thread_next: usize,
+    /// `PyThreadState.native_thread_id`, where there is one.
+    pub(crate) thread_native: Option<usize>,
+}
+
+/// The same releases and headers as the layouts: Include/internal/pycore_{runtime,interp}.h besides.
+const LISTS_3_10: Lists =
+    Lists { interpreters: 32, interpreter_next: 0, threads: 8, thread_next: 8, thread_native: None };
+const LISTS_3_11: Lists =
+    Lists { interpreters: 40, interpreter_next: 0, threads: 16, thread_next: 8, thread_native: Some(160) };
+const LISTS_3_12: Lists = Lists { threads: 72, thread_native: Some(144), ..LISTS_3_11 };
+
+impl Lists {
+    /// Those of a release that does not publish its own.
+    pub(crate) fn fixed(minor: u8) -> Option<Lists> {
+        match minor {
+            10 => Some(LISTS_3_10),
+            11 => Some(LISTS_3_11),
+            12 => Some(LISTS_3_12),
+            _ => None,
+        }
+    }
+
+    /// Those that 3.13 and later publish, of words that [`Layout::published`] has accepted.
+    pub(crate) fn published(words: &[u64; DEBUG_WORDS], hex: u64) -> Option<Lists> {
+        let groups = groups(hex)?;
+        let at = |group: usize, field: usize| {
+            let offset = usize::try_from(*words.get(group + field)?).ok()?;
+            (offset < 1 << 24).then_some(offset)
+        };
+        let lists = Lists {
+            interpreters: at(groups.runtime, 2)?,
+            interpreter_next: at(groups.interpreter, 2)?,
+            threads: at(groups.interpreter, 3)?,
+            thread_next: at(groups.thread, 2)?,
+            thread_native: Some(at(groups.thread, 6)?),
+        };
+        lists.fits().then_some(lists)
+    }
+
+    /// The fields of a thread state lie in the room that it is read into.
+    fn fits(&self) -> bool {
+        self.thread_next.max(self.thread_native.unwrap_or(0)) + 8 <= THREAD_ROOM
+    }
+}
+
 /// How many 64-bit words of `_Py_DebugOffsets` are read: more than any release has.
 pub(crate) const DEBUG_WORDS: usize = 96;
 
@@ -218,7 +274,7 @@ struct Groups {
 }
 
 /// CPython 3.13.0, Include/internal/pycore_runtime.h.
-const GROUPS_3_13: Groups = Groups {
+static GROUPS_3_13: Groups = Groups {
     runtime: 3,
     interpreter: 6,
     gil: 8,
@@ -232,7 +288,7 @@ const GROUPS_3_13: Groups = Groups {
 };
 
 /// CPython 3.14.10, Include/internal/pycore_debug_offsets.h and pycore_stackref.h (`Py_TAG_BITS`).
-const GROUPS_3_14: Groups = Groups {
+static GROUPS_3_14: Groups = Groups {
     runtime: 3,
     interpreter: 6,
     gil: 9,
@@ -244,6 +300,15 @@ const GROUPS_3_14: Groups = Groups {
     string: 77,
     tag: 3,
 };
+
+/// The groups of the release whose `Py_Version` this is.
+fn groups(hex: u64) -> Option<&'static Groups> {
+    match hex >> 16 {
+        0x030d => Some(&GROUPS_3_13),
+        0x030e => Some(&GROUPS_3_14),
+        _ => None,
+    }
+}
 
 impl Layout {
     /// The layout of a release that does not publish its own.
@@ -258,11 +323,7 @@ impl Layout {
 
     /// The layout that 3.13 and later publish. `hex` is the `Py_Version` that it must be of.
     pub(crate) fn published(words: &[u64; DEBUG_WORDS], hex: u64) -> Option<Layout> {
-        let groups = match hex >> 16 {
-            0x030d => GROUPS_3_13,
-            0x030e => GROUPS_3_14,
-            _ => return None,
-        };
+        let groups = groups(hex)?;
         // Free-threaded builds keep bytecode per thread and have other object headers: refused.
         if words[0] != u64::from_ne_bytes(*b"xdebugpy") || words[1] != hex || words[2] != 0 {
             return None;
@@ -345,7 +406,7 @@ mod tests {
         let mut group = |at: usize, fields: &[u64]| words[at..at + fields.len()].copy_from_slice(fields);
         group(0, &[u64::from_ne_bytes(*b"xdebugpy"), 0x030d_00f0, 0]);
         group(3, &[4096, 608, 632]);
-        group(6, &[300_000, 7_272, 7_264, 7_280, 7_600, 7_900, 7_908, 7_916, 16, 7_752, 0, 7_768, 7_760]);
+        group(6, &[300_000, 7_272, 7_264, 7_344, 7_600, 7_900, 7_908, 7_916, 16, 7_752, 0, 7_768, 7_760]);
         group(19, &[400, 0, 8, 16, 72, 152, 160, 288, 32]);
         group(28, &[80, 8, 0, 56, 72, 70]);
         group(34, &[208, 112, 120, 128, 136, 68, 52, 96, 104, 200]);
@@ -370,6 +431,19 @@ mod tests {
         assert_eq!((layout.code_start, layout.code_first_traceable), (200, Some(184)));
         assert_eq!(layout.compact_size, 56);
         assert_eq!(layout.gils, Gils::Each { head: 632, next: 7_264, gil: 16 });
+    }
+
+    #[test]
+    fn lists() {
+        for minor in 10..=12 {
+            assert!(Lists::fixed(minor).unwrap().fits(), "{minor}");
+        }
+        let lists = Lists::published(&debug_offsets(), 0x030d_00f0).unwrap();
+        assert_eq!((lists.interpreters, lists.interpreter_next, lists.threads), (632, 7264, 7344));
+        assert_eq!((lists.thread_next, lists.thread_native), (8, Some(160)));
+        let mut words = debug_offsets();
+        words[19 + 6] = 1 << 20;
+        assert_eq!(Lists::published(&words, 0x030d_00f0), None, "beyond the room for a thread state");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The Python stack of the current thread, read without the interpreter's help.
+//! Python stacks, read without the interpreter's help: of the current thread, or of another process ([`Remote`]).
 //!
 //! A thread that is inside a C call, be it with or without the global interpreter lock (GIL), has Python frames that
 //! nobody changes until the call returns. So they can be read where they lie, by their layout in memory. This crate knows CPython 3.10 to 3.14 with a GIL; free-threaded builds and pre-releases are refused.
@@ -30,10 +30,12 @@ mod gil;
 mod layout;
 mod line;
 mod memory;
+mod remote;
 mod text;
 mod walk;
 
 pub use gil::{Gil, is_free_threaded};
+pub use remote::{Identity, Reading, Remote, RemoteSymbols, ThreadState, Unreadable};
 
 use code::{Code, Reader, Types};
 use layout::{DEBUG_WORDS, Layout, object};

@@ -1,10 +1,13 @@
-//! Reads of this process's own memory that fail instead of crashing.
+//! Reads of a process's memory that fail instead of crashing.
 
 /// The most pieces that one [`Memory::gather`] takes.
 const PIECES: usize = 4;
 
-/// This process's memory, as the kernel shows it.
-#[derive(Clone, Copy)]
+/// The most pieces that [`Memory::each`] reads with one system call.
+const MOST_PIECES: usize = 64;
+
+/// A process's memory, as the kernel shows it.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Memory {
     process: libc::pid_t,
 }
@@ -17,6 +20,11 @@ impl Memory {
     pub(crate) fn ours() -> Memory {
         // SAFETY: getpid has no preconditions.
         Memory { process: unsafe { libc::getpid() } }
+    }
+
+    /// Another process's. Which processes may be read, the kernel decides at each read.
+    pub(crate) fn of(process: libc::pid_t) -> Memory {
+        Memory { process }
     }
 
     /// Fills `into` from `address`; false when any of it cannot be read.
@@ -43,6 +51,27 @@ impl Memory {
             libc::process_vm_readv(self.process, local.as_ptr(), N as u64, remote.as_ptr(), N as u64, 0)
         };
         usize::try_from(read) == Ok(wanted)
+    }
+
+    /// Fills several pieces of the same size, one behind the other in `into`, with as few system calls as may be;
+    /// false when any of them cannot be read.
+    pub(crate) fn each(self, addresses: &[usize], size: usize, into: &mut [u8]) -> bool {
+        let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let room = into.chunks_mut(size.max(1) * MOST_PIECES);
+        addresses.chunks(MOST_PIECES).zip(room).all(|(addresses, into)| {
+            let mut remote = [nothing; MOST_PIECES];
+            for (piece, address) in remote.iter_mut().zip(addresses) {
+                *piece = libc::iovec { iov_base: std::ptr::without_provenance_mut(*address), iov_len: size };
+            }
+            let wanted = addresses.len() * size;
+            let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+            // SAFETY: the local piece is an exclusive borrow of the caller's and outlives the call; the kernel checks
+            // the remote ones itself, and fills no more than the local one has room for.
+            let read = unsafe {
+                libc::process_vm_readv(self.process, &local, 1, remote.as_ptr(), addresses.len() as u64, 0)
+            };
+            usize::try_from(read) == Ok(wanted)
+        })
     }
 
     /// The word at an address.

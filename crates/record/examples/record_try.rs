@@ -25,6 +25,7 @@ fn run(argv: Vec<std::ffi::OsString>) {
         level: spool::Level::Full,
         stacks_ns: Some(100_000),
         locks: vec!["libone".into(), "libtwo".into()],
+        sample_rate: 100,
         max_size: 1 << 30,
         graph_nodes: false,
         spool_parent: variable("RECORD_TRY_PARENT"),

@@ -13,6 +13,7 @@
 //!     level: spool::Level::Full,
 //!     stacks_ns: Some(100_000),
 //!     locks: Vec::new(),
+//!     sample_rate: 100,
 //!     max_size: 1 << 30,
 //!     graph_nodes: false,
 //!     spool_parent: std::env::temp_dir(),

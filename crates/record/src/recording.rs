@@ -16,6 +16,8 @@ pub struct Options {
     /// Libraries besides the driver whose locks are watched, as prefixes of file names; empty for those that the
     /// capture library knows.
     pub locks: Vec<String>,
+    /// Samples of the threads' stacks per second; 0 for none.
+    pub sample_rate: u32,
     /// The most bytes that all processes of the program may write together.
     pub max_size: u64,
     /// The directory in which the spool is created.

@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use watch::Watcher;
 
 /// How long to wait for processes that outlive the program and still write.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -57,6 +58,8 @@ impl Command {
     /// only to this process. Then waits at most [`GRACE`] for processes of the program that outlive it and still
     /// write; a signal ends that wait.
     ///
+    /// Meanwhile a second thread watches the program's processes; it has ended when this returns.
+    ///
     /// Only for the main thread of a process without other threads or children: it blocks the thread's signals, waits
     /// for all children, and makes this process adopt orphans.
     ///
@@ -71,6 +74,7 @@ impl Command {
         let witness = Witness::start(&signals);
         let started = Moment::now();
         let child = self.start(&recording, &signals)?;
+        let watcher = self.watch(recording.spool.path());
         let status = attend(child, &signals, witness)
             .map_err(|source| Error::Lost { program: self.program().display().to_string(), source })?;
         let ended = Moment::now();
@@ -78,7 +82,15 @@ impl Command {
         let Recording { spool, environment } = recording;
         let mut notes = environment.notes;
         notes.extend(linger(spool.path(), &signals));
+        notes.extend(finish(watcher));
         Ok(Outcome { spool, status, notes, started, ended })
+    }
+
+    /// Starts to watch, once the program was started: before, a second thread would hold locks in its copy of this
+    /// process.
+    fn watch(&self, spool: &Path) -> io::Result<Watcher> {
+        let Options { sample_rate, max_size, .. } = self.options;
+        Watcher::start(watch::Options { directory: spool.to_owned(), sample_rate, max_size })
     }
 
     fn program(&self) -> &Path {
@@ -101,6 +113,14 @@ impl Command {
         unsafe { command.pre_exec(move || original.restore_all()) };
         let child = command.spawn().map_err(|source| Error::refused(self.program(), source))?;
         Ok(child.id() as pid_t)
+    }
+}
+
+/// Ends the watcher; returns its notes.
+fn finish(watcher: io::Result<Watcher>) -> Vec<String> {
+    match watcher {
+        Ok(watcher) => watcher.finish().notes,
+        Err(error) => vec![format!("states and samples of threads are missing: {error}")],
     }
 }
 

@@ -12,8 +12,7 @@
 //! [`struct@Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
 //! `CLOCK_MONOTONIC`. Those of [`Call`] and its short forms, [`Wait`], [`ThreadWait`], [`Tally`], [`Stack`],
 //! [`Range`] and [`Progress`] are ticks of the clock that is quickest to read; a file's [`Clock`] records say which
-//! ticks are which
-//! nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.
+//! ticks are which nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.
 //!
 //! ```
 //! use spool::{Build, Call, File, Level};
@@ -35,9 +34,9 @@ mod brief;
 mod build;
 mod clocks;
 mod read;
-#[macro_use]
 mod record;
 mod waits;
+mod watched;
 
 pub use brief::*;
 pub use build::Build;
@@ -45,6 +44,7 @@ pub use clocks::Clocks;
 pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
 pub use waits::*;
+pub use watched::*;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 

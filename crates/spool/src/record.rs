@@ -82,6 +82,8 @@ macro_rules! record {
     };
 }
 
+pub(crate) use record;
+
 record! {
     /// A text: `tag` is its id within the process, never 0; the bytes follow, then zeros up to a
     /// whole word.
@@ -201,7 +203,7 @@ record! {
 
 /// A line of a Python function on a stack: the ids of two texts and the line, 0 for unknown; a zero
 /// word's worth of filling makes it two words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(C)]
 pub struct PythonFrame {
     /// Source file: id of its text.

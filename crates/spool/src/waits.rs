@@ -1,6 +1,8 @@
 //! Records of waits outside of the driver and the listed libraries: for Python's GIL, and of threads that call the
 //! driver for each other. Their kinds are 30 to 39.
 
+use crate::record::record;
+
 record! {
     /// A wait of a thread: for Python's GIL, for a lock of the program, or for what another thread does. `tag`: a
     /// [`Awaited`].

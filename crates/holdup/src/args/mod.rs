@@ -103,6 +103,9 @@ pub struct Record {
     /// [default: the libraries of PyTorch, JAX, CuPy and CUDA].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub locks: Vec<String>,
+    /// Samples of the stacks of all threads per second; 0 for none.
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(..=1000))]
+    pub sample_rate: u32,
     /// Most bytes to record, all processes together; records beyond are counted.
     #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = crate::size::parse)]
     pub max_size: u64,

@@ -38,6 +38,7 @@ fn options(arguments: &Record) -> record::Options {
         graph_nodes: arguments.graph_nodes,
         stacks_ns: arguments.stacks.0,
         locks: arguments.locks.clone(),
+        sample_rate: arguments.sample_rate,
         max_size: arguments.max_size,
         spool_parent: arguments.spool_dir.clone().unwrap_or_else(std::env::temp_dir),
     }

@@ -71,8 +71,8 @@ impl Process<'_, '_> {
             }
             StreamNumber::KIND => self.later.stream_numbers.push((tid, tag, StreamNumber::read(body)?)),
             30..=39 => return self.of_thread_wait(tid, record),
-            // Texts and clocks are already read; driver calls are read later; other kinds are of a later version.
-            _ => {}
+            // Texts and clocks are already read; driver calls are read later.
+            _ => self.watched(record)?,
         }
         Some(())
     }

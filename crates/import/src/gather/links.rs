@@ -7,7 +7,7 @@
 use super::Process;
 use super::later::Stacked;
 use crate::suffix;
-use spool::Wait;
+use spool::{PythonFrame, Wait};
 use std::cell::Cell;
 use std::ops::Range;
 use trace::{Api, CallId, LockKind, LockLayer, LockMode, Ns, StackId, Sym, ThreadId, Trace};
@@ -244,13 +244,17 @@ impl Process<'_, '_> {
     }
 
     fn stack_row(&mut self, stacked: &Stacked) -> StackId {
+        self.stack_of(&stacked.native, &stacked.python)
+    }
+
+    /// The row of a stack, whose frames are innermost first.
+    pub(super) fn stack_of(&mut self, native: &[u64], python: &[PythonFrame]) -> StackId {
         let all = &mut *self.all;
-        let python: Vec<_> = stacked
-            .python
+        let python: Vec<_> = python
             .iter()
             .map(|frame| (self.texts.get(frame.file), self.texts.get(frame.function), frame.line))
             .collect();
-        all.places.stack(&mut all.trace, &stacked.native, &python)
+        all.places.stack(&mut all.trace, native, &python)
     }
 }
 

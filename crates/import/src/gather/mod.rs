@@ -17,6 +17,7 @@ mod symbols;
 mod tests;
 mod texts;
 mod thread_waits;
+mod watched;
 mod wrapped;
 
 use crate::identities::Identities;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use symbols::Symbols;
 use texts::Texts;
 use trace::{Ns, ProcessId, Source, ThreadId, Trace};
+use watched::Watched;
 
 /// Times for which later arithmetic cannot overflow, ns.
 const TIMES: std::ops::Range<Ns> = 0..1 << 61;
@@ -96,14 +98,33 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
     if maps.iter().all(|(_, map)| is_of_another_version(map)) {
         return Err(another_version());
     }
-    let contents: Vec<_> = maps.iter().map(|(path, map)| (name(path), &map[..])).collect();
+    // A file beside it that is missing or cannot be read says nothing of the process.
+    let beside: Vec<_> = maps.iter().map(|(path, _)| self::map(&path.with_extension(WATCHED)).ok()).collect();
+    let contents = maps.iter().zip(&beside).map(|((path, map), beside)| Contents {
+        name: name(path),
+        bytes: map,
+        beside: beside.as_deref(),
+    });
+    let contents: Vec<_> = contents.collect();
     Ok(gather(&contents, &mut Symbols::of_owner(directory), progress))
 }
 
 /// Reads one file of a spool, without any other file.
 pub(crate) fn read_bytes(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Trace {
-    gather(&[("the spool file".to_owned(), bytes)], &mut NoSymbols, progress)
+    gather(&[Contents { name: "the spool file".to_owned(), bytes, beside: None }], &mut NoSymbols, progress)
 }
+
+/// What lies in a spool of one process.
+struct Contents<'a> {
+    /// The name of its own file.
+    name: String,
+    bytes: &'a [u8],
+    /// The file that `record` wrote about it.
+    beside: Option<&'a [u8]>,
+}
+
+/// The extension of the file beside a process's own.
+const WATCHED: &str = spool::WATCH_SUFFIX.split_at(1).1;
 
 fn files(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
@@ -130,25 +151,25 @@ fn map(path: &Path) -> Result<Mmap, Problem> {
 
 /// Builds a trace from the contents of spool files, each with its name.
 fn gather(
-    files: &[(String, &[u8])],
+    files: &[Contents<'_>],
     symbolizer: &mut dyn Symbolizer,
     progress: &mut dyn FnMut(Progress),
 ) -> Trace {
-    let total = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    let total = files.iter().map(|file| file.bytes.len() as u64).sum();
     let mut gather = Gather::new(symbolizer);
-    let mut opened: Vec<(&str, spool::File<'_>, usize)> = Vec::new();
-    for (name, bytes) in files {
-        match spool::File::new(bytes) {
-            Some(file) => opened.push((name, file, bytes.len())),
-            None => gather.no_file(bytes),
+    let mut opened: Vec<(&Contents<'_>, spool::File<'_>)> = Vec::new();
+    for contents in files {
+        match spool::File::new(contents.bytes) {
+            Some(file) => opened.push((contents, file)),
+            None => gather.no_file(contents.bytes),
         }
     }
     // The program first, then the processes that it started.
-    opened.sort_by_key(|(name, file, _)| (file.began(), name.to_owned()));
+    opened.sort_by_key(|(contents, file)| (file.began(), contents.name.as_str()));
     let mut done = 0;
-    for (number, (name, file, size)) in opened.iter().enumerate() {
-        gather.file(number as i64, name, file);
-        done += *size as u64;
+    for (number, (contents, file)) in opened.iter().enumerate() {
+        gather.file(number as i64, contents, file);
+        done += contents.bytes.len() as u64;
         progress(Progress { done, total: Some(total) });
     }
     gather.finish()
@@ -189,6 +210,11 @@ struct Process<'g, 'a> {
     /// Index in `last` of the chunk that is being read.
     chunk: usize,
     later: Later,
+    watched: Watched,
+    /// Whether the file beside the process's own is read.
+    is_beside: bool,
+    /// Threads that the program itself named.
+    named: FxHashSet<u32>,
 }
 
 impl<'a> Gather<'a> {
@@ -198,7 +224,7 @@ impl<'a> Gather<'a> {
         Gather { trace, ids: Identities::default(), places: Places::new(symbolizer), complete: true }
     }
 
-    fn file(&mut self, number: i64, name: &str, file: &spool::File<'_>) {
+    fn file(&mut self, number: i64, contents: &Contents<'_>, file: &spool::File<'_>) {
         if self.trace.meta.epoch_unix_ns.is_none() {
             self.trace.meta.epoch_unix_ns = Some(file.unix_offset());
         }
@@ -224,9 +250,15 @@ impl<'a> Gather<'a> {
             last: vec![0; chunks.len() + 1],
             chunk: 0,
             later: Later::default(),
+            watched: Watched::default(),
+            is_beside: false,
+            named: FxHashSet::default(),
         };
         process.read(&chunks);
-        process.losses(name, file, &chunks, damage);
+        process.losses(&contents.name, file, &chunks, damage);
+        if let Some(beside) = contents.beside.and_then(spool::File::new) {
+            process.beside(&beside);
+        }
         if self.places.is_fortran(&self.trace) {
             demangle::fortran_kernels(&mut self.trace, first_op);
         }

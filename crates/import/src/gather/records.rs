@@ -187,6 +187,13 @@ impl Process<'_, '_> {
     fn thread_name(&mut self, name: u32, tid: u64) {
         let Ok(tid) = u32::try_from(tid) else { return };
         let thread = self.thread(tid);
+        // The name that the program gave by NVTX is better than the kernel's, from the file beside.
+        if self.is_beside && self.named.contains(&tid) {
+            return;
+        }
+        if !self.is_beside {
+            self.named.insert(tid);
+        }
         self.all.trace.threads.name[thread.index()] = self.texts.get(name);
     }
 

@@ -1,7 +1,7 @@
 //! Reading spool files, complete and damaged.
 
-use super::gather;
 use super::places::{NoSymbols, Symbol, Symbolizer};
+use super::{Contents, gather};
 use proptest::prelude::*;
 use spool::*;
 use std::mem::offset_of;
@@ -15,8 +15,12 @@ fn read(files: &[Vec<u8>]) -> Trace {
 }
 
 fn read_with(files: &[Vec<u8>], symbolizer: &mut dyn Symbolizer) -> Trace {
-    let named: Vec<_> =
-        files.iter().enumerate().map(|(at, file)| (format!("7-{at}.spool"), &file[..])).collect();
+    let named = files.iter().enumerate().map(|(at, bytes)| Contents {
+        name: format!("7-{at}.spool"),
+        bytes,
+        beside: None,
+    });
+    let named: Vec<_> = named.collect();
     gather(&named, symbolizer, &mut |_| {})
 }
 

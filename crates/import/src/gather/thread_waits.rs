@@ -137,11 +137,7 @@ impl Process<'_, '_> {
         if let Some(known) = stacks.get(&number) {
             return *known;
         }
-        let frame =
-            |frame: &PythonFrame| (self.texts.get(frame.file), self.texts.get(frame.function), frame.line);
-        let python: Vec<_> = found.python.iter().map(frame).collect();
-        let all = &mut *self.all;
-        let stack = all.places.stack(&mut all.trace, &found.native, &python);
+        let stack = self.stack_of(&found.native, &found.python);
         stacks.insert(number, stack);
         stack
     }

@@ -7,6 +7,7 @@ mod driver;
 mod mps;
 mod probe;
 mod variables;
+mod watching;
 
 pub use probe::probe;
 
@@ -86,6 +87,7 @@ pub fn examine(options: &Options) -> Examination {
         driver::devices(&answer),
         cupti::check(&answer, options.patience),
         mps::check(),
+        watching::check(options.patience),
         variables::injection(),
         variables::counters(),
     ];

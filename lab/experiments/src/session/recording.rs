@@ -18,6 +18,8 @@ pub fn prepare() -> Result<Recording, record::Error> {
         // Every stack would be holdup's own code.
         stacks_ns: None,
         locks: Vec::new(),
+        // Nobody watches the processes from outside.
+        sample_rate: 0,
         max_size: MAX_SIZE,
         graph_nodes: false,
         spool_parent: std::env::temp_dir(),
@@ -41,6 +43,7 @@ pub fn read(recording: Recording, workload: &Workload, run: &gpu::Run) -> Result
     let Meta { command, notes: known, .. } = &mut trace.meta;
     *command = format!("workload {}", workload.name);
     known.extend(notes);
+    known.push("a run of the lab records no states and no samples of its threads".to_owned());
     known.extend(run.partial.map(|partial| format!("the run was {partial}")));
     Ok(trace)
 }

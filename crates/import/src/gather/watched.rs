@@ -1,0 +1,351 @@
+//! Records of what `record` saw of a process from outside: states of threads, limits, samples. They lie in a file
+//! beside the process's own, with texts of its own.
+
+use super::Process;
+use rustc_hash::FxHashMap;
+use spool::{File, Glance, Limits, Look, PythonFrame, Record, Run, Seen, State, Unseen};
+use std::collections::BTreeMap;
+use trace::{Limit, Ns, Sample, StackId, ThreadState};
+
+/// A thread that has not run for this long is sampled once a second instead of at every look, ns: most threads of a
+/// program of many never run, and each of their samples is the same.
+const IDLE: Ns = 10_000_000_000;
+const IDLE_PERIOD: Ns = 1_000_000_000;
+
+/// Processor time that no look found and that is not worth a note, ns: as much as the counters of one running thread
+/// lag behind.
+const LITTLE: i64 = 10_000_000;
+
+/// What is known of a process's threads while its looks are read.
+#[derive(Default)]
+pub(super) struct Watched {
+    stacks: FxHashMap<u32, Kept>,
+    threads: BTreeMap<u32, Now>,
+    unseen: Option<Unseen>,
+}
+
+/// A stack: its frames until a sample needs its row.
+enum Kept {
+    Frames(Vec<u64>, Vec<PythonFrame>),
+    Row(StackId),
+}
+
+/// What a thread does.
+struct Now {
+    stack: StackId,
+    state: ThreadState,
+    /// Since when, and its last sample.
+    since: Ns,
+    sampled: Ns,
+}
+
+impl Process<'_, '_> {
+    /// Reads the file beside the process's own.
+    pub(super) fn beside(&mut self, file: &File<'_>) {
+        let (chunks, damage) = file.chunks();
+        let own = std::mem::take(&mut self.texts);
+        self.is_beside = true;
+        self.last.resize(self.last.len().max(chunks.len() + 1), 0);
+        self.each(&chunks, Process::reference);
+        self.each(&chunks, Process::record);
+        self.texts = own;
+        let broken = chunks.iter().flat_map(|chunk| chunk.records().filter_map(Result::err));
+        let broken = broken.chain([damage]).filter(|damage| damage.bytes > 0).count();
+        let lost = &mut self.all.trace.meta.lost;
+        lost.records("damaged places in the spool", broken as u64);
+        lost.records("no room left in the spool", file.dropped());
+        if file.dropped() > 0 {
+            self.note(format!(
+                "process {}: states and samples of its threads are incomplete: the spool was full",
+                self.pid
+            ));
+        }
+        if !file.finished() {
+            self.note(format!(
+                "process {}: the recorder was killed: states and samples of its threads end there",
+                self.pid
+            ));
+        }
+        self.say_unseen();
+    }
+
+    /// Reads a record of these kinds; `None` where it is too short for its kind.
+    pub(super) fn watched(&mut self, record: &Record<'_>) -> Option<()> {
+        let (body, tag) = (record.body, record.head.tag);
+        match record.head.kind {
+            State::KIND => self.state(tag, &State::read(body)?),
+            Limits::KIND => self.limit(&Limits::read(body)?),
+            Seen::KIND => {
+                let (native, python) = record.seen()?;
+                self.watched.stacks.insert(tag, Kept::Frames(native, python));
+            }
+            Look::KIND => {
+                let (at, glances) = record.glances()?;
+                self.look(at, &glances);
+            }
+            Unseen::KIND => self.watched.unseen = Some(Unseen::read(body)?),
+            // Of a later version.
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn state(&mut self, call: u32, state: &State) {
+        let Some((start, end)) = self.times(state.start, state.end) else { return };
+        let counted = state.running.checked_add(state.runnable).filter(|sum| *sum <= end - start);
+        if counted.is_none() || state.running < 0 || state.runnable < 0 {
+            return self.all.trace.meta.lost.record("invalid times");
+        }
+        let row = trace::State {
+            start,
+            end,
+            thread: self.thread(state.tid),
+            running: state.running,
+            runnable: state.runnable,
+            state: thread_state(state.state),
+            call: self.texts.get(call),
+            object: state.object.cast_signed(),
+        };
+        self.all.trace.states.push(row);
+    }
+
+    fn limit(&mut self, limits: &Limits) {
+        let Some((start, end)) = self.times(limits.start, limits.end) else { return };
+        self.all.trace.limits.push(Limit {
+            start,
+            end,
+            process: self.row,
+            processors: u32::try_from(limits.processors).unwrap_or(u32::MAX),
+            quota: limits.quota.max(0),
+            throttled: limits.throttled.max(0),
+        });
+    }
+
+    fn look(&mut self, at: Ns, glances: &[Glance]) {
+        let Some((at, _)) = self.times(at, at) else { return };
+        let mut any_gone = false;
+        for glance in glances {
+            if glance.state == Glance::GONE {
+                any_gone = true;
+                self.watched.threads.remove(&glance.tid);
+            } else {
+                let (stack, state) = (self.seen(glance.stack), thread_state(glance.state));
+                self.watched.threads.insert(glance.tid, Now { stack, state, since: at, sampled: Ns::MIN });
+            }
+        }
+        if !any_gone {
+            self.sample(at);
+        }
+    }
+
+    /// Adds a sample of every thread.
+    fn sample(&mut self, at: Ns) {
+        let mut threads = std::mem::take(&mut self.watched.threads);
+        for (tid, now) in &mut threads {
+            let is_idle = at - now.since > IDLE && at.saturating_sub(now.sampled) < IDLE_PERIOD;
+            if now.stack.is_some() && !is_idle {
+                now.sampled = at;
+                let thread = self.thread(*tid);
+                self.all.trace.samples.push(Sample { at, thread, stack: now.stack, state: now.state });
+            }
+        }
+        self.watched.threads = threads;
+    }
+
+    /// The row of a stack by its number.
+    fn seen(&mut self, number: u32) -> StackId {
+        let row = match self.watched.stacks.remove(&number) {
+            Some(Kept::Row(row)) => row,
+            Some(Kept::Frames(native, python)) => self.stack_of(&native, &python),
+            None => return StackId::NONE,
+        };
+        self.watched.stacks.insert(number, Kept::Row(row));
+        row
+    }
+
+    /// Notes what could not be seen.
+    fn say_unseen(&mut self) {
+        let Some(Unseen { running, torn, cut, late, .. }) = self.watched.unseen else { return };
+        let who = format!("process {}", self.pid);
+        if running > LITTLE {
+            let ms = running / 1_000_000;
+            self.note(format!(
+                "{who}: threads ran for {ms} ms that no look saw, between a look and their end: these are in no state"
+            ));
+        }
+        if torn > 0 {
+            self.note(format!(
+                "{who}: {torn} Python stacks were not sampled: they changed while they were read"
+            ));
+        }
+        if cut > 0 {
+            self.note(format!("{who}: {cut} native stacks of samples lack their outermost frames"));
+        }
+        if late > 0 {
+            self.note(format!(
+                "{who}: {late} looks at its threads came late: too many threads, or too few processors"
+            ));
+        }
+    }
+}
+
+fn thread_state(number: u32) -> ThreadState {
+    match Run::from_number(number) {
+        Run::Unknown => ThreadState::Unknown,
+        Run::Running => ThreadState::Running,
+        Run::Ready => ThreadState::Runnable,
+        Run::Blocked => ThreadState::Blocked,
+        Run::Uninterruptible => ThreadState::Uninterruptible,
+        Run::Stopped => ThreadState::Stopped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::places::NoSymbols;
+    use super::super::{Contents, gather};
+    use super::*;
+    use proptest::prelude::*;
+    use spool::{Build, Call, Level, ThreadName};
+    use trace::Trace;
+
+    const MAIN: u32 = 100;
+    const OTHER: u32 = 101;
+
+    /// A process whose main thread made a call and has a name, with the file beside it.
+    fn read(beside: Build) -> Trace {
+        let mut own = Build::new(MAIN, Level::Light);
+        let name = own.text(MAIN, "cuLaunchKernel");
+        own.record(MAIN, Call::KIND, name, &[Call { start: 1000, end: 2000, ..Call::default() }.bytes()]);
+        let given = own.text(MAIN, "given");
+        own.record(MAIN, ThreadName::KIND, given, &[ThreadName { tid: MAIN.into() }.bytes()]);
+        let (own, beside) = (own.finish(), beside.finish());
+        let contents = Contents { name: "100-0.spool".to_owned(), bytes: &own, beside: Some(&beside) };
+        gather(&[contents], &mut NoSymbols, &mut |_| {})
+    }
+
+    fn python(build: &mut Build, id: u32, function: &str, line: u32) {
+        let (file, function) = (build.text(0, "serve.py"), build.text(0, function));
+        let frame: Vec<u8> = [file, function, line, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+        build.record(0, Seen::KIND, id, &[Seen { native: 0, python: 1 }.bytes(), &frame]);
+    }
+
+    fn look(build: &mut Build, at: Ns, glances: &[(u32, u32, u32)]) {
+        let glances: Vec<u8> = glances
+            .iter()
+            .flat_map(|(tid, state, stack)| {
+                Glance { tid: *tid, state: *state, stack: *stack, zero: 0 }.bytes()
+            })
+            .collect();
+        build.record(0, Look::KIND, (glances.len() / 16) as u32, &[Look { at }.bytes(), &glances]);
+    }
+
+    #[test]
+    fn states_limits_and_names() {
+        let mut build = Build::new(MAIN, Level::Light);
+        // Other texts have the numbers that the process's own file uses.
+        let read_call = build.text(0, "read");
+        let (comm, other) = (build.text(0, "python"), build.text(0, "worker"));
+        for (tid, name) in [(MAIN, comm), (OTHER, other)] {
+            build.record(0, ThreadName::KIND, name, &[ThreadName { tid: tid.into() }.bytes()]);
+        }
+        let state = State {
+            start: 1500,
+            end: 2500,
+            running: 100,
+            runnable: 50,
+            object: 3,
+            tid: OTHER,
+            state: Run::Blocked as u32,
+        };
+        build.record(0, State::KIND, read_call, &[state.bytes()]);
+        build.record(0, State::KIND, 0, &[State { running: 990, runnable: 50, ..state }.bytes()]);
+        let limits = Limits { start: 1500, end: 2500, throttled: 7, quota: 1500, processors: 4 };
+        build.record(0, Limits::KIND, 0, &[limits.bytes()]);
+        let trace = read(build);
+        assert_eq!(trace.states.len(), 1, "more than the interval has");
+        assert_eq!(trace.meta.lost.records, 1);
+        let row = trace.states.row(trace.states.ids().next().unwrap());
+        assert_eq!((row.end - row.start, row.running, row.runnable, row.object), (1000, 100, 50, 3));
+        assert_eq!((trace.text(row.call), row.state), ("read", ThreadState::Blocked));
+        assert_eq!(trace.text(trace.threads.name[row.thread.index()]), "worker");
+        let names: Vec<_> = trace.threads.name.iter().map(|name| trace.text(*name)).collect();
+        assert!(names.contains(&"given") && !names.contains(&"python"), "{names:?}");
+        let limit = trace.limits.row(trace.limits.ids().next().unwrap());
+        assert_eq!((limit.processors, limit.quota, limit.throttled), (4, 1500, 7));
+    }
+
+    #[test]
+    fn a_thread_that_does_not_run_is_sampled_where_it_was() {
+        let mut build = Build::new(MAIN, Level::Light);
+        python(&mut build, 1, "wait", 5);
+        python(&mut build, 2, "work", 9);
+        let (blocked, running) = (Run::Blocked as u32, Run::Running as u32);
+        look(&mut build, 2000, &[(MAIN, running, 2), (OTHER, blocked, 1)]);
+        look(&mut build, 3000, &[]);
+        look(&mut build, 3500, &[(MAIN, Glance::GONE, 0)]);
+        look(&mut build, 4000, &[(OTHER, running, 0)]);
+        let trace = read(build);
+        let function = |stack: StackId| {
+            let frame = trace.frames.row(trace.stacks.frame[stack.index()]);
+            (trace.text(frame.function), frame.line)
+        };
+        let samples: Vec<_> = trace
+            .samples
+            .ids()
+            .map(|id| trace.samples.row(id))
+            .map(|sample| {
+                (sample.at, trace.threads.tid[sample.thread.index()], function(sample.stack), sample.state)
+            })
+            .collect();
+        let (work, wait) = (("work", 9), ("wait", 5));
+        let expected = [
+            (1000, 100, work, ThreadState::Running),
+            (1000, 101, wait, ThreadState::Blocked),
+            (2000, 100, work, ThreadState::Running),
+            (2000, 101, wait, ThreadState::Blocked),
+        ];
+        // The trace begins with the call at 1000; at 4000 nobody has a known stack.
+        assert_eq!(samples, expected);
+    }
+
+    #[test]
+    fn idle_threads_are_sampled_once_a_second() {
+        let mut build = Build::new(MAIN, Level::Light);
+        python(&mut build, 1, "wait", 5);
+        look(&mut build, 2000, &[(OTHER, Run::Blocked as u32, 1)]);
+        // A hundred looks a second, for twenty seconds.
+        (1..2000).for_each(|count| look(&mut build, 2000 + count * 10_000_000, &[]));
+        assert_eq!(read(build).samples.len(), 1001 + 9);
+    }
+
+    #[test]
+    fn what_was_not_seen_is_said() {
+        let mut build = Build::new(MAIN, Level::Light);
+        let unseen = Unseen { at: 5000, running: 45_000_000, torn: 3, cut: 2, late: 1 };
+        build.record(0, Unseen::KIND, 0, &[unseen.bytes()]);
+        let notes = read(build).meta.notes;
+        for said in ["45 ms that no look saw", "3 Python stacks", "2 native stacks", "1 looks"] {
+            assert!(notes.iter().any(|note| note.contains(said)), "{said}: {notes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_record_is_too_strange(
+            records in proptest::collection::vec((40..46u16, 0..4u32, proptest::collection::vec(any::<u8>(), 0..80)), 0..40),
+            small: bool,
+        ) {
+            let mut build = Build::new(MAIN, Level::Light);
+            for (kind, tag, bytes) in &records {
+                // Small numbers fit together more often.
+                let bytes: Vec<u8> = bytes.iter().enumerate().map(|(at, byte)| if small && at % 4 > 0 { 0 } else { *byte }).collect();
+                build.record(0, *kind, *tag, &[&bytes]);
+            }
+            let trace = read(build);
+            for state in trace.states.ids().map(|id| trace.states.row(id)) {
+                prop_assert!(state.start <= state.end && state.running + state.runnable <= state.end - state.start);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Sampled stacks of every Python of the machine, and of a program without Python.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{Seen, planted, watched};
+
+/// Pythons that start: those on PATH, pyenv's, and those that HOLDUP_TEST_PYTHONS lists.
+fn pythons() -> Vec<PathBuf> {
+    let listed = std::env::var("HOLDUP_TEST_PYTHONS").unwrap_or_default();
+    let listed = listed.split(':').filter(|path| !path.is_empty()).map(PathBuf::from);
+    let path = ["", ".10", ".11", ".12", ".13", ".14"].map(|minor| PathBuf::from(format!("python3{minor}")));
+    let fixed = PathBuf::from("/usr/bin/python3");
+    let home = std::env::var("HOME").unwrap_or_default();
+    let versions =
+        std::fs::read_dir(Path::new(&home).join(".pyenv/versions")).into_iter().flatten().flatten();
+    let versions = versions.map(|version| version.path().join("bin/python3"));
+    let mut found = Vec::new();
+    for python in listed.chain(path).chain([fixed]).chain(versions).filter_map(|python| executable(&python)) {
+        if !found.contains(&python) {
+            found.push(python);
+        }
+    }
+    found
+}
+
+/// The file of a Python that starts, of a release that can be read, with a lock.
+fn executable(python: &Path) -> Option<PathBuf> {
+    let ask = "import sys, sysconfig; print(sys.executable); \
+               sys.exit(not (3, 10) <= sys.version_info < (3, 15) or bool(sysconfig.get_config_var('Py_GIL_DISABLED')))";
+    let output =
+        Command::new(python).args(["-c", ask]).output().ok().filter(|output| output.status.success())?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    Some(path.canonicalize().unwrap_or(path))
+}
+
+fn run(python: &Path, case: &str) -> Seen {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python.py");
+    watched(python, &[script.to_str().expect("a plain path"), case], 100)
+}
+
+/// The line at which the frame of a function is, in the innermost frame of that name.
+fn line_of(frames: &[(String, u32)], function: &str) -> Option<u32> {
+    frames.iter().find(|(name, _)| name == function).map(|(_, line)| *line)
+}
+
+#[test]
+fn samples_have_the_lines_in_proportion_to_their_time() {
+    for python in pythons() {
+        let seen = run(&python, "shares");
+        let main = seen.trace.threads.ids().next().expect("a thread");
+        let samples = seen.samples(seen.trace.threads.tid[main.index()] as u64);
+        let count = |function: &str| {
+            let line = u32::try_from(seen.fact(function)[0]).expect("a line");
+            samples.iter().filter(|frames| line_of(frames, function) == Some(line)).count()
+        };
+        let (often, seldom) = (count("often"), count("seldom"));
+        let share = 100 * often / (often + seldom).max(1);
+        println!("{}: {often} and {seldom} of {}: {share} %", python.display(), samples.len());
+        // 1.2 s at 100 a second; a busy machine samples later, not less of one line.
+        assert!(often + seldom >= 60, "{}: {often} and {seldom}", python.display());
+        assert!((70..=90).contains(&share), "{}: {share} %", python.display());
+        let lines: usize = samples
+            .iter()
+            .filter(|frames| {
+                let (often, seldom) = (line_of(frames, "often"), line_of(frames, "seldom"));
+                often.is_some_and(|line| u64::from(line) != seen.fact("often")[0])
+                    || seldom.is_some_and(|line| u64::from(line) != seen.fact("seldom")[0])
+            })
+            .count();
+        // A frame that is just being entered is at its first line.
+        assert!(lines <= 2, "{}: {lines} samples at other lines", python.display());
+    }
+}
+
+#[test]
+fn a_sleeping_thread_has_its_native_and_its_python_frames() {
+    for python in pythons() {
+        let seen = run(&python, "threads");
+        let samples = seen.samples(seen.fact("thread")[0]);
+        let line = u32::try_from(seen.fact("sleeps")[0]).expect("a line");
+        let asleep: Vec<_> = samples.iter().filter(|frames| line_of(frames, "inner") == Some(line)).collect();
+        println!("{}: {} of {}: {:?}", python.display(), asleep.len(), samples.len(), asleep.first());
+        assert!(asleep.len() >= 20, "{}: {samples:?}", python.display());
+        let first = asleep.first().expect("some");
+        assert_eq!(first.iter().filter(|(name, _)| name == "inner").count(), 6, "{first:?}");
+        // 3.10 sleeps by `select`.
+        let is_sleep = |name: &str| name.contains("nanosleep") || name.contains("select");
+        assert!(is_sleep(&first[0].0), "{first:?}");
+        assert!(
+            first.iter().any(|(name, _)| name.contains("Thread._bootstrap") || name == "_bootstrap"),
+            "{first:?}"
+        );
+    }
+}
+
+#[test]
+fn the_child_of_a_fork_is_read_as_its_own_process() {
+    for python in pythons() {
+        let seen = run(&python, "fork");
+        let samples = seen.samples(seen.fact("child")[0]);
+        let spins = samples.iter().filter(|frames| line_of(frames, "spin").is_some()).count();
+        println!("{}: {spins} of {}", python.display(), samples.len());
+        assert!(spins >= 10, "{}: {samples:?}", python.display());
+    }
+}
+
+#[test]
+fn a_blocked_thread_of_a_native_program() {
+    let seen = watched(&planted(), &["futex"], 100);
+    let samples = seen.samples(seen.fact("planted")[0]);
+    let waits = samples
+        .iter()
+        .filter(|frames| frames.iter().any(|(name, _)| name.contains("planted::futex")))
+        .count();
+    assert!(waits >= 20, "{samples:?}");
+}
+
+#[test]
+fn a_running_thread_of_a_native_program_where_the_kernel_permits_it() {
+    let seen = watched(&planted(), &["burners", "600"], 100);
+    if seen.trace.meta.notes.iter().any(|note| note.contains("perf_event_open is not permitted")) {
+        return println!("skipped: perf_event_open is not permitted");
+    }
+    let samples: Vec<_> = seen.facts["burner"].iter().flat_map(|burner| seen.samples(burner[0])).collect();
+    let burns =
+        samples.iter().filter(|frames| frames.iter().any(|(name, _)| name.contains("planted::burn"))).count();
+    // Four threads have 600 ms of one processor together.
+    assert!(burns >= 15, "{burns}: {:?}", samples.iter().take(9).collect::<Vec<_>>());
+}
