@@ -15,6 +15,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from intervals import interval
+
 # What a program prints when it has run with so many threads: in each line, the microseconds that a launch takes come first.
 Way = Callable[[str], list[list[float]]]
 
@@ -64,22 +66,10 @@ def turns(ways: dict[tuple[str, str], tuple[Way, list[str], int]]) -> None:
     print(flush=True)
 
 
-def student(freedom: int) -> float:
-    """Student's t: 95 of 100 stay within so much. Abramowitz and Stegun, 26.7.5; 24 % too low for one degree of freedom, 3 % for
-    two, less than 1 % for more."""
-    z = statistics.NormalDist().inv_cdf(0.975)
-    terms = [
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    ]
-    return sum(term / freedom**power for power, term in enumerate(terms))
-
-
 def spread(costs: list[float]) -> float:
     """How far the mean of so many processes may be from that of many more, in parts of it: 95 of 100 times no farther."""
-    return student(len(costs) - 1) * statistics.stdev(costs) / math.sqrt(len(costs)) / statistics.mean(costs)
+    mean, reach = interval(costs)
+    return reach / mean
 
 
 def cell(costs: list[float], base: list[float] | None) -> str:
