@@ -27,7 +27,7 @@ macro_rules! functions {
             fn find() -> Option<Driver> {
                 Some(Driver {
                     $($field: {
-                        let function = entry($name);
+                        let function = interpose::unwrapped(entry($name));
                         if function.is_null() {
                             return None;
                         }

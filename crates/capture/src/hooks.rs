@@ -7,10 +7,10 @@ use crate::unseen::unseen;
 use crate::writer::{self, Fact, Writer};
 use crate::{cupti, driver, functions, places, python, recording, stacks, streams, watched};
 use interpose::{
-    Arguments, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Thread, Ticks, Wait,
-    Wrapped,
+    Arguments, Counted, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Thread, Ticks,
+    Wait, Wrapped,
 };
-use spool::{Awaited, Call, Level, Mode, Tally, ThreadWait, call, grid_fact};
+use spool::{Awaited, Call, CallTally, Level, Mode, Tally, ThreadWait, call, grid_fact};
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicI64, AtomicU32};
@@ -25,6 +25,8 @@ static LOADED_LATE: AtomicI64 = AtomicI64::new(i64::MAX);
 const GIL: Ns = 5_000;
 /// Waits of threads that call the driver for other locks, and for other threads, at least this long are recorded, ns.
 const PROGRAM: Ns = 20_000;
+/// Queries at least this long are recorded, ns; shorter ones are counted.
+const QUERY: Ns = 1_000;
 /// The places of waits at least this long come first, ns.
 const LONG: Ns = 1_000_000;
 
@@ -52,6 +54,7 @@ pub fn set_thresholds(scale: &Scale, stacks: Ns) {
     LOADED_LATE.store(scale.ticks(LOADING), Relaxed);
     places::set_scale(|ns| scale.ticks(ns));
     interpose::set_wait_thresholds(scale.ticks(GIL), scale.ticks(PROGRAM), scale.ticks(LONG));
+    interpose::set_query_threshold(scale.ticks(QUERY));
 }
 
 /// The name of a driver function, as the id of its text; 0 while there is no place to write it.
@@ -266,12 +269,20 @@ fn thread_wait(writer: &mut Writer, thread: &'static Thread, wait: &Wait) {
     writer.append(ThreadWait::KIND, number_of(wait.kind), &[record.bytes()]);
 }
 
-/// Waits of a thread too short to be recorded.
-fn tallied(thread: &'static Thread, kind: LockKind, count: u64, time: Ticks) {
+/// Waits or queries of a thread too short to be recorded.
+fn tallied(thread: &'static Thread, counted: Counted, count: u64, time: Ticks) {
     // The process may end: then the thread that ends it writes for all.
     writer::here(|writer| {
-        let record = Tally { tid: thread.tid().into(), count, time };
-        writer.append(Tally::KIND, number_of(kind), &[record.bytes()]);
+        let tid = thread.tid().into();
+        match counted {
+            Counted::Wait(kind) => {
+                writer.append(Tally::KIND, number_of(kind), &[Tally { tid, count, time }.bytes()])
+            }
+            Counted::Query(function) => {
+                let name = functions::text(writer, function);
+                writer.append(CallTally::KIND, name, &[CallTally { tid, count, time }.bytes()])
+            }
+        }
     });
 }
 

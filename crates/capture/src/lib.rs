@@ -44,16 +44,19 @@ mod watched;
 mod windows;
 mod writer;
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 
 /// Runs when the library is loaded, before the program.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOADED: extern "C-unwind" fn() = loaded;
+static LOADED: extern "C-unwind" fn(c_int, *const *const c_char, *const *const c_char) = loaded;
 
-extern "C-unwind" fn loaded() {
+/// The loader passes on what the program's `main` gets. It runs this before the C library's own constructors, which set
+/// `environ`.
+extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     c_library::prepare();
-    recording::choose_functions();
+    // SAFETY: the program's environment, which has not begun to run.
+    recording::choose_functions(unsafe { env::text_in(environment, spool::VAR_LEVEL) });
     if interpose::install(hooks::HOOKS) {
         clock_records::loaded();
         // First of all handlers to be registered, so first to run in a child.

@@ -25,8 +25,8 @@ const LATE: &[u8] =
 
 /// The library was loaded: which functions are wrapped from now on. At level full the runtime's calls are recorded by
 /// wrappers, too; at level calls by CUPTI.
-pub fn choose_functions() {
-    if wanted() == Level::Full {
+pub fn choose_functions(level: Option<&[u8]>) {
+    if level_of(level) == Level::Full {
         interpose::wrap_runtime();
     }
 }
@@ -94,7 +94,11 @@ fn set_thresholds(scale: &Scale) {
 
 /// What is to be recorded.
 fn wanted() -> Level {
-    match env::text(spool::VAR_LEVEL) {
+    level_of(env::text(spool::VAR_LEVEL))
+}
+
+fn level_of(name: Option<&[u8]>) -> Level {
+    match name {
         Some(b"light") => Level::Light,
         Some(b"calls") => Level::Calls,
         _ => Level::Full,

@@ -1,7 +1,8 @@
 //! Wrappers of the driver's entry points, and which function a program gets instead of which.
 
+use crate::recorded_functions::{self, Query};
 use crate::wrapped::{Entry, Wrapped, run};
-use crate::{Launch, hooks, launches, recorded_functions};
+use crate::{Function, Launch, hooks, launches, tally};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -38,6 +39,13 @@ fn is_thunk(function: *mut c_void) -> bool {
     launches::is_thunk(function) || THUNKS.iter().any(|thunk| *thunk as *mut c_void == function)
 }
 
+/// The driver's function that a wrapper stands for; any other function as it is. A tool's own calls are no calls of the
+/// program.
+pub fn unwrapped(function: *mut c_void) -> *mut c_void {
+    let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
+    at.and_then(|at| WRAPPED.get(at)).map_or(function, Wrapped::real)
+}
+
 /// The wrapper in that place.
 fn thunk_of(at: usize) -> Option<*mut c_void> {
     THUNKS.get(at).map(|thunk| *thunk as *mut c_void)
@@ -46,12 +54,24 @@ fn thunk_of(at: usize) -> Option<*mut c_void> {
 /// Adds a wrapper of a function. A wrapper itself is never wrapped.
 fn add(name: &CStr, real: *mut c_void) -> Option<*mut c_void> {
     let function = (hooks()?.number)(name);
+    let query = recorded_functions::query(name.to_bytes());
+    if query != Query::No {
+        return add_query(function, query == Query::Checked, real);
+    }
     let plain = if function.launch == Launch::Plain { launches::add(function, real) } else { None };
     plain.or_else(|| {
         let at = COUNT.fetch_add(1, AcqRel);
         WRAPPED.get(at)?.set(function, real);
         thunk_of(at)
     })
+}
+
+/// Adds a wrapper of a query, unless there are too many to count their calls.
+fn add_query(function: Function, is_checked: bool, real: *mut c_void) -> Option<*mut c_void> {
+    let query = tally::add_query(function.number)?;
+    let at = COUNT.fetch_add(1, AcqRel);
+    WRAPPED.get(at)?.set_query(function, query, is_checked, real);
+    thunk_of(at)
 }
 
 /// A function with a number of its own.
@@ -75,7 +95,7 @@ unsafe extern "C-unwind" fn thunk<const AT: usize>(
     l: usize,
     m: usize,
     n: usize,
-) -> c_int {
+) -> usize {
     // SAFETY: the caller's own words.
     unsafe { run(&WRAPPED[AT], &[a, b, c, d, e, f, g, h, i, j, k, l, m, n]) }
 }

@@ -212,5 +212,5 @@ impl Begun {
 #[inline(never)]
 unsafe fn usual(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
     // SAFETY: the caller's promise.
-    unsafe { run(wrapped, args) }
+    unsafe { run(wrapped, args) as c_int }
 }

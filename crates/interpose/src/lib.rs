@@ -44,7 +44,7 @@ mod thread;
 mod unwind_table;
 mod wrapped;
 
-pub use calls::wrap;
+pub use calls::{unwrapped, wrap};
 pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
@@ -53,6 +53,7 @@ pub use published::Published;
 pub use recorded_functions::wrap_runtime;
 pub use sequence_lock::SequenceLock;
 pub use sites::{Site, Watched, watch};
+pub use tally::Counted;
 pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
 pub use unwind_table::{Base, CallerRule};
 pub use wrapped::{Arguments, Wrapped};
@@ -72,8 +73,8 @@ pub struct Hooks {
     pub waited: fn(&'static Thread, &Wait),
     /// A wait of a thread was lost: a signal handler did not return.
     pub wait_lost: fn(&'static Thread),
-    /// So many waits of a thread for a kind of lock were too short to be recorded, and took so many ticks together.
-    pub tallied: fn(&'static Thread, LockKind, u64, Ticks),
+    /// So many waits or queries of a thread were too short to be recorded, and took so many ticks together.
+    pub tallied: fn(&'static Thread, Counted, u64, Ticks),
     /// Keeps where the calling thread is, since a wait may follow: the place's number, 0 for none. It is written once a
     /// wait that has the number is [`waited`](Hooks::waited). Places of long waits, as here and below, come first.
     pub keep_place: fn(&'static Thread, bool) -> u64,
@@ -332,6 +333,11 @@ pub fn set_wait_thresholds(gil: Ticks, program: Ticks, long: Ticks) {
     LONG_WAIT.store(long, Relaxed);
     gil::set_threshold(gil);
     program::set_threshold(program);
+}
+
+/// From now on queries are recorded that take at least so many ticks. Shorter ones are counted.
+pub fn set_query_threshold(ticks: Ticks) {
+    tally::set_query_threshold(ticks);
 }
 
 /// Waits of at least so many ticks are long.

@@ -1,5 +1,5 @@
 //! Which functions of the driver and the runtime are worth a record: those that can wait, and those that start operations
-//! on a GPU. Queries that answer at once are not wrapped: programs make them all the time.
+//! on a GPU. Queries mostly answer at once, and programs make them all the time: short ones are counted.
 
 use std::ffi::CStr;
 use std::sync::atomic::AtomicBool;
@@ -152,6 +152,71 @@ const NOT: &[&str] = &[
     "cudaLibraryGetKernelCount",
 ];
 
+/// Beginnings of names of queries, as far as they are none of those above.
+const QUERIES: &[&str] = &[
+    "cuCtxGet",
+    "cuDeviceGet",
+    "cuDeviceCanAccessPeer",
+    "cuDevicePrimaryCtxGetState",
+    "cuDriverGetVersion",
+    "cuEventElapsedTime",
+    "cuFuncGet",
+    "cuGetError",
+    "cuGraphExecGetFlags",
+    "cuKernelGetAttribute",
+    "cuLibraryGetKernelCount",
+    "cuMemGet",
+    "cuMemHostGet",
+    "cuMemPoolGetAttribute",
+    "cuModuleGetLoadingMode",
+    "cuOccupancy",
+    "cuPointerGetAttribute",
+    "cuStreamGet",
+    "cuStreamIsCapturing",
+    "cuThreadExchangeStreamCaptureMode",
+    "cudaDeviceCanAccessPeer",
+    "cudaDeviceGet",
+    "cudaDriverGetVersion",
+    "cudaEventElapsedTime",
+    "cudaGetDevice",
+    "cudaHostGet",
+    "cudaLibraryGetKernelCount",
+    "cudaMemGetInfo",
+    "cudaMemPoolGetAttribute",
+    "cudaOccupancy",
+    "cudaPointerGetAttributes",
+    "cudaRuntimeGetVersion",
+    "cudaStreamGet",
+    "cudaStreamIsCapturing",
+    "cudaThreadExchangeStreamCaptureMode",
+];
+
+/// Beginnings of names of queries that do not return whether they themselves succeeded.
+const ANSWERS: &[&str] =
+    &["cudaGetErrorName", "cudaGetErrorString", "cudaGetLastError", "cudaPeekAtLastError"];
+
+/// Whether a function is a query.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Query {
+    /// It is not.
+    No,
+    /// It is, and returns whether it succeeded.
+    Checked,
+    /// It is, and what it returns is the answer.
+    Answer,
+}
+
+/// Whether the function of that name is a query; only where the runtime's functions are wrapped: without them, most of a
+/// program's queries are not seen.
+pub fn query(name: &[u8]) -> Query {
+    match name {
+        _ if !wraps_runtime() || is_recorded(name) => Query::No,
+        _ if begins(name, ANSWERS) => Query::Answer,
+        _ if begins(name, QUERIES) => Query::Checked,
+        _ => Query::No,
+    }
+}
+
 /// The name that a function's calls are recorded by. From CUDA 13.0 on, code of nvcc launches by `__cudaLaunchKernel`, which
 /// CUPTI calls `cudaLaunchKernel`, too.
 pub fn known_as(name: &CStr) -> &CStr {
@@ -160,11 +225,20 @@ pub fn known_as(name: &CStr) -> &CStr {
     shorter.and_then(Result::ok).unwrap_or(name)
 }
 
-/// Whether a function is worth a record.
+fn begins(name: &[u8], beginnings: &[&str]) -> bool {
+    beginnings.iter().any(|start| name.starts_with(start.as_bytes()))
+}
+
+/// Whether each call of a function is worth a record.
+fn is_recorded(name: &[u8]) -> bool {
+    let wanted =
+        begins(name, DRIVERS) || wraps_runtime() && (begins(name, RUNTIMES) || begins(name, CURRENT));
+    wanted && !begins(name, NOT)
+}
+
+/// Whether calls of a function are recorded or counted.
 pub fn is_interesting(name: &[u8]) -> bool {
-    let begins = |beginnings: &[&str]| beginnings.iter().any(|start| name.starts_with(start.as_bytes()));
-    let wanted = begins(DRIVERS) || wraps_runtime() && (begins(RUNTIMES) || begins(CURRENT));
-    wanted && !begins(NOT)
+    is_recorded(name) || query(name) != Query::No
 }
 
 /// Whether a function is wrapped: it is worth a record, or looks others up.
@@ -175,30 +249,43 @@ pub fn is_wrapped(name: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_interesting;
+    use super::{Query, is_interesting, is_recorded, query};
 
     #[test]
     fn calls_that_wait_are_recorded_and_queries_are_not() {
         for name in ["cuLaunchKernel_ptsz", "cuMemcpyDtoHAsync_v2", "cuMemFree_v2", "cuLibraryLoadData"] {
-            assert!(is_interesting(name.as_bytes()), "{name}");
+            assert!(is_recorded(name.as_bytes()), "{name}");
         }
         // The last two take structs by value.
         for name in
             ["cuCtxGetCurrent", "cuPointerGetAttribute", "cuIpcOpenMemHandle_v2", "cuIpcOpenEventHandle"]
         {
-            assert!(!is_interesting(name.as_bytes()), "{name}");
+            assert!(!is_recorded(name.as_bytes()), "{name}");
         }
     }
 
     #[test]
-    fn functions_of_the_runtime_are_recorded_on_demand() {
-        assert!(!is_interesting(b"cudaMemcpyAsync"));
-        super::wrap_runtime();
-        for name in ["cudaLaunchKernel_ptsz", "cudaMemcpyAsync", "cudaFree", "cudaSetDevice"] {
-            assert!(is_interesting(name.as_bytes()), "{name}");
-        }
-        for name in ["cudaGetLastError", "cudaGetDevice", "cudaSetDeviceFlags", "cudaPointerGetAttributes"] {
+    fn functions_of_the_runtime_are_recorded_and_queries_counted_on_demand() {
+        for name in ["cudaMemcpyAsync", "cuCtxGetCurrent", "cudaGetLastError"] {
             assert!(!is_interesting(name.as_bytes()), "{name}");
+        }
+        super::wrap_runtime();
+        for name in
+            ["cudaLaunchKernel_ptsz", "cudaMemcpyAsync", "cudaFree", "cudaSetDevice", "cuKernelGetFunction"]
+        {
+            assert!(is_recorded(name.as_bytes()) && query(name.as_bytes()) == Query::No, "{name}");
+        }
+        for (name, kind) in [
+            ("cudaGetLastError", Query::Answer),
+            ("cudaGetErrorString", Query::Answer),
+            ("cudaGetDevice", Query::Checked),
+            ("cuDevicePrimaryCtxGetState", Query::Checked),
+            ("cuMemHostGetDevicePointer_v2", Query::Checked),
+            ("cudaGetDeviceProperties_v2", Query::No),
+            ("cudaSetDeviceFlags", Query::No),
+            ("cudaGetDriverEntryPoint", Query::No),
+        ] {
+            assert_eq!(query(name.as_bytes()), kind, "{name}");
         }
     }
 }

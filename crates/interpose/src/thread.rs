@@ -215,6 +215,21 @@ impl Thread {
         outer
     }
 
+    /// A query begins; the call it is made in. It counts as a call if it takes long: [`Thread::count_call`].
+    #[inline]
+    pub(crate) fn enter_query(&self, call: CallRef) -> CallRef {
+        self.called.store(true, Relaxed);
+        let outer = self.call();
+        self.set_call(call);
+        outer
+    }
+
+    /// A query took long.
+    pub(crate) fn count_call(&self) {
+        let calls = &self.progress().calls;
+        calls.store(calls.load(Relaxed) + 1, Relaxed);
+    }
+
     /// A launch begins, now; where it is noted, the call it is part of, and when it began. `None` when it is part of a
     /// call of the same name, or when the thread notes its calls in no place that was given.
     #[inline]

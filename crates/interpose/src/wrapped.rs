@@ -5,7 +5,7 @@
 //! function does not take are whatever lies in the registers and on the caller's stack.
 
 use crate::thread::{CallRef, Thread};
-use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now};
+use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now, tally};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
@@ -16,7 +16,8 @@ pub const ARGUMENTS: usize = 14;
 /// The arguments of a wrapped call; those beyond what the function takes mean nothing.
 pub type Arguments = [usize; ARGUMENTS];
 
-/// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits.
+/// It may unwind: a thread can be cancelled inside a call, which is in the driver's own waits. A result is passed on as a
+/// word: some queries return an address.
 pub(crate) type Entry = unsafe extern "C-unwind" fn(
     usize,
     usize,
@@ -32,7 +33,7 @@ pub(crate) type Entry = unsafe extern "C-unwind" fn(
     usize,
     usize,
     usize,
-) -> c_int;
+) -> usize;
 
 /// A function of the driver that is wrapped.
 #[repr(align(32))]
@@ -44,7 +45,11 @@ pub struct Wrapped {
     /// 1 when it launches a kernel, else 0.
     launches: AtomicU32,
     name: AtomicU32,
+    /// Its number among the queries plus one, 0 for no query.
+    query: AtomicU32,
     synchronizes: AtomicBool,
+    /// It returns whether it succeeded.
+    is_checked: AtomicBool,
 }
 
 impl Wrapped {
@@ -56,7 +61,9 @@ impl Wrapped {
             launches: AtomicU32::new(0),
             shape: AtomicU32::new(0),
             name: AtomicU32::new(0),
+            query: AtomicU32::new(0),
             synchronizes: AtomicBool::new(false),
+            is_checked: AtomicBool::new(true),
         }
     }
 
@@ -75,6 +82,13 @@ impl Wrapped {
         self.real.store(real, Release);
     }
 
+    /// As [`Wrapped::set`], of a query with that number among them.
+    pub(crate) fn set_query(&self, function: Function, query: usize, is_checked: bool, real: *mut c_void) {
+        self.query.store(query as u32 + 1, Relaxed);
+        self.is_checked.store(is_checked, Relaxed);
+        self.set(function, real);
+    }
+
     /// In a fork's child: it has no name.
     pub(crate) fn forget_name(&self) {
         self.name.store(0, Relaxed);
@@ -84,6 +98,12 @@ impl Wrapped {
     #[inline]
     pub fn number(&self) -> u32 {
         self.number.load(Relaxed)
+    }
+
+    /// Its number among the queries.
+    #[inline]
+    fn query(&self) -> Option<usize> {
+        (self.query.load(Relaxed) as usize).checked_sub(1)
     }
 
     /// Its [`Function::shape`].
@@ -105,7 +125,7 @@ impl Wrapped {
 ///
 /// `args` are what the caller of `wrapped` gave.
 #[inline]
-pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
+pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> usize {
     let begun = begin(wrapped);
     // SAFETY: a function of the driver with integer and pointer arguments, of which it takes the first
     // ones; a thunk is handed out only after `real` was stored.
@@ -115,9 +135,23 @@ pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> c_int {
     let result = unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
     if let Some(begun) = begun {
         let span = begun.end();
-        (begun.hooks.called)(begun.thread, wrapped, args, span, result);
+        let code = if wrapped.is_checked.load(Relaxed) { result as c_int } else { 0 };
+        if !is_counted(wrapped, begun.thread, span, code) {
+            (begun.hooks.called)(begun.thread, wrapped, args, span, code);
+        }
     }
     result
+}
+
+/// Whether a call that is over is a short query, which is counted.
+#[inline]
+fn is_counted(wrapped: &Wrapped, thread: &'static Thread, span: Span, result: c_int) -> bool {
+    let Some(query) = wrapped.query() else { return false };
+    let is_short = tally::is_short_query(thread, query, span, result);
+    if !is_short {
+        thread.count_call();
+    }
+    is_short
 }
 
 /// A call that is recorded.
@@ -150,15 +184,21 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         name if name != 0 && !thread.is_unplaced() => name,
         _ => first(thread, hooks, wrapped),
     };
-    // A library wraps this function under the same name, and calls it: that is one call.
-    if name != 0 && thread.call().function == name {
+    // A library wraps this function under the same name, and calls it: that is one call. A query is a part of the call
+    // that makes it.
+    let outer = thread.call().function;
+    if outer != 0 && (outer == name || wrapped.query().is_some()) {
         return None;
     }
     if wrapped.synchronizes.load(Relaxed) {
         (hooks.synchronizes)(thread);
     }
     let start = now();
-    let outer = thread.enter(CallRef { function: name, since: start }, wrapped.launches.load(Relaxed));
+    let call = CallRef { function: name, since: start };
+    let outer = match wrapped.query() {
+        Some(_) => thread.enter_query(call),
+        None => thread.enter(call, wrapped.launches.load(Relaxed)),
+    };
     Some(Begun { thread, hooks, outer, start })
 }
 

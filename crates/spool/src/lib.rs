@@ -10,7 +10,7 @@
 //!
 //! Times are of two clocks. Those of the file's header, of what CUPTI says ([`ApiCall`], [`Kernel`],
 //! [`struct@Copy`], [`Fill`], [`Sync`], [`Overhead`]), of [`Module`] and [`Note`] are nanoseconds of
-//! `CLOCK_MONOTONIC`. Those of [`Call`] and its short forms, [`Wait`], [`ThreadWait`], [`Tally`], [`Stack`],
+//! `CLOCK_MONOTONIC`. Those of [`Call`] and its short forms, [`Wait`], [`ThreadWait`], [`Tally`], [`CallTally`], [`Stack`],
 //! [`Range`] and [`Progress`] are ticks of the clock that is quickest to read; a file's [`Clock`] records say which
 //! ticks are which nanoseconds, and [`Clocks`] converts. In a file without one they are nanoseconds as well.
 //!

@@ -490,6 +490,19 @@ record! {
 }
 
 record! {
+    /// Calls of a thread that are counted and have no record. What several of them say adds up. `tag`: the function's name,
+    /// id of its text.
+    CallTally = 26 {
+        /// Kernel's id of the thread.
+        tid: u64,
+        /// How many.
+        count: u64,
+        /// How long they took together, ticks.
+        time: i64,
+    }
+}
+
+record! {
     /// A piece of an ELF object that describes code which the program made while it ran, as the program
     /// announced it to debuggers. The piece's bytes follow, at most [`MOST_PIECE`].
     Made = 21 {

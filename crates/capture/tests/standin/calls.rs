@@ -48,7 +48,7 @@ fn arguments_and_results_pass_through() {
         assert_eq!(only(process, "cuStreamDestroy").record.result, 1);
         let launch = &only(process, "cuLaunchKernel").record;
         assert_eq!((launch.result, launch.stream, launch.flags), (0, 0x20, call::HAS_STREAM));
-        // Questions are not recorded.
+        // Queries are not recorded at level light.
         assert!(process.calls.iter().all(|call| !call.name.starts_with("cuDevice")));
     });
 }

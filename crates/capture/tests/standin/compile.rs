@@ -58,8 +58,9 @@ impl Built {
 }
 
 /// The libraries: source, name, and what they need to be linked.
-const LIBRARIES: [(&str, &str, &[&str]); 20] = [
+const LIBRARIES: [(&str, &str, &[&str]); 21] = [
     ("cuda.c", "libcuda.so.1", &["-Wl,--default-symver"]),
+    ("cudart.c", "libcudart.so.13", &[]),
     ("other.c", "libother.so", &[]),
     ("checks.c", "libchecks.so", &[]),
     ("user.c", "libuser.so", &["-l:libcuda.so.1"]),
@@ -80,9 +81,9 @@ const LIBRARIES: [(&str, &str, &[&str]); 20] = [
     ("cupti.c", "inner/libcupti.so.12", &["-DCUDA=12"]),
     ("cupti.c", "inner/libcupti.so.13", &["-DCUDA=13"]),
 ];
-const PROGRAMS: [&str; 12] = [
+const PROGRAMS: [&str; 13] = [
     "waits", "locks", "calls", "endings", "threads", "loader", "nvtx", "taken", "jit", "issue", "meets",
-    "like",
+    "like", "runtime",
 ];
 
 /// The capture library: another build of it where `HOLDUP_TEST_LIBRARY` names one, as by a sanitizer. Cargo builds a
@@ -140,7 +141,14 @@ fn build_programs(folder: &Path, binding: Binding, program: &str) {
     let source = format!("{program}.c");
     let paths = [format!("-L{}", folder.display()), format!("-Wl,-rpath,{}", folder.display())];
     let [search, rpath] = paths.each_ref().map(String::as_str);
-    let others = ["-rdynamic", "-Wl,--as-needed", "-l:libother.so", "-l:libchecks.so", "-l:libtaker.so"];
+    let others = [
+        "-rdynamic",
+        "-Wl,--as-needed",
+        "-l:libother.so",
+        "-l:libchecks.so",
+        "-l:libtaker.so",
+        "-l:libcudart.so.13",
+    ];
     cc(folder, binding, &source, program, &[&[search, rpath, "-l:libcuda.so.1"], &others[..]].concat());
     if binding == Binding::Lazy {
         let name = format!("{program}-look-up");

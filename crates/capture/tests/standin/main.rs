@@ -8,6 +8,7 @@
 mod compile;
 mod recording;
 mod run;
+mod runtime;
 
 mod calls;
 mod endings;

@@ -4,11 +4,12 @@
 use super::Process;
 use super::issue::Numbers;
 use super::order::{Issue, Joined};
+use super::tallies::Tallies;
 use super::thread_waits::ThreadWaits;
 use super::wrapped::Wrapped;
 use crate::cupti;
 use rustc_hash::FxHashMap;
-use spool::{ApiCall, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, Wait};
+use spool::{ApiCall, CallTally, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, Wait};
 use trace::{Api, CallId, Ns, StreamId};
 
 /// Records that are kept until the rest of their process is read.
@@ -18,6 +19,7 @@ pub(super) struct Later {
     pub waits: Vec<(u32, u32, Wait)>,
     pub stacks: Vec<Stacked>,
     pub thread_waits: ThreadWaits,
+    pub tallies: Tallies,
     pub syncs: Vec<(u32, Sync)>,
     /// The end of CUPTI's last record of a driver call, by thread.
     pub recorded_until: FxHashMap<u32, Ns>,
@@ -70,6 +72,7 @@ impl Process<'_, '_> {
                 self.later.stacks.push(Stacked { tid, start, end, native, python });
             }
             StreamNumber::KIND => self.later.stream_numbers.push((tid, tag, StreamNumber::read(body)?)),
+            CallTally::KIND | spool::Tally::KIND => return self.of_tally(record),
             30..=39 => return self.of_thread_wait(tid, record),
             // Texts and clocks are already read; driver calls are read later.
             _ => self.watched(record)?,

@@ -13,6 +13,7 @@ mod order;
 mod places;
 mod records;
 mod symbols;
+mod tallies;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -316,6 +317,7 @@ impl Process<'_, '_> {
         self.syncs();
         self.tracers();
         self.link();
+        self.tallies();
     }
 
     /// Gives `take` every record and the thread that wrote it.

@@ -4,8 +4,7 @@ use super::Process;
 use super::links::{Index, Moment, lock_mode};
 use rustc_hash::FxHashMap;
 use spool::{Awaited, Place, PythonFrame, Record, ThreadWait, Unplaced};
-use std::collections::BTreeMap;
-use trace::{LockKind, LockLayer, Ns, StackId, Sym, Tally, TallyKind};
+use trace::{LockKind, LockLayer, Ns, StackId, Sym};
 
 /// What a process's file says of such waits, until all of it is read.
 #[derive(Default)]
@@ -13,8 +12,6 @@ pub(super) struct ThreadWaits {
     /// The thread that waited, the number of what it waited for, and the wait.
     waits: Vec<(u32, u32, ThreadWait)>,
     places: FxHashMap<u64, Where>,
-    /// Counts and times in ticks, by thread and number of what was waited for.
-    tallies: BTreeMap<(u32, u32), (u64, i64)>,
     /// How often the recording had no time for a place.
     unplaced: u64,
 }
@@ -27,7 +24,7 @@ struct Where {
 
 impl ThreadWaits {
     pub(super) fn is_empty(&self) -> bool {
-        self.waits.is_empty() && self.tallies.is_empty() && self.unplaced == 0
+        self.waits.is_empty() && self.unplaced == 0
     }
 }
 
@@ -41,30 +38,17 @@ impl Process<'_, '_> {
                 let (native, python) = record.place()?;
                 kept.places.insert(Place::read(body)?.number, Where { native, python });
             }
-            spool::Tally::KIND => {
-                let tally = spool::Tally::read(body)?;
-                let (count, time) = kept.tallies.entry((tally.tid as u32, tag)).or_default();
-                *count = count.saturating_add(tally.count);
-                *time = time.saturating_add(tally.time);
-            }
             Unplaced::KIND => kept.unplaced = kept.unplaced.saturating_add(Unplaced::read(body)?.count),
             _ => {}
         }
         Some(())
     }
 
-    /// Adds waits and counts to their tables.
+    /// Adds waits to their table.
     pub(super) fn thread_waits(&mut self, index: &Index, kept: ThreadWaits) {
         let mut stacks = FxHashMap::default();
         for (tid, awaited, wait) in &kept.waits {
             self.thread_wait(index, *tid, *awaited, wait, &kept.places, &mut stacks);
-        }
-        for ((tid, awaited), (count, ticks)) in kept.tallies {
-            let (thread, name) = (self.thread(tid), kind(awaited).name());
-            let name = self.all.trace.strings.intern(name);
-            let (count, time) =
-                (i64::try_from(count).unwrap_or(i64::MAX), self.clocks.duration(ticks).max(0));
-            self.all.trace.tallies.push(Tally { thread, kind: TallyKind::Wait, name, count, time });
         }
         if kept.unplaced > 0 {
             let who = format!("process {}", self.pid);
@@ -153,7 +137,8 @@ impl Process<'_, '_> {
     }
 }
 
-fn kind(awaited: u32) -> LockKind {
+/// The kind of an [`Awaited`].
+pub(super) fn kind(awaited: u32) -> LockKind {
     match Awaited::from_number(awaited) {
         None => LockKind::Unknown,
         Some(Awaited::Mutex) => LockKind::Mutex,
@@ -171,8 +156,8 @@ fn kind(awaited: u32) -> LockKind {
 mod tests {
     use crate::gather::read_bytes;
     use proptest::prelude::*;
-    use spool::{Awaited, Build, Call, Level, Mode, Place, PythonFrame, Tally, ThreadWait, Unplaced};
-    use trace::{LockKind, LockLayer, StackId, TallyKind, Trace};
+    use spool::{Awaited, Build, Call, Level, Mode, Place, PythonFrame, ThreadWait, Unplaced};
+    use trace::{LockKind, LockLayer, StackId, Trace};
 
     const WAITER: u32 = 7;
     const HOLDER: u32 = 8;
@@ -261,21 +246,10 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_thread_add_up() {
+    fn places_that_were_not_looked_for_are_counted() {
         let mut build = build();
-        for (tid, count, time) in [(WAITER, 3, 900), (HOLDER, 1, 10), (WAITER, 4, 100)] {
-            let tally = Tally { tid: tid.into(), count, time };
-            build.record(HOLDER, Tally::KIND, Awaited::Gil as u32, &[tally.bytes()]);
-        }
         build.record(HOLDER, Unplaced::KIND, 0, &[Unplaced { count: 5 }.bytes()]);
         let trace = read_bytes(&build.finish(), &mut |_| {});
-        let rows: Vec<_> = trace.tallies.ids().map(|tally| trace.tallies.row(tally)).collect();
-        let said: Vec<_> = rows
-            .iter()
-            .map(|row| (trace.threads.tid[row.thread.index()], trace.text(row.name), row.count, row.time))
-            .collect();
-        assert_eq!(said, [(WAITER.into(), "gil", 7, 1_000), (HOLDER.into(), "gil", 1, 10)]);
-        assert!(rows.iter().all(|row| row.kind == TallyKind::Wait));
         assert!(trace.meta.notes.iter().any(|note| note.contains("was not looked for 5 times")));
     }
 

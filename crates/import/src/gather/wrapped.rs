@@ -10,7 +10,7 @@ use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId, SyncKind}
 /// What the name of a function says.
 #[derive(Clone, Copy)]
 pub(super) struct Function {
-    api: Api,
+    pub(super) api: Api,
     /// The work that its calls issue to a GPU.
     pub work: Work,
     /// What its calls wait for.

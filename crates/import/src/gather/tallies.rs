@@ -1,0 +1,111 @@
+//! What a recording counts and does not list: waits and calls that are too short.
+
+use super::Process;
+use super::thread_waits::kind;
+use spool::{CallTally, Record};
+use std::collections::BTreeMap;
+use trace::{Sym, TallyKind};
+
+/// A process's counts until all of its file is read.
+#[derive(Default)]
+pub(super) struct Tallies {
+    /// By thread and number of what was waited for.
+    waits: BTreeMap<(u32, u32), Sum>,
+    /// By thread and number of the function's name.
+    calls: BTreeMap<(u32, u32), Sum>,
+}
+
+/// How many, and how many ticks together.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    count: u64,
+    time: i64,
+}
+
+impl Sum {
+    fn add(&mut self, count: u64, time: i64) {
+        self.count = self.count.saturating_add(count);
+        self.time = self.time.saturating_add(time);
+    }
+}
+
+impl Process<'_, '_> {
+    /// Keeps a count; `None` where it is too short for its kind.
+    pub(super) fn of_tally(&mut self, record: &Record<'_>) -> Option<()> {
+        let (tag, kept) = (record.head.tag, &mut self.later.tallies);
+        if record.head.kind == CallTally::KIND {
+            let CallTally { tid, count, time } = CallTally::read(record.body)?;
+            kept.calls.entry((tid as u32, tag)).or_default().add(count, time);
+        } else {
+            let spool::Tally { tid, count, time } = spool::Tally::read(record.body)?;
+            kept.waits.entry((tid as u32, tag)).or_default().add(count, time);
+        }
+        Some(())
+    }
+
+    /// Adds the counts to their table.
+    pub(super) fn tallies(&mut self) {
+        let kept = std::mem::take(&mut self.later.tallies);
+        for ((tid, awaited), sum) in kept.waits {
+            let name = self.all.trace.strings.intern(kind(awaited).name());
+            self.tally(tid, TallyKind::Wait, name, sum);
+        }
+        // Versions of a function are one function.
+        let mut calls = BTreeMap::<(u32, Sym), Sum>::new();
+        for ((tid, name), Sum { count, time }) in kept.calls {
+            let api = self.function(name).api;
+            let name = self.texts.function(&mut self.all.trace.strings, api, name);
+            calls.entry((tid, name)).or_default().add(count, time);
+        }
+        for ((tid, name), sum) in calls {
+            self.tally(tid, TallyKind::Call, name, sum);
+        }
+    }
+
+    fn tally(&mut self, tid: u32, kind: TallyKind, name: Sym, Sum { count, time }: Sum) {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let time = self.clocks.duration(time).max(0);
+        let thread = self.thread(tid);
+        self.all.trace.tallies.push(trace::Tally { thread, kind, name, count, time });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::gather::read_bytes;
+    use spool::{Awaited, Build, Call, CallTally, Level, Tally};
+
+    #[test]
+    fn counts_of_a_thread_add_up() {
+        let (one, other) = (7, 8);
+        let mut build = Build::new(one, Level::Full);
+        let launch = build.text(one, "cuLaunchKernel");
+        build.record(one, Call::KIND, launch, &[Call { start: 10, end: 2_000, ..Call::default() }.bytes()]);
+        for (tid, count, time) in [(one, 3, 900), (other, 1, 10), (one, 4, 100)] {
+            let tally = Tally { tid: tid.into(), count, time };
+            build.record(other, Tally::KIND, Awaited::Gil as u32, &[tally.bytes()]);
+        }
+        let names = ["cuPointerGetAttribute", "cudaGetDevice", "cudaGetDevice_ptsz"];
+        for (name, count) in names.into_iter().zip([5, 6, 7]) {
+            let name = build.text(one, name);
+            let tally = CallTally { tid: one.into(), count, time: 100 };
+            build.record(one, CallTally::KIND, name, &[tally.bytes()]);
+        }
+        let trace = read_bytes(&build.finish(), &mut |_| {});
+        let rows = trace.tallies.ids().map(|tally| trace.tallies.row(tally));
+        let mut said: Vec<_> = rows
+            .map(|row| {
+                let tid = trace.threads.tid[row.thread.index()];
+                (tid, row.kind.name(), trace.text(row.name), row.count, row.time)
+            })
+            .collect();
+        said.sort_unstable();
+        let expected = [
+            (7, "call", "cuPointerGetAttribute", 5, 100),
+            (7, "call", "cudaGetDevice", 13, 200),
+            (7, "wait", "gil", 7, 1_000),
+            (8, "wait", "gil", 1, 10),
+        ];
+        assert_eq!(said, expected);
+    }
+}
