@@ -7,7 +7,7 @@ use crate::unseen::unseen;
 use crate::writer::{self, Fact, Writer};
 use crate::{cupti, driver, functions, places, python, recording, stacks, streams, watched};
 use interpose::{
-    Arguments, Counted, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Thread, Ticks,
+    Arguments, Counted, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Tallied, Thread,
     Wait, Wrapped,
 };
 use spool::{Awaited, Call, CallTally, Level, Mode, Tally, ThreadWait, call, grid_fact};
@@ -270,7 +270,8 @@ fn thread_wait(writer: &mut Writer, thread: &'static Thread, wait: &Wait) {
 }
 
 /// Waits or queries of a thread too short to be recorded.
-fn tallied(thread: &'static Thread, counted: Counted, count: u64, time: Ticks) {
+fn tallied(thread: &'static Thread, counted: Counted, tallied: Tallied) {
+    let Tallied { count, timed, time } = tallied;
     // The process may end: then the thread that ends it writes for all.
     writer::here(|writer| {
         let tid = thread.tid().into();
@@ -280,7 +281,7 @@ fn tallied(thread: &'static Thread, counted: Counted, count: u64, time: Ticks) {
             }
             Counted::Query(function) => {
                 let name = functions::text(writer, function);
-                writer.append(CallTally::KIND, name, &[CallTally { tid, count, time }.bytes()])
+                writer.append(CallTally::KIND, name, &[CallTally { tid, count, timed, time }.bytes()])
             }
         }
     });

@@ -53,7 +53,7 @@ pub use published::Published;
 pub use recorded_functions::wrap_runtime;
 pub use sequence_lock::SequenceLock;
 pub use sites::{Site, Watched, watch};
-pub use tally::Counted;
+pub use tally::{Counted, Tallied};
 pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
 pub use unwind_table::{Base, CallerRule};
 pub use wrapped::{Arguments, Wrapped};
@@ -73,8 +73,8 @@ pub struct Hooks {
     pub waited: fn(&'static Thread, &Wait),
     /// A wait of a thread was lost: a signal handler did not return.
     pub wait_lost: fn(&'static Thread),
-    /// So many waits or queries of a thread were too short to be recorded, and took so many ticks together.
-    pub tallied: fn(&'static Thread, Counted, u64, Ticks),
+    /// So many waits or queries of a thread were too short to be recorded.
+    pub tallied: fn(&'static Thread, Counted, Tallied),
     /// Keeps where the calling thread is, since a wait may follow: the place's number, 0 for none. It is written once a
     /// wait that has the number is [`waited`](Hooks::waited). Places of long waits, as here and below, come first.
     pub keep_place: fn(&'static Thread, bool) -> u64,

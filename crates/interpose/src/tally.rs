@@ -1,7 +1,7 @@
 //! Waits and queries too short to be recorded: counted and summed, by thread and kind.
 
 use crate::thread::{self, Thread};
-use crate::{LockKind, Span, Ticks, hooks};
+use crate::{LockKind, Span, Ticks, hooks, is_recording};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
@@ -11,8 +11,13 @@ const KINDS: usize = LockKind::ALL.len();
 /// Most different queries. The driver has 50 that are counted, the runtime as many.
 const QUERIES: usize = 120;
 
-/// So many of a kind are passed on at once: a process that is killed loses at most so many less one.
+/// So many waits of a kind are passed on at once: a process that is killed loses at most so many less one.
 const BATCH: u64 = 256;
+/// As [`BATCH`], of queries.
+const QUERY_BATCH: u64 = 4096;
+
+/// Of so many calls of a query by a thread, the first is timed: to read the clock twice takes longer than most queries.
+const TIMED: u64 = 64;
 
 /// What is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,18 +28,59 @@ pub enum Counted {
     Query(u32),
 }
 
-/// Those of one kind since they were last passed on.
+/// How many there were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tallied {
+    /// All of them.
+    pub count: u64,
+    /// Those that were timed.
+    pub timed: u64,
+    /// How long those took together.
+    pub time: Ticks,
+}
+
+/// The waits for one kind of lock since they were last passed on.
 struct Short {
     count: AtomicU64,
     time: AtomicI64,
 }
 
-/// A thread's: of each kind of lock, then of each query.
-type Row = [Short; KINDS + QUERIES];
+static SHORT: [[Short; KINDS]; thread::MOST] =
+    [const { [const { Short { count: AtomicU64::new(0), time: AtomicI64::new(0) } }; KINDS] }; thread::MOST];
 
-static SHORT: [Row; thread::MOST] =
-    [const { [const { Short { count: AtomicU64::new(0), time: AtomicI64::new(0) } }; KINDS + QUERIES] };
-        thread::MOST];
+/// The calls of one query by one thread. Only the thread adds to them; who passes them on keeps what was passed on.
+struct Asked {
+    count: AtomicU64,
+    timed: AtomicU64,
+    time: AtomicI64,
+    passed: [AtomicU64; 3],
+}
+
+impl Asked {
+    const NONE: Asked = Asked {
+        count: AtomicU64::new(0),
+        timed: AtomicU64::new(0),
+        time: AtomicI64::new(0),
+        passed: [const { AtomicU64::new(0) }; 3],
+    };
+
+    /// What came since this was last asked.
+    fn take(&self) -> Tallied {
+        let all =
+            [self.count.load(Relaxed), self.timed.load(Relaxed), self.time.load(Relaxed).cast_unsigned()];
+        let [count, timed, time] =
+            std::array::from_fn(|at| all[at].wrapping_sub(self.passed[at].swap(all[at], Relaxed)));
+        Tallied { count, timed, time: time.cast_signed() }
+    }
+
+    fn forget(&self) {
+        let Asked { count, timed, time, passed } = self;
+        [count, timed].into_iter().chain(passed).for_each(|number| number.store(0, Relaxed));
+        time.store(0, Relaxed);
+    }
+}
+
+static ASKED: [[Asked; QUERIES]; thread::MOST] = [const { [const { Asked::NONE }; QUERIES] }; thread::MOST];
 
 /// The numbers of the queries' functions.
 static FUNCTIONS: [AtomicU32; QUERIES] = [const { AtomicU32::new(0) }; QUERIES];
@@ -62,57 +108,97 @@ fn queries() -> usize {
     COUNT.load(Acquire).min(QUERIES)
 }
 
-/// Counts a query that is over; false where it is worth a record.
+/// How a call of a query is looked at.
+pub enum Look {
+    /// Not at all: it is part of a call, or nothing is recorded.
+    Away,
+    /// It was counted.
+    Counted(&'static Thread),
+    /// It is to be timed.
+    Close,
+}
+
+/// A query is about to be called. Programs ask all the time: one call in [`TIMED`] is timed.
 #[inline]
-pub fn is_short_query(thread: &'static Thread, query: usize, Span { start, end }: Span, result: i32) -> bool {
+pub fn look(query: usize) -> Look {
+    if !is_recording() {
+        return Look::Away;
+    }
+    let Some(thread) = Thread::known() else { return Look::Close };
+    if thread.call().function != 0 {
+        return Look::Away;
+    }
+    let Some(asked) = ASKED[thread.place()].get(query) else { return Look::Away };
+    let count = asked.count.load(Relaxed);
+    if count % TIMED == 0 {
+        return Look::Close;
+    }
+    asked.count.store(count + 1, Relaxed);
+    if count % QUERY_BATCH == QUERY_BATCH - 1 {
+        pass_on_query(thread, query);
+    }
+    Look::Counted(thread)
+}
+
+/// Counts a query that was timed; false where it is worth a record: it was long, or failed.
+pub fn add_query_time(thread: &'static Thread, query: usize, Span { start, end }: Span, result: i32) -> bool {
     let is_short = end - start < SHORT_QUERY.load(Relaxed) && result == 0;
-    if is_short {
-        add_at(thread, KINDS + query, end - start);
+    if is_short && let Some(asked) = ASKED[thread.place()].get(query) {
+        asked.count.store(asked.count.load(Relaxed) + 1, Relaxed);
+        asked.timed.store(asked.timed.load(Relaxed) + 1, Relaxed);
+        asked.time.store(asked.time.load(Relaxed) + (end - start), Relaxed);
     }
     is_short
 }
 
 /// Counts a wait of the calling thread that took so long.
 pub fn add(thread: &'static Thread, kind: LockKind, time: Ticks) {
-    add_at(thread, kind as usize, time);
-}
-
-#[inline]
-fn add_at(thread: &'static Thread, at: usize, time: Ticks) {
-    let Some(short) = SHORT[thread.place()].get(at) else { return };
+    let short = &SHORT[thread.place()][kind as usize];
     // Also other threads take from these: when the process ends.
     short.time.fetch_add(time, Relaxed);
     if short.count.fetch_add(1, Relaxed) + 1 >= BATCH {
-        pass_on(thread, at);
+        pass_on(thread, kind);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn pass_on(of: &'static Thread, at: usize) {
-    let Some(short) = SHORT[of.place()].get(at) else { return };
+fn pass_on(of: &'static Thread, kind: LockKind) {
+    let short = &SHORT[of.place()][kind as usize];
     let (count, time) = (short.count.swap(0, Relaxed), short.time.swap(0, Relaxed));
-    if count > 0
-        && let (Some(hooks), Some(counted)) = (hooks(), counted(at))
-    {
-        (hooks.tallied)(of, counted, count, time);
+    tell(of, Counted::Wait(kind), Tallied { count, timed: count, time });
+}
+
+#[cold]
+#[inline(never)]
+fn pass_on_query(of: &'static Thread, query: usize) {
+    if let (Some(asked), Some(function)) = (ASKED[of.place()].get(query), FUNCTIONS.get(query)) {
+        tell(of, Counted::Query(function.load(Relaxed)), asked.take());
     }
 }
 
-fn counted(at: usize) -> Option<Counted> {
-    let kind = LockKind::ALL.get(at).copied().map(Counted::Wait);
-    let query = || FUNCTIONS.get(at - KINDS).map(|function| Counted::Query(function.load(Relaxed)));
-    kind.or_else(query)
+fn tell(of: &'static Thread, counted: Counted, tallied: Tallied) {
+    if tallied.count > 0
+        && let Some(hooks) = hooks()
+    {
+        (hooks.tallied)(of, counted, tallied);
+    }
 }
 
-/// Passes on what is left of a thread: it ends.
+fn pass_all_on(thread: &'static Thread) {
+    LockKind::ALL.into_iter().for_each(|kind| pass_on(thread, kind));
+    (0..queries()).for_each(|query| pass_on_query(thread, query));
+}
+
+/// Passes on what is left of a thread: it ends, and another may get its place.
 pub fn ended(thread: &'static Thread) {
-    (0..KINDS + queries()).for_each(|at| pass_on(thread, at));
+    pass_all_on(thread);
+    ASKED[thread.place()].iter().for_each(Asked::forget);
 }
 
 /// Passes on what is left of all threads: the process ends.
 pub fn flush() {
-    thread::each(&mut ended);
+    thread::each(&mut pass_all_on);
 }
 
 /// In a fork's child: the parent counts its own.
@@ -122,5 +208,6 @@ pub fn forget_all() {
             short.count.store(0, Relaxed);
             short.time.store(0, Relaxed);
         }
+        ASKED[thread.place()].iter().for_each(Asked::forget);
     });
 }

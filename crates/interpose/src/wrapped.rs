@@ -4,8 +4,9 @@
 //! all of them: it passes on as many words as the longest takes. Words that a shorter
 //! function does not take are whatever lies in the registers and on the caller's stack.
 
+use crate::tally::{self, Look};
 use crate::thread::{CallRef, Thread};
-use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now, tally};
+use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
@@ -100,6 +101,12 @@ impl Wrapped {
         self.number.load(Relaxed)
     }
 
+    /// Whether a call of it succeeded, by what it returned: 0, or the error.
+    #[inline]
+    fn code(&self, result: usize) -> c_int {
+        if self.is_checked.load(Relaxed) { result as c_int } else { 0 }
+    }
+
     /// Its number among the queries.
     #[inline]
     fn query(&self) -> Option<usize> {
@@ -126,16 +133,31 @@ impl Wrapped {
 /// `args` are what the caller of `wrapped` gave.
 #[inline]
 pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> usize {
-    let begun = begin(wrapped);
     // SAFETY: a function of the driver with integer and pointer arguments, of which it takes the first
     // ones; a thunk is handed out only after `real` was stored.
     let real = unsafe { std::mem::transmute::<*mut c_void, Entry>(wrapped.real()) };
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
     // SAFETY: as above.
-    let result = unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
+    let call = || unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
+    match wrapped.query().map_or(Look::Close, tally::look) {
+        Look::Away => return call(),
+        Look::Counted(thread) => {
+            // Queries that it makes are a part of it.
+            let outer = thread.enter_query(CallRef { function: wrapped.name(), since: 0 });
+            let result = call();
+            thread.set_call(outer);
+            if wrapped.code(result) != 0 {
+                failed(wrapped, args, result);
+            }
+            return result;
+        }
+        Look::Close => {}
+    }
+    let begun = begin(wrapped);
+    let result = call();
     if let Some(begun) = begun {
         let span = begun.end();
-        let code = if wrapped.is_checked.load(Relaxed) { result as c_int } else { 0 };
+        let code = wrapped.code(result);
         if !is_counted(wrapped, begun.thread, span, code) {
             (begun.hooks.called)(begun.thread, wrapped, args, span, code);
         }
@@ -143,11 +165,21 @@ pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> usize {
     result
 }
 
+/// A query failed that was not timed: it is recorded as it returns.
+#[cold]
+#[inline(never)]
+fn failed(wrapped: &'static Wrapped, args: &Arguments, result: usize) {
+    if let Some(begun) = begin(wrapped) {
+        begun.thread.count_call();
+        (begun.hooks.called)(begun.thread, wrapped, args, begun.end(), wrapped.code(result));
+    }
+}
+
 /// Whether a call that is over is a short query, which is counted.
 #[inline]
 fn is_counted(wrapped: &Wrapped, thread: &'static Thread, span: Span, result: c_int) -> bool {
     let Some(query) = wrapped.query() else { return false };
-    let is_short = tally::is_short_query(thread, query, span, result);
+    let is_short = tally::add_query_time(thread, query, span, result);
     if !is_short {
         thread.count_call();
     }

@@ -497,7 +497,9 @@ record! {
         tid: u64,
         /// How many.
         count: u64,
-        /// How long they took together, ticks.
+        /// How many of them were timed.
+        timed: u64,
+        /// How long those took together, ticks.
         time: i64,
     }
 }

@@ -384,7 +384,7 @@ table! {
         name: Sym,
         /// How many.
         count: i64,
-        /// The sum of their times, ns; 0 if they were not timed.
+        /// The sum of their times, ns; 0 if they were not timed. Of calls that holdup counted, one in 64 was timed.
         time: Ns,
     }
 }

@@ -67,7 +67,7 @@ fn a_watched_library_works_as_before() {
     let hooks = Hooks {
         waited,
         wait_lost: |_| (),
-        tallied: |_, _, _, _| (),
+        tallied: |_, _, _| (),
         keep_place: |_, _| 0,
         promise: |_| 0,
         give_place: |_, _| (),

@@ -15,17 +15,25 @@ pub(super) struct Tallies {
     calls: BTreeMap<(u32, u32), Sum>,
 }
 
-/// How many, and how many ticks together.
+/// How many, how many of them were timed, and how many ticks those took together.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     count: u64,
+    timed: u64,
     time: i64,
 }
 
 impl Sum {
-    fn add(&mut self, count: u64, time: i64) {
+    fn add(&mut self, Sum { count, timed, time }: Sum) {
         self.count = self.count.saturating_add(count);
+        self.timed = self.timed.saturating_add(timed);
         self.time = self.time.saturating_add(time);
+    }
+
+    /// How many ticks all of them took together, if those that were not timed took as long.
+    fn all(self) -> i64 {
+        let all = i128::from(self.time) * i128::from(self.count) / i128::from(self.timed.max(1));
+        i64::try_from(all).unwrap_or(i64::MAX)
     }
 }
 
@@ -34,11 +42,11 @@ impl Process<'_, '_> {
     pub(super) fn of_tally(&mut self, record: &Record<'_>) -> Option<()> {
         let (tag, kept) = (record.head.tag, &mut self.later.tallies);
         if record.head.kind == CallTally::KIND {
-            let CallTally { tid, count, time } = CallTally::read(record.body)?;
-            kept.calls.entry((tid as u32, tag)).or_default().add(count, time);
+            let CallTally { tid, count, timed, time } = CallTally::read(record.body)?;
+            kept.calls.entry((tid as u32, tag)).or_default().add(Sum { count, timed, time });
         } else {
             let spool::Tally { tid, count, time } = spool::Tally::read(record.body)?;
-            kept.waits.entry((tid as u32, tag)).or_default().add(count, time);
+            kept.waits.entry((tid as u32, tag)).or_default().add(Sum { count, timed: count, time });
         }
         Some(())
     }
@@ -52,19 +60,19 @@ impl Process<'_, '_> {
         }
         // Versions of a function are one function.
         let mut calls = BTreeMap::<(u32, Sym), Sum>::new();
-        for ((tid, name), Sum { count, time }) in kept.calls {
+        for ((tid, name), sum) in kept.calls {
             let api = self.function(name).api;
             let name = self.texts.function(&mut self.all.trace.strings, api, name);
-            calls.entry((tid, name)).or_default().add(count, time);
+            calls.entry((tid, name)).or_default().add(sum);
         }
         for ((tid, name), sum) in calls {
             self.tally(tid, TallyKind::Call, name, sum);
         }
     }
 
-    fn tally(&mut self, tid: u32, kind: TallyKind, name: Sym, Sum { count, time }: Sum) {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let time = self.clocks.duration(time).max(0);
+    fn tally(&mut self, tid: u32, kind: TallyKind, name: Sym, sum: Sum) {
+        let count = i64::try_from(sum.count).unwrap_or(i64::MAX);
+        let time = self.clocks.duration(sum.all()).max(0);
         let thread = self.thread(tid);
         self.all.trace.tallies.push(trace::Tally { thread, kind, name, count, time });
     }
@@ -88,7 +96,7 @@ mod tests {
         let names = ["cuPointerGetAttribute", "cudaGetDevice", "cudaGetDevice_ptsz"];
         for (name, count) in names.into_iter().zip([5, 6, 7]) {
             let name = build.text(one, name);
-            let tally = CallTally { tid: one.into(), count, time: 100 };
+            let tally = CallTally { tid: one.into(), count, timed: 1, time: 10 };
             build.record(one, CallTally::KIND, name, &[tally.bytes()]);
         }
         let trace = read_bytes(&build.finish(), &mut |_| {});
@@ -101,8 +109,8 @@ mod tests {
             .collect();
         said.sort_unstable();
         let expected = [
-            (7, "call", "cuPointerGetAttribute", 5, 100),
-            (7, "call", "cudaGetDevice", 13, 200),
+            (7, "call", "cuPointerGetAttribute", 5, 50),
+            (7, "call", "cudaGetDevice", 13, 130),
             (7, "wait", "gil", 7, 1_000),
             (8, "wait", "gil", 1, 10),
         ];
