@@ -215,9 +215,15 @@ fn is_failure(result: c_int) -> bool {
 
 /// A thread acquired a lock after a wait, or gave up.
 fn waited(thread: &'static Thread, wait: &Wait) {
-    writer::with(thread, |writer| match wait.layer {
-        Layer::Listed => listed_wait(writer, wait),
-        Layer::Program | Layer::Interpreter => thread_wait(writer, thread, wait),
+    writer::with(thread, |writer| {
+        match wait.layer {
+            Layer::Listed => listed_wait(writer, wait),
+            Layer::Program | Layer::Interpreter => thread_wait(writer, thread, wait),
+        }
+        // Others may have loaded libraries meanwhile, and no thread may call the driver for long.
+        if wait.end - wait.start >= LOADED_LATE.load(Relaxed) {
+            unseen(|| watched::look_through(writer));
+        }
     });
 }
 

@@ -104,6 +104,36 @@ def torch_fork():
     return 5
 
 
+def torch_compiled():
+    """Kernels that Triton compiles, in graphs."""
+    import torch
+
+    @torch.compile(mode="reduce-overhead")
+    def step(numbers):
+        return ((numbers * 3 + 1) % 1009).cumsum(0) % 1013
+
+    numbers = torch.arange(1 << 12, device="cuda")
+    for _ in range(50):
+        torch.compiler.cudagraph_mark_step_begin()
+        numbers = step(numbers).clone()
+    print(numbers.sum().item())
+    return 6
+
+
+def torch_profiled():
+    """PyTorch's profiler uses CUPTI itself."""
+    import torch
+
+    numbers = torch.arange(1 << 16, device="cuda")
+    with torch.profiler.profile() as profile:
+        for step in range(200):
+            numbers = (numbers * 3 + step) % 1009
+        torch.cuda.synchronize()
+    kernels = [event for event in profile.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    print(numbers.sum().item(), len(kernels) >= 400)
+    return 7
+
+
 def in_child(answers):
     import torch
 
@@ -294,6 +324,8 @@ PROGRAMS = {
     "torch_graph": (torch_graph, anything),
     "torch_fork": (torch_fork, anything),
     "torch_spawn": (torch_spawn, anything),
+    "torch_compiled": (torch_compiled, anything),
+    "torch_profiled": (torch_profiled, anything),
     "cupy_streams": (cupy_streams, anything),
     "jax_threads": (jax_threads, anything),
     "stall": (stall, is_stall),
