@@ -3,7 +3,7 @@
 
 use crate::c_library::{dlsym_address, dlvsym_address, real_dlsym};
 use crate::unseen::unseen;
-use crate::{cupti, env};
+use crate::{cupti, env, recording};
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
 use std::ffi::CStr;
@@ -11,10 +11,11 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Whether a look-up is for a symbol that the driver or CUPTI may have, or for a look-up. A caller that asks
-/// for the next library's (`RTLD_NEXT`) gets what comes next from where it is. A driver that was loaded meanwhile is
-/// seen here, whatever is looked up: its functions' addresses may be taken next.
+/// for the next library's (`RTLD_NEXT`) gets what comes next from where it is. A library that was loaded meanwhile is
+/// seen here, whatever is looked up: the driver's functions' addresses may be taken next, and others' locks.
 unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
     look_for_driver();
+    recording::libraries_may_have_come();
     // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
     // the first is not it.
     let start = unsafe { if name.is_null() || *name == 0 { [0; 2] } else { [*name, *name.add(1)] } };
@@ -25,7 +26,7 @@ unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) ->
 /// Wraps the driver's functions if the driver was loaded since the last time.
 pub fn look_for_driver() {
     if unseen(interpose::wrap_driver) {
-        crate::recording::driver_seen();
+        recording::driver_seen();
     }
 }
 
@@ -213,7 +214,7 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
         b"cuptiSubscribe_v2" => cupti_client(found, cuptiSubscribe_v2 as *mut c_void),
         bytes if bytes.starts_with(b"cupti") => found,
         _ => {
-            crate::recording::driver_seen();
+            recording::driver_seen();
             interpose::wrap(name, found)
         }
     }

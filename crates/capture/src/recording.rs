@@ -39,6 +39,13 @@ pub fn driver_seen() {
     }
 }
 
+/// Something was looked up, as after a library was loaded: the locks of those that are new are watched.
+pub fn libraries_may_have_come() {
+    if process::header().is_some() {
+        unseen(|| writer::here(watched::look_through));
+    }
+}
+
 /// Starts recording in this process, once.
 pub fn start() {
     unseen(|| {

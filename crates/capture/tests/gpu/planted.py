@@ -273,7 +273,8 @@ PROGRAMS = {
 
 
 def run(name):
-    cuda, begin = Cuda(), counted()
+    # Threads are watched once the driver is initialized.
+    begin, cuda = counted(), Cuda()
     fact("main", own())
     PROGRAMS[name][0](cuda)
     for what, before, after in zip(["running", "runnable"], begin, counted()):
