@@ -140,6 +140,9 @@ pub struct Summary {
     pub truncated: bool,
     /// `aligned` or `separate`.
     pub clock: String,
+    /// How well GPU and host times agree, as far as the trace shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_clock: Option<GpuClock>,
     /// Version of the driver: the GPU driver's own (`580.95.05`), or the CUDA it supports (`13.0`).
     pub driver: String,
     /// Version of the CUDA runtime.
@@ -148,6 +151,17 @@ pub struct Summary {
     pub libraries: BTreeMap<String, String>,
     /// Further remarks, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// How far GPU times can be from the host's, in the second in the middle of those that show it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct GpuClock {
+    /// They are too early by at most this, ns.
+    pub early_ns: Ns,
+    /// They are too late by at most this, ns.
+    pub late_ns: Ns,
+    /// In some second they are off by at least this, ns.
+    pub wrong_ns: Ns,
 }
 
 /// Time that one thread lost to one cause, in calls of one kind or in waits outside calls.

@@ -66,7 +66,8 @@ pub use cause::{About, Nature};
 pub use class::{Class, classify};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
-    Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, Kernels, Party, Place, Summary,
+    Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party, Place,
+    Summary,
 };
 pub use loss::Loss;
 pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};

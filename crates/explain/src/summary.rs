@@ -1,6 +1,7 @@
 //! A trace in numbers.
 
 use crate::Summary;
+use crate::finding::GpuClock;
 use trace::{Api, Trace};
 
 /// Sums up a trace. The caller that read it fills in the path.
@@ -46,6 +47,11 @@ pub fn summary(trace: &Trace) -> Summary {
         left_out: meta.left_out.clone(),
         truncated: meta.lost.truncated,
         clock: meta.clock.id().to_owned(),
+        gpu_clock: meta.gpu_clock.map(|clock| GpuClock {
+            early_ns: clock.early,
+            late_ns: clock.late,
+            wrong_ns: clock.wrong,
+        }),
         driver: meta.driver.clone(),
         runtime: meta.runtime.clone(),
         libraries: meta.libraries.clone(),

@@ -119,6 +119,9 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
         remarks
             .push(String::from("the GPU's clock does not fit the host's: no finding compares their times"));
     }
+    if let Some(wrong) = summary.gpu_clock.map(|clock| clock.wrong_ns).filter(|wrong| *wrong > 0) {
+        remarks.push(format!("GPU times are off by {} or more in some second", units::duration(wrong)));
+    }
     remarks
 }
 

@@ -55,7 +55,7 @@ pub use kinds::{
     Api, CopyKind, LockKind, LockLayer, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, TallyKind,
     ThreadRole, ThreadState,
 };
-pub use meta::{Clock, Lost, Meta, Source};
+pub use meta::{Clock, GpuClock, Lost, Meta, Source};
 pub use model::*;
 pub use select::{Selected, Selection, marks};
 pub use strings::{Strings, Sym};

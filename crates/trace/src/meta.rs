@@ -82,6 +82,9 @@ pub struct Meta {
     pub epoch_unix_ns: Option<Ns>,
     /// Whether host and GPU times can be compared.
     pub clock: Clock,
+    /// How well they agree, as far as the trace shows it; of traces that holdup recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_clock: Option<GpuClock>,
     /// Whether the table of waits holds every wait for a driver lock: a call without one then waited for no lock.
     pub locks_watched: bool,
     /// Whether the source named no threads and the importer inferred them from calls that overlap. Two calls at one
@@ -93,6 +96,18 @@ pub struct Meta {
     pub left_out: BTreeMap<String, u64>,
     /// Anything else a reader must know, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// How far GPU times can be from the host's, ns: in the second in the middle of those that show it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct GpuClock {
+    /// They are too early by at most this: a synchronization ends after the work that it waits for.
+    pub early: Ns,
+    /// They are too late by at most this: a call begins before the work that it issues.
+    pub late: Ns,
+    /// In some second they are off by at least this: work started before its call, or ended after the wait for it. 0 if
+    /// that never happened.
+    pub wrong: Ns,
 }
 
 /// The note in [`Meta::notes`] that marks a part of a trace.
@@ -135,6 +150,7 @@ impl Default for Meta {
             libraries: BTreeMap::new(),
             epoch_unix_ns: None,
             clock: Clock::default(),
+            gpu_clock: None,
             locks_watched: false,
             threads_inferred: false,
             lost: Lost::default(),

@@ -23,7 +23,7 @@ pub(super) struct Later {
     pub syncs: Vec<(u32, Sync)>,
     /// The end of CUPTI's last record of a driver call, by thread.
     pub recorded_until: FxHashMap<u32, Ns>,
-    /// Number of driver calls in the table of calls.
+    /// How many calls the process's file has.
     pub driver_calls: u64,
     /// Whether CUPTI recorded calls.
     pub has_calls: bool,

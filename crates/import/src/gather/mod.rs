@@ -21,6 +21,7 @@ mod thread_waits;
 mod watched;
 mod wrapped;
 
+use crate::clock;
 use crate::identities::Identities;
 use crate::importer::{Fit, Importer, Input, Seen};
 use crate::{Problem, Progress, demangle, finish};
@@ -294,6 +295,7 @@ impl<'a> Gather<'a> {
         places.versions(&mut trace);
         trace.meta.locks_watched = complete && !trace.processes.is_empty();
         finish(&mut trace);
+        trace.meta.gpu_clock = clock::bounds(&trace);
         trace
     }
 }

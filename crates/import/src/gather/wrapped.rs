@@ -54,6 +54,7 @@ impl Process<'_, '_> {
     fn merged(&mut self, chunk: &Chunk<'_>) -> Vec<Made> {
         let mut all: Vec<Made> = Vec::new();
         for (name, call) in chunk.calls_made() {
+            self.later.driver_calls += 1;
             let function = self.function(name);
             let mut made = Made { name, call, issued: (function.work != Work::None).then_some((name, call)) };
             if function.api == Api::Runtime {
@@ -100,7 +101,6 @@ impl Process<'_, '_> {
         let (begun, ended) = (self.clocks.ns(made.call.start), self.clocks.ns(made.call.end));
         let covered = self.later.recorded_until.get(&tid).is_some_and(|until| begun < *until);
         let Some((start, end)) = self.times(begun, ended).filter(|_| !covered) else { return };
-        self.later.driver_calls += 1;
         let thread = self.thread(tid);
         let function = self.function(made.name);
         let name = self.texts.function(&mut self.all.trace.strings, function.api, made.name);
