@@ -106,6 +106,14 @@ impl<'a> Chosen<'a> {
         self.selected.time(start, end) && self.selected.range(thread, start, end)
     }
 
+    /// Whether a count is selected, which has no time.
+    pub(crate) fn tally(&self, at: usize) -> bool {
+        let tallies = &self.trace.tallies;
+        self.selected.always()
+            && self.selected.thread(tallies.thread[at])
+            && self.selected.name(tallies.name[at])
+    }
+
     fn op_name(&self, at: usize) -> bool {
         match (&self.name, OpName::of(self.trace, at)) {
             (None, _) => true,

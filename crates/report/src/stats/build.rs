@@ -3,6 +3,7 @@
 use super::first::first_calls;
 use super::intervals::{Distribution, share, union};
 use super::ranges::ranges;
+use super::short::short;
 use super::{Copies, Device, Host, Options, Row, Stats};
 use crate::header;
 use crate::labels::{self, Chosen, OpName};
@@ -24,6 +25,7 @@ pub fn build(trace: &Trace, path: &str, options: &Options) -> Stats {
         first_calls: first_calls(trace, &options.selection),
         failed_calls: explain::failed_calls(trace, &options.selection),
         ranges: ranges(trace, &window.chosen, |start, end| window.cut(start, end)),
+        short: short(trace, &window.chosen),
     }
 }
 

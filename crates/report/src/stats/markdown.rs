@@ -3,7 +3,7 @@
 use super::Stats;
 use super::text::{
     Top, copies, copies_title, device_title, failed_calls, first_calls, host_title, overlapping, ranges,
-    rest, table,
+    rest, short, table,
 };
 use crate::escape;
 use crate::header;
@@ -50,6 +50,7 @@ pub fn markdown(stats: &Stats, top: Top) -> String {
         failed_calls(&stats.failed_calls, top),
         first_calls(&stats.first_calls, top),
         ranges(&stats.ranges, top),
+        short(&stats.short, top),
     ]
     .into_iter()
     .flatten()

@@ -8,6 +8,7 @@ mod first;
 mod intervals;
 mod markdown;
 mod ranges;
+mod short;
 mod text;
 
 pub use build::build;
@@ -42,6 +43,23 @@ pub struct Stats {
     pub failed_calls: Vec<FailedCalls>,
     /// Ranges that the program marked (NVTX, `record_function`), most time first.
     pub ranges: Vec<RangeRow>,
+    /// Calls and waits that the trace counts and does not list, most time first.
+    pub short: Vec<Short>,
+}
+
+/// Calls of a function, or waits for a kind of lock, that are counted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Short {
+    /// `call` or `wait`.
+    pub kind: &'static str,
+    /// The function, or the kind of lock.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+    /// Threads that made them.
+    pub threads: u64,
+    /// The sum of their times, ns; of calls an estimate, since few of them are timed.
+    pub total_ns: Ns,
 }
 
 /// The first call of a name in a process, beside the later ones.

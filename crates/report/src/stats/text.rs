@@ -1,6 +1,6 @@
 //! Summary tables for a terminal.
 
-use super::{Copies, Device, First, Host, RangeRow, Row, Stats};
+use super::{Copies, Device, First, Host, RangeRow, Row, Short, Stats};
 use crate::escape::visible;
 use crate::layout::{hang, width};
 use crate::page::Page;
@@ -42,6 +42,7 @@ pub fn text(stats: &Stats, page: Page, wide: bool, top: Top) -> String {
         failed_calls(&stats.failed_calls, top),
         first_calls(&stats.first_calls, top),
         ranges(&stats.ranges, top),
+        short(&stats.short, top),
     ]
     .into_iter()
     .flatten()
@@ -152,6 +153,12 @@ impl Weight for RangeRow {
 impl Weight for FailedCalls {
     fn weight(&self) -> Ns {
         self.count as Ns
+    }
+}
+
+impl Weight for Short {
+    fn weight(&self) -> Ns {
+        self.total_ns
     }
 }
 
@@ -335,6 +342,32 @@ pub(super) fn ranges(rows: &[RangeRow], top: Top) -> Option<(&'static str, Table
     table.drop_empty_columns();
     let title = "Ranges that the program marked, the calls within, and the GPU time that these asked for";
     (!rows.is_empty()).then(|| (title, table, more(others)))
+}
+
+/// Calls and waits that are counted; nothing where none is.
+pub(super) fn short(rows: &[Short], top: Top) -> Option<(&'static str, Table, String)> {
+    let (rows, others) = top.split(rows);
+    let mut table = Table::new(&[
+        ("Total time", Align::Right),
+        ("Count", Align::Right),
+        ("Mean", Align::Right),
+        ("Threads", Align::Right),
+        ("What", Align::Left),
+        ("Name", Align::Left),
+    ]);
+    for row in rows {
+        let mean = row.total_ns as f64 / row.count.max(1) as f64;
+        table.push(vec![
+            units::two_decimals(row.total_ns as f64),
+            units::count(row.count),
+            units::duration(mean.round() as i64),
+            units::count(row.threads),
+            row.kind.to_owned(),
+            visible(&row.name).into_owned(),
+        ]);
+    }
+    (!rows.is_empty())
+        .then(|| ("Short calls and waits, which are counted and not listed", table, more(others)))
 }
 
 /// `and 33 more`

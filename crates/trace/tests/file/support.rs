@@ -104,6 +104,9 @@ fn meta() -> impl Strategy<Value = Meta> {
         truncated,
     });
     let texts = prop::collection::vec(text(), 5);
+    let gpu_clock = any::<Option<[i64; 3]>>()
+        .prop_map(|bounds| bounds.map(|[early, late, wrong]| GpuClock { early, late, wrong }));
+    let clock = (clock, gpu_clock);
     let notes = prop::collection::vec(text(), 0..4);
     (source, clock, lost, texts, any::<Option<i64>>(), counts(), notes).prop_map(
         |(source, clock, lost, mut texts, epoch_unix_ns, left_out, notes)| Meta {
@@ -119,7 +122,8 @@ fn meta() -> impl Strategy<Value = Meta> {
             driver: texts.pop().unwrap_or_default(),
             runtime: texts.pop().unwrap_or_default(),
             epoch_unix_ns,
-            clock,
+            clock: clock.0,
+            gpu_clock: clock.1,
             lost,
             left_out,
             notes,
