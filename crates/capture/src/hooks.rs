@@ -8,7 +8,7 @@ use crate::writer::{self, Fact, Writer};
 use crate::{cupti, driver, functions, places, python, recording, stacks, streams, watched};
 use interpose::{
     Arguments, Counted, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Tallied, Thread,
-    Wait, Wrapped,
+    Ticks, Wait, Wrapped,
 };
 use spool::{Awaited, Call, CallTally, Level, Mode, Tally, ThreadWait, call, grid_fact};
 use std::ffi::c_int;
@@ -17,6 +17,9 @@ use std::sync::atomic::{AtomicI64, AtomicU32};
 
 /// Calls at least this long get their stack written, ticks.
 static STACKS: AtomicI64 = AtomicI64::new(i64::MAX);
+/// A call that begins at least so long after the thread's last one gets its stack written, ns: the program's place after the
+/// pause. Such stacks share the budget of places.
+const PAUSE: Ns = 1_000_000;
 /// A library that was loaded meanwhile brings modules, whose loading takes longer than this, ns.
 const LOADING: Ns = 100_000;
 /// [`LOADING`] in ticks.
@@ -52,6 +55,7 @@ pub const HOOKS: Hooks = Hooks {
 pub fn set_thresholds(scale: &Scale, stacks: Ns) {
     STACKS.store(scale.ticks(stacks), Relaxed);
     LOADED_LATE.store(scale.ticks(LOADING), Relaxed);
+    STATE.pause.store(if stacks == Ns::MAX { Ns::MAX } else { scale.ticks(PAUSE) }, Relaxed);
     places::set_scale(|ns| scale.ticks(ns));
     interpose::set_wait_thresholds(scale.ticks(GIL), scale.ticks(PROGRAM), scale.ticks(LONG));
     interpose::set_query_threshold(scale.ticks(QUERY));
@@ -162,28 +166,36 @@ fn over(thread: &'static Thread, span: Span, result: c_int, write: impl FnOnce(&
         return recording::start();
     }
     writer::with(thread, |writer| {
+        let pause = writer.pause(span.start);
         if level != Level::Calls as u32 {
             write(writer, STATE.is_joined.load(Relaxed));
         }
-        if span.end - span.start >= STATE.seldom.load(Relaxed) || result != 0 {
-            seldom(writer, span, result);
+        let is_long = span.end - span.start >= STATE.seldom.load(Relaxed);
+        if is_long || result != 0 || pause >= STATE.pause.load(Relaxed) {
+            seldom(writer, span, result, pause);
         }
     });
 }
 
-/// A call that is long, that failed, or the first one after the driver was initialized: has a stack written, and looks for
-/// what changed meanwhile.
+/// A call that is long, that failed, that follows a pause, or the first one after the driver was initialized: has a stack
+/// written, and looks for what changed meanwhile.
 #[cold]
-fn seldom(writer: &mut Writer, span: Span, result: c_int) {
-    unseen(|| look_closer(writer, span, result));
+fn seldom(writer: &mut Writer, span: Span, result: c_int, pause: Ticks) {
+    unseen(|| look_closer(writer, span, result, pause));
 }
 
-fn look_closer(writer: &mut Writer, Span { start, end }: Span, result: c_int) {
+fn look_closer(writer: &mut Writer, Span { start, end }: Span, result: c_int, pause: Ticks) {
     // The stack of a call within this one says the same.
     let has_stack = writer.rest().stacked >= start;
+    let ends_pause = || pause >= STATE.pause.load(Relaxed) && places::is_allowed(end, true);
     if !has_stack && (end - start >= STACKS.load(Relaxed) || is_failure(result)) {
         stacks::record(writer, start, end);
         writer.rest().stacked = end;
+    } else if !has_stack && ends_pause() {
+        let from = interpose::now();
+        stacks::record(writer, start, end);
+        writer.rest().stacked = end;
+        places::spend(from);
     }
     if end - start < STATE.seldom.load(Relaxed) {
         return;

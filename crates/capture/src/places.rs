@@ -1,4 +1,4 @@
-//! Where threads are that wait, and that end the waits of others.
+//! Where threads are that wait, and that end the waits of others; what that may cost.
 //!
 //! A place costs a microsecond or more, which a program that passes its locks around 25,000 times a second would notice.
 //! So each process has a budget: a share of the time that passed. What it does not allow is counted.
@@ -83,7 +83,7 @@ pub fn set_scale(saved: impl FnOnce(Ns) -> Ticks) {
 }
 
 /// Whether the budget allows another place, of a long wait or not; if not, it is counted.
-fn is_allowed(now: Ticks, long: bool) -> bool {
+pub fn is_allowed(now: Ticks, long: bool) -> bool {
     let ahead = if long { SAVED_TICKS.load(Relaxed) } else { 0 };
     let allowed = SPENT_UNTIL.load(Relaxed) <= now + ahead;
     if !allowed {
@@ -93,7 +93,7 @@ fn is_allowed(now: Ticks, long: bool) -> bool {
 }
 
 /// Counts what a place cost.
-fn spend(from: Ticks) {
+pub fn spend(from: Ticks) {
     let cost = (interpose::now() - from).max(0).saturating_mul(SHARE);
     let least = from - SAVED_TICKS.load(Relaxed);
     let spent = |until: i64| Some(until.max(least).saturating_add(cost));

@@ -26,6 +26,8 @@ pub struct State {
     pub captures: AtomicU32,
     /// Calls at least this long, ticks, get a closer look; at first all do.
     pub seldom: AtomicI64,
+    /// A call that begins so many ticks after the thread's last one gets its stack written.
+    pub pause: AtomicI64,
 }
 
 /// This process's.
@@ -36,6 +38,7 @@ pub static STATE: State = State {
     tells_ids: AtomicBool::new(false),
     captures: AtomicU32::new(0),
     seldom: AtomicI64::new(0),
+    pause: AtomicI64::new(i64::MAX),
 };
 
 /// Bytes that all processes of the program have taken, mapped from the spool's `budget` file.

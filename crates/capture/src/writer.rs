@@ -192,10 +192,13 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
 }
 
 /// Appends a successful launch of a thread that has a chunk, if the chunk has all else; false when the
-/// record needs more than that, or the writer is in use.
+/// record needs more than that, or the writer is in use, or a pause came before.
 #[inline]
 pub fn launch(thread: &'static Thread, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
-    Slot::of(thread).with(|writer| writer.launch(function, span, stream, fact)) == Some(true)
+    let pause = process::STATE.pause.load(Relaxed);
+    let append =
+        |writer: &mut Writer| writer.pause(span.start) < pause && writer.launch(function, span, stream, fact);
+    Slot::of(thread).with(append) == Some(true)
 }
 
 /// As [`with`], for the thread that calls.
@@ -281,6 +284,12 @@ impl Writer {
     #[inline]
     pub fn launch(&mut self, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
         function != 0 && self.stream == stream && self.brief(function, span, call::HAS_STREAM, fact)
+    }
+
+    /// Time from the chunk's last call to a call that begins then, ticks; 0 when it has none.
+    #[inline]
+    pub fn pause(&self, start: Ticks) -> Ticks {
+        if self.until == 0 { 0 } else { start - self.until }
     }
 
     /// Whether the chunk's last call with a stream had that one.

@@ -75,6 +75,21 @@ static void stack(void) {
     slow_copy();
 }
 
+__attribute__((noinline)) static void launch_after(int ms) {
+    usleep(1000u * (unsigned)ms);
+    CHECK(launch() == 0 && launch() == 0);
+    __asm__ volatile("");
+}
+
+/* Short calls, two of them after pauses. */
+static void pauses(void) {
+    fact("function", (unsigned long)(uintptr_t)launch_after);
+    CHECK(launch() == 0);
+    launch_after(0);
+    launch_after(20);
+    launch_after(20);
+}
+
 /* Nothing of the driver's touches errno here, so nobody else may. */
 static void *keeps_errno(void *data) {
     CUdeviceptr memory;
@@ -237,7 +252,7 @@ int main(int count, char **words) {
         {"arguments", arguments},     {"copies", copies},    {"counted", counted},
         {"stack", stack},             {"errno", errno_kept}, {"cancelled", cancelled},
         {"in-handlers", in_handlers}, {"cost", cost},        {"between-waits", between_waits},
-        {"by-turns", by_turns},
+        {"by-turns", by_turns},       {"pauses", pauses},
     };
     sem_init(&taken, 0, 0);
     sem_init(&never, 0, 0);

@@ -121,6 +121,24 @@ fn a_slow_call_has_a_stack() {
 }
 
 #[test]
+fn a_call_after_a_pause_has_a_stack() {
+    every_way("pauses", &|recorded| {
+        let process = recorded.process();
+        let launches = process.calls_of("cuLaunchKernel");
+        let starts: Vec<i64> = launches.iter().map(|call| call.record.start).collect();
+        assert_eq!(starts.len(), 7);
+        let function = recorded.fact("function");
+        let is_there = |at: &u64| (function..function + 512).contains(at);
+        let stacks = process.stacks.iter().filter(|stack| stack.native.iter().any(is_there));
+        let of: Vec<i64> = stacks.map(|stack| stack.record.start).collect();
+        // The thread may lose its processor before any call.
+        assert!([starts[3], starts[5]].iter().all(|start| of.contains(start)), "{starts:?} {of:?}");
+    });
+    let off = Program::looking_up("calls", "pauses").with(spool::VAR_STACKS, "off").both();
+    assert!(off.process().stacks.is_empty());
+}
+
+#[test]
 fn at_level_calls_calls_are_counted_and_slow_ones_have_a_stack() {
     let launches = Program::looking_up("endings", "returns").at_level("calls").both();
     let process = launches.process();

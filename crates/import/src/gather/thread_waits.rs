@@ -53,7 +53,7 @@ impl Process<'_, '_> {
         if kept.unplaced > 0 {
             let who = format!("process {}", self.pid);
             self.note(format!(
-                "{who}: where a thread waits or ends a wait was not looked for {} times: that takes at most 0.5 % of the time",
+                "{who}: where a thread waits, ends a wait or goes on after a pause was not looked for {} times: that takes at most 0.5 % of the time",
                 kept.unplaced
             ));
         }
