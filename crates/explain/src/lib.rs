@@ -174,8 +174,12 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
 /// The selected part of the trace's time, ns; `None` if all of it is selected.
 fn selected_ns(trace: &Trace, selection: &Selection) -> Option<Ns> {
     let (start, end) = trace.span()?;
-    let part = selection.of(trace).part(start, end);
-    (part < end - start).then_some(part)
+    let selected = selection.of(trace);
+    let part = match trace.meta.recorded.as_slice() {
+        [] => selected.part(start, end),
+        recorded => recorded.iter().map(|(from, to)| selected.part(start.max(*from), end.min(*to))).sum(),
+    };
+    (part < trace.meta.recorded_part(start, end)).then_some(part)
 }
 
 fn chosen_calls(facts: &Facts<'_>, options: &Options) -> u64 {

@@ -35,7 +35,7 @@ pub fn summary(trace: &Trace) -> Summary {
         source_version: meta.source_version.clone(),
         path: String::new(),
         selected_ns: None,
-        duration_ns: trace.span().map_or(0, |(start, end)| end - start),
+        duration_ns: trace.span().map_or(0, |(start, end)| meta.recorded_part(start, end)),
         processes: count(&processes),
         threads: count(&threads),
         calls,

@@ -14,9 +14,57 @@ impl Trace {
         self.part(selection).0
     }
 
+    /// Keeps only what reaches into a time for which everything was recorded ([`crate::Meta::recorded`]), as
+    /// [`Trace::cut`] does, and the operations of calls that stay; also returns how many rows were removed. Call after
+    /// [`Trace::join`].
+    pub fn cut_unrecorded(mut self) -> (Trace, u64) {
+        let Some(((from, _), (_, to))) = self.meta.recorded.first().zip(self.meta.recorded.last()) else {
+            return (self, 0);
+        };
+        let (from, to) = (*from, *to);
+        let selection = Selection { from: Some(from), to: Some(to), ..Selection::default() };
+        let selected = selection.of(&self).without(self.meta.pauses().collect());
+        let before = self.events();
+        self.shorten_around(from, to);
+        let cut = self.keep(&selection, &selected).0;
+        let removed = before - cut.events();
+        (cut, removed)
+    }
+
+    /// Shortens the states and limits that begin earlier or end later: a thread may be blocked for hours. What is measured
+    /// over all of one cannot be divided: such a row is removed.
+    fn shorten_around(&mut self, from: Ns, to: Ns) {
+        let fits = |start: Ns, end: Ns| from <= start && end <= to;
+        let (states, limits) = (&mut self.states, &mut self.limits);
+        let stay: Vec<bool> = (0..states.len())
+            .map(|at| fits(states.start[at], states.end[at]) || states.running[at] + states.runnable[at] == 0)
+            .collect();
+        states.retain(&stay);
+        let stay: Vec<bool> = (0..limits.len())
+            .map(|at| fits(limits.start[at], limits.end[at]) || limits.throttled[at] == 0)
+            .collect();
+        limits.retain(&stay);
+        let rows = [(&mut states.start, &mut states.end), (&mut limits.start, &mut limits.end)];
+        for (start, end) in rows.into_iter().flat_map(|(starts, ends)| starts.iter_mut().zip(ends)) {
+            if *start < to && from < *end {
+                (*start, *end) = ((*start).max(from), (*end).min(to));
+            }
+        }
+    }
+
+    /// Rows of all tables of events.
+    fn events(&self) -> u64 {
+        let host = self.calls.len() + self.syncs.len() + self.waits.len() + self.ranges.len();
+        (host + self.ops.len() + self.states.len() + self.limits.len() + self.samples.len()) as u64
+    }
+
     /// As [`Trace::cut`]; also returns how the rows are numbered in the part.
-    pub fn part(mut self, selection: &Selection) -> (Trace, Renumbered) {
+    pub fn part(self, selection: &Selection) -> (Trace, Renumbered) {
         let selected = selection.of(&self);
+        self.keep(selection, &selected)
+    }
+
+    fn keep(mut self, selection: &Selection, selected: &Selected) -> (Trace, Renumbered) {
         let mut calls: Vec<bool> = (0..self.calls.len())
             .map(|at| {
                 selected.time(self.calls.start[at], self.calls.end[at])
@@ -43,7 +91,8 @@ impl Trace {
                 let asked = call.is_some_and(|call| calls[call.index()]);
                 let (thread, called) = self.caller(call);
                 let chosen = selected.caller(thread, called) && selected.name(self.ops.name[at]);
-                selected.time(self.ops.start[at], self.ops.end[at]) && (asked || chosen)
+                let in_time = selected.time(self.ops.start[at], self.ops.end[at]);
+                in_time && (asked || chosen) || asked && selected.follows_calls
             })
             .collect();
         let syncs: Vec<bool> = (0..self.syncs.len())
@@ -66,7 +115,7 @@ impl Trace {
         self.syncs.retain(&syncs);
         self.waits.retain(&waits);
         self.ranges.retain(&ranges);
-        self.retain_around(&selected);
+        self.retain_around(selected);
         let numbers = Renumbered {
             calls: numbers(&calls),
             ops: numbers(&ops),
@@ -363,6 +412,23 @@ mod tests {
         assert_eq!(kept(thread), (vec![100, 300], vec![0, 100, 200, 300], vec![100, 300], 2));
         let name = Selection { name: Some(String::from("copy")), ..Selection::default() };
         assert_eq!(kept(name), (vec![0, 100, 200, 300], vec![0, 100, 200, 300], vec![0, 100, 200, 300], 2));
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_cut_off() {
+        let mut trace = trace();
+        let thread = ThreadId::new(0);
+        trace.meta.recorded = vec![(40, 120), (290, 400)];
+        for (start, end, running) in [(0, 30, 0), (20, 500, 0), (30, 50, 1), (50, 60, 9)] {
+            trace.states.push(State { start, end, thread, running, ..State::default() });
+        }
+        trace.limits.push(Limit { start: 0, end: 50, throttled: 1, ..Limit::default() });
+        let (cut, removed) = trace.cut_unrecorded();
+        // Calls begin each hundred and take fifty; their operations end ten later.
+        assert_eq!((cut.calls.start, cut.ops.start), (vec![0, 100, 300], vec![40, 140, 340]));
+        assert_eq!((cut.states.start, cut.states.end, cut.limits.len()), (vec![40, 50], vec![400, 60], 0));
+        // One call with its range and operation, two states and a limit.
+        assert_eq!((removed, cut.meta.is_part()), (6, true));
     }
 
     #[test]

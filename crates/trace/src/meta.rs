@@ -87,6 +87,10 @@ pub struct Meta {
     pub gpu_clock: Option<GpuClock>,
     /// Whether the table of waits holds every wait for a driver lock: a call without one then waited for no lock.
     pub locks_watched: bool,
+    /// From when to when everything was recorded, ns, in order and apart; empty where recording was never switched off and
+    /// nothing was overwritten. What lies outside is there only as far as it reaches into one of these times: a thread of
+    /// which the trace has nothing there was not idle.
+    pub recorded: Vec<(Ns, Ns)>,
     /// Whether the source named no threads and the importer inferred them from calls that overlap. Two calls at one
     /// time are from two threads; consecutive calls may be from one thread or several.
     pub threads_inferred: bool,
@@ -129,7 +133,27 @@ impl Meta {
         if self.source_title.is_empty() { &self.source } else { &self.source_title }
     }
 
-    pub(crate) fn set_part(&mut self) {
+    /// Whether everything at a time was recorded.
+    pub fn is_recorded(&self, at: Ns) -> bool {
+        self.recorded.is_empty() || self.recorded.iter().any(|(from, to)| (*from..*to).contains(&at))
+    }
+
+    /// How much of `[from, to)` was recorded, ns.
+    pub fn recorded_part(&self, from: Ns, to: Ns) -> Ns {
+        let part = |since: Ns, until: Ns| until.min(to).saturating_sub(since.max(from)).max(0);
+        match self.recorded.is_empty() {
+            true => part(from, to),
+            false => self.recorded.iter().map(|(since, until)| part(*since, *until)).sum(),
+        }
+    }
+
+    /// From when to when recording was switched off between two times that were recorded, ns.
+    pub fn pauses(&self) -> impl Iterator<Item = (Ns, Ns)> {
+        self.recorded.windows(2).map(|pair| (pair[0].1, pair[1].0))
+    }
+
+    /// Marks the trace as a part of a longer one.
+    pub fn set_part(&mut self) {
         if !self.is_part() {
             self.notes.push(PART.to_owned());
         }
@@ -152,6 +176,7 @@ impl Default for Meta {
             clock: Clock::default(),
             gpu_clock: None,
             locks_watched: false,
+            recorded: Vec::new(),
             threads_inferred: false,
             lost: Lost::default(),
             left_out: BTreeMap::new(),
@@ -191,7 +216,19 @@ fn add(counts: &mut BTreeMap<String, u64>, what: &str, count: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::Lost;
+    use super::{Lost, Meta};
+
+    #[test]
+    fn time_between_two_recorded_ones_does_not_count() {
+        let mut meta = Meta::default();
+        assert_eq!((meta.recorded_part(10, 90), meta.is_recorded(5)), (80, true));
+        meta.recorded = vec![(20, 40), (60, 70), (80, 100)];
+        assert_eq!(
+            [(10, 110), (30, 65), (45, 50)].map(|(from, to)| meta.recorded_part(from, to)),
+            [50, 15, 0]
+        );
+        assert_eq!([19, 20, 40, 99].map(|at| meta.is_recorded(at)), [false, true, false, true]);
+    }
 
     #[test]
     fn any_number_of_records_may_be_lost() {

@@ -22,6 +22,10 @@ pub struct Selection {
 pub struct Selected {
     from: Ns,
     to: Ns,
+    /// Times between the two that are not selected.
+    pauses: Vec<(Ns, Ns)>,
+    /// Operations stay with their calls, whenever they ran.
+    pub(crate) follows_calls: bool,
     threads: Option<Vec<bool>>,
     names: Option<Vec<bool>>,
     within: Option<Within>,
@@ -33,6 +37,8 @@ impl Selection {
         Selected {
             from: self.from.unwrap_or(Ns::MIN),
             to: self.to.unwrap_or(Ns::MAX),
+            pauses: Vec::new(),
+            follows_calls: false,
             threads: self
                 .thread
                 .as_ref()
@@ -85,7 +91,13 @@ pub fn marks(trace: &Trace, range: RangeId) -> bool {
 impl Selected {
     /// Whether an event in `[start, end)` lies at least partly in the selected time.
     pub fn time(&self, start: Ns, end: Ns) -> bool {
-        end > self.from && start < self.to || start == end && start == self.from
+        let overlaps = end > self.from && start < self.to || start == end && start == self.from;
+        overlaps && !self.pauses.iter().any(|(off, on)| *off <= start && end <= *on)
+    }
+
+    /// Selects no more what happened within one of these times, which are in order and apart; operations follow their calls.
+    pub(crate) fn without(self, pauses: Vec<(Ns, Ns)>) -> Selected {
+        Selected { pauses, follows_calls: true, ..self }
     }
 
     /// Whether all times and ranges are selected.

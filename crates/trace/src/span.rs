@@ -19,6 +19,9 @@ impl Trace {
         for column in columns.into_iter().flatten().chain([&mut self.samples.at]) {
             column.iter_mut().for_each(|time| *time -= first);
         }
+        for (from, to) in &mut self.meta.recorded {
+            (*from, *to) = (from.saturating_sub(first), to.saturating_sub(first));
+        }
         self.meta.epoch_unix_ns = self.meta.epoch_unix_ns.map(|epoch| epoch + first);
     }
 

@@ -39,7 +39,7 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
     let waiting = if blocking { Cause::ExplicitSync } else { Cause::HiddenSync };
     let launch = facts.launched_before(call).unwrap_or(CallId::NONE);
     let too_slow = copied.pageable() && rate(bytes, time) < FAULTING_RATE;
-    let inferred = too_slow && !facts.trace.meta.locks_watched;
+    let inferred = too_slow && !facts.locks_watched(call);
     let turns =
         if inferred { turns::before(facts, call, facts.start(call), facts.end(call)) } else { Vec::new() };
     if launch.is_none() && !turns.is_empty() {
@@ -67,7 +67,7 @@ fn asked_only(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts
 /// Explains a copy whose size and memory are unknown: if it takes long, it waits for what its thread launched before it, or
 /// for other threads' calls.
 fn unknown(facts: &Facts<'_>, call: CallId, blocking: bool, parts: &mut Parts) {
-    if !facts.has_unknown_copies() || facts.trace.meta.locks_watched {
+    if !facts.has_unknown_copies() || facts.locks_watched(call) {
         return;
     }
     let (start, end) = (facts.start(call), facts.end(call));

@@ -137,10 +137,18 @@ impl Facts<'_> {
         (end - start) - self.calls.selected.part(start, end)
     }
 
-    /// The selected part of the time from a thread's first call or wait to its last, ns; see [`index::thread_spans`].
+    /// The selected part of the time from a thread's first call or wait to its last, ns, as far as it was recorded; see
+    /// [`index::thread_spans`].
     pub fn chosen_span(&self, thread: ThreadId) -> Ns {
         let (first, last) = self.calls.thread_span[thread.index()];
-        self.calls.selected.part(first, last)
+        let paused = self.trace.meta.pauses();
+        let paused = paused.map(|(off, on)| self.calls.selected.part(off.max(first), on.min(last)));
+        self.calls.selected.part(first, last) - paused.sum::<Ns>()
+    }
+
+    /// Whether all waits for locks in a call were recorded: one without a record waited for no lock.
+    pub fn locks_watched(&self, call: CallId) -> bool {
+        self.trace.meta.locks_watched && self.trace.meta.is_recorded(self.start(call))
     }
 
     /// Whether this may appear as a waiter.

@@ -51,13 +51,17 @@ fn kind(api: Api) -> usize {
 impl<'a> Window<'a> {
     fn new(trace: &'a Trace, options: &Options) -> Window<'a> {
         let (first, last) = trace.span().unwrap_or_default();
+        let recorded = trace.meta.recorded.first().zip(trace.meta.recorded.last());
+        let recorded = recorded.map(|((from, _), (_, to))| (first.max(*from), last.min(*to)));
+        let (first, last) = recorded.unwrap_or((first, last));
         let from = options.selection.from.unwrap_or(first).max(first);
         let to = options.selection.to.unwrap_or(last).min(last);
         Window { trace, chosen: Chosen::new(trace, &options.selection), from, to }
     }
 
+    /// How much of it was recorded, ns.
     fn length(&self) -> Ns {
-        (self.to - self.from).max(0)
+        self.trace.meta.recorded_part(self.from, self.to)
     }
 
     /// The part of an event inside the window.

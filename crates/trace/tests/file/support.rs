@@ -112,6 +112,7 @@ fn meta() -> impl Strategy<Value = Meta> {
         |(source, clock, lost, mut texts, epoch_unix_ns, left_out, notes)| Meta {
             libraries: texts.iter().map(|text| (text.clone(), text.clone())).collect(),
             locks_watched: notes.len() % 2 == 1,
+            recorded: epoch_unix_ns.map(|at| (at, Ns::MAX)).into_iter().collect(),
             threads_inferred: notes.len() % 3 == 1,
             schema_version: SCHEMA_VERSION,
             source: source.0,

@@ -146,7 +146,7 @@ pub(in crate::rules) fn held(facts: &Facts<'_>, holders: &Holders, call: CallId,
 /// show; its holder is unknown.
 pub(in crate::rules) fn contended(facts: &Facts<'_>, holders: &Holders, call: CallId, parts: &mut Parts) {
     accuse(facts, holders, call, Suspicion::Contends, parts);
-    if facts.trace.meta.locks_watched {
+    if facts.locks_watched(call) {
         return;
     }
     for (start, end) in facts.lock_waits(call) {
@@ -164,7 +164,7 @@ fn is_waiter(facts: &Facts<'_>, call: CallId) -> bool {
 /// launch of 8.28 s returns together with the second of two copies of other threads.
 pub(in crate::rules) fn in_line(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
     let waits = facts.class(call).enqueues() || facts.class(call) == Class::Allocate;
-    if !waits || !parts.mostly_open() || facts.trace.meta.locks_watched {
+    if !waits || !parts.mostly_open() || facts.locks_watched(call) {
         return;
     }
     for turn in turns::before(facts, call, facts.start(call), facts.end(call)) {
