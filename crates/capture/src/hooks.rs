@@ -5,7 +5,7 @@ use crate::process::{self, STATE};
 use crate::shapes::Shape;
 use crate::unseen::unseen;
 use crate::writer::{self, Fact, Writer};
-use crate::{cupti, driver, functions, places, python, recording, stacks, streams, watched};
+use crate::{control, cupti, driver, functions, places, python, recording, stacks, streams, watched};
 use interpose::{
     Arguments, Counted, Hooks, LaunchThunks, Launches, Layer, LockKind, LockMode, Ns, Span, Tallied, Thread,
     Ticks, Wait, Wrapped,
@@ -49,6 +49,8 @@ pub const HOOKS: Hooks = Hooks {
     launches: &LAUNCH_THUNKS,
     number: functions::number,
     thread_unknown,
+    ended: writer::ended,
+    idle: control::idle,
 };
 
 /// Sets from which duration on a call gets a stack, ns, and how long a tick is.
@@ -175,6 +177,7 @@ fn over(thread: &'static Thread, span: Span, result: c_int, write: impl FnOnce(&
             seldom(writer, span, result, pause);
         }
     });
+    control::look();
 }
 
 /// A call that is long, that failed, that follows a pause, or the first one after the driver was initialized: has a stack
@@ -227,6 +230,10 @@ fn is_failure(result: c_int) -> bool {
 
 /// A thread acquired a lock after a wait, or gave up.
 fn waited(thread: &'static Thread, wait: &Wait) {
+    // A call that is noted is recorded.
+    if control::is_off() && wait.call.function == 0 {
+        return;
+    }
     writer::with(thread, |writer| {
         match wait.layer {
             Layer::Listed => listed_wait(writer, wait),

@@ -9,6 +9,8 @@
 //! 3. Wrapped calls and waits for locks call `hooks`, which append records to a chunk of the thread (`writer`,
 //!    which gets chunks from `process`, `file` and `windows`), with texts as numbers (`texts`) and arguments
 //!    (`functions`). Slow calls get a stack (`stacks`, `python`, `unwind`, `made`).
+//!    It may be switched off and on meanwhile (`control`). With the last records kept, chunks are used again, except
+//!    those with records that others refer to (`lasting`).
 //! 4. The program exits: `recording::end` finishes the file. It may be killed instead: the file is a shared mapping.
 //!
 //! A fork's child starts again from 1 (`forked`).
@@ -18,6 +20,7 @@
 
 mod c_library;
 mod clock_records;
+mod control;
 mod cupti;
 mod driver;
 mod early;
@@ -25,6 +28,7 @@ mod env;
 mod file;
 mod functions;
 mod hooks;
+mod lasting;
 mod line;
 mod listed;
 mod made;
@@ -88,6 +92,8 @@ extern "C" fn forked() {
     }
     let had_started = recording::forget();
     process::forget();
+    lasting::forget();
+    control::forget();
     texts::forget();
     functions::forget();
     stacks::forget();

@@ -3,7 +3,7 @@
 //! (nvtxTypes.h: `NvtxExportTableCallbacks`, `NvtxCallbackIdCore`, `NvtxCallbackIdCore2`).
 
 use crate::writer::{self, MOST_RANGES, Writer};
-use crate::{early, texts};
+use crate::{control, early, texts};
 use interpose::Ticks;
 use libc::{c_char, c_int, c_void};
 use spool::{Range, ThreadName};
@@ -180,21 +180,28 @@ unsafe fn message(writer: &mut Writer, attributes: *const Attributes) -> u32 {
     }
 }
 
-fn open(writer: &mut Writer, name: u32) -> c_int {
+/// Opens a range; `name` writes its text, unless recording is off: then it is not recorded.
+fn open(writer: &mut Writer, name: impl FnOnce(&mut Writer) -> u32) -> c_int {
     let depth = writer.rest().depth;
+    let opened = if control::is_off() { UNRECORDED } else { (name(writer), interpose::now()) };
     if let Some(range) = writer.rest().ranges.get_mut(depth) {
-        *range = (name, interpose::now());
+        *range = opened;
     }
     writer.rest().depth += 1;
     depth as c_int
 }
 
+/// The text and start of a range that is not recorded.
+const UNRECORDED: (u32, Ticks) = (0, Ticks::MIN);
+
 fn close(writer: &mut Writer, domain: *mut c_void) -> c_int {
     let Some(depth) = writer.rest().depth.checked_sub(1) else { return -1 };
     writer.rest().depth = depth;
     if depth < MOST_RANGES {
-        let ((name, start), end) = (writer.rest().ranges[depth % MOST_RANGES], interpose::now());
-        write_range(writer, name, start, end, domain);
+        let (range, end) = (writer.rest().ranges[depth % MOST_RANGES], interpose::now());
+        if range != UNRECORDED {
+            write_range(writer, range.0, range.1, end, domain);
+        }
     }
     depth as c_int
 }
@@ -205,21 +212,13 @@ fn write_range(writer: &mut Writer, name: u32, start: Ticks, end: Ticks, domain:
 }
 
 unsafe extern "C-unwind" fn push(name: *const c_char) -> c_int {
-    writer::here(|writer| {
-        // SAFETY: NVTX's caller gives null or a string.
-        let name = unsafe { text(writer, name) };
-        open(writer, name)
-    })
-    .unwrap_or(-1)
+    // SAFETY: NVTX's caller gives null or a string.
+    writer::here(|writer| open(writer, |writer| unsafe { text(writer, name) })).unwrap_or(-1)
 }
 
 unsafe extern "C-unwind" fn push_ex(attributes: *const Attributes) -> c_int {
-    writer::here(|writer| {
-        // SAFETY: NVTX's caller gives null or a whole struct.
-        let name = unsafe { message(writer, attributes) };
-        open(writer, name)
-    })
-    .unwrap_or(-1)
+    // SAFETY: NVTX's caller gives null or a whole struct.
+    writer::here(|writer| open(writer, |writer| unsafe { message(writer, attributes) })).unwrap_or(-1)
 }
 
 unsafe extern "C-unwind" fn pop() -> c_int {
@@ -245,11 +244,17 @@ fn started(name: u32) -> u64 {
 const UNIT: u32 = 12;
 
 unsafe extern "C-unwind" fn range_start(name: *const c_char) -> u64 {
+    if control::is_off() {
+        return 0;
+    }
     // SAFETY: NVTX's caller gives null or a string.
     writer::here(|writer| started(unsafe { text(writer, name) })).unwrap_or(0)
 }
 
 unsafe extern "C-unwind" fn range_start_ex(attributes: *const Attributes) -> u64 {
+    if control::is_off() {
+        return 0;
+    }
     // SAFETY: NVTX's caller gives null or a whole struct.
     writer::here(|writer| started(unsafe { message(writer, attributes) })).unwrap_or(0)
 }

@@ -7,7 +7,7 @@
 
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
-use crate::{python, stacks};
+use crate::{control, python, stacks};
 use interpose::{Layer, MOST_THREADS, Ns, Thread, Ticks, Wait};
 use spool::{Place, PythonFrame, Unplaced};
 use std::cell::UnsafeCell;
@@ -82,8 +82,12 @@ pub fn set_scale(saved: impl FnOnce(Ns) -> Ticks) {
     SAVED_TICKS.store(saved(SAVED), Relaxed);
 }
 
-/// Whether the budget allows another place, of a long wait or not; if not, it is counted.
+/// Whether the budget allows another place, of a long wait or not; if not, it is counted. While recording is off, nobody
+/// asks for one.
 pub fn is_allowed(now: Ticks, long: bool) -> bool {
+    if control::is_off() {
+        return false;
+    }
     let ahead = if long { SAVED_TICKS.load(Relaxed) } else { 0 };
     let allowed = SPENT_UNTIL.load(Relaxed) <= now + ahead;
     if !allowed {

@@ -5,7 +5,7 @@ use crate::file::File;
 use crate::line::{Decimal, Line};
 use crate::windows;
 use libc::c_int;
-use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC};
+use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
 use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -41,12 +41,36 @@ pub static STATE: State = State {
     pause: AtomicI64::new(i64::MAX),
 };
 
-/// Bytes that all processes of the program have taken, mapped from the spool's `budget` file.
-static TAKEN: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
+/// What all processes of the program share, mapped from a file of the spool.
+static PROGRAM: AtomicPtr<Shared> = AtomicPtr::new(null_mut());
 /// Most bytes that they may take.
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
 /// No more chunks: the disk is full or the limit reached.
 static FULL: AtomicBool = AtomicBool::new(false);
+
+/// The last records are kept: chunks are used again once there is no room for another.
+static KEEPS_LAST: AtomicBool = AtomicBool::new(false);
+/// The chunks that are used again.
+static RING: Ring<MOST_CHUNKS> = Ring::new();
+/// Most chunks of a ring; further ones are not used again. Looking for the oldest of so many takes 30 µs.
+const MOST_CHUNKS: usize = 1 << 16;
+/// The limit has room for so many chunks of a ring at least: for more threads than are recorded at once.
+const LEAST_CHUNKS: u64 = 4096;
+/// Of the limit, the part that a ring leaves for the first chunks of threads that come later, and for what lasts.
+const RESERVE: u64 = 4;
+/// Chunks that were begun.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// What a chunk is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// A thread's first records.
+    First,
+    /// More of them.
+    More,
+    /// Records that last.
+    Lasting,
+}
 
 /// The path of the process's file; null before there is one. A fork's child makes a new one: the old one stays.
 static PATH: AtomicPtr<Path> = AtomicPtr::new(null_mut());
@@ -85,7 +109,8 @@ pub fn open() -> bool {
 fn make_file() -> Option<File> {
     let directory = env::text(spool::VAR_DIRECTORY)?;
     LIMIT.store(env::number(spool::VAR_MAX_SIZE).unwrap_or(u64::MAX), Relaxed);
-    map_budget(directory);
+    KEEPS_LAST.store(env::text(spool::VAR_KEEP) == Some(b"last"), Relaxed);
+    map_shared(directory);
     let pid = Decimal::of(std::process::id().into());
     for image in 0..10_000 {
         let (image, suffix) = (Decimal::of(image), spool::SUFFIX.as_bytes());
@@ -136,14 +161,27 @@ fn clock(which: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-fn map_budget(directory: &[u8]) {
-    let path = Path::of(&[directory, b"/budget\0"]);
+fn map_shared(directory: &[u8]) {
+    let path = Path::of(&[directory, b"/", spool::SHARED.as_bytes(), b"\0"]);
     let file = path.as_ref().and_then(Path::path).and_then(|path| create(path, 0).ok());
     if let Some(file) = file
-        && let Ok(budget) = file.reserve(0, 4096).and_then(|()| file.map(0, 4096))
+        && let Ok(shared) = file.reserve(0, 4096).and_then(|()| file.map(0, 4096))
     {
-        TAKEN.store(budget.cast(), Release);
+        PROGRAM.store(shared.cast(), Release);
     }
+}
+
+/// What all processes of the program share; `None` before there is a file.
+#[inline]
+pub fn shared() -> Option<&'static Shared> {
+    // SAFETY: published mappings are never unmapped, and large enough.
+    unsafe { PROGRAM.load(Acquire).as_ref() }
+}
+
+/// Whether the last records are kept, not the first.
+#[inline]
+pub fn keeps_last() -> bool {
+    KEEPS_LAST.load(Relaxed)
 }
 
 /// The file's header, once there is one.
@@ -152,26 +190,74 @@ pub fn header() -> Option<&'static FileHeader> {
     unsafe { STATE.header.load(Acquire).as_ref() }
 }
 
-/// Takes a chunk for a thread; null when there is no room for one.
-pub fn chunk(size: u64, tid: u32) -> *mut ChunkHeader {
-    let Some(header) = header() else { return null_mut() };
-    if FULL.load(Relaxed) {
-        return null_mut();
-    }
-    let made = take(size).and_then(|()| make(header, size));
-    // SAFETY: a mapping of `size` bytes, zeroed, that only the caller's thread writes to.
-    let fresh = match made.map(|chunk| unsafe { &*chunk }) {
-        Ok(fresh) => fresh,
-        Err(why) => {
-            FULL.store(true, Relaxed);
-            _ = header.full.compare_exchange(0, why as u32, Relaxed, Relaxed);
-            return null_mut();
+/// A chunk for a thread, empty; null when there is no room for one. Of a ring's, it may be of another size.
+pub fn chunk(size: u64, tid: u32, of: Use) -> *mut ChunkHeader {
+    let is_ring = keeps_last() && of != Use::Lasting;
+    let chunk = match fresh(size, of) {
+        Some(fresh) => {
+            if is_ring {
+                RING.add(fresh);
+            }
+            Some(fresh)
         }
+        None => RING.take().filter(|_| is_ring),
     };
-    fresh.size.store(size, Relaxed);
-    fresh.tid.store(tid, Relaxed);
-    fresh.magic.store(CHUNK_MAGIC, Release);
-    std::ptr::from_ref(fresh).cast_mut()
+    let Some(chunk) = chunk else { return null_mut() };
+    begin_chunk(chunk, tid);
+    chunk.lasting.store((keeps_last() && of == Use::Lasting).into(), Relaxed);
+    chunk.magic.store(CHUNK_MAGIC, Release);
+    std::ptr::from_ref(chunk).cast_mut()
+}
+
+/// A thread has a chunk from now on.
+fn begin_chunk(chunk: &ChunkHeader, tid: u32) {
+    chunk.tid.store(tid, Relaxed);
+    chunk.number.store(NUMBER.fetch_add(1, Relaxed), Relaxed);
+}
+
+/// A thread is done with a chunk, in which it wrote nothing after `now`, ticks.
+pub fn seal(chunk: &ChunkHeader, now: i64) {
+    RING.seal(chunk, now);
+}
+
+/// There is no other chunk for a thread: it begins its own again. Its records are overwritten.
+pub fn begin_again(chunk: &ChunkHeader, tid: u32, now: i64) {
+    chunk.overwrite(now);
+    begin_chunk(chunk, tid);
+}
+
+/// Bytes of a ring's chunks, where the last records are kept: a thread that seldom writes must not take much of what the
+/// ring may be.
+pub fn ring_size() -> Option<u64> {
+    let size = (LIMIT.load(Relaxed) / LEAST_CHUNKS / ALIGN * ALIGN).clamp(ALIGN, windows::SIZE);
+    keeps_last().then_some(size)
+}
+
+/// A new chunk at the end of the file; `None` without room.
+fn fresh(size: u64, of: Use) -> Option<&'static ChunkHeader> {
+    let header = header()?;
+    if FULL.load(Relaxed) {
+        return None;
+    }
+    let limit = LIMIT.load(Relaxed);
+    let most = if keeps_last() && of == Use::More { limit - limit / RESERVE } else { limit };
+    match take(size, most).and_then(|()| make(header, size)) {
+        Ok(fresh) => {
+            // SAFETY: mapped as long as the process lives, zeroed, and nobody else's.
+            let fresh = unsafe { &*fresh };
+            fresh.size.store(size, Relaxed);
+            Some(fresh)
+        }
+        Err(why) => {
+            // The other uses have a limit of their own.
+            let may_go_on = keeps_last() && why == Full::Limit;
+            FULL.fetch_or(!may_go_on, Relaxed);
+            if !(may_go_on && of == Use::More) {
+                _ = header.full.compare_exchange(0, why as u32, Relaxed, Relaxed);
+            }
+            None
+        }
+    }
 }
 
 /// A part of the file for a chunk.
@@ -189,11 +275,10 @@ fn make(header: &FileHeader, size: u64) -> Result<*mut ChunkHeader, Full> {
     Ok(address.cast())
 }
 
-/// Counts `size` bytes against the limit.
-fn take(size: u64) -> Result<(), Full> {
-    // SAFETY: published mappings are never unmapped.
-    let Some(taken) = (unsafe { TAKEN.load(Acquire).as_ref() }) else { return Ok(()) };
-    if taken.fetch_add(size, Relaxed).saturating_add(size) <= LIMIT.load(Relaxed) {
+/// Counts `size` bytes against what all processes may take.
+fn take(size: u64, most: u64) -> Result<(), Full> {
+    let Some(Shared { taken, .. }) = shared() else { return Ok(()) };
+    if taken.fetch_add(size, Relaxed).saturating_add(size) <= most {
         return Ok(());
     }
     taken.fetch_sub(size, Relaxed);
@@ -230,5 +315,7 @@ pub fn unix_offset() -> i64 {
 pub fn forget() {
     STATE.header.store(null_mut(), Release);
     windows::forget();
+    RING.forget();
+    NUMBER.store(0, Relaxed);
     FULL.store(false, Relaxed);
 }

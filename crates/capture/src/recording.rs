@@ -5,13 +5,14 @@ use crate::process::{self, STATE};
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
 use crate::{
-    cupti, driver, env, functions, hooks, listed, nvtx, places, preload, python, stacks, texts, watched,
+    control, cupti, driver, env, functions, hooks, listed, nvtx, places, preload, python, stacks, texts,
+    watched,
 };
 use interpose::Ns;
 use spool::{Level, Program};
 use std::ffi::c_int;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, fence};
 
 /// Calls at least this long get their stack written unless `HOLDUP_STACKS` says otherwise, ns.
 const SLOW: Ns = 100_000;
@@ -79,7 +80,11 @@ fn begin() {
     });
     preload::look_for_driver();
     interpose::wrap_imports(&driver::linked);
-    interpose::set_recording(true);
+    let is_on = writer::here(control::begin).unwrap_or(true);
+    if !is_on {
+        cupti::pause();
+    }
+    interpose::set_recording(is_on);
     // SAFETY: `end` is a function of this library, which is never unloaded.
     unsafe { atexit(end) };
 }
@@ -129,10 +134,19 @@ fn set_level(level: Level) {
     shorten_launches();
 }
 
-/// Lets launches below all thresholds take the short way: to a brief record unless CUPTI records calls.
+/// Lets launches below all thresholds take the short way, unless recording is off: to a brief record unless CUPTI records
+/// calls.
 pub fn shorten_launches() {
+    if !control::is_on() {
+        return;
+    }
     let recorded = STATE.level.load(Relaxed) != Level::Calls as u32;
     interpose::set_short_launch(STATE.seldom.load(Relaxed), recorded);
+    // Another thread may have switched it off meanwhile, and have set this before.
+    fence(SeqCst);
+    if !control::is_on() {
+        interpose::set_short_launch(0, true);
+    }
 }
 
 /// The program makes itself CUPTI's client.

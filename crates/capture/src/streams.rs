@@ -10,7 +10,7 @@ use interpose::{Span, Thread};
 use libc::c_void;
 use spool::{Call, StreamNumber, call};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Most streams that are known; the numbers of further ones are written again and again.
 const MOST: usize = 1 << 12;
@@ -23,6 +23,7 @@ static KNOWN: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 /// A call is over, at level full: writes the number of the stream that it names, or runs in, unless it is known. What the
 /// call's flags say of it.
 pub fn look(writer: &mut Writer, thread: &'static Thread, shape: Shape, record: &Call) -> u32 {
+    writer.meet_streams_of(EPOCH.load(Relaxed));
     match shape {
         Shape::CaptureBegin if record.result == 0 => _ = STATE.captures.fetch_add(1, Relaxed),
         Shape::CaptureEnd if ends_capture(record.result) => {
@@ -123,7 +124,8 @@ fn number(writer: &mut Writer, stream: u64) {
 
 fn write(writer: &mut Writer, stream: u64, context: *mut c_void) {
     if let Some((context, number)) = cupti::numbers(context, stream) {
-        let record = StreamNumber { stream, at: interpose::now(), context, zero: 0 };
+        let tid = writer.rest().tid;
+        let record = StreamNumber { stream, at: interpose::now(), context, tid };
         writer.append(StreamNumber::KIND, number, &[record.bytes()]);
     }
 }
@@ -139,6 +141,16 @@ fn is_known(stream: u64) -> bool {
         }
     }
     false
+}
+
+/// How often recording was switched on again: threads forget the streams they knew.
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+
+/// Recording is switched on again: any stream may be another one since, and may capture.
+pub fn renew() {
+    KNOWN.iter().for_each(|known| known.store(0, Relaxed));
+    STATE.captures.fetch_add(1, Relaxed);
+    EPOCH.fetch_add(1, Release);
 }
 
 /// In a fork's child: its file has no stream's number yet.

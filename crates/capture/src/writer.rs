@@ -1,11 +1,13 @@
 //! A thread's own end of the spool: appends records to its chunk, and takes another when it is
 //! full. No lock, no allocation; a system call only for a new chunk.
 
-use crate::process;
+use crate::lasting;
+use crate::process::{self, Use};
 use crate::unseen::unseen;
 use interpose::{MOST_THREADS, Moment, Room, Span, Thread, Ticks};
 use spool::{
     ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, FactCall, Head, NumberedCall, OuterCall, call,
+    position,
 };
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
@@ -40,17 +42,82 @@ pub const MOST_RANGES: usize = 64;
 /// is, in one cache line.
 #[repr(C)]
 pub struct Writer {
-    chunk: *mut ChunkHeader,
-    /// Bytes of records in the chunk.
-    used: usize,
-    /// Bytes of records that fit.
-    room: usize,
+    end: End,
     /// The stream of the chunk's last [`Call`] with one, [`NO_STREAM`] before.
     stream: u64,
     /// When the chunk's last call returned; 0 when it has none, as for who reads it.
     until: Ticks,
     /// All else; its place's in [`RESTS`] since the thread came.
     rest: *mut Rest,
+}
+
+/// A chunk, and where the next record goes.
+#[repr(C)]
+pub struct End {
+    chunk: *mut ChunkHeader,
+    /// Bytes of records in the chunk, and how many: a [`position`].
+    used: u64,
+    /// Bytes of records that fit.
+    room: usize,
+}
+
+impl End {
+    /// Without a chunk.
+    pub const NONE: End = End { chunk: null_mut(), used: 0, room: 0 };
+
+    /// That of a chunk; what is in it stays.
+    pub fn of(chunk: &ChunkHeader) -> End {
+        let room = (chunk.size.load(Relaxed) as usize).saturating_sub(CHUNK_HEADER);
+        End { chunk: std::ptr::from_ref(chunk).cast_mut(), used: chunk.used.load(Relaxed), room }
+    }
+
+    /// Its chunk.
+    pub fn chunk(&self) -> Option<&'static ChunkHeader> {
+        // SAFETY: null or a chunk, which is mapped as long as the process lives.
+        unsafe { self.chunk.as_ref() }
+    }
+
+    /// Bytes of records in the chunk.
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        self.used as u32 as usize
+    }
+
+    /// Whether so many more bytes fit.
+    #[inline(always)]
+    pub fn fits(&self, size: usize) -> bool {
+        self.bytes() + size <= self.room
+    }
+
+    /// Where the next record goes.
+    #[inline(always)]
+    fn place(&self) -> *mut u8 {
+        self.chunk.cast::<u8>().wrapping_add(CHUNK_HEADER + self.bytes())
+    }
+
+    /// The records that were written behind the last one are complete.
+    #[inline(always)]
+    fn publish(&mut self, records: u32, size: usize) {
+        self.used += position(records, size as u32);
+        // SAFETY: there is a chunk, which is mapped as long as the process lives.
+        unsafe { (*self.chunk).used.store(self.used, Release) };
+    }
+
+    /// Appends a record of several parts, filled up to whole words. There is room for it.
+    pub fn put(&mut self, head: Head, parts: &[&[u8]]) {
+        // SAFETY: the record's words from there on lie in the chunk, which only this thread writes.
+        unsafe {
+            let mut at = self.place();
+            at.cast::<Head>().write(head);
+            at = at.add(size_of::<Head>());
+            for part in parts {
+                at.copy_from_nonoverlapping(part.as_ptr(), part.len());
+                at = at.add(part.len());
+            }
+        }
+        // Nobody misses what the clocks showed.
+        self.publish((head.kind != Clock::KIND).into(), usize::from(head.words) * size_of::<Head>());
+    }
 }
 
 /// What a brief call says besides.
@@ -83,15 +150,20 @@ const NO_STREAM: u64 = u64::MAX;
 /// What a writer needs less often.
 pub struct Rest {
     thread: Option<&'static Thread>,
+    /// Where records go that last, once there were some; of a ring only.
+    lasting: End,
     /// Size of the last chunk, 0 before the first.
     last: u64,
     /// Bytes of the chunk whose pages are there.
     touched: usize,
     /// Bytes of records in the chunk when the thread last waited.
     waited: usize,
-    tid: u32,
+    /// Kernel's id of the thread.
+    pub tid: u32,
     /// The contexts in which the thread last used the default streams, by handle.
     defaults: [usize; DEFAULTS],
+    /// Since when it knows streams: how often recording had been switched on again.
+    epoch: u32,
     /// CUPTI's correlation id of the call that the thread is in, where it tells them.
     pub correlation: u32,
     /// When the last call returned whose stack was written.
@@ -124,17 +196,28 @@ impl Slot {
     /// Runs `write` with its writer, unless that is in use.
     #[inline]
     fn with<R>(&self, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+        // SAFETY: only its thread uses it, and `take` keeps it from using it twice.
+        let result = write(unsafe { &mut *self.take()? });
+        self.give_back();
+        Some(result)
+    }
+
+    /// The writer, unless it is in use; in use until it is given back.
+    #[inline(always)]
+    fn take(&self) -> Option<*mut Writer> {
         if self.busy.load(Relaxed) {
             return None;
         }
         self.busy.store(true, Relaxed);
         // A signal handler on this thread must see it before anything of the writer changes.
         compiler_fence(SeqCst);
-        // SAFETY: only its thread uses it, and `busy` keeps it from using it twice.
-        let result = write(unsafe { &mut *self.writer.get() });
+        Some(self.writer.get())
+    }
+
+    #[inline(always)]
+    fn give_back(&self) {
         compiler_fence(SeqCst);
         self.busy.store(false, Relaxed);
-        Some(result)
     }
 
     /// A thread that has no chunk yet comes: one that ended in the middle of a record, by `longjmp` out of a
@@ -160,16 +243,32 @@ impl Rest {
     const fn new() -> Rest {
         Rest {
             thread: None,
+            lasting: End::NONE,
             last: 0,
             touched: 0,
             waited: 0,
             tid: 0,
             defaults: [0; DEFAULTS],
+            epoch: 0,
             correlation: 0,
             stacked: 0,
             ranges: [(0, 0); MOST_RANGES],
             depth: 0,
         }
+    }
+}
+
+/// A thread ended; its place may be another's from now on.
+pub fn ended(thread: &'static Thread) {
+    if !process::keeps_last() {
+        return;
+    }
+    let slot = Slot::of(thread);
+    // SAFETY: only its thread uses it, which does nothing else any more: a record in whose middle it ended is not
+    // complete.
+    let writer = unsafe { &mut *slot.writer.get() };
+    if slot.owner.load(Relaxed) == thread.tid() && !writer.rest.is_null() {
+        writer.give_up();
     }
 }
 
@@ -193,12 +292,17 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
 
 /// Appends a successful launch of a thread that has a chunk, if the chunk has all else; false when the
 /// record needs more than that, or the writer is in use, or a pause came before.
-#[inline]
+#[inline(always)]
 pub fn launch(thread: &'static Thread, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
+    // As `with`, but a part of the launch's wrapper: the compiler keeps closures apart.
+    let slot = Slot::of(thread);
+    let Some(writer) = slot.take() else { return false };
     let pause = process::STATE.pause.load(Relaxed);
-    let append =
-        |writer: &mut Writer| writer.pause(span.start) < pause && writer.launch(function, span, stream, fact);
-    Slot::of(thread).with(append) == Some(true)
+    // SAFETY: only its thread uses it, and `take` keeps it from using it twice.
+    let is_written =
+        unsafe { (*writer).pause(span.start) < pause && (*writer).launch(function, span, stream, fact) };
+    slot.give_back();
+    is_written
 }
 
 /// As [`with`], for the thread that calls.
@@ -216,7 +320,7 @@ impl Writer {
         if self.rest.is_null() || unsafe { (*rest).tid } != tid {
             // SAFETY: as above.
             unsafe { *rest = Rest { thread: Some(thread), tid, ..Rest::new() } };
-            *self = Writer { chunk: null_mut(), used: 0, room: 0, stream: NO_STREAM, until: 0, rest };
+            *self = Writer { end: End::NONE, stream: NO_STREAM, until: 0, rest };
         }
     }
 
@@ -231,32 +335,23 @@ impl Writer {
     /// Appends a record of several parts, filled up to whole words; false without room: it is counted.
     pub fn append(&mut self, kind: u16, tag: u32, parts: &[&[u8]]) -> bool {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        let words = 1 + length.div_ceil(8);
-        let Ok(count) = u16::try_from(words) else { return false };
-        let size = words * 8;
-        if self.used + size > self.room && !self.make_room(size) {
+        let Ok(words) = u16::try_from(1 + length.div_ceil(8)) else { return false };
+        let (head, size) = (Head { kind, words, tag }, usize::from(words) * 8);
+        if process::keeps_last() && spool::lasts(kind) {
+            let rest = self.rest();
+            return lasting::append(&mut rest.lasting, rest.tid, head, parts);
+        }
+        if !self.end.fits(size) && !self.make_room(size) {
             self.drop_one();
             return false;
         }
-        // SAFETY: `size` bytes from `used` on lie in the chunk, which only this thread writes.
-        unsafe {
-            let mut at = self.chunk.cast::<u8>().add(CHUNK_HEADER + self.used);
-            at.cast::<Head>().write(Head { kind, words: count, tag });
-            at = at.add(size_of::<Head>());
-            for part in parts {
-                at.copy_from_nonoverlapping(part.as_ptr(), part.len());
-                at = at.add(part.len());
-            }
-        }
-        self.used += size;
-        // SAFETY: the chunk is mapped as long as the process lives.
-        unsafe { (*self.chunk).used.store(self.used as u64, Release) };
+        self.end.put(head, parts);
         true
     }
 
     /// Sees to it that the thread notes its calls in a chunk.
     pub fn prepare(&mut self) {
-        if self.chunk.is_null() {
+        if self.end.chunk.is_null() {
             self.make_room(0);
         }
     }
@@ -281,7 +376,7 @@ impl Writer {
     }
 
     /// Appends a successful launch if the chunk has all else; false when the record needs more than that.
-    #[inline]
+    #[inline(always)]
     pub fn launch(&mut self, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
         function != 0 && self.stream == stream && self.brief(function, span, call::HAS_STREAM, fact)
     }
@@ -305,6 +400,16 @@ impl Writer {
         }
     }
 
+    /// Forgets the streams that the thread met before an epoch of recording.
+    #[inline]
+    pub fn meet_streams_of(&mut self, epoch: u32) {
+        let rest = self.rest();
+        if rest.epoch != epoch {
+            (rest.epoch, rest.defaults) = (epoch, [0; DEFAULTS]);
+            self.stream = NO_STREAM;
+        }
+    }
+
     /// Whether the thread last used a default stream in another context.
     pub fn is_new_default(&mut self, stream: u64, context: usize) -> bool {
         let known = self.rest().defaults.get_mut(stream as usize);
@@ -312,7 +417,7 @@ impl Writer {
     }
 
     /// Appends a brief call; false when it is none or has no room: another chunk does not know its stream.
-    #[inline]
+    #[inline(always)]
     fn brief(&mut self, function: u32, Span { start, end }: Span, flags: u32, fact: Fact) -> bool {
         let gap = start.wrapping_sub(self.until);
         let word = BriefCall::word(function, gap, end.wrapping_sub(start), flags != 0);
@@ -335,20 +440,19 @@ impl Writer {
     }
 
     /// Appends a record that is so many words, of a call that returned at `end`; false without room.
-    #[inline]
+    #[inline(always)]
     fn words<const N: usize>(&mut self, words: [Head; N], end: Ticks) -> bool {
         let size = N * size_of::<Head>();
-        if self.used + size > self.room {
+        if !self.end.fits(size) {
             return false;
         }
-        let at = self.chunk.cast::<u8>().wrapping_add(CHUNK_HEADER + self.used);
-        // SAFETY: so many words from `used` on lie in the chunk, which only this thread writes; records are whole
-        // words, so it is aligned.
+        let at = self.end.place();
+        // SAFETY: so many words from there on lie in the chunk, which only this thread writes; records are whole words,
+        // so it is aligned.
         unsafe { at.cast::<[Head; N]>().write(words) };
         fetch(at.wrapping_add(2 * LINE));
-        (self.used, self.until) = (self.used + size, end);
-        // SAFETY: the chunk is mapped as long as the process lives.
-        unsafe { (*self.chunk).used.store(self.used as u64, Release) };
+        self.until = end;
+        self.end.publish(1, size);
         true
     }
 
@@ -356,25 +460,20 @@ impl Writer {
     /// since it last waited. It takes a microsecond a page (943 ns, host of an H200), and leaves the caches to
     /// the kernel: launches would see both.
     pub fn touch_ahead(&mut self) {
-        let used = self.used;
+        let used = self.end.bytes();
         let filled = used - std::mem::replace(&mut self.rest().waited, used);
         let end = CHUNK_HEADER + used;
-        let until = (end + filled.clamp(PAGE, AHEAD)).min(CHUNK_HEADER + self.room);
+        let until = (end + filled.clamp(PAGE, AHEAD)).min(CHUNK_HEADER + self.end.room);
         for page in (self.rest().touched.max(end.next_multiple_of(PAGE))..until).step_by(PAGE) {
             // SAFETY: within the chunk, behind what was appended; only this thread writes here.
-            unsafe { self.chunk.cast::<u8>().add(page).write_volatile(0) };
+            unsafe { self.end.chunk.cast::<u8>().add(page).write_volatile(0) };
             self.rest().touched = page + PAGE;
         }
     }
 
-    /// Whether a record fits into the chunk.
-    fn fits<R>(&self) -> bool {
-        self.used + size_of::<Head>() + size_of::<R>() <= self.room
-    }
-
     /// Appends what the clocks showed at a moment. Where there is no room, other chunks have it.
     pub fn clock(&mut self, moment: Moment) {
-        if self.fits::<Clock>() || self.make_room(0) {
+        if self.end.fits(size_of::<Head>() + size_of::<Clock>()) || self.make_room(0) {
             self.append(Clock::KIND, 0, &[Clock { ticks: moment.ticks, ns: moment.ns }.bytes()]);
         }
     }
@@ -383,26 +482,57 @@ impl Writer {
     fn make_room(&mut self, size: usize) -> bool {
         let least = (size + size_of::<Head>() + size_of::<Clock>() + CHUNK_HEADER) as u64;
         let rest = self.rest();
-        let wanted = (rest.last * 4).clamp(ALIGN, LARGEST).max(least.next_multiple_of(ALIGN));
-        let chunk = unseen(|| process::chunk(wanted, rest.tid));
-        if chunk.is_null() {
-            return false;
+        let usual = process::ring_size().unwrap_or((rest.last * 4).clamp(ALIGN, LARGEST));
+        let wanted = usual.max(least.next_multiple_of(ALIGN));
+        let of = if rest.last == 0 { Use::First } else { Use::More };
+        let chunk = unseen(|| process::chunk(wanted, rest.tid, of));
+        let (before, now) = (self.end.chunk(), interpose::moment());
+        // SAFETY: null or a chunk, which is mapped as long as the process lives.
+        match (unsafe { chunk.as_ref() }, before) {
+            (Some(chunk), _) => self.go_on_in(chunk, now.ticks),
+            (None, Some(own)) if process::keeps_last() => {
+                process::begin_again(own, self.rest().tid, now.ticks);
+                self.end = End::of(own);
+            }
+            _ => return false,
         }
-        (rest.last, rest.touched, rest.waited) = (wanted, 0, 0);
+        (self.rest().waited, self.stream, self.until) = (0, NO_STREAM, 0);
+        self.clock(now);
+        self.end.fits(size)
+    }
+
+    /// Appends to another chunk from now on.
+    fn go_on_in(&mut self, chunk: &'static ChunkHeader, now: Ticks) {
+        let (before, rest) = (self.end.chunk(), self.rest());
+        let is_fresh = chunk.overwritten.load(Relaxed) == 0;
+        rest.last = chunk.size.load(Relaxed);
+        // The pages of one that is used again are there.
+        rest.touched = if is_fresh { 0 } else { rest.last as usize };
         if let Some(thread) = rest.thread {
+            let progress = (&raw const chunk.progress).cast::<interpose::Progress>();
             // SAFETY: mapped as long as the process lives, and laid out alike (asserted above).
-            thread.note_in(unsafe { &*(&raw const (*chunk).progress).cast::<interpose::Progress>() });
+            thread.note_in(unsafe { &*progress });
         }
-        (self.chunk, self.used, self.room) = (chunk, 0, wanted as usize - CHUNK_HEADER);
-        (self.stream, self.until) = (NO_STREAM, 0);
-        self.clock(interpose::moment());
-        true
+        self.end = End::of(chunk);
+        // Nothing refers to it any more.
+        if let Some(before) = before {
+            process::seal(before, now);
+        }
+    }
+
+    /// The thread ended: others may go on with its chunks.
+    fn give_up(&mut self) {
+        if let Some(chunk) = self.end.chunk() {
+            process::seal(chunk, interpose::now());
+        }
+        lasting::give_up(std::mem::replace(&mut self.rest().lasting, End::NONE));
+        self.end = End::NONE;
     }
 
     /// Counts a record that is lost.
     pub fn drop_one(&mut self) {
         // SAFETY: a chunk is mapped as long as the process lives.
-        match (unsafe { self.chunk.as_ref() }, process::header()) {
+        match (unsafe { self.end.chunk.as_ref() }, process::header()) {
             (Some(chunk), _) => chunk.dropped.store(chunk.dropped.load(Relaxed) + 1, Relaxed),
             // This one threads share.
             (None, Some(header)) => {

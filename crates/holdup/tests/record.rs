@@ -342,3 +342,110 @@ fn what_was_seen_outlives_a_killed_recorder() {
     assert!(notes.iter().any(|note| note.contains("the recorder was killed")), "{notes:?}");
     assert!(!trace.states.is_empty() && !trace.samples.is_empty());
 }
+
+/// The sizes of the fills of a recording, in words, by phase of the program `long`, and its notes.
+fn phases(file: &Path) -> (Vec<usize>, String) {
+    let mut counts = vec![0; 5];
+    let trace = import::open(file, &mut |_| {}).expect("it was recorded");
+    for bytes in trace.arguments.bytes.iter().filter(|bytes| **bytes > 0) {
+        counts[*bytes as usize / 4 - 1] += 1;
+    }
+    (counts, explained(file)["trace"]["notes"].to_string())
+}
+
+fn long(directory: &Path, options: &[&str], scenario: &str) -> Output {
+    let program = built().looking_up("long").display().to_string();
+    let last = ["-o", "long.holdup", "--level", "light", "--", &program, scenario];
+    let output = record(directory, &[options, &last].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "done\n");
+    output
+}
+
+#[test]
+fn a_signal_switches_recording_off_and_on() {
+    let directory = directory();
+    let file = directory.path().join("long.holdup");
+    long(directory.path(), &["--quiet"], "signals");
+    let (counts, notes) = phases(&file);
+    assert_eq!(counts, [10, 0, 10, 0, 10], "{notes}");
+    assert!(notes.contains("recorded completely: 0.000 s to ") && notes.contains("a part of"), "{notes}");
+}
+
+#[test]
+fn recording_begins_at_a_signal() {
+    let directory = directory();
+    let output = long(directory.path(), &["--after", "signal"], "signals");
+    assert!(
+        text(&output.stderr).contains("holdup: recording is off: `kill -USR2 "),
+        "{}",
+        text(&output.stderr)
+    );
+    let (counts, notes) = phases(&directory.path().join("long.holdup"));
+    assert_eq!(counts, [0, 10, 0, 10, 0], "{notes}");
+    assert!(notes.contains("after the program was started"), "{notes}");
+}
+
+#[test]
+fn recording_begins_later_and_ends_earlier_than_the_program() {
+    let directory = directory();
+    long(directory.path(), &["--quiet", "--after", "400ms", "--for", "300ms"], "lasts");
+    let explanation = explained(&directory.path().join("long.holdup"));
+    let trace = &explanation["trace"];
+    // The program calls each millisecond for one and a half seconds.
+    let (calls, ns) =
+        (trace["calls"].as_u64().expect("a number"), trace["duration_ns"].as_u64().expect("a number"));
+    assert!((2..400).contains(&calls), "{calls}");
+    assert!((1..=300_000_000).contains(&ns), "{trace}");
+    let notes = trace["notes"].to_string();
+    let began = notes.split("the trace's time begins 0.").nth(1).and_then(|rest| rest.get(..3));
+    assert!(began.and_then(|ms| ms.parse::<u32>().ok()).is_some_and(|ms| ms >= 400), "{notes}");
+}
+
+#[test]
+fn the_last_records_are_kept_and_from_when_on_they_are_complete_is_said() {
+    let directory = directory();
+    let program = built().looking_up("calls").display().to_string();
+    let arguments = [
+        "--quiet",
+        "--keep",
+        "last",
+        "--max-size",
+        "1MB",
+        "-o",
+        "last.holdup",
+        "--level",
+        "light",
+        "--",
+        &program,
+        "cost",
+    ];
+    let output = record(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.lines().count() == 1 && said.contains("overwritten by later records"), "{said}");
+    let trace = &explained(&directory.path().join("last.holdup"))["trace"];
+    let [recorded, lost] =
+        [&trace["calls"], &trace["lost_records"]].map(|count| count.as_u64().expect("a number"));
+    assert!(recorded > 1000 && lost > 1000 && recorded + lost >= 1_000_001, "{recorded} and {lost}");
+    let notes = trace["notes"].to_string();
+    assert!(notes.contains("records were overwritten by later ones: the last "), "{notes}");
+}
+
+#[test]
+fn a_signal_that_a_group_got_is_the_programs() {
+    let directory = directory();
+    // It went to holdup, too.
+    let script = r#"trap 'echo got it' USR2; kill -USR2 0; sleep 0.3; "$0" alone"#;
+    let program = built().looking_up("long").display().to_string();
+    // In a group of its own, without the test.
+    let mut command = Command::new("setsid");
+    command.args(["--wait", env!("CARGO_BIN_EXE_holdup"), "record", "--quiet", "--level", "light"]);
+    command.args(["-o", "group.holdup", "sh", "-c", script, &program]).current_dir(directory.path());
+    command.env("HOLDUP_CAPTURE_LIB", library()).env("STANDIN_FACTS", directory.path().join("facts"));
+    command.env("LD_LIBRARY_PATH", built().folder(Binding::Lazy)).env_remove("LD_PRELOAD");
+    let output = command.stdin(Stdio::null()).output().expect("the program starts");
+    assert_eq!(text(&output.stdout), "got it\ndone\n", "{}", text(&output.stderr));
+    let notes = explained(&directory.path().join("group.holdup"))["trace"]["notes"].to_string();
+    assert!(!notes.contains("recorded completely"), "{notes}");
+}

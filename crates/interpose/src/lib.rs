@@ -102,6 +102,10 @@ pub struct Hooks {
     pub number: fn(&CStr) -> Function,
     /// There is no [`Thread`] left for a thread: it is not recorded. Called once for each.
     pub thread_unknown: fn(),
+    /// A thread ended: it makes no calls as this [`Thread`] any more, and notes none in the place that was given.
+    pub ended: fn(&'static Thread),
+    /// A call begins while calls are not passed to the hooks; whether they are from now on.
+    pub idle: fn() -> bool,
 }
 
 /// A function as [`Hooks::number`] gives it.

@@ -151,8 +151,11 @@ pub fn add_query_time(thread: &'static Thread, query: usize, Span { start, end }
     is_short
 }
 
-/// Counts a wait of the calling thread that took so long.
+/// Counts a wait of the calling thread that took so long, while calls are recorded.
 pub fn add(thread: &'static Thread, kind: LockKind, time: Ticks) {
+    if !is_recording() {
+        return;
+    }
     let short = &SHORT[thread.place()][kind as usize];
     // Also other threads take from these: when the process ends.
     short.time.fetch_add(time, Relaxed);

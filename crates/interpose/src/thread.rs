@@ -344,8 +344,12 @@ impl Thread {
     }
 
     /// The place is free for another thread.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end(&'static self) {
         self.clear();
+        if let Some(hooks) = crate::hooks() {
+            (hooks.ended)(self);
+        }
+        self.id().store(0, Release);
         FREE.fetch_add(1, Relaxed);
     }
 
@@ -355,7 +359,6 @@ impl Thread {
         self.own.calls.store(0, Relaxed);
         self.set_call(CallRef::default());
         self.set_progress(null_mut());
-        self.id().store(0, Release);
     }
 }
 
@@ -476,6 +479,7 @@ pub unsafe fn forget_all() {
         // The place it noted its calls in may be the parent's.
         thread.set_progress(null_mut());
         thread.clear();
+        thread.id().store(0, Release);
         // SAFETY: the caller's promise: no other thread looks at it.
         unsafe { *thread.room() = [0; 7] };
     }

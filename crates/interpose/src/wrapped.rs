@@ -208,7 +208,7 @@ impl Begun {
 /// A wrapped call begins; `None` where it is not recorded.
 #[inline]
 fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
-    if !is_recording() {
+    if !is_recording() && !awakes() {
         return None;
     }
     let (thread, hooks) = (Thread::current()?, hooks()?);
@@ -232,6 +232,13 @@ fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
         None => thread.enter(call, wrapped.launches.load(Relaxed)),
     };
     Some(Begun { thread, hooks, outer, start })
+}
+
+/// Whether calls are recorded from now on.
+#[cold]
+#[inline(never)]
+fn awakes() -> bool {
+    hooks().is_some_and(|hooks| (hooks.idle)())
 }
 
 #[cold]

@@ -27,6 +27,8 @@ fn run(argv: Vec<std::ffi::OsString>) {
         locks: vec!["libone".into(), "libtwo".into()],
         sample_rate: 100,
         max_size: 1 << 30,
+        keep_last: false,
+        schedule: record::Schedule::default(),
         graph_nodes: false,
         spool_parent: variable("RECORD_TRY_PARENT"),
     };

@@ -29,6 +29,7 @@ impl Environment {
             (spool::VAR_DIRECTORY, Some(spool.into())),
             (spool::VAR_LEVEL, Some(level(options.level).into())),
             (spool::VAR_MAX_SIZE, Some(options.max_size.to_string().into())),
+            (spool::VAR_KEEP, options.keep_last.then(|| "last".into())),
             (spool::VAR_GRAPH_NODES, options.graph_nodes.then(|| "1".into())),
             (spool::VAR_STACKS, Some(stacks.into())),
             (spool::VAR_LOCKS, locks.map(OsString::from)),

@@ -15,6 +15,8 @@
 //!     locks: Vec::new(),
 //!     sample_rate: 100,
 //!     max_size: 1 << 30,
+//!     keep_last: false,
+//!     schedule: record::Schedule::default(),
 //!     graph_nodes: false,
 //!     spool_parent: std::env::temp_dir(),
 //! };
@@ -25,6 +27,7 @@
 #![cfg(target_os = "linux")]
 
 mod capture;
+mod control;
 mod descendants;
 mod directory;
 pub mod doctor;
@@ -36,6 +39,7 @@ mod signals;
 mod status;
 mod witness;
 
+pub use control::{Begin, Schedule};
 pub use directory::Spool;
 pub use environment::Environment;
 pub use error::Error;

@@ -1,6 +1,6 @@
 //! Prepares a recording before a program starts.
 
-use crate::{Environment, Error, Spool, capture};
+use crate::{Environment, Error, Schedule, Spool, capture};
 use spool::Level;
 use std::path::PathBuf;
 
@@ -20,6 +20,10 @@ pub struct Options {
     pub sample_rate: u32,
     /// The most bytes that all processes of the program may write together.
     pub max_size: u64,
+    /// Whether the last records are kept where not all fit, not the first.
+    pub keep_last: bool,
+    /// When the program is recorded; of effect for a [`crate::Command`] alone.
+    pub schedule: Schedule,
     /// The directory in which the spool is created.
     pub spool_parent: PathBuf,
 }

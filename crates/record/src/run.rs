@@ -1,5 +1,6 @@
 //! Runs a program with the capture library.
 
+use crate::control::Control;
 use crate::signals::{Meaning, Signal, Signals};
 use crate::witness::Witness;
 use crate::{Error, Options, Recording, Spool, Status, descendants};
@@ -55,8 +56,8 @@ pub struct Outcome {
 
 impl Command {
     /// Runs the program to its end, with this process's standard input, output and error, and passes on signals sent
-    /// only to this process. Then waits at most [`GRACE`] for processes of the program that outlive it and still
-    /// write; a signal ends that wait.
+    /// only to this process, except SIGUSR2, which switches recording on and off. Then waits at most [`GRACE`] for
+    /// processes of the program that outlive it and still write; a signal ends that wait.
     ///
     /// Meanwhile a second thread watches the program's processes; it has ended when this returns.
     ///
@@ -72,10 +73,12 @@ impl Command {
         descendants::adopt();
         let signals = Signals::hold();
         let witness = Witness::start(&signals);
+        let failed = |source| Error::Spool { path: recording.spool.path().to_owned(), source };
+        let mut control = Control::new(&recording.spool, self.options.schedule).map_err(failed)?;
         let started = Moment::now();
         let child = self.start(&recording, &signals)?;
         let watcher = self.watch(recording.spool.path());
-        let status = attend(child, &signals, witness)
+        let status = attend(child, &signals, witness, &mut control)
             .map_err(|source| Error::Lost { program: self.program().display().to_string(), source })?;
         let ended = Moment::now();
         signals.forget();
@@ -89,7 +92,9 @@ impl Command {
     /// Starts to watch, once the program was started: before, a second thread would hold locks in its copy of this
     /// process.
     fn watch(&self, spool: &Path) -> io::Result<Watcher> {
-        let Options { sample_rate, max_size, .. } = self.options;
+        let Options { sample_rate, max_size, keep_last, .. } = self.options;
+        // What was seen is not overwritten: it must leave room for the names that the program's records refer to.
+        let max_size = if keep_last { max_size - max_size / 8 } else { max_size };
         Watcher::start(watch::Options { directory: spool.to_owned(), sample_rate, max_size })
     }
 
@@ -124,9 +129,14 @@ fn finish(watcher: io::Result<Watcher>) -> Vec<String> {
     }
 }
 
+/// `CLOCK_MONOTONIC`, ns.
+pub(crate) fn monotonic_ns() -> i64 {
+    clock(libc::CLOCK_MONOTONIC)
+}
+
 impl Moment {
     fn now() -> Moment {
-        Moment { monotonic_ns: clock(libc::CLOCK_MONOTONIC), unix_ns: clock(libc::CLOCK_REALTIME) }
+        Moment { monotonic_ns: monotonic_ns(), unix_ns: clock(libc::CLOCK_REALTIME) }
     }
 }
 
@@ -137,16 +147,21 @@ fn clock(which: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Waits for the program to end; meanwhile passes signals on, and stops and continues with it.
-fn attend(child: pid_t, signals: &Signals, mut witness: Witness) -> io::Result<Status> {
+/// Waits for the program to end; meanwhile passes signals on, stops and continues with it, and switches recording.
+fn attend(
+    child: pid_t,
+    signals: &Signals,
+    mut witness: Witness,
+    control: &mut Control,
+) -> io::Result<Status> {
     loop {
         match next_change(child)? {
             Some(Change::Ended(status)) => return Ok(status),
             Some(Change::Stopped(signal)) => stop_along(signal, signals),
             None => {}
         }
-        if let Some(signal) = witness.next(signals, SLEEP) {
-            pass_on(child, signal, &mut witness);
+        if let Some(signal) = witness.next(signals, control.wait(SLEEP)) {
+            pass_on(child, signal, &mut witness, control);
         }
     }
 }
@@ -190,7 +205,7 @@ fn stop_along(signal: c_int, signals: &Signals) {
     }
 }
 
-fn pass_on(child: pid_t, signal: Signal, witness: &mut Witness) {
+fn pass_on(child: pid_t, signal: Signal, witness: &mut Witness, control: &mut Control) {
     let told = match signal.meaning() {
         Meaning::Child => return,
         Meaning::Continue => return go_on(child),
@@ -198,6 +213,13 @@ fn pass_on(child: pid_t, signal: Signal, witness: &mut Witness) {
         Meaning::Stop => false,
         Meaning::Message => witness.heard(signal.number),
     };
+    // One that went to the whole group is the program's.
+    if signal.number == libc::SIGUSR2 {
+        if !told {
+            control.switch();
+        }
+        return;
+    }
     if !told && signal.is_for_program() {
         send(child, signal.number);
     }

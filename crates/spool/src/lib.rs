@@ -6,6 +6,9 @@
 //! [`ALIGN`]. A chunk belongs to one thread, which appends records to it and publishes them by
 //! storing [`ChunkHeader::used`] behind each.
 //!
+//! A recording that keeps the last records ([`VAR_KEEP`]) uses its chunks again, the oldest first ([`Ring`]); the others
+//! are kept. Records that others refer to ([`lasts`]) are in chunks of their own, which are never used again.
+//!
 //! Numbers are in the machine's byte order: a spool is read where it was written.
 //!
 //! Times are of two clocks. Those of the file's header, of what CUPTI says ([`ApiCall`], [`Kernel`],
@@ -35,6 +38,8 @@ mod build;
 mod clocks;
 mod read;
 mod record;
+mod ring;
+mod shared;
 mod waits;
 mod watched;
 
@@ -43,13 +48,15 @@ pub use build::Build;
 pub use clocks::Clocks;
 pub use read::{Chunk, Damage, File, Record};
 pub use record::*;
+pub use ring::{Ring, position};
+pub use shared::{Control, MOST_REQUESTS, SHARED, Shared, requests};
 pub use waits::*;
 pub use watched::*;
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of a spool file; the digit is the format's version.
-pub const MAGIC: u64 = u64::from_ne_bytes(*b"holdup\x003");
+pub const MAGIC: u64 = u64::from_ne_bytes(*b"holdup\x004");
 
 /// First bytes of a spool file of any version.
 pub const ANY_VERSION: &[u8] = b"holdup\0";
@@ -69,6 +76,8 @@ pub const VAR_DIRECTORY: &str = "HOLDUP_SPOOL";
 pub const VAR_LEVEL: &str = "HOLDUP_LEVEL";
 /// Most bytes all processes of the program may write together.
 pub const VAR_MAX_SIZE: &str = "HOLDUP_MAX_SIZE";
+/// Which records are kept where not all fit: `last`, otherwise the first.
+pub const VAR_KEEP: &str = "HOLDUP_KEEP";
 /// Calls at least this long get their stack recorded, ns; `off` for none.
 pub const VAR_STACKS: &str = "HOLDUP_STACKS";
 /// 1: at level full, calls that issue work are recorded with CUPTI's correlation id, which the join by order is compared
@@ -117,16 +126,28 @@ pub struct ChunkHeader {
     pub magic: AtomicU64,
     /// Bytes of the chunk, this header included: a multiple of [`ALIGN`].
     pub size: AtomicU64,
-    /// Bytes of records behind this header that are complete.
+    /// Bytes of records behind this header that are complete, and how many records they are: a [`position`].
     pub used: AtomicU64,
     /// Kernel's id of the thread that writes it.
     pub tid: AtomicU32,
-    /// Zero.
-    pub reserved: AtomicU32,
-    /// Records its thread dropped for want of room since this chunk began.
+    /// Chunks that the process began before this one began, or began again, modulo 2³².
+    pub number: AtomicU32,
+    /// Records dropped for want of room by the threads that wrote it.
     pub dropped: AtomicU64,
     /// What its thread is doing, and did since this chunk began.
     pub progress: Progress,
+    /// Records of this chunk that were overwritten.
+    pub overwritten: AtomicU64,
+    /// The same, once [`ChunkHeader::used`] is 0: a process may end between the two.
+    pub overwriting: AtomicU64,
+    /// Records that were overwritten had been written before this time, ticks; 0 for none.
+    pub until: AtomicI64,
+    /// 1 where it holds records that last ([`lasts`]) and no others.
+    pub lasting: AtomicU32,
+    /// Its place in the [`Ring`] of the process that writes it, plus one; 0 for none.
+    pub place: AtomicU32,
+    /// Zero.
+    pub reserved: [AtomicU64; 4],
 }
 
 /// What a thread is doing.
@@ -145,7 +166,7 @@ pub struct Progress {
 /// Bytes of a chunk's header.
 pub const CHUNK_HEADER: usize = size_of::<ChunkHeader>();
 
-const _: () = assert!(CHUNK_HEADER == 64 && size_of::<FileHeader>() <= ALIGN as usize);
+const _: () = assert!(CHUNK_HEADER == 128 && size_of::<FileHeader>() <= ALIGN as usize);
 
 /// Why there was no more room in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -105,7 +105,7 @@ impl<'a> File<'a> {
         u64_at(self.bytes, offset_of!(FileHeader, untracked_threads))
     }
 
-    /// The chunks in order, and what lies between them and is none.
+    /// The chunks in the order in which they were begun, and what lies between them and is none.
     pub fn chunks(&self) -> (Vec<Chunk<'a>>, Damage) {
         let length = self.bytes.len() as u64;
         let end = u64_at(self.bytes, offset_of!(FileHeader, next)).min(length);
@@ -125,6 +125,8 @@ impl<'a> File<'a> {
                 at += ALIGN;
             }
         }
+        // Those that began at once, as in files of other makers, stay in the order of the file.
+        chunks.sort_by_key(Chunk::number);
         (chunks, damage)
     }
 }
@@ -132,7 +134,7 @@ impl<'a> File<'a> {
 impl<'a> Chunk<'a> {
     fn new(bytes: &'a [u8]) -> Chunk<'a> {
         let (header, records) = bytes.split_at(CHUNK_HEADER);
-        let used = u64_at(header, offset_of!(ChunkHeader, used));
+        let used = u64_at(header, offset_of!(ChunkHeader, used)) & u64::from(u32::MAX);
         let kept = used.min(records.len() as u64);
         Chunk { header, records: &records[..kept as usize], overrun: used - kept }
     }
@@ -140,6 +142,34 @@ impl<'a> Chunk<'a> {
     /// Kernel's id of the thread.
     pub fn tid(&self) -> u32 {
         u32_at(self.header, offset_of!(ChunkHeader, tid))
+    }
+
+    /// How many chunks were begun before it.
+    pub fn number(&self) -> u32 {
+        u32_at(self.header, offset_of!(ChunkHeader, number))
+    }
+
+    /// How many of its records others may not miss: all but those of clocks.
+    pub fn written(&self) -> u64 {
+        u64_at(self.header, offset_of!(ChunkHeader, used)) >> 32
+    }
+
+    /// Records that were overwritten in its place.
+    pub fn overwritten(&self) -> u64 {
+        let done = offset_of!(ChunkHeader, overwritten);
+        let is_empty = u64_at(self.header, offset_of!(ChunkHeader, used)) == 0;
+        u64_at(self.header, if is_empty { offset_of!(ChunkHeader, overwriting) } else { done })
+    }
+
+    /// When the last of them was written at the latest, ticks; `None` where none was overwritten.
+    pub fn overwritten_until(&self) -> Option<i64> {
+        let until = u64_at(self.header, offset_of!(ChunkHeader, until)) as i64;
+        (until != 0).then_some(until)
+    }
+
+    /// Whether it holds records that last and no others.
+    pub fn is_lasting(&self) -> bool {
+        u32_at(self.header, offset_of!(ChunkHeader, lasting)) == 1
     }
 
     /// Records dropped for want of room.

@@ -444,7 +444,7 @@ record! {
 
 record! {
     /// The number by which CUPTI knows a stream, for a handle from then on. The default streams' handles (0, 1, 2) are
-    /// meant for calls of the thread that wrote this. `tag`: CUPTI's number of the stream.
+    /// meant for calls of one thread. `tag`: CUPTI's number of the stream.
     StreamNumber = 23 {
         /// The handle.
         stream: u64,
@@ -452,8 +452,8 @@ record! {
         at: i64,
         /// CUPTI's number of the context.
         context: u32,
-        /// Zero.
-        zero: u32,
+        /// Kernel's id of the thread; 0 for the one whose chunk this is in.
+        tid: u32,
     }
 }
 
@@ -519,6 +519,35 @@ record! {
         /// Behind its last address.
         end: u64,
     }
+}
+
+record! {
+    /// Recording was switched on or off by request. `tag`: 1 for on, 0 for off. What began before it was switched on or
+    /// after it was switched off is not recorded.
+    Switched = 50 {
+        /// When, ns.
+        at: i64,
+    }
+}
+
+/// Whether records of a kind are written once and others refer to them, or to what they state, from then on: they are not
+/// overwritten where the last records are kept.
+pub fn lasts(kind: u16) -> bool {
+    matches!(
+        kind,
+        Text::KIND
+            | Module::KIND
+            | ThreadName::KIND
+            | Device::KIND
+            | Dropped::KIND
+            | Note::KIND
+            | Driver::KIND
+            | Program::KIND
+            | Made::KIND
+            | StreamNumber::KIND
+            | Switched::KIND
+            | crate::Unplaced::KIND
+    )
 }
 
 /// Most bytes of an object in one [`Made`].

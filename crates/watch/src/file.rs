@@ -41,7 +41,8 @@ impl Budget {
 
 fn map_budget(directory: &Path) -> io::Result<MmapMut> {
     let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).open(directory.join("budget"))?;
+    let file =
+        options.read(true).write(true).create(true).truncate(false).open(directory.join(spool::SHARED))?;
     reserve(&file, 0, 4096).map_err(|_| io::ErrorKind::StorageFull)?;
     // SAFETY: no process truncates the file, so the page stays; it is used atomically.
     unsafe { MmapOptions::new().len(4096).map_mut(&file) }

@@ -4,7 +4,7 @@
 //! stream at the same time. From when they do, CUPTI tells the id of each call: 50 to 100 ns a launch (H200).
 
 use super::{CUPTI, ON};
-use crate::process::STATE;
+use crate::process::{self, STATE};
 use crate::{env, writer};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -24,9 +24,12 @@ static CHECKED: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static SUBSCRIBER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Has CUPTI tell ids from the start, where the join by order is to be compared with them.
+/// Has CUPTI tell ids from the start, where the join by order is to be compared with them, and where calls are overwritten:
+/// then operations are there whose calls are not.
 pub fn begin() {
-    if env::text(spool::VAR_CHECK_JOIN) == Some(b"1") {
+    if process::keeps_last() {
+        tell();
+    } else if env::text(spool::VAR_CHECK_JOIN) == Some(b"1") {
         CHECKED.store(true, Relaxed);
         tell();
     }
@@ -64,6 +67,12 @@ pub fn tell() {
         }
     }
     STATE.tells_ids.store(true, Release);
+}
+
+/// Ids are told no more until they are to be told again.
+pub fn pause() {
+    end();
+    ASKED.store(false, Release);
 }
 
 /// CUPTI is another client's from now on.

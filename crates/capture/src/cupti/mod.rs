@@ -46,16 +46,14 @@ static CLOCK_OFFSET: AtomicI64 = AtomicI64::new(0);
 /// threads before it.
 static UNREAD: AtomicU64 = AtomicU64::new(0);
 static VERSION: AtomicU32 = AtomicU32::new(0);
+/// A [`Recorded`]; 0 before CUPTI was started.
+static RECORDED: AtomicU32 = AtomicU32::new(0);
 static BUFFERS: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
 
 /// Starts recording through CUPTI what the level asks for.
 pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
-    let kinds = match level {
-        Level::Calls => kind::WITH_CALLS,
-        _ if env::text(spool::VAR_GRAPH_NODES) == Some(b"1") => kind::OPERATIONS,
-        _ => kind::WITH_GRAPHS,
-    };
-    let cupti = library::first_that(|cupti| switch_on(cupti, kinds))?;
+    let recorded = Recorded::at(level);
+    let cupti = library::first_that(|cupti| switch_on(cupti, recorded.kinds()))?;
     CUPTI.set(cupti);
     let cupti = CUPTI.get().unwrap_or(&cupti);
     // SAFETY: CUPTI's function.
@@ -65,11 +63,47 @@ pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
     } else {
         ids::begin();
     }
+    RECORDED.store(recorded as u32, Relaxed);
     for spare in BUFFERS.iter().take(READY) {
         spare.store(fresh(), Release);
     }
     library::note_path(writer, cupti);
     Ok(())
+}
+
+/// What CUPTI records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Recorded {
+    Calls = 1,
+    Operations = 2,
+    Graphs = 3,
+}
+
+impl Recorded {
+    /// At a level.
+    fn at(level: Level) -> Recorded {
+        match level {
+            Level::Calls => Recorded::Calls,
+            _ if env::text(spool::VAR_GRAPH_NODES) == Some(b"1") => Recorded::Operations,
+            _ => Recorded::Graphs,
+        }
+    }
+
+    /// Since CUPTI was started; `None` before.
+    fn now() -> Option<Recorded> {
+        let all = [Recorded::Calls, Recorded::Operations, Recorded::Graphs];
+        all.into_iter().find(|recorded| *recorded as u32 == RECORDED.load(Relaxed))
+    }
+
+    /// The kinds of records.
+    fn kinds(self) -> &'static [u32] {
+        match self {
+            Recorded::Calls => kind::WITH_CALLS,
+            Recorded::Operations => kind::OPERATIONS,
+            Recorded::Graphs => kind::WITH_GRAPHS,
+        }
+    }
 }
 
 fn switch_on(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
@@ -119,6 +153,34 @@ fn stop_all(cupti: &Cupti) {
     for kind in kind::WITH_CALLS.iter().chain(kind::WITH_GRAPHS) {
         // SAFETY: CUPTI's function, with a kind it knows.
         unsafe { (cupti.disable)(*kind as c_int) };
+    }
+}
+
+/// Has CUPTI make no records of what is issued from now on; those of what was issued before still come.
+pub fn pause() {
+    if let (true, Some(cupti), Some(recorded)) = (ON.load(Acquire), CUPTI.get(), Recorded::now()) {
+        ids::pause();
+        for kind in recorded.kinds() {
+            // SAFETY: CUPTI's function, with a kind it knows.
+            unsafe { (cupti.disable)(*kind as c_int) };
+        }
+    }
+}
+
+/// Has CUPTI make records again, and tell ids: operations may be recorded whose calls are not, so their order does not say
+/// whose they are.
+pub fn resume() {
+    if let (true, Some(cupti), Some(recorded)) = (ON.load(Acquire), CUPTI.get(), Recorded::now()) {
+        for kind in recorded.kinds() {
+            // SAFETY: as above.
+            let code = unsafe { (cupti.enable)(*kind as c_int) };
+            if code != 0 {
+                writer::here(|writer| explain(writer, Failure::Failed("cuptiActivityEnable", code)));
+            }
+        }
+        if recorded != Recorded::Calls {
+            ids::tell();
+        }
     }
 }
 

@@ -35,6 +35,8 @@ static uint8_t *kept;
 static size_t count;
 static uint32_t last_number;
 static void (*told)(void *, int, uint32_t, const void *);
+/* Operations are recorded. They are numbered in any case. */
+static int is_on;
 
 /* CUpti_CallbackData */
 struct callback_data {
@@ -71,7 +73,10 @@ int cuptiActivityRegisterCallbacks(void *requested, void *completed) {
 int cuptiActivityRegisterTimestampCallback(void *clock) { return timestamp = clock, SUCCESS; }
 int cuptiSetThreadIdType(int type) { return type == 1 ? SUCCESS : INVALID_PARAMETER; }
 int cuptiActivityEnable(int kind);
-int cuptiActivityDisable(int kind) { return kind > 0 ? SUCCESS : INVALID_PARAMETER; }
+int cuptiActivityDisable(int kind) {
+    is_on &= kind != CONCURRENT_KERNEL;
+    return kind > 0 ? SUCCESS : INVALID_PARAMETER;
+}
 int cuptiActivityFlushPeriod(uint32_t ms) { return ms < 10000 ? SUCCESS : INVALID_PARAMETER; }
 
 #if CUDA >= 13
@@ -149,7 +154,7 @@ static void keep(const struct standin_operation *asked) {
     pthread_mutex_lock(&operations);
     uint32_t number = ++last_number;
     int is_lost = drop && number % (uint32_t)atoi(drop) == 0;
-    if (!asked->is_captured && !is_lost) {
+    if (!asked->is_captured && !is_lost && is_on) {
         kept = realloc(kept, (count + 1) * RECORD);
         uint8_t *end = kept + count++ * RECORD, *record = end;
         switch (asked->kind) {
@@ -234,6 +239,7 @@ int cuptiActivityEnable(int kind) {
     if (kind == CONCURRENT_KERNEL && getenv("STANDIN_OPERATIONS") && on_issue()) {
         on_issue()(keep);
     }
+    is_on |= kind == CONCURRENT_KERNEL;
     return kind > 0 ? SUCCESS : INVALID_PARAMETER;
 }
 

@@ -109,6 +109,33 @@ static void overlapping(void) {
     }
 }
 
+/* Streams are made and launched into, and recording is switched off and on in between: a handle may be another stream's
+ * each time. */
+static void switched(void) {
+    for (unsigned phase = 0; phase < 5; phase++) {
+        CUstream streams[3];
+        for (int at = 0; at < 3; at++) {
+            CHECK(CU(cuStreamCreate)(&streams[at], 1) == 0);
+        }
+        for (unsigned at = 0; at < 30; at++) {
+            CHECK(launch_into(streams[at % 3], 1) == 0);
+        }
+        for (int at = 0; at < 3; at++) {
+            CHECK(CU(cuStreamSynchronize)(streams[at]) == 0 && CU(cuStreamDestroy_v2)(streams[at]) == 0);
+        }
+        switch_recording();
+    }
+}
+
+/* Launches that look alike, more than are kept. */
+static void much(void) {
+    CUstream stream;
+    CHECK(CU(cuStreamCreate)(&stream, 1) == 0);
+    for (unsigned at = 0; at < 20000; at++) {
+        CHECK(launch_into(stream, 1) == 0);
+    }
+}
+
 int main(int count, char **words) {
     CUcontext context;
     bind_driver();
@@ -116,7 +143,7 @@ int main(int count, char **words) {
     static const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = {{"alone", alone}, {"apart", apart}, {"together", together}, {"overlapping", overlapping}};
+    } scenarios[] = {{"alone", alone}, {"apart", apart}, {"together", together}, {"overlapping", overlapping}, {"switched", switched}, {"much", much}};
     for (size_t at = 0; at < sizeof scenarios / sizeof *scenarios; at++) {
         if (strcmp(scenarios[at].name, words[1]) == 0) {
             scenarios[at].run();

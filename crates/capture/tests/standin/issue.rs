@@ -104,3 +104,42 @@ fn ids_are_told_once_calls_overlap() {
     let uncertain = trace.meta.lost.unmatched_ops as usize;
     assert_eq!((kernels(trace), joined_kernels(trace) + uncertain), (12, 12));
 }
+
+/// Of each call that is joined, in the order in which they were made, which kernel of its thread it launched.
+fn launched(trace: &Trace) -> Vec<usize> {
+    let mut kernels = vec![None; trace.calls.len()];
+    for op in trace.ops.ids().map(|op| trace.ops.row(op)).filter(|op| op.call.is_some()) {
+        let number = trace.text(op.name).rsplit(' ').next().expect("a number");
+        kernels[op.call.index()] = Some(number.parse().expect("a number"));
+    }
+    let mut calls: Vec<CallId> = trace.calls.ids().collect();
+    calls.sort_by_key(|call| trace.calls.start[call.index()]);
+    calls.into_iter().filter_map(|call| kernels[call.index()]).collect()
+}
+
+#[test]
+fn operations_are_joined_with_their_calls_after_a_pause() {
+    let recorded = recorded("switched", &[]);
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    // Phases of thirty; the second and the fourth are not recorded.
+    let expected: Vec<usize> = (0..30).chain(60..90).chain(120..150).collect();
+    assert_eq!(launched(trace), expected);
+    assert_eq!((trace.meta.lost.unmatched_ops, trace.meta.recorded.len()), (0, 3));
+    // Each stream was waited for in the phase in which it was launched into.
+    for sync in trace.syncs.ids().map(|sync| trace.syncs.row(sync)) {
+        let issued = |op: &usize| trace.ops.stream[*op] == sync.stream && trace.ops.start[*op] < sync.end;
+        assert!(sync.stream.is_some() && (0..trace.ops.len()).any(|op| issued(&op)), "{sync:?}");
+    }
+}
+
+/// Calls of which early ones are overwritten: those that are left have their own kernels.
+#[test]
+fn operations_are_joined_with_their_calls_where_early_ones_are_overwritten() {
+    let recorded = recorded("much", &[(spool::VAR_KEEP, "last"), (spool::VAR_MAX_SIZE, "3600000")]);
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    assert!(recorded.process().overwritten > 0);
+    // CUPTI's records of the last kernels come when the program ends here: they replace the first half of the calls.
+    let kernels = launched(trace);
+    assert!(kernels.len() > 1000 && trace.meta.lost.unmatched_calls == 0, "{}", kernels.len());
+    assert_eq!(kernels, Vec::from_iter(20_000 - kernels.len()..20_000));
+}

@@ -16,6 +16,7 @@ mod issue;
 mod jit;
 mod loader;
 mod locks;
+mod long;
 mod meets;
 mod nvtx;
 mod python;

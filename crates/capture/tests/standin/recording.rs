@@ -20,6 +20,10 @@ pub struct Process {
     pub level: Option<Level>,
     /// Records dropped, with and without a chunk.
     pub dropped: u64,
+    /// Records that later ones replaced.
+    pub overwritten: u64,
+    /// Records that are there, without those of clocks.
+    pub written: u64,
     /// Why, if the file says so.
     pub full: Option<Full>,
     pub untracked_threads: u64,
@@ -131,6 +135,8 @@ impl Process {
     fn chunk(&mut self, chunk: &Chunk<'_>) {
         let tid = chunk.tid();
         self.dropped += chunk.dropped();
+        self.overwritten += chunk.overwritten();
+        self.written += chunk.written();
         self.begun += chunk.calls();
         self.threads.push(tid);
         self.within.extend(chunk.within().map(|(function, _)| (tid, self.text(function))));

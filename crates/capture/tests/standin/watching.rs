@@ -79,6 +79,8 @@ fn a_watched_library_works_as_before() {
         name: |_, _| 0,
         number: |_| interpose::Function::default(),
         thread_unknown: || (),
+        ended: |_| (),
+        idle: || false,
     };
     assert!(interpose::install(hooks));
     assert!(!interpose::install(hooks), "once a process");

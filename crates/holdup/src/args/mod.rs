@@ -9,6 +9,7 @@ use crate::time;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 use trace::{Ns, Selection};
 
 /// Explains why the threads, streams and GPUs of a CUDA program wait, and how to fix it.
@@ -109,6 +110,15 @@ pub struct Record {
     /// Most bytes to record, all processes together; records beyond are counted.
     #[arg(long, value_name = "SIZE", default_value = "8GB", value_parser = crate::size::parse)]
     pub max_size: u64,
+    /// Which records to keep if not all fit into --max-size.
+    #[arg(long, value_enum, default_value_t)]
+    pub keep: Keep,
+    /// Begin to record after this duration, or with "signal" when holdup gets SIGUSR2.
+    #[arg(long, value_name = "DURATION", value_parser = begin)]
+    pub after: Option<Begin>,
+    /// Record for this duration; the program goes on.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub duration: Option<Duration>,
     /// Folder for records until the program ends [default: the folder of temporary files].
     #[arg(long, value_name = "DIR")]
     pub spool_dir: Option<PathBuf>,
@@ -118,6 +128,36 @@ pub struct Record {
     /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// Which records to keep.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Keep {
+    /// The first ones.
+    #[default]
+    First,
+    /// The last ones: later records replace earlier ones.
+    Last,
+}
+
+/// When recording begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begin {
+    /// So long after the program was started.
+    After(Duration),
+    /// When holdup gets SIGUSR2.
+    AtSignal,
+}
+
+fn begin(text: &str) -> Result<Begin, String> {
+    match text {
+        "signal" => Ok(Begin::AtSignal),
+        _ => duration(text).map(Begin::After).map_err(|problem| format!("{problem}, or \"signal\"")),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    time::parse(text).map(|ns| Duration::from_nanos(u64::try_from(ns).unwrap_or(0)))
 }
 
 /// How much to record.

@@ -1,12 +1,12 @@
 //! `holdup record`
 
-use crate::args::Record;
+use crate::args::{self, Keep, Record};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
 use crate::save::Target;
 use explain::Options;
-use record::{Command, Outcome, Status};
+use record::{Begin, Command, Outcome, Schedule, Status};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +19,10 @@ const FINDINGS: usize = 3;
 pub fn run(arguments: &Record, color: Color) -> Result<ExitCode, Failure> {
     let target = target(arguments)?;
     let command = Command { argv: arguments.command.clone(), options: options(arguments) };
+    if arguments.after == Some(args::Begin::AtSignal) && !arguments.quiet {
+        let pid = std::process::id();
+        eprintln!("holdup: recording is off: `kill -USR2 {pid}` switches it on, and off again");
+    }
     let outcome = match command.run() {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -40,7 +44,17 @@ fn options(arguments: &Record) -> record::Options {
         locks: arguments.locks.clone(),
         sample_rate: arguments.sample_rate,
         max_size: arguments.max_size,
+        keep_last: arguments.keep == Keep::Last,
+        schedule: Schedule { begin: begin(arguments), duration: arguments.duration },
         spool_parent: arguments.spool_dir.clone().unwrap_or_else(std::env::temp_dir),
+    }
+}
+
+fn begin(arguments: &Record) -> Begin {
+    match arguments.after {
+        None => Begin::AtOnce,
+        Some(args::Begin::After(wait)) => Begin::After(wait),
+        Some(args::Begin::AtSignal) => Begin::AtSignal,
     }
 }
 
@@ -74,12 +88,20 @@ fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<(Trace,
     trace.meta.command = line(&arguments.command);
     trace.meta.host = host();
     trace.meta.notes.extend(outcome.notes.iter().cloned());
+    trace.meta.notes.extend(beginning(outcome, &trace));
     if let Status::Signaled(signal) = outcome.status {
         trace.meta.notes.push(format!("the program was ended by signal {signal}"));
     }
     let path = target.path().to_owned();
     target.write(&trace)?;
     Ok((trace, path))
+}
+
+/// When a part of the program's run begins that was recorded.
+fn beginning(outcome: &Outcome, trace: &Trace) -> Option<String> {
+    let epoch = trace.meta.epoch_unix_ns.filter(|_| !trace.meta.recorded.is_empty())?;
+    let ms = epoch.saturating_sub(outcome.started.unix_ns).max(0) / 1_000_000;
+    Some(format!("the trace's time begins {}.{:03} s after the program was started", ms / 1000, ms % 1000))
 }
 
 /// The first findings, on standard error: standard output is the program's.

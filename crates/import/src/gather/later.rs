@@ -8,7 +8,7 @@ use super::tallies::Tallies;
 use super::thread_waits::ThreadWaits;
 use super::wrapped::Wrapped;
 use crate::cupti;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spool::{ApiCall, CallTally, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, Wait};
 use trace::{Api, CallId, Ns, StreamId};
 
@@ -25,6 +25,10 @@ pub(super) struct Later {
     pub recorded_until: FxHashMap<u32, Ns>,
     /// How many calls the process's file has.
     pub driver_calls: u64,
+    /// The threads whose first chunk was read, where chunks were overwritten.
+    pub first_chunks: FxHashSet<u32>,
+    /// Calls that began in chunks that were overwritten.
+    pub begun_before: u64,
     /// Whether CUPTI recorded calls.
     pub has_calls: bool,
     /// Whether operations are joined with calls by order.
@@ -35,6 +39,8 @@ pub(super) struct Later {
     pub numbers: Numbers,
     /// The calls that issued work.
     pub issues: Vec<Issue>,
+    /// Calls that issued work where order does not decide which.
+    pub unordered: u64,
     pub joined: Joined,
 }
 
@@ -71,7 +77,11 @@ impl Process<'_, '_> {
                 let (native, python) = record.frames()?;
                 self.later.stacks.push(Stacked { tid, start, end, native, python });
             }
-            StreamNumber::KIND => self.later.stream_numbers.push((tid, tag, StreamNumber::read(body)?)),
+            StreamNumber::KIND => {
+                let number = StreamNumber::read(body)?;
+                let tid = if number.tid == 0 { tid } else { number.tid };
+                self.later.stream_numbers.push((tid, tag, number));
+            }
             CallTally::KIND | spool::Tally::KIND => return self.of_tally(record),
             30..=39 => return self.of_thread_wait(tid, record),
             // Texts and clocks are already read; driver calls are read later.

@@ -23,6 +23,7 @@ impl Process<'_, '_> {
             self.note(format!("{name}: {bytes} damaged bytes were skipped"));
         }
         self.unjoined();
+        self.overwritten(chunks);
         let untracked = file.untracked_threads();
         if untracked > 0 {
             let who = self.who();
@@ -40,8 +41,24 @@ impl Process<'_, '_> {
     fn unjoined(&mut self) {
         let Joined { uncertain, without, .. } = self.later.joined;
         let lost = &mut self.all.trace.meta.lost;
+        let uncertain = uncertain + self.later.unordered;
         lost.records("operations that one of several calls issued: it is not certain which", uncertain);
         lost.records("kernel launches without a record of their kernel", without);
+    }
+
+    /// Counts the records that later ones replaced.
+    fn overwritten(&mut self, chunks: &[Chunk<'_>]) {
+        let count = total(chunks, |chunk| chunk.overwritten());
+        if let Some(from) = self.complete_from {
+            let lost = &mut self.all.trace.meta.lost;
+            lost.records("overwritten by later records (--keep last)", count);
+            let ms = self.end().saturating_sub(from).max(0) / 1_000_000;
+            let who = self.who();
+            self.note(format!(
+                "{who}: {count} records were overwritten by later ones: the last {ms} ms are complete; \
+                 holdup record --max-size keeps more"
+            ));
+        }
     }
 
     /// Counts the records that the spool had no room for.
@@ -88,7 +105,8 @@ impl Process<'_, '_> {
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
         if file.level() != Some(Level::Calls) && !self.later.has_calls {
             let known = self.later.driver_calls.saturating_add(inside).saturating_add(dropped);
-            let missing = total(chunks, |chunk| chunk.calls()).saturating_sub(known);
+            let begun = total(chunks, |chunk| chunk.calls()).saturating_add(self.later.begun_before);
+            let missing = begun.saturating_sub(known);
             let lost = &mut self.all.trace.meta.lost;
             lost.records("driver calls not written before their process ended", missing);
         } else {
@@ -117,7 +135,7 @@ impl Process<'_, '_> {
     /// Notes the calls that never returned, and returns their number.
     fn inside(&mut self, chunks: &[Chunk<'_>]) -> u64 {
         let mut last = rustc_hash::FxHashMap::default();
-        for chunk in chunks {
+        for chunk in chunks.iter().filter(|chunk| !chunk.is_lasting()) {
             last.insert(chunk.tid(), chunk.within());
         }
         let mut stuck: Vec<_> = last.into_iter().filter_map(|(tid, within)| Some((tid, within?))).collect();

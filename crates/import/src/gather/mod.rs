@@ -11,6 +11,7 @@ mod losses;
 mod made;
 mod order;
 mod places;
+mod recorded;
 mod records;
 mod symbols;
 mod tallies;
@@ -28,6 +29,7 @@ use crate::{Problem, Progress, demangle, finish};
 use later::Later;
 use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
+use recorded::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spool::{Chunk, Clock, Clocks, Record};
 use std::fs::File;
@@ -108,12 +110,16 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
         beside: beside.as_deref(),
     });
     let contents: Vec<_> = contents.collect();
-    Ok(gather(&contents, &mut Symbols::of_owner(directory), progress))
+    // A program without a request may have none.
+    let shared = std::fs::read(directory.join(spool::SHARED)).unwrap_or_default();
+    let requests = spool::requests(&shared);
+    Ok(gather(&contents, Some(&requests), &mut Symbols::of_owner(directory), progress))
 }
 
 /// Reads one file of a spool, without any other file.
 pub(crate) fn read_bytes(bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Trace {
-    gather(&[Contents { name: "the spool file".to_owned(), bytes, beside: None }], &mut NoSymbols, progress)
+    let contents = Contents { name: "the spool file".to_owned(), bytes, beside: None };
+    gather(&[contents], None, &mut NoSymbols, progress)
 }
 
 /// What lies in a spool of one process.
@@ -151,14 +157,17 @@ fn map(path: &Path) -> Result<Mmap, Problem> {
     Ok(unsafe { Mmap::map(&file)? })
 }
 
-/// Builds a trace from the contents of spool files, each with its name.
+/// Builds a trace from the contents of spool files, each with its name, and from when recording was switched off, on and
+/// so on, if that is known.
 fn gather(
     files: &[Contents<'_>],
+    requests: Option<&[Ns]>,
     symbolizer: &mut dyn Symbolizer,
     progress: &mut dyn FnMut(Progress),
 ) -> Trace {
     let total = files.iter().map(|file| file.bytes.len() as u64).sum();
     let mut gather = Gather::new(symbolizer);
+    gather.requested = requests.map(recorded::requested);
     let mut opened: Vec<(&Contents<'_>, spool::File<'_>)> = Vec::new();
     for contents in files {
         match spool::File::new(contents.bytes) {
@@ -184,6 +193,12 @@ struct Gather<'a> {
     places: Places<'a>,
     /// Whether every wait for a driver lock is in the files.
     complete: bool,
+    /// When recording was switched on, as its user asked for; `None` where only the processes say so.
+    requested: Option<Vec<Time>>,
+    /// The same, from when the first process had noticed.
+    times: Vec<Time>,
+    /// All that ended later is recorded, ns; `None` where nothing was overwritten.
+    complete_from: Option<Ns>,
 }
 
 /// The state of reading one process's file.
@@ -217,13 +232,28 @@ struct Process<'g, 'a> {
     is_beside: bool,
     /// Threads that the program itself named.
     named: FxHashSet<u32>,
+    /// When the process noticed that recording was switched, and whether on.
+    switches: Vec<(Ns, bool)>,
+    recorded: Vec<Time>,
+    /// All that ended later is recorded, ns; `None` where nothing was overwritten.
+    complete_from: Option<Ns>,
+    /// When its file was made, ns.
+    began: Ns,
 }
 
 impl<'a> Gather<'a> {
     fn new(symbolizer: &'a mut dyn Symbolizer) -> Gather<'a> {
         let mut trace = Trace::default();
         trace.meta.set_source(Source::HOLDUP);
-        Gather { trace, ids: Identities::default(), places: Places::new(symbolizer), complete: true }
+        Gather {
+            trace,
+            ids: Identities::default(),
+            places: Places::new(symbolizer),
+            complete: true,
+            requested: None,
+            times: Vec::new(),
+            complete_from: None,
+        }
     }
 
     fn file(&mut self, number: i64, contents: &Contents<'_>, file: &spool::File<'_>) {
@@ -255,8 +285,12 @@ impl<'a> Gather<'a> {
             watched: Watched::default(),
             is_beside: false,
             named: FxHashSet::default(),
+            switches: Vec::new(),
+            recorded: Vec::new(),
+            complete_from: None,
+            began: 0,
         };
-        process.read(&chunks);
+        process.read(file, &chunks);
         process.losses(&contents.name, file, &chunks, damage);
         if let Some(beside) = contents.beside.and_then(spool::File::new) {
             process.beside(&beside);
@@ -290,20 +324,23 @@ impl<'a> Gather<'a> {
         }
     }
 
-    fn finish(self) -> Trace {
+    fn finish(mut self) -> Trace {
+        self.cut();
         let Gather { mut trace, mut places, complete, .. } = self;
         places.versions(&mut trace);
         trace.meta.locks_watched = complete && !trace.processes.is_empty();
         finish(&mut trace);
         trace.meta.gpu_clock = clock::bounds(&trace);
+        recorded::say(&mut trace);
         trace
     }
 }
 
 impl Process<'_, '_> {
-    fn read(&mut self, chunks: &[Chunk<'_>]) {
+    fn read(&mut self, file: &spool::File<'_>, chunks: &[Chunk<'_>]) {
         self.each(chunks, Process::reference);
         self.clocks = std::mem::take(&mut self.readings).into_iter().collect();
+        self.recorded_times(file, chunks);
         self.each(chunks, Process::record);
         self.each(chunks, Process::driver_call);
         // Where CUPTI recorded operations and no calls.

@@ -37,6 +37,8 @@ pub(super) struct Issue {
     /// Entry into the driver and return from it, ns.
     pub start: Ns,
     pub end: Ns,
+    /// Its operation begins before this time, or is not recorded, ns.
+    pub until: Ns,
     /// The stream, if the arguments show it; [`StreamId::NONE`] for one of which no operation was recorded.
     pub stream: Option<StreamId>,
     pub work: Work,
@@ -245,7 +247,8 @@ impl<'a> Join<'a> {
         let same_bytes = issue.bytes == 0 || group.bytes == issue.bytes || group.work == Work::Graph;
         let same_fact = issue.fact == 0 || group.fact == issue.fact || group.work != Work::Kernel;
         let same_stream = issue.stream.is_none_or(|stream| stream == group.stream);
-        same_work && same_bytes && same_fact && same_stream && self.began(issue, group)
+        let in_time = self.began(issue, group) && group.start < issue.until;
+        same_work && same_bytes && same_fact && same_stream && in_time
     }
 
     /// Whether a call began before the operation did.

@@ -21,7 +21,7 @@ fn read_with(files: &[Vec<u8>], symbolizer: &mut dyn Symbolizer) -> Trace {
         beside: None,
     });
     let named: Vec<_> = named.collect();
-    gather(&named, symbolizer, &mut |_| {})
+    gather(&named, None, symbolizer, &mut |_| {})
 }
 
 fn api(build: &mut Build, runtime: bool, name: &str, tid: u32, start: i64, end: i64, correlation: u32) {

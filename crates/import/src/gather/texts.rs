@@ -3,7 +3,7 @@
 use super::Process;
 use crate::suffix;
 use rustc_hash::FxHashMap;
-use spool::{Clock, Record, Text};
+use spool::{Clock, Record, Switched, Text};
 use trace::{Api, Strings, Sym};
 
 #[derive(Default)]
@@ -39,6 +39,10 @@ impl Process<'_, '_> {
                 self.texts.by_id.insert(record.head.tag, text);
             }
             Clock::KIND => self.readings.extend(Clock::read(record.body)),
+            Switched::KIND => {
+                let is_on = record.head.tag == 1;
+                self.switches.extend(Switched::read(record.body).map(|switched| (switched.at, is_on)));
+            }
             _ => {}
         }
     }

@@ -221,7 +221,7 @@ mod tests {
         own.record(MAIN, ThreadName::KIND, given, &[ThreadName { tid: MAIN.into() }.bytes()]);
         let (own, beside) = (own.finish(), beside.finish());
         let contents = Contents { name: "100-0.spool".to_owned(), bytes: &own, beside: Some(&beside) };
-        gather(&[contents], &mut NoSymbols, &mut |_| {})
+        gather(&[contents], None, &mut NoSymbols, &mut |_| {})
     }
 
     fn python(build: &mut Build, id: u32, function: &str, line: u32) {

@@ -4,7 +4,7 @@ use super::Process;
 use super::order::{Issue, Work};
 use crate::{cupti, suffix};
 use rustc_hash::FxHashMap;
-use spool::{Chunk, call};
+use spool::{Chunk, Clock, call};
 use trace::{Api, Argument, CallId, CopyKind, MemoryKind, Ns, StreamId, SyncKind};
 
 /// What the name of a function says.
@@ -44,8 +44,24 @@ pub(super) struct Wrapped {
 impl Process<'_, '_> {
     /// Reads the calls of a chunk.
     pub(super) fn wrapped_calls(&mut self, chunk: &Chunk<'_>) {
+        self.begun_before(chunk);
         for made in self.merged(chunk) {
             self.wrapped_call(chunk.tid(), &made);
+        }
+    }
+
+    /// Counts the calls that a thread began before the first of its chunks that is left: they are in no count of calls begun.
+    fn begun_before(&mut self, chunk: &Chunk<'_>) {
+        if self.complete_from.is_none() || chunk.is_lasting() || !self.later.first_chunks.insert(chunk.tid())
+        {
+            return;
+        }
+        let first = chunk.records().flatten().next();
+        let began =
+            first.filter(|record| record.head.kind == Clock::KIND).and_then(|clock| Clock::read(clock.body));
+        if let Some(began) = began {
+            self.later.begun_before +=
+                chunk.calls_made().filter(|(_, call)| call.start < began.ticks).count() as u64;
         }
     }
 
@@ -62,6 +78,8 @@ impl Process<'_, '_> {
                 let inner = all.len() - within;
                 if let Some(own) = self.only(&all[inner..]) {
                     let of_driver = all.remove(inner + own);
+                    // Both were counted as begun.
+                    self.later.driver_calls += 1;
                     made.issued = of_driver.issued;
                     made.call = spool::Call {
                         start: call.start,
@@ -130,12 +148,18 @@ impl Process<'_, '_> {
             return;
         }
         let (start, end) = (self.clocks.ns(call.start), self.clocks.ns(call.end));
+        let is_told = call.correlation != 0 && call.flags & call::CHECKED == 0;
+        let Some(until) = self.joins_until(start).or(is_told.then_some(Ns::MAX)) else {
+            self.later.unordered += u64::from(work != Work::None);
+            return;
+        };
         let stream = handle.map(|handle| self.later.numbers.stream(tid, handle, start));
         let issue = Issue {
             call: id,
             tid,
             start,
             end,
+            until,
             stream,
             work,
             bytes: call.bytes,

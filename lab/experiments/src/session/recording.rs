@@ -21,6 +21,8 @@ pub fn prepare() -> Result<Recording, record::Error> {
         // Nobody watches the processes from outside.
         sample_rate: 0,
         max_size: MAX_SIZE,
+        keep_last: false,
+        schedule: record::Schedule::default(),
         graph_nodes: false,
         spool_parent: std::env::temp_dir(),
     })

@@ -35,6 +35,7 @@ fn run(steps: &[Step]) -> (Vec<Issue>, Vec<i64>, Vec<Group>) {
             tid,
             start,
             end,
+            until: Ns::MAX,
             stream: Some(StreamId::new(stream)),
             work: Work::Kernel,
             bytes: 0,
