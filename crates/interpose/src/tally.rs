@@ -57,12 +57,14 @@ struct Asked {
 }
 
 impl Asked {
-    const NONE: Asked = Asked {
-        count: AtomicU64::new(0),
-        timed: AtomicU64::new(0),
-        time: AtomicI64::new(0),
-        passed: [const { AtomicU64::new(0) }; 3],
-    };
+    const fn new() -> Asked {
+        Asked {
+            count: AtomicU64::new(0),
+            timed: AtomicU64::new(0),
+            time: AtomicI64::new(0),
+            passed: [const { AtomicU64::new(0) }; 3],
+        }
+    }
 
     /// What came since this was last asked.
     fn take(&self) -> Tallied {
@@ -80,7 +82,7 @@ impl Asked {
     }
 }
 
-static ASKED: [[Asked; QUERIES]; thread::MOST] = [const { [const { Asked::NONE }; QUERIES] }; thread::MOST];
+static ASKED: [[Asked; QUERIES]; thread::MOST] = [const { [const { Asked::new() }; QUERIES] }; thread::MOST];
 
 /// The numbers of the queries' functions.
 static FUNCTIONS: [AtomicU32; QUERIES] = [const { AtomicU32::new(0) }; QUERIES];
