@@ -1,5 +1,5 @@
-//! Recording is switched off and on while the program runs, by whoever started it: in the memory that all processes of the
-//! program share. A thread notices when it makes a call: off after a call that did not take the short way, on before any.
+//! Recording is switched off and on while the program runs, by `holdup record`: in memory that all processes of the program
+//! share. A thread notices when it makes a call: off after a call that did not take the short way, on before any.
 //!
 //! While it is off, a wrapped call reads two words more than the driver's own, and CUPTI records nothing. A call that began
 //! before is recorded, with its waits; one that began while it was off is not.
