@@ -56,6 +56,9 @@ enum Format {
         /// So many threads whose every launch waits for another's, at level light, instead of four that rarely wait.
         #[arg(long, default_value_t = 0)]
         convoy: u32,
+        /// So many threads recorded at level full: calls by wrappers, in their short forms, and operations by CUPTI.
+        #[arg(long, default_value_t = 0, conflicts_with = "convoy")]
+        full: u32,
     },
 }
 
@@ -81,8 +84,8 @@ fn generate(format: Format) -> ExitCode {
             let made = kineto::generate(&output, &kineto::Options { size, seed, stacks });
             (output, made.map(|summary| summary.to_string()))
         }
-        Format::Spool { events, output, seed, convoy } => {
-            let made = spools::generate(&output, &spools::Options { events, seed, convoy });
+        Format::Spool { events, output, seed, convoy, full } => {
+            let made = spools::generate(&output, &spools::Options { events, seed, convoy, full });
             (output, made)
         }
     };

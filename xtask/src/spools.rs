@@ -1,5 +1,7 @@
 //! A made-up spool: what the processes of a recorded program leave behind.
 
+mod full;
+
 use crate::random::Random;
 use spool::{ApiCall, Build, Call, Copy, Kernel, Level, Lock, Mode, Wait, call};
 use std::path::Path;
@@ -23,6 +25,8 @@ pub struct Options {
     pub seed: u64,
     /// So many threads whose every launch waits for the mutex that another's holds, instead; 0 for none.
     pub convoy: u32,
+    /// So many threads recorded at level full, instead; 0 for none.
+    pub full: u32,
 }
 
 struct Spool {
@@ -36,6 +40,17 @@ struct Spool {
 
 /// Makes the directory and one process's file in it; says what is in it.
 pub fn generate(directory: &Path, options: &Options) -> std::io::Result<String> {
+    let (build, events, stalls) = match options.full {
+        0 => calls(options),
+        threads => full::generate(options, threads),
+    };
+    std::fs::create_dir_all(directory)?;
+    std::fs::write(directory.join(format!("{}-0{}", THREADS[0], spool::SUFFIX)), build.finish())?;
+    Ok(format!("{events} events, {stalls} stalls\n"))
+}
+
+/// The file of a process with calls recorded by CUPTI, or of a convoy; the number of events and of stalls in it.
+fn calls(options: &Options) -> (Build, u64, u64) {
     let random = Random::new(options.seed);
     let level = if options.convoy > 0 { Level::Light } else { Level::Calls };
     let build = Build::new(THREADS[0], level);
@@ -47,9 +62,7 @@ pub fn generate(directory: &Path, options: &Options) -> std::io::Result<String> 
             threads => spool.queue(threads),
         }
     }
-    std::fs::create_dir_all(directory)?;
-    std::fs::write(directory.join(format!("{}-0{}", THREADS[0], spool::SUFFIX)), spool.build.finish())?;
-    Ok(format!("{} events, {} stalls\n", spool.events, spool.stalls))
+    (spool.build, spool.events, spool.stalls)
 }
 
 impl Spool {

@@ -9,7 +9,8 @@ use std::mem::offset_of;
 
 /// A spool file in the making.
 pub struct Build {
-    header: Vec<u8>,
+    /// The file's header, and the chunks that are complete.
+    file: Vec<u8>,
     threads: BTreeMap<u32, Vec<u8>>,
     texts: HashMap<String, u32>,
 }
@@ -18,8 +19,8 @@ impl Build {
     /// The file of process `pid`, which began at time 1 and ended in an orderly way, with the driver's
     /// locks watched.
     pub fn new(pid: u32, level: Level) -> Build {
-        let header = vec![0; ALIGN as usize];
-        let mut build = Build { header, threads: BTreeMap::new(), texts: HashMap::new() };
+        let file = vec![0; ALIGN as usize];
+        let mut build = Build { file, threads: BTreeMap::new(), texts: HashMap::new() };
         build.set(offset_of!(FileHeader, magic), &MAGIC.to_ne_bytes());
         build.set(offset_of!(FileHeader, pid), &pid.to_ne_bytes());
         build.set(offset_of!(FileHeader, monotonic_ns), &1i64.to_ne_bytes());
@@ -32,7 +33,20 @@ impl Build {
 
     /// Writes `bytes` at an offset of the [`FileHeader`].
     pub fn set(&mut self, at: usize, bytes: &[u8]) {
-        self.header[at..at + bytes.len()].copy_from_slice(bytes);
+        self.file[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Bytes of the records in the thread `tid`'s current chunk.
+    pub fn used(&self, tid: u32) -> usize {
+        self.threads.get(&tid).map_or(0, Vec::len)
+    }
+
+    /// Ends the thread `tid`'s current chunk: its next record begins another. The chunks of a file are in the order in
+    /// which they end.
+    pub fn end_chunk(&mut self, tid: u32) {
+        if let Some(records) = self.threads.remove(&tid) {
+            append_chunk(&mut self.file, tid, &records);
+        }
     }
 
     /// The number of a text, written as the thread `tid`'s the first time.
@@ -75,7 +89,15 @@ impl Build {
     /// # Panics
     /// When it does not fit.
     pub fn brief_with(&mut self, tid: u32, fact: u32, call: BriefCall) {
-        self.word(tid, FactCall::head(fact));
+        self.brief_behind(tid, FactCall::head(fact), call);
+    }
+
+    /// As [`Build::brief`], behind the first word of a record that says more of the call.
+    ///
+    /// # Panics
+    /// When it does not fit.
+    pub fn brief_behind(&mut self, tid: u32, head: Head, call: BriefCall) {
+        self.word(tid, head);
         self.brief(tid, call);
     }
 
@@ -96,24 +118,28 @@ impl Build {
         bytes
     }
 
-    /// The file's bytes: a chunk a thread, in order of their ids.
+    /// The file's bytes: the chunks that ended before, then the threads' current ones, in order of their ids.
     pub fn finish(self) -> Vec<u8> {
-        let mut file = self.header;
-        for (tid, records) in self.threads {
-            let size = (CHUNK_HEADER + records.len()).next_multiple_of(ALIGN as usize);
-            let mut chunk = [0; CHUNK_HEADER];
-            let mut set = |at: usize, bytes: &[u8]| chunk[at..at + bytes.len()].copy_from_slice(bytes);
-            set(offset_of!(ChunkHeader, magic), &CHUNK_MAGIC.to_ne_bytes());
-            set(offset_of!(ChunkHeader, size), &(size as u64).to_ne_bytes());
-            set(offset_of!(ChunkHeader, used), &(records.len() as u64).to_ne_bytes());
-            set(offset_of!(ChunkHeader, tid), &tid.to_ne_bytes());
-            let end = file.len() + size;
-            file.extend(chunk);
-            file.extend(records);
-            file.resize(end, 0);
+        let Build { mut file, threads, .. } = self;
+        for (tid, records) in threads {
+            append_chunk(&mut file, tid, &records);
         }
         let next = file.len() as u64;
         file[offset_of!(FileHeader, next)..][..8].copy_from_slice(&next.to_ne_bytes());
         file
     }
+}
+
+fn append_chunk(file: &mut Vec<u8>, tid: u32, records: &[u8]) {
+    let size = (CHUNK_HEADER + records.len()).next_multiple_of(ALIGN as usize);
+    let mut chunk = [0; CHUNK_HEADER];
+    let mut set = |at: usize, bytes: &[u8]| chunk[at..at + bytes.len()].copy_from_slice(bytes);
+    set(offset_of!(ChunkHeader, magic), &CHUNK_MAGIC.to_ne_bytes());
+    set(offset_of!(ChunkHeader, size), &(size as u64).to_ne_bytes());
+    set(offset_of!(ChunkHeader, used), &(records.len() as u64).to_ne_bytes());
+    set(offset_of!(ChunkHeader, tid), &tid.to_ne_bytes());
+    let end = file.len() + size;
+    file.extend(chunk);
+    file.extend(records);
+    file.resize(end, 0);
 }
