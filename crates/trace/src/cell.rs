@@ -1,6 +1,7 @@
 //! Converts one value of a column to and from a Parquet file.
 
-use crate::columns::{ColumnError, Group, Kind, Rows, Values};
+use crate::columns::{ColumnError, Group, Kind, Rows};
+use crate::encode::Values;
 use crate::kinds::*;
 use crate::model::*;
 use crate::{Strings, Sym};

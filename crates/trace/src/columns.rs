@@ -1,147 +1,17 @@
-//! A table's columns to and from Parquet, through the writers and readers of single columns: the Arrow interface of
-//! the `parquet` crate would take a third of holdup's build time.
+//! A table's columns from Parquet, through the readers of single columns: the Arrow interface of the `parquet` crate
+//! would take a third of holdup's build time.
 
 use crate::cell::CellError;
-use crate::file::FileError;
+use crate::encode::BATCH;
 use bytes::Bytes;
-use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
-use std::ops::Range;
-use std::sync::Arc;
-
-/// Rows that are converted to Parquet's values at a time.
-const BATCH: usize = 1 << 16;
-
-/// Rows of a row group: the default of Parquet's writers.
-const GROUP: usize = 1 << 20;
-
-/// The values of a column, by row; `None` is null in the file.
-pub struct Values<'a>(Of<'a>);
-
-type Get<'a, T> = Box<dyn Fn(usize) -> Option<T> + 'a>;
-
-enum Of<'a> {
-    Int64(Get<'a, i64>),
-    Int32(Get<'a, i32>),
-    UInt32(Get<'a, u32>),
-    Double(Get<'a, f64>),
-    Text(Get<'a, ByteArray>),
-}
-
-impl<'a> Values<'a> {
-    /// Signed 64-bit numbers.
-    pub fn int64(value: impl Fn(usize) -> Option<i64> + 'a) -> Values<'a> {
-        Values(Of::Int64(Box::new(value)))
-    }
-
-    /// Signed 32-bit numbers.
-    pub fn int32(value: impl Fn(usize) -> Option<i32> + 'a) -> Values<'a> {
-        Values(Of::Int32(Box::new(value)))
-    }
-
-    /// Unsigned 32-bit numbers.
-    pub fn uint32(value: impl Fn(usize) -> Option<u32> + 'a) -> Values<'a> {
-        Values(Of::UInt32(Box::new(value)))
-    }
-
-    /// Floating-point numbers.
-    pub fn double(value: impl Fn(usize) -> Option<f64> + 'a) -> Values<'a> {
-        Values(Of::Double(Box::new(value)))
-    }
-
-    /// Texts, each created when its row is written.
-    pub fn text<T: AsRef<str>>(value: impl Fn(usize) -> Option<T> + 'a) -> Values<'a> {
-        Values(Of::Text(Box::new(move |row| value(row).map(|text| ByteArray::from(text.as_ref())))))
-    }
-
-    /// Texts that many rows share: `number` gives the index of each row's text.
-    pub(crate) fn among(texts: Vec<ByteArray>, number: impl Fn(usize) -> usize + 'a) -> Values<'a> {
-        Values(Of::Text(Box::new(move |row| Some(texts[number(row)].clone()))))
-    }
-
-    /// The column's declaration in the file's schema.
-    fn declared(&self, name: &str) -> Result<Type, ParquetError> {
-        let (physical, logical) = match self.0 {
-            Of::Int64(_) => (Physical::INT64, None),
-            Of::Int32(_) => (Physical::INT32, None),
-            Of::UInt32(_) => (Physical::INT32, Some(LogicalType::integer(32, false))),
-            Of::Double(_) => (Physical::DOUBLE, None),
-            Of::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        };
-        let column = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
-        column.with_logical_type(logical).build()
-    }
-
-    fn write(&self, rows: Range<usize>, to: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
-        match &self.0 {
-            Of::Int64(value) => batches::<Int64Type>(rows, value, to),
-            Of::Int32(value) => batches::<Int32Type>(rows, value, to),
-            Of::UInt32(value) => batches::<Int32Type>(rows, |row| value(row).map(|value| value as i32), to),
-            Of::Double(value) => batches::<DoubleType>(rows, value, to),
-            Of::Text(value) => batches::<ByteArrayType>(rows, value, to),
-        }
-    }
-}
-
-/// Writes a column's rows, null as an absent value.
-fn batches<D: DataType>(
-    rows: Range<usize>,
-    value: impl Fn(usize) -> Option<D::T>,
-    to: &mut SerializedColumnWriter<'_>,
-) -> Result<(), ParquetError> {
-    let to = to.typed::<D>();
-    let (mut values, mut present) = (Vec::new(), Vec::new());
-    for start in rows.clone().step_by(BATCH) {
-        values.clear();
-        present.clear();
-        for value in (start..rows.end.min(start + BATCH)).map(&value) {
-            present.push(i16::from(value.is_some()));
-            values.extend(value);
-        }
-        to.write_batch(&values, Some(&present), None)?;
-    }
-    Ok(())
-}
-
-/// The Parquet file of a table's rows, as in a `.holdup` archive.
-///
-/// # Errors
-/// An error of the Parquet writer, with the table's name.
-pub fn to_parquet(
-    table: &'static str,
-    rows: usize,
-    columns: &[(&str, Values<'_>)],
-) -> Result<Vec<u8>, FileError> {
-    let write = || {
-        let declared: Result<Vec<_>, _> =
-            columns.iter().map(|(name, values)| values.declared(name).map(Arc::new)).collect();
-        let schema = Type::group_type_builder("schema").with_fields(declared?).build()?;
-        let level = ZstdLevel::try_new(3)?;
-        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-        let mut bytes = Vec::new();
-        let mut file = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Arc::new(properties))?;
-        for start in (0..rows).step_by(GROUP) {
-            let mut group = file.next_row_group()?;
-            for (_, values) in columns {
-                let Some(mut column) = group.next_column()? else { break };
-                values.write(start..rows.min(start + GROUP), &mut column)?;
-                column.close()?;
-            }
-            group.close()?;
-        }
-        file.close()?;
-        Ok(bytes)
-    };
-    write().map_err(|error| FileError::Parquet(table, error))
-}
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 /// A column's type as [`CellError::Type`] names it, in Arrow's words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -170,17 +170,20 @@ fn part<R: Read + Seek>(archive: &mut zip::ZipArchive<R>, name: &str) -> Result<
 }
 
 /// Refuses a table that would grow out of all proportion to its file: with run-length encoding, a few bytes can mean
-/// any number of equal rows. The rows of a real table differ (an event has its own time, a stack its own frames),
-/// which takes at least one byte per row.
+/// any number of equal rows. A real table is written with at least a byte for every sixteen rows (`encode.rs`).
 fn plausible(table: &'static str, rows: Option<u64>, bytes: usize) -> Result<(), FileError> {
-    const FREE: u64 = 1 << 20;
-    const A_BYTE: u64 = 16;
-    let most = (FREE + A_BYTE * bytes as u64).min(u64::from(u32::MAX));
     match rows {
-        Some(rows) if rows <= most => Ok(()),
+        Some(rows) if rows <= most_rows(bytes) => Ok(()),
         Some(rows) => Err(FileError::TooManyRows(table, rows, bytes)),
         None => Err(FileError::Damaged(table)),
     }
+}
+
+/// Most rows of a table in so many bytes.
+pub(crate) fn most_rows(bytes: usize) -> u64 {
+    const FREE: u64 = 1 << 20;
+    const A_BYTE: u64 = 16;
+    (FREE + A_BYTE * bytes as u64).min(u64::from(u32::MAX))
 }
 
 /// Refuses column chunks that lie outside the file: the Parquet reader would panic at some of them.

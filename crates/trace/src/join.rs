@@ -8,33 +8,101 @@ use crate::{CallId, ProcessId, Trace};
 /// Correlation ids repeat across processes, so the process is part of the key. Within one
 /// process the first call with an id wins.
 pub struct CorrelationIndex {
-    /// Sorted by process, then correlation id, then call.
-    keys: Vec<(u32, i64, CallId)>,
+    /// By process; the last is for calls whose process is unknown.
+    processes: Vec<Of>,
+}
+
+/// The calls of a process by their ids.
+enum Of {
+    /// Sorted by id, then call.
+    Sparse(Vec<(i64, CallId)>),
+    /// Tracers count: with few gaps between the ids, each call has a place.
+    Dense { first: i64, calls: Vec<CallId> },
+}
+
+/// So many places may be empty for each that is not: as sparse calls take as much memory.
+const GAPS: i64 = 4;
+
+/// The ids of a process's calls.
+#[derive(Clone, Copy)]
+struct Ids {
+    count: usize,
+    first: i64,
+    last: i64,
 }
 
 impl CorrelationIndex {
     /// Indexes all calls that have a correlation id.
     pub fn new(trace: &Trace) -> CorrelationIndex {
         let calls = &trace.calls;
-        let with_id = calls.ids().filter(|call| calls.correlation[call.index()] != 0);
-        let mut keys: Vec<_> = with_id
-            .map(|call| {
+        let with_id = || {
+            let with_id = calls.ids().filter(|call| calls.correlation[call.index()] != 0);
+            with_id.map(|call| {
                 let process = trace.process_of_thread(calls.thread[call.index()]);
-                (process.0, calls.correlation[call.index()], call)
+                (place(trace.processes.len(), process), calls.correlation[call.index()], call)
             })
-            .collect();
-        if !keys.is_sorted() {
-            keys.sort_unstable();
+        };
+        let none = Ids { count: 0, first: i64::MAX, last: i64::MIN };
+        let mut ids = vec![none; trace.processes.len() + 1];
+        for (process, id, _) in with_id() {
+            let ids = &mut ids[process];
+            *ids = Ids { count: ids.count + 1, first: ids.first.min(id), last: ids.last.max(id) };
         }
-        CorrelationIndex { keys }
+        let mut processes: Vec<Of> = ids.into_iter().map(Of::new).collect();
+        with_id().for_each(|(process, id, call)| processes[process].add(id, call));
+        processes.iter_mut().for_each(Of::finish);
+        CorrelationIndex { processes }
     }
 
     /// The call, or [`CallId::NONE`].
     pub fn call(&self, process: ProcessId, correlation: i64) -> CallId {
-        let at = self.keys.partition_point(|&(p, c, _)| (p, c) < (process.0, correlation));
-        match self.keys.get(at) {
-            Some(&(p, c, call)) if (p, c) == (process.0, correlation) => call,
-            _ => CallId::NONE,
+        let processes = self.processes.len() - 1;
+        match &self.processes[place(processes, process)] {
+            Of::Dense { first, calls } => {
+                let at = correlation.checked_sub(*first).and_then(|at| usize::try_from(at).ok());
+                at.and_then(|at| calls.get(at)).copied().unwrap_or_default()
+            }
+            Of::Sparse(calls) => {
+                let at = calls.partition_point(|(id, _)| *id < correlation);
+                calls.get(at).filter(|(id, _)| *id == correlation).map_or(CallId::NONE, |(_, call)| *call)
+            }
+        }
+    }
+}
+
+/// Place of a process in the index of so many.
+fn place(processes: usize, process: ProcessId) -> usize {
+    process.some().map_or(processes, |process| process.index().min(processes))
+}
+
+impl Of {
+    fn new(ids: Ids) -> Of {
+        let most = (ids.count as i64).saturating_mul(GAPS);
+        match ids.last.checked_sub(ids.first) {
+            Some(gap) if (0..most).contains(&gap) => {
+                Of::Dense { first: ids.first, calls: vec![CallId::NONE; gap as usize + 1] }
+            }
+            _ => Of::Sparse(Vec::with_capacity(ids.count)),
+        }
+    }
+
+    fn add(&mut self, id: i64, call: CallId) {
+        match self {
+            Of::Sparse(calls) => calls.push((id, call)),
+            Of::Dense { first, calls } => {
+                let place = &mut calls[(id - *first) as usize];
+                if place.is_none() {
+                    *place = call;
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Of::Sparse(calls) = self
+            && !calls.is_sorted()
+        {
+            calls.sort_unstable();
         }
     }
 }
@@ -92,4 +160,30 @@ impl Trace {
 /// addresses or of no bytes, and a graph may have no nodes.
 fn asks_for_work(name: &str) -> bool {
     name.starts_with("cudaLaunchKernel") || name.starts_with("cuLaunchKernel") || name == "hipLaunchKernel"
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::*;
+
+    #[test]
+    fn the_first_call_with_an_id_is_found_in_its_process_however_the_ids_lie() {
+        for ids in [[7, 5, 6, 5, 8], [i64::MIN, 5, i64::MAX, 5, 1 << 40]] {
+            let mut trace = Trace::default();
+            let processes = [1, 2].map(|pid| trace.processes.push(Process { pid, ..Process::default() }));
+            let mut calls = Vec::new();
+            for process in [processes[0], processes[1], ProcessId::NONE] {
+                let thread = trace.threads.push(Thread { process, ..Thread::default() });
+                for correlation in ids.into_iter().chain([0]) {
+                    calls.push(trace.calls.push(Call { thread, correlation, ..Call::default() }));
+                }
+            }
+            let index = CorrelationIndex::new(&trace);
+            for (process, first) in [(processes[0], 0), (processes[1], 6), (ProcessId::NONE, 12)] {
+                let expected = [0, 1, 2, 1, 4].map(|at| calls[first + at]);
+                assert_eq!(ids.map(|id| index.call(process, id)), expected);
+                assert_eq!([0, 4, 9, -1].map(|id| index.call(process, id)), [CallId::NONE; 4]);
+            }
+        }
+    }
 }

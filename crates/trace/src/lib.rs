@@ -33,6 +33,8 @@ mod cell;
 mod check;
 mod columns;
 mod cut;
+mod dictionary;
+mod encode;
 mod file;
 mod fit;
 mod join;
@@ -47,8 +49,8 @@ mod table;
 mod within;
 
 pub use cell::CellError;
-pub use columns::{Values, to_parquet};
 pub use cut::Renumbered;
+pub use encode::{Values, to_parquet};
 pub use file::{FileError, read, write, write_parts};
 pub use join::CorrelationIndex;
 pub use kinds::{

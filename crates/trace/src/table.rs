@@ -55,6 +55,23 @@ macro_rules! table {
                 id
             }
 
+            /// Appends the rows of other tables, columns at the same time.
+            pub fn extend(&mut self, tables: &[&$columns]) {
+                rayon::scope(|scope| {
+                    $(
+                        let column = &mut self.$column;
+                        scope.spawn(move |_| {
+                            tables.iter().for_each(|rows| column.extend_from_slice(&rows.$column));
+                        });
+                    )+
+                });
+            }
+
+            /// Removes all rows and keeps the memory for others.
+            pub fn clear(&mut self) {
+                $(self.$column.clear();)+
+            }
+
             /// Removes the rows whose `keep` is false; the others move up.
             #[allow(dead_code, reason = "tables of processes, threads and devices are never cut")]
             pub(crate) fn retain(&mut self, keep: &[bool]) {

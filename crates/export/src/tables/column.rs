@@ -12,9 +12,9 @@ pub(super) struct Table<'a> {
 
 /// The values of a column, by row.
 pub(super) enum Cells<'a> {
-    Int(Box<dyn Fn(usize) -> Option<i64> + 'a>),
-    Real(Box<dyn Fn(usize) -> Option<f64> + 'a>),
-    Text(Box<dyn Fn(usize) -> Cow<'a, str> + 'a>),
+    Int(Box<dyn Fn(usize) -> Option<i64> + Sync + 'a>),
+    Real(Box<dyn Fn(usize) -> Option<f64> + Sync + 'a>),
+    Text(Box<dyn Fn(usize) -> Cow<'a, str> + Sync + 'a>),
 }
 
 impl<'a> Table<'a> {
@@ -23,25 +23,25 @@ impl<'a> Table<'a> {
     }
 
     /// Adds a column of whole numbers.
-    pub fn int(mut self, name: &'static str, cell: impl Fn(usize) -> Option<i64> + 'a) -> Table<'a> {
+    pub fn int(mut self, name: &'static str, cell: impl Fn(usize) -> Option<i64> + Sync + 'a) -> Table<'a> {
         self.columns.push((name, Cells::Int(Box::new(cell))));
         self
     }
 
     /// Adds a column of other numbers.
-    pub fn real(mut self, name: &'static str, cell: impl Fn(usize) -> Option<f64> + 'a) -> Table<'a> {
+    pub fn real(mut self, name: &'static str, cell: impl Fn(usize) -> Option<f64> + Sync + 'a) -> Table<'a> {
         self.columns.push((name, Cells::Real(Box::new(cell))));
         self
     }
 
     /// Adds a column of texts that the trace holds.
-    pub fn text(mut self, name: &'static str, cell: impl Fn(usize) -> &'a str + 'a) -> Table<'a> {
+    pub fn text(mut self, name: &'static str, cell: impl Fn(usize) -> &'a str + Sync + 'a) -> Table<'a> {
         self.columns.push((name, Cells::Text(Box::new(move |row| Cow::Borrowed(cell(row))))));
         self
     }
 
     /// Adds a column of texts that are created for each row.
-    pub fn made(mut self, name: &'static str, cell: impl Fn(usize) -> String + 'a) -> Table<'a> {
+    pub fn made(mut self, name: &'static str, cell: impl Fn(usize) -> String + Sync + 'a) -> Table<'a> {
         self.columns.push((name, Cells::Text(Box::new(move |row| Cow::Owned(cell(row))))));
         self
     }
