@@ -94,8 +94,10 @@ fn is_fortran_name(name: &str) -> bool {
 /// A name that does not demangle stays as it is.
 pub(crate) fn kernels(trace: &mut Trace) {
     let mut demangled = FxHashMap::<Sym, Sym>::default();
+    // A look at each text and not at each operation's.
+    let is_mangled: Vec<bool> = trace.strings.iter().map(|(_, text)| text.starts_with("_Z")).collect();
     for name in &mut trace.ops.name {
-        if !trace.strings.text(*name).starts_with("_Z") {
+        if !is_mangled[name.index()] {
             continue;
         }
         *name = *demangled.entry(*name).or_insert_with(|| {

@@ -46,7 +46,7 @@ mod watched;
 pub use brief::*;
 pub use build::Build;
 pub use clocks::Clocks;
-pub use read::{Chunk, Damage, File, Record};
+pub use read::{Chunk, Damage, File, Record, is_call};
 pub use record::*;
 pub use ring::{Ring, position};
 pub use shared::{Control, MOST_REQUESTS, SHARED, Shared, requests};

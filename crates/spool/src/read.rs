@@ -232,6 +232,11 @@ impl<'a> Chunk<'a> {
     }
 }
 
+/// Whether records of that [`Head::kind`] are calls that wrappers saw: at length or brief.
+pub fn is_call(kind: u16) -> bool {
+    kind >= OuterCall::KIND || matches!(kind, Call::KIND | FactCall::KIND | NumberedCall::KIND)
+}
+
 /// The call that a record is, with the id of its function's name. The call before it returned at `last`; `stream` is that
 /// of the last one that had one.
 fn call_of(record: &Record<'_>, last: i64, stream: u64) -> Option<(u32, Call)> {

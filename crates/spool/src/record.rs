@@ -68,6 +68,8 @@ macro_rules! record {
 
             /// Reads the fixed part of a record's body; `None` when it is too short.
             pub fn read(body: &[u8]) -> Option<Self> {
+                // With a constant length no field needs a check of its own.
+                let body: &[u8] = body.first_chunk::<{ size_of::<Self>() }>()?;
                 let mut at = 0;
                 Some($name { $($field: $crate::record::Field::take(body, &mut at)?,)* })
             }

@@ -2,8 +2,9 @@
 
 use super::Process;
 use super::order::{Group, Issue, Joined, Work, join};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use trace::{Ns, OpKind, StreamId};
+use trace::{Ns, OpKind, Ops, StreamId};
 
 /// CUPTI's numbers of streams.
 #[derive(Default)]
@@ -75,25 +76,38 @@ impl Process<'_, '_> {
     /// This process's operations by correlation id.
     fn groups(&self) -> Vec<Group> {
         let ops = &self.all.trace.ops;
-        let mut rows: Vec<usize> =
-            (self.first_op..ops.len()).filter(|at| ops.correlation[*at] != 0).collect();
-        rows.sort_unstable_by_key(|at| (ops.correlation[*at], ops.start[*at]));
-        let group = |rows: &[usize]| {
-            let first = rows[0];
-            let bytes = rows.iter().map(|at| ops.bytes[*at] as u64).fold(0, u64::saturating_add);
-            let work = match ops.kind[first] {
-                _ if ops.graph_node[first] != 0 => Work::Graph,
-                OpKind::Kernel => Work::Kernel,
-                OpKind::Copy => Work::Copy,
-                OpKind::Memset => Work::Fill,
-                OpKind::Graph => Work::Graph,
-                OpKind::Unknown => Work::Unknown,
-            };
-            let op = ops.row(trace::OpId::new(first));
-            let grid = [op.grid_x, op.grid_y, op.grid_z, op.block_x, op.block_y, op.block_z];
-            let fact = if work == Work::Kernel { spool::grid_fact(grid) } else { 0 };
-            Group { id: op.correlation, start: op.start, stream: op.stream, work, bytes, fact }
+        // The ids of a recording have 32 bits, and so have rows.
+        let key = |at: usize| (ops.correlation[at] as u64) << 32 | at as u64;
+        let mut rows: Vec<u64> = (self.first_op..ops.len()).into_par_iter().map(key).collect();
+        rows.par_sort_unstable();
+        let id = |row: &u64| row >> 32;
+        // An operation without an id belongs to no call.
+        let rows = &rows[rows.partition_point(|row| id(row) == 0)..];
+        let first = |at: &usize| *at == 0 || id(&rows[*at - 1]) != id(&rows[*at]);
+        let firsts: Vec<u32> = (0..rows.len()).filter(first).map(|at| at as u32).collect();
+        let of = |number: usize| {
+            let next = firsts.get(number + 1).map_or(rows.len(), |next| *next as usize);
+            group(ops, &rows[firsts[number] as usize..next])
         };
-        rows.chunk_by(|a, b| ops.correlation[*a] == ops.correlation[*b]).map(group).collect()
+        (0..firsts.len()).into_par_iter().map(of).collect()
     }
+}
+
+/// The group of operations in these rows, which are in the lower halves.
+fn group(ops: &Ops, rows: &[u64]) -> Group {
+    let rows = rows.iter().map(|row| *row as u32 as usize);
+    let bytes = rows.clone().map(|at| ops.bytes[at] as u64).fold(0, u64::saturating_add);
+    let first = rows.min_by_key(|at| ops.start[*at]).unwrap_or_default();
+    let work = match ops.kind[first] {
+        _ if ops.graph_node[first] != 0 => Work::Graph,
+        OpKind::Kernel => Work::Kernel,
+        OpKind::Copy => Work::Copy,
+        OpKind::Memset => Work::Fill,
+        OpKind::Graph => Work::Graph,
+        OpKind::Unknown => Work::Unknown,
+    };
+    let grid = [&ops.grid_x, &ops.grid_y, &ops.grid_z, &ops.block_x, &ops.block_y, &ops.block_z];
+    let fact = if work == Work::Kernel { spool::grid_fact(grid.map(|column| column[first])) } else { 0 };
+    let (id, start, stream) = (ops.correlation[first], ops.start[first], ops.stream[first]);
+    Group { id, start, stream, work, bytes, fact }
 }

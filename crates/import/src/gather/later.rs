@@ -104,7 +104,7 @@ impl Process<'_, '_> {
     }
 
     /// Reads a driver call that CUPTI recorded.
-    pub(super) fn driver_call(&mut self, _: u32, record: &Record<'_>) {
+    pub(super) fn driver_call(&mut self, record: &Record<'_>) {
         let Some(call) = ApiCall::read(record.body).filter(|_| record.head.kind == ApiCall::KIND) else {
             return;
         };

@@ -7,6 +7,7 @@
 use super::Process;
 use super::later::Stacked;
 use crate::suffix;
+use rayon::prelude::*;
 use spool::{PythonFrame, Wait};
 use std::cell::Cell;
 use std::ops::Range;
@@ -42,15 +43,16 @@ struct Row {
 
 impl Index {
     fn new(trace: &Trace, first: usize) -> Index {
-        let mut calls: Vec<CallId> = trace.calls.ids().skip(first).collect();
         let calls_of = &trace.calls;
+        let mut calls = by_thread(trace, first);
         let key = |call: &CallId| {
             let at = call.index();
-            (calls_of.thread[at], calls_of.start[at], -calls_of.end[at], *call)
+            (calls_of.start[at], -calls_of.end[at], *call)
         };
-        if !calls.is_sorted_by_key(key) {
-            calls.sort_unstable_by_key(key);
-        }
+        let same = |a: &CallId, b: &CallId| calls_of.thread[a.index()] == calls_of.thread[b.index()];
+        calls.par_chunk_by_mut(same).filter(|of_one| !of_one.is_sorted_by_key(key)).for_each(|of_one| {
+            of_one.par_sort_unstable_by_key(key);
+        });
         let starts = calls.iter().map(|call| calls_of.start[call.index()]).collect();
         let mut threads = vec![Row::default(); trace.threads.len()];
         let mut from = 0;
@@ -110,6 +112,23 @@ impl Index {
         let own = candidates.min_by_key(|call| begins(call).abs_diff(since)).copied();
         own.unwrap_or_else(|| self.around(trace, thread, since))
     }
+}
+
+/// The calls from `first` on, by thread, those of a thread in the order of their rows.
+fn by_thread(trace: &Trace, first: usize) -> Vec<CallId> {
+    // Calls without a thread come last.
+    let place = |thread: ThreadId| thread.some().map_or(trace.threads.len(), ThreadId::index);
+    let mut next = vec![0; trace.threads.len() + 2];
+    let threads = &trace.calls.thread[first..];
+    threads.iter().for_each(|thread| next[place(*thread) + 1] += 1);
+    (1..next.len()).for_each(|at| next[at] += next[at - 1]);
+    let mut calls = vec![CallId::NONE; threads.len()];
+    for (thread, call) in threads.iter().zip(trace.calls.ids().skip(first)) {
+        let next = &mut next[place(*thread)];
+        calls[*next] = call;
+        *next += 1;
+    }
+    calls
 }
 
 /// Position of the first of `starts` that is `time` or later, searched from `near` in steps that double.

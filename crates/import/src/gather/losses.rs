@@ -2,21 +2,21 @@
 
 use super::Process;
 use super::order::Joined;
-use spool::{Chunk, Damage, File, Full, Level};
+use spool::{Chunk, File, Full, Level};
 use trace::{Ns, Sym};
 
 impl Process<'_, '_> {
-    /// Counts what was lost and notes how the process ended.
-    pub(super) fn losses(&mut self, name: &str, file: &File<'_>, chunks: &[Chunk<'_>], between: Damage) {
+    /// Counts what was lost, damaged bytes among it, and notes how the process ended.
+    pub(super) fn losses(
+        &mut self,
+        name: &str,
+        file: &File<'_>,
+        chunks: &[Chunk<'_>],
+        damaged: impl Iterator<Item = u64>,
+    ) {
         let dropped = total(chunks, |chunk| chunk.dropped()).saturating_add(file.dropped());
         self.dropped(dropped, chunks, file.full());
-        let damaged: Vec<u64> = chunks
-            .iter()
-            .flat_map(|chunk| chunk.records().filter_map(Result::err))
-            .chain([between])
-            .map(|damage| damage.bytes)
-            .filter(|bytes| *bytes > 0)
-            .collect();
+        let damaged: Vec<u64> = damaged.filter(|bytes| *bytes > 0).collect();
         self.all.trace.meta.lost.records("damaged places in the spool", damaged.len() as u64);
         if !damaged.is_empty() {
             let bytes = damaged.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));

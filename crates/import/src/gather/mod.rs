@@ -1,8 +1,10 @@
 //! Reads a spool: the directory of the files that a program's processes recorded.
 //!
 //! Each file is read several times. Texts and clock readings are first, because any record may refer to them. Records
-//! that need no others follow (`records.rs`), then those that do (`later.rs`, `links.rs`).
+//! that need no others follow (`decode.rs`, `records.rs`), then those that do (`wrapped.rs`, `later.rs`, `links.rs`).
+//! Chunks are read on all processors and added in their order.
 
+mod decode;
 mod issue;
 mod later;
 mod libraries;
@@ -31,7 +33,7 @@ use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
 use recorded::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spool::{Chunk, Clock, Clocks, Record};
+use spool::{Chunk, Clock, Clocks};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use symbols::Symbols;
@@ -290,8 +292,8 @@ impl<'a> Gather<'a> {
             complete_from: None,
             began: 0,
         };
-        process.read(file, &chunks);
-        process.losses(&contents.name, file, &chunks, damage);
+        let damaged = process.read(file, &chunks);
+        process.losses(&contents.name, file, &chunks, damaged.into_iter().chain([damage.bytes]));
         if let Some(beside) = contents.beside.and_then(spool::File::new) {
             process.beside(&beside);
         }
@@ -337,36 +339,29 @@ impl<'a> Gather<'a> {
 }
 
 impl Process<'_, '_> {
-    fn read(&mut self, file: &spool::File<'_>, chunks: &[Chunk<'_>]) {
-        self.each(chunks, Process::reference);
+    /// Reads all records; returns the damaged bytes of each chunk.
+    fn read(&mut self, file: &spool::File<'_>, chunks: &[Chunk<'_>]) -> Vec<u64> {
+        let surveys = self.survey(chunks);
         self.clocks = std::mem::take(&mut self.readings).into_iter().collect();
         self.recorded_times(file, chunks);
-        self.each(chunks, Process::record);
-        self.each(chunks, Process::driver_call);
+        self.records(chunks);
+        let with_calls = chunks.iter().zip(&surveys).enumerate().filter(|(_, (_, survey))| survey.has_calls);
+        for (number, (chunk, _)) in with_calls {
+            self.chunk = number;
+            chunk.records().flatten().for_each(|record| self.driver_call(&record));
+        }
         // Where CUPTI recorded operations and no calls.
         let has_operations = self.first_op < self.all.trace.ops.len();
         self.later.is_joined = has_operations && !self.later.has_calls;
         self.number_streams();
-        for (number, chunk) in chunks.iter().enumerate() {
-            self.chunk = number;
-            self.wrapped_calls(chunk);
-        }
+        self.wrapped_calls(chunks);
         self.chunk = chunks.len();
         self.join_by_order();
         self.syncs();
         self.tracers();
         self.link();
         self.tallies();
-    }
-
-    /// Gives `take` every record and the thread that wrote it.
-    fn each(&mut self, chunks: &[Chunk<'_>], take: fn(&mut Self, u32, &Record<'_>)) {
-        for (number, chunk) in chunks.iter().enumerate() {
-            self.chunk = number;
-            for record in chunk.records().flatten() {
-                take(self, chunk.tid(), &record);
-            }
-        }
+        surveys.iter().map(|survey| survey.damaged).collect()
     }
 
     /// The row of a thread of this process.
@@ -382,14 +377,46 @@ impl Process<'_, '_> {
 
     /// A record's times, ns; `None` if they are invalid.
     fn times(&mut self, start: Ns, end: Ns) -> Option<(Ns, Ns)> {
+        let mut times = Times::default();
+        let sane = times.check(start, end);
+        self.add_times(times);
+        sane
+    }
+
+    /// Adds the times of records in the current chunk.
+    fn add_times(&mut self, times: Times) {
+        self.all.trace.meta.lost.records("invalid times", times.invalid);
+        self.first = self.first.min(times.first);
+        let last = &mut self.last[self.chunk];
+        *last = times.last.max(*last);
+    }
+}
+
+/// The times of some records.
+#[derive(Clone, Copy)]
+struct Times {
+    first: Ns,
+    last: Ns,
+    /// Records whose times are invalid.
+    invalid: u64,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Times { first: Ns::MAX, last: 0, invalid: 0 }
+    }
+}
+
+impl Times {
+    /// A record's times, ns; `None` if they are invalid.
+    fn check(&mut self, start: Ns, end: Ns) -> Option<(Ns, Ns)> {
         let sane = TIMES.contains(&start) && TIMES.contains(&end) && start <= end;
         if !sane {
-            self.all.trace.meta.lost.record("invalid times");
+            self.invalid += 1;
             return None;
         }
         self.first = self.first.min(start);
-        let last = &mut self.last[self.chunk];
-        *last = end.max(*last);
+        self.last = self.last.max(end);
         Some((start, end))
     }
 }

@@ -14,7 +14,7 @@
 //! share a stream: there, 193 of 146,000 that seemed certain since their calls began more than 2 µs apart.
 
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use trace::{CallId, Ns, StreamId};
 
 /// What a call issues to a GPU.
@@ -105,8 +105,8 @@ pub(super) fn join(issues: &[Issue], groups: &[Group]) -> (Vec<i64>, Joined) {
             join.group(at);
         }
     }
-    while let Some((_, thread)) = join.heads.first().copied() {
-        join.pass_over(thread);
+    while let Some(head) = join.heads.last() {
+        join.pass_over(head.thread);
     }
     (join.found, join.joined)
 }
@@ -118,11 +118,10 @@ struct Join<'a> {
     issues: &'a [Issue],
     groups: &'a [Group],
     found: Vec<i64>,
-    /// The calls of each thread that are left and can have an operation, by start: their places among all. No call at the
-    /// head of one has had its number.
-    threads: Vec<VecDeque<usize>>,
-    /// The start of each thread's next call, and the thread.
-    heads: BTreeSet<(Ns, usize)>,
+    threads: Vec<Queue>,
+    /// Each thread's next call, by start and thread, the first one at the end: the next call of a thread that was first is
+    /// mostly among the first again, so that few are moved.
+    heads: Vec<Head>,
     /// The starts of calls that cannot have an operation.
     cannot: VecDeque<Ns>,
     /// Calls that were taken out though it is not certain which of them had a number: by kind, how many have not yet.
@@ -137,24 +136,10 @@ struct Join<'a> {
 impl<'a> Join<'a> {
     /// Before the first group; calls that are found already are left out.
     fn new(issues: &'a [Issue], groups: &'a [Group], found: Vec<i64>) -> Join<'a> {
-        let mut order: Vec<usize> = (0..issues.len()).filter(|at| found[*at] == 0).collect();
-        order.sort_by_key(|at| issues[*at].start);
-        let mut numbers = FxHashMap::default();
-        let mut threads: Vec<VecDeque<usize>> = Vec::new();
-        let mut cannot = VecDeque::new();
-        for at in order {
-            if !issues[at].can {
-                cannot.push_back(issues[at].start);
-                continue;
-            }
-            let thread = *numbers.entry(issues[at].tid).or_insert(threads.len());
-            if thread == threads.len() {
-                threads.push(VecDeque::new());
-            }
-            threads[thread].push_back(at);
-        }
-        let head = |(thread, queue): (usize, &VecDeque<usize>)| Some((issues[*queue.front()?].start, thread));
-        let heads = threads.iter().enumerate().filter_map(head).collect();
+        let (threads, cannot) = queues(issues, &found);
+        let first = |(thread, queue): (usize, &Queue)| queue.call(issues, thread, 0);
+        let mut heads: Vec<Head> = threads.iter().enumerate().filter_map(first).collect();
+        heads.sort_unstable_by_key(|head| std::cmp::Reverse(head.place()));
         let suspects = vec![false; threads.len()];
         let pools = FxHashMap::default();
         Join {
@@ -193,15 +178,21 @@ impl<'a> Join<'a> {
         let group = &self.groups[at];
         loop {
             let fits = |(_, issue): &(usize, usize)| self.fits(*issue, group);
-            let fitting: Vec<usize> = self.next().filter(fits).map(|(thread, _)| thread).collect();
-            let pooled = self.pools.get(&group.kind()).copied().unwrap_or(0);
-            match fitting[..] {
-                [only] if pooled == 0 => return self.found(only, group),
-                [] if pooled == 0 => match self.unfit(at) {
+            let first_two = {
+                let mut fitting = self.next().filter(fits).map(|(thread, _)| thread);
+                (fitting.next(), fitting.next())
+            };
+            let pooled = if self.pools.is_empty() { None } else { self.pools.get(&group.kind()).copied() };
+            match (first_two, pooled.unwrap_or(0)) {
+                ((Some(only), None), 0) => return self.found(only, group),
+                ((None, _), 0) => match self.unfit(at) {
                     Some(thread) => self.pass_over(thread),
                     None => return,
                 },
-                _ => return self.pool(&fitting, pooled, group),
+                (_, pooled) => {
+                    let fitting: Vec<usize> = self.next().filter(fits).map(|(thread, _)| thread).collect();
+                    return self.pool(&fitting, pooled, group);
+                }
             }
         }
     }
@@ -232,12 +223,11 @@ impl<'a> Join<'a> {
     /// that follow each other, the first has the lower number.
     fn next(&self) -> impl Iterator<Item = (usize, usize)> {
         let mut first_end = Ns::MAX;
-        let mut heads = self.heads.iter();
+        let mut heads = self.heads.iter().rev();
         std::iter::from_fn(move || {
-            let (start, thread) = *heads.next()?;
-            let issue = *self.threads[thread].front()?;
-            first_end = first_end.min(self.issues[issue].end);
-            (start <= first_end).then_some((thread, issue))
+            let head = heads.next()?;
+            first_end = first_end.min(head.end);
+            (head.start <= first_end).then_some((head.thread, head.issue))
         })
     }
 
@@ -266,9 +256,9 @@ impl<'a> Join<'a> {
             return None;
         }
         let fits = |issue: &usize| self.fits(*issue, group);
-        let ahead = |thread: usize| self.threads[thread].iter().take(AHEAD).any(fits);
+        let ahead = |thread: usize| self.threads[thread].left().take(AHEAD).any(|issue| fits(&issue));
         if self.lost > 0 {
-            if self.heads.iter().any(|(_, thread)| self.threads[*thread].front().is_some_and(fits)) {
+            if self.heads.iter().any(|head| fits(&head.issue)) {
                 // Others have gone on since the call that returned first: the operation that was lost is its own.
                 self.lost -= 1;
                 let is_open = self.lost > 0;
@@ -284,7 +274,7 @@ impl<'a> Join<'a> {
             !self.groups[at..].iter().take(AHEAD).any(|group| self.fits(first, group))
         } else {
             // A copy may have no operation: of no bytes, or from host to host.
-            self.heads.iter().any(|(_, thread)| ahead(*thread))
+            self.heads.iter().any(|head| ahead(head.thread))
         };
         passes.then_some(thread)
     }
@@ -297,14 +287,97 @@ impl<'a> Join<'a> {
 
     /// Takes the next call of a thread out.
     fn take(&mut self, thread: usize) -> usize {
-        let queue = &mut self.threads[thread];
-        let issue = queue.pop_front().expect("a thread with a head has a call");
-        self.heads.remove(&(self.issues[issue].start, thread));
-        if let Some(next) = queue.front() {
-            self.heads.insert((self.issues[*next].start, thread));
+        let at = self.heads.iter().rposition(|head| head.thread == thread).expect("a thread with a call");
+        let issue = self.heads[at].issue;
+        match self.threads[thread].advance(self.issues, thread) {
+            None => _ = self.heads.remove(at),
+            Some(next) => {
+                // Those that are before the next one now move up.
+                let to = self.heads[..at].partition_point(|other| other.place() > next.place());
+                self.heads.copy_within(to..at, to + 1);
+                self.heads[to] = next;
+            }
         }
         issue
     }
+}
+
+/// The calls of a thread that can have an operation, by start: their places among all.
+struct Queue {
+    calls: Vec<u32>,
+    /// How many of them have had their number, or none.
+    taken: usize,
+    /// The next call but one, from the second call on.
+    fetched: Option<Head>,
+}
+
+impl Queue {
+    fn left(&self) -> impl Iterator<Item = usize> {
+        self.calls[self.taken..].iter().map(|call| *call as usize)
+    }
+
+    /// The thread's next call but so many.
+    fn call(&self, issues: &[Issue], thread: usize, behind: usize) -> Option<Head> {
+        let issue = *self.calls.get(self.taken + behind)? as usize;
+        let Issue { start, end, .. } = issues[issue];
+        Some(Head { start, end, thread, issue })
+    }
+
+    /// Takes the next call out; returns the one after it. What comes then is fetched from memory meanwhile: with many
+    /// threads each one's next call is in no cache.
+    fn advance(&mut self, issues: &[Issue], thread: usize) -> Option<Head> {
+        self.taken += 1;
+        let next = match self.fetched {
+            None => self.call(issues, thread, 0),
+            fetched => fetched,
+        };
+        self.fetched = self.call(issues, thread, 1);
+        next
+    }
+}
+
+/// The next call of a thread.
+#[derive(Clone, Copy)]
+struct Head {
+    start: Ns,
+    end: Ns,
+    thread: usize,
+    /// Its place among all.
+    issue: usize,
+}
+
+impl Head {
+    fn place(&self) -> (Ns, usize) {
+        (self.start, self.thread)
+    }
+}
+
+/// The calls of each thread that have no number yet and can have an operation, threads by their first; and the starts of
+/// those that cannot have one.
+fn queues(issues: &[Issue], found: &[i64]) -> (Vec<Queue>, VecDeque<Ns>) {
+    let mut numbers = FxHashMap::default();
+    let mut threads: Vec<Vec<u32>> = Vec::new();
+    let mut cannot = Vec::new();
+    for (at, issue) in issues.iter().enumerate().filter(|(at, _)| found[*at] == 0) {
+        if !issue.can {
+            cannot.push(issue.start);
+            continue;
+        }
+        let thread = *numbers.entry(issue.tid).or_insert(threads.len());
+        if thread == threads.len() {
+            threads.push(Vec::new());
+        }
+        threads[thread].push(at as u32);
+    }
+    let place = |at: &u32| (issues[*at as usize].start, *at);
+    for calls in &mut threads {
+        if !calls.is_sorted_by_key(place) {
+            calls.sort_unstable_by_key(place);
+        }
+    }
+    threads.sort_unstable_by_key(|calls| calls.first().map(place));
+    cannot.sort_unstable();
+    (threads.into_iter().map(|calls| Queue { calls, taken: 0, fetched: None }).collect(), cannot.into())
 }
 
 impl Group {

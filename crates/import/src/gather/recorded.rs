@@ -47,11 +47,26 @@ impl Process<'_, '_> {
         self.all.add_times(&requested, &self.recorded, self.complete_from);
     }
 
+    /// For which calls order decides what they issued.
+    pub(super) fn ordered(&self) -> Ordered<'_> {
+        Ordered { recorded: &self.recorded, is_complete: self.complete_from.is_none(), began: self.began }
+    }
+}
+
+/// The calls for which order decides what they issued.
+#[derive(Clone, Copy)]
+pub(super) struct Ordered<'p> {
+    recorded: &'p [Time],
+    is_complete: bool,
+    began: Ns,
+}
+
+impl Ordered<'_> {
     /// Until when an operation of a call that began at `start` must have begun for the two to be joined by order; `None`
     /// where order does not decide: operations may be there whose calls are not.
     pub(super) fn joins_until(&self, start: Ns) -> Option<Ns> {
         let within = self.recorded.iter().find(|time| (time.from..time.to).contains(&start))?;
-        (self.complete_from.is_none() && within.from <= self.began).then_some(within.to)
+        (self.is_complete && within.from <= self.began).then_some(within.to)
     }
 }
 

@@ -1,54 +1,20 @@
 //! Reads records that need no others.
 
 use super::Process;
-use crate::{cupti, overhead};
-use spool::{
-    ApiCall, Copy, Device, Driver, Dropped, Fill, Graph, Kernel, Note, Overhead, Program, Range, Record,
-    ThreadName,
-};
-use trace::{Api, Call, Ns, Op, OpKind, RangeKind, StreamId, ThreadId, ThreadRole};
-
-/// The fields that all operations have in common.
-struct Work {
-    start: Ns,
-    end: Ns,
-    correlation: u32,
-    device: u32,
-    context: u32,
-    stream: u32,
-    graph_node: u64,
-}
-
-macro_rules! work {
-    ($record:ident) => {
-        Work {
-            start: $record.start,
-            end: $record.end,
-            correlation: $record.correlation,
-            device: $record.device,
-            context: $record.context,
-            stream: $record.stream,
-            graph_node: $record.graph_node,
-        }
-    };
-}
+use crate::overhead;
+use spool::{ApiCall, Device, Driver, Dropped, Note, Overhead, Program, Range, Record, ThreadName};
+use trace::{Api, Call, RangeKind, StreamId, ThreadId, ThreadRole};
 
 impl Process<'_, '_> {
-    /// Reads a record of the thread `tid`.
+    /// Reads a record of the thread `tid` that is no operation.
     pub(super) fn record(&mut self, tid: u32, record: &Record<'_>) {
         let (body, tag) = (record.body, record.head.tag);
-        if matches!(record.head.kind, ApiCall::KIND | Kernel::KIND | Copy::KIND | Fill::KIND | Graph::KIND) {
-            self.cupti.insert(tid);
-        }
         let read = match record.head.kind {
             ApiCall::KIND => {
+                self.cupti.insert(tid);
                 self.later.has_calls = true;
                 ApiCall::read(body).map(|call| self.runtime_call(tag, &call))
             }
-            Kernel::KIND => Kernel::read(body).map(|kernel| self.kernel(tag, &kernel)),
-            Copy::KIND => Copy::read(body).map(|copy| self.copy(&copy)),
-            Fill::KIND => Fill::read(body).map(|fill| self.fill(&fill)),
-            Graph::KIND => Graph::read(body).map(|graph| self.graph(&graph)),
             Overhead::KIND => Overhead::read(body).map(|overhead| self.overhead(tag, &overhead)),
             Range::KIND => Range::read(body).map(|range| self.range(tid, tag, &range)),
             ThreadName::KIND => ThreadName::read(body).map(|thread| self.thread_name(tag, thread.tid)),
@@ -104,54 +70,6 @@ impl Process<'_, '_> {
                 trace.threads.name[thread.index()] = trace.strings.intern("CUPTI's own");
             }
         }
-    }
-
-    fn kernel(&mut self, name: u32, kernel: &Kernel) {
-        let name = self.texts.get(name);
-        self.op(work!(kernel), |op| {
-            op.kind = OpKind::Kernel;
-            op.name = name;
-            (op.grid_x, op.grid_y, op.grid_z) = (kernel.grid_x, kernel.grid_y, kernel.grid_z);
-            (op.block_x, op.block_y, op.block_z) = (kernel.block_x, kernel.block_y, kernel.block_z);
-            op.registers = kernel.registers;
-            (op.static_shared, op.dynamic_shared) = (kernel.static_shared, kernel.dynamic_shared);
-        });
-    }
-
-    fn copy(&mut self, copy: &Copy) {
-        self.op(work!(copy), |op| {
-            op.kind = OpKind::Copy;
-            op.bytes = i64::try_from(copy.bytes).unwrap_or(i64::MAX);
-            op.copy = cupti::copy(copy.direction.into());
-            op.src = cupti::memory((copy.kinds & 0xffff).into());
-            op.dst = cupti::memory((copy.kinds >> 16).into());
-        });
-    }
-
-    fn fill(&mut self, fill: &Fill) {
-        self.op(work!(fill), |op| {
-            op.kind = OpKind::Memset;
-            op.bytes = i64::try_from(fill.bytes).unwrap_or(i64::MAX);
-            op.dst = cupti::memory(fill.memory.into());
-        });
-    }
-
-    fn graph(&mut self, graph: &Graph) {
-        let name = format!("graph {}", graph.graph);
-        let name = self.all.trace.strings.intern(&name);
-        let Graph { start, end, correlation, device, context, stream, .. } = *graph;
-        let work = Work { start, end, correlation, device, context, stream, graph_node: 0 };
-        self.op(work, |op| (op.kind, op.name) = (OpKind::Graph, name));
-    }
-
-    fn op(&mut self, work: Work, fill: impl FnOnce(&mut Op)) {
-        let Some((start, end)) = self.times(work.start, work.end) else { return };
-        self.device_of.insert(work.context, work.device);
-        let stream = self.stream(work.device, work.context, work.stream);
-        let (correlation, graph_node) = (work.correlation.into(), work.graph_node as i64);
-        let mut op = Op { start, end, stream, correlation, graph_node, ..Op::default() };
-        fill(&mut op);
-        self.all.trace.ops.push(op);
     }
 
     pub(super) fn stream(&mut self, device: u32, context: u32, stream: u32) -> StreamId {

@@ -6,9 +6,13 @@ use rustc_hash::FxHashMap;
 use spool::{Clock, Record, Switched, Text};
 use trace::{Api, Strings, Sym};
 
+/// Numbers below this one are found in a table: a recorder counts texts from 1.
+const SMALL: u32 = 1 << 20;
+
 #[derive(Default)]
 pub(super) struct Texts {
-    by_id: FxHashMap<u32, Sym>,
+    small: Vec<Sym>,
+    large: FxHashMap<u32, Sym>,
     /// Names of functions without the suffixes that tools append.
     functions: FxHashMap<(u32, Api), Sym>,
 }
@@ -16,14 +20,24 @@ pub(super) struct Texts {
 impl Texts {
     /// The text with that number; empty for 0 and for one that was lost.
     pub fn get(&self, id: u32) -> Sym {
-        self.by_id.get(&id).copied().unwrap_or_default()
+        let small = self.small.get(id as usize).copied();
+        small.or_else(|| self.large.get(&id).copied()).unwrap_or_default()
+    }
+
+    fn insert(&mut self, id: u32, text: Sym) {
+        if id >= SMALL {
+            self.large.insert(id, text);
+            return;
+        }
+        let at = id as usize;
+        self.small.resize(self.small.len().max(at + 1), Sym::EMPTY);
+        self.small[at] = text;
     }
 
     /// The function whose name has that number.
     pub fn function(&mut self, strings: &mut Strings, api: Api, id: u32) -> Sym {
-        let Texts { by_id, functions } = self;
-        *functions.entry((id, api)).or_insert_with(|| {
-            let name = by_id.get(&id).copied().unwrap_or_default();
+        let name = self.get(id);
+        *self.functions.entry((id, api)).or_insert_with(|| {
             let name = strings.text(name).to_owned();
             strings.intern(suffix::strip(api, &name))
         })
@@ -32,11 +46,11 @@ impl Texts {
 
 impl Process<'_, '_> {
     /// Reads a record that others refer to.
-    pub(super) fn reference(&mut self, _: u32, record: &Record<'_>) {
+    pub(super) fn reference(&mut self, record: &Record<'_>) {
         match record.head.kind {
             Text::KIND => {
                 let text = self.all.trace.strings.intern_bytes(record.text().unwrap_or_default());
-                self.texts.by_id.insert(record.head.tag, text);
+                self.texts.insert(record.head.tag, text);
             }
             Clock::KIND => self.readings.extend(Clock::read(record.body)),
             Switched::KIND => {

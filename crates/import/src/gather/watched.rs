@@ -46,11 +46,11 @@ impl Process<'_, '_> {
         let own = std::mem::take(&mut self.texts);
         self.is_beside = true;
         self.last.resize(self.last.len().max(chunks.len() + 1), 0);
-        self.each(&chunks, Process::reference);
-        self.each(&chunks, Process::record);
+        let surveys = self.survey(&chunks);
+        self.records(&chunks);
         self.texts = own;
-        let broken = chunks.iter().flat_map(|chunk| chunk.records().filter_map(Result::err));
-        let broken = broken.chain([damage]).filter(|damage| damage.bytes > 0).count();
+        let broken = surveys.iter().map(|survey| survey.damaged).chain([damage.bytes]);
+        let broken = broken.filter(|bytes| *bytes > 0).count();
         let lost = &mut self.all.trace.meta.lost;
         lost.records("damaged places in the spool", broken as u64);
         lost.records("no room left in the spool", file.dropped());
