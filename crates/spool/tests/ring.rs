@@ -227,7 +227,7 @@ fn threads_share_a_ring() {
 }
 
 #[test]
-fn a_childs_ring_begins_empty() {
+fn the_ring_of_a_child_begins_empty() {
     let memory = Memory::new();
     let ring = Ring::<2>::new();
     let chunks = [0, 1, 2].map(|number| memory.chunk(number));
