@@ -88,7 +88,8 @@ fn a_sleeping_thread_has_its_native_and_its_python_frames() {
         assert_eq!(first.iter().filter(|(name, _)| name == "inner").count(), 6, "{first:?}");
         // 3.10 sleeps by `select`.
         let is_sleep = |name: &str| name.contains("nanosleep") || name.contains("select");
-        assert!(is_sleep(&first[0].0), "{first:?}");
+        // Later versions of the C library make system calls in functions without names.
+        assert!(first.iter().take(3).any(|(name, _)| is_sleep(name)), "{first:?}");
         assert!(
             first.iter().any(|(name, _)| name.contains("Thread._bootstrap") || name == "_bootstrap"),
             "{first:?}"
