@@ -215,6 +215,10 @@ fn interpreters_have_a_gil_each() {
     }
 }
 
+/// A library that is not optimized takes longer to find the place of a wait, which is part of it; `gpu/planted.py` compares
+/// one as it is shipped.
+const ENOUGH: f64 = if cfg!(debug_assertions) { 0.05 } else { 0.02 };
+
 /// The waits together take as long as the interpreter's own calls that wait, which a library measures that stands between
 /// holdup and the C library.
 #[test]
@@ -237,7 +241,7 @@ fn waits_for_the_gil_take_as_long_as_they_do() {
             let measured = recorded.fact("timedwait-ns") as f64;
             let off = ((long + short) as f64 - measured) / measured;
             println!("3.{minor}: {} ms measured, {:.2} % off", measured / 1e6, off * 100.0);
-            off.abs() < 0.02
+            off.abs() < ENOUGH
         };
         // A thread may lose its processor between the two.
         assert!((0..4).any(|_| attempt()), "3.{minor}");

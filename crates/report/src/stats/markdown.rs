@@ -1,10 +1,7 @@
 //! Summary tables for an issue or a merge request.
 
 use super::Stats;
-use super::text::{
-    Top, copies, copies_title, device_title, failed_calls, first_calls, host_title, overlapping, ranges,
-    rest, short, table,
-};
+use super::text::{Top, copies, copies_title, device_title, further, host_title, overlapping, rest, table};
 use crate::escape;
 use crate::header;
 use crate::overlap;
@@ -46,15 +43,7 @@ pub fn markdown(stats: &Stats, top: Top) -> String {
     for told in stats.overlap.iter().filter(|told| told.possible_ns > 0) {
         text.push_str(&format!("\n## {}", overlap::markdown(told, true)));
     }
-    for (title, table, others) in [
-        failed_calls(&stats.failed_calls, top),
-        first_calls(&stats.first_calls, top),
-        ranges(&stats.ranges, top),
-        short(&stats.short, top),
-    ]
-    .into_iter()
-    .flatten()
-    {
+    for (title, table, others) in further(stats, top) {
         let gap = if others.is_empty() { "" } else { "\n" };
         text.push_str(&format!("\n## {title}\n\n{}{gap}{others}", table.markdown()));
     }

@@ -38,15 +38,7 @@ pub fn text(stats: &Stats, page: Page, wide: bool, top: Top) -> String {
         text.push_str(&format!("{gap}{}", overlap::text(told, page, true).trim_end()));
         text.push('\n');
     }
-    for (title, table, others) in [
-        failed_calls(&stats.failed_calls, top),
-        first_calls(&stats.first_calls, top),
-        ranges(&stats.ranges, top),
-        short(&stats.short, top),
-    ]
-    .into_iter()
-    .flatten()
-    {
+    for (title, table, others) in further(stats, top) {
         text.push_str(&format!("\n{}{}{others}", hang(title, page.columns), table.boxed_names(columns)));
     }
     if stats.host.is_empty() && stats.devices.is_empty() {
@@ -288,14 +280,28 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
     table
 }
 
+/// A further table: its title, its rows, and how many it leaves out.
+type Further = (&'static str, Table, String);
+
+/// The tables below those of calls, operations and copies, as far as they have rows.
+pub(super) fn further(stats: &Stats, top: Top) -> impl Iterator<Item = Further> {
+    let tables = [
+        failed_calls(&stats.failed_calls, top),
+        first_calls(&stats.first_calls, top),
+        ranges(&stats.ranges, top),
+        short(&stats.short, top),
+    ];
+    tables.into_iter().flatten()
+}
+
 /// Calls that failed.
-pub(super) fn failed_calls(rows: &[FailedCalls], top: Top) -> Option<(&'static str, Table, String)> {
+fn failed_calls(rows: &[FailedCalls], top: Top) -> Option<Further> {
     let (rows, others) = top.split(rows);
     (!rows.is_empty()).then(|| ("Calls that failed", failed::table(rows), more(others)))
 }
 
 /// First calls beside later ones; empty if none is much slower.
-pub(super) fn first_calls(rows: &[First], top: Top) -> Option<(&'static str, Table, String)> {
+fn first_calls(rows: &[First], top: Top) -> Option<Further> {
     let (rows, others) = top.split(rows);
     let mut table = Table::new(&[
         ("First", Align::Right),
@@ -319,7 +325,7 @@ pub(super) fn first_calls(rows: &[First], top: Top) -> Option<(&'static str, Tab
 }
 
 /// The program's ranges; nothing where it marked none.
-pub(super) fn ranges(rows: &[RangeRow], top: Top) -> Option<(&'static str, Table, String)> {
+fn ranges(rows: &[RangeRow], top: Top) -> Option<Further> {
     let (rows, others) = top.split(rows);
     let mut table = Table::new(&[
         ("Total time", Align::Right),
@@ -345,7 +351,7 @@ pub(super) fn ranges(rows: &[RangeRow], top: Top) -> Option<(&'static str, Table
 }
 
 /// Calls and waits that are counted; nothing where none is.
-pub(super) fn short(rows: &[Short], top: Top) -> Option<(&'static str, Table, String)> {
+fn short(rows: &[Short], top: Top) -> Option<Further> {
     let (rows, others) = top.split(rows);
     let mut table = Table::new(&[
         ("Total time", Align::Right),
