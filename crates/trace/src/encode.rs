@@ -226,8 +226,8 @@ pub fn to_parquet(
 ) -> Result<Vec<u8>, FileError> {
     let write = || {
         let bytes = write(rows, columns, First::AsOthers)?;
-        // Rows that follow a rule take next to nothing: those of arguments, for example, if each call has one. Such a file
-        // cannot be told from one that was made to fill the memory of whoever reads it.
+        // Rows that follow a rule take next to nothing: those of arguments, for example, if each call has one. A reader
+        // refuses such a file, because a few bytes that mean any number of rows could fill its memory.
         match rows as u64 <= most_rows(bytes.len()) {
             true => Ok(bytes),
             false => write(rows, columns, First::InFull),

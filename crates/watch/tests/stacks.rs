@@ -84,16 +84,16 @@ fn a_sleeping_thread_has_its_native_and_its_python_frames() {
         let asleep: Vec<_> = samples.iter().filter(|frames| line_of(frames, "inner") == Some(line)).collect();
         println!("{}: {} of {}: {:?}", python.display(), asleep.len(), samples.len(), asleep.first());
         assert!(asleep.len() >= 20, "{}: {samples:?}", python.display());
-        let first = asleep.first().expect("some");
-        assert_eq!(first.iter().filter(|(name, _)| name == "inner").count(), 6, "{first:?}");
-        // 3.10 sleeps by `select`.
+        // 3.10 sleeps by `select`; later versions of the C library make system calls in functions without names.
         let is_sleep = |name: &str| name.contains("nanosleep") || name.contains("select");
-        // Later versions of the C library make system calls in functions without names.
-        assert!(first.iter().take(3).any(|(name, _)| is_sleep(name)), "{first:?}");
-        assert!(
-            first.iter().any(|(name, _)| name.contains("Thread._bootstrap") || name == "_bootstrap"),
-            "{first:?}"
-        );
+        let is_whole = |frames: &[(String, u32)]| {
+            frames.iter().filter(|(name, _)| name == "inner").count() == 6
+                && frames.iter().take(3).any(|(name, _)| is_sleep(name))
+                && frames.iter().any(|(name, _)| name.contains("Thread._bootstrap") || name == "_bootstrap")
+        };
+        // As it falls asleep it is running, and a running thread's native frames are not read.
+        let whole = asleep.iter().filter(|frames| is_whole(frames)).count();
+        assert!(whole + 2 >= asleep.len(), "{}: {whole} of {asleep:?}", python.display());
     }
 }
 

@@ -245,10 +245,7 @@ static void by_turns(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"arguments", arguments},     {"copies", copies},    {"counted", counted},
         {"stack", stack},             {"errno", errno_kept}, {"cancelled", cancelled},
         {"in-handlers", in_handlers}, {"cost", cost},        {"between-waits", between_waits},
@@ -261,12 +258,5 @@ int main(int count, char **words) {
     CHECK(CU(cuInit)(0) == 0);
     fact("errno", (unsigned long)errno);
     fact("main", (unsigned long)gettid());
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    return RUN_SCENARIO(all);
 }

@@ -501,7 +501,7 @@ int check_stress(int count, int rounds) {
     return wrong;
 }
 
-/* A thread that is cancelled in a wait lets go of the mutex in its cleanup handler. */
+/* A thread that is cancelled in a wait releases the mutex in its cleanup handler. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t condition;

@@ -203,7 +203,7 @@ static void runs_others(void) {
     calls(10);
 }
 
-/* Lets go of the driver's library, and gets it again. */
+/* Closes the driver's library, and opens it again. */
 static void closes_driver(void) {
     begin();
     calls(10);
@@ -233,10 +233,7 @@ static void uses_up_descriptors(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"returns", returns},
         {"exits-at-once", exits_at_once},
         {"aborts", aborts},
@@ -259,12 +256,5 @@ int main(int count, char **words) {
     if (count == 2 && strcmp(words[1], "becomes-itself") == 0) {
         becomes_itself(words);
     }
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    return RUN_SCENARIO(all);
 }

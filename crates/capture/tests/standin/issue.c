@@ -140,15 +140,13 @@ int main(int count, char **words) {
     CUcontext context;
     bind_driver();
     CHECK(count == 2 && CU(cuInit)(0) == 0 && CU(cuCtxCreate_v2)(&context, 0, 0) == 0);
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } scenarios[] = {{"alone", alone}, {"apart", apart}, {"together", together}, {"overlapping", overlapping}, {"switched", switched}, {"much", much}};
-    for (size_t at = 0; at < sizeof scenarios / sizeof *scenarios; at++) {
-        if (strcmp(scenarios[at].name, words[1]) == 0) {
-            scenarios[at].run();
-            return 0;
-        }
-    }
-    CHECK(!"a scenario");
+    static const struct scenario all[] = {
+        {"alone", alone},
+        {"apart", apart},
+        {"together", together},
+        {"overlapping", overlapping},
+        {"switched", switched},
+        {"much", much},
+    };
+    return RUN_SCENARIO(all);
 }

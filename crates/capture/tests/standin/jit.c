@@ -132,10 +132,7 @@ static void mapped(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"with-frame-pointer", with_frame_pointer},
         {"in-another-thread", in_another_thread},
         {"announced", announced},
@@ -145,15 +142,8 @@ int main(int count, char **words) {
         {"registered", registered},
 #endif
     };
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            bind_driver();
-            CHECK(CU(cuInit)(0) == 0);
-            fact("caller", (unsigned long)(uintptr_t)copy_by);
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    bind_driver();
+    CHECK(CU(cuInit)(0) == 0);
+    fact("caller", (unsigned long)(uintptr_t)copy_by);
+    return RUN_SCENARIO(all);
 }

@@ -273,10 +273,7 @@ static void child_begins(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"late-library", late_library}, {"library-again", library_again}, {"late-user", late_user},
         {"half-loaded", half_loaded},
         {"early-user", early_user},     {"shimmed", shimmed},             {"look-ups", look_ups},
@@ -288,12 +285,5 @@ int main(int count, char **words) {
     sem_init(&constructing, 0, 0);
     sem_init(&called, 0, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    return RUN_SCENARIO(all);
 }

@@ -165,10 +165,7 @@ static void lasts(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"much", much},
         {"in-turn", in_turn},
         {"is-killed", is_killed},
@@ -184,12 +181,5 @@ int main(int count, char **words) {
     sem_init(&may_go, 0, 0);
     bind_driver();
     CHECK(CU(cuInit)(0) == 0);
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    return RUN_SCENARIO(all);
 }

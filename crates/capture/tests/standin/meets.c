@@ -427,10 +427,7 @@ static void late_python(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"mutex", mutex},
         {"rwlock", rwlock},
         {"signalled", signalled},
@@ -453,12 +450,5 @@ int main(int count, char **words) {
     CHECK(CU(cuInit)(0) == 0);
     fact("waiter", (unsigned long)gettid());
     CHECK(launch() == 0);
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    return RUN_SCENARIO(all);
 }

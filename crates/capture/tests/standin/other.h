@@ -13,7 +13,7 @@ struct other_victim {
     pthread_t thread;
 };
 void other_hold_and_cancel(struct other_victim *victim);
-/* Takes the mutex and lets go of it. */
+/* Acquires the mutex and releases it. */
 void other_take(void);
 /* Takes the mutex and keeps it. */
 void other_take_for_good(void);

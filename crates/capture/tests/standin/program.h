@@ -63,6 +63,26 @@ static inline void bind_driver(void) {
 static inline void bind_driver(void) {}
 #endif
 
+/* What a program can do, by the name that it is asked for. */
+struct scenario {
+    const char *name;
+    void (*run)(void);
+};
+
+/* Does what the only word names; the program's exit status. */
+#define RUN_SCENARIO(all) run_scenario(all, sizeof(all) / sizeof *(all), count, words)
+
+static inline int run_scenario(const struct scenario *all, size_t number, int count, char **words) {
+    for (size_t at = 0; at < number; at++) {
+        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
+            all[at].run();
+            printf("done\n");
+            return 0;
+        }
+    }
+    return 98;
+}
+
 /* Says something to the test that differs from run to run: a line in the file STANDIN_FACTS. */
 static inline void fact(const char *name, unsigned long value) {
     FILE *file = fopen(getenv("STANDIN_FACTS"), "a");

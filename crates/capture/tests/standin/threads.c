@@ -228,10 +228,7 @@ static void cancelled_with_locks(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"two-hundred", two_hundred},
         {"too-many", too_many},
         {"come-and-go", come_and_go},
@@ -247,12 +244,5 @@ int main(int count, char **words) {
     sem_init(&cancelled, 0, 0);
     bind_driver();
     CHECK(CU(cuInit)(0) == 0 && launch() == 0);
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    return RUN_SCENARIO(all);
 }

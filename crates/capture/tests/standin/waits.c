@@ -166,10 +166,7 @@ static void both_libraries(void) {
 }
 
 int main(int count, char **words) {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } all[] = {
+    static const struct scenario all[] = {
         {"reader-behind-writer", reader_behind_writer},
         {"writer-behind-writer", writer_behind_writer},
         {"writer-behind-readers", writer_behind_readers},
@@ -193,12 +190,5 @@ int main(int count, char **words) {
     fact("api", (unsigned long)(uintptr_t)STANDIN(standin_api_lock)());
     fact("memory", (unsigned long)(uintptr_t)STANDIN(standin_memory_lock)());
     fact("other", (unsigned long)(uintptr_t)other_lock());
-    for (size_t at = 0; at < sizeof all / sizeof *all; at++) {
-        if (count == 2 && strcmp(words[1], all[at].name) == 0) {
-            all[at].run();
-            printf("done\n");
-            return 0;
-        }
-    }
-    return 98;
+    return RUN_SCENARIO(all);
 }

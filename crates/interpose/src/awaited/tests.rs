@@ -1,0 +1,104 @@
+//! Who ends whose wait.
+
+use super::*;
+use std::sync::Barrier;
+
+fn ender(tid: u32, at: Ticks) -> Ender {
+    Ender { party: Party { tid, call: CallRef { function: 3, since: 4 } }, at, place: 9 }
+}
+
+#[test]
+fn a_name_is_for_one_wait() {
+    let thread = Thread::current().expect("there is room");
+    let address = 0x1000;
+    assert!(!may_be(address));
+    let first = begin(thread, address, 10);
+    assert!(may_be(address));
+    assert_eq!(oldest(address, 25), Some(15));
+    leave_name(address, Which::One, &ender(7, 20));
+    leave_name(address, Which::One, &ender(8, 21));
+    assert_eq!(oldest(address, 25), None, "it is ended");
+    assert_eq!(end(thread, first, true), Some(Some(ender(7, 20))), "the first who came");
+    let second = begin(thread, address, 30);
+    assert_eq!(end(thread, second, true), Some(None), "that was the wait before");
+    let third = begin(thread, address, 40);
+    leave_name(address, Which::All, &ender(7, 50));
+    assert_eq!(end(thread, third, false), Some(None), "it gave up");
+    assert!(!may_be(address));
+}
+
+#[test]
+fn a_handler_that_waits_within_a_wait_is_no_part_of_it() {
+    let thread = Thread::current().expect("there is room");
+    let outer = begin(thread, 0x2000, 10);
+    let inner = begin(thread, 0x2100, 11);
+    leave_name(0x2100, Which::One, &ender(5, 12));
+    assert_eq!(end(thread, inner, true), Some(Some(ender(5, 12))));
+    assert_eq!(end(thread, outer, true), None);
+    assert!(!may_be(0x2000));
+}
+
+#[test]
+fn who_goes_on_takes_the_name_that_was_left_for_another() {
+    let address = 0x3000;
+    let (first_waits, second_waits, done) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let thread = Thread::current().expect("there is room");
+            let wait = begin(thread, address, 10);
+            first_waits.wait();
+            done.wait();
+            assert_eq!(end(thread, wait, true), Some(Some(ender(6, 40))));
+            thread.leave();
+            thread.end();
+        });
+        first_waits.wait();
+        let waiter = scope.spawn(|| {
+            let thread = Thread::current().expect("there is room");
+            let wait = begin(thread, address, 20);
+            second_waits.wait();
+            let ended = end(thread, wait, true);
+            thread.leave();
+            thread.end();
+            ended
+        });
+        // For the oldest, but the other one goes on.
+        leave_name(address, Which::One, &ender(5, 30));
+        second_waits.wait();
+        assert_eq!(waiter.join().expect("a waiter"), Some(Some(ender(5, 30))));
+        leave_name(address, Which::One, &ender(6, 40));
+        done.wait();
+    });
+}
+
+/// Whatever threads read at once, a name is whole and is taken once.
+#[test]
+fn names_are_whole() {
+    let address = 0x4000;
+    let rounds = if cfg!(miri) { 30 } else { 2_000 };
+    let taken = std::thread::scope(|scope| {
+        let waiters = [(); 2].map(|()| {
+            scope.spawn(move || {
+                let thread = Thread::current().expect("there is room");
+                let mut taken = Vec::new();
+                for _ in 0..rounds {
+                    let wait = begin(thread, address, 0);
+                    std::thread::yield_now();
+                    taken.extend(end(thread, wait, true).expect("no handler waits"));
+                }
+                thread.leave();
+                thread.end();
+                taken
+            })
+        });
+        for at in 1..=rounds as i64 {
+            leave_name(address, Which::One, &ender(at as u32, at));
+        }
+        waiters.map(|waiter| waiter.join().expect("a waiter")).concat()
+    });
+    assert!(taken.iter().all(|found| *found == ender(found.at as u32, found.at)));
+    let mut times: Vec<_> = taken.iter().map(|found| found.at).collect();
+    times.sort_unstable();
+    times.dedup();
+    assert_eq!(times.len(), taken.len(), "one name, one wait");
+}
