@@ -245,6 +245,14 @@ fn perfetto_sees_what_the_trace_has() {
     });
     traces.sort();
     let directory = directory();
+    for trace in &mut traces {
+        // A large example has the same again and again.
+        if std::fs::metadata(&trace).expect("it is there").len() > 1_000_000 {
+            let part = within(&directory, "part.holdup");
+            succeeds(&holdup(&["import", trace.to_str().expect("UTF-8"), "-o", &part, "--to", "300ms"]));
+            *trace = PathBuf::from(part);
+        }
+    }
     traces.push(directory.path().join("host.holdup"));
     write_host_trace(traces.last().expect("one"));
     let output = Command::new(python)

@@ -1,5 +1,5 @@
-//! Names of kernels and functions as in the program's source: C++, and Fortran where the name itself or the language
-//! of the object makes it certain.
+//! Names of kernels and functions as in the program's source: C++, Rust, and Fortran where the name itself or the
+//! language of the object makes it certain.
 
 use addr2line::gimli::{self, DwLang};
 use cpp_demangle::{DemangleOptions, Symbol};
@@ -14,7 +14,13 @@ pub(crate) fn function(mangled: &str) -> String {
         let symbol = Symbol::new(mangled).ok()?;
         symbol.demangle_with_options(&DemangleOptions::new().no_params().no_return_type()).ok()
     };
-    let plain = if mangled.starts_with("_Z") { plain().map(without_tags) } else { module_procedure(mangled) };
+    // Rust's older names are C++'s.
+    let rust = || rustc_demangle::try_demangle(mangled).ok().map(|name| format!("{name:#}"));
+    let plain = match mangled.get(..2) {
+        Some("_Z") => plain().map(without_tags),
+        Some("_R") => rust(),
+        _ => module_procedure(mangled),
+    };
     plain.unwrap_or_else(|| mangled.to_owned())
 }
 
@@ -163,6 +169,11 @@ mod tests {
         }
         assert_eq!(function("_ZN2at6native5copy_EPff"), "at::native::copy_");
         assert_eq!(function("_ZN8__main__4stepB2v1B4x_3dEd"), "__main__::step");
+        assert_eq!(
+            function("_RNvNtCsbMyw4onJl1C_13watch_planted7planted5futex"),
+            "watch_planted::planted::futex"
+        );
+        assert_eq!((function("_RNv"), function("_Réa")), ("_RNv".to_owned(), "_Réa".to_owned()));
         assert_eq!(without_tags("f[abi:".to_owned()), "f[abi:");
         assert_eq!((function("_Zfoo"), function("main")), ("_Zfoo".to_owned(), "main".to_owned()));
         kernels(&mut trace);

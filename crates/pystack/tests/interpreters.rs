@@ -41,29 +41,29 @@ fn executable(python: &Path) -> Option<PathBuf> {
     Some(path.canonicalize().unwrap_or(path))
 }
 
+/// Without the GIL, with it, and with line tables that have no columns.
+const WAYS: [(&str, &[&str]); 3] = [("cdll", &[]), ("pydll", &[]), ("cdll", &["-X", "no_debug_ranges"])];
+
+/// Runs `stacks.py` under an interpreter; what failed.
+fn failure(python: &Path, way: &str, options: &[&str]) -> Option<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stacks.py");
+    let mut command = Command::new(python);
+    let output = command.args(options).arg(script).arg(library()).arg(way).output();
+    let output = output.expect("it started before");
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{} {way} {options:?}: {}", python.display(), said.trim().replace('\n', ", "));
+    let is_well = output.status.success() && said.ends_with("finalizing: 0\n");
+    let error = String::from_utf8_lossy(&output.stderr);
+    (!is_well).then(|| format!("{} {way} {options:?}: {}\n{error}", python.display(), output.status))
+}
+
 #[test]
 fn agrees_with_every_interpreter() {
-    let (library, script) = (library(), Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stacks.py"));
-    let mut failures = Vec::new();
-    for python in interpreters() {
-        // Without the GIL, with it, and with line tables that have no columns.
-        for (way, options) in [("cdll", [].as_slice()), ("pydll", &[]), ("cdll", &["-X", "no_debug_ranges"])]
-        {
-            let mut command = Command::new(&python);
-            let output = command
-                .args(options)
-                .arg(&script)
-                .arg(&library)
-                .arg(way)
-                .output()
-                .expect("it started before");
-            let said = String::from_utf8_lossy(&output.stdout);
-            println!("{} {way} {options:?}: {}", python.display(), said.trim().replace('\n', ", "));
-            if !output.status.success() || !said.ends_with("finalizing: 0\n") {
-                let error = String::from_utf8_lossy(&output.stderr).into_owned();
-                failures.push(format!("{} {way} {options:?}: {}\n{error}", python.display(), output.status));
-            }
-        }
-    }
+    let pythons = interpreters();
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let run = |way, options| pythons.iter().filter_map(|python| failure(python, way, options)).collect();
+        let runs = WAYS.map(|(way, options)| scope.spawn(move || -> Vec<String> { run(way, options) }));
+        runs.into_iter().flat_map(|run| run.join().expect("its thread's message says why not")).collect()
+    });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

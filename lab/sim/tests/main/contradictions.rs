@@ -36,7 +36,7 @@ const fn fix(id: &'static str, column: &'static str, from: &'static str, to: &'s
 const CASES: &[Case] = &[
     Case {
         name: "launch-stall",
-        set: &["time=100ms", "bytes=64MiB"],
+        set: &["time=50ms", "bytes=64MiB"],
         figure: ("per_s", true),
         thread: "B",
         fixes: &[
@@ -67,7 +67,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "architectures",
-        set: &["workers=4,16", "iterations=4"],
+        set: &["workers=4,12", "iterations=3"],
         figure: ("per_s", true),
         thread: "",
         fixes: &[
