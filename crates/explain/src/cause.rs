@@ -17,7 +17,20 @@ pub struct About {
     /// Every fix that its findings may offer.
     pub fixes: &'static [Fix],
     /// Words the evidence, the mechanism and the fixes of one finding.
-    pub(crate) state: fn(&Grounds<'_>) -> Statement,
+    pub(crate) state: State,
+}
+
+/// How the findings of a cause are worded.
+pub(crate) enum State {
+    /// By what its rule found.
+    Rule(fn(&Grounds<'_>) -> Statement),
+    /// The account finds it: all of its findings have the same words, and may offer all of its fixes.
+    Account {
+        /// The evidence.
+        because: &'static str,
+        /// The mechanism.
+        why: &'static str,
+    },
 }
 
 /// The kind of a finding's time, for the program.
@@ -50,6 +63,24 @@ impl Cause {
     /// The cause of this name.
     pub fn named(id: &str) -> Option<Cause> {
         Cause::ALL.iter().copied().find(|cause| cause.id() == id)
+    }
+}
+
+impl Cause {
+    /// Whether the account finds it: no rule claims a part of a call for it.
+    pub fn is_of_account(self) -> bool {
+        matches!(self.about().state, State::Account { .. })
+    }
+
+    /// The words of one finding.
+    pub(crate) fn state<'a>(self, grounds: impl FnOnce() -> Grounds<'a>) -> Statement {
+        let about = self.about();
+        match about.state {
+            State::Rule(state) => state(&grounds()),
+            State::Account { because, why } => {
+                Statement { because: crate::sentence::sentence![because], why, fixes: about.fixes.to_vec() }
+            }
+        }
     }
 }
 

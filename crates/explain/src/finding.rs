@@ -1,6 +1,6 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Cause, FailedCalls, Overlap, Sentence};
+use crate::{Accounts, Cause, FailedCalls, Overlap, Sentence};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -42,6 +42,8 @@ named! {
         Lock = "lock",
         /// The GPU's own or the tracer's own records prove it.
         Record = "record",
+        /// Samples of the thread, and the scheduler's numbers.
+        Sample = "sample",
         /// Inferred from overlap in time.
         Timing = "timing",
     }
@@ -53,6 +55,7 @@ impl Evidence {
         match self {
             Evidence::Lock => "the wait for the lock and its holder were recorded",
             Evidence::Record => "the GPU's or the tracer's own records",
+            Evidence::Sample => "samples of the thread and the scheduler's numbers",
             Evidence::Timing => "inferred from overlap in time",
         }
     }
@@ -96,6 +99,8 @@ pub struct Explanation {
     pub failed_calls: Vec<FailedCalls>,
     /// How the copies and kernels of each GPU overlapped, by device.
     pub overlap: Vec<Overlap>,
+    /// Where all of each GPU's and each thread's time went.
+    pub accounts: Accounts,
     /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
     /// same time.
     pub findings: Vec<Finding>,

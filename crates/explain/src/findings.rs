@@ -59,7 +59,7 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
     let span: Ns = waiters.iter().map(|thread| facts.chosen_span(*thread)).fold(0, Ns::saturating_add);
     // A call that extends beyond the selected time counts whole, in the time that it lost and in that which it is a part of.
     let beyond = waiting.iter().map(|stretch| facts.beyond_selection(*stretch)).fold(0, Ns::saturating_add);
-    let statement = (key.cause.about().state)(&Grounds::new(facts, key, group));
+    let statement = key.cause.state(|| Grounds::new(facts, key, group));
     Finding {
         id: format!("H{}", at + 1),
         cause: key.cause,

@@ -18,6 +18,18 @@ pub(crate) struct Key {
     pub across_gpus: bool,
 }
 
+impl Key {
+    /// The key of a part of a call, or of a wait outside calls.
+    pub fn of(facts: &Facts<'_>, stretch: Stretch, reason: &Reason) -> Key {
+        Key {
+            cause: reason.cause,
+            waiter: Side::of(facts, stretch),
+            holder: Side::holding(facts, reason.holder),
+            across_gpus: across_gpus(facts, stretch, reason.holder),
+        }
+    }
+}
+
 /// All parts that belong to one finding.
 #[derive(Default)]
 pub(crate) struct Group {
@@ -52,10 +64,8 @@ impl Groups {
         let is_short = stretch.call().is_some_and(|call| !facts.is_slow(call));
         for part in parts {
             let loss = self.keep(facts, stretch, &part);
-            let Reason { cause, evidence, confidence, holder, or, fact } = part.reason;
-            let (waiter, holding) = (Side::of(facts, stretch), Side::holding(facts, holder));
-            let across_gpus = across_gpus(facts, stretch, holder);
-            let key = Key { cause, waiter, holder: holding, across_gpus };
+            let key = Key::of(facts, stretch, &part.reason);
+            let Reason { evidence, confidence, holder, or, fact, .. } = part.reason;
             let group = self.by_key.entry(key).or_default();
             group.losses.extend(loss);
             add(&mut group.lost, part.lost);

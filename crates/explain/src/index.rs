@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use trace::{
-    Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, Sym, SyncId,
+    Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, State, Sym, SyncId,
     ThreadId, Trace, WaitId,
 };
 
@@ -167,6 +167,45 @@ pub(crate) fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[Call
         by_thread[trace.calls.thread[call.index()].index()].push(*call);
     }
     by_thread
+}
+
+/// The scheduler's numbers of each thread, by start.
+pub(crate) fn states_by_thread(trace: &Trace) -> Vec<Vec<State>> {
+    let mut by_thread = vec![Vec::new(); trace.threads.len()];
+    for state in trace.states.ids().map(|state| trace.states.row(state)) {
+        if let Some(thread) = state.thread.some().filter(|_| state.start < state.end) {
+            by_thread[thread.index()].push(state);
+        }
+    }
+    by_thread.iter_mut().for_each(|rows| rows.sort_by_key(|row| row.start));
+    by_thread
+}
+
+/// The times at which each thread was in a range that a framework or an interpreter marked, in order and apart.
+pub(crate) fn marked_by_thread(trace: &Trace) -> Vec<Vec<(Ns, Ns)>> {
+    let (ranges, mut by_thread) = (&trace.ranges, vec![Vec::new(); trace.threads.len()]);
+    for at in 0..ranges.len() {
+        let is_work = matches!(ranges.kind[at], RangeKind::Operator | RangeKind::Python);
+        if let Some(thread) =
+            ranges.thread[at].some().filter(|_| is_work && ranges.start[at] < ranges.end[at])
+        {
+            by_thread[thread.index()].push((ranges.start[at], ranges.end[at]));
+        }
+    }
+    by_thread.iter_mut().for_each(join);
+    by_thread
+}
+
+/// Sorts times and joins those that touch.
+pub(crate) fn join(times: &mut Vec<(Ns, Ns)>) {
+    times.sort_unstable();
+    times.dedup_by(|later, first| {
+        let touches = later.0 <= first.1;
+        if touches {
+            first.1 = first.1.max(later.1);
+        }
+        touches
+    });
 }
 
 /// Operations by the outermost call that issued them.

@@ -37,6 +37,7 @@
 //! assert!(explanation.findings.iter().any(|finding| finding.cause == Cause::DriverLock));
 //! ```
 
+mod account;
 mod analysis;
 mod cause;
 mod class;
@@ -62,6 +63,7 @@ mod side;
 mod stretch;
 mod summary;
 
+pub use account::{AccountPart, Accounts, GpuAccount, Refusal, ThreadAccount};
 pub use cause::{About, Nature};
 pub use class::{Class, classify};
 pub use failed::{FailedCalls, failed_calls};
@@ -76,6 +78,7 @@ pub use rules::Cause;
 pub use sentence::{Piece, Sentence};
 pub use summary::summary;
 
+use account::CallParts;
 use facts::Facts;
 use group::Groups;
 use parts::Part;
@@ -126,8 +129,13 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     let holders = Holders::new(&facts, options.min_wait_ns / 2);
     let mut groups = Groups::new(keep_losses);
     let (mut slow_call_ns, mut slow_calls, mut explained_ns, mut unexplained_ns) = (0, 0, 0, 0);
-    for call in facts.slow.iter().copied().filter(|call| facts.is_chosen(Stretch::Call(*call))) {
+    let mut of_calls = CallParts::default();
+    for call in facts.slow.iter().copied() {
         let parts = rules::split(&facts, &holders, call);
+        of_calls.add(&facts, call, &parts);
+        if !facts.is_chosen(Stretch::Call(call)) {
+            continue;
+        }
         // The usual cost of the call is not lost.
         let unexplained = (parts.rest() - facts.usual(call)).max(0);
         let mut lost = parts.claimed;
@@ -154,6 +162,8 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }
+    let window = (options.selection.from.unwrap_or(Ns::MIN), options.selection.to.unwrap_or(Ns::MAX));
+    let accounts = account::accounts(&facts, &of_calls, window);
     let explanation = Explanation {
         trace: Summary { selected_ns: selected_ns(trace, &options.selection), ..summary(trace) },
         chosen_calls: chosen_calls(&facts, options),
@@ -166,6 +176,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         min_wait_ns: options.min_wait_ns,
         failed_calls: failed_calls(trace, &options.selection),
         overlap: Vec::new(),
+        accounts,
         findings,
     };
     (explanation, losses)

@@ -94,11 +94,13 @@ pub(crate) struct Parts {
     free: Vec<(Ns, Ns)>,
     duration: Ns,
     pub claimed: Vec<Part>,
+    /// The claimed pieces, each with the index of its claim.
+    pieces: Vec<(Ns, Ns, usize)>,
 }
 
 impl Parts {
     pub fn new(start: Ns, end: Ns) -> Parts {
-        Parts { free: vec![(start, end)], duration: end - start, claimed: Vec::new() }
+        Parts { free: vec![(start, end)], duration: end - start, claimed: Vec::new(), pieces: Vec::new() }
     }
 
     /// Time without a reason, ns.
@@ -116,6 +118,11 @@ impl Parts {
         self.free.iter().map(|(start, end)| ((*end).min(to) - (*start).max(from)).max(0)).sum()
     }
 
+    /// The claimed pieces of the call's time, each with the index of its claim; in no order, and apart.
+    pub fn pieces(&self) -> impl Iterator<Item = (Ns, Ns, usize)> + '_ {
+        self.pieces.iter().copied()
+    }
+
     /// Assigns what is free in `[from, to)` to `reason`.
     pub fn claim(&mut self, from: Ns, to: Ns, reason: Reason) {
         let lost = self.open_within(from, to);
@@ -123,9 +130,12 @@ impl Parts {
             return;
         }
         let taken = self.free.iter().map(|(start, end)| ((*start).max(from), (*end).min(to)));
-        let taken = taken.filter(|(start, end)| start < end);
-        let (first, last) =
-            taken.fold((Ns::MAX, Ns::MIN), |(first, last), (start, end)| (first.min(start), last.max(end)));
+        let claim = self.claimed.len();
+        let before = self.pieces.len();
+        self.pieces.extend(taken.filter(|(start, end)| start < end).map(|(start, end)| (start, end, claim)));
+        let (first, last) = self.pieces[before..]
+            .iter()
+            .fold((Ns::MAX, Ns::MIN), |(first, last), (start, end, _)| (first.min(*start), last.max(*end)));
         let cut = |&(start, end): &(Ns, Ns)| [(start, end.min(from)), (start.max(to), end)];
         self.free = self.free.iter().flat_map(cut).filter(|(start, end)| start < end).collect();
         self.claimed.push(Part { reason, lost, from: first, to: last });

@@ -59,36 +59,82 @@ impl Places {
     }
 }
 
+/// Something whose place is sought.
+struct Sought {
+    thread: ThreadId,
+    start: Ns,
+    end: Ns,
+    /// Its own stack.
+    stack: StackId,
+    /// The range that the source links with it.
+    linked: Option<RangeId>,
+}
+
+impl Sought {
+    fn of(trace: &Trace, stretch: Stretch) -> Sought {
+        let (stack, linked) = match stretch {
+            Stretch::Call(call) => (trace.calls.stack[call.index()], trace.calls.range[call.index()].some()),
+            Stretch::Wait(_) => (StackId::NONE, None),
+        };
+        let (start, end) = (stretch.start(trace), stretch.end(trace));
+        Sought { thread: stretch.thread(trace), start, end, stack, linked }
+    }
+}
+
+/// Where a thread was at a moment, by the ranges around it.
+pub(crate) struct Marked {
+    pub place: Option<Place>,
+    /// The innermost range of a framework or an interpreter.
+    pub range: Option<RangeId>,
+}
+
+/// Passes where each thread was at each of some moments, with the moment's index, to `tell`; in no order.
+pub(crate) fn marked(trace: &Trace, moments: &[(ThreadId, Ns)], mut tell: impl FnMut(usize, Marked)) {
+    let sought = moments.iter().map(|(thread, at)| Sought {
+        thread: *thread,
+        start: *at,
+        end: at.saturating_add(1),
+        stack: StackId::NONE,
+        linked: None,
+    });
+    search(trace, &sought.collect::<Vec<_>>(), |at, sought, open| {
+        let around = open.around(&open.working, sought.end).next();
+        tell(at, Marked { place: place(trace, sought, open), range: around });
+    });
+}
+
 /// Passes the place of each stretch, with the stretch's index, to `tell`; in no order.
 fn each(trace: &Trace, stretches: &[Stretch], mut tell: impl FnMut(usize, Option<Place>)) {
+    let sought: Vec<Sought> = stretches.iter().map(|stretch| Sought::of(trace, *stretch)).collect();
+    search(trace, &sought, |at, sought, open| tell(at, place(trace, sought, open)));
+}
+
+/// Passes each of what is sought, with its index and the ranges that are open then, to `tell`; in no order.
+fn search(trace: &Trace, sought: &[Sought], mut tell: impl FnMut(usize, &Sought, &Open)) {
     let mut by_thread = vec![Vec::new(); trace.threads.len()];
-    for (at, stretch) in stretches.iter().enumerate() {
-        match stretch.thread(trace).some() {
+    for (at, one) in sought.iter().enumerate() {
+        match one.thread.some() {
             Some(thread) => by_thread[thread.index()].push(at),
-            None => tell(at, place(trace, *stretch, &Open::default())),
+            None => tell(at, one, &Open::default()),
         }
     }
     let marked = ranges_by_thread(trace, &by_thread);
     for (mut wanted, marked) in by_thread.into_iter().zip(marked) {
-        wanted.sort_by_key(|at| stretches[*at].start(trace));
+        wanted.sort_by_key(|at| sought[*at].start);
         let mut marked = marked.into_iter().peekable();
         let mut open = Open::default();
         for at in wanted {
-            let start = stretches[at].start(trace);
+            let start = sought[at].start;
             while let Some(range) = marked.next_if(|range| trace.ranges.start[range.index()] <= start) {
                 open.push(trace, range);
             }
-            tell(at, place(trace, stretches[at], &open));
+            tell(at, &sought[at], &open);
         }
     }
 }
 
-fn place(trace: &Trace, stretch: Stretch, open: &Open) -> Option<Place> {
-    let (stack, linked) = match stretch {
-        Stretch::Call(call) => (trace.calls.stack[call.index()], trace.calls.range[call.index()].some()),
-        Stretch::Wait(_) => (StackId::NONE, None),
-    };
-    let end = stretch.end(trace);
+fn place(trace: &Trace, sought: &Sought, open: &Open) -> Option<Place> {
+    let Sought { end, stack, linked, .. } = *sought;
     let around = linked.into_iter().chain(open.around(&open.stacked, end));
     let stacks = std::iter::once(stack).chain(around.map(|range| trace.ranges.stack[range.index()]));
     let innermost = |kind: RangeKind, of: &Peaks| {
@@ -212,6 +258,8 @@ struct Open {
     users: Peaks,
     /// Ends of the ranges with a source place, ns.
     stacked: Peaks,
+    /// Ends of those that a framework or an interpreter marks: the thread works in them, ns.
+    working: Peaks,
 }
 
 impl Open {
@@ -232,11 +280,14 @@ impl Open {
         if ranges.stack[range.index()].is_some() {
             self.stacked.set(at, end);
         }
+        if matches!(ranges.kind[range.index()], RangeKind::Operator | RangeKind::Python) {
+            self.working.set(at, end);
+        }
     }
 
     fn pop(&mut self) {
         self.ranges.pop();
-        for ends in [&mut self.operators, &mut self.users, &mut self.stacked] {
+        for ends in [&mut self.operators, &mut self.users, &mut self.stacked, &mut self.working] {
             ends.clear(self.ranges.len());
         }
     }

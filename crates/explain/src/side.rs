@@ -50,6 +50,14 @@ impl Side {
         }
     }
 
+    /// The call's name, or that of the library whose lock was waited for.
+    pub fn name(&self) -> Sym {
+        match self.doing {
+            Doing::Call(name, _) | Doing::Lock(name) => name,
+            Doing::Unseen => Sym::default(),
+        }
+    }
+
     /// Whether it copied from or to pageable memory.
     pub fn copies_pageable(&self) -> bool {
         matches!(self.doing, Doing::Call(_, work) if [work.src, work.dst].contains(&MemoryKind::Pageable))

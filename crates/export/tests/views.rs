@@ -24,12 +24,24 @@ fn draw(trace: &Trace) -> Drawn {
     for overlap in &explanation.overlap {
         assert!(overlap.explained_ns() <= overlap.missed_ns(), "more overlap lost than was possible");
     }
+    check_accounts(&explanation.accounts);
     let export = Export { trace, explanation: &explanation, losses: &losses };
     let (mut perfetto, mut chrome) = (Vec::new(), Vec::new());
     export::perfetto(&export, &mut perfetto, &mut |_| {}).expect("memory takes all");
     export::chrome(&export, &mut chrome, &mut |_| {}).expect("memory takes all");
     let chrome = String::from_utf8(chrome).expect("JSON is UTF-8");
     Drawn { perfetto: read::open(&perfetto), chrome, losses }
+}
+
+/// Checks that the parts of every account add up to its time.
+fn check_accounts(accounts: &explain::Accounts) {
+    let sum = |parts: &[explain::AccountPart]| parts.iter().map(|part| part.ns).sum::<Ns>();
+    for gpu in &accounts.gpus {
+        assert_eq!(gpu.busy_ns + sum(&gpu.idle), gpu.span_ns, "GPU {}", gpu.device);
+    }
+    for thread in &accounts.threads {
+        assert_eq!(sum(&thread.parts), thread.span_ns, "thread {}", thread.tid);
+    }
 }
 
 fn crates() -> PathBuf {

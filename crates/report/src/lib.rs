@@ -23,6 +23,7 @@
 //! assert!(table.contains("| `driver-lock` |"));
 //! ```
 
+mod account;
 pub mod causes;
 mod checklist;
 mod escape;

@@ -86,10 +86,15 @@ impl Facts<'_> {
         (self.usual(call).saturating_mul(2) + duration / 100 * 15).clamp(20_000, most)
     }
 
+    /// The outermost CUDA calls of each thread, by start.
+    pub fn calls_by_thread(&self) -> &[Vec<CallId>] {
+        let index = || index::outermost_by_thread(self.trace, &self.calls.order, &self.calls.outer);
+        self.calls.by_thread.get_or_init(index)
+    }
+
     /// The outermost CUDA call before `call` on its thread.
     pub fn previous(&self, call: CallId) -> Option<CallId> {
-        let index = || index::outermost_by_thread(self.trace, &self.calls.order, &self.calls.outer);
-        let own = &self.calls.by_thread.get_or_init(index)[self.thread(call).index()];
+        let own = &self.calls_by_thread()[self.thread(call).index()];
         let at = own.partition_point(|other| self.start(*other) < self.start(call));
         own[..at].last().copied()
     }

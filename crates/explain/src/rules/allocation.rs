@@ -1,7 +1,7 @@
 //! `allocation`: allocating, pinning and freeing memory take time themselves.
 
 use super::Holders;
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::POOL_ALLOCATOR;
@@ -17,7 +17,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[POOL_ALLOCATOR],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(_: &Grounds<'_>) -> Statement {

@@ -2,7 +2,7 @@
 
 use super::driver_lock::Situation;
 use crate::Evidence;
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
 
@@ -12,7 +12,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Lock],
     fixes: &[POOL_ALLOCATOR],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

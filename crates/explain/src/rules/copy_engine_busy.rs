@@ -1,6 +1,6 @@
 //! `copy-engine-busy`: a copy waits for another stream's copy that uses its engine.
 
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::facts::{CopyFacts, Facts};
 use crate::grounds::Grounds;
 use crate::{Evidence, Fix};
@@ -18,7 +18,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[ISSUE_ORDER],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

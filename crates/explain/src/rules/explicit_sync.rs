@@ -1,7 +1,7 @@
 //! `explicit-sync`: the program asked to wait.
 
 use super::Holders;
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -20,7 +20,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Asked,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

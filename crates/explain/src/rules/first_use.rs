@@ -1,7 +1,7 @@
 //! `first-use`: contexts, modules and functions are set up when they are first needed.
 
 use super::{Holders, profiler_overhead};
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::class::{Class, makes_context};
 use crate::facts::Facts;
 use crate::fixes::EAGER_LOADING;
@@ -17,7 +17,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[EAGER_LOADING],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

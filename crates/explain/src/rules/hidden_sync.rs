@@ -1,6 +1,6 @@
 //! `hidden-sync`: a call that looks asynchronous waits for earlier work of the GPU.
 
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
 use crate::parts::Fact;
@@ -20,7 +20,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[DEVICE_SCALAR, PINNED_REUSED],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

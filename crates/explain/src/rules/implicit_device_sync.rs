@@ -1,7 +1,7 @@
 //! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
 
 use super::Holders;
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::POOL_ALLOCATOR;
@@ -16,7 +16,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[POOL_ALLOCATOR],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {
@@ -25,7 +25,7 @@ fn state(grounds: &Grounds<'_>) -> Statement {
             Evidence::Timing => {
                 grounds.launched("each call returns when another thread's wait for the GPU does")
             }
-            Evidence::Record | Evidence::Lock => {
+            Evidence::Record | Evidence::Lock | Evidence::Sample => {
                 grounds.awaited("each call returns when the device finishes its work")
             }
         },

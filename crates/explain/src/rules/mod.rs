@@ -4,17 +4,28 @@
 
 pub(crate) mod allocation;
 pub(crate) mod application_lock;
+pub(crate) mod blocked;
 pub(crate) mod copy_engine_busy;
+pub(crate) mod dependency;
 pub(crate) mod driver_lock;
 pub(crate) mod explicit_sync;
 pub(crate) mod first_use;
+pub(crate) mod gil;
 pub(crate) mod hidden_sync;
+pub(crate) mod host_code;
 pub(crate) mod implicit_device_sync;
+pub(crate) mod launch_latency;
+pub(crate) mod lock;
+pub(crate) mod no_cpu;
+pub(crate) mod no_demand;
+pub(crate) mod not_recorded;
+pub(crate) mod own_work;
 pub(crate) mod page_faults;
 pub(crate) mod pageable_order;
 pub(crate) mod pageable_staging;
 pub(crate) mod profiler_overhead;
 pub(crate) mod queue_full;
+pub(crate) mod start_up;
 pub(crate) mod unexplained;
 
 use crate::analysis::{blocking_copy, recorded_waits};
@@ -61,7 +72,18 @@ causes! {
     page_faults: PageFaults,
     profiler_overhead: ProfilerOverhead,
     copy_engine_busy: CopyEngineBusy,
+    gil: Gil,
+    lock: Lock,
+    blocked: Blocked,
+    no_cpu: NoCpu,
+    host_code: HostCode,
+    no_demand: NoDemand,
+    own_work: OwnWork,
+    launch_latency: LaunchLatency,
+    dependency: Dependency,
+    start_up: StartUp,
     unexplained: Unexplained,
+    not_recorded: NotRecorded,
 }
 
 /// A pass: examines one slow call and claims the part of its time that it explains.

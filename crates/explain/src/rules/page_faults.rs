@@ -1,7 +1,7 @@
 //! `page-faults`: a copy writes to host memory that was never touched.
 
 use crate::analysis::blocking_copy::{RATED_BYTES, rate};
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::facts::CopyFacts;
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};
@@ -21,7 +21,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[REUSED_BUFFER],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

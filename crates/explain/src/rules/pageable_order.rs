@@ -1,6 +1,6 @@
 //! `pageable-order`: a pageable copy waits for another thread's pageable copy, even in another stream.
 
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::facts::Facts;
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
@@ -20,7 +20,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[PINNED_REUSED, SYNC_BEFORE_COPY],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

@@ -1,7 +1,7 @@
 //! `pageable-staging`: a copy of pageable memory takes longer because it goes through the driver's staging buffers.
 
 use super::page_faults;
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::facts::CopyFacts;
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
@@ -15,7 +15,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[PINNED_REUSED],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

@@ -1,7 +1,7 @@
 //! `profiler-overhead`: the tracer requests or flushes its own buffers.
 
 use super::Holders;
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -16,7 +16,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

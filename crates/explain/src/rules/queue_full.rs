@@ -1,7 +1,7 @@
 //! `queue-full`: a launch waits because its stream has too many pending launches.
 
 use super::Holders;
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::facts::{Facts, Pending};
 use crate::fixes::GRAPH;
 use crate::grounds::Grounds;
@@ -16,7 +16,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[GRAPH],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

@@ -1,6 +1,6 @@
 //! `unexplained`: time that no rule explains.
 
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};
 use crate::sentence::sentence;
@@ -12,7 +12,7 @@ pub(super) static ABOUT: About = About {
     nature: Nature::Unknown,
     evidence: &[],
     fixes: &[],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(_: &Grounds<'_>) -> Statement {

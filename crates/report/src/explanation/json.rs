@@ -2,8 +2,8 @@
 
 use super::sentence::{detail, sentence};
 use explain::{
-    Cause, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix, Overlap, Party, Place,
-    Summary,
+    Accounts, Cause, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix, Overlap, Party,
+    Place, Summary,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -33,6 +33,7 @@ struct Document<'a> {
     min_wait_ns: Ns,
     failed_calls: &'a [FailedCalls],
     overlap: &'a [Overlap],
+    accounts: &'a Accounts,
     findings: Vec<FindingDocument<'a>>,
 }
 
@@ -52,6 +53,7 @@ impl Document<'_> {
             min_wait_ns: *min_wait_ns,
             failed_calls: &explanation.failed_calls,
             overlap,
+            accounts: &explanation.accounts,
             findings: findings.iter().map(FindingDocument::of).collect(),
         }
     }

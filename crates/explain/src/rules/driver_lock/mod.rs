@@ -9,7 +9,7 @@ pub(crate) use inferred::Holders;
 pub(super) use inferred::{contended, held, in_line};
 pub(super) use situation::Situation;
 
-use crate::cause::{About, Nature, Statement};
+use crate::cause::{About, Nature, State, Statement};
 use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_REUSED, POOL_ALLOCATOR};
 use crate::grounds::Grounds;
 use crate::parts::Fact;
@@ -60,7 +60,7 @@ pub(super) static ABOUT: About = About {
         GRAPH,
         MPS,
     ],
-    state,
+    state: State::Rule(state),
 };
 
 fn state(grounds: &Grounds<'_>) -> Statement {

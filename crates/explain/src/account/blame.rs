@@ -1,0 +1,241 @@
+//! Who held a GPU up in a gap: the thread that asked for the operation that ended it, and through proven waits the thread
+//! that held that one up. The root of the chain pays, once.
+
+use super::gaps::Gap;
+use super::lives::{Doing, Lives, Segment};
+use super::outside::{Outside, Pause};
+use super::roots::{Culprit, RootId, Roots};
+use super::spots::Spots;
+use crate::analysis::recorded_waits;
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::group::Key;
+use crate::parts::Holder;
+use crate::stretch::Stretch;
+use crate::{Cause, Confidence};
+use trace::{CallId, DeviceId, LockLayer, Ns, ProcessId, ThreadId};
+
+/// Most threads of a chain: a longer one is a circle that is not quite closed.
+const DEPTH: usize = 16;
+
+/// The lives of all threads, and what is known of the times outside calls.
+pub(super) struct Blame<'a> {
+    pub facts: &'a Facts<'a>,
+    pub lives: &'a Lives<'a>,
+    pub outside: &'a Outside,
+    pub spots: &'a Spots,
+}
+
+/// The threads of a chain so far: the waiter first.
+#[derive(Clone, Copy)]
+struct Path {
+    threads: [ThreadId; DEPTH],
+    length: usize,
+}
+
+impl Path {
+    fn of(thread: ThreadId) -> Path {
+        Path { threads: [thread; DEPTH], length: 1 }
+    }
+
+    /// The path to one more thread; `None` if that is in it already, or if it is too long.
+    fn to(mut self, thread: ThreadId) -> Option<Path> {
+        if self.length == DEPTH || self.threads[..self.length].contains(&thread) {
+            return None;
+        }
+        self.threads[self.length] = thread;
+        self.length += 1;
+        Some(self)
+    }
+
+    fn last(&self) -> ThreadId {
+        self.threads[self.length - 1]
+    }
+}
+
+/// Takes the time that a root pays, ns.
+type Pay<'p> = &'p mut dyn FnMut(RootId, Ns);
+
+impl Blame<'_> {
+    /// Divides a gap of a GPU among roots. `floor` is the time that a launch into an idle GPU takes to start, ns.
+    pub fn gap(&self, roots: &mut Roots, device: DeviceId, gap: &Gap, floor: Ns, pay: Pay<'_>) {
+        let whole = |roots: &mut Roots, cause| roots.root(cause, Culprit::Device(device));
+        let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
+        if call.is_none() || !self.facts.one_clock() {
+            return give(pay, whole(roots, Cause::NotRecorded), gap.length());
+        }
+        // The GPU waited for the thread until its call returned, at most until the operation started.
+        let until = self.facts.end(call).clamp(gap.start, gap.end);
+        let latency = (gap.end - until).min(floor);
+        give(pay, whole(roots, Cause::LaunchLatency), latency);
+        // Asked for, and nothing ran: it waited for something that is no operation of this GPU.
+        give(pay, whole(roots, Cause::Dependency), gap.end - until - latency);
+        match gap.last.is_none() {
+            true => give(pay, whole(roots, Cause::StartUp), until - gap.start),
+            false => self.thread(roots, self.facts.thread(call), gap.start, until, pay),
+        }
+    }
+
+    /// Divides the time `[from, to)` of a thread among the roots of what it did.
+    fn thread(&self, roots: &mut Roots, thread: ThreadId, from: Ns, to: Ns, pay: Pay<'_>) {
+        let path = Path::of(thread);
+        self.lives.walk(thread, from, to, |segment| match segment.doing {
+            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(roots, path, segment, pay),
+            Doing::Working(_) | Doing::Outside(_) => self.alone(roots, thread, &segment, pay),
+        });
+    }
+
+    /// Divides a segment among the causes of what the thread itself did: a wait is due to the wait.
+    pub fn alone(&self, roots: &mut Roots, thread: ThreadId, segment: &Segment, pay: Pay<'_>) {
+        match segment.doing {
+            Doing::Lost(_) | Doing::Waiting(_) => {
+                give(pay, self.wait(roots, thread, segment), segment.length());
+            }
+            Doing::Working(call) => {
+                let cause = match self.facts.class(call) {
+                    Class::Sync => Cause::ExplicitSync,
+                    _ => Cause::OwnWork,
+                };
+                let process = self.facts.trace.process_of_thread(thread);
+                let culprit = Culprit::Call(process, self.facts.trace.calls.name[call.index()]);
+                give(pay, roots.root(cause, culprit), segment.length());
+            }
+            Doing::Outside(next) => {
+                let culprit = self.place(thread, segment, next);
+                for (cause, ns) in self.outside(thread, segment) {
+                    if ns > 0 {
+                        give(pay, roots.root(cause, culprit), ns);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Divides a wait of the last thread of a path among the roots of what it waited for.
+    fn waiting(&self, roots: &mut Roots, path: Path, segment: Segment, pay: Pay<'_>) {
+        let leaf = self.wait(roots, path.last(), &segment);
+        let mut from = segment.start;
+        for (holder, until) in self.holders(&segment) {
+            let until = until.clamp(from, segment.end);
+            match holder.some().and_then(|holder| path.to(holder)) {
+                Some(next) => self.held(roots, next, (from, until), leaf, pay),
+                None => give(pay, leaf, until - from),
+            }
+            from = until;
+        }
+        // Between the release and the acquisition nobody held it.
+        give(pay, leaf, segment.end - from);
+    }
+
+    /// Divides the time for which the last thread of a path held another up. What a holder does on a processor is its
+    /// work: that others wait for it is due to the lock, the `leaf`.
+    fn held(&self, roots: &mut Roots, path: Path, (from, to): (Ns, Ns), leaf: RootId, pay: Pay<'_>) {
+        let holder = path.last();
+        self.lives.walk(holder, from, to, |held| match held.doing {
+            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(roots, path, held, pay),
+            Doing::Working(_) => give(pay, leaf, held.length()),
+            Doing::Outside(next) => {
+                for (cause, ns) in self.outside(holder, &held).into_iter().filter(|(_, ns)| *ns > 0) {
+                    let root = match cause {
+                        Cause::HostCode | Cause::NotRecorded => leaf,
+                        cause => roots.root(cause, self.place(holder, &held, next)),
+                    };
+                    give(pay, root, ns);
+                }
+            }
+        });
+    }
+
+    /// The root of a wait for which nobody else is to blame.
+    fn wait(&self, roots: &mut Roots, thread: ThreadId, segment: &Segment) -> RootId {
+        let trace = self.facts.trace;
+        let wait = match segment.doing {
+            Doing::Lost(part) => {
+                let part = self.lives.part(part);
+                return roots.root(part.cause, Culprit::Part(part.key));
+            }
+            Doing::Waiting(wait) => wait,
+            Doing::Working(_) | Doing::Outside(_) => {
+                return roots.root(Cause::NotRecorded, Culprit::Between(ProcessId::NONE));
+            }
+        };
+        let at = wait.index();
+        let lock = Culprit::Lock(trace.process_of_thread(thread), trace.waits.lock[at]);
+        match trace.waits.layer[at] {
+            LockLayer::Interpreter => roots.root(Cause::Gil, lock),
+            LockLayer::Program => roots.root(Cause::Lock, lock),
+            LockLayer::Unknown | LockLayer::Driver | LockLayer::Library => {
+                let call = self.facts.outermost(trace.waits.call[at]);
+                let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
+                let reason = recorded_waits::reason(self.facts, stretch, wait);
+                roots.root(reason.cause, Culprit::Part(Key::of(self.facts, stretch, &reason)))
+            }
+        }
+    }
+
+    /// The threads that a wait was for, in order, each with the time until which it was.
+    fn holders(&self, segment: &Segment) -> [(ThreadId, Ns); 2] {
+        let thread = |holder: Holder| match holder {
+            Holder::Call(call) => self.facts.thread(call),
+            Holder::Thread(thread) => thread,
+            Holder::Nobody => ThreadId::NONE,
+        };
+        match segment.doing {
+            Doing::Lost(part) => {
+                let part = self.lives.part(part);
+                let proven = part.confidence != Confidence::Possible;
+                let holder = if proven { thread(part.holder) } else { ThreadId::NONE };
+                [(holder, segment.end); 2]
+            }
+            Doing::Waiting(wait) => {
+                let wait = self.facts.trace.waits.row(wait);
+                let free = wait.end.saturating_sub(wait.handoff).max(wait.start);
+                match wait.holder.some() {
+                    // Of those between the first and the last nothing is known.
+                    Some(first) if wait.releaser.is_some() && wait.releaser != first => {
+                        [(first, wait.start + (free - wait.start) / 2), (wait.releaser, free)]
+                    }
+                    Some(only) => [(only, free); 2],
+                    None => [(wait.releaser, free); 2],
+                }
+            }
+            Doing::Working(_) | Doing::Outside(_) => [(ThreadId::NONE, segment.end); 2],
+        }
+    }
+
+    /// How a segment outside calls is divided.
+    fn outside(&self, thread: ThreadId, segment: &Segment) -> [(Cause, Ns); 4] {
+        let shares = self.outside.shares(thread, segment);
+        let is_demand = |pause: &Pause| DEMAND.contains(&self.facts.trace.text(pause.call));
+        let asleep = match self.outside.pause(thread, segment).is_some_and(is_demand) {
+            true => Cause::NoDemand,
+            false => Cause::Blocked,
+        };
+        [
+            (asleep, shares.blocked),
+            (Cause::NoCpu, shares.runnable),
+            (Cause::HostCode, shares.running),
+            (Cause::NotRecorded, shares.unknown),
+        ]
+    }
+
+    /// Where a thread was outside calls, as far as it is known; `next` is its next call.
+    fn place(&self, thread: ThreadId, segment: &Segment, next: CallId) -> Culprit {
+        let process = self.facts.trace.process_of_thread(thread);
+        let Some(pause) = self.outside.pause(thread, segment) else { return Culprit::Between(process) };
+        match (self.spots.of(thread, pause), next.some()) {
+            (Some(spot), _) => Culprit::Spot(process, spot),
+            (None, Some(next)) => Culprit::Before(process, self.facts.trace.calls.name[next.index()]),
+            (None, None) => Culprit::Between(process),
+        }
+    }
+}
+
+/// The system calls in which a server waits for work from outside.
+const DEMAND: [&str; 5] = ["accept", "accept4", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
+
+fn give(pay: Pay<'_>, root: RootId, ns: Ns) {
+    if ns > 0 {
+        pay(root, ns);
+    }
+}

@@ -1,0 +1,146 @@
+//! What each thread did, from its first event to its last, without a gap: in calls, in recorded waits, or outside both.
+
+use super::parts::{CallPart, CallParts};
+use crate::facts::Facts;
+use trace::{CallId, Ns, ThreadId, Trace, WaitId};
+
+/// What a thread did in a stretch of its time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doing {
+    /// It lost time in a call to a cause: a row of [`CallParts`].
+    Lost(u32),
+    /// It was in this call, and no cause claims the time.
+    Working(CallId),
+    /// It waited for a lock, or for another thread.
+    Waiting(WaitId),
+    /// It was in no call and no recorded wait; this call was its next one, `NONE` after the last.
+    Outside(CallId),
+}
+
+/// A stretch of a thread's time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Segment {
+    pub start: Ns,
+    pub end: Ns,
+    pub doing: Doing,
+}
+
+impl Segment {
+    pub fn length(&self) -> Ns {
+        self.end - self.start
+    }
+}
+
+/// The calls and waits of all threads, in order and apart.
+pub(super) struct Lives<'a> {
+    facts: &'a Facts<'a>,
+    parts: &'a CallParts,
+    calls: &'a [Vec<CallId>],
+    /// Waits that no part of a call has: those for locks that are not CUDA's, and short ones for CUDA's.
+    waits: Vec<Vec<Wait>>,
+}
+
+/// The part of a wait that no earlier wait of its thread overlaps.
+#[derive(Clone, Copy)]
+struct Wait {
+    start: Ns,
+    end: Ns,
+    wait: WaitId,
+}
+
+impl<'a> Lives<'a> {
+    pub fn new(facts: &'a Facts<'a>, parts: &'a CallParts) -> Lives<'a> {
+        Lives { facts, parts, calls: facts.calls_by_thread(), waits: waits(facts) }
+    }
+
+    /// A part of a slow call that a cause claims.
+    pub fn part(&self, part: u32) -> &CallPart {
+        self.parts.row(part)
+    }
+
+    /// Whether a thread sleeps meanwhile: it waits for a lock or for another thread.
+    pub fn blocks(&self, doing: Doing) -> bool {
+        match doing {
+            Doing::Waiting(_) => true,
+            Doing::Lost(part) => self.parts.row(part).is_lock(),
+            Doing::Working(_) | Doing::Outside(_) => false,
+        }
+    }
+
+    /// Passes each segment of a thread in `[from, to)` to `each`: in order, without gaps.
+    pub fn walk(&self, thread: ThreadId, from: Ns, to: Ns, mut each: impl FnMut(Segment)) {
+        let (calls, waits) = (&self.calls[thread.index()], &self.waits[thread.index()]);
+        let mut call = calls.partition_point(|call| self.facts.end(*call) <= from);
+        let mut wait = waits.partition_point(|wait| wait.end <= from);
+        let mut now = from;
+        while now < to {
+            while calls.get(call).is_some_and(|call| self.facts.end(*call) <= now) {
+                call += 1;
+            }
+            while waits.get(wait).is_some_and(|wait| wait.end <= now) {
+                wait += 1;
+            }
+            let next = calls.get(call).copied().unwrap_or(CallId::NONE);
+            let next_start = next.some().map_or(Ns::MAX, |call| self.facts.start(call));
+            let waits_from = waits.get(wait).map_or(Ns::MAX, |wait| wait.start);
+            let (end, doing) = match waits.get(wait).filter(|wait| wait.start <= now) {
+                Some(wait) => (wait.end, Some(Doing::Waiting(wait.wait))),
+                None if next_start <= now => (self.facts.end(next).min(waits_from), None),
+                None => (next_start.min(waits_from), Some(Doing::Outside(next))),
+            };
+            let end = end.min(to);
+            match doing {
+                Some(doing) => each(Segment { start: now, end, doing }),
+                None => self.parts.walk(next, now, end, &mut each),
+            }
+            now = end;
+        }
+    }
+}
+
+fn waits(facts: &Facts<'_>) -> Vec<Vec<Wait>> {
+    let mut by_thread = vec![Vec::new(); facts.trace.threads.len()];
+    let table = &facts.trace.waits;
+    // Waits for CUDA's locks in slow calls are parts of these calls.
+    let mut is_part = vec![false; table.len()];
+    for wait in facts.slow.iter().flat_map(|call| facts.waits(*call)) {
+        is_part[wait.index()] = true;
+    }
+    for wait in table.ids() {
+        let at = wait.index();
+        let Some(thread) = table.thread[at].some() else { continue };
+        if !is_part[at] && table.start[at] < table.end[at] {
+            by_thread[thread.index()].push(Wait { start: table.start[at], end: table.end[at], wait });
+        }
+    }
+    for waits in &mut by_thread {
+        waits.sort_by_key(|wait| (wait.start, std::cmp::Reverse(wait.end)));
+        let mut done = Ns::MIN;
+        waits.retain_mut(|wait| {
+            wait.start = wait.start.max(done);
+            done = done.max(wait.end);
+            wait.start < wait.end
+        });
+    }
+    by_thread
+}
+
+/// The time of each thread from its first event to its last, within a window, ns; empty for threads without events.
+pub(super) fn spans(trace: &Trace, (from, to): (Ns, Ns)) -> Vec<(Ns, Ns)> {
+    let mut spans = vec![(Ns::MAX, Ns::MIN); trace.threads.len()];
+    let mut widen = |threads: &[ThreadId], starts: &[Ns], ends: &[Ns]| {
+        for ((thread, start), end) in threads.iter().zip(starts).zip(ends) {
+            if let Some(thread) = thread.some() {
+                let span = &mut spans[thread.index()];
+                *span = (span.0.min(*start), span.1.max(*end));
+            }
+        }
+    };
+    let (calls, waits, ranges, states) = (&trace.calls, &trace.waits, &trace.ranges, &trace.states);
+    widen(&calls.thread, &calls.start, &calls.end);
+    widen(&waits.thread, &waits.start, &waits.end);
+    widen(&ranges.thread, &ranges.start, &ranges.end);
+    widen(&states.thread, &states.start, &states.end);
+    widen(&trace.samples.thread, &trace.samples.at, &trace.samples.at);
+    spans.iter().map(|(first, last)| ((*first).max(from), (*last).min(to))).collect()
+}

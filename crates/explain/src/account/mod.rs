@@ -1,0 +1,215 @@
+//! The account: where all of each GPU's and each thread's time went. Its parts add up to the time, to the nanosecond.
+//!
+//! The lives of the threads (`lives.rs`) say in which call, wait or pause each was; the scheduler's numbers divide the
+//! pauses (`outside.rs`), and samples name their places (`spots.rs`). Each gap of a GPU (`gaps.rs`) is blamed on the thread
+//! whose operation ended it, and through proven waits on the thread that held that one up (`blame.rs`).
+
+mod blame;
+mod gaps;
+mod lives;
+mod outside;
+mod parts;
+mod roots;
+mod spots;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use parts::CallParts;
+
+use crate::facts::Facts;
+use crate::{Cause, Place};
+use blame::Blame;
+use lives::Lives;
+use outside::Outside;
+use roots::{Culprit, RootId, Roots};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use spots::Spots;
+use std::collections::BTreeMap;
+use trace::{Clock, Ns, OpId, ThreadId, Trace};
+
+/// The accounts of a trace.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Accounts {
+    /// Why nothing is said of what GPUs were idle for; `None` if it is.
+    pub refused: Option<Refusal>,
+    /// The GPUs with operations, by device.
+    pub gpus: Vec<GpuAccount>,
+    /// The threads, in the trace's order.
+    pub threads: Vec<ThreadAccount>,
+}
+
+/// What keeps a trace from showing why GPUs were idle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refusal {
+    /// More than one record in a thousand was lost: a GPU that seems idle may have worked.
+    Lost,
+    /// The clocks of host and GPU cannot be compared.
+    Clock,
+}
+
+impl Refusal {
+    fn of(trace: &Trace) -> Option<Refusal> {
+        let lost = &trace.meta.lost;
+        let kept = (trace.calls.len() + trace.ops.len()) as u64;
+        if lost.records.saturating_mul(1000) > kept || lost.truncated {
+            return Some(Refusal::Lost);
+        }
+        (trace.meta.clock == Clock::Separate).then_some(Refusal::Clock)
+    }
+}
+
+/// A GPU's time.
+#[derive(Clone, Debug, Serialize)]
+pub struct GpuAccount {
+    /// CUDA device index.
+    pub device: i64,
+    /// Marketing name.
+    pub name: String,
+    /// From the first call of any process that uses it to the end of its last operation, ns.
+    pub span_ns: Ns,
+    /// Time with any operation of any stream, context and process, ns.
+    pub busy_ns: Ns,
+    /// The rest by root cause, most first; with `busy_ns` it adds up to `span_ns`.
+    pub idle: Vec<AccountPart>,
+}
+
+/// A thread's time.
+#[derive(Clone, Debug, Serialize)]
+pub struct ThreadAccount {
+    /// Process id.
+    pub pid: i64,
+    /// Thread id, as the source gives it.
+    pub tid: i64,
+    /// The thread's name.
+    pub name: String,
+    /// From its first event to its last, ns.
+    pub span_ns: Ns,
+    /// That time by what the thread did, most first; adds up to `span_ns`.
+    pub parts: Vec<AccountPart>,
+}
+
+/// A part of a time.
+#[derive(Clone, Debug, Serialize)]
+pub struct AccountPart {
+    /// The cause.
+    pub cause: Cause,
+    /// Its time, ns.
+    pub ns: Ns,
+    /// Where in the source, most time first; at most three.
+    #[serde(rename = "where")]
+    pub places: Vec<Place>,
+    /// The calls in which, or before which, the time passed, most first; at most three.
+    pub calls: Vec<String>,
+}
+
+/// Places and calls that a part shows.
+const SHOWN: usize = 3;
+
+/// The accounts of the GPUs and threads of a trace within a window.
+pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> Accounts {
+    let trace = facts.trace;
+    let lives = Lives::new(facts, parts);
+    let spans = lives::spans(trace, window);
+    let mut outside = Outside::new(facts, &lives, &spans);
+    let spots = Spots::new(trace, &mut outside);
+    let blame = Blame { facts, lives: &lives, outside: &outside, spots: &spots };
+    let mut roots = Roots::default();
+    let gpus =
+        gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, &mut roots, timeline)).collect();
+    let of_thread = |(thread, span)| self::thread(&blame, &mut roots, thread, span);
+    let threads =
+        trace.threads.ids().zip(spans).filter(|(_, (first, last))| first < last).map(of_thread).collect();
+    Accounts { refused: Refusal::of(trace), gpus, threads }
+}
+
+fn gpu(blame: &Blame<'_>, roots: &mut Roots, timeline: &gaps::Timeline) -> GpuAccount {
+    let trace = blame.facts.trace;
+    let floor = floor(trace, timeline);
+    let mut sums = FxHashMap::<RootId, Ns>::default();
+    for gap in &timeline.gaps {
+        blame.gap(roots, timeline.device, gap, floor, &mut |root, ns| *sums.entry(root).or_default() += ns);
+    }
+    GpuAccount {
+        device: trace.devices.ordinal[timeline.device.index()],
+        name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
+        span_ns: timeline.span.1 - timeline.span.0,
+        busy_ns: timeline.busy,
+        idle: by_cause(blame, roots, &sums),
+    }
+}
+
+/// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that
+/// ended a gap.
+fn floor(trace: &Trace, timeline: &gaps::Timeline) -> Ns {
+    let latency = |op: OpId| {
+        let call = trace.ops.call[op.index()].some()?;
+        let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
+        (took > 0).then_some(took)
+    };
+    let mut latencies: Vec<Ns> = timeline.gaps.iter().filter_map(|gap| latency(gap.next)).collect();
+    if latencies.is_empty() {
+        return 0;
+    }
+    let tenth = latencies.len() / 10;
+    *latencies.select_nth_unstable(tenth).1
+}
+
+fn thread(blame: &Blame<'_>, roots: &mut Roots, thread: ThreadId, (first, last): (Ns, Ns)) -> ThreadAccount {
+    let trace = blame.facts.trace;
+    let mut sums = FxHashMap::<RootId, Ns>::default();
+    blame.lives.walk(thread, first, last, |segment| {
+        blame.alone(roots, thread, &segment, &mut |root, ns| *sums.entry(root).or_default() += ns);
+    });
+    let row = trace.threads.row(thread);
+    ThreadAccount {
+        pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
+        tid: row.tid,
+        name: trace.text(row.name).to_owned(),
+        span_ns: last - first,
+        parts: by_cause(blame, roots, &sums),
+    }
+}
+
+/// Sums of roots by cause, most time first.
+fn by_cause(blame: &Blame<'_>, roots: &Roots, sums: &FxHashMap<RootId, Ns>) -> Vec<AccountPart> {
+    let mut causes = BTreeMap::<Cause, (Ns, Vec<(Ns, Culprit)>)>::new();
+    for (root, ns) in sums {
+        let (cause, culprit) = roots.row(*root);
+        let (sum, culprits) = causes.entry(cause).or_default();
+        *sum += ns;
+        culprits.push((*ns, culprit));
+    }
+    let part = |(cause, (ns, mut culprits)): (Cause, (Ns, Vec<(Ns, Culprit)>))| {
+        culprits.sort_by_key(|(ns, culprit)| (std::cmp::Reverse(*ns), *culprit));
+        let (mut places, mut calls) = (Vec::new(), Vec::new());
+        for (_, culprit) in culprits {
+            name(blame, culprit, &mut places, &mut calls);
+        }
+        AccountPart { cause, ns, places, calls }
+    };
+    let mut parts: Vec<AccountPart> = causes.into_iter().map(part).collect();
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.ns), part.cause));
+    parts
+}
+
+/// Adds the place or the call of a culprit, as far as there is room.
+fn name(blame: &Blame<'_>, culprit: Culprit, places: &mut Vec<Place>, calls: &mut Vec<String>) {
+    let mut call = |name: &str| {
+        if calls.len() < SHOWN && !name.is_empty() && !calls.iter().any(|known| known == name) {
+            calls.push(name.to_owned());
+        }
+    };
+    match culprit {
+        Culprit::Part(key) => call(blame.facts.trace.text(key.waiter.name())),
+        Culprit::Call(_, name) | Culprit::Before(_, name) => call(blame.facts.trace.text(name)),
+        Culprit::Spot(_, spot) => {
+            let place = blame.spots.row(spot);
+            if places.len() < SHOWN && !places.contains(place) {
+                places.push(place.clone());
+            }
+        }
+        Culprit::Lock(..) | Culprit::Between(_) | Culprit::Device(_) => {}
+    }
+}

@@ -1,0 +1,238 @@
+//! Threads outside calls: on a processor, ready without one, or blocked, from the scheduler's numbers; where the trace has
+//! none of a thread, from the ranges that a framework or an interpreter marked.
+//!
+//! The scheduler's numbers are sums over intervals of some milliseconds. Within one, time blocked belongs to the longest pauses
+//! between calls: a thread that blocks makes a pause, a thread that only works between two launches makes short ones.
+
+use super::lives::{Doing, Lives, Segment};
+use crate::facts::Facts;
+use crate::index;
+use trace::{CallId, Ns, State, Sym, ThreadId};
+
+/// The shortest pause that is looked at by itself, ns. Frameworks spend 3 to 30 µs between two launches (PyTorch, H200).
+pub(super) const PAUSE: Ns = 50_000;
+
+/// A long stretch of a thread's time in no call and no recorded wait.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Pause {
+    pub start: Ns,
+    pub end: Ns,
+    /// The call that ended it; `NONE` at the thread's end, or where a recorded wait ended it.
+    pub next: CallId,
+    /// Time of it of which the scheduler's numbers are known, ns: blocked, ready without a processor, or running.
+    pub known: Ns,
+    pub blocked: Ns,
+    pub runnable: Ns,
+    /// The system call in which it was blocked for most of that time; empty if unknown.
+    pub call: Sym,
+    /// The time blocked in that call, ns.
+    in_call: Ns,
+}
+
+impl Pause {
+    /// A part of it of `length` ns, of which `known` ns are known: divided as the whole, and exact in sum.
+    fn split(&self, length: Ns, known: Ns) -> Shares {
+        let part = |ns: Ns| if known == self.known { ns } else { scaled(ns, known, self.known.max(1)) };
+        let blocked = part(self.blocked).min(known);
+        let runnable = part(self.runnable).min(known - blocked);
+        Shares { blocked, runnable, running: known - blocked - runnable, unknown: length - known }
+    }
+}
+
+/// How a stretch outside calls is divided, ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Shares {
+    pub blocked: Ns,
+    pub runnable: Ns,
+    pub running: Ns,
+    pub unknown: Ns,
+}
+
+/// `ns · part / whole`, rounded down; `whole` is positive.
+fn scaled(ns: Ns, part: Ns, whole: Ns) -> Ns {
+    (i128::from(ns) * i128::from(part) / i128::from(whole)) as Ns
+}
+
+/// All threads outside calls.
+pub(super) struct Outside {
+    /// The pauses of each thread, in order.
+    pauses: Vec<Vec<Pause>>,
+    /// The times of each thread of which the scheduler's numbers are known, in order and apart.
+    known: Vec<Vec<(Ns, Ns)>>,
+}
+
+impl Outside {
+    pub fn new(facts: &Facts<'_>, lives: &Lives<'_>, spans: &[(Ns, Ns)]) -> Outside {
+        let rows = index::states_by_thread(facts.trace);
+        let mut known = index::marked_by_thread(facts.trace);
+        for (known, rows) in known.iter_mut().zip(&rows).filter(|(_, rows)| !rows.is_empty()) {
+            *known = rows.iter().map(|row| (row.start, row.end)).collect();
+            index::join(known);
+        }
+        let has_rows: Vec<bool> = rows.iter().map(|rows| !rows.is_empty()).collect();
+        let pauses = facts.trace.threads.ids().zip(rows).map(|(thread, rows)| {
+            let (first, last) = spans[thread.index()];
+            let mut filled = Filling::new(rows);
+            lives.walk(thread, first, last, |segment| filled.add(segment, lives.blocks(segment.doing)));
+            filled.done()
+        });
+        let mut outside = Outside { pauses: pauses.collect(), known };
+        for thread in facts.trace.threads.ids().filter(|thread| !has_rows[thread.index()]) {
+            outside.set_marked(thread);
+        }
+        outside
+    }
+
+    /// Takes a thread's marked ranges for what is known of its pauses: it ran.
+    fn set_marked(&mut self, thread: ThreadId) {
+        let mut pauses = std::mem::take(&mut self.pauses[thread.index()]);
+        for pause in &mut pauses {
+            let Pause { start, end, next, .. } = *pause;
+            pause.known = self.known(thread, &Segment { start, end, doing: Doing::Outside(next) });
+        }
+        self.pauses[thread.index()] = pauses;
+    }
+
+    /// Lets what is known of a thread's pause be time blocked.
+    pub fn set_blocked(&mut self, thread: ThreadId, pause: usize) {
+        let pause = &mut self.pauses[thread.index()][pause];
+        pause.blocked = pause.known;
+    }
+
+    pub fn pauses(&self, thread: ThreadId) -> &[Pause] {
+        &self.pauses[thread.index()]
+    }
+
+    /// The pause that a segment outside calls is a part of; `None` for a shorter one.
+    pub fn pause(&self, thread: ThreadId, segment: &Segment) -> Option<&Pause> {
+        let pauses = &self.pauses[thread.index()];
+        let at = pauses.partition_point(|pause| pause.end <= segment.start);
+        pauses.get(at).filter(|pause| pause.start <= segment.start && segment.end <= pause.end)
+    }
+
+    /// How a segment outside calls is divided. One that is no pause is the program's own work between two calls.
+    pub fn shares(&self, thread: ThreadId, segment: &Segment) -> Shares {
+        let known = self.known(thread, segment);
+        match self.pause(thread, segment) {
+            Some(pause) => pause.split(segment.length(), known),
+            None => Shares { running: known, unknown: segment.length() - known, ..Shares::default() },
+        }
+    }
+
+    /// The part of a segment of which the scheduler's numbers are known, ns.
+    fn known(&self, thread: ThreadId, segment: &Segment) -> Ns {
+        let known = &self.known[thread.index()];
+        let at = known.partition_point(|(_, end)| *end <= segment.start);
+        let within = known[at..].iter().take_while(|(start, _)| *start < segment.end);
+        within.map(|(start, end)| (*end).min(segment.end) - (*start).max(segment.start)).sum()
+    }
+}
+
+/// A part of a pause in one of the scheduler's intervals.
+struct Fragment {
+    row: usize,
+    pause: usize,
+    length: Ns,
+}
+
+/// Divides the scheduler's intervals of one thread among what it did.
+struct Filling {
+    rows: Vec<State>,
+    /// The part of each row outside calls and waits, ns.
+    outside: Vec<Ns>,
+    /// The part in calls that wait for no lock, ns.
+    working: Vec<Ns>,
+    /// The part in waits that block, ns.
+    waiting: Vec<Ns>,
+    /// The first row that does not end before the present segment.
+    next: usize,
+    pauses: Vec<Pause>,
+    fragments: Vec<Fragment>,
+}
+
+impl Filling {
+    fn new(rows: Vec<State>) -> Filling {
+        let none = || vec![0; rows.len()];
+        Filling {
+            outside: none(),
+            working: none(),
+            waiting: none(),
+            rows,
+            next: 0,
+            pauses: Vec::new(),
+            fragments: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, segment: Segment, blocks: bool) {
+        let is_pause = matches!(segment.doing, Doing::Outside(_)) && segment.length() >= PAUSE;
+        if let (Doing::Outside(next), true) = (segment.doing, is_pause) {
+            let Segment { start, end, .. } = segment;
+            let (known, blocked, runnable, in_call) = (0, 0, 0, 0);
+            self.pauses.push(Pause {
+                start,
+                end,
+                next,
+                known,
+                blocked,
+                runnable,
+                call: Sym::default(),
+                in_call,
+            });
+        }
+        while self.rows.get(self.next).is_some_and(|row| row.end <= segment.start) {
+            self.next += 1;
+        }
+        for (row, state) in self.rows.iter().enumerate().skip(self.next) {
+            if state.start >= segment.end {
+                break;
+            }
+            let length = state.end.min(segment.end) - state.start.max(segment.start);
+            match segment.doing {
+                Doing::Outside(_) => self.outside[row] += length,
+                _ if blocks => self.waiting[row] += length,
+                Doing::Lost(_) | Doing::Working(_) | Doing::Waiting(_) => self.working[row] += length,
+            }
+            if is_pause {
+                self.fragments.push(Fragment { row, pause: self.pauses.len() - 1, length });
+            }
+        }
+    }
+
+    /// The pauses, with each row's times given to its longest fragments.
+    fn done(mut self) -> Vec<Pause> {
+        self.fragments.sort_by_key(|fragment| (fragment.row, std::cmp::Reverse(fragment.length)));
+        let fragments = std::mem::take(&mut self.fragments);
+        for fragments in fragments.chunk_by(|a, b| a.row == b.row) {
+            let (mut blocked, mut runnable) = self.outside_of(fragments[0].row);
+            let call = self.rows[fragments[0].row].call;
+            for fragment in fragments {
+                let pause = &mut self.pauses[fragment.pause];
+                let (sleeps, waits) =
+                    (blocked.min(fragment.length), runnable.min((fragment.length - blocked).max(0)));
+                (blocked, runnable) = (blocked - sleeps, runnable - waits);
+                pause.known += fragment.length;
+                pause.blocked += sleeps;
+                pause.runnable += waits;
+                if sleeps > pause.in_call && !call.is_empty() {
+                    (pause.call, pause.in_call) = (call, sleeps);
+                }
+            }
+        }
+        self.pauses
+    }
+
+    /// How long the thread was blocked, and ready without a processor, outside calls and waits in a row, ns.
+    fn outside_of(&self, row: usize) -> (Ns, Ns) {
+        let State { start, end, running, runnable, .. } = self.rows[row];
+        let outside = self.outside[row];
+        let asleep = end - start - running - runnable;
+        // A thread that waits for the GPU in a call polls, unless the program asked it not to.
+        let asleep_in_calls = self.working[row] - self.working[row].min(running);
+        let blocked = (asleep - self.waiting[row] - asleep_in_calls).clamp(0, outside);
+        // Waits for a processor come wherever the thread could run.
+        let awake = (running + runnable).max(1);
+        let ready = scaled(runnable, outside - blocked, awake).min(outside - blocked);
+        (blocked, ready)
+    }
+}

@@ -1,0 +1,16 @@
+//! `blocked`: threads sleep in system calls.
+
+use crate::Evidence;
+use crate::cause::{About, Nature, State};
+
+pub(super) static ABOUT: About = About {
+    id: "blocked",
+    meaning: "a thread sleeps in a system call: a timer, input or output, or a futex of unknown purpose",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Sample, Evidence::Record],
+    fixes: &[],
+    state: State::Account {
+        because: "the scheduler's numbers show that the thread slept outside calls",
+        why: "a thread that sleeps makes no calls",
+    },
+};

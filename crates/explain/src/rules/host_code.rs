@@ -1,0 +1,16 @@
+//! `host-code`: threads run code of their own.
+
+use crate::Evidence;
+use crate::cause::{About, Nature, State};
+
+pub(super) static ABOUT: About = About {
+    id: "host-code",
+    meaning: "a thread runs the program's own code, outside CUDA calls",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Sample, Evidence::Record],
+    fixes: &[],
+    state: State::Account {
+        because: "the scheduler's numbers show that the thread ran; samples show where",
+        why: "the GPU gets its next work when this code is done",
+    },
+};

@@ -1,0 +1,16 @@
+//! `lock`: threads wait for each other outside CUDA.
+
+use crate::Evidence;
+use crate::cause::{About, Nature, State};
+
+pub(super) static ABOUT: About = About {
+    id: "lock",
+    meaning: "a thread waits for a lock, a queue or another thread of the program",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Lock],
+    fixes: &[],
+    state: State::Account {
+        because: "the waits were recorded, with who held the lock or ended the wait",
+        why: "a thread that waits for another one makes no calls",
+    },
+};

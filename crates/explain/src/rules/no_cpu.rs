@@ -1,0 +1,22 @@
+//! `no-cpu`: threads are ready and have no processor.
+
+use crate::cause::{About, Nature, State};
+use crate::{Evidence, Fix};
+
+pub(super) static ABOUT: About = About {
+    id: "no-cpu",
+    meaning: "a thread is ready to run and has no processor",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Sample, Evidence::Record],
+    fixes: &[MORE_CPUS],
+    state: State::Account {
+        because: "the scheduler's numbers show that the thread waited for a processor",
+        why: "more threads are ready than there are processors for them, or the control group is throttled",
+    },
+};
+
+const MORE_CPUS: Fix = Fix {
+    id: "more-cpus",
+    text: "give the program more processors or a higher quota, or start fewer threads beside the ones that launch",
+    safety: "always safe",
+};

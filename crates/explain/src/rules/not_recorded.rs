@@ -1,0 +1,16 @@
+//! `not-recorded`: the trace does not say.
+
+use crate::Evidence;
+use crate::cause::{About, Nature, State};
+
+pub(super) static ABOUT: About = About {
+    id: "not-recorded",
+    meaning: "the trace does not say what the thread did",
+    nature: Nature::Unknown,
+    evidence: &[Evidence::Timing],
+    fixes: &[],
+    state: State::Account {
+        because: "the trace has no records of that time",
+        why: "`holdup record` samples threads and records locks and the scheduler's numbers",
+    },
+};

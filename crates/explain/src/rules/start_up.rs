@@ -1,0 +1,16 @@
+//! `start-up`: the time to the first operation.
+
+use crate::Evidence;
+use crate::cause::{About, Nature, State};
+
+pub(super) static ABOUT: About = About {
+    id: "start-up",
+    meaning: "from the program's first CUDA call to the GPU's first operation",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Record],
+    fixes: &[],
+    state: State::Account {
+        because: "the GPU had no work yet",
+        why: "the program loads libraries, creates contexts and prepares its first work",
+    },
+};

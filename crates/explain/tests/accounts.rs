@@ -1,0 +1,127 @@
+//! The accounts of small traces written as text: `tests/accounts/NAME/trace.txt` in, `expected.txt` out, as in `cases.rs`.
+//!
+//! A case states its roles in its comments, for the idle time of its first GPU: `positive: CAUSE` if the cause has a part of
+//! it; `control: CAUSE` if it has none; `near miss: CAUSE` if it has less than half. Every cause of accounts needs all three.
+
+mod timeline;
+
+use explain::{AccountPart, Accounts, Cause, Options, explain};
+use libtest_mimic::{Arguments, Trial};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let folder = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
+    let cases = cases(&folder("accounts"));
+    let mut tests: Vec<_> = cases.iter().cloned().map(case).collect();
+    let others = self::cases(&folder("data"));
+    tests.push(Trial::test("accounts_of_the_rules_cases_add_up", move || {
+        others.iter().for_each(|case| add_up(&accounts(case)));
+        Ok(())
+    }));
+    tests.push(Trial::test("every_cause_has_a_positive_case_a_control_and_a_near_miss", move || {
+        every_cause_is_covered(&cases);
+        Ok(())
+    }));
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+fn cases(folder: &Path) -> Vec<PathBuf> {
+    let mut cases: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    cases
+}
+
+fn accounts(case: &Path) -> Accounts {
+    let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
+    let (trace, selection) = timeline::parse(&text);
+    explain(&trace, &Options { selection, ..Options::default() }).accounts
+}
+
+fn case(folder: PathBuf) -> Trial {
+    let name = folder.file_name().unwrap().to_str().unwrap().replace('-', "_");
+    Trial::test(name, move || {
+        let accounts = accounts(&folder);
+        add_up(&accounts);
+        expect_test::expect_file![folder.join("expected.txt")].assert_eq(&listing(&accounts));
+        Ok(())
+    })
+}
+
+/// Checks that the parts of each account add up to its time.
+fn add_up(accounts: &Accounts) {
+    let sum = |parts: &[AccountPart]| parts.iter().map(|part| part.ns).sum::<i64>();
+    for gpu in &accounts.gpus {
+        assert_eq!(gpu.busy_ns + sum(&gpu.idle), gpu.span_ns, "GPU {}", gpu.device);
+    }
+    for thread in &accounts.threads {
+        assert_eq!(sum(&thread.parts), thread.span_ns, "thread {}", thread.tid);
+    }
+    let parts =
+        accounts.gpus.iter().map(|gpu| &gpu.idle).chain(accounts.threads.iter().map(|thread| &thread.parts));
+    assert!(parts.flatten().all(|part| part.ns > 0));
+}
+
+/// One line per account and part, times in µs.
+fn listing(accounts: &Accounts) -> String {
+    let mut out = String::new();
+    let parts = |out: &mut String, parts: &[AccountPart]| {
+        for part in parts {
+            write!(out, "  {} {}", part.cause.id(), part.ns as f64 / 1000.0).unwrap();
+            part.calls.iter().for_each(|call| write!(out, " {call}").unwrap());
+            for place in &part.places {
+                write!(out, " @ {}:{} {}", place.file, place.line, place.function).unwrap();
+            }
+            out.push('\n');
+        }
+    };
+    for gpu in &accounts.gpus {
+        writeln!(out, "GPU {}: busy {} of {}", gpu.device, gpu.busy_ns / 1000, gpu.span_ns / 1000).unwrap();
+        parts(&mut out, &gpu.idle);
+    }
+    for thread in &accounts.threads {
+        writeln!(out, "thread {}: {}", thread.name, thread.span_ns / 1000).unwrap();
+        parts(&mut out, &thread.parts);
+    }
+    out
+}
+
+/// Checks that each case is what its comments state, and that every cause of accounts has a case of each role.
+fn every_cause_is_covered(cases: &[PathBuf]) {
+    let causes = Cause::ALL.iter().filter(|cause| cause.is_of_account());
+    let mut missing: BTreeSet<_> =
+        causes.flat_map(|cause| ROLES.map(|role| (cause.id().to_owned(), role))).collect();
+    let mut wrong = Vec::new();
+    for folder in cases {
+        let text = std::fs::read_to_string(folder.join("trace.txt")).unwrap();
+        let accounts = accounts(folder);
+        let idle = &accounts.gpus[0].idle;
+        let all: i64 = idle.iter().map(|part| part.ns).sum();
+        for (role, cause) in roles(&text) {
+            let ns = idle.iter().find(|part| part.cause.id() == cause).map_or(0, |part| part.ns);
+            let fits = match role {
+                "positive" => ns > 0,
+                "control" => ns == 0,
+                _ => ns < all / 2 || all == 0,
+            };
+            if !fits {
+                wrong.push(format!("{}: {role}: {cause}, {ns} of {all} ns", folder.display()));
+            }
+            missing.remove(&(cause.to_owned(), role));
+        }
+    }
+    assert!(wrong.is_empty(), "cases are not what they state:\n{}", wrong.join("\n"));
+    assert!(missing.is_empty(), "no case is a {missing:?}");
+}
+
+const ROLES: [&str; 3] = ["positive", "control", "near miss"];
+
+/// The roles and causes that a case's comments state.
+fn roles(text: &str) -> impl Iterator<Item = (&'static str, &str)> {
+    let comments = text.lines().filter_map(|line| line.strip_prefix("# "));
+    comments.flat_map(|comment| {
+        let (role, cause) = comment.split_once(": ")?;
+        Some((ROLES.into_iter().find(|known| *known == role)?, cause))
+    })
+}
