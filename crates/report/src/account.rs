@@ -70,7 +70,7 @@ pub(crate) fn verdict(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
     let percent = |ns| units::percent(share(ns, gpu));
     match is_busy(gpu) {
         true => {
-            format!("GPU {number} was busy {} of {span}: nothing on the host holds it up.", percent(busy))
+            format!("GPU {number} was busy {} of {span}: it does not wait for the host.", percent(busy))
         }
         false => format!("GPU {number} was idle {} of {span}:", percent(idle)),
     }

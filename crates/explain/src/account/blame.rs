@@ -1,10 +1,10 @@
 //! Who held a GPU up in a gap: the thread that asked for the operation that ended it, and through proven waits the thread
-//! that held that one up. The root of the chain pays, once.
+//! that held that one up. The root of the chain is charged, once.
 
+use super::activity::{Activity, Doing, Segment};
 use super::gaps::Gap;
-use super::lives::{Doing, Lives, Segment};
 use super::outside::{Outside, Pause};
-use super::roots::{Culprit, RootId, Roots};
+use super::roots::{Charges, Culprit, Root};
 use super::spots::Spots;
 use crate::analysis::recorded_waits;
 use crate::class::Class;
@@ -13,15 +13,15 @@ use crate::group::Key;
 use crate::parts::Holder;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence};
-use trace::{CallId, DeviceId, LockLayer, Ns, ProcessId, ThreadId};
+use trace::{CallId, DeviceId, LockLayer, Ns, ThreadId, WaitId};
 
 /// Most threads of a chain: a longer one is a circle that is not quite closed.
 const DEPTH: usize = 16;
 
-/// The lives of all threads, and what is known of the times outside calls.
+/// The activity of all threads, and what is known of the times outside calls.
 pub(super) struct Blame<'a> {
     pub facts: &'a Facts<'a>,
-    pub lives: &'a Lives<'a>,
+    pub activity: &'a Activity<'a>,
     pub outside: &'a Outside,
     pub spots: &'a Spots,
 }
@@ -53,122 +53,115 @@ impl Path {
     }
 }
 
-/// Takes the time that a root pays, ns.
-type Pay<'p> = &'p mut dyn FnMut(RootId, Ns);
-
 impl Blame<'_> {
     /// Divides a gap of a GPU among roots. `floor` is the time that a launch into an idle GPU takes to start, ns.
-    pub fn gap(&self, roots: &mut Roots, device: DeviceId, gap: &Gap, floor: Ns, pay: Pay<'_>) {
-        let whole = |roots: &mut Roots, cause| roots.root(cause, Culprit::Device(device));
+    pub fn gap(&self, charges: &mut Charges, device: DeviceId, gap: &Gap, floor: Ns) {
+        let of_gpu = |cause| Root::new(cause, Culprit::Device(device));
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
         if call.is_none() || !self.facts.one_clock() {
-            return give(pay, whole(roots, Cause::NotRecorded), gap.length());
+            return charges.charge(of_gpu(Cause::NotRecorded), gap.length());
         }
         // The GPU waited for the thread until its call returned, at most until the operation started.
         let until = self.facts.end(call).clamp(gap.start, gap.end);
         let latency = (gap.end - until).min(floor);
-        give(pay, whole(roots, Cause::LaunchLatency), latency);
+        charges.charge(of_gpu(Cause::LaunchLatency), latency);
         // Asked for, and nothing ran: it waited for something that is no operation of this GPU.
-        give(pay, whole(roots, Cause::Dependency), gap.end - until - latency);
+        charges.charge(of_gpu(Cause::Dependency), gap.end - until - latency);
         match gap.last.is_none() {
-            true => give(pay, whole(roots, Cause::StartUp), until - gap.start),
-            false => self.thread(roots, self.facts.thread(call), gap.start, until, pay),
+            true => charges.charge(of_gpu(Cause::StartUp), until - gap.start),
+            false => self.thread(charges, self.facts.thread(call), gap.start, until),
         }
     }
 
     /// Divides the time `[from, to)` of a thread among the roots of what it did.
-    fn thread(&self, roots: &mut Roots, thread: ThreadId, from: Ns, to: Ns, pay: Pay<'_>) {
+    fn thread(&self, charges: &mut Charges, thread: ThreadId, from: Ns, to: Ns) {
         let path = Path::of(thread);
-        self.lives.walk(thread, from, to, |segment| match segment.doing {
-            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(roots, path, segment, pay),
-            Doing::Working(_) | Doing::Outside(_) => self.alone(roots, thread, &segment, pay),
+        self.activity.walk(thread, from, to, |segment| match segment.doing {
+            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, segment),
+            Doing::Working(_) | Doing::Outside(_) => self.alone(charges, thread, &segment),
         });
     }
 
     /// Divides a segment among the causes of what the thread itself did: a wait is due to the wait.
-    pub fn alone(&self, roots: &mut Roots, thread: ThreadId, segment: &Segment, pay: Pay<'_>) {
+    pub fn alone(&self, charges: &mut Charges, thread: ThreadId, segment: &Segment) {
         match segment.doing {
-            Doing::Lost(_) | Doing::Waiting(_) => {
-                give(pay, self.wait(roots, thread, segment), segment.length());
-            }
+            Doing::Lost(part) => charges.charge(self.part(part), segment.length()),
+            Doing::Waiting(wait) => charges.charge(self.wait(thread, wait), segment.length()),
             Doing::Working(call) => {
                 let cause = match self.facts.class(call) {
                     Class::Sync => Cause::ExplicitSync,
                     _ => Cause::OwnWork,
                 };
                 let process = self.facts.trace.process_of_thread(thread);
-                let culprit = Culprit::Call(process, self.facts.trace.calls.name[call.index()]);
-                give(pay, roots.root(cause, culprit), segment.length());
+                let name = self.facts.trace.calls.name[call.index()];
+                charges.charge(Root::new(cause, Culprit::Call(process, name)), segment.length());
             }
             Doing::Outside(next) => {
                 let culprit = self.place(thread, segment, next);
                 for (cause, ns) in self.outside(thread, segment) {
-                    if ns > 0 {
-                        give(pay, roots.root(cause, culprit), ns);
-                    }
+                    charges.charge(Root::new(cause, culprit), ns);
                 }
             }
         }
     }
 
     /// Divides a wait of the last thread of a path among the roots of what it waited for.
-    fn waiting(&self, roots: &mut Roots, path: Path, segment: Segment, pay: Pay<'_>) {
-        let leaf = self.wait(roots, path.last(), &segment);
+    fn waiting(&self, charges: &mut Charges, path: Path, segment: Segment) {
+        let leaf = match segment.doing {
+            Doing::Lost(part) => self.part(part),
+            Doing::Waiting(wait) => self.wait(path.last(), wait),
+            Doing::Working(_) | Doing::Outside(_) => return self.alone(charges, path.last(), &segment),
+        };
         let mut from = segment.start;
         for (holder, until) in self.holders(&segment) {
             let until = until.clamp(from, segment.end);
             match holder.some().and_then(|holder| path.to(holder)) {
-                Some(next) => self.held(roots, next, (from, until), leaf, pay),
-                None => give(pay, leaf, until - from),
+                Some(next) => self.held(charges, next, (from, until), leaf),
+                None => charges.charge(leaf, until - from),
             }
             from = until;
         }
         // Between the release and the acquisition nobody held it.
-        give(pay, leaf, segment.end - from);
+        charges.charge(leaf, segment.end - from);
     }
 
-    /// Divides the time for which the last thread of a path held another up. What a holder does on a processor is its
-    /// work: that others wait for it is due to the lock, the `leaf`.
-    fn held(&self, roots: &mut Roots, path: Path, (from, to): (Ns, Ns), leaf: RootId, pay: Pay<'_>) {
+    /// Divides the time for which another thread waited for the last thread of a path. What a holder does on a processor
+    /// is its work: that others wait for it is due to the lock, the `leaf`.
+    fn held(&self, charges: &mut Charges, path: Path, (from, to): (Ns, Ns), leaf: Root) {
         let holder = path.last();
-        self.lives.walk(holder, from, to, |held| match held.doing {
-            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(roots, path, held, pay),
-            Doing::Working(_) => give(pay, leaf, held.length()),
+        self.activity.walk(holder, from, to, |held| match held.doing {
+            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, held),
+            Doing::Working(_) => charges.charge(leaf, held.length()),
             Doing::Outside(next) => {
-                for (cause, ns) in self.outside(holder, &held).into_iter().filter(|(_, ns)| *ns > 0) {
+                for (cause, ns) in self.outside(holder, &held) {
                     let root = match cause {
                         Cause::HostCode | Cause::NotRecorded => leaf,
-                        cause => roots.root(cause, self.place(holder, &held, next)),
+                        cause => Root::new(cause, self.place(holder, &held, next)),
                     };
-                    give(pay, root, ns);
+                    charges.charge(root, ns);
                 }
             }
         });
     }
 
+    /// The root of a part of a call for which nobody else is to blame.
+    fn part(&self, part: u32) -> Root {
+        let part = self.activity.part(part);
+        Root::new(part.cause, Culprit::Part(part.key))
+    }
+
     /// The root of a wait for which nobody else is to blame.
-    fn wait(&self, roots: &mut Roots, thread: ThreadId, segment: &Segment) -> RootId {
-        let trace = self.facts.trace;
-        let wait = match segment.doing {
-            Doing::Lost(part) => {
-                let part = self.lives.part(part);
-                return roots.root(part.cause, Culprit::Part(part.key));
-            }
-            Doing::Waiting(wait) => wait,
-            Doing::Working(_) | Doing::Outside(_) => {
-                return roots.root(Cause::NotRecorded, Culprit::Between(ProcessId::NONE));
-            }
-        };
-        let at = wait.index();
+    fn wait(&self, thread: ThreadId, wait: WaitId) -> Root {
+        let (trace, at) = (self.facts.trace, wait.index());
         let lock = Culprit::Lock(trace.process_of_thread(thread), trace.waits.lock[at]);
         match trace.waits.layer[at] {
-            LockLayer::Interpreter => roots.root(Cause::Gil, lock),
-            LockLayer::Program => roots.root(Cause::Lock, lock),
+            LockLayer::Interpreter => Root::new(Cause::Gil, lock),
+            LockLayer::Program => Root::new(Cause::Lock, lock),
             LockLayer::Unknown | LockLayer::Driver | LockLayer::Library => {
                 let call = self.facts.outermost(trace.waits.call[at]);
                 let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
                 let reason = recorded_waits::reason(self.facts, stretch, wait);
-                roots.root(reason.cause, Culprit::Part(Key::of(self.facts, stretch, &reason)))
+                Root::new(reason.cause, Culprit::Part(Key::of(self.facts, stretch, &reason)))
             }
         }
     }
@@ -182,7 +175,7 @@ impl Blame<'_> {
         };
         match segment.doing {
             Doing::Lost(part) => {
-                let part = self.lives.part(part);
+                let part = self.activity.part(part);
                 let proven = part.confidence != Confidence::Possible;
                 let holder = if proven { thread(part.holder) } else { ThreadId::NONE };
                 [(holder, segment.end); 2]
@@ -233,9 +226,3 @@ impl Blame<'_> {
 
 /// The system calls in which a server waits for work from outside.
 const DEMAND: [&str; 5] = ["accept", "accept4", "epoll_wait", "epoll_pwait", "epoll_pwait2"];
-
-fn give(pay: Pay<'_>, root: RootId, ns: Ns) {
-    if ns > 0 {
-        pay(root, ns);
-    }
-}

@@ -4,14 +4,15 @@ use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, ProcessId, Trace};
 
 /// A GPU's time: its work, and the gaps in it. Together they are its span, without overlap.
-pub(super) struct Timeline {
+pub(super) struct Timeline<'a> {
+    trace: &'a Trace,
     pub device: DeviceId,
-    /// From the first call of any process that uses it to the end of its last operation, ns.
+    /// From the first call of any process that uses it to the end of its last operation, within the window, ns.
     pub span: (Ns, Ns),
-    /// Time with any operation of any stream, context and process, ns.
-    pub busy: Ns,
-    /// The times without, in order.
-    pub gaps: Vec<Gap>,
+    /// Its operations by start, those asked for earlier first.
+    ops: Vec<OpId>,
+    /// The first call of any process that uses it, or its first operation, ns.
+    first: Ns,
 }
 
 /// A time in which a GPU had no operation.
@@ -32,7 +33,7 @@ impl Gap {
 }
 
 /// The time of each device that has operations, within a window.
-pub(super) fn timelines(trace: &Trace, window: (Ns, Ns)) -> Vec<Timeline> {
+pub(super) fn timelines(trace: &Trace, window: (Ns, Ns)) -> Vec<Timeline<'_>> {
     let mut ops = vec![Vec::new(); trace.devices.len()];
     for op in trace.ops.ids() {
         if let Some(device) = trace.device_of_stream(trace.ops.stream[op.index()]).some() {
@@ -41,7 +42,7 @@ pub(super) fn timelines(trace: &Trace, window: (Ns, Ns)) -> Vec<Timeline> {
     }
     let first_calls = first_calls(trace);
     let used = trace.devices.ids().zip(ops).filter(|(_, ops)| !ops.is_empty());
-    used.map(|(device, ops)| timeline(trace, device, ops, &first_calls, window)).collect()
+    used.map(|(device, ops)| Timeline::new(trace, device, ops, &first_calls, window)).collect()
 }
 
 /// The first call of each process, ns.
@@ -54,44 +55,42 @@ fn first_calls(trace: &Trace) -> FxHashMap<ProcessId, Ns> {
     first
 }
 
-fn timeline(
-    trace: &Trace,
-    device: DeviceId,
-    mut ops: Vec<OpId>,
-    first_calls: &FxHashMap<ProcessId, Ns>,
-    (from, to): (Ns, Ns),
-) -> Timeline {
-    let (starts, ends) = (&trace.ops.start, &trace.ops.end);
-    let asked =
-        |op: &OpId| trace.ops.call[op.index()].some().map_or(Ns::MIN, |call| trace.calls.start[call.index()]);
-    let order = |op: &OpId| (starts[op.index()], asked(op));
-    if !ops.is_sorted_by_key(order) {
-        ops.sort_by_key(order);
-    }
-    let processes = ops.iter().map(|op| trace.process_of_stream(trace.ops.stream[op.index()]));
-    let mut before = Ns::MAX;
-    let mut known = ProcessId::NONE;
-    for process in processes {
-        if process != known {
-            known = process;
-            before = before.min(first_calls.get(&process).copied().unwrap_or(Ns::MAX));
+impl<'a> Timeline<'a> {
+    fn new(
+        trace: &'a Trace,
+        device: DeviceId,
+        mut ops: Vec<OpId>,
+        first_calls: &FxHashMap<ProcessId, Ns>,
+        (from, to): (Ns, Ns),
+    ) -> Timeline<'a> {
+        let asked = |op: &OpId| {
+            let call = trace.ops.call[op.index()].some();
+            call.map_or(Ns::MIN, |call| trace.calls.start[call.index()])
+        };
+        let order = |op: &OpId| (trace.ops.start[op.index()], asked(op));
+        if !ops.is_sorted_by_key(order) {
+            ops.sort_by_key(order);
         }
+        let mut processes: Vec<_> = trace.contexts.ids().map(|context| trace.contexts.row(context)).collect();
+        processes.retain(|context| context.device == device);
+        let calls = processes.iter().filter_map(|context| first_calls.get(&context.process)).copied();
+        let starts = ops.first().map(|op| trace.ops.start[op.index()]);
+        let first = calls.chain(starts).min().unwrap_or(from);
+        let end = ops.iter().map(|op| trace.ops.end[op.index()]).max().unwrap_or(first);
+        let span = (first.max(from), end.min(to));
+        Timeline { trace, device, span: (span.0, span.1.max(span.0)), ops, first }
     }
-    let first = ops.first().map_or(Ns::MAX, |op| starts[op.index()]).min(before);
-    let end = ops.iter().map(|op| ends[op.index()]).max().unwrap_or(first);
-    let span = (first.max(from), end.min(to));
-    let (mut busy, mut gaps) = (0, Vec::new());
-    let (mut done, mut last) = (first, OpId::NONE);
-    for op in ops {
-        let (start, end) = (starts[op.index()], ends[op.index()]);
-        let gap = Gap { start: done.max(span.0), end: start.min(span.1), next: op, last };
-        if gap.start < gap.end {
-            gaps.push(gap);
-        }
-        if end > done {
-            busy += (end.min(span.1) - start.max(done).max(span.0)).max(0);
-            (done, last) = (end, op);
-        }
+
+    /// The times without any operation of any stream, context and process, in order.
+    pub fn gaps(&self) -> impl Iterator<Item = Gap> {
+        let (mut done, mut last) = (self.first, OpId::NONE);
+        self.ops.iter().filter_map(move |op| {
+            let (start, end) = (self.trace.ops.start[op.index()], self.trace.ops.end[op.index()]);
+            let gap = Gap { start: done.max(self.span.0), end: start.min(self.span.1), next: *op, last };
+            if end > done {
+                (done, last) = (end, *op);
+            }
+            (gap.start < gap.end).then_some(gap)
+        })
     }
-    Timeline { device, span: (span.0, span.1.max(span.0)), busy, gaps }
 }

@@ -1,28 +1,26 @@
 //! The account: where all of each GPU's and each thread's time went. Its parts add up to the time, to the nanosecond.
 //!
-//! The lives of the threads (`lives.rs`) say in which call, wait or pause each was; the scheduler's numbers divide the
+//! What the threads did (`activity.rs`): in which call, wait or pause each was; the scheduler's numbers divide the
 //! pauses (`outside.rs`), and samples name their places (`spots.rs`). Each gap of a GPU (`gaps.rs`) is blamed on the thread
 //! whose operation ended it, and through proven waits on the thread that held that one up (`blame.rs`).
 
+mod activity;
 mod blame;
 mod gaps;
-mod lives;
 mod outside;
 mod parts;
 mod roots;
 mod spots;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use parts::CallParts;
 
 use crate::facts::Facts;
 use crate::{Cause, Place};
+use activity::Activity;
 use blame::Blame;
-use lives::Lives;
+use gaps::Timeline;
 use outside::Outside;
-use roots::{Culprit, RootId, Roots};
-use rustc_hash::FxHashMap;
+use roots::{Charges, Culprit};
 use serde::Serialize;
 use spots::Spots;
 use std::collections::BTreeMap;
@@ -110,45 +108,51 @@ const SHOWN: usize = 3;
 /// The accounts of the GPUs and threads of a trace within a window.
 pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> Accounts {
     let trace = facts.trace;
-    let lives = Lives::new(facts, parts);
-    let spans = lives::spans(trace, window);
-    let mut outside = Outside::new(facts, &lives, &spans);
+    let activity = Activity::new(facts, parts);
+    let spans = activity::spans(trace, window);
+    let mut outside = Outside::new(facts, &activity, &spans);
     let spots = Spots::new(trace, &mut outside);
-    let blame = Blame { facts, lives: &lives, outside: &outside, spots: &spots };
-    let mut roots = Roots::default();
-    let gpus =
-        gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, &mut roots, timeline)).collect();
-    let of_thread = |(thread, span)| self::thread(&blame, &mut roots, thread, span);
-    let threads =
-        trace.threads.ids().zip(spans).filter(|(_, (first, last))| first < last).map(of_thread).collect();
+    let blame = Blame { facts, activity: &activity, outside: &outside, spots: &spots };
+    let gpus = || gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, timeline)).collect();
+    let has_events = |(_, (first, last)): &(ThreadId, (Ns, Ns))| first < last;
+    let threads = trace.threads.ids().zip(spans).filter(has_events);
+    // Neither needs the other.
+    let (gpus, threads) = std::thread::scope(|scope| {
+        let gpus = scope.spawn(gpus);
+        let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
+        (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
+    });
     Accounts { refused: Refusal::of(trace), gpus, threads }
 }
 
-fn gpu(blame: &Blame<'_>, roots: &mut Roots, timeline: &gaps::Timeline) -> GpuAccount {
+fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
     let trace = blame.facts.trace;
     let floor = floor(trace, timeline);
-    let mut sums = FxHashMap::<RootId, Ns>::default();
-    for gap in &timeline.gaps {
-        blame.gap(roots, timeline.device, gap, floor, &mut |root, ns| *sums.entry(root).or_default() += ns);
+    let mut charges = Charges::default();
+    let mut idle = 0;
+    for gap in timeline.gaps() {
+        blame.gap(&mut charges, timeline.device, &gap, floor);
+        idle += gap.length();
     }
+    let span_ns = timeline.span.1 - timeline.span.0;
     GpuAccount {
         device: trace.devices.ordinal[timeline.device.index()],
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
-        span_ns: timeline.span.1 - timeline.span.0,
-        busy_ns: timeline.busy,
-        idle: by_cause(blame, roots, &sums),
+        span_ns,
+        busy_ns: span_ns - idle,
+        idle: by_cause(blame, &charges),
     }
 }
 
 /// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that
 /// ended a gap.
-fn floor(trace: &Trace, timeline: &gaps::Timeline) -> Ns {
+fn floor(trace: &Trace, timeline: &Timeline<'_>) -> Ns {
     let latency = |op: OpId| {
         let call = trace.ops.call[op.index()].some()?;
         let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
         (took > 0).then_some(took)
     };
-    let mut latencies: Vec<Ns> = timeline.gaps.iter().filter_map(|gap| latency(gap.next)).collect();
+    let mut latencies: Vec<Ns> = timeline.gaps().filter_map(|gap| latency(gap.next)).collect();
     if latencies.is_empty() {
         return 0;
     }
@@ -156,30 +160,27 @@ fn floor(trace: &Trace, timeline: &gaps::Timeline) -> Ns {
     *latencies.select_nth_unstable(tenth).1
 }
 
-fn thread(blame: &Blame<'_>, roots: &mut Roots, thread: ThreadId, (first, last): (Ns, Ns)) -> ThreadAccount {
+fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> ThreadAccount {
     let trace = blame.facts.trace;
-    let mut sums = FxHashMap::<RootId, Ns>::default();
-    blame.lives.walk(thread, first, last, |segment| {
-        blame.alone(roots, thread, &segment, &mut |root, ns| *sums.entry(root).or_default() += ns);
-    });
+    let mut charges = Charges::default();
+    blame.activity.walk(thread, first, last, |segment| blame.alone(&mut charges, thread, &segment));
     let row = trace.threads.row(thread);
     ThreadAccount {
         pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
         tid: row.tid,
         name: trace.text(row.name).to_owned(),
         span_ns: last - first,
-        parts: by_cause(blame, roots, &sums),
+        parts: by_cause(blame, &charges),
     }
 }
 
-/// Sums of roots by cause, most time first.
-fn by_cause(blame: &Blame<'_>, roots: &Roots, sums: &FxHashMap<RootId, Ns>) -> Vec<AccountPart> {
+/// What was charged, by cause, most time first.
+fn by_cause(blame: &Blame<'_>, charges: &Charges) -> Vec<AccountPart> {
     let mut causes = BTreeMap::<Cause, (Ns, Vec<(Ns, Culprit)>)>::new();
-    for (root, ns) in sums {
-        let (cause, culprit) = roots.row(*root);
-        let (sum, culprits) = causes.entry(cause).or_default();
+    for (root, ns) in charges.rows() {
+        let (sum, culprits) = causes.entry(root.cause).or_default();
         *sum += ns;
-        culprits.push((*ns, culprit));
+        culprits.push((*ns, root.culprit));
     }
     let part = |(cause, (ns, mut culprits)): (Cause, (Ns, Vec<(Ns, Culprit)>))| {
         culprits.sort_by_key(|(ns, culprit)| (std::cmp::Reverse(*ns), *culprit));

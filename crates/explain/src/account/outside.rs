@@ -4,7 +4,7 @@
 //! The scheduler's numbers are sums over intervals of some milliseconds. Within one, time blocked belongs to the longest pauses
 //! between calls: a thread that blocks makes a pause, a thread that only works between two launches makes short ones.
 
-use super::lives::{Doing, Lives, Segment};
+use super::activity::{Activity, Doing, Segment};
 use crate::facts::Facts;
 use crate::index;
 use trace::{CallId, Ns, State, Sym, ThreadId};
@@ -62,7 +62,7 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    pub fn new(facts: &Facts<'_>, lives: &Lives<'_>, spans: &[(Ns, Ns)]) -> Outside {
+    pub fn new(facts: &Facts<'_>, activity: &Activity<'_>, spans: &[(Ns, Ns)]) -> Outside {
         let rows = index::states_by_thread(facts.trace);
         let mut known = index::marked_by_thread(facts.trace);
         for (known, rows) in known.iter_mut().zip(&rows).filter(|(_, rows)| !rows.is_empty()) {
@@ -73,7 +73,7 @@ impl Outside {
         let pauses = facts.trace.threads.ids().zip(rows).map(|(thread, rows)| {
             let (first, last) = spans[thread.index()];
             let mut filled = Filling::new(rows);
-            lives.walk(thread, first, last, |segment| filled.add(segment, lives.blocks(segment.doing)));
+            activity.walk(thread, first, last, |segment| filled.add(segment, activity.blocks(segment.doing)));
             filled.done()
         });
         let mut outside = Outside { pauses: pauses.collect(), known };

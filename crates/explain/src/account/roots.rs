@@ -1,12 +1,22 @@
-//! What may hold a GPU up: a cause with its culprit, each once.
+//! What may delay a thread or a GPU: a cause with its culprit, and how much time each is charged with.
 
 use crate::Cause;
 use crate::group::Key;
 use rustc_hash::FxHashMap;
-use trace::{DeviceId, ProcessId, Sym};
+use trace::{DeviceId, Ns, ProcessId, Sym};
 
-/// A row of [`Roots`].
-pub(super) type RootId = u32;
+/// A cause and its culprit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Root {
+    pub cause: Cause,
+    pub culprit: Culprit,
+}
+
+impl Root {
+    pub fn new(cause: Cause, culprit: Culprit) -> Root {
+        Root { cause, culprit }
+    }
+}
 
 /// Who or what is to blame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,24 +37,43 @@ pub(super) enum Culprit {
     Device(DeviceId),
 }
 
-/// All roots, numbered.
+/// Rows that are compared before a root is looked up: a thread that launches in a loop alternates between few.
+const RECENT: usize = 4;
+
+/// The time that each root is charged with.
 #[derive(Default)]
-pub(super) struct Roots {
-    rows: Vec<(Cause, Culprit)>,
-    known: FxHashMap<(Cause, Culprit), RootId>,
+pub(super) struct Charges {
+    rows: Vec<(Root, Ns)>,
+    known: FxHashMap<Root, usize>,
+    recent: [usize; RECENT],
+    next: usize,
 }
 
-impl Roots {
-    /// The number of a root.
-    pub fn root(&mut self, cause: Cause, culprit: Culprit) -> RootId {
-        let next = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
-        *self.known.entry((cause, culprit)).or_insert_with(|| {
-            self.rows.push((cause, culprit));
-            next
-        })
+impl Charges {
+    /// Charges a root with `ns` more.
+    pub fn charge(&mut self, root: Root, ns: Ns) {
+        if ns > 0 {
+            let row = self.row(root);
+            self.rows[row].1 += ns;
+        }
     }
 
-    pub fn row(&self, root: RootId) -> (Cause, Culprit) {
-        self.rows[root as usize]
+    fn row(&mut self, root: Root) -> usize {
+        let is_it = |row: &usize| self.rows.get(*row).is_some_and(|(known, _)| *known == root);
+        if let Some(row) = self.recent.into_iter().find(is_it) {
+            return row;
+        }
+        let row = *self.known.entry(root).or_insert_with(|| {
+            self.rows.push((root, 0));
+            self.rows.len() - 1
+        });
+        self.recent[self.next] = row;
+        self.next = (self.next + 1) % RECENT;
+        row
+    }
+
+    /// Every root that was charged, with its time; each once.
+    pub fn rows(&self) -> &[(Root, Ns)] {
+        &self.rows
     }
 }

@@ -6,7 +6,7 @@ use crate::class::{Class, Classes};
 use crate::index;
 use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 use trace::{CallId, Ns, ProcessId, Selected, Sym, ThreadId, Trace};
 
 /// Cost of a call if the trace has no fast call of its name, ns: about that of an ordinary launch under a tracer (3.5 µs
@@ -27,7 +27,7 @@ pub(super) struct Calls {
     /// All calls, by start.
     pub order: Vec<CallId>,
     /// The outermost CUDA calls of each thread, by start.
-    by_thread: OnceCell<Vec<Vec<CallId>>>,
+    by_thread: OnceLock<Vec<Vec<CallId>>>,
 }
 
 impl Calls {
@@ -41,7 +41,7 @@ impl Calls {
             usual: index::usual_costs(trace, options.min_wait_ns),
             thread_span: index::thread_spans(trace),
             order,
-            by_thread: OnceCell::new(),
+            by_thread: OnceLock::new(),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Facts;
 use crate::Class;
 use crate::index::{self, Later};
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 use trace::{CallId, DeviceId, Ns, OpId, OpKind, ProcessId, StreamId, Sym, Trace};
 
 /// The indexes of first uses.
@@ -12,11 +12,11 @@ pub(super) struct First {
     /// First call of each process and name.
     first_call: FxHashMap<(ProcessId, Sym), CallId>,
     /// The later calls of each name.
-    later: OnceCell<FxHashMap<(ProcessId, Sym), Later>>,
+    later: OnceLock<FxHashMap<(ProcessId, Sym), Later>>,
     /// The time at which the first call that needs a context returned, ns, by process and device.
-    ready: OnceCell<FxHashMap<(ProcessId, DeviceId), Ns>>,
+    ready: OnceLock<FxHashMap<(ProcessId, DeviceId), Ns>>,
     /// First launch into each stream.
-    first_launch: OnceCell<FxHashMap<StreamId, CallId>>,
+    first_launch: OnceLock<FxHashMap<StreamId, CallId>>,
     /// First operation of each process and kernel name.
     first_kernel: FxHashMap<(ProcessId, Sym), OpId>,
 }
@@ -25,9 +25,9 @@ impl First {
     pub fn new(trace: &Trace, order: &[CallId]) -> First {
         First {
             first_call: index::first_calls(trace, order),
-            later: OnceCell::new(),
-            ready: OnceCell::new(),
-            first_launch: OnceCell::new(),
+            later: OnceLock::new(),
+            ready: OnceLock::new(),
+            first_launch: OnceLock::new(),
             first_kernel: index::first_kernels(trace),
         }
     }

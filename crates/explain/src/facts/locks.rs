@@ -5,7 +5,7 @@ use super::calls::Calls;
 use crate::index::{self, ByCall};
 use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 use trace::{CallId, Ns, ProcessId, Sym, Trace, Wait, WaitId};
 
 /// The indexes of waits.
@@ -13,9 +13,9 @@ pub(super) struct Locks {
     lock_calls: Vec<Vec<(Ns, Ns)>>,
     waits: ByCall<WaitId>,
     /// Recorded waits by process and lock, by start.
-    of_locks: OnceCell<FxHashMap<(ProcessId, i64), Vec<WaitId>>>,
+    of_locks: OnceLock<FxHashMap<(ProcessId, i64), Vec<WaitId>>>,
     /// The start of each wait that found several threads holding its lock, ns, by process and lock.
-    shared: OnceCell<FxHashMap<(ProcessId, i64), Vec<Ns>>>,
+    shared: OnceLock<FxHashMap<(ProcessId, i64), Vec<Ns>>>,
     outside_waits: Vec<WaitId>,
 }
 
@@ -25,8 +25,8 @@ impl Locks {
         Locks {
             lock_calls: index::lock_calls(trace, &calls.order),
             waits,
-            of_locks: OnceCell::new(),
-            shared: OnceCell::new(),
+            of_locks: OnceLock::new(),
+            shared: OnceLock::new(),
             outside_waits,
         }
     }

@@ -3,7 +3,7 @@
 use super::{Copied, CopyFacts, Facts};
 use crate::index::{self, ByCall, DeviceWork};
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 use trace::{
     Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, ProcessId, StreamId, Sym, SyncId,
     Trace,
@@ -17,13 +17,13 @@ pub(super) struct Operations {
     /// Operations of each stream, by start.
     pub stream_ops: Vec<Vec<OpId>>,
     /// For each of them the number of the call that issued it.
-    pub stream_calls: OnceCell<Vec<Vec<u32>>>,
+    pub stream_calls: OnceLock<Vec<Vec<u32>>>,
     /// The device that runs most of a thread's operations.
     thread_device: Vec<DeviceId>,
-    pub device_work: OnceCell<FxHashMap<(ProcessId, DeviceId), DeviceWork>>,
-    pub gpu_waits: OnceCell<super::copies::GpuWaits>,
-    pub unknown_copies: OnceCell<bool>,
-    pub syncs: OnceCell<ByCall<SyncId>>,
+    pub device_work: OnceLock<FxHashMap<(ProcessId, DeviceId), DeviceWork>>,
+    pub gpu_waits: OnceLock<super::copies::GpuWaits>,
+    pub unknown_copies: OnceLock<bool>,
+    pub syncs: OnceLock<ByCall<SyncId>>,
     arguments: ByCall<ArgumentId>,
 }
 
@@ -34,12 +34,12 @@ impl Operations {
             first_op,
             call_ops,
             stream_ops: index::ops_by_stream(trace),
-            stream_calls: OnceCell::new(),
+            stream_calls: OnceLock::new(),
             thread_device: index::thread_devices(trace),
-            device_work: OnceCell::new(),
-            gpu_waits: OnceCell::new(),
-            unknown_copies: OnceCell::new(),
-            syncs: OnceCell::new(),
+            device_work: OnceLock::new(),
+            gpu_waits: OnceLock::new(),
+            unknown_copies: OnceLock::new(),
+            syncs: OnceLock::new(),
             arguments: index::arguments_by_call(trace, outer),
         }
     }

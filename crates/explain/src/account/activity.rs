@@ -32,7 +32,7 @@ impl Segment {
 }
 
 /// The calls and waits of all threads, in order and apart.
-pub(super) struct Lives<'a> {
+pub(super) struct Activity<'a> {
     facts: &'a Facts<'a>,
     parts: &'a CallParts,
     calls: &'a [Vec<CallId>],
@@ -48,9 +48,9 @@ struct Wait {
     wait: WaitId,
 }
 
-impl<'a> Lives<'a> {
-    pub fn new(facts: &'a Facts<'a>, parts: &'a CallParts) -> Lives<'a> {
-        Lives { facts, parts, calls: facts.calls_by_thread(), waits: waits(facts) }
+impl<'a> Activity<'a> {
+    pub fn new(facts: &'a Facts<'a>, parts: &'a CallParts) -> Activity<'a> {
+        Activity { facts, parts, calls: facts.calls_by_thread(), waits: waits(facts) }
     }
 
     /// A part of a slow call that a cause claims.
