@@ -113,6 +113,22 @@ pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>
     run(trace, options, true)
 }
 
+/// Where all of each GPU's and each thread's time went, in the selected time. Selected threads and names have no effect.
+pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
+    let facts = Facts::new(trace, &Options { selection: selection.clone(), ..Options::default() });
+    let holders = Holders::new(&facts, Options::default().min_wait_ns / 2);
+    let mut parts = CallParts::default();
+    for call in facts.slow.iter().copied() {
+        parts.add(&facts, call, &rules::split(&facts, &holders, call));
+    }
+    account::accounts(&facts, &parts, window(selection))
+}
+
+/// The selected time, ns.
+fn window(selection: &Selection) -> (Ns, Ns) {
+    (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX))
+}
+
 /// Finds the overlap of operations and the losses of threads in parallel: neither needs the other.
 fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
     std::thread::scope(|scope| {
@@ -162,8 +178,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }
-    let window = (options.selection.from.unwrap_or(Ns::MIN), options.selection.to.unwrap_or(Ns::MAX));
-    let accounts = account::accounts(&facts, &of_calls, window);
+    let accounts = account::accounts(&facts, &of_calls, window(&options.selection));
     let explanation = Explanation {
         trace: Summary { selected_ns: selected_ns(trace, &options.selection), ..summary(trace) },
         chosen_calls: chosen_calls(&facts, options),

@@ -103,6 +103,11 @@ impl Parts {
         Parts { free: vec![(start, end)], duration: end - start, claimed: Vec::new(), pieces: Vec::new() }
     }
 
+    /// The pieces of the call's time without a reason, in order.
+    pub fn free(&self) -> impl Iterator<Item = (Ns, Ns)> + '_ {
+        self.free.iter().copied()
+    }
+
     /// Time without a reason, ns.
     pub fn rest(&self) -> Ns {
         self.free.iter().map(|(start, end)| end - start).sum()

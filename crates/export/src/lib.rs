@@ -1,5 +1,5 @@
 //! Exports a trace and its findings for other tools: [`perfetto`] and [`chrome`] write timelines, [`parquet`] and
-//! [`csv`] write tables. An [`Export`] holds what is exported.
+//! [`csv`] write tables, [`speedscope`] and [`folded`] write flame graphs of samples. An [`Export`] holds what is exported.
 //!
 //! Output is written while it is generated: besides the trace, only an order of rows and a table of names are in
 //! memory. Names in traces may hold any text; each format's writer quotes them.
@@ -15,9 +15,11 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod flame;
 mod tables;
 mod view;
 
+pub use flame::{folded, speedscope};
 pub use tables::{csv, is_export, parquet};
 pub use view::{chrome, perfetto};
 

@@ -67,7 +67,45 @@ fn small_timelines_are_drawn_as_expected() {
         for (file, text) in [("perfetto.txt", drawn.perfetto.text()), ("chrome.json", drawn.chrome)] {
             expect_test::expect_file![case.join(file)].assert_eq(&text);
         }
+        let trace = timeline_of(&case);
+        if !trace.samples.is_empty() {
+            for (file, text) in [("speedscope.json", speedscope(&trace)), ("folded.txt", folded(&trace))] {
+                expect_test::expect_file![case.join(file)].assert_eq(&text);
+            }
+        }
     }
+}
+
+fn speedscope(trace: &Trace) -> String {
+    let mut written = Vec::new();
+    export::speedscope(trace, &mut written).expect("memory takes all");
+    let version = concat!("holdup ", env!("CARGO_PKG_VERSION"));
+    String::from_utf8(written).expect("JSON is UTF-8").replace(version, "holdup")
+}
+
+fn folded(trace: &Trace) -> String {
+    let mut written = Vec::new();
+    export::folded(trace, &mut written).expect("memory takes all");
+    String::from_utf8(written).expect("text is UTF-8")
+}
+
+/// Checks that each sample of a thread is in one flame, with frames of the dictionary.
+fn check_flames(trace: &Trace) {
+    let document: Value = serde_json::from_str(&speedscope(trace)).expect("valid JSON");
+    let frames = document["shared"]["frames"].as_array().expect("frames").len() as u64;
+    let mut samples = 0;
+    for profile in document["profiles"].as_array().expect("profiles") {
+        let stacks = profile["samples"].as_array().expect("stacks");
+        assert_eq!(stacks.len(), profile["weights"].as_array().expect("weights").len());
+        let numbers = stacks.iter().flat_map(|stack| stack.as_array().expect("frames"));
+        assert!(numbers.map(|number| number.as_u64().expect("a number")).all(|number| number < frames));
+        assert!(stacks.iter().all(|stack| !stack.as_array().expect("frames").is_empty()));
+        samples += stacks.len() as u64;
+    }
+    assert_eq!(samples, trace.samples.thread.iter().filter(|thread| thread.is_some()).count() as u64);
+    let folded = folded(trace);
+    let count = |line: &str| line.rsplit(' ').next().expect("a count").parse::<u64>().expect("a number");
+    assert_eq!(folded.lines().map(count).sum::<u64>(), samples);
 }
 
 /// Counts of complete events by category, and of arrows' ends.
@@ -133,6 +171,7 @@ fn check(trace: &Trace) -> Drawn {
     assert_eq!(opened.samples.len(), trace.samples.len());
     assert_eq!(counts.get("P sample").copied().unwrap_or(0), trace.samples.len());
     check_stacks(trace, &drawn, &chrome);
+    check_flames(trace);
     let mut flows = BTreeMap::<u64, usize>::new();
     for (flow, _) in opened.slices.iter().flat_map(|slice| &slice.flows) {
         *flows.entry(*flow).or_default() += 1;

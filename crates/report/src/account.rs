@@ -85,7 +85,7 @@ fn share(ns: Ns, gpu: &GpuAccount) -> f64 {
 }
 
 /// Where most of a part's time passed: `serve.py:17 one`, else the calls in or before which it did.
-fn place(part: &AccountPart) -> String {
+pub(crate) fn place(part: &AccountPart) -> String {
     let named = |place: &Place| match place.line {
         0 => format!("{} {}", place.function, place.file),
         line => format!("{}:{line} {}", place.file, place.function),

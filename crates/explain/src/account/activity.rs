@@ -62,7 +62,7 @@ impl<'a> Activity<'a> {
     pub fn blocks(&self, doing: Doing) -> bool {
         match doing {
             Doing::Waiting(_) => true,
-            Doing::Lost(part) => self.parts.row(part).is_lock(),
+            Doing::Lost(part) => self.parts.row(part).is_lock,
             Doing::Working(_) | Doing::Outside(_) => false,
         }
     }

@@ -58,7 +58,8 @@ impl Blame<'_> {
     pub fn gap(&self, charges: &mut Charges, device: DeviceId, gap: &Gap, floor: Ns) {
         let of_gpu = |cause| Root::new(cause, Culprit::Device(device));
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
-        if call.is_none() || !self.facts.one_clock() {
+        let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
+        if call.is_none() || !self.facts.one_clock() || is_off() {
             return charges.charge(of_gpu(Cause::NotRecorded), gap.length());
         }
         // The GPU waited for the thread until its call returned, at most until the operation started.
@@ -98,8 +99,8 @@ impl Blame<'_> {
             }
             Doing::Outside(next) => {
                 let culprit = self.place(thread, segment, next);
-                for (cause, ns) in self.outside(thread, segment) {
-                    charges.charge(Root::new(cause, culprit), ns);
+                for share in self.outside(thread, segment) {
+                    charges.charge(Root::new(share.cause, culprit), share.ns);
                 }
             }
         }
@@ -133,12 +134,9 @@ impl Blame<'_> {
             Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, held),
             Doing::Working(_) => charges.charge(leaf, held.length()),
             Doing::Outside(next) => {
-                for (cause, ns) in self.outside(holder, &held) {
-                    let root = match cause {
-                        Cause::HostCode | Cause::NotRecorded => leaf,
-                        cause => Root::new(cause, self.place(holder, &held, next)),
-                    };
-                    charges.charge(root, ns);
+                for share in self.outside(holder, &held) {
+                    let own = || Root::new(share.cause, self.place(holder, &held, next));
+                    charges.charge(if share.may_work { leaf } else { own() }, share.ns);
                 }
             }
         });
@@ -197,7 +195,7 @@ impl Blame<'_> {
     }
 
     /// How a segment outside calls is divided.
-    fn outside(&self, thread: ThreadId, segment: &Segment) -> [(Cause, Ns); 4] {
+    fn outside(&self, thread: ThreadId, segment: &Segment) -> [Share; 4] {
         let shares = self.outside.shares(thread, segment);
         let is_demand = |pause: &Pause| DEMAND.contains(&self.facts.trace.text(pause.call));
         let asleep = match self.outside.pause(thread, segment).is_some_and(is_demand) {
@@ -205,10 +203,10 @@ impl Blame<'_> {
             false => Cause::Blocked,
         };
         [
-            (asleep, shares.blocked),
-            (Cause::NoCpu, shares.runnable),
-            (Cause::HostCode, shares.running),
-            (Cause::NotRecorded, shares.unknown),
+            Share { cause: asleep, ns: shares.blocked, may_work: false },
+            Share { cause: Cause::NoCpu, ns: shares.runnable, may_work: false },
+            Share { cause: Cause::HostCode, ns: shares.running, may_work: true },
+            Share { cause: Cause::NotRecorded, ns: shares.unknown, may_work: true },
         ]
     }
 
@@ -222,6 +220,14 @@ impl Blame<'_> {
             (None, None) => Culprit::Between(process),
         }
     }
+}
+
+/// A part of a segment outside calls.
+struct Share {
+    cause: Cause,
+    ns: Ns,
+    /// Whether the thread worked, as far as it is known.
+    may_work: bool,
 }
 
 /// The system calls in which a server waits for work from outside.

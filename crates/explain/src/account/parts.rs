@@ -3,8 +3,10 @@
 use super::activity::{Doing, Segment};
 use crate::facts::Facts;
 use crate::group::Key;
-use crate::parts::{Holder, Parts};
-use crate::{Cause, Confidence};
+use crate::parts::{Holder, Parts, Reason};
+use crate::rules::unexplained;
+use crate::stretch::Stretch;
+use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns};
 
@@ -22,6 +24,8 @@ pub(crate) struct CallPart {
     pub start: Ns,
     pub end: Ns,
     pub cause: Cause,
+    /// Whether the thread waited for a lock: it slept.
+    pub is_lock: bool,
     pub confidence: Confidence,
     /// What was waited for.
     pub holder: Holder,
@@ -29,30 +33,41 @@ pub(crate) struct CallPart {
     pub key: Key,
 }
 
-impl CallPart {
-    /// Whether the thread waited for a lock.
-    pub fn is_lock(&self) -> bool {
-        matches!(self.cause, Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder)
-    }
-}
-
 impl CallParts {
     pub(super) fn row(&self, at: u32) -> &CallPart {
         &self.rows[at as usize]
     }
 
-    /// Adds the parts of a slow call, with their causes.
+    /// Adds the parts of a slow call, with their causes. What no cause claims beyond the call's usual cost is unexplained.
     pub fn add(&mut self, facts: &Facts<'_>, call: CallId, parts: &Parts) {
         let first = self.rows.len();
         for (start, end, claim) in parts.pieces() {
-            let reason = &parts.claimed[claim].reason;
-            let key = Key::of(facts, crate::stretch::Stretch::Call(call), reason);
-            let (cause, confidence, holder) = (reason.cause, reason.confidence, reason.holder);
-            self.rows.push(CallPart { start, end, cause, confidence, holder, key });
+            self.push(facts, call, (start, end), &parts.claimed[claim].reason);
+        }
+        let unexplained = unexplained::rest();
+        let mut usual = facts.usual(call);
+        for (start, end) in parts.free() {
+            let own = usual.min(end - start);
+            usual -= own;
+            if start + own < end {
+                self.push(facts, call, (start + own, end), &unexplained);
+            }
         }
         self.rows[first..].sort_unstable_by_key(|row| row.start);
         let row = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         self.of.insert(call, (row(first), row(self.rows.len())));
+    }
+
+    fn push(&mut self, facts: &Facts<'_>, call: CallId, (start, end): (Ns, Ns), reason: &Reason) {
+        self.rows.push(CallPart {
+            start,
+            end,
+            cause: reason.cause,
+            is_lock: reason.evidence == Evidence::Lock || reason.holder != Holder::Nobody,
+            confidence: reason.confidence,
+            holder: reason.holder,
+            key: Key::of(facts, Stretch::Call(call), reason),
+        });
     }
 
     /// Passes the segments of a call in `[from, to)`, which lies in the call, to `each`: in order, without gaps.

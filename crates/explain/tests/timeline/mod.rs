@@ -27,6 +27,7 @@
 //! tracer T                                             T is the tracer's own thread
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
 //! device 1 1 3                                         device 0 has 1 copy engine, compute capability 1.3
+//! recorded 0 100                                       then recording was switched off
 //! only 20 40                                           the selected time, before any event
 //! clock separate
 //! source kineto
@@ -61,6 +62,7 @@ pub fn parse(text: &str) -> (Trace, Selection) {
         let words: Vec<&str> = words(line);
         match words.as_slice() {
             [] => {}
+            ["recorded", from, to] => builder.trace.meta.recorded.push((us(from), us(to))),
             ["clock", "separate"] => builder.trace.meta.clock = Clock::Separate,
             ["only", from, to] => {
                 (builder.selection.from, builder.selection.to) = (Some(us(from)), Some(us(to)))

@@ -408,7 +408,7 @@ impl Where {
     }
 }
 
-/// Writes a trace with its findings for other tools: Perfetto, Chrome's viewer, DuckDB, pandas, spreadsheets.
+/// Writes a trace with its findings for other tools: Perfetto, Chrome's viewer, DuckDB, pandas, spreadsheets, speedscope.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup export trace.json.gz --format perfetto -o trace.pftrace
@@ -417,6 +417,9 @@ impl Where {
   holdup export run.holdup --format parquet -o tables
       open tables/*.parquet with DuckDB
   holdup export run.holdup --format csv -o sheets --from 1s --to 2s
+  holdup export run.holdup --format speedscope -o run.speedscope.json
+      open it at https://www.speedscope.app
+  holdup export run.holdup --format folded -o - | flamegraph.pl > run.svg
 
 perfetto  processes, threads, devices and streams; arrows from a call to its
           GPU operations and from a holder's call to the call that waited,
@@ -428,6 +431,9 @@ parquet   a directory: one file per table of a .holdup file, findings and
 csv       the same with names instead of row numbers; a text that a
           spreadsheet would run as a formula (it begins with = + - or @) gets
           an apostrophe before it
+speedscope, folded
+          flame graphs of the samples of each thread: those that found the GPU
+          idle apart from those that found it busy
 
 Output is written atomically. Findings cover only the exported range.")]
 pub struct Export {
@@ -557,6 +563,10 @@ pub enum Target {
     Parquet,
     /// A directory of CSV tables.
     Csv,
+    /// Flame graphs of samples, for speedscope.
+    Speedscope,
+    /// Flame graphs of samples, one line per stack.
+    Folded,
 }
 
 /// Forms of a listing.

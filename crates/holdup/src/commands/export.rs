@@ -19,13 +19,23 @@ pub fn run(arguments: &args::Export, color: Color) -> Result<ExitCode, Failure> 
     let selection = arguments.filter.selection();
     time::check(&selection)?;
     let destination = Destination::new(arguments)?;
-    let (trace, explanation, losses) = explained(input::read_part(&arguments.trace, &selection)?, selection);
+    let trace = input::read_part(&arguments.trace, &selection)?;
+    if is_flame(arguments.format) && trace.samples.is_empty() {
+        let name = input::name(&arguments.trace);
+        return Err(Failure::Message(format!("{name}: no samples: record with --sample-rate 100")));
+    }
+    let (trace, explanation, losses) = explained(trace, selection);
     let export = Export { trace: &trace, explanation: &explanation, losses: &losses };
     destination.write(&export, arguments)?;
     if arguments.output != Path::new("-") {
         say(&trace, &arguments.output, color)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a format has samples alone.
+fn is_flame(format: args::Target) -> bool {
+    matches!(format, args::Target::Speedscope | args::Target::Folded)
 }
 
 /// The selected part of a trace, and its explanation: the rest serves as evidence.
@@ -86,6 +96,8 @@ fn draw(
 ) -> io::Result<()> {
     match format {
         args::Target::Chrome => export::chrome(export, to, progress),
+        args::Target::Speedscope => export::speedscope(export.trace, io::BufWriter::new(to)),
+        args::Target::Folded => export::folded(export.trace, io::BufWriter::new(to)),
         _ => export::perfetto(export, to, progress),
     }
 }

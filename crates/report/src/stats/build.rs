@@ -19,6 +19,7 @@ pub fn build(trace: &Trace, path: &str, options: &Options) -> Stats {
         window_ns: window.length(),
         host: window.host(options.per_thread),
         devices,
+        accounts: explain::accounts(trace, &options.selection),
         overlap: explain::overlaps(trace, &options.selection),
         ops,
         copies: window.copies(),

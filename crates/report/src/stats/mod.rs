@@ -3,6 +3,7 @@
 //! With a time window, only time inside it counts: events that reach out of it are cut. (Copies
 //! in the table of copies are not, as half a copy has no size.)
 
+mod accounts;
 mod build;
 mod first;
 mod intervals;
@@ -15,7 +16,7 @@ pub use build::build;
 pub use markdown::markdown;
 pub use text::{Top, copies_title, device_title, host_title, text};
 
-use explain::{FailedCalls, Overlap, Summary};
+use explain::{Accounts, FailedCalls, Overlap, Summary};
 use serde::Serialize;
 use trace::Ns;
 
@@ -31,6 +32,8 @@ pub struct Stats {
     pub host: Vec<Host>,
     /// Device side: one entry a GPU.
     pub devices: Vec<Device>,
+    /// Where all of each GPU's and each thread's time went.
+    pub accounts: Accounts,
     /// How copies and kernels overlapped, one entry a GPU. Threads and names choose nothing in it.
     pub overlap: Vec<Overlap>,
     /// GPU operations by name, all GPUs together, most time first.

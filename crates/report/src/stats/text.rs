@@ -1,6 +1,6 @@
 //! Summary tables for a terminal.
 
-use super::{Copies, Device, First, Host, RangeRow, Row, Short, Stats};
+use super::{Copies, Device, First, Host, RangeRow, Row, Short, Stats, accounts};
 use crate::escape::visible;
 use crate::layout::{hang, width};
 use crate::page::Page;
@@ -281,11 +281,12 @@ pub(super) fn copies(copies: &[Copies]) -> Table {
 }
 
 /// A further table: its title, its rows, and how many it leaves out.
-type Further = (&'static str, Table, String);
+pub(super) type Further = (&'static str, Table, String);
 
 /// The tables below those of calls, operations and copies, as far as they have rows.
 pub(super) fn further(stats: &Stats, top: Top) -> impl Iterator<Item = Further> {
     let tables = [
+        accounts::table(&stats.accounts, top),
         failed_calls(&stats.failed_calls, top),
         first_calls(&stats.first_calls, top),
         ranges(&stats.ranges, top),
@@ -377,7 +378,7 @@ fn short(rows: &[Short], top: Top) -> Option<Further> {
 }
 
 /// `and 33 more`
-fn more<T>(others: &[T]) -> String {
+pub(super) fn more<T>(others: &[T]) -> String {
     match others.len() {
         0 => String::new(),
         number => format!("and {} more\n", units::count(number as u64)),

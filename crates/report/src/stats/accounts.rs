@@ -1,0 +1,110 @@
+//! The account as a table: where the time of each GPU and of each group of threads went.
+
+use super::text::{Further, Top, Weight, more};
+use crate::account::place;
+use crate::escape::visible;
+use crate::layout::elide;
+use crate::table::{Align, Table};
+use crate::units;
+use explain::{AccountPart, Accounts, ThreadAccount};
+use std::collections::BTreeMap;
+use trace::Ns;
+
+/// Smallest part of an account that gets a row, as a divisor.
+const SMALL: Ns = 1000;
+
+/// Widest name of a GPU or of threads, columns.
+const OF: usize = 18;
+
+/// A part of an account.
+struct Row {
+    /// `GPU 0`, `4 threads worker`
+    of: String,
+    ns: Ns,
+    share: f64,
+    cause: &'static str,
+    place: String,
+}
+
+impl Weight for Row {
+    fn weight(&self) -> Ns {
+        self.ns
+    }
+}
+
+pub(super) fn table(accounts: &Accounts, top: Top) -> Option<Further> {
+    let rows = rows(accounts);
+    let (rows, others) = top.split(&rows);
+    let mut table = Table::new(&[
+        ("Of", Align::Left),
+        ("Share", Align::Right),
+        ("Time", Align::Right),
+        ("Cause", Align::Left),
+        ("Where", Align::Left),
+    ]);
+    for row in rows {
+        table.push(vec![
+            elide(&visible(&row.of), OF),
+            units::percent(row.share),
+            units::duration(row.ns),
+            row.cause.to_owned(),
+            visible(&row.place).into_owned(),
+        ]);
+    }
+    (!rows.is_empty()).then(|| ("Where the time of GPUs and threads went", table, more(others)))
+}
+
+fn rows(accounts: &Accounts) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for gpu in accounts.gpus.iter().filter(|_| accounts.refused.is_none()) {
+        let of = format!("GPU {}", gpu.device);
+        rows.extend(row(&of, gpu.span_ns, gpu.busy_ns, "busy", String::new()));
+        rows.extend(
+            gpu.idle.iter().filter_map(|part| row(&of, gpu.span_ns, part.ns, part.cause.id(), place(part))),
+        );
+    }
+    for (name, threads) in groups(&accounts.threads) {
+        let of = match threads.as_slice() {
+            [only] if name.is_empty() => format!("thread {}", only.tid),
+            [only] => format!("thread {name} {}", only.tid),
+            several => format!("{} threads {name}", several.len()),
+        };
+        let span: Ns = threads.iter().map(|thread| thread.span_ns).sum();
+        let parts = united(&threads);
+        rows.extend(parts.iter().filter_map(|part| row(&of, span, part.ns, part.cause.id(), place(part))));
+    }
+    rows
+}
+
+fn row(of: &str, span: Ns, ns: Ns, cause: &'static str, place: String) -> Option<Row> {
+    let share = ns as f64 / span.max(1) as f64;
+    (ns > 0 && ns >= span / SMALL).then(|| Row { of: of.to_owned(), ns, share, cause, place })
+}
+
+/// The threads of each process and name; each thread without a name by itself.
+fn groups(threads: &[ThreadAccount]) -> Vec<(&str, Vec<&ThreadAccount>)> {
+    let mut groups = BTreeMap::<_, (&str, Vec<_>)>::new();
+    for thread in threads {
+        let alone = thread.name.is_empty().then_some(thread.tid);
+        let group = groups.entry((thread.pid, thread.name.as_str(), alone)).or_default();
+        group.0 = &thread.name;
+        group.1.push(thread);
+    }
+    groups.into_values().collect()
+}
+
+/// The parts of several accounts by cause, most time first; places and calls are those of the largest.
+fn united(threads: &[&ThreadAccount]) -> Vec<AccountPart> {
+    let mut parts = BTreeMap::<_, (Ns, AccountPart)>::new();
+    for part in threads.iter().flat_map(|thread| &thread.parts) {
+        let (largest, sum) =
+            parts.entry(part.cause).or_insert_with(|| (0, AccountPart { ns: 0, ..part.clone() }));
+        if part.ns > *largest {
+            (*largest, *sum) = (part.ns, AccountPart { ns: sum.ns, ..part.clone() });
+        }
+        sum.ns += part.ns;
+    }
+    let mut parts: Vec<AccountPart> = parts.into_values().map(|(_, part)| part).collect();
+    parts.sort_by_key(|part| (std::cmp::Reverse(part.ns), part.cause));
+    parts
+}
