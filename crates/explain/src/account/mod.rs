@@ -84,6 +84,8 @@ pub struct ThreadAccount {
     pub name: String,
     /// From its first event to its last, ns.
     pub span_ns: Ns,
+    /// Number of its CUDA calls; nested ones count once.
+    pub calls: u64,
     /// That time by what the thread did, most first; adds up to `span_ns`.
     pub parts: Vec<AccountPart>,
 }
@@ -170,6 +172,7 @@ fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> Threa
         tid: row.tid,
         name: trace.text(row.name).to_owned(),
         span_ns: last - first,
+        calls: blame.facts.calls_by_thread()[thread.index()].len() as u64,
         parts: by_cause(blame, &charges),
     }
 }

@@ -3,7 +3,7 @@
 use super::{Flame, flames, frames, stackless, title, visible};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use trace::{Sample, Trace};
+use trace::{FrameId, Sample, Trace};
 
 /// Writes the samples of a trace as folded stacks: the thread and the GPU's state, then the frames, outermost first, then
 /// the number of samples.
@@ -22,14 +22,23 @@ pub fn folded(trace: &Trace, mut to: impl Write) -> io::Result<()> {
 
 fn line(trace: &Trace, flame: &Flame, sample: &Sample) -> String {
     let mut parts = vec![title(trace, flame)];
-    parts.extend(frames(trace, sample.stack).into_iter().map(|frame| {
-        let frame = trace.frames.row(frame);
-        let (function, file) = (visible(trace.text(frame.function)), visible(trace.text(frame.file)));
-        if frame.line == 0 { function.into_owned() } else { format!("{function} ({file}:{})", frame.line) }
-    }));
+    parts.extend(frames(trace, sample.stack).into_iter().map(|frame| named(trace, frame)));
     if parts.len() == 1 {
         parts.push(stackless(sample));
     }
     // A semicolon separates frames.
     parts.iter().map(|part| part.replace(';', ",")).collect::<Vec<_>>().join(";")
+}
+
+/// `step (train.py:14)`; `libc.so.6 0x9cb83` for a function without a name.
+fn named(trace: &Trace, frame: FrameId) -> String {
+    let frame = trace.frames.row(frame);
+    let function = visible(trace.text(frame.function));
+    let module = visible(trace.text(frame.module));
+    let module = module.rsplit('/').next().unwrap_or_default();
+    match frame.line {
+        0 if function.starts_with("0x") && !module.is_empty() => format!("{module} {function}"),
+        0 => function.into_owned(),
+        line => format!("{function} ({}:{line})", visible(trace.text(frame.file))),
+    }
 }

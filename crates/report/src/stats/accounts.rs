@@ -81,12 +81,13 @@ fn row(of: &str, span: Ns, ns: Ns, cause: &'static str, place: String) -> Option
     (ns > 0 && ns >= span / SMALL).then(|| Row { of: of.to_owned(), ns, share, cause, place })
 }
 
-/// The threads of each process and name; each thread without a name by itself.
+/// The threads of each process and name, first those that call CUDA; each thread without a name by itself.
 fn groups(threads: &[ThreadAccount]) -> Vec<(&str, Vec<&ThreadAccount>)> {
     let mut groups = BTreeMap::<_, (&str, Vec<_>)>::new();
     for thread in threads {
         let alone = thread.name.is_empty().then_some(thread.tid);
-        let group = groups.entry((thread.pid, thread.name.as_str(), alone)).or_default();
+        let key = (thread.calls == 0, thread.pid, thread.name.as_str(), alone);
+        let group = groups.entry(key).or_default();
         group.0 = &thread.name;
         group.1.push(thread);
     }
