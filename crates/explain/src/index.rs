@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use trace::{
     Api, ArgumentId, CallId, DeviceId, Ns, OpId, OpKind, ProcessId, RangeId, RangeKind, State, Sym, SyncId,
-    ThreadId, Trace, WaitId,
+    ThreadId, Times, Trace, WaitId,
 };
 
 /// Rows of a table by the outermost call they belong to, in the table's order.
@@ -181,31 +181,16 @@ pub(crate) fn states_by_thread(trace: &Trace) -> Vec<Vec<State>> {
     by_thread
 }
 
-/// The times at which each thread was in a range that a framework or an interpreter marked, in order and apart.
-pub(crate) fn marked_by_thread(trace: &Trace) -> Vec<Vec<(Ns, Ns)>> {
+/// The times at which each thread was in a range that a framework or an interpreter marked.
+pub(crate) fn marked_by_thread(trace: &Trace) -> Vec<Times> {
     let (ranges, mut by_thread) = (&trace.ranges, vec![Vec::new(); trace.threads.len()]);
     for at in 0..ranges.len() {
         let is_work = matches!(ranges.kind[at], RangeKind::Operator | RangeKind::Python);
-        if let Some(thread) =
-            ranges.thread[at].some().filter(|_| is_work && ranges.start[at] < ranges.end[at])
-        {
+        if let Some(thread) = ranges.thread[at].some().filter(|_| is_work) {
             by_thread[thread.index()].push((ranges.start[at], ranges.end[at]));
         }
     }
-    by_thread.iter_mut().for_each(join);
-    by_thread
-}
-
-/// Sorts times and joins those that touch.
-pub(crate) fn join(times: &mut Vec<(Ns, Ns)>) {
-    times.sort_unstable();
-    times.dedup_by(|later, first| {
-        let touches = later.0 <= first.1;
-        if touches {
-            first.1 = first.1.max(later.1);
-        }
-        touches
-    });
+    by_thread.into_iter().map(Times::of).collect()
 }
 
 /// Operations by the outermost call that issued them.

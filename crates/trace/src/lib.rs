@@ -46,6 +46,7 @@ mod span;
 mod strings;
 #[macro_use]
 mod table;
+mod times;
 mod within;
 
 pub use cell::CellError;
@@ -62,6 +63,7 @@ pub use model::*;
 pub use select::{Selected, Selection, marks};
 pub use strings::{Strings, Sym};
 pub use table::TableError;
+pub use times::Times;
 pub use within::Within;
 
 /// An instant or a duration in nanoseconds.

@@ -125,8 +125,8 @@ fn waits(facts: &Facts<'_>) -> Vec<Vec<Wait>> {
     by_thread
 }
 
-/// The time of each thread from its first event to its last, within a window, ns; empty for threads without events.
-pub(super) fn spans(trace: &Trace, (from, to): (Ns, Ns)) -> Vec<(Ns, Ns)> {
+/// The time of each thread from its first event to its last, ns; it ends before it begins for a thread without events.
+pub(super) fn spans(trace: &Trace) -> Vec<(Ns, Ns)> {
     let mut spans = vec![(Ns::MAX, Ns::MIN); trace.threads.len()];
     let mut widen = |threads: &[ThreadId], starts: &[Ns], ends: &[Ns]| {
         for ((thread, start), end) in threads.iter().zip(starts).zip(ends) {
@@ -142,5 +142,5 @@ pub(super) fn spans(trace: &Trace, (from, to): (Ns, Ns)) -> Vec<(Ns, Ns)> {
     widen(&ranges.thread, &ranges.start, &ranges.end);
     widen(&states.thread, &states.start, &states.end);
     widen(&trace.samples.thread, &trace.samples.at, &trace.samples.at);
-    spans.iter().map(|(first, last)| ((*first).max(from), (*last).min(to))).collect()
+    spans
 }

@@ -13,7 +13,7 @@ use crate::group::Key;
 use crate::parts::Holder;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence};
-use trace::{CallId, DeviceId, LockLayer, Ns, ThreadId, WaitId};
+use trace::{CallId, DeviceId, LockKind, LockLayer, Ns, ThreadId, WaitId};
 
 /// Most threads of a chain: a longer one is a circle that is not quite closed.
 const DEPTH: usize = 16;
@@ -70,16 +70,15 @@ impl Blame<'_> {
         charges.charge(of_gpu(Cause::Dependency), gap.end - until - latency);
         match gap.last.is_none() {
             true => charges.charge(of_gpu(Cause::StartUp), until - gap.start),
-            false => self.thread(charges, self.facts.thread(call), gap.start, until),
+            false => self.thread(charges, Path::of(self.facts.thread(call)), (gap.start, until)),
         }
     }
 
-    /// Divides the time `[from, to)` of a thread among the roots of what it did.
-    fn thread(&self, charges: &mut Charges, thread: ThreadId, from: Ns, to: Ns) {
-        let path = Path::of(thread);
-        self.activity.walk(thread, from, to, |segment| match segment.doing {
+    /// Divides the time `[from, to)` of the last thread of a path among the roots of what it did.
+    fn thread(&self, charges: &mut Charges, path: Path, (from, to): (Ns, Ns)) {
+        self.activity.walk(path.last(), from, to, |segment| match segment.doing {
             Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, segment),
-            Doing::Working(_) | Doing::Outside(_) => self.alone(charges, thread, &segment),
+            Doing::Working(_) | Doing::Outside(_) => self.alone(charges, path.last(), &segment),
         });
     }
 
@@ -117,6 +116,7 @@ impl Blame<'_> {
         for (holder, until) in self.holders(&segment) {
             let until = until.clamp(from, segment.end);
             match holder.some().and_then(|holder| path.to(holder)) {
+                Some(next) if self.is_for_work(&segment) => self.thread(charges, next, (from, until)),
                 Some(next) => self.held(charges, next, (from, until), leaf),
                 None => charges.charge(leaf, until - from),
             }
@@ -126,8 +126,15 @@ impl Blame<'_> {
         charges.charge(leaf, segment.end - from);
     }
 
-    /// Divides the time for which another thread waited for the last thread of a path. What a holder does on a processor
-    /// is its work: that others wait for it is due to the lock, the `leaf`.
+    /// Whether a wait is for what another thread does, as for what it puts into a queue, and not for a lock that it holds.
+    fn is_for_work(&self, segment: &Segment) -> bool {
+        let Doing::Waiting(wait) = segment.doing else { return false };
+        let kind = self.facts.trace.waits.kind[wait.index()];
+        matches!(kind, LockKind::Condition | LockKind::Semaphore | LockKind::Barrier | LockKind::Join)
+    }
+
+    /// Divides the time for which the last thread of a path held a lock that another thread waited for. What a holder does
+    /// on a processor is its work: that others wait for it is due to the lock, the `leaf`.
     fn held(&self, charges: &mut Charges, path: Path, (from, to): (Ns, Ns), leaf: Root) {
         let holder = path.last();
         self.activity.walk(holder, from, to, |held| match held.doing {

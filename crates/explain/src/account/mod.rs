@@ -1,8 +1,8 @@
 //! The account: where all of each GPU's and each thread's time went. Its parts add up to the time, to the nanosecond.
 //!
-//! What the threads did (`activity.rs`): in which call, wait or pause each was; the scheduler's numbers divide the
-//! pauses (`outside.rs`), and samples name their places (`spots.rs`). Each gap of a GPU (`gaps.rs`) is blamed on the thread
-//! whose operation ended it, and through proven waits on the thread that held that one up (`blame.rs`).
+//! `activity.rs` has what the threads did: in which call, wait or pause each was. The scheduler's numbers divide the pauses
+//! (`outside.rs`), and samples name their places (`spots.rs`). Each gap of a GPU (`gaps.rs`) is blamed on the thread whose
+//! operation ended it, and through proven waits on the thread that it waited for (`blame.rs`).
 
 mod activity;
 mod blame;
@@ -111,13 +111,13 @@ const SHOWN: usize = 3;
 pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> Accounts {
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
-    let spans = activity::spans(trace, window);
+    let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
     let spots = Spots::new(trace, &mut outside);
     let blame = Blame { facts, activity: &activity, outside: &outside, spots: &spots };
     let gpus = || gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, timeline)).collect();
-    let has_events = |(_, (first, last)): &(ThreadId, (Ns, Ns))| first < last;
-    let threads = trace.threads.ids().zip(spans).filter(has_events);
+    let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
+    let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
     // Neither needs the other.
     let (gpus, threads) = std::thread::scope(|scope| {
         let gpus = scope.spawn(gpus);

@@ -7,7 +7,7 @@
 use super::activity::{Activity, Doing, Segment};
 use crate::facts::Facts;
 use crate::index;
-use trace::{CallId, Ns, State, Sym, ThreadId};
+use trace::{CallId, Ns, State, Sym, ThreadId, Times};
 
 /// The shortest pause that is looked at by itself, ns. Frameworks spend 3 to 30 µs between two launches (PyTorch, H200).
 pub(super) const PAUSE: Ns = 50_000;
@@ -57,8 +57,8 @@ fn scaled(ns: Ns, part: Ns, whole: Ns) -> Ns {
 pub(super) struct Outside {
     /// The pauses of each thread, in order.
     pauses: Vec<Vec<Pause>>,
-    /// The times of each thread of which the scheduler's numbers are known, in order and apart.
-    known: Vec<Vec<(Ns, Ns)>>,
+    /// The times of each thread for which its rows or its ranges state what it did.
+    known: Vec<Times>,
 }
 
 impl Outside {
@@ -66,8 +66,7 @@ impl Outside {
         let rows = index::states_by_thread(facts.trace);
         let mut known = index::marked_by_thread(facts.trace);
         for (known, rows) in known.iter_mut().zip(&rows).filter(|(_, rows)| !rows.is_empty()) {
-            *known = rows.iter().map(|row| (row.start, row.end)).collect();
-            index::join(known);
+            *known = Times::of(rows.iter().map(|row| (row.start, row.end)));
         }
         let has_rows: Vec<bool> = rows.iter().map(|rows| !rows.is_empty()).collect();
         let pauses = facts.trace.threads.ids().zip(rows).map(|(thread, rows)| {
@@ -85,12 +84,10 @@ impl Outside {
 
     /// Takes a thread's marked ranges for what is known of its pauses: it ran.
     fn set_marked(&mut self, thread: ThreadId) {
-        let mut pauses = std::mem::take(&mut self.pauses[thread.index()]);
-        for pause in &mut pauses {
-            let Pause { start, end, next, .. } = *pause;
-            pause.known = self.known(thread, &Segment { start, end, doing: Doing::Outside(next) });
+        let known = &self.known[thread.index()];
+        for pause in &mut self.pauses[thread.index()] {
+            pause.known = known.part(pause.start, pause.end);
         }
-        self.pauses[thread.index()] = pauses;
     }
 
     /// Lets what is known of a thread's pause be time blocked.
@@ -112,19 +109,11 @@ impl Outside {
 
     /// How a segment outside calls is divided. One that is no pause is the program's own work between two calls.
     pub fn shares(&self, thread: ThreadId, segment: &Segment) -> Shares {
-        let known = self.known(thread, segment);
+        let known = self.known[thread.index()].part(segment.start, segment.end);
         match self.pause(thread, segment) {
             Some(pause) => pause.split(segment.length(), known),
             None => Shares { running: known, unknown: segment.length() - known, ..Shares::default() },
         }
-    }
-
-    /// The part of a segment of which the scheduler's numbers are known, ns.
-    fn known(&self, thread: ThreadId, segment: &Segment) -> Ns {
-        let known = &self.known[thread.index()];
-        let at = known.partition_point(|(_, end)| *end <= segment.start);
-        let within = known[at..].iter().take_while(|(start, _)| *start < segment.end);
-        within.map(|(start, end)| (*end).min(segment.end) - (*start).max(segment.start)).sum()
     }
 }
 
@@ -208,8 +197,8 @@ impl Filling {
             let call = self.rows[fragments[0].row].call;
             for fragment in fragments {
                 let pause = &mut self.pauses[fragment.pause];
-                let (sleeps, waits) =
-                    (blocked.min(fragment.length), runnable.min((fragment.length - blocked).max(0)));
+                let sleeps = blocked.min(fragment.length);
+                let waits = runnable.min(fragment.length - sleeps);
                 (blocked, runnable) = (blocked - sleeps, runnable - waits);
                 pause.known += fragment.length;
                 pause.blocked += sleeps;

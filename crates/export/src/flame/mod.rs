@@ -9,7 +9,7 @@ pub use speedscope::speedscope;
 
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use trace::{FrameId, Ns, ProcessId, Sample, StackId, ThreadId, Trace};
+use trace::{FrameId, Ns, ProcessId, Sample, StackId, ThreadId, Times, Trace};
 
 /// What the GPUs of a sample's process did then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +54,11 @@ fn flames(trace: &Trace) -> Vec<Flame> {
         samples.sort_by_key(|sample| sample.at);
         let each = distance(&samples);
         let busy = busy.get(&trace.process_of_thread(thread));
-        let gpu = |sample: &Sample| busy.map_or(Gpu::Unknown, |busy| state(busy, sample.at));
+        let gpu = |sample: &Sample| match busy.map(|busy| busy.hold(sample.at)) {
+            Some(true) => Gpu::Busy,
+            Some(false) => Gpu::Idle,
+            None => Gpu::Unknown,
+        };
         [Gpu::Idle, Gpu::Busy, Gpu::Unknown].map(|wanted| {
             let samples = samples.iter().filter(|sample| gpu(sample) == wanted).copied().collect();
             Flame { thread, gpu: wanted, samples, each }
@@ -64,29 +68,14 @@ fn flames(trace: &Trace) -> Vec<Flame> {
     flames.filter(|flame| !flame.samples.is_empty()).collect()
 }
 
-/// The times for which each process had an operation on any GPU, in order and apart.
-fn busy_times(trace: &Trace) -> FxHashMap<ProcessId, Vec<(Ns, Ns)>> {
+/// The times for which each process had an operation on any GPU.
+fn busy_times(trace: &Trace) -> FxHashMap<ProcessId, Times> {
     let mut times = FxHashMap::<ProcessId, Vec<(Ns, Ns)>>::default();
     for at in 0..trace.ops.len() {
         let process = trace.process_of_stream(trace.ops.stream[at]);
         times.entry(process).or_default().push((trace.ops.start[at], trace.ops.end[at]));
     }
-    for times in times.values_mut() {
-        times.sort_unstable();
-        times.dedup_by(|later, first| {
-            let touches = later.0 <= first.1;
-            if touches {
-                first.1 = first.1.max(later.1);
-            }
-            touches
-        });
-    }
-    times
-}
-
-fn state(busy: &[(Ns, Ns)], at: Ns) -> Gpu {
-    let next = busy.partition_point(|(_, end)| *end <= at);
-    if busy.get(next).is_some_and(|(start, _)| *start <= at) { Gpu::Busy } else { Gpu::Idle }
+    times.into_iter().map(|(process, times)| (process, Times::of(times))).collect()
 }
 
 /// The median distance of samples, which are in order, ns; at least 1.
