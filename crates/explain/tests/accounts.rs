@@ -3,10 +3,12 @@
 //! A case states its roles in its comments, for the idle time of its first GPU: `positive: CAUSE` if the cause has a part of
 //! it; `control: CAUSE` if it has none; `near miss: CAUSE` if it has less than half. Every cause of accounts needs all three.
 
+mod roles;
 mod timeline;
 
 use explain::{AccountPart, Accounts, Cause, Options, explain};
 use libtest_mimic::{Arguments, Trial};
+use roles::{ROLES, roles};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -113,15 +115,4 @@ fn every_cause_is_covered(cases: &[PathBuf]) {
     }
     assert!(wrong.is_empty(), "cases are not what they state:\n{}", wrong.join("\n"));
     assert!(missing.is_empty(), "no case is a {missing:?}");
-}
-
-const ROLES: [&str; 3] = ["positive", "control", "near miss"];
-
-/// The roles and causes that a case's comments state.
-fn roles(text: &str) -> impl Iterator<Item = (&'static str, &str)> {
-    let comments = text.lines().filter_map(|line| line.strip_prefix("# "));
-    comments.flat_map(|comment| {
-        let (role, cause) = comment.split_once(": ")?;
-        Some((ROLES.into_iter().find(|known| *known == role)?, cause))
-    })
 }

@@ -4,6 +4,7 @@
 //! A case states its roles in its comments: `positive: CAUSE` if the rule holds; `control: CAUSE` if nothing of the kind
 //! happens; `near miss: CAUSE` if a detail is missing. Every cause needs all three.
 
+mod roles;
 mod timeline;
 
 use explain::{
@@ -12,6 +13,7 @@ use explain::{
 };
 use libtest_mimic::{Arguments, Trial};
 use report::explanation::{detail, sentence};
+use roles::{ROLES, roles};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -139,17 +141,6 @@ fn every_cause_is_covered(cases: &[PathBuf]) {
     }
     assert!(wrong.is_empty(), "cases are not what they state:\n{}", wrong.join("\n"));
     assert!(missing.is_empty(), "no case is a {missing:?}");
-}
-
-const ROLES: [&str; 3] = ["positive", "control", "near miss"];
-
-/// The roles and causes that a case's comments state.
-fn roles(text: &str) -> impl Iterator<Item = (&'static str, &str)> {
-    let comments = text.lines().filter_map(|line| line.strip_prefix("# "));
-    comments.flat_map(|comment| {
-        let (role, cause) = comment.split_once(": ")?;
-        Some((ROLES.into_iter().find(|known| *known == role)?, cause))
-    })
 }
 
 /// The highest confidence of a cause's findings, or of the losses of overlap to a rule.
