@@ -29,7 +29,7 @@ use trace::{Clock, Ns, OpId, ThreadId, Trace};
 /// The accounts of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Accounts {
-    /// Why nothing is said of what GPUs were idle for; `None` if it is.
+    /// Why the idle time of GPUs has no causes; `None` if it has.
     pub refused: Option<Refusal>,
     /// The GPUs with operations, by device.
     pub gpus: Vec<GpuAccount>,

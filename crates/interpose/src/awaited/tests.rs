@@ -3,13 +3,26 @@
 use super::*;
 use std::sync::Barrier;
 
+/// The calling thread; a test of one without a place fails with its name.
+fn this_thread() -> Result<&'static Thread, &'static str> {
+    Thread::current().ok_or("there is no room for this thread")
+}
+
+/// Ends the last wait of a thread, and the thread.
+fn end_thread(thread: &'static Thread, wait: u64) -> Option<Option<Ender>> {
+    let ended = end(thread, wait, true);
+    thread.leave();
+    thread.end();
+    ended
+}
+
 fn ender(tid: u32, at: Ticks) -> Ender {
     Ender { party: Party { tid, call: CallRef { function: 3, since: 4 } }, at, place: 9 }
 }
 
 #[test]
-fn a_name_is_for_one_wait() {
-    let thread = Thread::current().expect("there is room");
+fn a_name_is_for_one_wait() -> Result<(), &'static str> {
+    let thread = this_thread()?;
     let address = 0x1000;
     assert!(!may_be(address));
     let first = begin(thread, address, 10);
@@ -25,17 +38,19 @@ fn a_name_is_for_one_wait() {
     leave_name(address, Which::All, &ender(7, 50));
     assert_eq!(end(thread, third, false), Some(None), "it gave up");
     assert!(!may_be(address));
+    Ok(())
 }
 
 #[test]
-fn a_handler_that_waits_within_a_wait_is_no_part_of_it() {
-    let thread = Thread::current().expect("there is room");
+fn a_handler_that_waits_within_a_wait_is_no_part_of_it() -> Result<(), &'static str> {
+    let thread = this_thread()?;
     let outer = begin(thread, 0x2000, 10);
     let inner = begin(thread, 0x2100, 11);
     leave_name(0x2100, Which::One, &ender(5, 12));
     assert_eq!(end(thread, inner, true), Some(Some(ender(5, 12))));
     assert_eq!(end(thread, outer, true), None);
     assert!(!may_be(0x2000));
+    Ok(())
 }
 
 #[test]
@@ -43,62 +58,58 @@ fn who_goes_on_takes_the_name_that_was_left_for_another() {
     let address = 0x3000;
     let (first_waits, second_waits, done) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let thread = Thread::current().expect("there is room");
-            let wait = begin(thread, address, 10);
+        let first = scope.spawn(|| {
+            let waiting = this_thread().map(|thread| (thread, begin(thread, address, 10)));
             first_waits.wait();
             done.wait();
-            assert_eq!(end(thread, wait, true), Some(Some(ender(6, 40))));
-            thread.leave();
-            thread.end();
+            waiting.map(|(thread, wait)| end_thread(thread, wait))
         });
         first_waits.wait();
-        let waiter = scope.spawn(|| {
-            let thread = Thread::current().expect("there is room");
-            let wait = begin(thread, address, 20);
+        let second = scope.spawn(|| {
+            let waiting = this_thread().map(|thread| (thread, begin(thread, address, 20)));
             second_waits.wait();
-            let ended = end(thread, wait, true);
-            thread.leave();
-            thread.end();
-            ended
+            waiting.map(|(thread, wait)| end_thread(thread, wait))
         });
         // For the oldest, but the other one goes on.
         leave_name(address, Which::One, &ender(5, 30));
         second_waits.wait();
-        assert_eq!(waiter.join().expect("a waiter"), Some(Some(ender(5, 30))));
+        assert_eq!(second.join().ok(), Some(Ok(Some(Some(ender(5, 30))))));
         leave_name(address, Which::One, &ender(6, 40));
         done.wait();
+        assert_eq!(first.join().ok(), Some(Ok(Some(Some(ender(6, 40))))));
     });
 }
 
 /// Whatever threads read at once, a name is whole and is taken once.
 #[test]
-fn names_are_whole() {
+fn names_are_whole() -> Result<(), &'static str> {
     let address = 0x4000;
     let rounds = if cfg!(miri) { 30 } else { 2_000 };
-    let taken = std::thread::scope(|scope| {
+    let taken = std::thread::scope(|scope| -> Result<Vec<Ender>, &'static str> {
         let waiters = [(); 2].map(|()| {
             scope.spawn(move || {
-                let thread = Thread::current().expect("there is room");
+                let thread = this_thread()?;
                 let mut taken = Vec::new();
                 for _ in 0..rounds {
                     let wait = begin(thread, address, 0);
                     std::thread::yield_now();
-                    taken.extend(end(thread, wait, true).expect("no handler waits"));
+                    taken.extend(end(thread, wait, true).ok_or("a handler waited")?);
                 }
                 thread.leave();
                 thread.end();
-                taken
+                Ok(taken)
             })
         });
         for at in 1..=rounds as i64 {
             leave_name(address, Which::One, &ender(at as u32, at));
         }
-        waiters.map(|waiter| waiter.join().expect("a waiter")).concat()
-    });
+        let [first, second] = waiters.map(|waiter| waiter.join().unwrap_or(Err("a waiter failed")));
+        Ok([first?, second?].concat())
+    })?;
     assert!(taken.iter().all(|found| *found == ender(found.at as u32, found.at)));
     let mut times: Vec<_> = taken.iter().map(|found| found.at).collect();
     times.sort_unstable();
     times.dedup();
     assert_eq!(times.len(), taken.len(), "one name, one wait");
+    Ok(())
 }
