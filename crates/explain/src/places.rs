@@ -187,8 +187,12 @@ fn of_frame(trace: &Trace, frame: &Frame) -> Place {
 /// Whether a source file or a module is the user's, not a library's.
 fn is_own_code(file: &str) -> bool {
     let library = ["site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>"];
-    let package = ["torch/", "threading.py", "contextlib.py"];
-    !library.iter().any(|part| file.contains(part)) && !package.iter().any(|start| file.starts_with(start))
+    let package = ["torch/", "threading.py", "contextlib.py", "/usr/include/"];
+    // Headers of the compiler's and CUDA's, inlined, and what nvcc writes around a kernel.
+    let headers =
+        ["/include/c++/", "-linux/include/", "-linux-gnu/include/", "/cuda/include/", ".cudafe1.stub.c"];
+    !library.iter().chain(&headers).any(|part| file.contains(part))
+        && !package.iter().any(|start| file.starts_with(start))
 }
 
 /// Whether a native frame has a name and is outside CUDA's, the tracer's and the C libraries.

@@ -67,6 +67,13 @@ impl<'a> Activity<'a> {
         }
     }
 
+    /// The last call of a thread that ended by a time.
+    pub fn call_before(&self, thread: ThreadId, time: Ns) -> CallId {
+        let calls = &self.calls[thread.index()];
+        let count = calls.partition_point(|call| self.facts.end(*call) <= time);
+        count.checked_sub(1).map_or(CallId::NONE, |last| calls[last])
+    }
+
     /// Passes each segment of a thread in `[from, to)` to `each`: in order, without gaps.
     pub fn walk(&self, thread: ThreadId, from: Ns, to: Ns, mut each: impl FnMut(Segment)) {
         let (calls, waits) = (&self.calls[thread.index()], &self.waits[thread.index()]);

@@ -4,8 +4,8 @@
 use super::activity::{Activity, Doing, Segment};
 use super::gaps::Gap;
 use super::outside::{Outside, Pause};
-use super::roots::{Charges, Culprit, Root};
-use super::spots::Spots;
+use super::roots::{Charges, Culprit, Path, Root};
+use super::sites::Sites;
 use crate::analysis::recorded_waits;
 use crate::class::Class;
 use crate::facts::Facts;
@@ -13,117 +13,111 @@ use crate::group::Key;
 use crate::parts::Holder;
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence};
-use trace::{CallId, DeviceId, LockKind, LockLayer, Ns, ThreadId, WaitId};
-
-/// Most threads of a chain: a longer one is a circle that is not quite closed.
-const DEPTH: usize = 16;
+use trace::{CallId, DeviceId, LockKind, LockLayer, Ns, StackId, ThreadId, WaitId};
 
 /// The activity of all threads, and what is known of the times outside calls.
 pub(super) struct Blame<'a> {
     pub facts: &'a Facts<'a>,
     pub activity: &'a Activity<'a>,
     pub outside: &'a Outside,
-    pub spots: &'a Spots,
-}
-
-/// The threads of a chain so far: the waiter first.
-#[derive(Clone, Copy)]
-struct Path {
-    threads: [ThreadId; DEPTH],
-    length: usize,
-}
-
-impl Path {
-    fn of(thread: ThreadId) -> Path {
-        Path { threads: [thread; DEPTH], length: 1 }
-    }
-
-    /// The path to one more thread; `None` if that is in it already, or if it is too long.
-    fn to(mut self, thread: ThreadId) -> Option<Path> {
-        if self.length == DEPTH || self.threads[..self.length].contains(&thread) {
-            return None;
-        }
-        self.threads[self.length] = thread;
-        self.length += 1;
-        Some(self)
-    }
-
-    fn last(&self) -> ThreadId {
-        self.threads[self.length - 1]
-    }
+    pub sites: &'a Sites,
 }
 
 impl Blame<'_> {
     /// Divides a gap of a GPU among roots. `floor` is the time that a launch into an idle GPU takes to start, ns.
     pub fn gap(&self, charges: &mut Charges, device: DeviceId, gap: &Gap, floor: Ns) {
-        let of_gpu = |cause| Root::new(cause, Culprit::Device(device));
+        let mut of_gpu = |cause, start, ns| {
+            charges.charge(None, Root::new(cause, Culprit::Device(device)), start, ns);
+        };
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
         let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
         if call.is_none() || !self.facts.one_clock() || is_off() {
-            return charges.charge(of_gpu(Cause::NotRecorded), gap.length());
+            return of_gpu(Cause::NotRecorded, gap.start, gap.length());
         }
         // The GPU waited for the thread until its call returned, at most until the operation started.
         let until = self.facts.end(call).clamp(gap.start, gap.end);
         let latency = (gap.end - until).min(floor);
-        charges.charge(of_gpu(Cause::LaunchLatency), latency);
+        of_gpu(Cause::LaunchLatency, until, latency);
         // Asked for, and nothing ran: it waited for something that is no operation of this GPU.
-        charges.charge(of_gpu(Cause::Dependency), gap.end - until - latency);
+        of_gpu(Cause::Dependency, until + latency, gap.end - until - latency);
         match gap.last.is_none() {
-            true => charges.charge(of_gpu(Cause::StartUp), until - gap.start),
-            false => self.thread(charges, Path::of(self.facts.thread(call)), (gap.start, until)),
+            true => of_gpu(Cause::StartUp, gap.start, until - gap.start),
+            false => self.thread(charges, &Path::of(self.facts.thread(call)), (gap.start, until)),
         }
     }
 
     /// Divides the time `[from, to)` of the last thread of a path among the roots of what it did.
-    fn thread(&self, charges: &mut Charges, path: Path, (from, to): (Ns, Ns)) {
-        self.activity.walk(path.last(), from, to, |segment| match segment.doing {
+    fn thread(&self, charges: &mut Charges, path: &Path<'_>, (from, to): (Ns, Ns)) {
+        self.activity.walk(path.thread, from, to, |segment| match segment.doing {
             Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, segment),
-            Doing::Working(_) | Doing::Outside(_) => self.alone(charges, path.last(), &segment),
+            Doing::Working(_) | Doing::Outside(_) => self.alone(charges, path, &segment),
         });
     }
 
-    /// Divides a segment among the causes of what the thread itself did: a wait is due to the wait.
-    pub fn alone(&self, charges: &mut Charges, thread: ThreadId, segment: &Segment) {
+    /// Divides a segment of the last thread of a path among the causes of what it did itself: a wait is due to the wait.
+    pub fn alone(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment) {
         match segment.doing {
-            Doing::Lost(part) => charges.charge(self.part(part), segment.length()),
-            Doing::Waiting(wait) => charges.charge(self.wait(thread, wait), segment.length()),
-            Doing::Working(call) => {
-                let cause = match self.facts.class(call) {
-                    Class::Sync => Cause::ExplicitSync,
-                    _ => Cause::OwnWork,
-                };
-                let process = self.facts.trace.process_of_thread(thread);
-                let name = self.facts.trace.calls.name[call.index()];
-                charges.charge(Root::new(cause, Culprit::Call(process, name)), segment.length());
+            Doing::Lost(part) => self.awake(charges, path, segment, self.part(part)),
+            Doing::Waiting(wait) => {
+                let root = self.wait(path.thread, wait, StackId::NONE);
+                charges.charge(Some(path), root, segment.start, segment.length());
             }
-            Doing::Outside(next) => {
-                let culprit = self.place(thread, segment, next);
-                for share in self.outside(thread, segment) {
-                    charges.charge(Root::new(share.cause, culprit), share.ns);
-                }
-            }
+            Doing::Working(call) => self.working(charges, path, segment, call),
+            Doing::Outside(_) => self.outside(charges, path, segment, None),
         }
     }
 
+    /// Divides a segment in a call that no rule explains.
+    fn working(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, call: CallId) {
+        let (trace, class) = (self.facts.trace, self.facts.class(call));
+        let cause = match class {
+            Class::Sync => Cause::ExplicitSync,
+            Class::Allocate | Class::Release => Cause::Allocation,
+            _ => Cause::OwnWork,
+        };
+        let process = trace.process_of_thread(path.thread);
+        let (name, stack) = (trace.calls.name[call.index()], trace.calls.stack[call.index()]);
+        self.awake(charges, path, segment, Root::new(cause, Culprit::Call(process, name, stack)));
+    }
+
+    /// Charges a root with a segment in a call, less the time for which the thread was ready without a processor: by the
+    /// scheduler's numbers, wherever in the call.
+    fn awake(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, root: Root) {
+        let ready = match self.activity.blocks(segment.doing) {
+            true => 0,
+            false => self.outside.ready_in_call(path.thread, segment),
+        };
+        let no_cpu = Root::new(Cause::NoCpu, root.culprit);
+        charges.charge(Some(path), no_cpu, segment.start, ready);
+        charges.charge(Some(path), root, segment.start + ready, segment.length() - ready);
+    }
+
     /// Divides a wait of the last thread of a path among the roots of what it waited for.
-    fn waiting(&self, charges: &mut Charges, path: Path, segment: Segment) {
-        let leaf = match segment.doing {
-            Doing::Lost(part) => self.part(part),
-            Doing::Waiting(wait) => self.wait(path.last(), wait),
-            Doing::Working(_) | Doing::Outside(_) => return self.alone(charges, path.last(), &segment),
+    fn waiting(&self, charges: &mut Charges, path: &Path<'_>, segment: Segment) {
+        let leaf = |stack: StackId| match segment.doing {
+            Doing::Lost(part) => Some(self.part(part)),
+            Doing::Waiting(wait) => Some(self.wait(path.thread, wait, stack)),
+            Doing::Working(_) | Doing::Outside(_) => None,
         };
         let mut from = segment.start;
-        for (holder, until) in self.holders(&segment) {
+        for Held { by, until, stack } in self.holders(&segment) {
+            let Some(leaf) = leaf(stack) else { return self.alone(charges, path, &segment) };
             let until = until.clamp(from, segment.end);
-            match holder.some().and_then(|holder| path.to(holder)) {
-                Some(next) if self.is_for_work(&segment) => self.thread(charges, next, (from, until)),
-                Some(next) => self.held(charges, next, (from, until), leaf),
-                None => charges.charge(leaf, until - from),
+            match by.some().and_then(|holder| path.to(holder, leaf)) {
+                Some(next) if self.is_for_work(&segment) => self.thread(charges, &next, (from, until)),
+                Some(next) => self.held(charges, &next, (from, until), leaf),
+                None => {
+                    let part = Segment { start: from, end: until, ..segment };
+                    self.awake(charges, path, &part, leaf);
+                }
             }
             from = until;
         }
         // Between the release and the acquisition nobody held it.
-        charges.charge(leaf, segment.end - from);
+        let [.., Held { stack, .. }] = self.holders(&segment);
+        if let Some(leaf) = leaf(stack) {
+            charges.charge(Some(path), leaf, from, segment.end - from);
+        }
     }
 
     /// Whether a wait is for what another thread does, as for what it puts into a queue, and not for a lock that it holds.
@@ -135,17 +129,11 @@ impl Blame<'_> {
 
     /// Divides the time for which the last thread of a path held a lock that another thread waited for. What a holder does
     /// on a processor is its work: that others wait for it is due to the lock, the `leaf`.
-    fn held(&self, charges: &mut Charges, path: Path, (from, to): (Ns, Ns), leaf: Root) {
-        let holder = path.last();
-        self.activity.walk(holder, from, to, |held| match held.doing {
+    fn held(&self, charges: &mut Charges, path: &Path<'_>, (from, to): (Ns, Ns), leaf: Root) {
+        self.activity.walk(path.thread, from, to, |held| match held.doing {
             Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, held),
-            Doing::Working(_) => charges.charge(leaf, held.length()),
-            Doing::Outside(next) => {
-                for share in self.outside(holder, &held) {
-                    let own = || Root::new(share.cause, self.place(holder, &held, next));
-                    charges.charge(if share.may_work { leaf } else { own() }, share.ns);
-                }
-            }
+            Doing::Working(_) => drop(charges.charge(Some(path), leaf, held.start, held.length())),
+            Doing::Outside(_) => self.outside(charges, path, &held, Some(leaf)),
         });
     }
 
@@ -155,10 +143,11 @@ impl Blame<'_> {
         Root::new(part.cause, Culprit::Part(part.key))
     }
 
-    /// The root of a wait for which nobody else is to blame.
-    fn wait(&self, thread: ThreadId, wait: WaitId) -> Root {
+    /// The root of a wait for which nobody else is to blame; `stack` is where the holder was.
+    fn wait(&self, thread: ThreadId, wait: WaitId, stack: StackId) -> Root {
         let (trace, at) = (self.facts.trace, wait.index());
-        let lock = Culprit::Lock(trace.process_of_thread(thread), trace.waits.lock[at]);
+        let spot = stack.some().and_then(|stack| self.sites.of_stack(stack));
+        let lock = Culprit::Lock(trace.process_of_thread(thread), trace.waits.lock[at], spot);
         match trace.waits.layer[at] {
             LockLayer::Interpreter => Root::new(Cause::Gil, lock),
             LockLayer::Program => Root::new(Cause::Lock, lock),
@@ -171,8 +160,8 @@ impl Blame<'_> {
         }
     }
 
-    /// The threads that a wait was for, in order, each with the time until which it was.
-    fn holders(&self, segment: &Segment) -> [(ThreadId, Ns); 2] {
+    /// The threads that a wait was for, in order.
+    fn holders(&self, segment: &Segment) -> [Held; 2] {
         let thread = |holder: Holder| match holder {
             Holder::Call(call) => self.facts.thread(call),
             Holder::Thread(thread) => thread,
@@ -182,59 +171,73 @@ impl Blame<'_> {
             Doing::Lost(part) => {
                 let part = self.activity.part(part);
                 let proven = part.confidence != Confidence::Possible;
-                let holder = if proven { thread(part.holder) } else { ThreadId::NONE };
-                [(holder, segment.end); 2]
+                let by = if proven { thread(part.holder) } else { ThreadId::NONE };
+                [Held { by, until: segment.end, stack: StackId::NONE }; 2]
             }
             Doing::Waiting(wait) => {
                 let wait = self.facts.trace.waits.row(wait);
                 let free = wait.end.saturating_sub(wait.handoff).max(wait.start);
+                let first = Held { by: wait.holder, until: free, stack: wait.holder_stack };
+                let last = Held { by: wait.releaser, until: free, stack: wait.releaser_stack };
                 match wait.holder.some() {
                     // Of those between the first and the last nothing is known.
-                    Some(first) if wait.releaser.is_some() && wait.releaser != first => {
-                        [(first, wait.start + (free - wait.start) / 2), (wait.releaser, free)]
+                    Some(holder) if wait.releaser.is_some() && wait.releaser != holder => {
+                        [Held { until: wait.start + (free - wait.start) / 2, ..first }, last]
                     }
-                    Some(only) => [(only, free); 2],
-                    None => [(wait.releaser, free); 2],
+                    Some(_) => [first; 2],
+                    None => [last; 2],
                 }
             }
-            Doing::Working(_) | Doing::Outside(_) => [(ThreadId::NONE, segment.end); 2],
+            Doing::Working(_) | Doing::Outside(_) => {
+                [Held { by: ThreadId::NONE, until: segment.end, stack: StackId::NONE }; 2]
+            }
         }
     }
 
-    /// How a segment outside calls is divided.
-    fn outside(&self, thread: ThreadId, segment: &Segment) -> [Share; 4] {
-        let shares = self.outside.shares(thread, segment);
-        let is_demand = |pause: &Pause| DEMAND.contains(&self.facts.trace.text(pause.call));
-        let asleep = match self.outside.pause(thread, segment).is_some_and(is_demand) {
-            true => Cause::NoDemand,
-            false => Cause::Blocked,
+    /// Divides a segment outside calls. If the thread held a lock that others waited for, its work is due to the lock.
+    fn outside(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, lock: Option<Root>) {
+        let pause = self.outside.pause(path.thread, segment);
+        let shares = self.outside.shares(path.thread, segment);
+        let site = self.sites.of(self.outside, path.thread, segment);
+        let own = match lock.map(|lock| lock.culprit) {
+            Some(Culprit::Lock(_, lock, spot)) => Culprit::Held(lock, site, spot),
+            Some(_) | None => Culprit::Site(site),
         };
-        [
-            Share { cause: asleep, ns: shares.blocked, may_work: false },
-            Share { cause: Cause::NoCpu, ns: shares.runnable, may_work: false },
-            Share { cause: Cause::HostCode, ns: shares.running, may_work: true },
-            Share { cause: Cause::NotRecorded, ns: shares.unknown, may_work: true },
-        ]
-    }
-
-    /// Where a thread was outside calls, as far as it is known; `next` is its next call.
-    fn place(&self, thread: ThreadId, segment: &Segment, next: CallId) -> Culprit {
-        let process = self.facts.trace.process_of_thread(thread);
-        let Some(pause) = self.outside.pause(thread, segment) else { return Culprit::Between(process) };
-        match (self.spots.of(thread, pause), next.some()) {
-            (Some(spot), _) => Culprit::Spot(process, spot),
-            (None, Some(next)) => Culprit::Before(process, self.facts.trace.calls.name[next.index()]),
-            (None, None) => Culprit::Between(process),
+        let working = |cause| match lock {
+            Some(lock) if matches!(own, Culprit::Held(..)) => Root::new(lock.cause, own),
+            Some(lock) => lock,
+            None => Root::new(cause, own),
+        };
+        let is_demand = |pause: &Pause| DEMAND.contains(&self.facts.trace.text(pause.call));
+        let asleep = if pause.is_some_and(is_demand) { Cause::NoDemand } else { Cause::Blocked };
+        let start = segment.start;
+        let slept = charges.charge(Some(path), Root::new(asleep, own), start, shares.blocked);
+        let start = start + shares.blocked;
+        charges.charge(Some(path), Root::new(Cause::NoCpu, own), start, shares.runnable);
+        let start = start + shares.runnable;
+        let worked = charges.charge(Some(path), working(Cause::HostCode), start, shares.running);
+        let start = start + shares.running;
+        let unknown = charges.charge(Some(path), working(Cause::NotRecorded), start, shares.unknown);
+        if pause.is_some_and(|pause| pause.start < segment.start || segment.end < pause.end) {
+            let parts = [(slept, shares.blocked), (worked, shares.running)];
+            parts.into_iter().for_each(|(row, ns)| row.into_iter().for_each(|row| charges.is_part(row, ns)));
+        }
+        for seen in self.sites.samples(path.thread, segment.start, segment.end) {
+            let row = if seen.asleep { slept.or(worked) } else { worked.or(slept) };
+            if let (Some(row), Some(spot)) = (row.or(unknown), seen.spot) {
+                charges.see(row, spot);
+            }
         }
     }
 }
 
-/// A part of a segment outside calls.
-struct Share {
-    cause: Cause,
-    ns: Ns,
-    /// Whether the thread worked, as far as it is known.
-    may_work: bool,
+/// A thread that held a lock, or was to do what another one waited for.
+#[derive(Clone, Copy)]
+struct Held {
+    by: ThreadId,
+    until: Ns,
+    /// Where it was.
+    stack: StackId,
 }
 
 /// The system calls in which a server waits for work from outside.

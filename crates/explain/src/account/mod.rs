@@ -1,7 +1,7 @@
 //! The account: where all of each GPU's and each thread's time went. Its parts add up to the time, to the nanosecond.
 //!
 //! `activity.rs` has what the threads did: in which call, wait or pause each was. The scheduler's numbers divide the pauses
-//! (`outside.rs`), and samples name their places (`spots.rs`). Each gap of a GPU (`gaps.rs`) is blamed on the thread whose
+//! (`outside.rs`), and samples name their places (`sites.rs`, `settle.rs`). Each gap of a GPU (`gaps.rs`) is blamed on the thread whose
 //! operation ended it, and through proven waits on the thread that it waited for (`blame.rs`).
 
 mod activity;
@@ -10,19 +10,21 @@ mod gaps;
 mod outside;
 mod parts;
 mod roots;
-mod spots;
+mod settle;
+mod sites;
 
 pub(crate) use parts::CallParts;
 
 use crate::facts::Facts;
+use crate::places::place_of_stack;
 use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
 use gaps::Timeline;
 use outside::Outside;
-use roots::{Charges, Culprit};
+use roots::{Charges, Culprit, Path, Row};
 use serde::Serialize;
-use spots::Spots;
+use sites::Sites;
 use std::collections::BTreeMap;
 use trace::{Clock, Ns, OpId, ThreadId, Trace};
 
@@ -113,8 +115,8 @@ pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
-    let spots = Spots::new(trace, &mut outside);
-    let blame = Blame { facts, activity: &activity, outside: &outside, spots: &spots };
+    let sites = Sites::new(trace, &activity, &mut outside);
+    let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites };
     let gpus = || gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, timeline)).collect();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
@@ -142,7 +144,7 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns: span_ns - idle,
-        idle: by_cause(blame, &charges),
+        idle: by_cause(blame, &settle::settle(charges.done(), blame.sites)),
     }
 }
 
@@ -165,7 +167,9 @@ fn floor(trace: &Trace, timeline: &Timeline<'_>) -> Ns {
 fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> ThreadAccount {
     let trace = blame.facts.trace;
     let mut charges = Charges::default();
-    blame.activity.walk(thread, first, last, |segment| blame.alone(&mut charges, thread, &segment));
+    blame.activity.walk(thread, first, last, |segment| {
+        blame.alone(&mut charges, &Path::of(thread), &segment);
+    });
     let row = trace.threads.row(thread);
     ThreadAccount {
         pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
@@ -173,14 +177,14 @@ fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> Threa
         name: trace.text(row.name).to_owned(),
         span_ns: last - first,
         calls: blame.facts.calls_by_thread()[thread.index()].len() as u64,
-        parts: by_cause(blame, &charges),
+        parts: by_cause(blame, &settle::settle(charges.done(), blame.sites)),
     }
 }
 
 /// What was charged, by cause, most time first.
-fn by_cause(blame: &Blame<'_>, charges: &Charges) -> Vec<AccountPart> {
+fn by_cause(blame: &Blame<'_>, rows: &[Row]) -> Vec<AccountPart> {
     let mut causes = BTreeMap::<Cause, (Ns, Vec<(Ns, Culprit)>)>::new();
-    for (root, ns) in charges.rows() {
+    for Row { root, ns, .. } in rows {
         let (sum, culprits) = causes.entry(root.cause).or_default();
         *sum += ns;
         culprits.push((*ns, root.culprit));
@@ -205,15 +209,22 @@ fn name(blame: &Blame<'_>, culprit: Culprit, places: &mut Vec<Place>, calls: &mu
             calls.push(name.to_owned());
         }
     };
-    match culprit {
-        Culprit::Part(key) => call(blame.facts.trace.text(key.waiter.name())),
-        Culprit::Call(_, name) | Culprit::Before(_, name) => call(blame.facts.trace.text(name)),
-        Culprit::Spot(_, spot) => {
-            let place = blame.spots.row(spot);
-            if places.len() < SHOWN && !places.contains(place) {
-                places.push(place.clone());
-            }
+    let mut place = |place: &Place| {
+        if places.len() < SHOWN && !places.contains(place) {
+            places.push(place.clone());
         }
-        Culprit::Lock(..) | Culprit::Between(_) | Culprit::Device(_) => {}
+    };
+    let trace = blame.facts.trace;
+    match culprit {
+        Culprit::Part(key) => call(trace.text(key.waiter.name())),
+        Culprit::Call(_, name, stack) => {
+            call(trace.text(name));
+            place_of_stack(trace, stack).iter().for_each(place);
+        }
+        Culprit::Before(_, name) => call(trace.text(name)),
+        Culprit::Spot(_, spot) | Culprit::Lock(_, _, Some(spot)) => place(blame.sites.place(spot)),
+        Culprit::Lock(_, _, None) | Culprit::Between(_) | Culprit::Device(_) => {}
+        // Settled.
+        Culprit::Site(_) | Culprit::Held(..) => {}
     }
 }

@@ -12,6 +12,9 @@ use trace::{CallId, Ns, State, Sym, ThreadId, Times};
 /// The shortest pause that is looked at by itself, ns. Frameworks spend 3 to 30 µs between two launches (PyTorch, H200).
 pub(super) const PAUSE: Ns = 50_000;
 
+/// A thread that waits for a processor for one in this many of its calls' time is looked at: a choice.
+const CROWDED: Ns = 50;
+
 /// A long stretch of a thread's time in no call and no recorded wait.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Pause {
@@ -59,6 +62,19 @@ pub(super) struct Outside {
     pauses: Vec<Vec<Pause>>,
     /// The times of each thread for which its rows or its ranges state what it did.
     known: Vec<Times>,
+    /// The scheduler's intervals of each thread in which it was ready without a processor while in calls.
+    crowded: Vec<Vec<Crowded>>,
+}
+
+/// An interval of the scheduler's.
+#[derive(Clone, Copy)]
+struct Crowded {
+    start: Ns,
+    end: Ns,
+    /// Time in calls that wait for no lock, ns.
+    working: Ns,
+    /// The part of it for which the thread was ready without a processor, ns.
+    ready: Ns,
 }
 
 impl Outside {
@@ -69,13 +85,14 @@ impl Outside {
             *known = Times::of(rows.iter().map(|row| (row.start, row.end)));
         }
         let has_rows: Vec<bool> = rows.iter().map(|rows| !rows.is_empty()).collect();
-        let pauses = facts.trace.threads.ids().zip(rows).map(|(thread, rows)| {
+        let filled = facts.trace.threads.ids().zip(rows).map(|(thread, rows)| {
             let (first, last) = spans[thread.index()];
             let mut filled = Filling::new(rows);
             activity.walk(thread, first, last, |segment| filled.add(segment, activity.blocks(segment.doing)));
             filled.done()
         });
-        let mut outside = Outside { pauses: pauses.collect(), known };
+        let (pauses, crowded) = filled.unzip();
+        let mut outside = Outside { pauses, known, crowded };
         for thread in facts.trace.threads.ids().filter(|thread| !has_rows[thread.index()]) {
             outside.set_marked(thread);
         }
@@ -105,6 +122,19 @@ impl Outside {
         let pauses = &self.pauses[thread.index()];
         let at = pauses.partition_point(|pause| pause.end <= segment.start);
         pauses.get(at).filter(|pause| pause.start <= segment.start && segment.end <= pause.end)
+    }
+
+    /// The part of a segment in a call for which the thread was ready without a processor, ns: as much of it as of all its
+    /// calls in the scheduler's interval.
+    pub fn ready_in_call(&self, thread: ThreadId, segment: &Segment) -> Ns {
+        let rows = &self.crowded[thread.index()];
+        let first = rows.partition_point(|row| row.end <= segment.start);
+        let within = rows[first..].iter().take_while(|row| row.start < segment.end);
+        let ready = within.map(|row| {
+            let length = row.end.min(segment.end) - row.start.max(segment.start);
+            scaled(row.ready, length, row.working.max(length).max(1))
+        });
+        ready.sum::<Ns>().min(segment.length())
     }
 
     /// How a segment outside calls is divided. One that is no pause is the program's own work between two calls.
@@ -188,8 +218,9 @@ impl Filling {
         }
     }
 
-    /// The pauses, with each row's times given to its longest fragments.
-    fn done(mut self) -> Vec<Pause> {
+    /// The pauses, with each row's times given to its longest fragments, and the rows that were crowded.
+    fn done(mut self) -> (Vec<Pause>, Vec<Crowded>) {
+        let crowded = (0..self.rows.len()).filter_map(|row| self.crowded(row)).collect();
         self.fragments.sort_by_key(|fragment| (fragment.row, std::cmp::Reverse(fragment.length)));
         let fragments = std::mem::take(&mut self.fragments);
         for fragments in fragments.chunk_by(|a, b| a.row == b.row) {
@@ -208,7 +239,15 @@ impl Filling {
                 }
             }
         }
-        self.pauses
+        (self.pauses, crowded)
+    }
+
+    /// What a row has of time in calls without a processor; `None` if it is little.
+    fn crowded(&self, row: usize) -> Option<Crowded> {
+        let State { start, end, runnable, .. } = self.rows[row];
+        let working = self.working[row];
+        let ready = (runnable - self.outside_of(row).1).min(working);
+        (ready * CROWDED > working).then_some(Crowded { start, end, working, ready })
     }
 
     /// How long the thread was blocked, and ready without a processor, outside calls and waits in a row, ns.

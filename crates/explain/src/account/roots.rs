@@ -1,9 +1,10 @@
 //! What may delay a thread or a GPU: a cause with its culprit, and how much time each is charged with.
 
+use super::sites::{SiteId, SpotId};
 use crate::Cause;
 use crate::group::Key;
 use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, ProcessId, Sym};
+use trace::{DeviceId, Ns, ProcessId, StackId, Sym, ThreadId};
 
 /// A cause and its culprit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,18 +24,145 @@ impl Root {
 pub(super) enum Culprit {
     /// A part of slow calls: those of one finding.
     Part(Key),
-    /// A lock of a process that is not CUDA's, by its address.
-    Lock(ProcessId, i64),
-    /// The work of calls of this name.
-    Call(ProcessId, Sym),
-    /// What threads do outside calls at a place: a row of [`super::spots::Spots`].
-    Spot(ProcessId, u32),
+    /// A lock of a process that is not CUDA's, by its address, and where its holder was.
+    Lock(ProcessId, i64, Option<SpotId>),
+    /// The work of calls of this name, made at this place.
+    Call(ProcessId, Sym, StackId),
+    /// What threads do outside calls at a place.
+    Spot(ProcessId, SpotId),
     /// What threads do outside calls at an unknown place, before they make calls of this name.
     Before(ProcessId, Sym),
     /// What threads do between calls that follow each other at once.
     Between(ProcessId),
     /// The GPU itself.
     Device(DeviceId),
+    /// What a thread does outside calls at a site: its samples are to tell the places.
+    Site(SiteId),
+    /// As [`Culprit::Site`], while the thread holds a lock; where it was, if the recorded wait states it.
+    Held(i64, SiteId, Option<SpotId>),
+}
+
+/// The threads of a chain so far: the waiter first, then the thread that it waited for, and so on.
+#[derive(Clone, Copy)]
+pub(super) struct Path<'p> {
+    pub thread: ThreadId,
+    /// The thread before it, and what that waited for.
+    before: Option<(&'p Path<'p>, Root)>,
+    length: usize,
+}
+
+/// Most threads of a chain: a longer one is a circle that is not quite closed.
+const DEPTH: usize = 16;
+
+impl<'p> Path<'p> {
+    pub fn of(thread: ThreadId) -> Path<'static> {
+        Path { thread, before: None, length: 1 }
+    }
+
+    /// The path to one more thread, which the last one waits for; `None` if that is in it already, or if it is too long.
+    pub fn to(&'p self, thread: ThreadId, wait: Root) -> Option<Path<'p>> {
+        let is_in = self.threads().any(|(known, _)| known == thread);
+        let before = Some((self, wait));
+        (self.length < DEPTH && !is_in).then_some(Path { thread, before, length: self.length + 1 })
+    }
+
+    /// Each thread, the last first, with what the thread before it waited for.
+    fn threads(&self) -> impl Iterator<Item = (ThreadId, Option<Root>)> {
+        std::iter::successors(Some(self), |path| path.before.map(|(before, _)| before))
+            .map(|path| (path.thread, path.before.map(|(_, wait)| wait)))
+    }
+
+    /// The thread that waited first.
+    fn waiter(&self) -> ThreadId {
+        self.threads().last().map_or(self.thread, |(thread, _)| thread)
+    }
+}
+
+/// A thread of a chain: it waited for the one before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Link {
+    pub thread: ThreadId,
+    /// What it waited for; `None` for the root.
+    pub wait: Option<Root>,
+}
+
+/// Longest charges that a row keeps.
+const LONGEST: usize = 3;
+
+/// What a root was charged with.
+#[derive(Clone)]
+pub(super) struct Row {
+    pub root: Root,
+    /// All time, ns.
+    pub ns: Ns,
+    pub count: u64,
+    /// The longest charges, longest first: length and start, ns.
+    pub longest: [(Ns, Ns); LONGEST],
+    /// The chain of the longest charge, root first.
+    pub chain: Vec<Link>,
+    /// The threads that waited first, with the time of each.
+    pub waiters: Vec<(ThreadId, Ns)>,
+    /// Time charged in parts of a pause of which only the sum is known, ns.
+    pub partial: Ns,
+    /// Samples within what was charged, by place.
+    pub seen: Vec<(SpotId, u64)>,
+}
+
+impl Row {
+    pub fn new(root: Root) -> Row {
+        Row {
+            root,
+            ns: 0,
+            count: 0,
+            longest: [(0, 0); LONGEST],
+            chain: Vec::new(),
+            waiters: Vec::new(),
+            partial: 0,
+            seen: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, path: Option<&Path<'_>>, (start, ns): (Ns, Ns)) {
+        self.ns += ns;
+        self.count += 1;
+        let Some(path) = path else { return self.keep((ns, start)) };
+        add_to(&mut self.waiters, path.waiter(), ns);
+        if ns > self.longest[0].0 {
+            self.chain.clear();
+            let mut wait = None;
+            for (thread, waited) in path.threads() {
+                self.chain.push(Link { thread, wait });
+                wait = waited;
+            }
+        }
+        self.keep((ns, start));
+    }
+
+    fn keep(&mut self, charge: (Ns, Ns)) {
+        if let Some(at) = self.longest.iter().position(|known| charge.0 > known.0) {
+            self.longest[at..].rotate_right(1);
+            self.longest[at] = charge;
+        }
+    }
+
+    /// Adds another row of the same root.
+    pub fn absorb(&mut self, other: Row) {
+        if other.longest[0].0 > self.longest[0].0 {
+            self.chain = other.chain;
+        }
+        self.ns += other.ns;
+        self.count += other.count;
+        other.longest.into_iter().for_each(|charge| self.keep(charge));
+        other.waiters.into_iter().for_each(|(thread, ns)| add_to(&mut self.waiters, thread, ns));
+    }
+}
+
+/// Adds to the amount of a key; few keys.
+pub(super) fn add_to<K: PartialEq, N: std::ops::AddAssign>(amounts: &mut Vec<(K, N)>, key: K, amount: N) {
+    match amounts.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, known)) => *known += amount,
+        None => amounts.push((key, amount)),
+    }
 }
 
 /// Rows that are compared before a root is looked up: a thread that launches in a loop alternates between few.
@@ -43,28 +171,40 @@ const RECENT: usize = 4;
 /// The time that each root is charged with.
 #[derive(Default)]
 pub(super) struct Charges {
-    rows: Vec<(Root, Ns)>,
+    rows: Vec<Row>,
     known: FxHashMap<Root, usize>,
     recent: [usize; RECENT],
     next: usize,
 }
 
 impl Charges {
-    /// Charges a root with `ns` more.
-    pub fn charge(&mut self, root: Root, ns: Ns) {
-        if ns > 0 {
+    /// Charges a root with the `ns` from `start` on, for which the first thread of a path waited. Returns its row; `None` if
+    /// that is no time.
+    pub fn charge(&mut self, path: Option<&Path<'_>>, root: Root, start: Ns, ns: Ns) -> Option<usize> {
+        (ns > 0).then(|| {
             let row = self.row(root);
-            self.rows[row].1 += ns;
-        }
+            self.rows[row].add(path, (start, ns));
+            row
+        })
+    }
+
+    /// A sample lies in what a row was charged with.
+    pub fn see(&mut self, row: usize, spot: SpotId) {
+        add_to(&mut self.rows[row].seen, spot, 1);
+    }
+
+    /// What a row was charged with is a part of a pause.
+    pub fn is_part(&mut self, row: usize, ns: Ns) {
+        self.rows[row].partial += ns;
     }
 
     fn row(&mut self, root: Root) -> usize {
-        let is_it = |row: &usize| self.rows.get(*row).is_some_and(|(known, _)| *known == root);
+        let is_it = |row: &usize| self.rows.get(*row).is_some_and(|known| known.root == root);
         if let Some(row) = self.recent.into_iter().find(is_it) {
             return row;
         }
         let row = *self.known.entry(root).or_insert_with(|| {
-            self.rows.push((root, 0));
+            self.rows.push(Row::new(root));
             self.rows.len() - 1
         });
         self.recent[self.next] = row;
@@ -73,7 +213,7 @@ impl Charges {
     }
 
     /// Every root that was charged, with its time; each once.
-    pub fn rows(&self) -> &[(Root, Ns)] {
-        &self.rows
+    pub fn done(self) -> Vec<Row> {
+        self.rows
     }
 }

@@ -1,0 +1,127 @@
+//! Gives what threads did outside calls to places, in proportion to the samples within.
+
+use super::roots::{Culprit, Root, Row, add_to};
+use super::sites::{SiteId, Sites, SpotId};
+use crate::Cause;
+use rustc_hash::FxHashMap;
+use trace::Ns;
+
+/// Fewest samples that divide a time into awake and asleep: of eight, each is an eighth.
+const ENOUGH: u64 = 8;
+
+/// Rows whose culprits are known, each root once, from those that may have sites.
+pub(super) fn settle(mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
+    reweigh(&mut rows);
+    let mut seen = FxHashMap::<(Culprit, bool), Vec<(SpotId, u64)>>::default();
+    for row in &rows {
+        let all = seen.entry((row.root.culprit, is_asleep(row.root.cause))).or_default();
+        row.seen.iter().for_each(|(spot, count)| add_to(all, *spot, *count));
+    }
+    let mut settled: Vec<Row> = Vec::new();
+    let mut known = FxHashMap::<Root, usize>::default();
+    for row in rows {
+        for row in places(row, &seen, sites) {
+            match known.get(&row.root) {
+                Some(at) => settled[*at].absorb(row),
+                None => {
+                    known.insert(row.root, settled.len());
+                    settled.push(row);
+                }
+            }
+        }
+    }
+    settled
+}
+
+fn is_asleep(cause: Cause) -> bool {
+    matches!(cause, Cause::Blocked | Cause::NoDemand)
+}
+
+/// The scheduler counts for some milliseconds, and so does not tell when in a pause a thread slept. Where most of what was
+/// charged are parts of pauses, such as those in which a thread held a lock, the samples within tell better.
+fn reweigh(rows: &mut [Row]) {
+    let mut pairs = FxHashMap::<Culprit, [Vec<usize>; 2]>::default();
+    for (at, row) in rows.iter().enumerate() {
+        let is_of_scheduler = !matches!(row.root.cause, Cause::NoCpu | Cause::NotRecorded);
+        if matches!(row.root.culprit, Culprit::Site(_) | Culprit::Held(..)) && is_of_scheduler {
+            pairs.entry(row.root.culprit).or_default()[usize::from(is_asleep(row.root.cause))].push(at);
+        }
+    }
+    for pair in pairs.into_values() {
+        let [[awake], [asleep]] = [pair[0].as_slice(), pair[1].as_slice()] else { continue };
+        let samples = |at: usize| rows[at].seen.iter().map(|(_, count)| *count).sum::<u64>();
+        let [working, sleeping] = [samples(*awake), samples(*asleep)];
+        let all = rows[*awake].ns + rows[*asleep].ns;
+        let partial = rows[*awake].partial + rows[*asleep].partial;
+        if working + sleeping >= ENOUGH && partial >= all - all / 10 {
+            rows[*asleep].ns = part(all, sleeping, working + sleeping);
+            rows[*awake].ns = all - rows[*asleep].ns;
+        }
+    }
+}
+
+/// `ns · part / whole`, rounded down; `whole` is positive.
+fn part(ns: Ns, part: u64, whole: u64) -> Ns {
+    (i128::from(ns) * i128::from(part) / i128::from(whole.max(1))) as Ns
+}
+
+/// A row for each place of a row.
+fn places(row: Row, seen: &FxHashMap<(Culprit, bool), Vec<(SpotId, u64)>>, sites: &Sites) -> Vec<Row> {
+    let (site, told) = match row.root.culprit {
+        Culprit::Site(site) => (site, None),
+        Culprit::Held(_, site, spot) => (site, spot),
+        Culprit::Part(_)
+        | Culprit::Lock(..)
+        | Culprit::Call(..)
+        | Culprit::Spot(..)
+        | Culprit::Before(..)
+        | Culprit::Between(_)
+        | Culprit::Device(_) => return vec![row],
+    };
+    let asleep = is_asleep(row.root.cause);
+    let is_lock = matches!(row.root.culprit, Culprit::Held(..)) && !is_outside(row.root.cause);
+    let within = |asleep| seen.get(&(row.root.culprit, asleep)).map_or(&[][..], Vec::as_slice);
+    let at_site = |asleep: bool| sites.row(site).seen[usize::from(asleep)].as_slice();
+    let told = told.map(|spot| [(spot, 1)]);
+    // Of a holder that works, the recorded wait itself tells the place.
+    let first = told.as_ref().map_or(&[][..], |told| if is_lock { &told[..] } else { &[][..] });
+    let then = told.as_ref().map_or(&[][..], |told| &told[..]);
+    let candidates =
+        [first, &row.seen, within(asleep), at_site(asleep), then, within(!asleep), at_site(!asleep)];
+    let spots = candidates.into_iter().find(|spots| !spots.is_empty()).unwrap_or_default().to_vec();
+    divide(row, &spots, |root, spot| Root::new(root.cause, culprit(root, site, spot, is_lock, sites)))
+}
+
+/// Whether the time is the thread's own outside calls, and not a lock's.
+fn is_outside(cause: Cause) -> bool {
+    matches!(cause, Cause::Blocked | Cause::NoDemand | Cause::NoCpu | Cause::HostCode | Cause::NotRecorded)
+}
+
+fn culprit(root: Root, site: SiteId, spot: Option<SpotId>, is_lock: bool, sites: &Sites) -> Culprit {
+    let site = sites.row(site);
+    match (root.culprit, spot.or(site.spot)) {
+        (Culprit::Held(lock, ..), spot) if is_lock => Culprit::Lock(site.process, lock, spot),
+        (_, Some(spot)) => Culprit::Spot(site.process, spot),
+        (_, None) if site.is_short || site.next.is_empty() => Culprit::Between(site.process),
+        (_, None) => Culprit::Before(site.process, site.next),
+    }
+}
+
+/// Divides a row among places in proportion to their samples; exact in sum.
+fn divide(row: Row, spots: &[(SpotId, u64)], root: impl Fn(Root, Option<SpotId>) -> Root) -> Vec<Row> {
+    let all: u64 = spots.iter().map(|(_, count)| count).sum();
+    let Some(most) = (0..spots.len()).max_by_key(|at| (spots[*at].1, std::cmp::Reverse(*at))) else {
+        return vec![Row { root: root(row.root, None), ..row }];
+    };
+    let mut rest = row.ns;
+    let mut rows: Vec<Row> = Vec::with_capacity(spots.len());
+    for (spot, count) in spots {
+        let ns = part(row.ns, *count, all);
+        rest -= ns;
+        let waiters = row.waiters.iter().map(|(thread, ns)| (*thread, part(*ns, *count, all))).collect();
+        rows.push(Row { root: root(row.root, Some(*spot)), ns, waiters, ..row.clone() });
+    }
+    rows[most].ns += rest;
+    rows.retain(|row| row.ns > 0);
+    rows
+}

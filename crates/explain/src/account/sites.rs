@@ -1,0 +1,259 @@
+//! Where threads are outside calls. A site is all pauses of a thread between the same two calls: 100 samples a second tell
+//! little of one pause of a millisecond, and much of a thousand. Without samples, the stack of the call that ends a pause
+//! tells its place, else the ranges around it.
+
+use super::activity::{Activity, Segment};
+use super::outside::Outside;
+use super::roots::add_to;
+use crate::Place;
+use crate::places::{marked, place_of_stack};
+use rustc_hash::FxHashMap;
+use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
+
+/// A row of [`Sites`].
+pub(super) type SiteId = u32;
+
+/// A place: a row of [`Sites::place`].
+pub(super) type SpotId = u32;
+
+/// The pauses of a thread between the same two calls, or all times of a thread that are no pauses.
+pub(super) struct Site {
+    pub process: ProcessId,
+    /// The call that ends the pauses; empty if none does.
+    pub next: Sym,
+    /// Whether it is no pause: the thread went from one call to the next at once.
+    pub is_short: bool,
+    /// The place, as far as something other than samples tells it.
+    pub spot: Option<SpotId>,
+    /// Samples by place: of the thread awake, and asleep.
+    pub seen: [Vec<(SpotId, u64)>; 2],
+}
+
+/// Where a thread was at a moment.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    at: Ns,
+    pub spot: Option<SpotId>,
+    pub asleep: bool,
+}
+
+/// The sites of all threads.
+pub(super) struct Sites {
+    places: Vec<Place>,
+    /// First one for each thread, for what are no pauses.
+    sites: Vec<Site>,
+    /// By thread and the pause's start.
+    of: FxHashMap<(ThreadId, Ns), SiteId>,
+    /// The samples of each thread, in order.
+    samples: Vec<Vec<Seen>>,
+    /// The places of stacks.
+    spots: FxHashMap<StackId, SpotId>,
+}
+
+/// What pauses of one site have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Between {
+    thread: ThreadId,
+    /// The calls around: each with its function and its stack.
+    calls: [(Sym, StackId); 2],
+    /// The place that ranges tell.
+    spot: Option<SpotId>,
+}
+
+impl Sites {
+    /// Finds the sites of all pauses. A pause in a marked function that only sleeps becomes time blocked.
+    pub fn new(trace: &Trace, activity: &Activity<'_>, outside: &mut Outside) -> Sites {
+        let mut naming = Naming::new(trace);
+        let samples = samples_by_thread(&mut naming);
+        let mut building = Building { trace, naming, sites: shorts(trace), known: FxHashMap::default() };
+        let mut of = FxHashMap::default();
+        let (mut moments, mut pauses) = (Vec::new(), Vec::new());
+        for (thread, samples) in trace.threads.ids().zip(&samples) {
+            for (at, pause) in outside.pauses(thread).iter().enumerate() {
+                let around = [activity.call_before(thread, pause.start), pause.next];
+                let site = building.between(thread, around, None);
+                let from = samples.partition_point(|seen| seen.at < pause.start);
+                for seen in samples[from..].iter().take_while(|seen| seen.at < pause.end) {
+                    building.see(site, seen);
+                }
+                of.insert((thread, pause.start), site);
+                moments.push((thread, pause.start + (pause.end - pause.start) / 2));
+                pauses.push((thread, at, around));
+            }
+        }
+        // Ranges tell the places of those of which nothing else does.
+        let untold: Vec<usize> = (0..pauses.len())
+            .filter(|at| {
+                let (thread, pause, _) = pauses[*at];
+                let start = outside.pauses(thread)[pause].start;
+                of.get(&(thread, start)).is_some_and(|site| building.is_untold(*site))
+            })
+            .collect();
+        let moments: Vec<_> = untold.iter().map(|at| moments[*at]).collect();
+        marked(trace, &moments, |moment, marked| {
+            let (thread, at, around) = pauses[untold[moment]];
+            let start = outside.pauses(thread)[at].start;
+            if let Some(place) = marked.place {
+                let spot = building.naming.named(place);
+                of.insert((thread, start), building.between(thread, around, Some(spot)));
+            }
+            let range = marked.range.map(|range| trace.text(trace.ranges.name[range.index()]));
+            if range.is_some_and(sleeps) {
+                outside.set_blocked(thread, at);
+            }
+        });
+        let Building { mut naming, sites, .. } = building;
+        let spots = held_spots(&mut naming);
+        Sites { places: naming.places, sites, of, samples, spots }
+    }
+
+    /// The site of a segment outside calls.
+    pub fn of(&self, outside: &Outside, thread: ThreadId, segment: &Segment) -> SiteId {
+        let pause = outside.pause(thread, segment);
+        let known = pause.and_then(|pause| self.of.get(&(thread, pause.start)).copied());
+        known.unwrap_or(thread.index() as SiteId)
+    }
+
+    pub fn row(&self, site: SiteId) -> &Site {
+        &self.sites[site as usize]
+    }
+
+    pub fn place(&self, spot: SpotId) -> &Place {
+        &self.places[spot as usize]
+    }
+
+    /// The samples of a thread in `[from, to)`.
+    pub fn samples(&self, thread: ThreadId, from: Ns, to: Ns) -> &[Seen] {
+        let samples = &self.samples[thread.index()];
+        if samples.is_empty() {
+            return &[];
+        }
+        let first = samples.partition_point(|seen| seen.at < from);
+        let count = samples[first..].iter().take_while(|seen| seen.at < to).count();
+        &samples[first..first + count]
+    }
+
+    /// The place of a stack of a recorded wait.
+    pub fn of_stack(&self, stack: StackId) -> Option<SpotId> {
+        self.spots.get(&stack).copied()
+    }
+}
+
+/// A site for each thread, for its times that are no pauses.
+fn shorts(trace: &Trace) -> Vec<Site> {
+    let short = |thread| Site {
+        process: trace.process_of_thread(thread),
+        next: Sym::default(),
+        is_short: true,
+        spot: None,
+        seen: Default::default(),
+    };
+    trace.threads.ids().map(short).collect()
+}
+
+/// The places of the stacks of those that others waited for.
+fn held_spots(naming: &mut Naming<'_>) -> FxHashMap<StackId, SpotId> {
+    let waits = &naming.trace.waits;
+    let stacks = waits.holder_stack.iter().chain(&waits.releaser_stack);
+    let mut spots = FxHashMap::default();
+    for stack in stacks.filter_map(|stack| stack.some()) {
+        if let Some(spot) = naming.of_stack(stack) {
+            spots.insert(stack, spot);
+        }
+    }
+    spots
+}
+
+fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<Seen>> {
+    let trace = naming.trace;
+    let mut by_thread = vec![Vec::new(); trace.threads.len()];
+    for sample in trace.samples.ids().map(|sample| trace.samples.row(sample)) {
+        if let Some(thread) = sample.thread.some() {
+            let spot = sample.stack.some().and_then(|stack| naming.of_stack(stack));
+            let asleep = matches!(
+                sample.state,
+                ThreadState::Blocked | ThreadState::Uninterruptible | ThreadState::Stopped
+            );
+            by_thread[thread.index()].push(Seen { at: sample.at, spot, asleep });
+        }
+    }
+    by_thread.iter_mut().for_each(|samples| samples.sort_by_key(|seen| seen.at));
+    by_thread
+}
+
+/// Whether a function of Python does nothing but wait: for a time, another thread, or input.
+fn sleeps(function: &str) -> bool {
+    let waits = [" sleep", " acquire", " poll", " select", " wait", "'recv'", "'accept'", " read "];
+    function.starts_with('<') && waits.iter().any(|name| function.contains(name))
+}
+
+struct Building<'a> {
+    trace: &'a Trace,
+    naming: Naming<'a>,
+    sites: Vec<Site>,
+    known: FxHashMap<Between, SiteId>,
+}
+
+impl Building<'_> {
+    /// The site between two calls; `spot` is the place that ranges tell.
+    fn between(&mut self, thread: ThreadId, around: [CallId; 2], spot: Option<SpotId>) -> SiteId {
+        let calls = &self.trace.calls;
+        let call = |call: CallId| {
+            call.some().map_or((Sym::default(), StackId::NONE), |call| {
+                (calls.name[call.index()], calls.stack[call.index()])
+            })
+        };
+        let key = Between { thread, calls: around.map(call), spot };
+        let (next, stack) = key.calls[1];
+        let (sites, naming) = (&mut self.sites, &mut self.naming);
+        *self.known.entry(key).or_insert_with(|| {
+            let process = naming.trace.process_of_thread(thread);
+            let spot = spot.or_else(|| naming.of_stack(stack.some()?));
+            sites.push(Site { process, next, is_short: false, spot, seen: Default::default() });
+            (sites.len() - 1) as SiteId
+        })
+    }
+
+    fn see(&mut self, site: SiteId, seen: &Seen) {
+        if let Some(spot) = seen.spot {
+            add_to(&mut self.sites[site as usize].seen[usize::from(seen.asleep)], spot, 1);
+        }
+    }
+
+    /// Whether neither samples nor stacks tell the place of a site.
+    fn is_untold(&self, site: SiteId) -> bool {
+        let site = &self.sites[site as usize];
+        site.spot.is_none() && site.seen.iter().all(Vec::is_empty)
+    }
+}
+
+/// Names the places of stacks, each once.
+struct Naming<'a> {
+    trace: &'a Trace,
+    places: Vec<Place>,
+    known: FxHashMap<Place, SpotId>,
+    stacks: FxHashMap<StackId, Option<SpotId>>,
+}
+
+impl<'a> Naming<'a> {
+    fn new(trace: &'a Trace) -> Naming<'a> {
+        Naming { trace, places: Vec::new(), known: FxHashMap::default(), stacks: FxHashMap::default() }
+    }
+
+    fn of_stack(&mut self, stack: StackId) -> Option<SpotId> {
+        if let Some(known) = self.stacks.get(&stack) {
+            return *known;
+        }
+        let spot = place_of_stack(self.trace, stack).map(|place| self.named(place));
+        self.stacks.insert(stack, spot);
+        spot
+    }
+
+    fn named(&mut self, place: Place) -> SpotId {
+        let next = self.places.len() as SpotId;
+        *self.known.entry(place).or_insert_with_key(|place| {
+            self.places.push(place.clone());
+            next
+        })
+    }
+}
