@@ -2,13 +2,16 @@
 //! stack and the unwind tables of the files in memory give the rest. Of a running thread, the kernel may write both down
 //! ([`crate::perf`]).
 //!
-//! `framehop` evaluates the tables. No other register of a blocked thread is known: a frame whose place the tables give
-//! by the frame pointer, before an inner frame has saved it, ends the stack.
+//! `framehop` evaluates the tables. No other register of a blocked thread is known. Where the tables give a frame's place by
+//! the frame pointer before an inner frame has saved it, as in C libraries that are built with frame pointers (Ubuntu 24.04),
+//! it is sought on the stack: where a frame pointer and a return address were pushed, and from where all further frames are
+//! found, to the outermost. If there is no such place, the stack ends there.
 
 use crate::modules::{Image, Module, Modules};
 use crate::perf::Sample;
 use framehop::{
-    CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Unwinder as _, UnwinderNative,
+    CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Unwinder as _,
+    UnwinderNative,
 };
 use spool::MOST_BYTES;
 use std::ops::Range;
@@ -28,6 +31,20 @@ const MOST: usize = 1 << 20;
 const PAGE: usize = 4096;
 const PIECES: usize = FURTHER / PAGE + 1;
 
+/// Words of the stack at which a frame pointer is sought: functions that make system calls have small frames.
+#[cfg(target_arch = "x86_64")]
+const GUESSES: u64 = 64;
+
+/// `push %rbp; mov %rsp, %rbp`, with which such a function begins, and what may stand before it.
+#[cfg(target_arch = "x86_64")]
+const SETS_UP: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+#[cfg(target_arch = "x86_64")]
+const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+
+/// How far before a place its function's begin is sought, bytes.
+#[cfg(target_arch = "x86_64")]
+const FUNCTION: usize = 4096;
+
 /// The frame pointer, which is not known: an address that cannot be read.
 const UNKNOWN: u64 = 0x7ff0_0000_0000_0000;
 
@@ -37,13 +54,28 @@ const _: () = assert!(MOST_FRAMES * 8 < MOST_BYTES);
 pub struct Native {
     unwinder: UnwinderNative<crate::modules::Part, MayAllocateDuringUnwind>,
     cache: CacheNative<MayAllocateDuringUnwind>,
+    /// The code of each module.
+    codes: Vec<Code>,
     pid: i32,
+}
+
+/// A module's code.
+struct Code {
+    /// Where it lies in the process.
+    start: u64,
+    bytes: crate::modules::Part,
+}
+
+/// A frame from which the next outer one was not found.
+struct Stuck {
+    frame: FrameAddress,
+    registers: Registers,
 }
 
 impl Native {
     /// For a process without any module yet.
     pub fn new(pid: i32) -> Native {
-        Native { unwinder: UnwinderNative::new(), cache: CacheNative::new(), pid }
+        Native { unwinder: UnwinderNative::new(), cache: CacheNative::new(), codes: Vec::new(), pid }
     }
 
     /// Adds a module.
@@ -51,6 +83,10 @@ impl Native {
         let Some(image) = &module.image else { return };
         let range = module.mapping.start..module.mapping.end;
         let path = module.mapping.path.clone();
+        for code in [".text", ".plt", ".plt.sec", ".plt.got"].iter().filter_map(|name| image.section(name)) {
+            let start = module.base.wrapping_add(code.addresses.start);
+            self.codes.push(Code { start, bytes: code.bytes });
+        }
         self.unwinder.add_module(framehop::Module::new(path, range, module.base, sections(image)));
     }
 
@@ -77,16 +113,111 @@ impl Native {
 
     fn follow(&mut self, counter: u64, registers: Registers, mut copy: Copy, frames: &mut Vec<u64>) -> bool {
         frames.clear();
-        let mut read = |address: u64| copy.word(address).ok_or(());
-        let mut iterator = self.unwinder.iter_frames(counter, registers, &mut self.cache, &mut read);
-        while frames.len() < MOST_FRAMES {
-            match iterator.next() {
-                Ok(Some(frame)) => frames.push(frame.address()),
-                Ok(None) => return true,
-                Err(_) => return false,
+        frames.push(counter);
+        let first = Stuck { frame: FrameAddress::InstructionPointer(counter), registers };
+        let Some(stuck) = self.walk(first, &mut copy, frames) else { return frames.len() < MOST_FRAMES };
+        let known = frames.len();
+        for registers in self.guesses(&stuck, &mut copy) {
+            if self.walk(Stuck { registers, ..stuck }, &mut copy, frames).is_none() {
+                return frames.len() < MOST_FRAMES;
             }
+            frames.truncate(known);
         }
         false
+    }
+
+    /// Adds the frames outside one to `frames`, to the outermost or to as many as there may be; otherwise returns the one
+    /// from which it cannot go on.
+    fn walk(&mut self, mut at: Stuck, copy: &mut Copy, frames: &mut Vec<u64>) -> Option<Stuck> {
+        let mut read = |address: u64| copy.word(address).ok_or(());
+        while frames.len() < MOST_FRAMES {
+            let mut registers = at.registers;
+            let outer = self.unwinder.unwind_frame(at.frame, &mut registers, &mut self.cache, &mut read);
+            let outer = match outer {
+                Ok(Some(address)) => FrameAddress::from_return_address(address),
+                Ok(None) => return None,
+                Err(_) => None,
+            };
+            let Some(frame) = outer else { return Some(at) };
+            frames.push(frame.address());
+            at = Stuck { frame, registers };
+        }
+        None
+    }
+
+    /// The registers with each frame pointer that may be meant, if it is not known: innermost first. Where one was pushed lies
+    /// the return address of a call to the frame's function, too; the remains of earlier calls are of others.
+    #[cfg(target_arch = "x86_64")]
+    fn guesses(&self, stuck: &Stuck, copy: &mut Copy) -> Vec<Registers> {
+        let registers = stuck.registers;
+        let begin = self.begin(stuck.frame.address_for_lookup());
+        let Some(begin) = begin.filter(|_| registers.bp() == UNKNOWN) else { return Vec::new() };
+        let places = (0..GUESSES).map(|word| registers.sp().wrapping_add(8 * word));
+        let is_pushed = |place: &u64| {
+            let called = copy.word(place.wrapping_add(8)).and_then(|address| self.called_before(address));
+            called.is_some_and(|called| begin == called || begin == called.wrapping_add(ENDBR64.len() as u64))
+        };
+        let with = |place| {
+            let mut guess = registers;
+            guess.set_bp(place);
+            guess
+        };
+        places.filter(is_pushed).map(with).collect()
+    }
+
+    /// Frames that have saved no link register are not followed.
+    #[cfg(target_arch = "aarch64")]
+    fn guesses(&self, _: &Stuck, _: &mut Copy) -> Vec<Registers> {
+        Vec::new()
+    }
+
+    /// The code from an address on, and how much is before it.
+    #[cfg(target_arch = "x86_64")]
+    fn code(&self, address: u64) -> Option<(&[u8], usize)> {
+        self.codes.iter().find_map(|code| {
+            let at = usize::try_from(address.checked_sub(code.start)?).ok()?;
+            (at < code.bytes.len()).then_some((&code.bytes[..], at))
+        })
+    }
+
+    /// Where the function at an address begins to set up its frame pointer.
+    #[cfg(target_arch = "x86_64")]
+    fn begin(&self, address: u64) -> Option<u64> {
+        let (code, at) = self.code(address)?;
+        let from = at.saturating_sub(FUNCTION);
+        let found = code[from..at].windows(SETS_UP.len()).rposition(|bytes| bytes == SETS_UP)?;
+        Some(address - (at - from - found) as u64)
+    }
+
+    /// The function that the call before an address calls: by itself, or through the table that the loader filled.
+    #[cfg(target_arch = "x86_64")]
+    fn called_before(&self, address: u64) -> Option<u64> {
+        let (code, at) = self.code(address)?;
+        let word = |from: usize| code.get(from..from + 4)?.try_into().ok().map(i32::from_le_bytes);
+        let (direct, indirect) = (at.checked_sub(5)?, at.checked_sub(6)?);
+        if code[indirect..].starts_with(&[0xff, 0x15]) {
+            return self.pointer(address.wrapping_add_signed(word(indirect + 2)?.into()));
+        }
+        let target = address.wrapping_add_signed(word(direct + 1).filter(|_| code[direct] == 0xe8)?.into());
+        Some(self.jumps_to(target).unwrap_or(target))
+    }
+
+    /// Where the entry of a table for calls to other modules jumps to; `None` if an address has none.
+    #[cfg(target_arch = "x86_64")]
+    fn jumps_to(&self, entry: u64) -> Option<u64> {
+        let (bytes, at) = self.code(entry)?;
+        let code = bytes[at..].strip_prefix(&ENDBR64).unwrap_or(&bytes[at..]);
+        let code = code.strip_prefix(&[0xf2]).unwrap_or(code).strip_prefix(&[0xff, 0x25])?;
+        let after = entry + (bytes.len() - at - code.len() + 4) as u64;
+        let offset = i32::from_le_bytes(code.get(..4)?.try_into().ok()?);
+        self.pointer(after.wrapping_add_signed(offset.into()))
+    }
+
+    /// A word of the process.
+    #[cfg(target_arch = "x86_64")]
+    fn pointer(&self, address: u64) -> Option<u64> {
+        let mut copy = Copy { pid: self.pid, start: address, bytes: Vec::new(), ended: false };
+        copy.word(address)
     }
 }
 

@@ -108,6 +108,86 @@ fn the_child_of_a_fork_is_read_as_its_own_process() {
     }
 }
 
+/// `naps` makes its system call itself, in a frame that the tables give by the frame pointer, below the remains of frames of
+/// `stirs`, which have pushed frame pointers and return addresses too.
+#[cfg(target_arch = "x86_64")]
+const NAPS: &str = r#"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define APART __attribute__((noinline, optimize("no-omit-frame-pointer")))
+APART int stirs(int depth) {
+    volatile char room[40];
+    room[0] = depth;
+    return depth ? stirs(depth - 1) + room[0] : room[0];
+}
+APART long naps(const long *time) {
+    volatile char room[200];
+    long code;
+    __asm__ volatile("syscall" : "=a"(code) : "a"(35), "D"(time), "S"(0) : "rcx", "r11", "memory");
+    room[0] = code;
+    return room[0];
+}
+APART long caller(const long *time) { return naps(time) + stirs(3); }
+/* A spool file, as the recorder makes it: that is how the watcher finds a process. */
+static void enroll(const char *folder) {
+    char header[1 << 16], path[256], fresh[300];
+    int pid = getpid();
+    snprintf(path, sizeof path, "%s/header", folder);
+    int file = open(path, O_RDONLY);
+    long size = read(file, header, sizeof header);
+    close(file);
+    memcpy(header + 8, &pid, sizeof pid);
+    snprintf(path, sizeof path, "%s/%d-0.spool", folder, pid);
+    snprintf(fresh, sizeof fresh, "%s.fresh", path);
+    file = open(fresh, O_RDWR | O_CREAT, 0600);
+    if (write(file, header, size) == size)
+        mmap(0, size, PROT_READ, MAP_SHARED, file, 0);
+    rename(fresh, path);
+    strcpy(path + strlen(path) - 5, "watch");
+    while (access(path, F_OK))
+        usleep(1000);
+}
+int main(int count, char **arguments) {
+    const long time[] = {0, 20000000};
+    enroll(arguments[count - 1]);
+    printf("thread %d\n", (int)syscall(SYS_gettid));
+    fflush(stdout);
+    long all = 0;
+    for (int at = 0; at < 40; at++)
+        all += stirs(5) + caller(time);
+    return all == 1;
+}
+"#;
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_frame_pointer_that_is_not_known_is_found() {
+    let folder = tempfile::TempDir::new().expect("a temporary folder");
+    let [source, program] = ["naps.c", "naps"].map(|name| folder.path().join(name));
+    std::fs::write(&source, NAPS).expect("a file");
+    let cc = Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(&source).status();
+    assert!(cc.expect("a C compiler").success());
+    let seen = watched(&program, &[], 100);
+    let samples = seen.samples(seen.fact("thread")[0]);
+    let named = |frames: &Vec<(String, u32)>| {
+        let mine = ["naps", "caller", "main", "stirs"];
+        frames
+            .iter()
+            .map(|(name, _)| name.clone())
+            .filter(|name| mine.contains(&name.as_str()))
+            .collect::<Vec<_>>()
+    };
+    let asleep: Vec<_> =
+        samples.iter().map(named).filter(|frames| frames.iter().any(|name| name == "naps")).collect();
+    let right = asleep.iter().filter(|frames| **frames == ["naps", "caller", "main"]).count();
+    println!("{right} of {}", asleep.len());
+    assert!(right >= 30 && right == asleep.len(), "{samples:?}");
+}
+
 #[test]
 fn a_blocked_thread_of_a_native_program() {
     let seen = watched(&planted(), &["futex"], 100);
