@@ -72,6 +72,16 @@ impl Cause {
         matches!(self.about().state, State::Account { .. })
     }
 
+    /// The evidence, the mechanism and the fixes of a finding that the account finds.
+    pub(crate) fn of_account(self) -> (&'static str, &'static str, Vec<Fix>) {
+        let about = self.about();
+        match about.state {
+            State::Account { because, why } => (because, why, about.fixes.to_vec()),
+            // Calls too short for the rule.
+            State::Rule(_) => ("the sum of short calls", about.meaning, about.fixes.to_vec()),
+        }
+    }
+
     /// The words of one finding.
     pub(crate) fn state<'a>(self, grounds: impl FnOnce() -> Grounds<'a>) -> Statement {
         let about = self.about();

@@ -176,6 +176,18 @@ pub struct Finding {
     pub id: String,
     /// The cause.
     pub cause: Cause,
+    /// Whether the account alone found it: its time is in no slow call and no sum of [`Explanation`].
+    pub is_of_account: bool,
+    /// GPU time lost at this root, ns: idle, each moment once. Without records of the GPUs, or where they cannot say, the
+    /// host time `lost_ns`.
+    pub cost_ns: Ns,
+    /// `cost_ns` as a part of the time of all GPUs, 0 to 1; where it is host time, `share`.
+    pub cost_share: f64,
+    /// Whether it costs once or again and again.
+    pub phase: Phase,
+    /// The threads that waited for each other, in the longest stretch: the root first, each next one waited for the one before.
+    /// Empty if none waited for another.
+    pub chain: Vec<ChainLink>,
     /// Host time lost by the waiter, ns.
     pub lost_ns: Ns,
     /// `lost_ns` as a part of the waiter thread's time, 0 to 1: the selected time from its first call or wait to its last.
@@ -185,8 +197,10 @@ pub struct Finding {
     pub count: u64,
     /// Most time lost in one of them, ns.
     pub max_ns: Ns,
-    /// The thread that waited, and in which call.
+    /// The thread that lost most, and in which call.
     pub waiter: Party,
+    /// Every thread that lost time, once with each call, most first.
+    pub threads: Vec<Waiter>,
     /// The thread and call that it waited for, where one is known.
     pub holder: Option<Party>,
     /// Other parties that fit as well.
@@ -205,6 +219,47 @@ pub struct Finding {
     pub examples: Vec<Example>,
     /// How to fix it.
     pub fixes: Vec<Fix>,
+}
+
+named! {
+    /// When a finding costs.
+    Phase {
+        /// In few stretches, such as a start or a first use.
+        Once = "once",
+        /// Again and again.
+        Recurring = "recurring",
+    }
+}
+
+/// A thread that lost time in calls of one function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waiter {
+    /// Process id.
+    pub pid: i64,
+    /// Thread id, as the source gives it.
+    pub tid: i64,
+    /// The thread's name; its id where it has none.
+    pub thread: String,
+    /// The function; empty outside calls.
+    pub call: String,
+}
+
+/// A thread of a chain of waits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChainLink {
+    /// Process id.
+    pub pid: i64,
+    /// Thread id, as the source gives it.
+    pub tid: i64,
+    /// The thread's name; its id where it has none.
+    pub thread: String,
+    /// What it waited for; of the root, what it did.
+    pub cause: Cause,
+    /// The call it was in, if any.
+    pub call: Option<String>,
+    /// Where the root was.
+    #[serde(rename = "where")]
+    pub place: Option<Place>,
 }
 
 /// A thread, or several similar ones, in calls of one name.

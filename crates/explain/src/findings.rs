@@ -1,5 +1,7 @@
 //! Turns groups into findings: their order, the waiter and the holder, the places and the fixes.
 
+use crate::account::{Costs, Culprit};
+use crate::costs::{Roots, phase};
 use crate::detail::detail;
 use crate::facts::Facts;
 use crate::fold::{Folded, fold};
@@ -9,8 +11,8 @@ use crate::loss::Loss;
 use crate::places::{PlaceId, Places};
 use crate::side::{Doing, Side};
 use crate::stretch::Stretch;
-use crate::{Cause, Confidence, Evidence, Example, Finding, Party, Place};
-use rustc_hash::FxHashMap;
+use crate::{Cause, Confidence, Evidence, Example, Finding, Party, Place, Waiter};
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns};
 
 /// Examples that a finding shows.
@@ -19,24 +21,57 @@ const EXAMPLES: usize = 3;
 /// Source places that a finding shows for each side.
 const PLACES: usize = 3;
 
-/// The findings: most time lost first, unexplained ones last, and a wait for a call before that call's own loss. Also
-/// returns the single losses, if they are kept.
-pub(crate) fn findings(facts: &Facts<'_>, groups: Groups) -> (Vec<Finding>, Vec<Loss>) {
+/// The findings: those that cost the GPUs most first, then those that lost most; unexplained ones last, and a wait for a call
+/// before that call's own loss. Also returns the single losses, if they are kept.
+pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec<Finding>, Vec<Loss>) {
     let (groups, mut losses) = groups.done();
     let mut folded = fold(facts, groups);
     folded.sort_by_key(|Folded { key, group, .. }| {
         (key.cause == Cause::Unexplained, std::cmp::Reverse(group.lost), *key)
     });
     victims_first(&mut folded);
+    let stretches = folded.iter().flat_map(|folded| folded.group.stretches()).collect();
+    let places = Places::new(facts.trace, stretches);
+    let mut roots = Roots::new(facts, costs);
+    let mut findings: Vec<(Finding, Option<usize>)> = Vec::new();
     for (at, folded) in folded.iter().enumerate() {
-        for loss in &folded.group.losses {
+        let mut finding = finding(facts, &places, folded);
+        if roots.are_known() {
+            (finding.cost_ns, finding.cost_share) = (0, 0.0);
+            roots.take(&mut finding, |culprit| is_of(folded, culprit));
+        }
+        findings.push((finding, Some(at)));
+    }
+    findings.extend(roots.rest().into_iter().map(|finding| (finding, None)));
+    if roots.are_known() {
+        findings.sort_by_key(|(finding, at)| {
+            (std::cmp::Reverse(finding.cost_ns), at.unwrap_or(usize::MAX), finding.cause, finding.waiter.tid)
+        });
+    }
+    for (at, (finding, of)) in findings.iter_mut().enumerate() {
+        finding.id = format!("H{}", at + 1);
+        for loss in of.iter().flat_map(|of| &folded[*of].group.losses) {
             losses[*loss as usize].finding = u32::try_from(at).ok();
         }
     }
-    let stretches = folded.iter().flat_map(|folded| folded.group.stretches()).collect();
-    let places = Places::new(facts.trace, stretches);
-    let finding = |(at, folded): (usize, &Folded)| finding(facts, &places, at, folded);
-    (folded.iter().enumerate().map(finding).collect(), losses)
+    (findings.into_iter().map(|(finding, _)| finding).collect(), losses)
+}
+
+/// Whether a root belongs to a finding of slow calls: a part of them, or work of calls of the same function.
+fn is_of(folded: &Folded, culprit: &Culprit) -> bool {
+    match culprit {
+        Culprit::Part(key) => folded.keys.contains(key),
+        Culprit::Call(_, name, _) => {
+            folded.key.holder.is_none() && folded.keys.iter().any(|key| key.waiter.name() == *name)
+        }
+        Culprit::Lock(..)
+        | Culprit::Spot(..)
+        | Culprit::Before(..)
+        | Culprit::Between(_)
+        | Culprit::Device(_)
+        | Culprit::Site(_)
+        | Culprit::Held(..) => false,
+    }
 }
 
 /// Moves a wait before the holder's own loss if they differ by at most a tenth: both are the same stretch of time, and
@@ -52,22 +87,29 @@ fn victims_first(folded: &mut [Folded]) {
     }
 }
 
-fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Finding {
-    let Folded { key, group, waiters, holders } = folded;
+fn finding(facts: &Facts<'_>, places: &Places, folded: &Folded) -> Finding {
+    let Folded { key, keys, group, waiters, holders } = folded;
     let longest = longest(group);
     let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
     let span: Ns = waiters.iter().map(|thread| facts.chosen_span(*thread)).fold(0, Ns::saturating_add);
     // A call that extends beyond the selected time counts whole, in the time that it lost and in that which it is a part of.
     let beyond = waiting.iter().map(|stretch| facts.beyond_selection(*stretch)).fold(0, Ns::saturating_add);
+    let share = group.lost as f64 / span.saturating_add(beyond).max(1) as f64;
     let statement = key.cause.state(|| Grounds::new(facts, key, group));
     Finding {
-        id: format!("H{}", at + 1),
+        id: String::new(),
         cause: key.cause,
+        is_of_account: false,
+        cost_ns: group.lost,
+        cost_share: share,
+        phase: phase(key.cause, group.lost, longest.iter().map(|(lost, _)| *lost)),
+        chain: Vec::new(),
         lost_ns: group.lost,
-        share: group.lost as f64 / span.saturating_add(beyond).max(1) as f64,
+        share,
         count: group.count(),
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
         waiter: party(facts, places, key.waiter, waiters.len(), &waiting),
+        threads: threads(facts, places, keys),
         holder: key.holder.map(|side| party(facts, places, side, holders.len(), &in_calls(&group.holders))),
         or: others(facts, places, key, &group.or),
         evidence: group.evidence(),
@@ -81,6 +123,19 @@ fn finding(facts: &Facts<'_>, places: &Places, at: usize, folded: &Folded) -> Fi
             .collect(),
         fixes: statement.fixes,
     }
+}
+
+/// Every waiting thread, once with each call.
+fn threads(facts: &Facts<'_>, places: &Places, keys: &[Key]) -> Vec<Waiter> {
+    let mut threads: Vec<Waiter> = Vec::new();
+    let mut known = FxHashSet::default();
+    for side in keys.iter().map(|key| key.waiter) {
+        if known.insert((side.thread, side.name())) {
+            let Party { pid, tid, thread, call, .. } = party(facts, places, side, 1, &[]);
+            threads.push(Waiter { pid, tid, thread, call });
+        }
+    }
+    threads
 }
 
 /// The confidence of a finding. If an importer inferred threads from overlapping calls, two threads are certainly different

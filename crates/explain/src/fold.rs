@@ -9,17 +9,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use trace::{ProcessId, ThreadId};
 
-/// Fewest findings that are folded. A choice: three findings are still easy to read one by one, as are the two of a pair of
-/// threads that wait for each other.
-const MANY: usize = 4;
-
-/// As [`MANY`], for findings without a holder: with a few threads it matters which of them waits for the GPU, with
-/// forty-eight it does not.
-const MANY_ALONE: usize = 8;
-
 /// A group with its threads. The key names the threads that lost and held most.
 pub(crate) struct Folded {
     pub key: Key,
+    /// The keys of all groups in it, most time lost first.
+    pub keys: Vec<Key>,
     pub group: Group,
     /// The waiting threads, each once.
     pub waiters: Vec<ThreadId>,
@@ -27,12 +21,13 @@ pub(crate) struct Folded {
     pub holders: Vec<ThreadId>,
 }
 
-/// The properties that groups must share to be folded: all except the threads.
+/// The properties that groups must share to be folded. If a culprit is known, all that it held up is one finding; otherwise
+/// threads that do the same are.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     cause: Cause,
-    waiter: Threads,
-    holder: Option<Threads>,
+    culprit: Threads,
+    has_holder: bool,
     across_gpus: bool,
 }
 
@@ -42,22 +37,15 @@ type Threads = (ProcessId, Doing);
 /// Folds groups of recorded waits, groups without a holder, and groups between threads of different GPUs, which share only
 /// the driver. Other groups stay as they are: an inferred statement about one pair of threads is none about the next pair.
 pub(crate) fn fold(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> {
-    let (alike, mut rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(key, group)| {
+    let (alike, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(key, group)| {
         key.holder.is_none() || group.evidence() == Evidence::Lock || key.across_gpus
     });
     let mut kinds = BTreeMap::<Kind, Vec<(Key, Group)>>::new();
     for (key, group) in alike {
         kinds.entry(kind(facts, &key)).or_default().push((key, group));
     }
-    let mut folded = Vec::new();
-    for (kind, alike) in kinds {
-        let many = if kind.holder.is_some() { MANY } else { MANY_ALONE };
-        match alike.len() >= many {
-            true => folded.extend(one(alike)),
-            false => rest.extend(alike),
-        }
-    }
-    folded.extend(rest.into_iter().flat_map(|alone| one(vec![alone])));
+    let mut folded: Vec<Folded> = kinds.into_values().filter_map(one).collect();
+    folded.extend(rest.into_iter().filter_map(|alone| one(vec![alone])));
     folded
 }
 
@@ -65,8 +53,8 @@ fn kind(facts: &Facts<'_>, key: &Key) -> Kind {
     let threads = |side: Side| (facts.trace.process_of_thread(side.thread), side.doing);
     Kind {
         cause: key.cause,
-        waiter: threads(key.waiter),
-        holder: key.holder.map(threads),
+        culprit: threads(key.holder.unwrap_or(key.waiter)),
+        has_holder: key.holder.is_some(),
         across_gpus: key.across_gpus,
     }
 }
@@ -78,6 +66,7 @@ fn one(mut groups: Vec<(Key, Group)>) -> Option<Folded> {
         threads.sort();
         threads.dedup();
     };
+    let keys = groups.iter().map(|(key, _)| *key).collect();
     let mut waiters: Vec<_> = groups.iter().map(|(key, _)| key.waiter.thread).collect();
     let mut holders: Vec<_> =
         groups.iter().filter_map(|(key, _)| key.holder).map(|side| side.thread).collect();
@@ -89,5 +78,5 @@ fn one(mut groups: Vec<(Key, Group)>) -> Option<Folded> {
         groups.for_each(|(_, other)| group.absorb(other));
         group.unite();
     }
-    Some(Folded { key, group, waiters, holders })
+    Some(Folded { key, keys, group, waiters, holders })
 }

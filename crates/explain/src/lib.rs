@@ -41,6 +41,7 @@ mod account;
 mod analysis;
 mod cause;
 mod class;
+mod costs;
 mod detail;
 mod errors;
 mod facts;
@@ -68,8 +69,8 @@ pub use cause::{About, Nature};
 pub use class::{Class, classify};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
-    Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party, Place,
-    Summary,
+    ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,
+    Phase, Place, Summary, Waiter,
 };
 pub use loss::Loss;
 pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
@@ -121,7 +122,7 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     for call in facts.slow.iter().copied() {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
-    account::accounts(&facts, &parts, window(selection))
+    account::accounts(&facts, &parts, window(selection)).0
 }
 
 /// The selected time, ns.
@@ -174,11 +175,11 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
         groups.add(&facts, stretch, lost);
     }
-    let (findings, mut losses) = findings::findings(&facts, groups);
+    let (accounts, costs) = account::accounts(&facts, &of_calls, window(&options.selection));
+    let (findings, mut losses) = findings::findings(&facts, groups, &costs);
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }
-    let accounts = account::accounts(&facts, &of_calls, window(&options.selection));
     let explanation = Explanation {
         trace: Summary { selected_ns: selected_ns(trace, &options.selection), ..summary(trace) },
         chosen_calls: chosen_calls(&facts, options),

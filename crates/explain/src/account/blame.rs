@@ -26,10 +26,11 @@ pub(super) struct Blame<'a> {
 impl Blame<'_> {
     /// Divides a gap of a GPU among roots. `floor` is the time that a launch into an idle GPU takes to start, ns.
     pub fn gap(&self, charges: &mut Charges, device: DeviceId, gap: &Gap, floor: Ns) {
-        let mut of_gpu = |cause, start, ns| {
-            charges.charge(None, Root::new(cause, Culprit::Device(device)), start, ns);
-        };
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
+        let path = call.some().map(|call| Path::of(self.facts.thread(call)));
+        let mut of_gpu = |cause, start, ns| {
+            charges.charge(path.as_ref(), Root::new(cause, Culprit::Device(device)), start, ns);
+        };
         let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
         if call.is_none() || !self.facts.one_clock() || is_off() {
             return of_gpu(Cause::NotRecorded, gap.start, gap.length());
@@ -128,11 +129,14 @@ impl Blame<'_> {
     }
 
     /// Divides the time for which the last thread of a path held a lock that another thread waited for. What a holder does
-    /// on a processor is its work: that others wait for it is due to the lock, the `leaf`.
+    /// itself, in a call or outside, it would do anyway: that others wait for it is due to the lock, the `leaf`.
     fn held(&self, charges: &mut Charges, path: &Path<'_>, (from, to): (Ns, Ns), leaf: Root) {
         self.activity.walk(path.thread, from, to, |held| match held.doing {
-            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, held),
-            Doing::Working(_) => drop(charges.charge(Some(path), leaf, held.start, held.length())),
+            Doing::Waiting(_) => self.waiting(charges, path, held),
+            Doing::Lost(part) if self.activity.part(part).is_lock => self.waiting(charges, path, held),
+            Doing::Lost(_) | Doing::Working(_) => {
+                charges.charge(Some(path), leaf, held.start, held.length());
+            }
             Doing::Outside(_) => self.outside(charges, path, &held, Some(leaf)),
         });
     }

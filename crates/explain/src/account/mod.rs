@@ -14,6 +14,7 @@ mod settle;
 mod sites;
 
 pub(crate) use parts::CallParts;
+pub(crate) use roots::{Culprit, Link, Root, Row};
 
 use crate::facts::Facts;
 use crate::places::place_of_stack;
@@ -22,9 +23,9 @@ use activity::Activity;
 use blame::Blame;
 use gaps::Timeline;
 use outside::Outside;
-use roots::{Charges, Culprit, Path, Row};
+use roots::{Charges, Path};
 use serde::Serialize;
-use sites::Sites;
+use sites::{Sites, SpotId};
 use std::collections::BTreeMap;
 use trace::{Clock, Ns, OpId, ThreadId, Trace};
 
@@ -109,27 +110,48 @@ pub struct AccountPart {
 /// Places and calls that a part shows.
 const SHOWN: usize = 3;
 
-/// The accounts of the GPUs and threads of a trace within a window.
-pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> Accounts {
+/// What the roots of the GPUs' idle time cost.
+pub(crate) struct Costs {
+    /// Each root once.
+    pub rows: Vec<Row>,
+    /// The time of all GPUs together, ns; 0 where it is not known what they lost.
+    pub gpu_ns: Ns,
+    sites: Sites,
+}
+
+impl Costs {
+    pub fn place(&self, spot: SpotId) -> &Place {
+        self.sites.place(spot)
+    }
+}
+
+/// The accounts of the GPUs and threads of a trace within a window, and what each root cost the GPUs.
+pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> (Accounts, Costs) {
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
     let sites = Sites::new(trace, &activity, &mut outside);
     let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites };
-    let gpus = || gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, timeline)).collect();
+    let gpus = || {
+        let timelines = gaps::timelines(trace, window);
+        timelines.iter().map(|timeline| gpu(&blame, timeline)).unzip::<_, _, Vec<_>, Vec<_>>()
+    };
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
     // Neither needs the other.
-    let (gpus, threads) = std::thread::scope(|scope| {
+    let ((gpus, rows), threads) = std::thread::scope(|scope| {
         let gpus = scope.spawn(gpus);
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
         (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
     });
-    Accounts { refused: Refusal::of(trace), gpus, threads }
+    let refused = Refusal::of(trace);
+    let gpu_ns = if refused.is_some() { 0 } else { gpus.iter().map(|gpu: &GpuAccount| gpu.span_ns).sum() };
+    let rows = if gpu_ns == 0 { Vec::new() } else { roots::united(rows.into_iter().flatten()) };
+    (Accounts { refused, gpus, threads }, Costs { rows, gpu_ns, sites })
 }
 
-fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
+fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> (GpuAccount, Vec<Row>) {
     let trace = blame.facts.trace;
     let floor = floor(trace, timeline);
     let mut charges = Charges::default();
@@ -139,13 +161,15 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
         idle += gap.length();
     }
     let span_ns = timeline.span.1 - timeline.span.0;
-    GpuAccount {
+    let rows = settle::settle(charges.done(), blame.sites);
+    let account = GpuAccount {
         device: trace.devices.ordinal[timeline.device.index()],
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns: span_ns - idle,
-        idle: by_cause(blame, &settle::settle(charges.done(), blame.sites)),
-    }
+        idle: by_cause(blame, &rows),
+    };
+    (account, rows)
 }
 
 /// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that

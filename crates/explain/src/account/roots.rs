@@ -8,7 +8,7 @@ use trace::{DeviceId, Ns, ProcessId, StackId, Sym, ThreadId};
 
 /// A cause and its culprit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Root {
+pub(crate) struct Root {
     pub cause: Cause,
     pub culprit: Culprit,
 }
@@ -21,7 +21,7 @@ impl Root {
 
 /// Who or what is to blame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Culprit {
+pub(crate) enum Culprit {
     /// A part of slow calls: those of one finding.
     Part(Key),
     /// A lock of a process that is not CUDA's, by its address, and where its holder was.
@@ -80,7 +80,7 @@ impl<'p> Path<'p> {
 
 /// A thread of a chain: it waited for the one before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Link {
+pub(crate) struct Link {
     pub thread: ThreadId,
     /// What it waited for; `None` for the root.
     pub wait: Option<Root>,
@@ -91,7 +91,7 @@ const LONGEST: usize = 3;
 
 /// What a root was charged with.
 #[derive(Clone)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub root: Root,
     /// All time, ns.
     pub ns: Ns,
@@ -155,6 +155,22 @@ impl Row {
         other.longest.into_iter().for_each(|charge| self.keep(charge));
         other.waiters.into_iter().for_each(|(thread, ns)| add_to(&mut self.waiters, thread, ns));
     }
+}
+
+/// Rows by root: each root once.
+pub(super) fn united(rows: impl IntoIterator<Item = Row>) -> Vec<Row> {
+    let mut united: Vec<Row> = Vec::new();
+    let mut known = FxHashMap::<Root, usize>::default();
+    for row in rows {
+        match known.get(&row.root) {
+            Some(at) => united[*at].absorb(row),
+            None => {
+                known.insert(row.root, united.len());
+                united.push(row);
+            }
+        }
+    }
+    united
 }
 
 /// Adds to the amount of a key; few keys.

@@ -1,6 +1,6 @@
 //! Gives what threads did outside calls to places, in proportion to the samples within.
 
-use super::roots::{Culprit, Root, Row, add_to};
+use super::roots::{Culprit, Root, Row, add_to, united};
 use super::sites::{SiteId, Sites, SpotId};
 use crate::Cause;
 use rustc_hash::FxHashMap;
@@ -17,20 +17,7 @@ pub(super) fn settle(mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
         let all = seen.entry((row.root.culprit, is_asleep(row.root.cause))).or_default();
         row.seen.iter().for_each(|(spot, count)| add_to(all, *spot, *count));
     }
-    let mut settled: Vec<Row> = Vec::new();
-    let mut known = FxHashMap::<Root, usize>::default();
-    for row in rows {
-        for row in places(row, &seen, sites) {
-            match known.get(&row.root) {
-                Some(at) => settled[*at].absorb(row),
-                None => {
-                    known.insert(row.root, settled.len());
-                    settled.push(row);
-                }
-            }
-        }
-    }
-    settled
+    united(rows.into_iter().flat_map(|row| places(row, &seen, sites)))
 }
 
 fn is_asleep(cause: Cause) -> bool {

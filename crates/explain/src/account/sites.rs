@@ -11,10 +11,10 @@ use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
 
 /// A row of [`Sites`].
-pub(super) type SiteId = u32;
+pub(crate) type SiteId = u32;
 
 /// A place: a row of [`Sites::place`].
-pub(super) type SpotId = u32;
+pub(crate) type SpotId = u32;
 
 /// The pauses of a thread between the same two calls, or all times of a thread that are no pauses.
 pub(super) struct Site {

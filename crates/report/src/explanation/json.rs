@@ -2,8 +2,8 @@
 
 use super::sentence::{detail, sentence};
 use explain::{
-    Accounts, Cause, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix, Overlap, Party,
-    Place, Summary,
+    Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
+    Overlap, Party, Phase, Place, Summary, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -63,13 +63,18 @@ impl Document<'_> {
 struct FindingDocument<'a> {
     id: &'a str,
     cause: Cause,
+    phase: Phase,
+    cost_ns: Ns,
+    cost_share: f64,
     lost_ns: Ns,
     share: f64,
     count: u64,
     max_ns: Ns,
+    threads: &'a [Waiter],
     waiter: PartyDocument<'a>,
     holder: Option<PartyDocument<'a>>,
     or: Vec<PartyDocument<'a>>,
+    chain: &'a [ChainLink],
     evidence: Evidence,
     confidence: Confidence,
     because: String,
@@ -85,13 +90,18 @@ impl FindingDocument<'_> {
         FindingDocument {
             id: &finding.id,
             cause: finding.cause,
+            phase: finding.phase,
+            cost_ns: finding.cost_ns,
+            cost_share: finding.cost_share,
             lost_ns: finding.lost_ns,
             share: finding.share,
             count: finding.count,
             max_ns: finding.max_ns,
+            threads: &finding.threads,
             waiter: PartyDocument::of(&finding.waiter),
             holder: finding.holder.as_ref().map(PartyDocument::of),
             or: finding.or.iter().map(PartyDocument::of).collect(),
+            chain: &finding.chain,
             evidence: finding.evidence,
             confidence: finding.confidence,
             because: sentence(&finding.because),

@@ -32,17 +32,35 @@ pub fn line(finding: &Finding, many_processes: bool) -> String {
 /// Number of findings that are printed in full if all are small.
 const AT_LEAST: usize = 3;
 
+/// Most findings that are printed in full.
+const AT_MOST: usize = 7;
+
+/// Smallest part of the GPUs' time that a finding must cost to be printed in full.
+const COST: f64 = 0.01;
+
 /// The findings that get a paragraph, and those too small for one.
 ///
-/// A small finding is less than a thousandth of the time in slow calls and waits: users fix others first. If all are small,
-/// the first [`AT_LEAST`] get a paragraph.
+/// A finding is small if it costs the GPUs less than a hundredth of their time. Where that is not known, it is small if it
+/// is less than a thousandth of the time in slow calls and waits; if all are, the first [`AT_LEAST`] get a paragraph.
 fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
+    let findings = &explanation.findings;
+    if all {
+        return (findings.iter().collect(), Vec::new());
+    }
     let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];
     let threshold = spent.iter().map(|time| time / 1_000).sum();
-    let is_large = |finding: &Finding| all || finding.lost_ns >= threshold;
-    if !explanation.findings.iter().any(is_large) {
-        let (first, rest) = explanation.findings.split_at(AT_LEAST.min(explanation.findings.len()));
-        return (first.iter().collect(), rest.iter().collect());
+    let (mut large, mut small): (Vec<_>, Vec<_>) = match knows_costs(explanation) {
+        true => findings.iter().partition(|finding| finding.cost_share >= COST),
+        false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
+    };
+    if large.is_empty() && !knows_costs(explanation) {
+        large = small.drain(..AT_LEAST.min(small.len())).collect();
     }
-    explanation.findings.iter().partition(|finding| is_large(finding))
+    small.splice(..0, large.drain(AT_MOST.min(large.len())..));
+    (large, small)
+}
+
+/// Whether the findings rank by what they cost the GPUs.
+pub(crate) fn knows_costs(explanation: &Explanation) -> bool {
+    explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty()
 }

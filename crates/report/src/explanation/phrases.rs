@@ -4,7 +4,7 @@ use super::sentence::{detail, lock, spoken};
 use crate::escape::visible;
 use crate::layout::elide;
 use crate::units;
-use explain::{Detail, Example, Explanation, Finding, Nature, Party, Place};
+use explain::{ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place};
 
 /// The cause and the confidence; an unknown cause has no confidence.
 pub(super) fn verdict(finding: &Finding) -> String {
@@ -38,9 +38,40 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
         Detail::Lock { library } if waiter.call.is_empty() => {
             format!("{} for {}", units::counted(finding.count, "wait", "waits"), visible(&lock(library)))
         }
-        _ => format!("{} × {}", units::count(finding.count), visible(&activity(waiter))),
+        _ if waiter.call.is_empty() => units::counted(finding.count, "pause", "pauses"),
+        _ if finding.threads.iter().any(|thread| thread.call != waiter.call) => {
+            format!("{} calls, most of them {}", units::count(finding.count), visible(&waiter.call))
+        }
+        _ => format!("{} × {}", units::count(finding.count), visible(&waiter.call)),
     };
     format!("{thread} {verb} {} in {times}{end}", amount(finding))
+}
+
+/// `59 % of the GPU's time, 1,676 ms, again and again`; empty if it costs the GPU nothing.
+pub(super) fn cost(finding: &Finding) -> String {
+    if finding.cost_ns == 0 {
+        return String::new();
+    }
+    let when = match finding.phase {
+        Phase::Once => "once",
+        Phase::Recurring => "again and again",
+    };
+    let (share, time) = (units::percent(finding.cost_share), units::duration(finding.cost_ns));
+    format!("{share} of the GPU's time, {time}, {when}")
+}
+
+/// The threads that waited for each other: `thread C (first-use) ← thread B (driver-lock) ← thread A (gil)`; empty for fewer
+/// than three, which the waiter and the holder show.
+pub(super) fn chain(finding: &Finding) -> String {
+    if finding.chain.len() < 3 {
+        return String::new();
+    }
+    let link = |(at, link): (usize, &ChainLink)| {
+        let call = link.call.as_ref().map_or(String::new(), |call| format!(" in {}", visible(call)));
+        let doing = if at == 0 { "" } else { "waits, " };
+        format!("thread {}{call} ({doing}{})", visible(&link.thread), link.cause.id())
+    };
+    finding.chain.iter().enumerate().map(link).collect::<Vec<_>>().join(" ← ")
 }
 
 /// The evidence with its figures, with names escaped.
@@ -149,5 +180,5 @@ pub(super) fn folded(findings: &[&Finding]) -> Option<String> {
     }
     let number = units::counted(findings.len() as u64, "smaller finding", "smaller findings");
     let lost = findings.iter().map(|finding| finding.lost_ns).sum();
-    Some(format!("and {number}, {}", units::duration(lost)))
+    Some(format!("and {number}, {} of host time", units::duration(lost)))
 }

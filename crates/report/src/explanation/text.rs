@@ -41,10 +41,11 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
 /// Findings of an explanation, an empty line after each.
 pub(super) fn paragraphs(explanation: &Explanation, findings: &[&Finding], page: Page) -> String {
     let many_processes = explanation.trace.processes > 1;
+    let knows_costs = super::knows_costs(explanation);
     let mut text = String::new();
     let mut told = HashMap::new();
     for finding in findings {
-        Paragraph { finding, page, many_processes, text: &mut text, told: &mut told }.write();
+        Paragraph { finding, page, many_processes, knows_costs, text: &mut text, told: &mut told }.write();
         text.push('\n');
     }
     text
@@ -55,6 +56,7 @@ struct Paragraph<'a, 'findings> {
     finding: &'findings Finding,
     page: Page,
     many_processes: bool,
+    knows_costs: bool,
     text: &'a mut String,
     /// The id of the finding that printed each fix in full.
     told: &'a mut HashMap<Fix, &'findings str>,
@@ -64,6 +66,9 @@ impl Paragraph<'_, '_> {
     fn write(&mut self) {
         let finding = self.finding;
         self.sentence();
+        if self.knows_costs {
+            self.field("costs", &phrases::cost(finding));
+        }
         if let Some(holder) = &finding.holder {
             self.field(
                 "waits for",
@@ -75,6 +80,7 @@ impl Paragraph<'_, '_> {
             self.field("or", &phrases::party(other, self.many_processes, self.page.columns - HANGING));
             self.holder_places(&other.places);
         }
+        self.field("chain", &phrases::chain(finding));
         self.reasons();
         if finding.count > 1 || is_unknown(finding) {
             self.field("longest", &phrases::examples(finding));

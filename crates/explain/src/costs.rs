@@ -1,0 +1,248 @@
+//! What findings cost the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
+
+use crate::account::{Costs, Culprit, Link, Root, Row};
+use crate::facts::Facts;
+use crate::finding::{ChainLink, Phase};
+use crate::places::place_of_stack;
+use crate::sentence::sentence;
+use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Place, Waiter};
+use rustc_hash::FxHashMap;
+use trace::{Ns, Sym, ThreadId};
+
+/// The smallest part of the GPUs' time that makes a root a finding by itself: one in this many.
+const WORTH: Ns = 100;
+
+/// Places that a finding shows.
+const PLACES: usize = 3;
+
+/// A cost happens once if its three longest stretches are at least this part of it, in tenths. A choice.
+const ONCE: Ns = 8;
+
+/// When a cost arises, by its longest stretches.
+pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>) -> Phase {
+    let longest: Ns = longest.into_iter().fold(0, Ns::saturating_add);
+    let once = cause == Cause::FirstUse || longest / ONCE >= ns / 10;
+    if once { Phase::Once } else { Phase::Recurring }
+}
+
+/// The roots of the GPUs' idle time, by the findings that they belong to.
+pub(crate) struct Roots<'a> {
+    facts: &'a Facts<'a>,
+    costs: &'a Costs,
+    /// The rows that no finding of slow calls has taken.
+    left: Vec<bool>,
+}
+
+impl<'a> Roots<'a> {
+    pub fn new(facts: &'a Facts<'a>, costs: &'a Costs) -> Roots<'a> {
+        Roots { facts, costs, left: vec![true; costs.rows.len()] }
+    }
+
+    /// Whether the GPUs' time is known: findings rank by it.
+    pub fn are_known(&self) -> bool {
+        self.costs.gpu_ns > 0
+    }
+
+    /// Gives the cost of its roots to a finding of slow calls: those parts, and the calls' own work of the same cause.
+    pub fn take(&mut self, finding: &mut Finding, is_part: impl Fn(&Culprit) -> bool) {
+        let mut sum: Option<Row> = None;
+        for (row, left) in self.costs.rows.iter().zip(&mut self.left) {
+            if *left && row.root.cause == finding.cause && is_part(&row.root.culprit) {
+                *left = false;
+                match &mut sum {
+                    Some(sum) => sum.absorb(row.clone()),
+                    None => sum = Some(row.clone()),
+                }
+            }
+        }
+        if let Some(row) = sum {
+            self.cost(finding, &row);
+        }
+    }
+
+    fn cost(&self, finding: &mut Finding, row: &Row) {
+        finding.cost_ns = row.ns;
+        finding.cost_share = row.ns as f64 / self.costs.gpu_ns.max(1) as f64;
+        finding.phase = phase(row.root.cause, row.ns, row.longest.map(|(ns, _)| ns));
+        finding.chain = self.chain(row);
+    }
+
+    /// Findings of the roots that are left.
+    pub fn rest(&self) -> Vec<Finding> {
+        let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
+        let rows = || self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
+        for row in rows().filter(|row| is_finding(row.root.cause)) {
+            let is_large = row.ns >= self.costs.gpu_ns / WORTH;
+            groups.entry((row.root.cause, Same::of(row.root, is_large))).or_default().push(row);
+        }
+        let large = |rows: &Vec<&Row>| {
+            rows.iter().map(|row| row.ns).sum::<Ns>() >= (self.costs.gpu_ns / WORTH).max(1)
+        };
+        groups.into_values().filter(large).map(|rows| self.finding(rows)).collect()
+    }
+
+    fn finding(&self, mut rows: Vec<&Row>) -> Finding {
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.ns), row.root));
+        let mut all = rows[0].clone();
+        rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
+        let cause = all.root.cause;
+        let (because, why, fixes) = cause.of_account();
+        let evidence = cause.about().evidence.first().copied().unwrap_or(Evidence::Timing);
+        let is_held = all.chain.len() > 1;
+        let mut waiters = all.waiters.clone();
+        waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
+        let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
+        let places = self.places(&rows);
+        let call = rows.iter().find_map(|row| self.call(row.root.culprit)).unwrap_or_default();
+        let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
+        let waiting = |places| self.party(waiter, waiters.len(), if is_held { "" } else { call }, places);
+        let holder = all.chain.first().filter(|_| is_held);
+        let mut finding = Finding {
+            id: String::new(),
+            cause,
+            is_of_account: true,
+            cost_ns: 0,
+            cost_share: 0.0,
+            phase: Phase::Recurring,
+            chain: Vec::new(),
+            lost_ns: all.ns,
+            share: all.ns as f64 / span.max(all.ns).max(1) as f64,
+            count: all.count,
+            max_ns: all.longest[0].0,
+            threads: waiters
+                .iter()
+                .map(|(thread, _)| self.waiter(*thread, &waiting(Vec::new()).call))
+                .collect(),
+            waiter: waiting(Vec::new()),
+            holder: holder.map(|link| self.party(link.thread, 1, call, places.clone())),
+            or: Vec::new(),
+            evidence,
+            confidence: match evidence {
+                Evidence::Lock | Evidence::Record => Confidence::Certain,
+                Evidence::Sample | Evidence::Timing => Confidence::Likely,
+            },
+            because: sentence![because],
+            why,
+            places: if is_held { Vec::new() } else { places },
+            examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),
+            fixes,
+        };
+        self.cost(&mut finding, &all);
+        finding
+    }
+
+    fn party(&self, thread: ThreadId, threads: usize, call: &str, places: Vec<Place>) -> Party {
+        let trace = self.facts.trace;
+        let row = thread.some().map(|thread| trace.threads.row(thread)).unwrap_or_default();
+        let name = trace.text(row.name);
+        Party {
+            pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
+            tid: row.tid,
+            thread: if name.is_empty() { row.tid.to_string() } else { name.to_owned() },
+            threads: threads as u64,
+            call: call.to_owned(),
+            detail: Detail::None,
+            places,
+        }
+    }
+
+    fn waiter(&self, thread: ThreadId, call: &str) -> Waiter {
+        let Party { pid, tid, thread, call, .. } = self.party(thread, 1, call, Vec::new());
+        Waiter { pid, tid, thread, call }
+    }
+
+    /// The places of some rows, most time first.
+    fn places(&self, rows: &[&Row]) -> Vec<Place> {
+        let mut places = Vec::new();
+        for place in rows.iter().filter_map(|row| self.place(row.root.culprit)) {
+            if places.len() < PLACES && !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        places
+    }
+
+    fn place(&self, culprit: Culprit) -> Option<Place> {
+        match culprit {
+            Culprit::Spot(_, spot) | Culprit::Lock(_, _, Some(spot)) => Some(self.costs.place(spot).clone()),
+            Culprit::Call(_, _, stack) => place_of_stack(self.facts.trace, stack),
+            Culprit::Part(_)
+            | Culprit::Lock(_, _, None)
+            | Culprit::Before(..)
+            | Culprit::Between(_)
+            | Culprit::Device(_)
+            | Culprit::Site(_)
+            | Culprit::Held(..) => None,
+        }
+    }
+
+    fn call(&self, culprit: Culprit) -> Option<&'a str> {
+        let name: Sym = match culprit {
+            Culprit::Part(key) => key.waiter.name(),
+            Culprit::Call(_, name, _) => name,
+            Culprit::Spot(..)
+            | Culprit::Lock(..)
+            | Culprit::Before(..)
+            | Culprit::Between(_)
+            | Culprit::Device(_)
+            | Culprit::Site(_)
+            | Culprit::Held(..) => return None,
+        };
+        Some(self.facts.trace.text(name))
+    }
+
+    /// The chain of a row, root first; empty if nobody waited for another thread.
+    fn chain(&self, row: &Row) -> Vec<ChainLink> {
+        if row.chain.len() < 2 {
+            return Vec::new();
+        }
+        let link = |link: &Link| {
+            let root = link.wait.unwrap_or(row.root);
+            let party = self.party(link.thread, 1, "", Vec::new());
+            ChainLink {
+                pid: party.pid,
+                tid: party.tid,
+                thread: party.thread,
+                cause: root.cause,
+                call: self.call(root.culprit).map(str::to_owned),
+                place: if link.wait.is_none() { self.place(root.culprit) } else { None },
+            }
+        };
+        row.chain.iter().map(link).collect()
+    }
+}
+
+fn example((ns, start): &(Ns, Ns)) -> Example {
+    Example { start_ns: *start, duration_ns: *ns }
+}
+
+/// Whether a root outside slow calls is a finding: nobody can act on the program's start, on what is not recorded, or on the
+/// order that the program asked for. The account has them.
+fn is_finding(cause: Cause) -> bool {
+    !matches!(cause, Cause::StartUp | Cause::Dependency | Cause::NotRecorded)
+}
+
+/// What rows of one finding have in common beside the cause.
+#[derive(PartialEq, Eq, Hash)]
+enum Same {
+    /// The lock.
+    Lock(i64),
+    /// The function that was called.
+    Call(Sym),
+    /// All of it.
+    Root(Root),
+    /// Nothing.
+    Any,
+}
+
+impl Same {
+    fn of(root: Root, is_large: bool) -> Same {
+        match root.culprit {
+            Culprit::Lock(_, lock, _) => Same::Lock(lock),
+            Culprit::Call(..) if root.cause == Cause::OwnWork => Same::Any,
+            Culprit::Call(_, name, _) => Same::Call(name),
+            _ if is_large => Same::Root(root),
+            _ => Same::Any,
+        }
+    }
+}
