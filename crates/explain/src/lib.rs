@@ -42,6 +42,7 @@ mod analysis;
 mod cause;
 mod class;
 mod detail;
+pub mod diff;
 mod errors;
 mod facts;
 mod failed;
@@ -60,10 +61,11 @@ mod places;
 mod rules;
 mod sentence;
 mod side;
+mod steps;
 mod stretch;
 mod summary;
 
-pub use account::{AccountPart, Accounts, GpuAccount, Refusal, ThreadAccount};
+pub use account::{AccountPart, Accounts, GpuAccount, Refusal, Spent, ThreadAccount};
 pub use cause::{About, Nature};
 pub use class::{Class, classify};
 pub use failed::{FailedCalls, failed_calls};
@@ -76,6 +78,7 @@ pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, ov
 pub use places::{place_of_stack, places};
 pub use rules::Cause;
 pub use sentence::{Piece, Sentence};
+pub use steps::{SlowStep, StepSource, StepTime, Steps};
 pub use summary::summary;
 
 use account::CallParts;
@@ -121,7 +124,7 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     for call in facts.slow.iter().copied() {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
-    account::accounts(&facts, &parts, window(selection))
+    account::accounts(&facts, &parts, window(selection), None).0
 }
 
 /// The selected time, ns.
@@ -178,7 +181,9 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }
-    let accounts = account::accounts(&facts, &of_calls, window(&options.selection));
+    let window = window(&options.selection);
+    let (accounts, steps) =
+        account::accounts(&facts, &of_calls, window, steps::find(&facts, window).as_ref());
     let explanation = Explanation {
         trace: Summary { selected_ns: selected_ns(trace, &options.selection), ..summary(trace) },
         chosen_calls: chosen_calls(&facts, options),
@@ -192,6 +197,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         failed_calls: failed_calls(trace, &options.selection),
         overlap: Vec::new(),
         accounts,
+        steps,
         findings,
     };
     (explanation, losses)

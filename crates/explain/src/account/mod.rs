@@ -11,16 +11,18 @@ mod outside;
 mod parts;
 mod roots;
 mod spots;
+mod steps;
 
 pub(crate) use parts::CallParts;
 
 use crate::facts::Facts;
+use crate::steps::{Found, Steps};
 use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
 use gaps::Timeline;
 use outside::Outside;
-use roots::{Charges, Culprit};
+use roots::{Charges, Culprit, Root};
 use serde::Serialize;
 use spots::Spots;
 use std::collections::BTreeMap;
@@ -102,29 +104,51 @@ pub struct AccountPart {
     pub places: Vec<Place>,
     /// The calls in which, or before which, the time passed, most first; at most three.
     pub calls: Vec<String>,
+    /// The time at each place, or in each call, most first; adds up to `ns`.
+    #[serde(skip)]
+    pub spent: Vec<Spent>,
+}
+
+/// A part of a time at one place, or in or before calls of one name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spent {
+    /// Where in the source; `None` if it is unknown.
+    pub place: Option<Place>,
+    /// The call, where the place is unknown; empty if that is, too.
+    pub call: String,
+    /// The time, ns.
+    pub ns: Ns,
 }
 
 /// Places and calls that a part shows.
 const SHOWN: usize = 3;
 
-/// The accounts of the GPUs and threads of a trace within a window.
-pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> Accounts {
+/// The accounts of the GPUs and threads of a trace within a window, and of its steps.
+pub(crate) fn accounts(
+    facts: &Facts<'_>,
+    parts: &CallParts,
+    window: (Ns, Ns),
+    found: Option<&Found>,
+) -> (Accounts, Option<Steps>) {
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
     let spots = Spots::new(trace, &mut outside);
     let blame = Blame { facts, activity: &activity, outside: &outside, spots: &spots };
-    let gpus = || gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, timeline)).collect();
+    let timelines = gaps::timelines(trace, window);
+    let gpus = || timelines.iter().map(|timeline| gpu(&blame, timeline)).collect();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
-    // Neither needs the other.
-    let (gpus, threads) = std::thread::scope(|scope| {
-        let gpus = scope.spawn(gpus);
+    let of_steps = || found.map(|found| steps::steps(&blame, found, &timelines));
+    // None needs another.
+    let (gpus, steps, threads) = std::thread::scope(|scope| {
+        let (gpus, steps) = (scope.spawn(gpus), scope.spawn(of_steps));
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
-        (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
+        let gpus = gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (gpus, steps.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
     });
-    Accounts { refused: Refusal::of(trace), gpus, threads }
+    (Accounts { refused: Refusal::of(trace), gpus, threads }, steps)
 }
 
 fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
@@ -142,7 +166,7 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns: span_ns - idle,
-        idle: by_cause(blame, &charges),
+        idle: by_cause(blame, charges.rows()),
     }
 }
 
@@ -173,14 +197,14 @@ fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> Threa
         name: trace.text(row.name).to_owned(),
         span_ns: last - first,
         calls: blame.facts.calls_by_thread()[thread.index()].len() as u64,
-        parts: by_cause(blame, &charges),
+        parts: by_cause(blame, charges.rows()),
     }
 }
 
 /// What was charged, by cause, most time first.
-fn by_cause(blame: &Blame<'_>, charges: &Charges) -> Vec<AccountPart> {
+fn by_cause(blame: &Blame<'_>, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
     let mut causes = BTreeMap::<Cause, (Ns, Vec<(Ns, Culprit)>)>::new();
-    for (root, ns) in charges.rows() {
+    for (root, ns) in charges {
         let (sum, culprits) = causes.entry(root.cause).or_default();
         *sum += ns;
         culprits.push((*ns, root.culprit));
@@ -188,14 +212,31 @@ fn by_cause(blame: &Blame<'_>, charges: &Charges) -> Vec<AccountPart> {
     let part = |(cause, (ns, mut culprits)): (Cause, (Ns, Vec<(Ns, Culprit)>))| {
         culprits.sort_by_key(|(ns, culprit)| (std::cmp::Reverse(*ns), *culprit));
         let (mut places, mut calls) = (Vec::new(), Vec::new());
-        for (_, culprit) in culprits {
-            name(blame, culprit, &mut places, &mut calls);
+        for (_, culprit) in &culprits {
+            name(blame, *culprit, &mut places, &mut calls);
         }
-        AccountPart { cause, ns, places, calls }
+        AccountPart { cause, ns, places, calls, spent: spent(blame, &culprits) }
     };
     let mut parts: Vec<AccountPart> = causes.into_iter().map(part).collect();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.ns), part.cause));
     parts
+}
+
+/// The times of culprits by place or call, most first.
+fn spent(blame: &Blame<'_>, culprits: &[(Ns, Culprit)]) -> Vec<Spent> {
+    let mut sums = BTreeMap::<(Option<Place>, String), Ns>::new();
+    for (ns, culprit) in culprits {
+        let (mut places, mut calls) = (Vec::new(), Vec::new());
+        name(blame, *culprit, &mut places, &mut calls);
+        *sums.entry((places.pop(), calls.pop().unwrap_or_default())).or_default() += ns;
+    }
+    let mut spent: Vec<_> = sums
+        .into_iter()
+        .map(|((place, call), ns)| Spent { place, call, ns })
+        .filter(|row| row.ns != 0)
+        .collect();
+    spent.sort_by_key(|row| std::cmp::Reverse(row.ns));
+    spent
 }
 
 /// Adds the place or the call of a culprit, as far as there is room.
