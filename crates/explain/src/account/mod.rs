@@ -16,7 +16,7 @@ mod steps;
 pub(crate) use parts::CallParts;
 
 use crate::facts::Facts;
-use crate::steps::{Found, Steps};
+use crate::steps::{Found, Steps, busiest};
 use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
@@ -26,6 +26,7 @@ use roots::{Charges, Culprit, Root};
 use serde::Serialize;
 use spots::Spots;
 use std::collections::BTreeMap;
+use steps::Cutting;
 use trace::{Clock, Ns, OpId, ThreadId, Trace};
 
 /// The accounts of a trace.
@@ -137,37 +138,44 @@ pub(crate) fn accounts(
     let spots = Spots::new(trace, &mut outside);
     let blame = Blame { facts, activity: &activity, outside: &outside, spots: &spots };
     let timelines = gaps::timelines(trace, window);
-    let gpus = || timelines.iter().map(|timeline| gpu(&blame, timeline)).collect();
+    let of_steps = found.and_then(|found| busiest(trace, trace.process_of_thread(found.thread)));
+    let cuts = |timeline: &Timeline<'_>| {
+        let found = found.filter(|_| of_steps == Some(timeline.device));
+        found.map_or(&[][..], |found| &found.times)
+    };
+    let gpus = || timelines.iter().map(|timeline| gpu(&blame, timeline, cuts(timeline))).unzip();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
-    let of_steps = || found.map(|found| steps::steps(&blame, found, &timelines));
-    // None needs another.
-    let (gpus, steps, threads) = std::thread::scope(|scope| {
-        let (gpus, steps) = (scope.spawn(gpus), scope.spawn(of_steps));
+    // Neither needs the other.
+    let ((gpus, charged), threads): ((_, Vec<_>), _) = std::thread::scope(|scope| {
+        let gpus = scope.spawn(gpus);
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
-        let gpus = gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (gpus, steps.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
+        (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
     });
+    let of_steps = timelines.iter().zip(charged).find(|(timeline, _)| of_steps == Some(timeline.device));
+    let steps = found.map(|found| steps::steps(&blame, found, of_steps));
     (Accounts { refused: Refusal::of(trace), gpus, threads }, steps)
 }
 
-fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
+/// The account of a GPU, and what each of some steps was charged with.
+fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)]) -> (GpuAccount, Vec<Charges>) {
     let trace = blame.facts.trace;
-    let floor = floor(trace, timeline);
-    let mut charges = Charges::default();
+    let mut cutting = Cutting::new(blame, timeline.device, floor(trace, timeline), steps);
     let mut idle = 0;
     for gap in timeline.gaps() {
-        blame.gap(&mut charges, timeline.device, &gap, floor);
+        cutting.charge(&gap);
         idle += gap.length();
     }
+    let (charges, steps) = cutting.done();
     let span_ns = timeline.span.1 - timeline.span.0;
-    GpuAccount {
+    let account = GpuAccount {
         device: trace.devices.ordinal[timeline.device.index()],
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns: span_ns - idle,
         idle: by_cause(blame, charges.rows()),
-    }
+    };
+    (account, steps)
 }
 
 /// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that

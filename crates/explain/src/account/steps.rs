@@ -3,11 +3,11 @@
 use super::blame::Blame;
 use super::gaps::{Gap, Timeline};
 use super::roots::{Charges, Root};
-use super::{AccountPart, by_cause, floor};
+use super::{AccountPart, by_cause};
 use crate::Place;
-use crate::steps::{Found, Outliers, SlowStep, StepTime, Steps, busiest};
+use crate::steps::{Found, Outliers, SlowStep, StepTime, Steps};
 use rustc_hash::FxHashMap;
-use trace::{Ns, ThreadId};
+use trace::{DeviceId, Ns};
 
 /// The time of one step: its roots, and the rest, in which the GPU was busy.
 #[derive(Default)]
@@ -55,13 +55,13 @@ fn sums(rows: impl Iterator<Item = (Root, Ns)>) -> Vec<(Root, Ns)> {
     sums
 }
 
-/// The account of the steps on the GPU that their process uses most; without a GPU, on their thread.
-pub(super) fn steps(blame: &Blame<'_>, found: &Found, timelines: &[Timeline<'_>]) -> Steps {
+/// The account of steps. `gpu` is the timeline of the GPU that they are accounted on, if there is one, with what each step
+/// was charged with.
+pub(super) fn steps(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Charges>)>) -> Steps {
     let trace = blame.facts.trace;
     let process = trace.process_of_thread(found.thread);
-    let device = busiest(trace, process);
-    let timeline = timelines.iter().find(|timeline| Some(timeline.device) == device);
-    let steps = Cutting::new(blame, found.thread, timeline).cut(&found.times);
+    let device = gpu.as_ref().map(|(timeline, _)| timeline.device);
+    let steps = complete(blame, found, gpu);
     let outliers = Outliers::of(&found.times);
     let median = &steps[outliers.median];
     let slow = |at: &usize| {
@@ -83,7 +83,7 @@ pub(super) fn steps(blame: &Blame<'_>, found: &Found, timelines: &[Timeline<'_>]
         source: found.source,
         pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
         tid: trace.threads.tid[found.thread.index()],
-        device: timeline.map(|timeline| trace.devices.ordinal[timeline.device.index()]),
+        device: device.map(|device| trace.devices.ordinal[device.index()]),
         count: steps.len() as u64,
         median_ns: outliers.median_ns,
         spread_ns: outliers.spread_ns,
@@ -93,61 +93,93 @@ pub(super) fn steps(blame: &Blame<'_>, found: &Found, timelines: &[Timeline<'_>]
     }
 }
 
-/// Cuts the account of a GPU into steps.
-struct Cutting<'a, 'b> {
+/// Each step, with what its thread did where no GPU waited for anything: before its first work and after its last.
+fn complete(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Charges>)>) -> Vec<Step> {
+    let span = gpu.as_ref().map_or((Ns::MAX, Ns::MAX), |(timeline, _)| timeline.span);
+    let mut charged = gpu.map(|(_, charged)| charged).unwrap_or_default();
+    charged.resize_with(found.times.len(), Charges::default);
+    let own = |charges: &mut Charges, from: Ns, to: Ns| {
+        if from < to {
+            blame.activity.walk(found.thread, from, to, |segment| {
+                blame.alone(charges, found.thread, &segment);
+            });
+        }
+    };
+    let step = |((from, to), mut charges): ((Ns, Ns), Charges)| {
+        own(&mut charges, from, to.min(span.0));
+        own(&mut charges, from.max(span.1), to);
+        let idle = charges.rows().to_vec();
+        Step { busy: to - from - idle.iter().map(|(_, ns)| ns).sum::<Ns>(), idle }
+    };
+    found.times.iter().copied().zip(charged).map(step).collect()
+}
+
+/// Charges the gaps of a GPU to steps and to the whole.
+pub(super) struct Cutting<'a, 'b> {
     blame: &'a Blame<'b>,
-    thread: ThreadId,
-    timeline: Option<&'a Timeline<'b>>,
+    device: DeviceId,
     floor: Ns,
+    /// The steps, in order and apart, and the first that does not end before the next gap.
+    times: &'a [(Ns, Ns)],
+    next: usize,
+    of_next: Charges,
+    /// What the steps before it were charged with.
+    pub steps: Vec<Charges>,
+    /// What all gaps were charged with, once [`Cutting::done`].
+    pub total: Charges,
 }
 
 impl<'a, 'b> Cutting<'a, 'b> {
-    fn new(blame: &'a Blame<'b>, thread: ThreadId, timeline: Option<&'a Timeline<'b>>) -> Cutting<'a, 'b> {
-        let floor = timeline.map_or(0, |timeline| floor(blame.facts.trace, timeline));
-        Cutting { blame, thread, timeline, floor }
+    /// Cuts at steps; without any, gaps stay whole. `floor` is the GPU's launch latency, ns.
+    pub fn new(blame: &'a Blame<'b>, device: DeviceId, floor: Ns, times: &'a [(Ns, Ns)]) -> Cutting<'a, 'b> {
+        let (of_next, total) = (Charges::default(), Charges::default());
+        Cutting { blame, device, floor, times, next: 0, of_next, steps: Vec::new(), total }
     }
 
-    /// The account of each of some steps, which are in order and apart.
-    fn cut(&self, times: &[(Ns, Ns)]) -> Vec<Step> {
-        let mut gaps = self.timeline.into_iter().flat_map(|timeline| timeline.gaps()).peekable();
-        let span = self.timeline.map_or((Ns::MAX, Ns::MAX), |timeline| timeline.span);
-        let mut steps = Vec::with_capacity(times.len());
-        for (from, to) in times.iter().copied() {
-            let mut charges = Charges::default();
-            // Before its first work and after its last the GPU waits for nothing: the time is the thread's.
-            self.own(&mut charges, from, to.min(span.0));
-            self.own(&mut charges, from.max(span.1), to);
-            while gaps.next_if(|gap| gap.end <= from).is_some() {}
-            while let Some(gap) = gaps.peek().filter(|gap| gap.start < to) {
-                self.part(&mut charges, gap, (from, to));
-                if gap.end > to {
-                    break;
-                }
-                gaps.next();
+    /// Charges the parts of a gap; gaps come in order.
+    pub fn charge(&mut self, gap: &Gap) {
+        let mut from = gap.start;
+        while from < gap.end {
+            while self.times.get(self.next).is_some_and(|(_, end)| *end <= from) {
+                self.finish();
             }
-            let idle = charges.rows().to_vec();
-            let busy = to - from - idle.iter().map(|(_, ns)| ns).sum::<Ns>();
-            steps.push(Step { busy, idle });
+            let (is_in_step, until) = match self.times.get(self.next) {
+                Some((start, end)) if *start <= from => (true, *end),
+                Some((start, _)) => (false, *start),
+                None => (false, Ns::MAX),
+            };
+            let part = Gap { start: from, end: until.min(gap.end), ..*gap };
+            let floor = self.floor_of(gap, &part);
+            let charges = if is_in_step { &mut self.of_next } else { &mut self.total };
+            self.blame.gap(charges, self.device, &part, floor);
+            from = part.end;
         }
-        steps
     }
 
-    fn own(&self, charges: &mut Charges, from: Ns, to: Ns) {
-        let (blame, thread) = (self.blame, self.thread);
-        if from < to {
-            blame.activity.walk(thread, from, to, |segment| blame.alone(charges, thread, &segment));
+    /// Finishes all steps.
+    pub fn done(mut self) -> (Charges, Vec<Charges>) {
+        while self.next < self.times.len() {
+            self.finish();
         }
+        (self.total, self.steps)
     }
 
-    /// Charges the part of a gap in a step.
-    fn part(&self, charges: &mut Charges, gap: &Gap, (from, to): (Ns, Ns)) {
+    fn finish(&mut self) {
+        let charges = std::mem::take(&mut self.of_next);
+        charges.rows().iter().for_each(|(root, ns)| self.total.charge(*root, *ns));
+        self.steps.push(charges);
+        self.next += 1;
+    }
+
+    /// The launch latency that a part of a gap can have: it follows the call's return, and a part that begins later has only
+    /// the rest of it.
+    fn floor_of(&self, gap: &Gap, part: &Gap) -> Ns {
+        if part.start == gap.start {
+            return self.floor;
+        }
         let facts = self.blame.facts;
-        let part = Gap { start: gap.start.max(from), end: gap.end.min(to), ..*gap };
-        let Some(timeline) = self.timeline else { return };
-        // The launch latency follows the call's return: a part that begins later has only the rest of it.
         let call = facts.outermost(facts.trace.ops.call[gap.next.index()]);
         let returned = call.some().map_or(part.start, |call| facts.end(call).clamp(gap.start, gap.end));
-        let floor = (self.floor - (part.start - returned).max(0)).max(0);
-        self.blame.gap(charges, timeline.device, &part, floor);
+        (self.floor - (part.start - returned).max(0)).max(0)
     }
 }

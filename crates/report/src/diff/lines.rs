@@ -2,10 +2,10 @@
 
 use crate::escape::visible;
 use crate::{account, explanation, steps, units};
-use explain::AccountPart;
 use explain::diff::{
     AccountChange, Change, Diff, FindingChange, FindingState, GpuChange, Row, ThreadsChange, What,
 };
+use explain::{AccountPart, Place};
 use trace::Ns;
 
 /// Lines under a title.
@@ -16,12 +16,24 @@ pub(super) struct Section {
     pub folded: (u64, Ns),
 }
 
+impl Section {
+    fn says_something(&self) -> bool {
+        let is_unchanged = |line: &Line| line.change.change_ns == 0;
+        self.title.is_empty()
+            || self.lines.len() > 1
+            || self.folded.0 > 0
+            || !self.lines.iter().all(is_unchanged)
+    }
+}
+
 /// A figure of both sides.
 pub(super) struct Line {
     /// The cause; empty in a line of a whole.
     pub cause: String,
     /// The place, the call, or what the figure is of.
     pub of: String,
+    /// The same without the folders of files.
+    pub short: String,
     pub change: Change,
     /// What became of a finding.
     pub state: Option<FindingState>,
@@ -69,11 +81,12 @@ pub(super) fn sections(diff: &Diff, all: bool) -> Vec<Section> {
     }
     sections.extend(threads(&diff.threads, all));
     sections.extend(findings(&diff.findings, all));
+    sections.retain(Section::says_something);
     sections
 }
 
 fn whole(diff: &Diff) -> Section {
-    let line = |of: String, change| Line { cause: String::new(), of, change, state: None };
+    let line = |of: String, change| Line { cause: String::new(), short: of.clone(), of, change, state: None };
     let mut lines = vec![line(String::from("time of the program"), diff.wall)];
     if let Some(of) = &diff.steps {
         lines.push(line(format!("median step ({})", steps::name(of.source, &of.name)), of.median));
@@ -86,7 +99,8 @@ fn gpu_title(gpu: &GpuChange) -> String {
 }
 
 fn section(title: String, account: &AccountChange, all: bool) -> Section {
-    let span = Line { cause: String::from("span"), of: String::new(), change: account.span, state: None };
+    let (cause, of, short) = (String::from("span"), String::new(), String::new());
+    let span = Line { cause, of, short, change: account.span, state: None };
     let (shown, folded) = split(&account.rows, all);
     let mut lines = vec![span];
     lines.extend(shown.into_iter().map(row));
@@ -101,14 +115,22 @@ fn split(rows: &[Row], all: bool) -> (Vec<&Row>, (u64, Ns)) {
 }
 
 fn row(row: &Row) -> Line {
-    let of = match row.what {
+    let of = |place: Option<Place>| match row.what {
         What::Busy | What::Idle => String::new(),
         What::Cause(cause) => {
-            let (places, calls) = (row.place.clone().into_iter().collect(), vec![row.call.clone()]);
-            account::place(&AccountPart { cause, ns: 0, places, calls, spent: Vec::new() })
+            let (places, calls) = (place.into_iter().collect(), vec![row.call.clone()]);
+            let part = AccountPart { cause, ns: 0, places, calls, spent: Vec::new() };
+            visible(&account::place(&part)).into_owned()
         }
     };
-    Line { cause: row.what.id().to_owned(), of: visible(&of).into_owned(), change: row.change, state: None }
+    let (cause, short) = (row.what.id().to_owned(), of(row.place.as_ref().map(without_folders)));
+    Line { cause, of: of(row.place.clone()), short, change: row.change, state: None }
+}
+
+/// The place with the name of its file alone.
+fn without_folders(place: &Place) -> Place {
+    let file = place.file.rsplit('/').next().unwrap_or_default();
+    Place { file: file.to_owned(), ..place.clone() }
 }
 
 /// The threads with changes; those without are in one line.
@@ -161,20 +183,22 @@ fn findings(findings: &[FindingChange], all: bool) -> Option<Section> {
 }
 
 fn finding(finding: &FindingChange) -> Line {
-    let place = finding.place.as_ref().map(explanation::place_text).unwrap_or_default();
     let call = match finding.call.as_str() {
         "" => "outside calls".into(),
         call => visible(call),
     };
-    let of = format!("{call} {place}").trim_end().to_owned();
-    let cause = finding.cause.id().to_owned();
-    Line { cause, of, change: finding.change, state: Some(finding.state) }
+    let of = |place: Option<Place>| {
+        let place = place.as_ref().map(explanation::place_text).unwrap_or_default();
+        format!("{call} {place}").trim_end().to_owned()
+    };
+    let (cause, short) = (finding.cause.id().to_owned(), of(finding.place.as_ref().map(without_folders)));
+    Line { cause, of: of(finding.place.clone()), short, change: finding.change, state: Some(finding.state) }
 }
 
-/// `and 12 smaller changes, -3.00 ms`; `None` if there are none.
+/// `and 12 changes within the noise, -3.00 ms together`; `None` if there are none.
 pub(super) fn folded((count, sum): (u64, Ns)) -> Option<String> {
-    let changes = units::counted(count, "smaller change", "smaller changes");
-    (count > 0).then(|| format!("and {changes}, {} together", signed(sum)))
+    let changes = units::counted(count, "change", "changes");
+    (count > 0).then(|| format!("and {changes} within the noise, {} together", signed(sum)))
 }
 
 /// `1,240 ms to 1,262 ms before, 1,301 ms to 1,315 ms after`; `None` for one trace a side.

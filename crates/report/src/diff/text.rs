@@ -3,14 +3,14 @@
 use super::lines::{Line, Section, folded, sections, spread};
 use super::{Comparison, remarks};
 use crate::escape::visible;
-use crate::layout::{elide, hang, width};
+use crate::layout::{cut, elide, hang, width};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
 use explain::Summary;
 
 /// Widths of before, after, the change and its share, columns; a space before each.
-const FIGURES: [usize; 4] = [10, 10, 11, 7];
+const FIGURES: [usize; 4] = [8, 8, 9, 7];
 
 /// Columns before a line, and of its cause.
 const INDENT: usize = 2;
@@ -83,14 +83,14 @@ fn write(text: &mut String, section: &Section, page: Page, first: bool) {
 fn label(of: &Line, page: Page) -> String {
     let room = room(page.columns);
     let text = match of.cause.is_empty() {
-        true => of.of.clone(),
-        false if of.of.is_empty() => of.cause.clone(),
+        true => of.short.clone(),
+        false if of.short.is_empty() => of.cause.clone(),
         false => {
             let cause = format!("{:CAUSE$} ", of.cause);
-            format!("{cause}{}", elide(&of.of, room.saturating_sub(width(&cause))))
+            format!("{cause}{}", cut(&of.short, room.saturating_sub(width(&cause))))
         }
     };
-    elide(&text, room)
+    cut(&text, room)
 }
 
 /// Columns of a label.
