@@ -1,6 +1,6 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Accounts, Cause, FailedCalls, Overlap, Sentence};
+use crate::{Accounts, Cause, FailedCalls, Overlap, Sentence, Steps};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -101,6 +101,8 @@ pub struct Explanation {
     pub overlap: Vec<Overlap>,
     /// Where all of each GPU's and each thread's time went.
     pub accounts: Accounts,
+    /// The steps that the program repeats; `None` if none were found.
+    pub steps: Option<Steps>,
     /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
     /// same time.
     pub findings: Vec<Finding>,

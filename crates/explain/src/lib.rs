@@ -43,6 +43,7 @@ mod cause;
 mod class;
 mod costs;
 mod detail;
+pub mod diff;
 mod errors;
 mod facts;
 mod failed;
@@ -61,10 +62,11 @@ mod places;
 mod rules;
 mod sentence;
 mod side;
+mod steps;
 mod stretch;
 mod summary;
 
-pub use account::{AccountPart, Accounts, GpuAccount, Refusal, ThreadAccount};
+pub use account::{AccountPart, Accounts, GpuAccount, Refusal, Spent, ThreadAccount};
 pub use cause::{About, Nature};
 pub use class::{Class, classify};
 pub use failed::{FailedCalls, failed_calls};
@@ -77,6 +79,7 @@ pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, ov
 pub use places::{place_of_stack, places};
 pub use rules::Cause;
 pub use sentence::{Piece, Sentence};
+pub use steps::{SlowStep, StepSource, StepTime, Steps};
 pub use summary::summary;
 
 use account::CallParts;
@@ -122,7 +125,7 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     for call in facts.slow.iter().copied() {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
-    account::accounts(&facts, &parts, window(selection)).0
+    account::accounts(&facts, &parts, window(selection), None).0
 }
 
 /// The selected time, ns.
@@ -175,7 +178,9 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
         groups.add(&facts, stretch, lost);
     }
-    let (accounts, costs) = account::accounts(&facts, &of_calls, window(&options.selection));
+    let window = window(&options.selection);
+    let (accounts, steps, costs) =
+        account::accounts(&facts, &of_calls, window, steps::find(&facts, window).as_ref());
     let (findings, mut losses) = findings::findings(&facts, groups, &costs);
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
@@ -193,6 +198,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         failed_calls: failed_calls(trace, &options.selection),
         overlap: Vec::new(),
         accounts,
+        steps,
         findings,
     };
     (explanation, losses)

@@ -120,7 +120,7 @@ fn a_trace_without_calls_does_not_pass_the_gate() {
 #[test]
 fn help_has_examples() {
     for verb in [
-        "record", "explain", "view", "stats", "calls", "ops", "where", "import", "export", "devices",
+        "record", "explain", "diff", "view", "stats", "calls", "ops", "where", "import", "export", "devices",
         "doctor",
     ] {
         let output = run(&[verb, "--help"]);

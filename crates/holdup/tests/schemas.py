@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 SCHEMAS = ROOT / "docs/schema"
 RECORDED = "examples/recorded-d2h-stall.holdup"
 KINETO = "examples/pytorch-d2h-stall.json.gz"
+STEPS = "examples/recorded-norm-hidden-sync.holdup"
 OVERLAP = ["lab", "run", "overlap", "--on", "sim:c2050", "--format", "json"]
 WORKLOAD = "crates/holdup/tests/data/schema/workload.toml"
 
@@ -72,6 +73,10 @@ def main(holdup: str) -> None:
             ["lab", "run", WORKLOAD, "--on", "sim:h200", "--format", "json"],
             ["explain", KINETO, "--format", "json"],
             ["explain", KINETO, RECORDED, "--format", "json"],
+            ["explain", STEPS, "--format", "json"],
+            ["diff", KINETO, RECORDED, "--format", "json"],
+            ["diff", STEPS, STEPS, "--before", RECORDED, "--format", "json"],
+            ["diff", STEPS, STEPS, "--format", "json"],
         ]
         for command in commands:
             value = json.loads(printed(holdup, command))

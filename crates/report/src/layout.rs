@@ -21,6 +21,14 @@ pub fn elide(text: &str, columns: usize) -> String {
     format!("{front}…{}", back.into_iter().collect::<String>())
 }
 
+/// `text` in at most `columns`, `…` for its end: a place begins with what matters.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    format!("{}…", take(text.chars(), columns.saturating_sub(1)).trim_end())
+}
+
 fn take(chars: impl Iterator<Item = char>, columns: usize) -> String {
     let mut left = columns;
     let fits = |c: &char| {
@@ -80,6 +88,13 @@ mod tests {
         assert_eq!(elide("abcdefghij", 7), "abc…hij");
         assert_eq!(elide("核核核核核", 6), "核…核");
         assert_eq!(elide("abc", 0), "…");
+    }
+
+    #[test]
+    fn cuts_at_the_end() {
+        assert_eq!(cut("train.py:31 step", 16), "train.py:31 step");
+        assert_eq!(cut("train.py:31 step", 13), "train.py:31…");
+        assert_eq!(cut("核核核核核", 6), "核核…");
     }
 
     #[test]

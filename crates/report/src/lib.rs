@@ -3,6 +3,7 @@
 //! [`trace::Trace`] holds.
 //!
 //! - [`explanation`]: an [`explain::Explanation`] as text, JSON or Markdown.
+//! - [`diff`]: an [`explain::diff::Diff`] of traces as text, JSON or Markdown.
 //! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
 //! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
 //! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
@@ -26,6 +27,7 @@
 mod account;
 pub mod causes;
 mod checklist;
+pub mod diff;
 mod escape;
 pub mod explanation;
 mod failed;
@@ -40,6 +42,7 @@ pub mod places;
 pub mod plot;
 mod short;
 pub mod stats;
+mod steps;
 mod style;
 pub mod table;
 pub mod units;

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use report::{Page, Style, explanation, listing, places, stats};
+use report::{Page, Style, diff, explanation, listing, places, stats};
 use std::path::Path;
 use trace::{Selection, Trace};
 
@@ -40,6 +40,39 @@ explanations! {
     overlap: "explain-overlap",
     no_calls: "explain-no-calls",
     hostile: "explain-hostile",
+    steps: "explain-steps",
+    steps_refused: "explain-steps-refused",
+}
+
+#[test]
+fn comparisons() {
+    let comparisons = [
+        ("diff-slower", fixture::slower()),
+        ("diff-unlike", fixture::unlike()),
+        ("diff-unchanged", fixture::unchanged()),
+    ];
+    for (case, compared) in &comparisons {
+        check(case, "100.txt", &diff::text(compared, Page::default(), true));
+        check(case, "80.txt", &diff::text(compared, narrow(), false));
+        check(case, "expected.md", &diff::markdown(compared, false));
+        check(case, "expected.json", &diff::json(compared));
+        for text in [diff::text(compared, narrow(), true), diff::text(compared, narrow(), false)] {
+            assert_eq!(text.lines().find(|line| line.chars().count() > 80), None, "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_reason_is_a_line() {
+    let slower = fixture::slower();
+    let (judged, change) = diff::judged(&slower.diff);
+    assert_eq!(
+        diff::reason(judged, change),
+        "a step (ProfilerStep) took 17.2 ms, 12 % more than 15.4 ms before"
+    );
+    let unlike = fixture::unlike();
+    let (judged, change) = diff::judged(&unlike.diff);
+    assert!(diff::reason(judged, change).starts_with("the program took "));
 }
 
 #[test]

@@ -12,12 +12,14 @@ mod parts;
 mod roots;
 mod settle;
 mod sites;
+mod steps;
 
 pub(crate) use parts::CallParts;
 pub(crate) use roots::{Culprit, Link, Root, Row};
 
 use crate::facts::Facts;
 use crate::places::place_of_stack;
+use crate::steps::{Found, Steps, busiest};
 use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
@@ -27,6 +29,7 @@ use roots::{Charges, Path};
 use serde::Serialize;
 use sites::{Sites, SpotId};
 use std::collections::BTreeMap;
+use steps::Cutting;
 use trace::{Clock, Ns, OpId, ThreadId, Trace};
 
 /// The accounts of a trace.
@@ -105,6 +108,20 @@ pub struct AccountPart {
     pub places: Vec<Place>,
     /// The calls in which, or before which, the time passed, most first; at most three.
     pub calls: Vec<String>,
+    /// The time at each place, or in each call, most first; adds up to `ns`.
+    #[serde(skip)]
+    pub spent: Vec<Spent>,
+}
+
+/// A part of a time at one place, or in or before calls of one name.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spent {
+    /// Where in the source; `None` if it is unknown.
+    pub place: Option<Place>,
+    /// The call, where the place is unknown; empty if that is, too.
+    pub call: String,
+    /// The time, ns.
+    pub ns: Ns,
 }
 
 /// Places and calls that a part shows.
@@ -125,41 +142,67 @@ impl Costs {
     }
 }
 
-/// The accounts of the GPUs and threads of a trace within a window, and what each root cost the GPUs.
-pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> (Accounts, Costs) {
+/// The accounts of the GPUs and threads of a trace within a window, and of its steps, and what each root cost the GPUs.
+pub(crate) fn accounts(
+    facts: &Facts<'_>,
+    parts: &CallParts,
+    window: (Ns, Ns),
+    found: Option<&Found>,
+) -> (Accounts, Option<Steps>, Costs) {
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
     let sites = Sites::new(trace, &activity, &mut outside);
     let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites };
-    let gpus = || {
-        let timelines = gaps::timelines(trace, window);
-        timelines.iter().map(|timeline| gpu(&blame, timeline)).unzip::<_, _, Vec<_>, Vec<_>>()
+    let timelines = gaps::timelines(trace, window);
+    let of_steps = found.and_then(|found| busiest(trace, trace.process_of_thread(found.thread)));
+    let cuts = |timeline: &Timeline<'_>| {
+        let found = found.filter(|_| of_steps == Some(timeline.device));
+        found.map_or(&[][..], |found| &found.times)
     };
+    let gpus = || timelines.iter().map(|timeline| gpu(&blame, timeline, cuts(timeline))).collect::<Vec<_>>();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
     // Neither needs the other.
-    let ((gpus, rows), threads) = std::thread::scope(|scope| {
+    let (gpus, threads) = std::thread::scope(|scope| {
         let gpus = scope.spawn(gpus);
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
         (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
     });
     let refused = Refusal::of(trace);
-    let gpu_ns = if refused.is_some() { 0 } else { gpus.iter().map(|gpu: &GpuAccount| gpu.span_ns).sum() };
-    let rows = if gpu_ns == 0 { Vec::new() } else { roots::united(rows.into_iter().flatten()) };
-    (Accounts { refused, gpus, threads }, Costs { rows, gpu_ns, sites })
+    let (mut accounts, mut rows, mut charged) = (Vec::new(), Vec::new(), None);
+    for (timeline, gpu) in timelines.iter().zip(gpus) {
+        accounts.push(gpu.account);
+        rows.extend(gpu.rows);
+        if of_steps == Some(timeline.device) {
+            charged = Some((timeline, gpu.steps));
+        }
+    }
+    let steps = found.map(|found| steps::steps(&blame, found, charged));
+    let known = if refused.is_some() { 0 } else { accounts.iter().map(|gpu: &GpuAccount| gpu.span_ns).sum() };
+    let rows = if known == 0 { Vec::new() } else { roots::united(rows) };
+    (Accounts { refused, gpus: accounts, threads }, steps, Costs { rows, gpu_ns: known, sites })
 }
 
-fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> (GpuAccount, Vec<Row>) {
+/// A GPU's time.
+struct Gpu {
+    account: GpuAccount,
+    /// What each root cost it.
+    rows: Vec<Row>,
+    /// What each of some steps was charged with.
+    steps: Vec<Vec<Row>>,
+}
+
+fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)]) -> Gpu {
     let trace = blame.facts.trace;
-    let floor = floor(trace, timeline);
-    let mut charges = Charges::default();
+    let mut cutting = Cutting::new(blame, timeline.device, floor(trace, timeline), steps);
     let mut idle = 0;
     for gap in timeline.gaps() {
-        blame.gap(&mut charges, timeline.device, &gap, floor);
+        cutting.charge(&gap);
         idle += gap.length();
     }
+    let (charges, steps) = cutting.done();
     let span_ns = timeline.span.1 - timeline.span.0;
     let rows = settle::settle(charges.done(), blame.sites);
     let account = GpuAccount {
@@ -167,9 +210,9 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> (GpuAccount, Vec<Row>) {
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns: span_ns - idle,
-        idle: by_cause(blame, &rows),
+        idle: by_cause(blame, &charged(&rows)),
     };
-    (account, rows)
+    Gpu { account, rows, steps }
 }
 
 /// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that
@@ -201,14 +244,19 @@ fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> Threa
         name: trace.text(row.name).to_owned(),
         span_ns: last - first,
         calls: blame.facts.calls_by_thread()[thread.index()].len() as u64,
-        parts: by_cause(blame, &settle::settle(charges.done(), blame.sites)),
+        parts: by_cause(blame, &charged(&settle::settle(charges.done(), blame.sites))),
     }
 }
 
+/// The time of each root.
+fn charged(rows: &[Row]) -> Vec<(Root, Ns)> {
+    rows.iter().map(|row| (row.root, row.ns)).collect()
+}
+
 /// What was charged, by cause, most time first.
-fn by_cause(blame: &Blame<'_>, rows: &[Row]) -> Vec<AccountPart> {
+fn by_cause(blame: &Blame<'_>, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
     let mut causes = BTreeMap::<Cause, (Ns, Vec<(Ns, Culprit)>)>::new();
-    for Row { root, ns, .. } in rows {
+    for (root, ns) in charges {
         let (sum, culprits) = causes.entry(root.cause).or_default();
         *sum += ns;
         culprits.push((*ns, root.culprit));
@@ -216,14 +264,31 @@ fn by_cause(blame: &Blame<'_>, rows: &[Row]) -> Vec<AccountPart> {
     let part = |(cause, (ns, mut culprits)): (Cause, (Ns, Vec<(Ns, Culprit)>))| {
         culprits.sort_by_key(|(ns, culprit)| (std::cmp::Reverse(*ns), *culprit));
         let (mut places, mut calls) = (Vec::new(), Vec::new());
-        for (_, culprit) in culprits {
-            name(blame, culprit, &mut places, &mut calls);
+        for (_, culprit) in &culprits {
+            name(blame, *culprit, &mut places, &mut calls);
         }
-        AccountPart { cause, ns, places, calls }
+        AccountPart { cause, ns, places, calls, spent: spent(blame, &culprits) }
     };
     let mut parts: Vec<AccountPart> = causes.into_iter().map(part).collect();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.ns), part.cause));
     parts
+}
+
+/// The times of culprits by place or call, most first.
+fn spent(blame: &Blame<'_>, culprits: &[(Ns, Culprit)]) -> Vec<Spent> {
+    let mut sums = BTreeMap::<(Option<Place>, String), Ns>::new();
+    for (ns, culprit) in culprits {
+        let (mut places, mut calls) = (Vec::new(), Vec::new());
+        name(blame, *culprit, &mut places, &mut calls);
+        *sums.entry((places.pop(), calls.pop().unwrap_or_default())).or_default() += ns;
+    }
+    let mut spent: Vec<_> = sums
+        .into_iter()
+        .map(|((place, call), ns)| Spent { place, call, ns })
+        .filter(|row| row.ns != 0)
+        .collect();
+    spent.sort_by_key(|row| std::cmp::Reverse(row.ns));
+    spent
 }
 
 /// Adds the place or the call of a culprit, as far as there is room.

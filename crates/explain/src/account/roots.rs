@@ -154,6 +154,8 @@ impl Row {
         self.count += other.count;
         other.longest.into_iter().for_each(|charge| self.keep(charge));
         other.waiters.into_iter().for_each(|(thread, ns)| add_to(&mut self.waiters, thread, ns));
+        self.partial += other.partial;
+        other.seen.into_iter().for_each(|(spot, count)| add_to(&mut self.seen, spot, count));
     }
 }
 
@@ -226,6 +228,14 @@ impl Charges {
         self.recent[self.next] = row;
         self.next = (self.next + 1) % RECENT;
         row
+    }
+
+    /// Adds what others charged.
+    pub fn absorb(&mut self, rows: Vec<Row>) {
+        for other in rows {
+            let row = self.row(other.root);
+            self.rows[row].absorb(other);
+        }
     }
 
     /// Every root that was charged, with its time; each once.

@@ -58,7 +58,7 @@ struct Waiting {
 /// The trace that `text` describes, and its selection.
 pub fn parse(text: &str) -> (Trace, Selection) {
     let mut builder = Builder::default();
-    for line in text.lines().map(|line| line.split('#').next().unwrap().trim()) {
+    for line in text.lines().map(|line| without_comment(line).trim()) {
         let words: Vec<&str> = words(line);
         match words.as_slice() {
             [] => {}
@@ -120,6 +120,14 @@ pub fn parse(text: &str) -> (Trace, Selection) {
     builder.look_up_waits();
     builder.trace.join();
     (builder.trace, builder.selection)
+}
+
+/// The line up to a `#` that begins a word: names of steps contain others.
+fn without_comment(line: &str) -> &str {
+    match line.starts_with('#') {
+        true => "",
+        false => line.split(" #").next().unwrap(),
+    }
 }
 
 /// The words of a line; a quoted word may contain spaces.

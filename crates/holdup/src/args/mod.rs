@@ -1,7 +1,9 @@
 //! The command line's grammar.
 
+mod diff;
 mod lab;
 
+pub use diff::{Diff, Limit};
 pub use lab::{Devices, Lab, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput};
 
 use crate::output::Color;
@@ -20,13 +22,14 @@ use trace::{Ns, Selection};
   holdup doctor                         what recording needs, and what is missing
   holdup explain trace.json.gz          why the program waited, and how to fix it
   holdup view trace.json.gz             the same as a page in the browser
+  holdup diff old.json.gz new.json.gz   what got slower, and by what cause
   holdup stats report.sqlite            where host and GPU time went
   holdup where cudaMemcpyAsync t.json   which lines of the program call it
   holdup lab run overlap                an experiment on this machine's GPU
 
 Times and durations: 1.5s, 200ms, 900us, 50ns; a bare number is seconds.
 
-Exit status: 0 done; 1 a finding exceeds --fail-over; 2 wrong usage, unreadable input, or an empty selection.")]
+Exit status: 0 done; 1 --fail-over is exceeded; 2 wrong usage, unreadable input, or an empty selection.")]
 pub struct CommandLine {
     /// Colour text; "auto" means on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -51,6 +54,7 @@ pub enum Verb {
     #[cfg(target_os = "linux")]
     Record(Record),
     Explain(Explain),
+    Diff(Diff),
     Causes(Causes),
     View(View),
     Stats(Stats),

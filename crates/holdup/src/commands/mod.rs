@@ -3,6 +3,7 @@
 pub mod causes;
 pub mod completions;
 pub mod devices;
+pub mod diff;
 #[cfg(target_os = "linux")]
 pub mod doctor;
 pub mod explain;

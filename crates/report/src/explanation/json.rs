@@ -3,7 +3,7 @@
 use super::sentence::{detail, sentence};
 use explain::{
     Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
-    Overlap, Party, Phase, Place, Summary, Waiter,
+    Overlap, Party, Phase, Place, Steps, Summary, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -34,6 +34,7 @@ struct Document<'a> {
     failed_calls: &'a [FailedCalls],
     overlap: &'a [Overlap],
     accounts: &'a Accounts,
+    steps: Option<&'a Steps>,
     findings: Vec<FindingDocument<'a>>,
 }
 
@@ -54,6 +55,7 @@ impl Document<'_> {
             failed_calls: &explanation.failed_calls,
             overlap,
             accounts: &explanation.accounts,
+            steps: explanation.steps.as_ref(),
             findings: findings.iter().map(FindingDocument::of).collect(),
         }
     }

@@ -5,6 +5,7 @@ use crate::escape;
 use crate::failed;
 use crate::header;
 use crate::overlap;
+use crate::steps;
 use crate::table::{Align, Table};
 use crate::units;
 use explain::{Explanation, Finding, Fix, Nature, Party, Place};
@@ -23,6 +24,9 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     }
     for remark in header::remarks(summary).into_iter().chain(failed::line(&explanation.failed_calls)) {
         text.push_str(&format!("> {}\n\n", escape::markdown(&remark)));
+    }
+    for sentence in steps::sentences(explanation.steps.as_ref(), explanation.accounts.refused) {
+        text.push_str(&format!("{}\n\n", escape::markdown(&sentence)));
     }
     if !large.is_empty() {
         text.push_str(&overview(&large));

@@ -4,7 +4,7 @@ use super::{by_size, phrases};
 use crate::layout::{elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
-use crate::{account, failed, header, overlap, units};
+use crate::{account, failed, header, overlap, steps, units};
 use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
 use std::collections::HashMap;
 
@@ -24,6 +24,7 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     text.push_str(&failed::header(&explanation.failed_calls, page.columns));
     text.push('\n');
     text.push_str(&account::text(&explanation.accounts, page));
+    text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page));
     text.push_str(&paragraphs(explanation, &large, page));
     if let Some(folded) = phrases::folded(&small) {
         text.push_str(&format!("{folded} (--all shows them)\n\n"));

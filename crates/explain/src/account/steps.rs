@@ -1,0 +1,187 @@
+//! The account of steps: the time of a GPU within each, by root cause, and what slow steps had more of than the median.
+
+use super::blame::Blame;
+use super::gaps::{Gap, Timeline};
+use super::roots::{Charges, Path, Root, Row};
+use super::{AccountPart, by_cause, charged, settle};
+use crate::Place;
+use crate::steps::{Found, Outliers, SlowStep, StepTime, Steps};
+use rustc_hash::FxHashMap;
+use trace::{DeviceId, Ns};
+
+/// The time of one step: its roots, and the rest, in which the GPU was busy.
+#[derive(Default)]
+struct Step {
+    busy: Ns,
+    idle: Vec<(Root, Ns)>,
+}
+
+impl Step {
+    fn time(&self, blame: &Blame<'_>, found: &Found) -> StepTime {
+        let idle: Ns = self.idle.iter().map(|(_, ns)| ns).sum();
+        let (duration_ns, busy_ns) = (self.busy + idle, self.busy);
+        StepTime { duration_ns, busy_ns, idle: parts(blame, found, &self.idle) }
+    }
+
+    /// What this step had more of than another one; less is negative.
+    fn more(&self, usual: &Step) -> Vec<(Root, Ns)> {
+        let less = usual.idle.iter().map(|(root, ns)| (*root, -ns));
+        let mut more = sums(self.idle.iter().copied().chain(less));
+        more.retain(|(_, ns)| *ns != 0);
+        more
+    }
+}
+
+/// What was charged, by cause. That a place is in a step says nothing: it is none.
+fn parts(blame: &Blame<'_>, found: &Found, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
+    let is_step = |place: &Place| place.file.is_empty() && found.is_one(blame.facts.trace, &place.function);
+    let mut parts = by_cause(blame, charges);
+    parts.retain(|part| part.ns != 0);
+    for part in &mut parts {
+        part.places.retain(|place| !is_step(place));
+        part.spent
+            .iter_mut()
+            .for_each(|spent| spent.place = spent.place.take().filter(|place| !is_step(place)));
+    }
+    parts
+}
+
+/// The sum of each root, by root.
+fn sums(rows: impl Iterator<Item = (Root, Ns)>) -> Vec<(Root, Ns)> {
+    let mut sums = FxHashMap::<Root, Ns>::default();
+    rows.for_each(|(root, ns)| *sums.entry(root).or_default() += ns);
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_unstable();
+    sums
+}
+
+/// The account of steps. `gpu` is the timeline of the GPU that they are accounted on, if there is one, with what each step
+/// was charged with.
+pub(super) fn steps(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Vec<Row>>)>) -> Steps {
+    let trace = blame.facts.trace;
+    let process = trace.process_of_thread(found.thread);
+    let device = gpu.as_ref().map(|(timeline, _)| timeline.device);
+    let steps = complete(blame, found, gpu);
+    let outliers = Outliers::of(&found.times);
+    let median = &steps[outliers.median];
+    let slow = |at: &usize| {
+        let (start, end) = found.times[*at];
+        SlowStep {
+            name: found.names.get(*at).map_or("", |name| trace.text(*name)).to_owned(),
+            start_ns: start,
+            duration_ns: end - start,
+            busy_more_ns: steps[*at].busy - median.busy,
+            more: parts(blame, found, &steps[*at].more(median)),
+        }
+    };
+    let total = Step {
+        busy: steps.iter().map(|step| step.busy).sum(),
+        idle: sums(steps.iter().flat_map(|step| step.idle.iter().copied())),
+    };
+    Steps {
+        name: found.name.clone(),
+        source: found.source,
+        pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
+        tid: trace.threads.tid[found.thread.index()],
+        device: device.map(|device| trace.devices.ordinal[device.index()]),
+        count: steps.len() as u64,
+        median_ns: outliers.median_ns,
+        spread_ns: outliers.spread_ns,
+        median: median.time(blame, found),
+        total: total.time(blame, found),
+        slow: outliers.slow.iter().map(slow).collect(),
+    }
+}
+
+/// Each step, with what its thread did where no GPU waited for anything: before its first work and after its last.
+fn complete(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Vec<Row>>)>) -> Vec<Step> {
+    let span = gpu.as_ref().map_or((Ns::MAX, Ns::MAX), |(timeline, _)| timeline.span);
+    let mut of_steps = gpu.map(|(_, rows)| rows).unwrap_or_default();
+    of_steps.resize_with(found.times.len(), Vec::new);
+    let own = |charges: &mut Charges, from: Ns, to: Ns| {
+        if from < to {
+            blame.activity.walk(found.thread, from, to, |segment| {
+                blame.alone(charges, &Path::of(found.thread), &segment);
+            });
+        }
+    };
+    let step = |((from, to), rows): ((Ns, Ns), Vec<Row>)| {
+        let mut charges = Charges::default();
+        charges.absorb(rows);
+        own(&mut charges, from, to.min(span.0));
+        own(&mut charges, from.max(span.1), to);
+        let idle = charged(&settle::settle(charges.done(), blame.sites));
+        Step { busy: to - from - idle.iter().map(|(_, ns)| ns).sum::<Ns>(), idle }
+    };
+    found.times.iter().copied().zip(of_steps).map(step).collect()
+}
+
+/// Charges the gaps of a GPU to steps and to the whole.
+pub(super) struct Cutting<'a, 'b> {
+    blame: &'a Blame<'b>,
+    device: DeviceId,
+    floor: Ns,
+    /// The steps, in order and apart, and the first that does not end before the next gap.
+    times: &'a [(Ns, Ns)],
+    next: usize,
+    of_next: Charges,
+    /// What the steps before it were charged with.
+    pub steps: Vec<Vec<Row>>,
+    /// What all gaps were charged with, once [`Cutting::done`].
+    pub total: Charges,
+}
+
+impl<'a, 'b> Cutting<'a, 'b> {
+    /// Cuts at steps; without any, gaps stay whole. `floor` is the GPU's launch latency, ns.
+    pub fn new(blame: &'a Blame<'b>, device: DeviceId, floor: Ns, times: &'a [(Ns, Ns)]) -> Cutting<'a, 'b> {
+        let (of_next, total) = (Charges::default(), Charges::default());
+        Cutting { blame, device, floor, times, next: 0, of_next, steps: Vec::new(), total }
+    }
+
+    /// Charges the parts of a gap; gaps come in order.
+    pub fn charge(&mut self, gap: &Gap) {
+        let mut from = gap.start;
+        while from < gap.end {
+            while self.times.get(self.next).is_some_and(|(_, end)| *end <= from) {
+                self.finish();
+            }
+            let (is_in_step, until) = match self.times.get(self.next) {
+                Some((start, end)) if *start <= from => (true, *end),
+                Some((start, _)) => (false, *start),
+                None => (false, Ns::MAX),
+            };
+            let part = Gap { start: from, end: until.min(gap.end), ..*gap };
+            let floor = self.floor_of(gap, &part);
+            let charges = if is_in_step { &mut self.of_next } else { &mut self.total };
+            self.blame.gap(charges, self.device, &part, floor);
+            from = part.end;
+        }
+    }
+
+    /// Finishes all steps.
+    pub fn done(mut self) -> (Charges, Vec<Vec<Row>>) {
+        while self.next < self.times.len() {
+            self.finish();
+        }
+        (self.total, self.steps)
+    }
+
+    fn finish(&mut self) {
+        let rows = std::mem::take(&mut self.of_next).done();
+        self.total.absorb(rows.clone());
+        self.steps.push(rows);
+        self.next += 1;
+    }
+
+    /// The launch latency that a part of a gap can have: it follows the call's return, and a part that begins later has only
+    /// the rest of it.
+    fn floor_of(&self, gap: &Gap, part: &Gap) -> Ns {
+        if part.start == gap.start {
+            return self.floor;
+        }
+        let facts = self.blame.facts;
+        let call = facts.outermost(facts.trace.ops.call[gap.next.index()]);
+        let returned = call.some().map_or(part.start, |call| facts.end(call).clamp(gap.start, gap.end));
+        (self.floor - (part.start - returned).max(0)).max(0)
+    }
+}

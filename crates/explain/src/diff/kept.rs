@@ -1,0 +1,76 @@
+//! What traces have records of: a cause that one side cannot have is no change.
+
+use super::Sides;
+use crate::finding::named;
+use serde::Serialize;
+use trace::Trace;
+
+named! {
+    /// A kind of records.
+    Kept {
+        /// Operations of GPUs.
+        Operations = "operations",
+        /// Waits for locks and for other threads.
+        Waits = "waits",
+        /// What threads did outside calls, as the scheduler counted it.
+        States = "states",
+        /// Samples of stacks.
+        Samples = "samples",
+        /// Stacks of calls.
+        Stacks = "stacks",
+        /// Ranges that a framework or the user marked.
+        Ranges = "ranges",
+        /// Causes of idle time: records that were lost, or clocks that do not fit, forbid them.
+        IdleCauses = "idle-causes",
+    }
+}
+
+named! {
+    /// One of the two that are compared.
+    Side {
+        /// The traces before the change.
+        Before = "before",
+        /// The traces after it.
+        After = "after",
+    }
+}
+
+/// Records that only the other side has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Lack {
+    /// The side without.
+    pub side: Side,
+    /// What it lacks.
+    pub what: Kept,
+}
+
+/// What a trace has records of; [`Kept::IdleCauses`] is up to its account.
+pub fn kept(trace: &Trace) -> Vec<Kept> {
+    let has = |kept: &Kept| match kept {
+        Kept::Operations => !trace.ops.is_empty(),
+        Kept::Waits => !trace.waits.is_empty() || trace.meta.locks_watched,
+        Kept::States => !trace.states.is_empty(),
+        Kept::Samples => !trace.samples.is_empty(),
+        Kept::Stacks => trace.calls.stack.iter().any(|stack| stack.is_some()),
+        Kept::Ranges => trace.ranges.ids().any(|range| trace::marks(trace, range)),
+        Kept::IdleCauses => true,
+    };
+    Kept::ALL.iter().copied().filter(has).collect()
+}
+
+/// What no trace of one side has, and some trace of the other one.
+pub(super) fn lacks(sides: &Sides<'_>) -> Vec<Lack> {
+    let has = |run: &super::Run, kept: Kept| {
+        run.kept.contains(&kept) && (kept != Kept::IdleCauses || run.explanation.accounts.refused.is_none())
+    };
+    let mut lacks = Vec::new();
+    for what in Kept::ALL.iter().copied() {
+        let [before, after] = [sides.before, sides.after].map(|runs| runs.iter().any(|run| has(run, what)));
+        match (before, after) {
+            (true, false) => lacks.push(Lack { side: Side::After, what }),
+            (false, true) => lacks.push(Lack { side: Side::Before, what }),
+            (true, true) | (false, false) => {}
+        }
+    }
+    lacks
+}

@@ -1,0 +1,221 @@
+//! Steps: what a program repeats, as a training loop does. `ranges.rs` finds them in the ranges that somebody marked,
+//! `graphs.rs` in launches of graphs, `kernels.rs` in the order of kernels. `account/steps.rs` has what their time went into.
+
+mod graphs;
+mod kernels;
+mod ranges;
+
+use crate::AccountPart;
+use crate::facts::Facts;
+use crate::finding::named;
+use serde::Serialize;
+use trace::{DeviceId, Ns, OpId, ProcessId, Sym, ThreadId, Trace};
+
+named! {
+    /// What shows where steps begin.
+    StepSource {
+        /// Ranges that somebody marked.
+        Ranges = "ranges",
+        /// Launches of graphs: a step lasts from one to the next.
+        GraphLaunches = "graph-launches",
+        /// Kernels that return in the same order: a step lasts from the launch of one of them to its next.
+        Kernels = "kernels",
+    }
+}
+
+/// The steps of a trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct Steps {
+    /// The name of the ranges without their numbers (`ProfilerStep`), of the call that launches graphs, or of the kernel
+    /// with which steps begin.
+    pub name: String,
+    /// What shows where steps begin.
+    pub source: StepSource,
+    /// The process whose steps they are.
+    pub pid: i64,
+    /// The thread whose steps they are.
+    pub tid: i64,
+    /// The GPU that this process uses most; `None` without GPU operations.
+    pub device: Option<i64>,
+    /// Number of steps.
+    pub count: u64,
+    /// The duration of the median step, ns.
+    pub median_ns: Ns,
+    /// From the first quartile of the durations to the third, ns.
+    pub spread_ns: Ns,
+    /// The median step.
+    pub median: StepTime,
+    /// All steps together.
+    pub total: StepTime,
+    /// Slow steps, the longest first.
+    pub slow: Vec<SlowStep>,
+}
+
+/// The time of steps.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepTime {
+    /// Their duration, ns.
+    pub duration_ns: Ns,
+    /// Time in them with any operation of the GPU, ns.
+    pub busy_ns: Ns,
+    /// The rest: what the GPU waited for, by root cause, most first; without a GPU, what the thread did. With `busy_ns` it
+    /// adds up to `duration_ns`.
+    pub idle: Vec<AccountPart>,
+}
+
+/// A step that took much longer than most.
+#[derive(Clone, Debug, Serialize)]
+pub struct SlowStep {
+    /// The name of its range (`ProfilerStep#12`); empty if it is none.
+    pub name: String,
+    /// Its start, ns from the trace's start.
+    pub start_ns: Ns,
+    /// Its duration, ns.
+    pub duration_ns: Ns,
+    /// How much longer than in the median step the GPU was busy, ns.
+    pub busy_more_ns: Ns,
+    /// What it had more of than the median step, most first; less is negative. With `busy_more_ns` it adds up to what it took
+    /// longer.
+    pub more: Vec<AccountPart>,
+}
+
+/// Fewest steps that show a usual one.
+const FEWEST: usize = 5;
+
+/// The steps that were found, in order and apart.
+pub(crate) struct Found {
+    pub name: String,
+    pub source: StepSource,
+    pub thread: ThreadId,
+    /// Start and end of each, ns.
+    pub times: Vec<(Ns, Ns)>,
+    /// The name of each, if they have some.
+    pub names: Vec<Sym>,
+}
+
+impl Found {
+    /// Whether a range of this name is a step.
+    pub fn is_one(&self, trace: &Trace, name: &str) -> bool {
+        let of_first = self.names.first().map(|first| without_numbers(trace.text(*first)));
+        of_first.is_some_and(|pattern| pattern == without_numbers(name))
+    }
+}
+
+/// Finds the steps in a window.
+pub(crate) fn find(facts: &Facts<'_>, window: (Ns, Ns)) -> Option<Found> {
+    ranges::find(facts.trace, window)
+        .or_else(|| graphs::find(facts, window))
+        .or_else(|| kernels::find(facts, window))
+}
+
+/// The median of steps, and which of them are slow.
+pub(crate) struct Outliers {
+    /// The median step: one of them, the shorter one if their number is even.
+    pub median: usize,
+    pub median_ns: Ns,
+    pub spread_ns: Ns,
+    /// The longest first.
+    pub slow: Vec<usize>,
+}
+
+impl Outliers {
+    /// Those of at least one step. A slow step takes more than one and a half times the median, and is beyond Tukey's outer
+    /// fence (Exploratory Data Analysis, 1977): the third quartile and three times the distance between the quartiles.
+    pub fn of(times: &[(Ns, Ns)]) -> Outliers {
+        let took = |at: usize| times[at].1 - times[at].0;
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|at| (took(*at), *at));
+        let last = order.len() - 1;
+        let [first, median, third] = [last / 4, last / 2, last - last / 4].map(|at| order[at]);
+        let (median_ns, spread_ns) = (took(median), took(third) - took(first));
+        let is_slow = |at: &usize| {
+            let took = took(*at);
+            took > median_ns + median_ns / 2 && took > self::took(times[third]) + 3 * spread_ns
+        };
+        let is_enough = times.len() >= FEWEST;
+        let slow = order.iter().rev().copied().take_while(|at| is_enough && is_slow(at)).collect();
+        Outliers { median, median_ns, spread_ns, slow }
+    }
+
+    /// Whether most steps are alike: half of the durations are within half of the median.
+    fn are_alike(&self) -> bool {
+        self.spread_ns <= self.median_ns / 2
+    }
+}
+
+fn took((start, end): (Ns, Ns)) -> Ns {
+    end - start
+}
+
+/// The device on which a process has most operations.
+pub(crate) fn busiest(trace: &Trace, process: ProcessId) -> Option<DeviceId> {
+    let mut counts = vec![0u64; trace.streams.len()];
+    let streams = trace.ops.stream.iter().filter_map(|stream| stream.some());
+    streams.for_each(|stream| counts[stream.index()] += 1);
+    let mut of_devices = vec![0u64; trace.devices.len()];
+    for stream in trace.streams.ids().filter(|stream| trace.process_of_stream(*stream) == process) {
+        if let Some(device) = trace.device_of_stream(stream).some() {
+            of_devices[device.index()] += counts[stream.index()];
+        }
+    }
+    let used = trace.devices.ids().filter(|device| of_devices[device.index()] > 0);
+    used.max_by_key(|device| (of_devices[device.index()], std::cmp::Reverse(device.index())))
+}
+
+/// When an operation was asked for; its start if that is unknown, ns.
+fn asked(trace: &Trace, op: OpId) -> Ns {
+    let call = trace.ops.call[op.index()].some();
+    call.map_or(trace.ops.start[op.index()], |call| trace.calls.start[call.index()])
+}
+
+/// From each of some times to the next.
+fn between(starts: &[Ns]) -> Vec<(Ns, Ns)> {
+    starts.windows(2).map(|pair| (pair[0], pair[1])).filter(|(start, end)| start < end).collect()
+}
+
+/// The name with `#` for each number.
+pub(crate) fn without_numbers(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut in_number = false;
+    for c in name.chars() {
+        let is_digit = c.is_ascii_digit();
+        if is_digit && !in_number {
+            text.push('#');
+        } else if !is_digit {
+            text.push(c);
+        }
+        in_number = is_digit;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slow(durations: &[Ns]) -> Vec<usize> {
+        let mut now = 0;
+        let times: Vec<_> = durations
+            .iter()
+            .map(|took| {
+                now += took;
+                (now - took, now)
+            })
+            .collect();
+        Outliers::of(&times).slow
+    }
+
+    #[test]
+    fn a_slow_step_is_beyond_the_median_and_the_spread() {
+        assert_eq!(slow(&[10, 10, 10, 40, 10, 25, 10, 10, 10]), [3, 5]);
+        assert!(slow(&[10, 10, 10, 14, 10]).is_empty(), "less than one and a half times the median");
+        assert!(slow(&[10, 20, 10, 20, 10, 20, 25]).is_empty(), "within the spread");
+        assert!(slow(&[10, 10, 10, 90]).is_empty(), "too few");
+    }
+
+    #[test]
+    fn the_median_is_one_of_the_steps() {
+        let outliers = Outliers::of(&[(0, 30), (30, 40), (40, 60), (60, 100)]);
+        assert_eq!((outliers.median, outliers.median_ns), (2, 20));
+    }
+}

@@ -1,0 +1,108 @@
+//! Steps of small traces written as text: `tests/steps/NAME/trace.txt` in, `expected.txt` out, as in `cases.rs`.
+//!
+//! A case states its roles in its comments: `positive: SOURCE` if the steps are found in it; `control` and `near miss` if not.
+//! Every source needs all three.
+
+mod roles;
+mod timeline;
+
+use explain::{AccountPart, Options, StepSource, StepTime, Steps, explain};
+use libtest_mimic::{Arguments, Trial};
+use roles::{ROLES, roles};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/steps");
+    let mut cases: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    let mut tests: Vec<_> = cases.iter().cloned().map(case).collect();
+    tests.push(Trial::test("every_source_has_a_positive_case_a_control_and_a_near_miss", move || {
+        every_source_is_covered(&cases);
+        Ok(())
+    }));
+    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+}
+
+fn steps(case: &Path) -> Option<Steps> {
+    let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
+    let (trace, selection) = timeline::parse(&text);
+    explain(&trace, &Options { selection, ..Options::default() }).steps
+}
+
+fn case(folder: PathBuf) -> Trial {
+    let name = folder.file_name().unwrap().to_str().unwrap().replace('-', "_");
+    Trial::test(name, move || {
+        let steps = steps(&folder);
+        steps.iter().for_each(add_up);
+        let listing = steps.map_or("none\n".to_owned(), |steps| listing(&steps));
+        expect_test::expect_file![folder.join("expected.txt")].assert_eq(&listing);
+        Ok(())
+    })
+}
+
+/// Checks that the parts of steps add up to their time.
+fn add_up(steps: &Steps) {
+    let sum = |parts: &[AccountPart]| parts.iter().map(|part| part.ns).sum::<i64>();
+    let adds_up = |time: &StepTime| assert_eq!(time.busy_ns + sum(&time.idle), time.duration_ns);
+    adds_up(&steps.total);
+    adds_up(&steps.median);
+    assert_eq!(steps.median.duration_ns, steps.median_ns);
+    for slow in &steps.slow {
+        assert_eq!(slow.busy_more_ns + sum(&slow.more), slow.duration_ns - steps.median_ns);
+    }
+}
+
+/// One line per part, times in µs.
+fn listing(steps: &Steps) -> String {
+    let us = |ns: i64| ns as f64 / 1000.0;
+    let mut out = String::new();
+    let Steps { name, source, count, .. } = steps;
+    writeln!(
+        out,
+        "{count} steps {name} ({}) on {:?}, median {} spread {}",
+        source.id(),
+        steps.device,
+        us(steps.median_ns),
+        us(steps.spread_ns)
+    )
+    .unwrap();
+    let parts = |out: &mut String, busy: i64, parts: &[AccountPart]| {
+        writeln!(out, "  busy {}", us(busy)).unwrap();
+        for part in parts {
+            write!(out, "  {} {}", part.cause.id(), us(part.ns)).unwrap();
+            part.calls.iter().for_each(|call| write!(out, " {call}").unwrap());
+            part.places.iter().for_each(|place| write!(out, " @ {}", place.function).unwrap());
+            out.push('\n');
+        }
+    };
+    writeln!(out, "all: {}", us(steps.total.duration_ns)).unwrap();
+    parts(&mut out, steps.total.busy_ns, &steps.total.idle);
+    writeln!(out, "median: {}", us(steps.median.duration_ns)).unwrap();
+    parts(&mut out, steps.median.busy_ns, &steps.median.idle);
+    for slow in &steps.slow {
+        writeln!(out, "slow: {} at {} for {}", slow.name, us(slow.start_ns), us(slow.duration_ns)).unwrap();
+        parts(&mut out, slow.busy_more_ns, &slow.more);
+    }
+    out
+}
+
+/// Checks that each case is what its comments state, and that every source has a case of each role.
+fn every_source_is_covered(cases: &[PathBuf]) {
+    let all = StepSource::ALL.iter().flat_map(|source| ROLES.map(|role| (source.id().to_owned(), role)));
+    let mut missing: BTreeSet<_> = all.collect();
+    let mut wrong = Vec::new();
+    for folder in cases {
+        let text = std::fs::read_to_string(folder.join("trace.txt")).unwrap();
+        let found = steps(folder).map(|steps| steps.source.id());
+        for (role, source) in roles(&text) {
+            if (role == "positive") != (found == Some(source)) {
+                wrong.push(format!("{}: {role}: {source}, found {found:?}", folder.display()));
+            }
+            missing.remove(&(source.to_owned(), role));
+        }
+    }
+    assert!(wrong.is_empty(), "cases are not what they state:\n{}", wrong.join("\n"));
+    assert!(missing.is_empty(), "no case is a {missing:?}");
+}

@@ -1,0 +1,111 @@
+//! Steps, in words.
+
+use crate::account::place;
+use crate::escape::visible;
+use crate::layout::hang;
+use crate::page::Page;
+use crate::units;
+use explain::{AccountPart, Refusal, SlowStep, StepSource, Steps};
+use trace::Ns;
+
+/// Most causes that a sentence names.
+const NAMED: usize = 3;
+
+/// Smallest part that a sentence names, in percent: of the time of steps, or of what slow ones took longer.
+const SMALL: Ns = 5;
+
+/// Widest name of a kernel, columns.
+const KERNEL: usize = 40;
+
+/// The steps for a terminal, with an empty line after them; nothing without steps.
+pub(crate) fn text(steps: Option<&Steps>, refused: Option<Refusal>, page: Page) -> String {
+    let mut text: String =
+        sentences(steps, refused).iter().map(|sentence| hang(sentence, page.columns)).collect();
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// The steps in a sentence, and the slow ones in another one.
+pub(crate) fn sentences(steps: Option<&Steps>, refused: Option<Refusal>) -> Vec<String> {
+    let Some(steps) = steps else { return Vec::new() };
+    let mut sentences = vec![usual(steps, refused)];
+    sentences.extend(steps.slow.first().map(|longest| slow(steps, longest, refused)));
+    sentences
+}
+
+/// `65 steps (ProfilerStep), median 15.4 ms: GPU 0 idle 36 % of their time: 24 % host-code train.py:31 step, 8 % own-work …`
+fn usual(steps: &Steps, refused: Option<Refusal>) -> String {
+    let (count, median) = (units::counted(steps.count, "step", "steps"), units::duration(steps.median_ns));
+    let mut text = format!("{count} ({}), median {median}", name(steps.source, &steps.name));
+    let total = steps.total.duration_ns;
+    let share = |ns: Ns| units::percent(ns as f64 / total.max(1) as f64);
+    match (steps.device, refused) {
+        (Some(device), None) => {
+            text.push_str(&format!(": GPU {device} idle {}", share(total - steps.total.busy_ns)));
+        }
+        (None, _) => {}
+        (Some(_), Some(_)) => return text,
+    }
+    let parts = steps.total.idle.iter().filter(|part| part.ns * 100 >= total * SMALL).take(NAMED);
+    let parts: Vec<String> = parts.map(|part| with_place(share(part.ns), part)).collect();
+    if !parts.is_empty() {
+        text.push_str(&format!(": {}", parts.join(", ")));
+    }
+    text
+}
+
+/// `2 slow steps, the longest 45.4 ms (ProfilerStep#12 at 1.02 s): +30.0 ms, of which 28.0 ms host-code train.py:31 step`
+fn slow(steps: &Steps, longest: &SlowStep, refused: Option<Refusal>) -> String {
+    let count = steps.slow.len() as u64;
+    let more = longest.duration_ns - steps.median_ns;
+    let named = if longest.name.is_empty() { String::new() } else { format!("{} ", visible(&longest.name)) };
+    let (took, at) = (units::duration(longest.duration_ns), units::span(longest.start_ns));
+    let mut text = match count {
+        1 => format!("1 slow step, {took}"),
+        _ => format!("{} slow steps, the longest {took}", units::count(count)),
+    };
+    text.push_str(&format!(" ({named}at {at}), {} more than the median", units::duration(more)));
+    if refused.is_some() {
+        return text;
+    }
+    let is_large = |ns: Ns| ns * 100 >= more * SMALL;
+    let causes = longest.more.iter().filter(|part| is_large(part.ns));
+    let mut parts: Vec<(Ns, String)> =
+        causes.map(|part| (part.ns, with_place(units::duration(part.ns), part))).collect();
+    if is_large(longest.busy_more_ns) && steps.device.is_some() {
+        let busy = units::duration(longest.busy_more_ns);
+        parts.push((longest.busy_more_ns, format!("{busy} of work of the GPU")));
+    }
+    parts.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
+    let parts: Vec<String> = parts.into_iter().take(NAMED).map(|(_, text)| text).collect();
+    if !parts.is_empty() {
+        text.push_str(&format!(": {}", parts.join(", ")));
+    }
+    text
+}
+
+/// `24 % host-code train.py:31 step`
+fn with_place(amount: String, part: &AccountPart) -> String {
+    let place = match part.places.is_empty() {
+        // Calls would make the sentence long: one of them is enough.
+        true => part.calls.first().cloned().unwrap_or_default(),
+        false => place(part),
+    };
+    let place = visible(&place).into_owned();
+    format!("{amount} {} {place}", part.cause.id()).trim_end().to_owned()
+}
+
+/// What steps are named after, with names escaped.
+pub(crate) fn name(source: StepSource, name: &str) -> String {
+    let name = visible(name);
+    match source {
+        StepSource::Ranges => name.into_owned(),
+        StepSource::GraphLaunches => format!("from one {name} to the next"),
+        StepSource::Kernels => {
+            let short = crate::short::fit(&[&name], KERNEL).pop().unwrap_or_default();
+            format!("from one {short} to the next")
+        }
+    }
+}
