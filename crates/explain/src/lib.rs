@@ -63,7 +63,10 @@ mod side;
 mod stretch;
 mod summary;
 
-pub use account::{AccountPart, Accounts, GpuAccount, Refusal, ThreadAccount};
+pub use account::{
+    AccountPart, Accounts, Behind as StreamBehind, GpuAccount, HeldBack, OperationWait, Refusal,
+    StreamAccount, ThreadAccount, WaitPart,
+};
 pub use cause::{About, Nature};
 pub use class::{Class, classify};
 pub use failed::{FailedCalls, failed_calls};
@@ -122,6 +125,11 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
     account::accounts(&facts, &parts, window(selection))
+}
+
+/// What each operation of a trace waited for from the moment at which it was ready to its start, by GPU and start.
+pub fn operation_waits(trace: &Trace) -> Vec<OperationWait> {
+    account::operation_waits(&Facts::new(trace, &Options::default()))
 }
 
 /// The selected time, ns.

@@ -11,8 +11,10 @@ mod outside;
 mod parts;
 mod roots;
 mod spots;
+mod streams;
 
 pub(crate) use parts::CallParts;
+pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
 
 use crate::facts::Facts;
 use crate::{Cause, Place};
@@ -24,6 +26,7 @@ use roots::{Charges, Culprit};
 use serde::Serialize;
 use spots::Spots;
 use std::collections::BTreeMap;
+use streams::Waiting;
 use trace::{Clock, Ns, OpId, ThreadId, Trace};
 
 /// The accounts of a trace.
@@ -35,6 +38,8 @@ pub struct Accounts {
     pub gpus: Vec<GpuAccount>,
     /// The threads, in the trace's order.
     pub threads: Vec<ThreadAccount>,
+    /// The streams with operations, by device, in the trace's order.
+    pub streams: Vec<StreamAccount>,
 }
 
 /// What keeps a trace from showing why GPUs were idle.
@@ -71,6 +76,9 @@ pub struct GpuAccount {
     pub busy_ns: Ns,
     /// The rest by root cause, most first; with `busy_ns` it adds up to `span_ns`.
     pub idle: Vec<AccountPart>,
+    /// The part of `busy_ns` in which an operation was ready, had room, and waited, by cause, most first. The room is
+    /// estimated from the kernels' grids, registers and shared memory.
+    pub held_back: Vec<HeldBack>,
 }
 
 /// A thread's time.
@@ -115,16 +123,37 @@ pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -
     let mut outside = Outside::new(facts, &activity, &spans);
     let spots = Spots::new(trace, &mut outside);
     let blame = Blame { facts, activity: &activity, outside: &outside, spots: &spots };
-    let gpus = || gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, timeline)).collect();
+    let refused = Refusal::of(trace);
+    let timelines = gaps::timelines(trace, window);
+    let gpus = || timelines.iter().map(|timeline| gpu(&blame, timeline)).collect::<Vec<_>>();
+    let of_streams = |timeline| Waiting::of(facts, timeline, window, floor(trace, timeline));
+    let streams = || timelines.iter().filter(|_| refused.is_none()).map(of_streams).collect::<Vec<_>>();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
-    // Neither needs the other.
-    let (gpus, threads) = std::thread::scope(|scope| {
-        let gpus = scope.spawn(gpus);
+    // None needs the others.
+    let (mut gpus, waiting, threads) = std::thread::scope(|scope| {
+        let (gpus, streams) = (scope.spawn(gpus), scope.spawn(streams));
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
-        (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
+        (join(gpus), join(streams), threads)
     });
-    Accounts { refused: Refusal::of(trace), gpus, threads }
+    for (gpu, waiting) in gpus.iter_mut().zip(&waiting) {
+        gpu.held_back = waiting.held_back(trace);
+    }
+    let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
+    Accounts { refused, gpus, threads, streams }
+}
+
+/// The wait of each operation, by GPU; none if the account is refused.
+pub(crate) fn operation_waits(facts: &Facts<'_>) -> Vec<OperationWait> {
+    let timelines = gaps::timelines(facts.trace, (Ns::MIN, Ns::MAX));
+    let timelines = timelines.iter().filter(|_| Refusal::of(facts.trace).is_none());
+    timelines
+        .flat_map(|timeline| streams::operation_waits(facts, timeline, floor(facts.trace, timeline)))
+        .collect()
+}
+
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
@@ -143,6 +172,7 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
         span_ns,
         busy_ns: span_ns - idle,
         idle: by_cause(blame, &charges),
+        held_back: Vec::new(),
     }
 }
 
