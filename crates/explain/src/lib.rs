@@ -66,7 +66,10 @@ mod steps;
 mod stretch;
 mod summary;
 
-pub use account::{AccountPart, Accounts, GpuAccount, Refusal, Spent, ThreadAccount};
+pub use account::{
+    AccountPart, Accounts, Behind as StreamBehind, GpuAccount, HeldBack, OperationWait, Refusal, Spent,
+    StreamAccount, ThreadAccount, WaitPart,
+};
 pub use cause::{About, Nature};
 pub use class::{Class, classify};
 pub use failed::{FailedCalls, failed_calls};
@@ -126,6 +129,11 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
     account::accounts(&facts, &parts, window(selection), None).0
+}
+
+/// What each operation of a trace waited for from the moment at which it was ready to its start, by GPU and start.
+pub fn operation_waits(trace: &Trace) -> Vec<OperationWait> {
+    account::operation_waits(&Facts::new(trace, &Options::default()))
 }
 
 /// The selected time, ns.

@@ -1,17 +1,22 @@
 //! The accounts of small traces written as text: `tests/accounts/NAME/trace.txt` in, `expected.txt` out, as in `cases.rs`.
 //!
-//! A case states its roles in its comments, for the idle time of its first GPU: `positive: CAUSE` if the cause has a part of
-//! it; `control: CAUSE` if it has none; `near miss: CAUSE` if it has less than half. Every cause of accounts needs all three.
+//! A case states its roles in its comments, for the idle time of its first GPU, or, if only waiting operations have the cause,
+//! for the waits of all streams: `positive: CAUSE` if the cause has a part of it; `control: CAUSE` if it has none; `near miss:
+//! CAUSE` if it has less than half. Every cause of accounts needs all three.
 
 mod roles;
 mod timeline;
 
-use explain::{AccountPart, Accounts, Cause, Options, explain};
+use explain::{AccountPart, Accounts, Cause, HeldBack, Options, StreamAccount, explain};
 use libtest_mimic::{Arguments, Trial};
 use roles::{ROLES, roles};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+/// The causes that only operations have which wait although they are ready.
+const OF_STREAMS: [Cause; 4] =
+    [Cause::ConnectionAliasing, Cause::IssueOrder, Cause::TimeSlicing, Cause::GpuFull];
 
 fn main() {
     let folder = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
@@ -60,6 +65,17 @@ fn add_up(accounts: &Accounts) {
     for thread in &accounts.threads {
         assert_eq!(sum(&thread.parts), thread.span_ns, "thread {}", thread.tid);
     }
+    for stream in &accounts.streams {
+        let parts: i64 = stream.waiting.iter().map(|part| part.ns).sum();
+        assert_eq!(parts, stream.waiting_ns, "stream {}", stream.stream);
+    }
+    for gpu in &accounts.gpus {
+        let held: i64 = gpu.held_back.iter().map(|held| held.part.ns).sum();
+        assert!(held <= gpu.busy_ns, "GPU {}", gpu.device);
+        for held in &gpu.held_back {
+            assert!(held.streams.iter().map(|pair| pair.ns).sum::<i64>() <= held.part.ns);
+        }
+    }
     let parts =
         accounts.gpus.iter().map(|gpu| &gpu.idle).chain(accounts.threads.iter().map(|thread| &thread.parts));
     assert!(parts.flatten().all(|part| part.ns > 0));
@@ -81,10 +97,29 @@ fn listing(accounts: &Accounts) -> String {
     for gpu in &accounts.gpus {
         writeln!(out, "GPU {}: busy {} of {}", gpu.device, gpu.busy_ns / 1000, gpu.span_ns / 1000).unwrap();
         parts(&mut out, &gpu.idle);
+        for HeldBack { part, streams } in &gpu.held_back {
+            write!(out, "  held back by {} {}", part.cause.id(), part.ns as f64 / 1000.0).unwrap();
+            for pair in streams {
+                let behind = pair.behind.map_or("-".to_owned(), |behind| behind.to_string());
+                write!(out, ", {} behind {behind}", pair.stream).unwrap();
+            }
+            out.push('\n');
+        }
     }
     for thread in &accounts.threads {
         writeln!(out, "thread {}: {}", thread.name, thread.span_ns / 1000).unwrap();
         parts(&mut out, &thread.parts);
+    }
+    // What every launch takes is of no interest here.
+    let only_starts =
+        |stream: &&StreamAccount| stream.waiting.iter().all(|part| part.cause == Cause::LaunchLatency);
+    for stream in accounts.streams.iter().filter(|stream| !only_starts(stream)) {
+        writeln!(out, "stream {} of {}: {}", stream.stream, stream.pid, stream.waiting_ns as f64 / 1000.0)
+            .unwrap();
+        for part in &stream.waiting {
+            let (cause, ns) = (part.cause.id(), part.ns as f64 / 1000.0);
+            writeln!(out, "  {cause} {ns} {:?} {:?}", part.evidence, part.confidence).unwrap();
+        }
     }
     out
 }
@@ -98,10 +133,16 @@ fn every_cause_is_covered(cases: &[PathBuf]) {
     for folder in cases {
         let text = std::fs::read_to_string(folder.join("trace.txt")).unwrap();
         let accounts = accounts(folder);
-        let idle = &accounts.gpus[0].idle;
-        let all: i64 = idle.iter().map(|part| part.ns).sum();
+        let idle: Vec<_> = accounts.gpus[0].idle.iter().map(|part| (part.cause, part.ns)).collect();
+        let waiting = accounts.streams.iter().flat_map(|stream| &stream.waiting);
+        let waiting: Vec<_> = waiting.map(|part| (part.cause, part.ns)).collect();
         for (role, cause) in roles(&text) {
-            let ns = idle.iter().find(|part| part.cause.id() == cause).map_or(0, |part| part.ns);
+            let parts = match OF_STREAMS.iter().any(|of_streams| of_streams.id() == cause) {
+                true => &waiting,
+                false => &idle,
+            };
+            let all: i64 = parts.iter().map(|(_, ns)| ns).sum();
+            let ns: i64 = parts.iter().filter(|(of, _)| of.id() == cause).map(|(_, ns)| ns).sum();
             let fits = match role {
                 "positive" => ns > 0,
                 "control" => ns == 0,

@@ -4,7 +4,7 @@ use crate::layout::{elide, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
-use explain::{AccountPart, Accounts, GpuAccount, Place, Refusal};
+use explain::{AccountPart, Accounts, Confidence, GpuAccount, HeldBack, Place, Refusal};
 use trace::Ns;
 
 /// Smallest part of a GPU's time that gets a line, in percent; the others are summed.
@@ -30,19 +30,54 @@ pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
 fn of_gpu(gpu: &GpuAccount, refused: Option<Refusal>, page: Page) -> String {
     let mut text = wrap(&verdict(gpu, refused), page.columns).join("\n");
     text.push('\n');
-    if refused.is_some() || is_busy(gpu) {
-        return text;
+    if refused.is_none() {
+        if !is_busy(gpu) {
+            idle(&mut text, gpu, page);
+        }
+        held_back(&mut text, gpu, page);
     }
+    text
+}
+
+fn idle(text: &mut String, gpu: &GpuAccount, page: Page) {
     let (large, small): (Vec<_>, Vec<_>) =
         gpu.idle.iter().partition(|part| part.ns * 100 >= gpu.span_ns * SMALL);
     for part in large {
-        line(&mut text, gpu, part.ns, part.cause.id(), &place(part), page);
+        line(text, gpu, part.ns, part.cause.id(), &place(part), page);
     }
     let rest: Ns = small.iter().map(|part| part.ns).sum();
     if rest * 100 >= gpu.span_ns * SMALL {
-        line(&mut text, gpu, rest, "other", "", page);
+        line(text, gpu, rest, "other", "", page);
     }
-    text
+}
+
+/// Lines for the part of its busy time in which a GPU was held back, if it matters.
+fn held_back(text: &mut String, gpu: &GpuAccount, page: Page) {
+    let held: Ns = gpu.held_back.iter().map(|held| held.part.ns).sum();
+    let is_large = |ns: Ns| ns * 100 >= gpu.span_ns * SMALL;
+    if !is_large(held) {
+        return;
+    }
+    let (number, span) = (gpu.device, units::duration(gpu.span_ns));
+    let verdict = format!(
+        "GPU {number} was held back {} of {span} (busy, with room for operations that waited; estimated):",
+        units::percent(share(held, gpu))
+    );
+    text.push_str(&wrap(&verdict, page.columns).join("\n"));
+    text.push('\n');
+    for held in gpu.held_back.iter().filter(|held| is_large(held.part.ns)) {
+        line(text, gpu, held.part.ns, held.part.cause.id(), &behind(held), page);
+    }
+}
+
+/// What waited most for what: `stream 14 behind stream 13, possible`.
+pub(crate) fn behind(held: &HeldBack) -> String {
+    let pair = held.streams.first().map(|pair| match pair.behind {
+        Some(behind) => format!("stream {} behind stream {behind}", pair.stream),
+        None => format!("stream {}", pair.stream),
+    });
+    let doubt = (held.part.confidence == Confidence::Possible).then(|| "possible".to_owned());
+    pair.into_iter().chain(doubt).collect::<Vec<_>>().join(", ")
 }
 
 fn line(text: &mut String, gpu: &GpuAccount, ns: Ns, cause: &str, place: &str, page: Page) {

@@ -24,6 +24,9 @@ impl Machine<'_> {
             return OpRef::DONE;
         }
         let new = self.ops.add(Op { earliest, ..op });
+        if self.observer.is_some() {
+            self.observe_issue(new);
+        }
         let mut awaited = self.await_streams(op.stream, new.row);
         self.streams[op.stream as usize].last = new;
         if matches!(op.what, What::Kernel { node: 0, .. }) {
@@ -106,6 +109,7 @@ impl Machine<'_> {
         let op = &mut self.ops.rows[row as usize];
         op.ready = true;
         let (device, engine, group) = (op.device, op.engine, op.group);
+        self.observe(row, |seen, now| seen.ready = now);
         if engine != COMPUTE {
             if !queued {
                 self.device(device).engines[engine as usize].queue.push_back(row);
@@ -146,11 +150,13 @@ impl Machine<'_> {
             of.runs = Some(row);
             op.begin = self.now;
             self.events.plan(self.now + op.ns, Event::Copied { device, engine });
+            self.observe(row, |seen, now| seen.taken = now);
         }
     }
 
     pub(crate) fn copied(&mut self, device: u32, engine: u32) {
         if let Some(row) = self.device(device).engines[engine as usize].runs.take() {
+            self.observe(row, |seen, now| seen.ran = now);
             self.complete(row);
         }
         self.start_copy(device, engine);
@@ -162,6 +168,7 @@ impl Machine<'_> {
         if self.device(device).groups.len() > 1 {
             self.take_turns(device);
         }
+        self.observe_room(device);
     }
 
     /// Starts the next kernel, if there is one and it fits. Returns whether all of it started: a kernel uses the room that there
@@ -191,10 +198,12 @@ impl Machine<'_> {
         if turns {
             group.parts.push(Part { op: row, slots, time });
         }
-        if op.slots == 0 {
+        let whole = op.slots == 0;
+        if whole {
             group.queue.pop_front();
         }
-        op.slots == 0
+        self.observe(row, |seen, now| seen.taken = seen.taken.min(now));
+        whole
     }
 
     /// A part of a kernel has ended.
@@ -215,6 +224,7 @@ impl Machine<'_> {
         }
         if ended {
             of.running -= 1;
+            self.observe(row, |seen, now| seen.ran = now);
             match batch {
                 NONE => self.complete(row),
                 batch => self.end_in_batch(device, batch, row),
@@ -276,6 +286,7 @@ impl Machine<'_> {
             group.suspended.push(Part { time, ..part });
         }
         self.switch(device, next);
+        self.observe_room(device);
     }
 
     /// Starts the next context's turn: its suspended kernels continue.
@@ -298,6 +309,7 @@ impl Machine<'_> {
     fn complete(&mut self, row: u32) {
         let op = self.ops.rows[row as usize];
         self.record.op(&op, self.now);
+        self.observe(row, |seen, now| seen.completed = now);
         if matches!(op.what, What::Kernel { node: 0, .. }) {
             self.leave_queue(&op);
         }

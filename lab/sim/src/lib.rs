@@ -32,6 +32,7 @@
 
 mod calls;
 mod chance;
+mod delays;
 mod device;
 mod engines;
 mod events;
@@ -50,6 +51,7 @@ mod thread;
 mod work;
 
 pub use chance::Chance;
+pub use delays::{Delay, Delays};
 pub use model::*;
 
 use trace::Trace;
@@ -173,5 +175,18 @@ pub enum Error {
 pub fn run(workload: &Workload, model: &Model, options: Options) -> Result<(Outcome, Option<Trace>), Error> {
     workload.check()?;
     let program = program::compile(workload, model)?;
-    machine::Machine::new(workload, model, program, options).run()
+    let ran = machine::Machine::new(workload, model, program, options).run()?;
+    Ok((ran.outcome, ran.trace))
+}
+
+/// Runs a workload. Returns its trace, and for each of its operations why it started later than it was asked for.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_delays(workload: &Workload, model: &Model) -> Result<(Trace, Vec<Delays>), Error> {
+    workload.check()?;
+    let program = program::compile(workload, model)?;
+    let options = Options { trace: true, ..Options::default() };
+    let ran = machine::Machine::new(workload, model, program, options).observed().run()?;
+    Ok((ran.trace.unwrap_or_default(), ran.delays))
 }

@@ -1,6 +1,7 @@
 //! The state of a run, and its loop.
 
 use crate::chance::Chance;
+use crate::delays::{Delays, Observer};
 use crate::device::Device;
 use crate::events::{Event, Queue};
 use crate::locks::{Kind, Lock};
@@ -44,6 +45,8 @@ pub(crate) struct Machine<'a> {
     /// Locks, each kind by context; of the last kind all contexts use the first one's.
     pub locks: Vec<Lock>,
     pub record: Recorder,
+    /// What delayed operations, if that was requested.
+    pub observer: Option<Observer>,
     /// Buffer for what the release of a lock leads to.
     pub after_release: Vec<crate::locks::Next>,
     /// Threads that use or wait for a processor.
@@ -55,6 +58,14 @@ pub(crate) struct Machine<'a> {
     /// Threads that others wait for while they repeat their bodies.
     pub leading: usize,
     pub error: Option<Error>,
+}
+
+/// What a run leaves.
+pub(crate) struct Ran {
+    pub outcome: Outcome,
+    pub trace: Option<Trace>,
+    /// Of each operation of the trace, if that was requested.
+    pub delays: Vec<Delays>,
 }
 
 /// A stream.
@@ -197,6 +208,7 @@ impl<'a> Machine<'a> {
             meeting: vec![Vec::new(); workload.barriers.len()],
             locks: (0..Kind::COUNT * count).map(lock).collect(),
             record: Recorder::new(options),
+            observer: None,
             after_release: Vec::new(),
             awake: 0,
             made: 0,
@@ -207,8 +219,14 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Also keeps what delays operations.
+    pub(crate) fn observed(mut self) -> Machine<'a> {
+        self.observer = Some(Observer::default());
+        self
+    }
+
     /// Runs to the end.
-    pub(crate) fn run(mut self) -> Result<(Outcome, Option<Trace>), Error> {
+    pub(crate) fn run(mut self) -> Result<Ran, Error> {
         self.create_contexts();
         while let Some((time, event)) = self.events.take() {
             self.now = time;
@@ -224,8 +242,17 @@ impl<'a> Machine<'a> {
             return Err(self.deadlock());
         }
         let outcome = Outcome { threads: self.threads.iter_mut().map(HostThread::outcome).collect() };
-        let trace = self.options.trace.then(|| self.record.trace(self.workload, self.model, &self.program));
-        Ok((outcome, trace))
+        let mut trace = None;
+        let mut delays = Vec::new();
+        if self.options.trace {
+            let (made, serials) = self.record.trace(self.workload, self.model, &self.program);
+            delays = self
+                .observer
+                .map(|observer| observer.delays(self.model, &made, &serials))
+                .unwrap_or_default();
+            trace = Some(made);
+        }
+        Ok(Ran { outcome, trace, delays })
     }
 
     /// Each process creates its contexts, one after the other, before its threads start.

@@ -6,7 +6,7 @@ use crate::plan::{NONE, Way};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpRef {
     pub row: u32,
-    serial: u32,
+    pub serial: u32,
 }
 
 impl OpRef {

@@ -44,6 +44,7 @@ struct DoneOp {
     what: What,
     stream: u32,
     call: u32,
+    serial: u32,
 }
 
 impl Recorder {
@@ -98,8 +99,8 @@ impl Recorder {
 
     pub(crate) fn op(&mut self, op: &Op, end: i64) {
         if self.keeps() {
-            let &Op { what, stream, call, begin: start, .. } = op;
-            self.ops.push(DoneOp { start, end, what, stream, call });
+            let &Op { what, stream, call, serial, begin: start, .. } = op;
+            self.ops.push(DoneOp { start, end, what, stream, call, serial });
         }
     }
 
@@ -170,13 +171,18 @@ impl Recorder {
         }
     }
 
-    /// Makes the trace.
-    pub(crate) fn trace(&mut self, workload: &Workload, model: &Model, program: &Program) -> Trace {
+    /// Makes the trace. Returns it with the serial number of each of its operations.
+    pub(crate) fn trace(
+        &mut self,
+        workload: &Workload,
+        model: &Model,
+        program: &Program,
+    ) -> (Trace, Vec<u32>) {
         let mut trace = Trace { meta: self.meta(workload, model), ..Trace::default() };
         add_places(&mut trace, workload, model, program);
         let order = self.add_calls(&mut trace, program);
         let row = |call: CallId| call.some().map_or(CallId::NONE, |call| order[call.index()]);
-        self.add_ops(&mut trace, program, &row);
+        let serials = self.add_ops(&mut trace, program, &row);
         let library = trace.strings.intern(LIBRARY);
         self.waits.sort_by_key(|wait| (wait.start, wait.end, wait.thread));
         for wait in self.waits.drain(..) {
@@ -199,7 +205,7 @@ impl Recorder {
             let kind = RangeKind::User;
             trace.ranges.push(trace::Range { start, end, thread, kind, name, stack: StackId::NONE });
         }
-        trace
+        (trace, serials)
     }
 
     fn meta(&self, workload: &Workload, model: &Model) -> Meta {
@@ -242,8 +248,10 @@ impl Recorder {
         order
     }
 
-    fn add_ops(&mut self, trace: &mut Trace, program: &Program, row: &impl Fn(CallId) -> CallId) {
+    /// Adds the operations in order of their start. Returns their serial numbers.
+    fn add_ops(&mut self, trace: &mut Trace, program: &Program, row: &impl Fn(CallId) -> CallId) -> Vec<u32> {
         self.ops.sort_by_key(|op| (op.start, op.end, op.stream));
+        let serials = self.ops.iter().map(|op| op.serial).collect();
         let names: Vec<Sym> =
             program.kernels.iter().map(|kernel| trace.strings.intern(kernel.name)).collect();
         for op in self.ops.drain(..) {
@@ -282,6 +290,7 @@ impl Recorder {
                 }
             });
         }
+        serials
     }
 }
 

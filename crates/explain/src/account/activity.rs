@@ -58,6 +58,11 @@ impl<'a> Activity<'a> {
         self.parts.row(part)
     }
 
+    /// When a slow call waited for locks, in order.
+    pub fn locks(&self, call: CallId) -> impl Iterator<Item = (Ns, Ns)> {
+        self.parts.of_call(call).iter().filter(|part| part.is_lock).map(|part| (part.start, part.end))
+    }
+
     /// Whether a thread sleeps meanwhile: it waits for a lock or for another thread.
     pub fn blocks(&self, doing: Doing) -> bool {
         match doing {

@@ -48,7 +48,7 @@ impl Blame<'_> {
     }
 
     /// Divides the time `[from, to)` of the last thread of a path among the roots of what it did.
-    fn thread(&self, charges: &mut Charges, path: &Path<'_>, (from, to): (Ns, Ns)) {
+    pub fn thread(&self, charges: &mut Charges, path: &Path<'_>, (from, to): (Ns, Ns)) {
         self.activity.walk(path.thread, from, to, |segment| match segment.doing {
             Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, segment),
             Doing::Working(_) | Doing::Outside(_) => self.alone(charges, path, &segment),

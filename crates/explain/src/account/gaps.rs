@@ -81,6 +81,24 @@ impl<'a> Timeline<'a> {
         Timeline { trace, device, span: (span.0, span.1.max(span.0)), ops, first }
     }
 
+    /// Its operations by start, those asked for earlier first.
+    pub fn ops(&self) -> &[OpId] {
+        &self.ops
+    }
+
+    /// The times with any operation, in order and apart.
+    pub fn busy(&self) -> Vec<(Ns, Ns)> {
+        let mut busy: Vec<(Ns, Ns)> = Vec::new();
+        for op in &self.ops {
+            let (start, end) = (self.trace.ops.start[op.index()], self.trace.ops.end[op.index()]);
+            match busy.last_mut().filter(|last| start <= last.1) {
+                Some(last) => last.1 = end.max(last.1),
+                None => busy.push((start, end)),
+            }
+        }
+        busy
+    }
+
     /// The times without any operation of any stream, context and process, in order.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> {
         let (mut done, mut last) = (self.first, OpId::NONE);

@@ -7,15 +7,18 @@
 mod activity;
 mod blame;
 mod gaps;
+mod held_back;
 mod outside;
 mod parts;
 mod roots;
 mod settle;
 mod sites;
 mod steps;
+mod streams;
 
 pub(crate) use parts::CallParts;
 pub(crate) use roots::{Culprit, Link, Root, Row};
+pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
 
 use crate::facts::Facts;
 use crate::places::place_of_stack;
@@ -30,6 +33,7 @@ use serde::Serialize;
 use sites::{Sites, SpotId};
 use std::collections::BTreeMap;
 use steps::Cutting;
+use streams::Waiting;
 use trace::{Clock, Ns, OpId, ThreadId, Trace};
 
 /// The accounts of a trace.
@@ -41,6 +45,8 @@ pub struct Accounts {
     pub gpus: Vec<GpuAccount>,
     /// The threads, in the trace's order.
     pub threads: Vec<ThreadAccount>,
+    /// The streams with operations, by device, in the trace's order.
+    pub streams: Vec<StreamAccount>,
 }
 
 /// What keeps a trace from showing why GPUs were idle.
@@ -77,6 +83,10 @@ pub struct GpuAccount {
     pub busy_ns: Ns,
     /// The rest by root cause, most first; with `busy_ns` it adds up to `span_ns`.
     pub idle: Vec<AccountPart>,
+    /// The part of `busy_ns` in which there was room and an operation was ready and waited, or a call that would have asked
+    /// for one waited for a lock, by cause, most first. The room is
+    /// estimated from the kernels' grids, registers and shared memory.
+    pub held_back: Vec<HeldBack>,
 }
 
 /// A thread's time.
@@ -162,17 +172,26 @@ pub(crate) fn accounts(
         found.map_or(&[][..], |found| &found.times)
     };
     let gpus = || timelines.iter().map(|timeline| gpu(&blame, timeline, cuts(timeline))).collect::<Vec<_>>();
+    let refused = Refusal::of(trace);
+    let of_streams = |timeline| Waiting::of(facts, timeline, window, floor(trace, timeline));
+    let streams = || timelines.iter().filter(|_| refused.is_none()).map(of_streams).collect::<Vec<_>>();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
-    // Neither needs the other.
-    let (gpus, threads) = std::thread::scope(|scope| {
-        let gpus = scope.spawn(gpus);
+    // None needs the others.
+    let (gpus, waiting, threads) = std::thread::scope(|scope| {
+        let (gpus, streams) = (scope.spawn(gpus), scope.spawn(streams));
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
-        (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
+        (join(gpus), join(streams), threads)
     });
-    let refused = Refusal::of(trace);
     let (mut accounts, mut rows, mut charged) = (Vec::new(), Vec::new(), None);
-    for (timeline, gpu) in timelines.iter().zip(gpus) {
+    for (at, (timeline, mut gpu)) in timelines.iter().zip(gpus).enumerate() {
+        if let Some(waiting) = waiting.get(at) {
+            let (ready, asking) = held_back::rows(&blame, timeline, waiting);
+            gpu.account.held_back = waiting.held_back(trace);
+            gpu.account.held_back.extend(held_back::of_calls(&asking));
+            gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
+            rows.extend(ready.into_iter().chain(asking));
+        }
         accounts.push(gpu.account);
         rows.extend(gpu.rows);
         if of_steps == Some(timeline.device) {
@@ -182,7 +201,21 @@ pub(crate) fn accounts(
     let steps = found.map(|found| steps::steps(&blame, found, charged));
     let known = if refused.is_some() { 0 } else { accounts.iter().map(|gpu: &GpuAccount| gpu.span_ns).sum() };
     let rows = if known == 0 { Vec::new() } else { roots::united(rows) };
-    (Accounts { refused, gpus: accounts, threads }, steps, Costs { rows, gpu_ns: known, sites })
+    let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
+    (Accounts { refused, gpus: accounts, threads, streams }, steps, Costs { rows, gpu_ns: known, sites })
+}
+
+/// The wait of each operation, by GPU; none if the account is refused.
+pub(crate) fn operation_waits(facts: &Facts<'_>) -> Vec<OperationWait> {
+    let timelines = gaps::timelines(facts.trace, (Ns::MIN, Ns::MAX));
+    let timelines = timelines.iter().filter(|_| Refusal::of(facts.trace).is_none());
+    timelines
+        .flat_map(|timeline| streams::operation_waits(facts, timeline, floor(facts.trace, timeline)))
+        .collect()
+}
+
+fn join<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// A GPU's time.
@@ -211,6 +244,7 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)]) -> Gpu {
         span_ns,
         busy_ns: span_ns - idle,
         idle: by_cause(blame, &charged(&rows)),
+        held_back: Vec::new(),
     };
     Gpu { account, rows, steps }
 }

@@ -38,6 +38,12 @@ impl CallParts {
         &self.rows[at as usize]
     }
 
+    /// The parts of a slow call, in order.
+    pub(super) fn of_call(&self, call: CallId) -> &[CallPart] {
+        let (first, last) = self.of.get(&call).copied().unwrap_or_default();
+        &self.rows[first as usize..last as usize]
+    }
+
     /// Adds the parts of a slow call, with their causes. What no cause claims beyond the call's usual cost is unexplained.
     pub fn add(&mut self, facts: &Facts<'_>, call: CallId, parts: &Parts) {
         let first = self.rows.len();
@@ -73,7 +79,7 @@ impl CallParts {
     /// Passes the segments of a call in `[from, to)`, which lies in the call, to `each`: in order, without gaps.
     pub(super) fn walk(&self, call: CallId, from: Ns, to: Ns, each: &mut impl FnMut(Segment)) {
         let (first, last) = self.of.get(&call).copied().unwrap_or_default();
-        let rows = &self.rows[first as usize..last as usize];
+        let rows = self.of_call(call);
         let passed = rows.partition_point(|row| row.end <= from);
         let mut now = from;
         let mut pass = |end: Ns, doing: Doing| {

@@ -66,7 +66,7 @@ impl Engine {
 
 /// The operations that a device can run at once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ability {
+pub(crate) struct Ability {
     /// Number of copy engines; `None` if the trace does not record it.
     pub copy_engines: Option<u32>,
     /// Whether copies of both directions ran at once; set only if `copy_engines` is unknown.
@@ -98,6 +98,11 @@ impl Ability {
     /// Whether kernels issued back to back are known to signal their end together.
     pub fn signals_together(&self) -> bool {
         self.compute >= CONCURRENT_KERNELS && self.is_before(HYPER_Q)
+    }
+
+    /// Whether each engine is known to start operations in the order of issue, ready or not.
+    pub fn is_in_order(&self) -> bool {
+        self.is_before(HYPER_Q)
     }
 
     /// Whether streams are known to have hardware queues that do not wait for each other.

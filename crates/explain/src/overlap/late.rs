@@ -45,7 +45,8 @@ impl<'a> Lateness<'a> {
                 streams[stream.index()].push(at);
             }
         }
-        let beside_default = beside_default(trace, queue);
+        let times = queue.items.iter().map(|item| (item.stream, item.start, item.end));
+        let beside_default = beside_default(trace, times);
         Lateness { trace, queue, beside_default, streams }
     }
 
@@ -154,36 +155,36 @@ impl<'a> Lateness<'a> {
 }
 
 /// Whether this is, by its number, a legacy default stream.
-pub(super) fn is_default(trace: &Trace, stream: StreamId) -> bool {
+pub(crate) fn is_default(trace: &Trace, stream: StreamId) -> bool {
     stream.some().is_some_and(|stream| trace.streams.number[stream.index()] == DEFAULT_STREAM)
 }
 
-/// Whether each stream ran beside its context's default stream.
-fn beside_default(trace: &Trace, queue: &Queue) -> Vec<bool> {
+/// Whether each stream ran beside its context's default stream; of operations, by start, with their streams and times.
+pub(crate) fn beside_default(trace: &Trace, ops: impl Iterator<Item = (StreamId, Ns, Ns)>) -> Vec<bool> {
     let mut beside = vec![false; trace.streams.len()];
     // When the last operation ends: of each context's default stream, and of its other streams.
     let mut default_end = vec![Ns::MIN; trace.contexts.len()];
     let mut end = vec![Ns::MIN; trace.streams.len()];
     // The other streams of each context that may still run.
     let mut running = vec![Vec::<StreamId>::new(); trace.contexts.len()];
-    for item in &queue.items {
-        let Some(context) = trace.context_of_stream(item.stream).some() else { continue };
+    for (stream, start, until) in ops {
+        let Some(context) = trace.context_of_stream(stream).some() else { continue };
         let running = &mut running[context.index()];
-        if is_default(trace, item.stream) {
+        if is_default(trace, stream) {
             running.retain(|stream| {
-                let runs = end[stream.index()] > item.start;
+                let runs = end[stream.index()] > start;
                 beside[stream.index()] |= runs;
                 end[stream.index()] = if runs { end[stream.index()] } else { Ns::MIN };
                 runs
             });
-            default_end[context.index()] = item.end.max(default_end[context.index()]);
+            default_end[context.index()] = until.max(default_end[context.index()]);
         } else {
-            let end = &mut end[item.stream.index()];
+            let end = &mut end[stream.index()];
             if *end == Ns::MIN {
-                running.push(item.stream);
+                running.push(stream);
             }
-            *end = item.end.max(*end);
-            beside[item.stream.index()] |= default_end[context.index()] > item.start;
+            *end = until.max(*end);
+            beside[stream.index()] |= default_end[context.index()] > start;
         }
     }
     beside

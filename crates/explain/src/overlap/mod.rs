@@ -15,12 +15,13 @@ mod rule;
 mod slip;
 mod times;
 
+pub(crate) use engine::Ability;
 pub use engine::Engine;
+pub(crate) use late::{beside_default, is_default};
 pub use rule::OverlapRule;
 
 use crate::{Confidence, Evidence, Example};
 use account::account;
-use engine::Ability;
 use queue::Queue;
 use serde::Serialize;
 use trace::{Clock, DeviceId, Ns, Selection, Trace};

@@ -6,7 +6,7 @@ use crate::grounds::Grounds;
 use crate::{Evidence, Fix};
 use trace::OpId;
 
-const ISSUE_ORDER: Fix = Fix {
+pub(crate) const ISSUE_ORDER: Fix = Fix {
     id: "issue-order",
     text: "issue copies of one direction so that none waits behind another stream's larger one",
     safety: "safe across streams that do not depend on each other",

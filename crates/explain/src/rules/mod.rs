@@ -5,15 +5,18 @@
 pub(crate) mod allocation;
 pub(crate) mod application_lock;
 pub(crate) mod blocked;
+pub(crate) mod connection_aliasing;
 pub(crate) mod copy_engine_busy;
 pub(crate) mod dependency;
 pub(crate) mod driver_lock;
 pub(crate) mod explicit_sync;
 pub(crate) mod first_use;
 pub(crate) mod gil;
+pub(crate) mod gpu_full;
 pub(crate) mod hidden_sync;
 pub(crate) mod host_code;
 pub(crate) mod implicit_device_sync;
+pub(crate) mod issue_order;
 pub(crate) mod launch_latency;
 pub(crate) mod lock;
 pub(crate) mod no_cpu;
@@ -26,6 +29,7 @@ pub(crate) mod pageable_staging;
 pub(crate) mod profiler_overhead;
 pub(crate) mod queue_full;
 pub(crate) mod start_up;
+pub(crate) mod time_slicing;
 pub(crate) mod unexplained;
 
 use crate::analysis::{blocking_copy, recorded_waits};
@@ -81,6 +85,10 @@ causes! {
     own_work: OwnWork,
     launch_latency: LaunchLatency,
     dependency: Dependency,
+    connection_aliasing: ConnectionAliasing,
+    issue_order: IssueOrder,
+    time_slicing: TimeSlicing,
+    gpu_full: GpuFull,
     start_up: StartUp,
     unexplained: Unexplained,
     not_recorded: NotRecorded,

@@ -27,6 +27,8 @@
 //! tracer T                                             T is the tracer's own thread
 //! repeat 100 5 10 B cudaLaunchKernel 0 4 | kernel k 7 0 9   calls 5 µs apart, operations 10
 //! device 1 1 3                                         device 0 has 1 copy engine, compute capability 1.3
+//! device 2 9 0 132                                     and 132 multiprocessors
+//! B cudaLaunchKernel 10 20 | kernel sin grid 264 1024 7 12 14   264 blocks of 1024 threads
 //! recorded 0 100                                       then recording was switched off
 //! only 20 40                                           the selected time, before any event
 //! clock separate
@@ -73,8 +75,9 @@ pub fn parse(text: &str) -> (Trace, Selection) {
                 let (thread, ..) = builder.thread(thread);
                 builder.trace.threads.role[thread.index()] = ThreadRole::Tracer;
             }
-            ["device", engines, major, minor] => {
+            ["device", engines, major, minor, size @ ..] => {
                 builder.trace.devices.push(Device {
+                    multiprocessors: size.first().map_or(0, |size| size.parse().unwrap()),
                     copy_engines: engines.parse().unwrap(),
                     compute_major: major.parse().unwrap(),
                     compute_minor: minor.parse().unwrap(),
@@ -301,7 +304,13 @@ impl Builder {
         let (start, end, correlation) = (us(start) + shift, us(end) + shift, self.correlation);
         let mut op = Op { start, end, stream, correlation, ..Op::default() };
         match words {
-            ["kernel", name, ..] => (op.kind, op.name) = (OpKind::Kernel, self.trace.strings.intern(name)),
+            ["kernel", name, rest @ ..] => {
+                (op.kind, op.name) = (OpKind::Kernel, self.trace.strings.intern(name));
+                if let ["grid", blocks, threads, ..] = rest {
+                    (op.grid_x, op.grid_y, op.grid_z) = (blocks.parse().unwrap(), 1, 1);
+                    (op.block_x, op.block_y, op.block_z) = (threads.parse().unwrap(), 1, 1);
+                }
+            }
             ["copy", direction, kinds, bytes, ..] => {
                 let (src, dst) = kinds.split_once('>').unwrap();
                 op.kind = OpKind::Copy;

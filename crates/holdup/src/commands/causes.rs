@@ -11,7 +11,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &Causes, color: Color) -> Result<ExitCode, Failure> {
     let entries = match arguments.names.as_slice() {
         [] => Entry::all(),
-        names => names.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
+        names => names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?.concat(),
     };
     output::print(&match arguments.format {
         Form::Json => causes::json(&entries),
@@ -21,11 +21,13 @@ pub fn run(arguments: &Causes, color: Color) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn named(name: &str) -> Result<Entry, Failure> {
+/// The entries of a name: `issue-order` is a cause of lost time and of lost overlap.
+fn named(name: &str) -> Result<Vec<Entry>, Failure> {
     let all = Entry::all();
-    let known = all.iter().copied().find(|entry| entry.id() == name);
-    known.ok_or_else(|| {
+    let known: Vec<Entry> = all.iter().copied().filter(|entry| entry.id() == name).collect();
+    if known.is_empty() {
         let names = all.iter().map(|entry| entry.id().to_owned()).collect();
-        Failure::Message(input::no_such("cause", name, names))
-    })
+        return Err(Failure::Message(input::no_such("cause", name, names)));
+    }
+    Ok(known)
 }

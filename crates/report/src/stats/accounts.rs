@@ -1,12 +1,12 @@
 //! The account as a table: where the time of each GPU and of each group of threads went.
 
 use super::text::{Further, Top, Weight, more};
-use crate::account::place;
+use crate::account::{behind, place};
 use crate::escape::visible;
 use crate::layout::elide;
 use crate::table::{Align, Table};
 use crate::units;
-use explain::{AccountPart, Accounts, ThreadAccount};
+use explain::{AccountPart, Accounts, Cause, HeldBack, ThreadAccount, WaitPart};
 use std::collections::BTreeMap;
 use trace::Ns;
 
@@ -54,6 +54,33 @@ pub(super) fn table(accounts: &Accounts, top: Top) -> Option<Further> {
     (!rows.is_empty()).then(|| ("Where the time of GPUs and threads went", table, more(others)))
 }
 
+/// What the operations of each stream waited for once they were ready; none if no start was later than starts are.
+pub(super) fn waits(accounts: &Accounts, top: Top) -> Option<Further> {
+    let several = accounts.streams.iter().any(|stream| stream.pid != accounts.streams[0].pid);
+    let mut rows = Vec::new();
+    for stream in &accounts.streams {
+        let process = if several { format!(" of {}", stream.pid) } else { String::new() };
+        let of = format!("GPU {} stream {}{process}", stream.device, stream.stream);
+        let parts = stream.waiting.iter();
+        rows.extend(
+            parts.filter_map(|part| row(&of, stream.waiting_ns, part.ns, part.cause.id(), String::new())),
+        );
+    }
+    let is_late = |part: &WaitPart| part.cause != Cause::LaunchLatency;
+    if !accounts.streams.iter().flat_map(|stream| &stream.waiting).any(is_late) {
+        return None;
+    }
+    let (rows, others) = top.split(&rows);
+    let columns =
+        [("Of", Align::Left), ("Share", Align::Right), ("Time", Align::Right), ("Cause", Align::Left)];
+    let mut table = Table::new(&columns);
+    for row in rows {
+        let (share, time) = (units::percent(row.share), units::duration(row.ns));
+        table.push(vec![row.of.clone(), share, time, row.cause.to_owned()]);
+    }
+    Some(("What operations waited for once they were ready", table, more(others)))
+}
+
 fn rows(accounts: &Accounts) -> Vec<Row> {
     let mut rows = Vec::new();
     for gpu in accounts.gpus.iter().filter(|_| accounts.refused.is_none()) {
@@ -62,6 +89,9 @@ fn rows(accounts: &Accounts) -> Vec<Row> {
         rows.extend(
             gpu.idle.iter().filter_map(|part| row(&of, gpu.span_ns, part.ns, part.cause.id(), place(part))),
         );
+        let of = format!("{of}, held back");
+        let held = |held: &HeldBack| row(&of, gpu.span_ns, held.part.ns, held.part.cause.id(), behind(held));
+        rows.extend(gpu.held_back.iter().filter_map(held));
     }
     for (name, threads) in groups(&accounts.threads) {
         let of = match threads.as_slice() {

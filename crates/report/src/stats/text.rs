@@ -287,6 +287,7 @@ pub(super) type Further = (&'static str, Table, String);
 pub(super) fn further(stats: &Stats, top: Top) -> impl Iterator<Item = Further> {
     let tables = [
         accounts::table(&stats.accounts, top),
+        accounts::waits(&stats.accounts, top),
         failed_calls(&stats.failed_calls, top),
         first_calls(&stats.first_calls, top),
         ranges(&stats.ranges, top),

@@ -2,6 +2,7 @@
 
 mod cells;
 mod contradictions;
+mod delays;
 mod explained;
 mod interference;
 mod invariants;

@@ -1,0 +1,91 @@
+//! What a busy GPU lost while it had room: operations that were ready and waited, and calls that would have asked for more
+//! and waited for a lock.
+
+use super::blame::Blame;
+use super::gaps::Timeline;
+use super::roots::{Charges, Culprit, Path, Root, Row};
+use super::settle::settle;
+use super::streams::{Held, HeldBack, WaitPart, Waiting, room};
+use crate::{Cause, Confidence, Evidence};
+use std::collections::BTreeMap;
+use trace::{Ns, ThreadId};
+
+/// What each root cost a GPU while it was busy.
+pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> (Vec<Row>, Vec<Row>) {
+    let mut ready = Charges::default();
+    for held in &waiting.held {
+        let trace = blame.facts.trace;
+        let call = blame.facts.outermost(trace.ops.call[held.op.index()]);
+        let Some(call) = call.some() else { continue };
+        let (thread, at) = (blame.facts.thread(call), call.index());
+        let process = trace.process_of_thread(thread);
+        let culprit = Culprit::Call(process, trace.calls.name[at], trace.calls.stack[at]);
+        let root = Root::new(held.cause, culprit);
+        ready.charge(Some(&Path::of(thread)), root, held.start, held.end - held.start);
+    }
+    let mut asking = Charges::default();
+    for (from, to, thread) in stalls(blame, timeline) {
+        for part in without(&waiting.held, from, to) {
+            blame.thread(&mut asking, &Path::of(thread), part);
+        }
+    }
+    (settle(ready.done(), blame.sites), settle(asking.done(), blame.sites))
+}
+
+/// The parts of `[from, to)` in which no operation was held back.
+fn without(held: &[Held], from: Ns, to: Ns) -> Vec<(Ns, Ns)> {
+    let (mut parts, mut now) = (Vec::new(), from);
+    let first = held.partition_point(|held| held.end <= from);
+    for held in held[first..].iter().take_while(|held| held.start < to) {
+        parts.push((now, held.start.max(now)));
+        now = held.end;
+    }
+    parts.push((now.min(to), to));
+    parts.retain(|(from, to)| from < to);
+    parts
+}
+
+/// When calls that put work into a GPU waited for a lock while it was busy and had room: in order and apart.
+fn stalls(blame: &Blame<'_>, timeline: &Timeline<'_>) -> Vec<(Ns, Ns, ThreadId)> {
+    let facts = blame.facts;
+    let asks = |call: &trace::CallId| facts.device(*call) == timeline.device && !facts.ops(*call).is_empty();
+    let calls = facts.slow.iter().copied().filter(asks);
+    let mut stalls: Vec<(Ns, Ns, ThreadId)> = calls
+        .flat_map(|call| blame.activity.locks(call).map(move |(from, to)| (from, to, call)))
+        .map(|(from, to, call)| (from, to, facts.thread(call)))
+        .collect();
+    if stalls.is_empty() {
+        return stalls;
+    }
+    stalls.sort_unstable();
+    let room = room(facts.trace, timeline);
+    let (mut apart, mut done, mut next) = (Vec::new(), timeline.span.0, 0);
+    for (from, to, thread) in stalls {
+        let (from, to) = (from.max(done), to.min(timeline.span.1));
+        while room.get(next).is_some_and(|(_, end)| *end <= from) {
+            next += 1;
+        }
+        for (start, end) in room[next..].iter().take_while(|(start, _)| *start < to) {
+            let (start, end) = (from.max(*start), to.min(*end));
+            if start < end {
+                apart.push((start, end, thread));
+            }
+        }
+        done = done.max(to);
+    }
+    apart
+}
+
+/// What calls that waited for locks held back, by cause, most first.
+pub(super) fn of_calls(rows: &[Row]) -> Vec<HeldBack> {
+    let mut causes = BTreeMap::<Cause, Ns>::new();
+    rows.iter().for_each(|row| *causes.entry(row.root.cause).or_default() += row.ns);
+    let part = |(cause, ns): (Cause, Ns)| {
+        let evidence = cause.about().evidence.first().copied().unwrap_or(Evidence::Timing);
+        HeldBack {
+            part: WaitPart { cause, ns, evidence, confidence: Confidence::Likely },
+            streams: Vec::new(),
+        }
+    };
+    causes.into_iter().map(part).collect()
+}

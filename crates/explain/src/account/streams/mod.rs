@@ -1,0 +1,203 @@
+//! The account of streams: from the moment at which each operation was ready to its start, by cause; and the stretches in
+//! which a GPU was busy and held back: something ran, there was room, and a ready operation waited.
+//!
+//! An operation is ready when it was asked for (`asked.rs`) and all before it in its stream is done. At each moment of its
+//! wait there is one cause (`wait.rs`): its engine could not run it, because copies used it, kernels left no room
+//! (`room.rs`, `capacity.rs`), or another context had its turn (`turns.rs`); else something came before it in an order, as
+//! that of a hardware queue (`connections.rs`) or of issue; else the start itself took the time.
+
+mod asked;
+mod capacity;
+mod connections;
+mod held;
+mod known;
+mod order;
+mod room;
+mod signals;
+mod turns;
+mod wait;
+
+pub(crate) use held::Held;
+
+use super::SHOWN;
+use super::gaps::Timeline;
+use crate::facts::Facts;
+use crate::{Cause, Confidence, Evidence};
+use capacity::{Capacity, WHOLE};
+use held::ByCause;
+use known::Known;
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, Trace};
+use wait::{Piece, Sums, Waits};
+
+/// The waits of a stream's operations.
+#[derive(Clone, Debug, Serialize)]
+pub struct StreamAccount {
+    /// CUDA device index.
+    pub device: i64,
+    /// Process id.
+    pub pid: i64,
+    /// CUPTI's number of the stream.
+    pub stream: i64,
+    /// Number of its operations.
+    pub ops: u64,
+    /// Time between ready and start, summed over its operations, ns.
+    pub waiting_ns: Ns,
+    /// That time by cause, most first; adds up to `waiting_ns`.
+    pub waiting: Vec<WaitPart>,
+}
+
+/// A part of the time for which operations waited although they were ready.
+#[derive(Clone, Debug, Serialize)]
+pub struct WaitPart {
+    /// The cause.
+    pub cause: Cause,
+    /// Its time, ns.
+    pub ns: Ns,
+    /// The evidence that it rests on.
+    pub evidence: Evidence,
+    /// The confidence.
+    pub confidence: Confidence,
+}
+
+/// A part of a GPU's busy time in which it was held back.
+#[derive(Clone, Debug, Serialize)]
+pub struct HeldBack {
+    /// The cause, its time, and how sure it is.
+    #[serde(flatten)]
+    pub part: WaitPart,
+    /// The streams that waited and what they waited for, most time first; at most three.
+    pub streams: Vec<Behind>,
+}
+
+/// A stream that waited, and the stream that it waited for.
+#[derive(Clone, Debug, Serialize)]
+pub struct Behind {
+    /// CUPTI's number of the stream whose operation was ready.
+    pub stream: i64,
+    /// That of the stream whose operation it waited for; `None` if unknown.
+    pub behind: Option<i64>,
+    /// The time, ns.
+    pub ns: Ns,
+}
+
+/// What a GPU's operations waited for.
+pub(crate) struct Waiting {
+    pub streams: Vec<StreamAccount>,
+    /// Stretches in which the GPU was held back, in order and apart: parts of its busy time.
+    pub held: Vec<Held>,
+    known: Known,
+}
+
+impl Waiting {
+    /// That of a GPU within a window. `floor` is the time that a launch into an idle GPU takes to start, ns.
+    pub fn of(facts: &Facts<'_>, timeline: &Timeline<'_>, window: (Ns, Ns), floor: Ns) -> Waiting {
+        let mut waits = Waits::new(facts, timeline, window, floor);
+        for op in timeline.ops().iter().copied() {
+            waits.start(op);
+        }
+        let (streams, held, known) = waits.done();
+        let account = |(stream, sums)| of_stream(facts.trace, timeline.device, &known, stream, sums);
+        let streams = streams.into_iter().map(account).collect();
+        Waiting { streams, held: held::apart(held, &timeline.busy()), known }
+    }
+
+    /// The time for which the GPU was held back by cause, most first.
+    pub fn held_back(&self, trace: &Trace) -> Vec<HeldBack> {
+        let stream = |op: OpId| op.some().map_or(StreamId::NONE, |op| trace.ops.stream[op.index()]);
+        let number = |stream: StreamId| stream.some().map(|row| trace.streams.number[row.index()]);
+        let part = |ByCause { cause, ns, pairs }: ByCause| {
+            let context =
+                pairs.first().map_or(ContextId::NONE, |((waits, _), _)| trace.context_of_stream(*waits));
+            let (evidence, confidence) = self.known.grounds(cause, context);
+            let behind =
+                |((waits, behind), ns)| Some(Behind { stream: number(waits)?, behind: number(behind), ns });
+            let streams = pairs.into_iter().take(SHOWN).filter_map(behind).collect();
+            HeldBack { part: WaitPart { cause, ns, evidence, confidence }, streams }
+        };
+        held::by_cause(&self.held, stream).into_iter().map(part).collect()
+    }
+}
+
+fn of_stream(trace: &Trace, device: DeviceId, known: &Known, stream: StreamId, sums: Sums) -> StreamAccount {
+    let context = trace.context_of_stream(stream);
+    let part = |(cause, ns)| {
+        let (evidence, confidence) = known.grounds(cause, context);
+        WaitPart { cause, ns, evidence, confidence }
+    };
+    let mut waiting: Vec<WaitPart> = sums.parts.into_iter().map(part).collect();
+    waiting.sort_by_key(|part| (Reverse(part.ns), part.cause));
+    let process = trace.process_of_stream(stream);
+    StreamAccount {
+        device: trace.devices.ordinal[device.index()],
+        pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
+        stream: trace.streams.number[stream.index()],
+        ops: sums.ops,
+        waiting_ns: sums.waited,
+        waiting,
+    }
+}
+
+/// A part of the time from the moment at which an operation was ready to its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OperationWait {
+    /// The operation.
+    pub op: OpId,
+    /// Start of the part, ns.
+    pub start: Ns,
+    /// Its end, ns.
+    pub end: Ns,
+    /// What the operation waited for.
+    pub cause: Cause,
+}
+
+/// When a GPU was busy and its kernels left room, in order and apart: no room where it is not known what they use.
+pub(super) fn room(trace: &Trace, timeline: &Timeline<'_>) -> Vec<(Ns, Ns)> {
+    let capacity = Capacity::of(trace, timeline.device);
+    let share = |op: OpId| match trace.ops.kind[op.index()] {
+        OpKind::Copy | OpKind::Memset => 0,
+        OpKind::Unknown | OpKind::Kernel | OpKind::Graph => {
+            capacity.as_ref().and_then(|capacity| capacity.share(trace, op)).unwrap_or(WHOLE)
+        }
+    };
+    let mut room = Vec::<(Ns, Ns)>::new();
+    let mut running = BinaryHeap::<Reverse<(Ns, i64)>>::new();
+    let (mut used, mut now) = (0, Ns::MIN);
+    let mut until = |to: Ns, used: i64, busy: bool, now: &mut Ns| {
+        if busy && used < WHOLE && *now < to {
+            match room.last_mut().filter(|last| last.1 == *now) {
+                Some(last) => last.1 = to,
+                None => room.push((*now, to)),
+            }
+        }
+        *now = to.max(*now);
+    };
+    let starts = timeline.ops().iter().copied().map(Some).chain([None]);
+    for op in starts {
+        let start = op.map_or(Ns::MAX, |op| trace.ops.start[op.index()]);
+        while let Some(Reverse((end, share))) = running.peek().copied().filter(|next| next.0.0 <= start) {
+            until(end, used, true, &mut now);
+            running.pop();
+            used -= share;
+        }
+        let Some(op) = op else { break };
+        until(start, used, !running.is_empty(), &mut now);
+        let share = share(op);
+        running.push(Reverse((trace.ops.end[op.index()].max(start), share)));
+        used += share;
+    }
+    room
+}
+
+/// The wait of each operation of a GPU, in the order in which they started.
+pub(crate) fn operation_waits(facts: &Facts<'_>, timeline: &Timeline<'_>, floor: Ns) -> Vec<OperationWait> {
+    let mut waits = Waits::new(facts, timeline, (Ns::MIN, Ns::MAX), floor);
+    let mut found = Vec::new();
+    for op in timeline.ops().iter().copied() {
+        let part = |piece: &Piece| OperationWait { op, start: piece.from, end: piece.to, cause: piece.cause };
+        found.extend(waits.start(op).iter().map(part));
+    }
+    found
+}

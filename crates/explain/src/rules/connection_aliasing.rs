@@ -1,0 +1,22 @@
+//! `connection-aliasing`: a kernel waits for another stream's kernel in the same hardware queue.
+
+use crate::cause::{About, Nature, State};
+use crate::{Evidence, Fix};
+
+const MORE_CONNECTIONS: Fix = Fix {
+    id: "more-connections",
+    text: "set CUDA_DEVICE_MAX_CONNECTIONS to the number of streams, at most 32, or use fewer streams",
+    safety: "safe: the program starts with it, and no other setting changes",
+};
+
+pub(super) static ABOUT: About = About {
+    id: "connection-aliasing",
+    meaning: "a kernel that is ready waits for another stream's kernel, because both streams share a hardware queue",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Timing],
+    fixes: &[MORE_CONNECTIONS],
+    state: State::Account {
+        because: "kernels of the two streams never ran at once, and each started when the other ended",
+        why: "streams share hardware queues (8 by default), and each queue runs its kernels in order",
+    },
+};

@@ -1,0 +1,22 @@
+//! `time-slicing`: a kernel waits for the turn of its context.
+
+use crate::cause::{About, Nature, State};
+use crate::{Evidence, Fix};
+
+const MPS: Fix = Fix {
+    id: "mps",
+    text: "start the MPS daemon: kernels of several processes then run at once",
+    safety: "safe if the processes trust each other: a fault of one ends all of them",
+};
+
+pub(super) static ABOUT: About = About {
+    id: "time-slicing",
+    meaning: "a kernel that is ready waits while the GPU runs another process's kernels",
+    nature: Nature::Lost,
+    evidence: &[Evidence::Timing],
+    fixes: &[MPS],
+    state: State::Account {
+        because: "kernels of two contexts started in turns, with the time of a switch between them",
+        why: "without MPS a GPU runs the kernels of one process at a time, and processes take turns",
+    },
+};

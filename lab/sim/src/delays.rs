@@ -1,0 +1,254 @@
+//! Why operations started late: what the simulator knows of each, kept beside the trace, to test what is found in it.
+//!
+//! At each moment of its wait an operation has one cause: its engine runs others, its kernels' context has no turn or the
+//! device has no room; else the order in which it must start; else the time that a start takes.
+
+use crate::device::COMPUTE;
+use crate::machine::Machine;
+use crate::ops::OpRef;
+use crate::{Model, Order};
+use std::collections::BTreeMap;
+use trace::{OpId, Trace};
+use workload::StreamKind;
+
+/// What an operation waited for once its call had returned (or had issued it, if the call waited for it) and all before it in
+/// its stream had run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Delay {
+    /// Another stream's kernel before it in its hardware queue.
+    ConnectionAliasing,
+    /// Another operation on its copy engine.
+    CopyEngineBusy,
+    /// An operation that was issued before it, or the signal of kernels that were.
+    IssueOrder,
+    /// Another context's turn.
+    TimeSlicing,
+    /// Kernels that leave no room.
+    GpuFull,
+    /// An event, or the legacy default stream.
+    Dependency,
+    /// Time that a start takes.
+    LaunchLatency,
+}
+
+/// The wait of one operation, by cause, ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delays(pub BTreeMap<Delay, i64>);
+
+impl Delays {
+    /// The whole wait, ns.
+    pub fn total(&self) -> i64 {
+        self.0.values().sum()
+    }
+
+    fn add(&mut self, delay: Delay, ns: i64) {
+        if ns > 0 {
+            *self.0.entry(delay).or_default() += ns;
+        }
+    }
+}
+
+/// What is seen of a run: operations by their serial numbers, and what devices had room for.
+#[derive(Default)]
+pub(crate) struct Observer {
+    seen: BTreeMap<u32, Seen>,
+    /// By device and group: from when on which state holds.
+    rooms: BTreeMap<(u32, u32), Vec<(i64, Room)>>,
+}
+
+/// The life of an operation: times in ns, and what it waited for, by serial number.
+#[derive(Clone, Default)]
+pub(crate) struct Seen {
+    device: u32,
+    engine: u32,
+    group: u32,
+    issued: i64,
+    /// The operation before it in its stream.
+    stream: Option<u32>,
+    /// The kernel before it in its hardware queue.
+    queue: Option<u32>,
+    /// Those that events and the legacy default stream make it wait for.
+    depends: Vec<u32>,
+    /// All of these have completed, and their signals have arrived.
+    pub ready: i64,
+    /// Its engine has accepted it.
+    pub taken: i64,
+    pub ran: i64,
+    /// Its end is signalled.
+    pub completed: i64,
+}
+
+/// Whether a group's next kernel could start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Free,
+    Full,
+    Away,
+}
+
+impl Machine<'_> {
+    /// Keeps what a new operation must wait for; `new` is not in its stream yet.
+    pub(crate) fn observe_issue(&mut self, new: OpRef) {
+        let op = &self.ops.rows[new.row as usize];
+        let open = |before: OpRef| self.ops.is_open(before).then_some(before.serial);
+        let stream = &self.streams[op.stream as usize];
+        let plan = self.program.streams[op.stream as usize];
+        let mut depends: Vec<u32> = stream.awaited.iter().filter_map(|mark| open(*mark)).collect();
+        let context = &self.contexts[plan.context as usize];
+        let default = self.program.contexts[plan.context as usize].default_stream;
+        let blocking = |stream: &u32| self.program.streams[*stream as usize].kind == StreamKind::Blocking;
+        let last = |stream: u32| open(self.streams[stream as usize].last);
+        match plan.kind {
+            StreamKind::NonBlocking => {}
+            StreamKind::Blocking => depends.extend(last(default)),
+            StreamKind::Default => {
+                let others = context.streams.iter().copied().filter(blocking);
+                depends.extend(others.filter_map(last));
+            }
+        }
+        let is_launch = matches!(op.what, crate::ops::What::Kernel { node: 0, .. });
+        let seen = Seen {
+            device: op.device,
+            engine: op.engine,
+            group: op.group,
+            issued: self.now,
+            stream: open(stream.last),
+            queue: is_launch.then(|| open(self.queues[op.queue as usize].last)).flatten(),
+            depends,
+            taken: i64::MAX,
+            ..Seen::default()
+        };
+        if let Some(observer) = &mut self.observer {
+            observer.seen.insert(new.serial, seen);
+        }
+    }
+
+    /// Keeps a moment in the life of an operation.
+    pub(crate) fn observe(&mut self, row: u32, note: impl FnOnce(&mut Seen, i64)) {
+        let Some(observer) = &mut self.observer else { return };
+        if let Some(seen) = observer.seen.get_mut(&self.ops.rows[row as usize].serial) {
+            note(seen, self.now);
+        }
+    }
+
+    /// Keeps whether each group of a device could start one more kernel.
+    pub(crate) fn observe_room(&mut self, device: u32) {
+        let Some(observer) = &mut self.observer else { return };
+        let state = &self.devices[device as usize];
+        let turns = state.groups.len() > 1;
+        for (at, group) in (0..).zip(&state.groups) {
+            let away = turns && (state.switching || state.active != at);
+            let full = group.room == 0 || group.running >= self.model.device.concurrent_kernels;
+            let room = match (away, full) {
+                (true, _) => Room::Away,
+                (false, true) => Room::Full,
+                (false, false) => Room::Free,
+            };
+            let log = observer.rooms.entry((device, at)).or_default();
+            if log.last().is_none_or(|(_, last)| *last != room) {
+                log.push((self.now, room));
+            }
+        }
+    }
+}
+
+impl Observer {
+    /// The delays of a trace's operations, whose serial numbers are `serials`.
+    pub(crate) fn delays(mut self, model: &Model, trace: &Trace, serials: &[u32]) -> Vec<Delays> {
+        let busy = self.busy(trace, serials);
+        trace.ops.ids().zip(serials).map(|(op, serial)| self.of(model, trace, &busy, (op, *serial))).collect()
+    }
+
+    /// When each engine of copies ran, by device and engine.
+    fn busy(&mut self, trace: &Trace, serials: &[u32]) -> BTreeMap<(u32, u32), Vec<(i64, i64)>> {
+        let mut busy = BTreeMap::<_, Vec<_>>::new();
+        for (op, serial) in trace.ops.ids().zip(serials) {
+            if let Some(seen) = self.seen.get(serial).filter(|seen| seen.engine != COMPUTE) {
+                let times = (trace.ops.start[op.index()], trace.ops.end[op.index()]);
+                busy.entry((seen.device, seen.engine)).or_default().push(times);
+            }
+        }
+        busy
+    }
+
+    fn of(
+        &self,
+        model: &Model,
+        trace: &Trace,
+        busy: &BTreeMap<(u32, u32), Vec<(i64, i64)>>,
+        (op, serial): (OpId, u32),
+    ) -> Delays {
+        let mut delays = Delays::default();
+        let Some(seen) = self.seen.get(&serial) else { return delays };
+        let start = trace.ops.start[op.index()];
+        let returned = trace.ops.call[op.index()].some().map(|call| trace.calls.end[call.index()]);
+        let asked = returned.filter(|end| *end <= start).unwrap_or(seen.issued);
+        let done = |serial: &u32| self.seen.get(serial).map_or(i64::MIN, |seen| seen.completed);
+        let before = seen.stream.and_then(|serial| self.seen.get(&serial));
+        let signalled = before.map_or(i64::MIN, |before| before.completed);
+        let depends = seen.depends.iter().map(done).max().unwrap_or(i64::MIN);
+        let queued = seen.queue.iter().map(done).max().unwrap_or(i64::MIN);
+        let last = match model.device.order {
+            Order::Issue => Delay::IssueOrder,
+            Order::Ready => Delay::LaunchLatency,
+        };
+        let steps = [
+            (signalled, Delay::IssueOrder),
+            (depends, Delay::Dependency),
+            (queued, Delay::ConnectionAliasing),
+            (seen.ready, Delay::LaunchLatency),
+            (seen.taken, last),
+        ];
+        let mut now = asked.max(before.map_or(i64::MIN, |before| before.ran));
+        for (until, order) in steps {
+            let until = until.min(start).max(now);
+            let away = self.resource(seen, busy, (now, until), &mut delays);
+            delays.add(order, until - now - away);
+            now = until;
+        }
+        delays.add(Delay::LaunchLatency, start - now);
+        let may_be_later =
+            returned.is_none_or(|end| end > start) && before.is_none_or(|before| before.ran < asked);
+        if may_be_later && delays.0.keys().eq([&Delay::LaunchLatency]) {
+            // Nobody records when a call issues an operation that it waits for.
+            delays.0.clear();
+        }
+        delays
+    }
+
+    /// Adds the part of a time in which the operation's engine could not have started it; returns it, ns.
+    fn resource(
+        &self,
+        seen: &Seen,
+        busy: &BTreeMap<(u32, u32), Vec<(i64, i64)>>,
+        (from, to): (i64, i64),
+        delays: &mut Delays,
+    ) -> i64 {
+        let mut sum = 0;
+        let mut add = |delay, (start, end): (i64, i64)| {
+            let ns = (end.min(to) - start.max(from)).max(0);
+            delays.add(delay, ns);
+            sum += ns;
+        };
+        if seen.engine != COMPUTE {
+            let ran = busy.get(&(seen.device, seen.engine)).map_or(&[][..], Vec::as_slice);
+            let first = ran.partition_point(|(_, end)| *end <= from);
+            let ran = ran[first..].iter().take_while(|(start, _)| *start < to);
+            ran.for_each(|times| add(Delay::CopyEngineBusy, *times));
+            return sum;
+        }
+        let log = self.rooms.get(&(seen.device, seen.group)).map_or(&[][..], Vec::as_slice);
+        let first = log.partition_point(|(since, _)| *since <= from).saturating_sub(1);
+        for (at, (since, room)) in
+            log.iter().enumerate().skip(first).take_while(|(_, (since, _))| *since < to)
+        {
+            let until = log.get(at + 1).map_or(i64::MAX, |(next, _)| *next);
+            match room {
+                Room::Free => {}
+                Room::Full => add(Delay::GpuFull, (*since, until)),
+                Room::Away => add(Delay::TimeSlicing, (*since, until)),
+            }
+        }
+        sum
+    }
+}

@@ -1,0 +1,141 @@
+//! What `explain` says of the waits of operations, and what the simulator knows of them: each operation of each variant of all
+//! experiments, on four generations.
+
+use experiments::{Bench, CATALOGUE, Experiment, Settings};
+use explain::{Cause, operation_waits};
+use sim::{Delay, Delays, Model};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use trace::Trace;
+
+/// One device of each generation: one kernel at a time, kernels that signal together, Hyper-Q, and a new one.
+const MODELS: [&str; 4] = ["c1060", "c2050", "k20c", "h200"];
+
+/// Least part of the time of waits that must have the right cause.
+const LEAST: f64 = 0.97;
+
+/// Settings of each experiment that make it short and leave all of its variants.
+const SETTINGS: [(&str, &[&str]); 7] = [
+    ("architectures", &["workers=1,4,16", "iterations=2", "launches=40"]),
+    ("hidden-sync", &["times=3"]),
+    ("interference", &["time=3ms"]),
+    ("launch-stall", &["time=20ms", "bytes=16MiB"]),
+    ("multi-gpu", &["times=50"]),
+    ("overlap", &["passes=2"]),
+    ("stagger", &[]),
+];
+
+fn cause(delay: Delay) -> Cause {
+    match delay {
+        Delay::ConnectionAliasing => Cause::ConnectionAliasing,
+        Delay::CopyEngineBusy => Cause::CopyEngineBusy,
+        Delay::IssueOrder => Cause::IssueOrder,
+        Delay::TimeSlicing => Cause::TimeSlicing,
+        Delay::GpuFull => Cause::GpuFull,
+        Delay::Dependency => Cause::Dependency,
+        Delay::LaunchLatency => Cause::LaunchLatency,
+    }
+}
+
+/// The time of waits by cause, ns: as the simulator knows it, as it was found, and what both have for the same operation.
+#[derive(Clone, Default)]
+struct Compared {
+    causes: BTreeMap<Cause, [i64; 3]>,
+    /// The longer of both waits of each operation, ns.
+    all: i64,
+    right: i64,
+}
+
+impl Compared {
+    fn of(trace: &Trace, delays: &[Delays]) -> Compared {
+        let mut found = vec![BTreeMap::<Cause, i64>::new(); trace.ops.len()];
+        for wait in operation_waits(trace) {
+            *found[wait.op.index()].entry(wait.cause).or_default() += wait.end - wait.start;
+        }
+        let mut compared = Compared::default();
+        for (delays, found) in delays.iter().zip(found) {
+            let known: BTreeMap<Cause, i64> =
+                delays.0.iter().map(|(delay, ns)| (cause(*delay), *ns)).collect();
+            compared.all += delays.total().max(found.values().sum());
+            for cause in
+                Cause::ALL.iter().filter(|cause| known.contains_key(cause) || found.contains_key(cause))
+            {
+                let ns = |of: &BTreeMap<Cause, i64>| of.get(cause).copied().unwrap_or(0);
+                let both = ns(&known).min(ns(&found));
+                compared.right += both;
+                let sums = compared.causes.entry(*cause).or_default();
+                [ns(&known), ns(&found), both].into_iter().zip(sums).for_each(|(ns, sum)| *sum += ns);
+            }
+        }
+        compared
+    }
+
+    fn add(&mut self, other: &Compared) {
+        (self.all, self.right) = (self.all + other.all, self.right + other.right);
+        for (cause, ns) in &other.causes {
+            let sums = self.causes.entry(*cause).or_default();
+            ns.iter().zip(sums).for_each(|(ns, sum)| *sum += ns);
+        }
+    }
+
+    fn share(&self) -> f64 {
+        self.right as f64 / self.all.max(1) as f64
+    }
+
+    /// A line, and the figures of each cause in ms.
+    fn line(&self, name: &str) -> String {
+        let mut line = format!("{name:40} {:6.2} % of {:.3} ms", self.share() * 100.0, self.all as f64 / 1e6);
+        for (cause, [known, found, both]) in &self.causes {
+            let ms = |ns: &i64| *ns as f64 / 1e6;
+            write!(line, "; {} {:.3} found {:.3} both {:.3}", cause.id(), ms(known), ms(found), ms(both))
+                .unwrap();
+        }
+        line
+    }
+}
+
+/// Every variant of an experiment on a model.
+fn compare(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<Compared> {
+    let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
+    let settings = Settings::new(experiment.name, experiment.parameters, &set).unwrap();
+    let bench = Bench {
+        name: model.device.title.clone(),
+        gpus: model.device.count,
+        copy_engines: Some(model.device.copy_engines),
+        simulated: true,
+        ..Bench::default()
+    };
+    let Ok(plan) = (experiment.variants)(&settings, &bench) else { return Vec::new() };
+    let compared = plan.variants.into_iter().filter_map(|variant| {
+        let (trace, delays) = sim::run_with_delays(&variant.workload, model).ok()?;
+        assert_eq!(delays.len(), trace.ops.len());
+        Some(Compared::of(&trace, &delays))
+    });
+    compared.collect()
+}
+
+#[test]
+fn waits_of_operations_have_the_causes_that_the_simulator_knows() {
+    assert_eq!(CATALOGUE.len(), SETTINGS.len());
+    let rows: Vec<(String, Compared)> = std::thread::scope(|scope| {
+        let models = MODELS.map(|name| {
+            scope.spawn(move || {
+                let model = Model::load(name).unwrap();
+                let mut rows = Vec::new();
+                for (experiment, set) in SETTINGS {
+                    let mut all = Compared::default();
+                    for compared in compare(experiments::experiment(experiment).unwrap(), set, &model) {
+                        all.add(&compared);
+                    }
+                    rows.push((format!("{experiment} {name}"), all));
+                }
+                rows
+            })
+        });
+        models.into_iter().flat_map(|model| model.join().unwrap()).collect()
+    });
+    rows.iter().for_each(|(name, compared)| println!("{}", compared.line(name)));
+    let wrong: Vec<&String> =
+        rows.iter().filter(|(_, row)| row.share() < LEAST).map(|(name, _)| name).collect();
+    assert!(wrong.is_empty(), "less than 97 % of the time of waits has the right cause: {wrong:?}");
+}
