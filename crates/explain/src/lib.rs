@@ -63,9 +63,9 @@ mod side;
 mod stretch;
 mod summary;
 
-pub use account::{AccountPart, Accounts, GpuAccount, Refusal, ThreadAccount};
+pub use account::{AccountPart, Accounts, GpuAccount, Idle, IdlePart, IdleReason, Refusal, ThreadAccount};
 pub use cause::{About, Nature};
-pub use class::{Class, classify};
+pub use class::{Class, classify, communicates};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
     Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party, Place,
@@ -121,7 +121,7 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     for call in facts.slow.iter().copied() {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
-    account::accounts(&facts, &parts, window(selection))
+    account::accounts(&facts, &parts, window(selection), false)
 }
 
 /// The selected time, ns.
@@ -178,7 +178,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }
-    let accounts = account::accounts(&facts, &of_calls, window(&options.selection));
+    let accounts = account::accounts(&facts, &of_calls, window(&options.selection), keep_losses);
     let explanation = Explanation {
         trace: Summary { selected_ns: selected_ns(trace, &options.selection), ..summary(trace) },
         chosen_calls: chosen_calls(&facts, options),

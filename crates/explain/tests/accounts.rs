@@ -6,10 +6,10 @@
 mod roles;
 mod timeline;
 
-use explain::{AccountPart, Accounts, Cause, Options, explain};
+use explain::{AccountPart, Accounts, Cause, Options, explain_each};
 use libtest_mimic::{Arguments, Trial};
 use roles::{ROLES, roles};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ fn cases(folder: &Path) -> Vec<PathBuf> {
 fn accounts(case: &Path) -> Accounts {
     let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
     let (trace, selection) = timeline::parse(&text);
-    explain(&trace, &Options { selection, ..Options::default() }).accounts
+    explain_each(&trace, &Options { selection, ..Options::default() }).0.accounts
 }
 
 fn case(folder: PathBuf) -> Trial {
@@ -63,6 +63,24 @@ fn add_up(accounts: &Accounts) {
     let parts =
         accounts.gpus.iter().map(|gpu| &gpu.idle).chain(accounts.threads.iter().map(|thread| &thread.parts));
     assert!(parts.flatten().all(|part| part.ns > 0));
+    idle_adds_up(accounts);
+}
+
+/// Checks that the single parts of idle time follow each other and have the sums of the accounts.
+fn idle_adds_up(accounts: &Accounts) {
+    let (mut sums, mut parts) = (BTreeMap::<Cause, i64>::new(), BTreeMap::<Cause, i64>::new());
+    for part in accounts.gpus.iter().flat_map(|gpu| &gpu.idle) {
+        *sums.entry(part.cause).or_default() += part.ns;
+    }
+    for part in &accounts.idle.parts {
+        assert!(part.start < part.end, "{part:?}");
+        let reason = &accounts.idle.reasons[part.reason as usize];
+        *parts.entry(reason.cause).or_default() += part.end - part.start;
+    }
+    assert_eq!(parts, sums);
+    for pair in accounts.idle.parts.windows(2).filter(|pair| pair[0].device == pair[1].device) {
+        assert!(pair[0].end <= pair[1].start, "{pair:?}");
+    }
 }
 
 /// One line per account and part, times in µs.

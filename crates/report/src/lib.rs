@@ -6,6 +6,7 @@
 //! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
 //! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
 //! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
+//! - [`bars`]: the accounts of GPUs and threads as bars.
 //! - [`units`]: durations, sizes, rates and shares as text.
 //! - [`Page`] and [`Style`]: the width and the colours of text.
 //!
@@ -24,6 +25,7 @@
 //! ```
 
 mod account;
+pub mod bars;
 pub mod causes;
 mod checklist;
 mod escape;

@@ -51,6 +51,10 @@ impl Path {
     fn last(&self) -> ThreadId {
         self.threads[self.length - 1]
     }
+
+    fn threads(&self) -> &[ThreadId] {
+        &self.threads[..self.length]
+    }
 }
 
 impl Blame<'_> {
@@ -58,27 +62,34 @@ impl Blame<'_> {
     pub fn gap(&self, charges: &mut Charges, device: DeviceId, gap: &Gap, floor: Ns) {
         let of_gpu = |cause| Root::new(cause, Culprit::Device(device));
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
+        charges.enter(&[]);
         let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
         if call.is_none() || !self.facts.one_clock() || is_off() {
             return charges.charge(of_gpu(Cause::NotRecorded), gap.length());
         }
         // The GPU waited for the thread until its call returned, at most until the operation started.
         let until = self.facts.end(call).clamp(gap.start, gap.end);
+        let path = Path::of(self.facts.thread(call));
+        charges.enter(path.threads());
+        match gap.last.is_none() {
+            true => charges.charge(of_gpu(Cause::StartUp), until - gap.start),
+            false => self.thread(charges, path, (gap.start, until)),
+        }
         let latency = (gap.end - until).min(floor);
+        charges.enter(path.threads());
         charges.charge(of_gpu(Cause::LaunchLatency), latency);
         // Asked for, and nothing ran: it waited for something that is no operation of this GPU.
         charges.charge(of_gpu(Cause::Dependency), gap.end - until - latency);
-        match gap.last.is_none() {
-            true => charges.charge(of_gpu(Cause::StartUp), until - gap.start),
-            false => self.thread(charges, Path::of(self.facts.thread(call)), (gap.start, until)),
-        }
     }
 
     /// Divides the time `[from, to)` of the last thread of a path among the roots of what it did.
     fn thread(&self, charges: &mut Charges, path: Path, (from, to): (Ns, Ns)) {
-        self.activity.walk(path.last(), from, to, |segment| match segment.doing {
-            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, segment),
-            Doing::Working(_) | Doing::Outside(_) => self.alone(charges, path.last(), &segment),
+        self.activity.walk(path.last(), from, to, |segment| {
+            charges.enter(path.threads());
+            match segment.doing {
+                Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, segment),
+                Doing::Working(_) | Doing::Outside(_) => self.alone(charges, path.last(), &segment),
+            }
         });
     }
 
@@ -120,6 +131,7 @@ impl Blame<'_> {
                 Some(next) => self.held(charges, next, (from, until), leaf),
                 None => charges.charge(leaf, until - from),
             }
+            charges.enter(path.threads());
             from = until;
         }
         // Between the release and the acquisition nobody held it.
@@ -137,13 +149,16 @@ impl Blame<'_> {
     /// on a processor is its work: that others wait for it is due to the lock, the `leaf`.
     fn held(&self, charges: &mut Charges, path: Path, (from, to): (Ns, Ns), leaf: Root) {
         let holder = path.last();
-        self.activity.walk(holder, from, to, |held| match held.doing {
-            Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, held),
-            Doing::Working(_) => charges.charge(leaf, held.length()),
-            Doing::Outside(next) => {
-                for share in self.outside(holder, &held) {
-                    let own = || Root::new(share.cause, self.place(holder, &held, next));
-                    charges.charge(if share.may_work { leaf } else { own() }, share.ns);
+        self.activity.walk(holder, from, to, |held| {
+            charges.enter(path.threads());
+            match held.doing {
+                Doing::Lost(_) | Doing::Waiting(_) => self.waiting(charges, path, held),
+                Doing::Working(_) => charges.charge(leaf, held.length()),
+                Doing::Outside(next) => {
+                    for share in self.outside(holder, &held) {
+                        let own = || Root::new(share.cause, self.place(holder, &held, next));
+                        charges.charge(if share.may_work { leaf } else { own() }, share.ns);
+                    }
                 }
             }
         });

@@ -7,11 +7,13 @@
 mod activity;
 mod blame;
 mod gaps;
+mod idle;
 mod outside;
 mod parts;
 mod roots;
 mod spots;
 
+pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
 
 use crate::facts::Facts;
@@ -35,6 +37,9 @@ pub struct Accounts {
     pub gpus: Vec<GpuAccount>,
     /// The threads, in the trace's order.
     pub threads: Vec<ThreadAccount>,
+    /// The idle time of the GPUs one by one, for outputs that draw it; empty unless [`crate::explain_each`] made it.
+    #[serde(skip)]
+    pub idle: Idle,
 }
 
 /// What keeps a trace from showing why GPUs were idle.
@@ -107,34 +112,47 @@ pub struct AccountPart {
 /// Places and calls that a part shows.
 const SHOWN: usize = 3;
 
-/// The accounts of the GPUs and threads of a trace within a window.
-pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns)) -> Accounts {
+/// The accounts of the GPUs and threads of a trace within a window; with `each`, every single part of the idle time too.
+pub(crate) fn accounts(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns), each: bool) -> Accounts {
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
     let spots = Spots::new(trace, &mut outside);
     let blame = Blame { facts, activity: &activity, outside: &outside, spots: &spots };
-    let gpus = || gaps::timelines(trace, window).iter().map(|timeline| gpu(&blame, timeline)).collect();
+    let gpus = || {
+        let mut idle = Idle::default();
+        let timelines = gaps::timelines(trace, window);
+        let gpus =
+            timelines.iter().map(|timeline| gpu(&blame, timeline, each.then_some(&mut idle))).collect();
+        (gpus, idle)
+    };
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
     // Neither needs the other.
-    let (gpus, threads) = std::thread::scope(|scope| {
+    let ((gpus, idle), threads) = std::thread::scope(|scope| {
         let gpus = scope.spawn(gpus);
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
         (gpus.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), threads)
     });
-    Accounts { refused: Refusal::of(trace), gpus, threads }
+    Accounts { refused: Refusal::of(trace), gpus, threads, idle }
 }
 
-fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>) -> GpuAccount {
+fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, mut each: Option<&mut Idle>) -> GpuAccount {
     let trace = blame.facts.trace;
     let floor = floor(trace, timeline);
-    let mut charges = Charges::default();
+    let mut charges = Charges::kept(each.is_some());
+    let first = each.as_ref().map_or(0, |each| each.parts.len());
     let mut idle = 0;
     for gap in timeline.gaps() {
         blame.gap(&mut charges, timeline.device, &gap, floor);
         idle += gap.length();
+        if let (Some(each), Some(trail)) = (&mut each, charges.trail()) {
+            each.add(timeline.device, &gap, trail);
+        }
+    }
+    if let Some(each) = each {
+        each.name(blame, &mut charges, first);
     }
     let span_ns = timeline.span.1 - timeline.span.0;
     GpuAccount {

@@ -1,9 +1,10 @@
 //! What may delay a thread or a GPU: a cause with its culprit, and how much time each is charged with.
 
+use super::idle::Trail;
 use crate::Cause;
 use crate::group::Key;
 use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, ProcessId, Sym};
+use trace::{DeviceId, Ns, ProcessId, Sym, ThreadId};
 
 /// A cause and its culprit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,15 +48,37 @@ pub(super) struct Charges {
     known: FxHashMap<Root, usize>,
     recent: [usize; RECENT],
     next: usize,
+    /// What was charged, one by one; `None` if only the sums are wanted.
+    trail: Option<Trail>,
 }
 
 impl Charges {
-    /// Charges a root with `ns` more.
+    /// Empty sums that keep each single charge too, if that is wanted.
+    pub fn kept(trail: bool) -> Charges {
+        Charges { trail: trail.then(Trail::default), ..Charges::default() }
+    }
+
+    /// Charges a root with `ns` more. The charges of a gap are in the order of time.
     pub fn charge(&mut self, root: Root, ns: Ns) {
         if ns > 0 {
             let row = self.row(root);
             self.rows[row].1 += ns;
+            if let Some(trail) = &mut self.trail {
+                trail.push(row, ns);
+            }
         }
+    }
+
+    /// Sets the threads of the chain to which the next charges belong.
+    pub fn enter(&mut self, chain: &[ThreadId]) {
+        if let Some(trail) = &mut self.trail {
+            trail.enter(chain);
+        }
+    }
+
+    /// The single charges, where they are kept.
+    pub fn trail(&mut self) -> Option<&mut Trail> {
+        self.trail.as_mut()
     }
 
     fn row(&mut self, root: Root) -> usize {
