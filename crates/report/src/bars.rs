@@ -2,10 +2,15 @@
 
 use crate::account::{place, verdict};
 use crate::escape::visible;
+use crate::layout::elide;
 use crate::stats::accounts::{groups, united};
 use crate::units;
 use explain::{AccountPart, Accounts, Cause, GpuAccount, ThreadAccount};
 use trace::Ns;
+
+/// Longest name of threads and longest place, columns: longer ones are cut in the middle, because each part repeats them.
+const NAME: usize = 80;
+const PLACE: usize = 160;
 
 /// The account of a GPU, of a thread, or of several threads of one name.
 #[derive(Clone, Debug)]
@@ -76,9 +81,9 @@ fn of_gpu(gpu: &GpuAccount, accounts: &Accounts) -> Bar {
 
 fn of_threads(name: &str, threads: &[&ThreadAccount]) -> Bar {
     let span: Ns = threads.iter().map(|thread| thread.span_ns).sum();
-    let name = visible(name);
+    let name = cut(name, NAME);
     let (of, total) = match threads {
-        [only] if name.is_empty() || *name == only.tid.to_string() => {
+        [only] if name.is_empty() || name == only.tid.to_string() => {
             (format!("thread {}", only.tid), units::duration(span))
         }
         [only] => (format!("{name} ({})", only.tid), units::duration(span)),
@@ -100,7 +105,12 @@ fn of_threads(name: &str, threads: &[&ThreadAccount]) -> Bar {
 }
 
 fn of_part(own: &AccountPart, span: Ns) -> BarPart {
-    part(Some(own.cause), own.cause.id(), own.ns, span, visible(&place(own)).into_owned())
+    part(Some(own.cause), own.cause.id(), own.ns, span, cut(&place(own), PLACE))
+}
+
+/// A text with its names escaped, in at most so many columns. It is cut first: a name may be a megabyte.
+fn cut(text: &str, columns: usize) -> String {
+    elide(&visible(&elide(text, columns)), columns)
 }
 
 fn part(cause: Option<Cause>, name: &'static str, ns: Ns, span: Ns, place: String) -> BarPart {
@@ -153,6 +163,14 @@ mod tests {
         let each: Vec<_> = bars[2].each.iter().map(|bar| &*bar.of).collect();
         assert_eq!(each, ["worker (8)", "worker (9)"]);
         assert_eq!(bars[0].parts[1].place, "cudaLaunchKernel\\u{1b}");
+    }
+
+    #[test]
+    fn a_megabyte_of_name_is_cut() {
+        let name = "x\u{202e}".repeat(1 << 19);
+        let threads = vec![thread(7, &name, vec![own(Cause::OwnWork, 10)])];
+        let bars = bars(&Accounts { threads, ..Accounts::default() });
+        assert!(bars[0].of.len() < 200 && bars[0].of.ends_with(" (7)"), "{}", bars[0].of);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::labels::{Labels, Look};
 use super::lanes::{Kind, Lane, Window, one};
 use super::levels::Block;
 use explain::{Accounts, IdleReason};
-use trace::{DeviceId, OpKind, Trace};
+use rustc_hash::FxHashMap;
+use trace::{DeviceId, OpKind, Sym, Trace};
 
 /// What an operation is for, as a bit.
 const COMPUTE: u8 = 1;
@@ -47,6 +48,10 @@ pub(super) fn busy(
     labels: &mut Labels<'_>,
 ) -> Lane {
     let mut edges: Vec<(u64, bool, u8)> = Vec::new();
+    // A program launches few kernels often: each name is read once.
+    let mut known = FxHashMap::<Sym, bool>::default();
+    let mut communicates =
+        |name: Sym| *known.entry(name).or_insert_with(|| explain::communicates(trace.text(name)));
     for at in 0..trace.ops.len() {
         if trace.device_of_stream(trace.ops.stream[at]) != device {
             continue;
@@ -54,7 +59,7 @@ pub(super) fn busy(
         let Some((start, end)) = window.place(trace.ops.start[at], trace.ops.end[at]) else { continue };
         let kind = match trace.ops.kind[at] {
             OpKind::Copy | OpKind::Memset => MEMORY,
-            OpKind::Kernel if explain::communicates(trace.text(trace.ops.name[at])) => COMMUNICATION,
+            OpKind::Kernel if communicates(trace.ops.name[at]) => COMMUNICATION,
             OpKind::Kernel | OpKind::Graph | OpKind::Unknown => COMPUTE,
         };
         if start < end {

@@ -194,7 +194,7 @@ class Timeline implements Controlled {
 
   step(forward: boolean): void {
     const { picked, scene, view } = this;
-    const steps = ["call", "op", "idle"];
+    const steps = ["call", "op"];
     const lanes = scene.layout.rows.flatMap(({ lanes }) => lanes.map(({ lane }) => lane));
     const lane = picked?.lane ?? lanes.find(({ kind }) => steps.includes(kind));
     if (!lane) return;
