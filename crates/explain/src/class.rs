@@ -172,9 +172,34 @@ pub(crate) fn makes_context(name: &str) -> bool {
     ["cuDevicePrimaryCtxRetain", "cuCtxCreate", "hipCtxCreate"].iter().any(|prefix| name.starts_with(prefix))
 }
 
+/// Whether a kernel's name is that of a collective or another exchange between GPUs: NCCL's (`ncclDevKernel_AllReduce_…`,
+/// RCCL's are the same), NVSHMEM's, and the all-reduce kernels of vLLM and TensorRT-LLM.
+pub fn communicates(kernel: &str) -> bool {
+    const NAMES: [&str; 6] =
+        ["nccl", "nvshmem", "allreduce", "all_reduce", "cross_device_reduce", "reduce_scatter"];
+    let bytes = kernel.as_bytes();
+    let has = |name: &str| bytes.windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes()));
+    NAMES.iter().any(|name| has(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_that_exchange_data_between_gpus_are_told_by_name() {
+        for kernel in [
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            "ncclKernel_ReduceScatter_RING_LL_Sum_float",
+            "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>",
+            "void tensorrt_llm::kernels::oneShotAllReduceKernel<half>",
+        ] {
+            assert!(communicates(kernel), "{kernel}");
+        }
+        for kernel in ["", "gemm", "void at::native::reduce_kernel<512, 1>", "cncl"] {
+            assert!(!communicates(kernel), "{kernel}");
+        }
+    }
 
     #[test]
     fn names_of_all_three_interfaces_fall_into_their_classes() {

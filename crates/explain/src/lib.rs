@@ -67,11 +67,11 @@ mod stretch;
 mod summary;
 
 pub use account::{
-    AccountPart, Accounts, Behind as StreamBehind, GpuAccount, HeldBack, OperationWait, Refusal, Spent,
-    StreamAccount, ThreadAccount, WaitPart,
+    AccountPart, Accounts, Behind as StreamBehind, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
+    OperationWait, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart,
 };
 pub use cause::{About, Nature};
-pub use class::{Class, classify};
+pub use class::{Class, classify, communicates};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
     ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,
@@ -128,7 +128,7 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     for call in facts.slow.iter().copied() {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
-    account::accounts(&facts, &parts, window(selection), None).0
+    account::accounts(&facts, &parts, window(selection), None, false).0
 }
 
 /// What each operation of a trace waited for from the moment at which it was ready to its start, by GPU and start.
@@ -188,7 +188,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
     }
     let window = window(&options.selection);
     let (accounts, steps, costs) =
-        account::accounts(&facts, &of_calls, window, steps::find(&facts, window).as_ref());
+        account::accounts(&facts, &of_calls, window, steps::find(&facts, window).as_ref(), keep_losses);
     let (findings, mut losses) = findings::findings(&facts, groups, &costs);
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);

@@ -7,7 +7,7 @@
 mod roles;
 mod timeline;
 
-use explain::{AccountPart, Accounts, Cause, HeldBack, Options, StreamAccount, explain};
+use explain::{AccountPart, Accounts, Cause, HeldBack, Options, StreamAccount, explain_each};
 use libtest_mimic::{Arguments, Trial};
 use roles::{ROLES, roles};
 use std::collections::BTreeSet;
@@ -43,7 +43,7 @@ fn cases(folder: &Path) -> Vec<PathBuf> {
 fn accounts(case: &Path) -> Accounts {
     let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
     let (trace, selection) = timeline::parse(&text);
-    explain(&trace, &Options { selection, ..Options::default() }).accounts
+    explain_each(&trace, &Options { selection, ..Options::default() }).0.accounts
 }
 
 fn case(folder: PathBuf) -> Trial {
@@ -79,6 +79,19 @@ fn add_up(accounts: &Accounts) {
     let parts =
         accounts.gpus.iter().map(|gpu| &gpu.idle).chain(accounts.threads.iter().map(|thread| &thread.parts));
     assert!(parts.flatten().all(|part| part.ns > 0));
+    idle_adds_up(accounts);
+}
+
+/// Checks that the single parts of idle time follow each other and add up to it.
+fn idle_adds_up(accounts: &Accounts) {
+    let sum: i64 = accounts.gpus.iter().flat_map(|gpu| &gpu.idle).map(|part| part.ns).sum();
+    let parts = accounts.idle.parts.iter().map(|part| part.end - part.start);
+    assert_eq!(parts.clone().sum::<i64>(), sum);
+    assert!(parts.min().is_none_or(|least| least > 0));
+    assert!(accounts.idle.parts.iter().all(|part| (part.reason as usize) < accounts.idle.reasons.len()));
+    for pair in accounts.idle.parts.windows(2).filter(|pair| pair[0].device == pair[1].device) {
+        assert!(pair[0].end <= pair[1].start, "{pair:?}");
+    }
 }
 
 /// One line per account and part, times in µs.

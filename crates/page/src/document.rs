@@ -97,7 +97,7 @@ impl Page {
 
     fn body(&self, embedded: usize) -> Html {
         let mut html = Html::new();
-        html.open("header", &[("class", "top")]).push(&self.head).close("header");
+        html.open("header", &[("class", "top")]).push(&self.head).push(&self.navigation()).close("header");
         html.open("main", &[]);
         for section in &self.sections {
             let heading = format!("{}-heading", section.id);
@@ -118,6 +118,19 @@ impl Page {
             env!("CARGO_PKG_VERSION")
         ));
         html.close("footer");
+        html
+    }
+}
+
+impl Page {
+    /// Links to the sections.
+    fn navigation(&self) -> Html {
+        let mut html = Html::new();
+        html.open("nav", &[("aria-label", "Sections")]);
+        for section in &self.sections {
+            html.leaf("a", &[("href", &format!("#{}", section.id))], &section.title).text(" ");
+        }
+        html.close("nav");
         html
     }
 }

@@ -1,4 +1,4 @@
-//! The findings: each is a sentence with its number, a bar, its evidence and the fix.
+//! The findings: each is a sentence and a line with its cause; unfolded, also its evidence, its examples and the fix.
 
 use crate::document::Section;
 use crate::html::Html;
@@ -6,7 +6,11 @@ use explain::{Confidence, Explanation, Finding, Nature};
 use report::explanation::{Overlapped, Words, overview, share, words};
 use report::units;
 
-/// The findings of a trace; the small ones are folded unless `all`.
+/// Findings on the first screen. A choice: two lines each leave room for the timeline.
+const TOP: usize = 5;
+
+/// The findings of a trace: two lines each, which unfold. Those after the first are folded; so are the small ones, unless
+/// `all`.
 pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
     let overview = overview(explanation, all);
     let of = |small: bool| {
@@ -14,21 +18,47 @@ pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
         findings.filter(move |(_, is_small)| **is_small == small).map(|(finding, _)| finding)
     };
     let mut body = Html::new();
-    for finding in of(false) {
+    for finding in of(false).take(TOP) {
         body.push(&card(finding, explanation));
     }
-    if let Some(folded) = &overview.folded {
-        body.open("details", &[("class", "smaller")]).leaf("summary", &[], folded);
-        for finding in of(true) {
-            body.push(&card(finding, explanation));
+    let rest: Vec<&Finding> = of(false).skip(TOP).collect();
+    let more = units::counted(rest.len() as u64, "more finding", "more findings");
+    body.push(&folded("rest", (!rest.is_empty()).then_some(more), rest.into_iter(), explanation));
+    body.push(&folded("smaller", overview.folded.clone(), of(true), explanation));
+    if explanation.findings.is_empty() {
+        for line in &overview.conclusion {
+            body.leaf("p", &[("class", "none")], line);
         }
-        body.close("details");
     }
+    Section { id: "findings", title: String::from("Findings"), body, script: "findings", data: Vec::new() }
+}
+
+/// How much of the slow calls' time findings explain, and how copies and kernels overlapped.
+pub(crate) fn coverage(explanation: &Explanation, all: bool) -> Section {
+    let overview = overview(explanation, all);
+    let mut body = Html::new();
+    body.push(&conclusion(explanation, &overview.conclusion));
     for told in &overview.overlaps {
         body.push(&overlap(told));
     }
-    body.push(&conclusion(explanation, &overview.conclusion));
-    Section { id: "findings", title: String::from("Findings"), body, script: "findings", data: Vec::new() }
+    Section { id: "coverage", title: String::from("Coverage"), body, ..Section::default() }
+}
+
+fn folded<'a>(
+    class: &str,
+    summary: Option<String>,
+    findings: impl Iterator<Item = &'a Finding>,
+    explanation: &Explanation,
+) -> Html {
+    let mut html = Html::new();
+    if let Some(summary) = summary {
+        html.open("details", &[("class", class)]).leaf("summary", &[], &summary);
+        for finding in findings {
+            html.push(&card(finding, explanation));
+        }
+        html.close("details");
+    }
+    html
 }
 
 fn card(finding: &Finding, explanation: &Explanation) -> Html {
@@ -42,14 +72,37 @@ fn card(finding: &Finding, explanation: &Explanation) -> Html {
     };
     let mut html = Html::new();
     html.open("article", &[("class", kind), ("id", &finding.id), ("aria-labelledby", &heading)]);
+    html.open("details", &[]).open("summary", &[]);
+    html.push(&sentence(finding, &words, &heading)).push(&brief(finding, &words));
+    html.close("summary").open("div", &[("class", "all")]);
     html.push(&weight(finding));
-    html.open("div", &[("class", "what")]);
-    html.push(&sentence(finding, &words, &heading));
-    html.push(&fields(&words));
-    html.push(&examples(finding, &words));
-    html.close("div");
-    html.push(&fixes(finding));
+    html.push(&fields(&words)).push(&examples(finding, &words)).push(&fixes(finding));
+    html.close("div").close("details");
+    if let Some(example) = words.examples.first() {
+        let (target, says) =
+            (format!("{}.0", finding.id), format!("{}: show {example} in the timeline", finding.id));
+        let attributes =
+            [("class", "show"), ("href", "#timeline"), ("data-example", &*target), ("aria-label", &*says)];
+        html.leaf("a", &attributes, "show");
+    }
     html.close("article");
+    html
+}
+
+/// The second line: the cause, what was waited for, and where.
+fn brief(finding: &Finding, words: &Words) -> Html {
+    let mut html = Html::new();
+    html.open("span", &[("class", "brief")]);
+    html.leaf("span", &[("class", "verdict")], &words.verdict);
+    if let Some(field) = words.fields.iter().find(|field| field.label == "waits for") {
+        html.text(" ").text(field.label).text(" ").text(&field.text);
+    }
+    let place =
+        words.fields.iter().find(|field| field.label == "where").and_then(|field| field.places.first());
+    if let Some(place) = place.filter(|_| !finding.places.is_empty()) {
+        html.text(" ").leaf("code", &[], place);
+    }
+    html.close("span");
     html
 }
 
@@ -87,7 +140,7 @@ pub(crate) fn bar(part: f64) -> Html {
     html
 }
 
-/// The sentence, with its amount in bold, and the confidence.
+/// The sentence, with its amount in bold.
 fn sentence(finding: &Finding, words: &Words, heading: &str) -> Html {
     let mut html = Html::new();
     html.open("h3", &[("id", heading)]);
@@ -98,7 +151,6 @@ fn sentence(finding: &Finding, words: &Words, heading: &str) -> Html {
         None => html.text(&words.sentence),
     };
     html.close("h3");
-    html.leaf("p", &[("class", "verdict")], &words.verdict);
     html
 }
 

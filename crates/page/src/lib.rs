@@ -22,6 +22,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod account;
+mod causes;
 mod document;
 mod findings;
 pub mod html;

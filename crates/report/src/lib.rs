@@ -7,6 +7,7 @@
 //! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
 //! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
 //! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
+//! - [`bars`]: the accounts of GPUs and threads as bars.
 //! - [`units`]: durations, sizes, rates and shares as text.
 //! - [`Page`] and [`Style`]: the width and the colours of text.
 //!
@@ -25,6 +26,7 @@
 //! ```
 
 mod account;
+pub mod bars;
 pub mod causes;
 mod checklist;
 pub mod diff;

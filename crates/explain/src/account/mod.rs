@@ -8,6 +8,7 @@ mod activity;
 mod blame;
 mod gaps;
 mod held_back;
+mod idle;
 mod outside;
 mod parts;
 mod roots;
@@ -16,6 +17,7 @@ mod sites;
 mod steps;
 mod streams;
 
+pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
 pub(crate) use roots::{Culprit, Link, Root, Row};
 pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
@@ -47,6 +49,9 @@ pub struct Accounts {
     pub threads: Vec<ThreadAccount>,
     /// The streams with operations, by device, in the trace's order.
     pub streams: Vec<StreamAccount>,
+    /// The idle time of the GPUs one by one, for outputs that draw it; empty unless [`crate::explain_each`] made it.
+    #[serde(skip)]
+    pub idle: Idle,
 }
 
 /// What keeps a trace from showing why GPUs were idle.
@@ -152,12 +157,14 @@ impl Costs {
     }
 }
 
-/// The accounts of the GPUs and threads of a trace within a window, and of its steps, and what each root cost the GPUs.
+/// The accounts of the GPUs and threads of a trace within a window, and of its steps, and what each root cost the GPUs; with
+/// `each`, every single part of the idle time, too.
 pub(crate) fn accounts(
     facts: &Facts<'_>,
     parts: &CallParts,
     window: (Ns, Ns),
     found: Option<&Found>,
+    each: bool,
 ) -> (Accounts, Option<Steps>, Costs) {
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
@@ -171,7 +178,8 @@ pub(crate) fn accounts(
         let found = found.filter(|_| of_steps == Some(timeline.device));
         found.map_or(&[][..], |found| &found.times)
     };
-    let gpus = || timelines.iter().map(|timeline| gpu(&blame, timeline, cuts(timeline))).collect::<Vec<_>>();
+    let gpus =
+        || timelines.iter().map(|timeline| gpu(&blame, timeline, cuts(timeline), each)).collect::<Vec<_>>();
     let refused = Refusal::of(trace);
     let of_streams = |timeline| Waiting::of(facts, timeline, window, floor(trace, timeline));
     let streams = || timelines.iter().filter(|_| refused.is_none()).map(of_streams).collect::<Vec<_>>();
@@ -183,7 +191,7 @@ pub(crate) fn accounts(
         let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
         (join(gpus), join(streams), threads)
     });
-    let (mut accounts, mut rows, mut charged) = (Vec::new(), Vec::new(), None);
+    let (mut accounts, mut rows, mut charged, mut idle) = (Vec::new(), Vec::new(), None, Idle::default());
     for (at, (timeline, mut gpu)) in timelines.iter().zip(gpus).enumerate() {
         if let Some(waiting) = waiting.get(at) {
             let (ready, asking) = held_back::rows(&blame, timeline, waiting);
@@ -193,6 +201,7 @@ pub(crate) fn accounts(
             rows.extend(ready.into_iter().chain(asking));
         }
         accounts.push(gpu.account);
+        idle.append(gpu.idle);
         rows.extend(gpu.rows);
         if of_steps == Some(timeline.device) {
             charged = Some((timeline, gpu.steps));
@@ -202,7 +211,11 @@ pub(crate) fn accounts(
     let known = if refused.is_some() { 0 } else { accounts.iter().map(|gpu: &GpuAccount| gpu.span_ns).sum() };
     let rows = if known == 0 { Vec::new() } else { roots::united(rows) };
     let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
-    (Accounts { refused, gpus: accounts, threads, streams }, steps, Costs { rows, gpu_ns: known, sites })
+    (
+        Accounts { refused, gpus: accounts, threads, streams, idle },
+        steps,
+        Costs { rows, gpu_ns: known, sites },
+    )
 }
 
 /// The wait of each operation, by GPU; none if the account is refused.
@@ -225,28 +238,32 @@ struct Gpu {
     rows: Vec<Row>,
     /// What each of some steps was charged with.
     steps: Vec<Vec<Row>>,
+    idle: Idle,
 }
 
-fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)]) -> Gpu {
+fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)], each: bool) -> Gpu {
     let trace = blame.facts.trace;
-    let mut cutting = Cutting::new(blame, timeline.device, floor(trace, timeline), steps);
-    let mut idle = 0;
+    let mut cutting = Cutting::new(blame, timeline.device, floor(trace, timeline), steps, each);
+    let mut idle_ns = 0;
     for gap in timeline.gaps() {
         cutting.charge(&gap);
-        idle += gap.length();
+        idle_ns += gap.length();
     }
-    let (charges, steps) = cutting.done();
+    let (mut charges, steps) = cutting.done();
     let span_ns = timeline.span.1 - timeline.span.0;
-    let rows = settle::settle(charges.done(), blame.sites);
+    let trail = charges.trail();
+    let rows = charges.done();
+    let idle = trail.map_or_else(Idle::default, |trail| Idle::of(blame, timeline.device, &rows, trail));
+    let rows = settle::settle(rows, blame.sites);
     let account = GpuAccount {
         device: trace.devices.ordinal[timeline.device.index()],
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
-        busy_ns: span_ns - idle,
+        busy_ns: span_ns - idle_ns,
         idle: by_cause(blame, &charged(&rows)),
         held_back: Vec::new(),
     };
-    Gpu { account, rows, steps }
+    Gpu { account, rows, steps, idle }
 }
 
 /// The time that a launch into an idle GPU takes to start once its call returned, ns: the 10th percentile of those that

@@ -1,10 +1,11 @@
 //! What may delay a thread or a GPU: a cause with its culprit, and how much time each is charged with.
 
+use super::idle::Trail;
 use super::sites::{SiteId, SpotId};
 use crate::Cause;
 use crate::group::Key;
 use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, ProcessId, StackId, Sym, ThreadId};
+use trace::{DeviceId, Ns, OpId, ProcessId, StackId, Sym, ThreadId};
 
 /// A cause and its culprit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,7 +68,7 @@ impl<'p> Path<'p> {
     }
 
     /// Each thread, the last first, with what the thread before it waited for.
-    fn threads(&self) -> impl Iterator<Item = (ThreadId, Option<Root>)> {
+    pub fn threads(&self) -> impl Iterator<Item = (ThreadId, Option<Root>)> {
         std::iter::successors(Some(self), |path| path.before.map(|(before, _)| before))
             .map(|path| (path.thread, path.before.map(|(_, wait)| wait)))
     }
@@ -193,15 +194,33 @@ pub(super) struct Charges {
     known: FxHashMap<Root, usize>,
     recent: [usize; RECENT],
     next: usize,
+    /// What was charged, one by one; `None` if only the sums are wanted.
+    trail: Option<Trail>,
 }
 
 impl Charges {
+    /// Empty sums that keep each single charge too, if that is wanted.
+    pub fn kept(each: bool) -> Charges {
+        Charges { trail: each.then(Trail::default), ..Charges::default() }
+    }
+
+    /// The next charges are for a gap that this operation ended.
+    pub fn enter(&mut self, next: OpId) {
+        self.trail.iter_mut().for_each(|trail| trail.enter(next));
+    }
+
+    /// The single charges, where they are kept.
+    pub fn trail(&mut self) -> Option<Trail> {
+        self.trail.take()
+    }
+
     /// Charges a root with the `ns` from `start` on, for which the first thread of a path waited. Returns its row; `None` if
     /// that is no time.
     pub fn charge(&mut self, path: Option<&Path<'_>>, root: Root, start: Ns, ns: Ns) -> Option<usize> {
         (ns > 0).then(|| {
             let row = self.row(root);
             self.rows[row].add(path, (start, ns));
+            self.trail.iter_mut().for_each(|trail| trail.push(row, path, (start, ns)));
             row
         })
     }
@@ -230,11 +249,16 @@ impl Charges {
         row
     }
 
-    /// Adds what others charged.
-    pub fn absorb(&mut self, rows: Vec<Row>) {
-        for other in rows {
+    /// Adds what others charged, with their single charges if both keep them.
+    pub fn absorb(&mut self, rows: Vec<Row>, trail: Option<Trail>) {
+        let to_own = rows.into_iter().map(|other| {
             let row = self.row(other.root);
             self.rows[row].absorb(other);
+            row
+        });
+        let to_own: Vec<usize> = to_own.collect();
+        if let (Some(own), Some(other)) = (&mut self.trail, trail) {
+            own.append(other, &to_own);
         }
     }
 

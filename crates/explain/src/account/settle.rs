@@ -9,14 +9,32 @@ use trace::Ns;
 /// Fewest samples that divide a time into awake and asleep: of eight, each is an eighth.
 const ENOUGH: u64 = 8;
 
-/// Rows whose culprits are known, each root once, from those that may have sites.
-pub(super) fn settle(mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
-    reweigh(&mut rows);
-    let mut seen = FxHashMap::<(Culprit, bool), Vec<(SpotId, u64)>>::default();
-    for row in &rows {
+/// The culprit of each row that has most of its time.
+pub(super) fn largest(rows: &[Row], sites: &Sites) -> Vec<Root> {
+    let seen = seen(rows);
+    let root = |row: &Row| {
+        let places = places(row.clone(), &seen, sites);
+        places.iter().max_by_key(|row| row.ns).map_or(row.root, |largest| largest.root)
+    };
+    rows.iter().map(root).collect()
+}
+
+/// Samples by culprit, and by whether the thread was asleep.
+type Samples = FxHashMap<(Culprit, bool), Vec<(SpotId, u64)>>;
+
+fn seen(rows: &[Row]) -> Samples {
+    let mut seen = Samples::default();
+    for row in rows {
         let all = seen.entry((row.root.culprit, is_asleep(row.root.cause))).or_default();
         row.seen.iter().for_each(|(spot, count)| add_to(all, *spot, *count));
     }
+    seen
+}
+
+/// Rows whose culprits are known, each root once, from those that may have sites.
+pub(super) fn settle(mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
+    reweigh(&mut rows);
+    let seen = seen(&rows);
     united(rows.into_iter().flat_map(|row| places(row, &seen, sites)))
 }
 
@@ -53,7 +71,7 @@ fn part(ns: Ns, part: u64, whole: u64) -> Ns {
 }
 
 /// A row for each place of a row.
-fn places(row: Row, seen: &FxHashMap<(Culprit, bool), Vec<(SpotId, u64)>>, sites: &Sites) -> Vec<Row> {
+fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
     let (site, told) = match row.root.culprit {
         Culprit::Site(site) => (site, None),
         Culprit::Held(_, site, spot) => (site, spot),

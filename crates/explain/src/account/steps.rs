@@ -107,7 +107,7 @@ fn complete(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Ve
     };
     let step = |((from, to), rows): ((Ns, Ns), Vec<Row>)| {
         let mut charges = Charges::default();
-        charges.absorb(rows);
+        charges.absorb(rows, None);
         own(&mut charges, from, to.min(span.0));
         own(&mut charges, from.max(span.1), to);
         let idle = charged(&settle::settle(charges.done(), blame.sites));
@@ -127,15 +127,23 @@ pub(super) struct Cutting<'a, 'b> {
     of_next: Charges,
     /// What the steps before it were charged with.
     pub steps: Vec<Vec<Row>>,
+    /// Whether single charges are kept, too.
+    each: bool,
     /// What all gaps were charged with, once [`Cutting::done`].
     pub total: Charges,
 }
 
 impl<'a, 'b> Cutting<'a, 'b> {
     /// Cuts at steps; without any, gaps stay whole. `floor` is the GPU's launch latency, ns.
-    pub fn new(blame: &'a Blame<'b>, device: DeviceId, floor: Ns, times: &'a [(Ns, Ns)]) -> Cutting<'a, 'b> {
-        let (of_next, total) = (Charges::default(), Charges::default());
-        Cutting { blame, device, floor, times, next: 0, of_next, steps: Vec::new(), total }
+    pub fn new(
+        blame: &'a Blame<'b>,
+        device: DeviceId,
+        floor: Ns,
+        times: &'a [(Ns, Ns)],
+        each: bool,
+    ) -> Cutting<'a, 'b> {
+        let (of_next, total) = (Charges::kept(each), Charges::kept(each));
+        Cutting { blame, device, floor, times, next: 0, of_next, steps: Vec::new(), total, each }
     }
 
     /// Charges the parts of a gap; gaps come in order.
@@ -153,6 +161,7 @@ impl<'a, 'b> Cutting<'a, 'b> {
             let part = Gap { start: from, end: until.min(gap.end), ..*gap };
             let floor = self.floor_of(gap, &part);
             let charges = if is_in_step { &mut self.of_next } else { &mut self.total };
+            charges.enter(gap.next);
             self.blame.gap(charges, self.device, &part, floor);
             from = part.end;
         }
@@ -167,8 +176,10 @@ impl<'a, 'b> Cutting<'a, 'b> {
     }
 
     fn finish(&mut self) {
-        let rows = std::mem::take(&mut self.of_next).done();
-        self.total.absorb(rows.clone());
+        let mut charges = std::mem::replace(&mut self.of_next, Charges::kept(self.each));
+        let trail = charges.trail();
+        let rows = charges.done();
+        self.total.absorb(rows.clone(), trail);
         self.steps.push(rows);
         self.next += 1;
     }

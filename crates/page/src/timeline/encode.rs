@@ -13,7 +13,7 @@ use serde::Serialize;
 use trace::Ns;
 
 /// Boxes in a chunk: a browser decodes as many in a few milliseconds.
-const CHUNK: usize = 16_384;
+pub(super) const CHUNK: usize = 16_384;
 
 /// How many times fewer blocks a level must have than the next finer one to be kept: for a million calls, a level with
 /// half as many blocks does not make the browser noticeably faster, and takes room from the calls themselves.
@@ -24,6 +24,9 @@ const WITHOUT_RANGES: usize = 80;
 
 /// Largest percentage of the room for rows of engines: streams show the same operations.
 const ENGINES: usize = 10;
+
+/// Largest percentage of the room for the rows of GPUs: whether each worked, and why not.
+const GPUS: usize = 10;
 
 /// Percentage of the room for the boxes around the findings' examples if not all boxes fit.
 const EXAMPLES: usize = 10;
@@ -62,6 +65,8 @@ pub(crate) struct Encoded {
     pub merged_below: u64,
     /// As `merged_below`, for ranges.
     pub ranges_merged_below: u64,
+    /// As `merged_below`, for the rows of GPUs.
+    pub gpus_merged_below: u64,
     /// As `merged_below`, for the rows of engines.
     pub engines_merged_below: u64,
 }
@@ -73,15 +78,17 @@ pub(crate) fn encode(lanes: &[Lane], length: Ns, room: usize, examples: &[(u64, 
     let of = |wanted: fn(Kind) -> bool| -> Vec<usize> {
         (0..lanes.len()).filter(|lane| wanted(lanes[*lane].kind)).collect()
     };
-    let others = of(|kind| !matches!(kind, Kind::Range | Kind::Work));
+    let others = of(|kind| !matches!(kind, Kind::Range | Kind::Work | Kind::Busy | Kind::Idle));
     let merged_below = encoder.levels(&others, room * WITHOUT_RANGES / 100);
+    let with_gpus = (encoder.used + room * GPUS / 100).min(room * (100 - EXAMPLES) / 100);
+    let gpus_merged_below = encoder.levels(&of(|kind| matches!(kind, Kind::Busy | Kind::Idle)), with_gpus);
     let with_engines = (encoder.used + room * ENGINES / 100).min(room * (100 - EXAMPLES) / 100);
     let engines_merged_below = encoder.levels(&of(|kind| kind == Kind::Work), with_engines);
     let ranges_merged_below = encoder.levels(&of(|kind| kind == Kind::Range), room * (100 - EXAMPLES) / 100);
     if merged_below > 0 {
         encoder.around(&others, examples);
     }
-    Encoded { engines_merged_below, ..encoder.finish(merged_below, ranges_merged_below) }
+    Encoded { gpus_merged_below, engines_merged_below, ..encoder.finish(merged_below, ranges_merged_below) }
 }
 
 struct Encoder<'a> {
@@ -190,7 +197,8 @@ impl<'a> Encoder<'a> {
 
     fn finish(self, merged_below: u64, ranges_merged_below: u64) -> Encoded {
         let (lanes, data) = (self.index, self.data);
-        Encoded { lanes, data, merged_below, ranges_merged_below, engines_merged_below: 0 }
+        let (gpus_merged_below, engines_merged_below) = (0, 0);
+        Encoded { lanes, data, merged_below, ranges_merged_below, gpus_merged_below, engines_merged_below }
     }
 }
 
@@ -223,7 +231,7 @@ fn bytes(chunk: &[Block], width: u64) -> Vec<u8> {
     bytes
 }
 
-fn column(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64>) {
+pub(super) fn column(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64>) {
     let numbers: Vec<u64> = numbers.collect();
     let largest = numbers.iter().max().copied().unwrap_or_default();
     let planes = (u64::BITS - largest.leading_zeros()).div_ceil(8);
@@ -251,6 +259,7 @@ mod tests {
                 busy,
                 longest: busy,
                 bytes: at % 3,
+                id: at as u32,
             }
         };
         Lane { row: 0, kind, depth: 0, boxes: (0..boxes).map(one).collect() }

@@ -1,5 +1,6 @@
 //! The labels of boxes, each distinct one once.
 
+use crate::causes::Family;
 use crate::html::shown;
 use explain::{Cause, Class, Nature};
 use rustc_hash::FxHashMap;
@@ -25,10 +26,36 @@ pub(crate) enum Look {
     Setup,
     Other,
     Kernel,
+    /// A kernel that exchanges data between GPUs.
+    Communication,
     Range,
     Lost,
     /// Time that the program chose to wait.
     Waited,
+    /// Time in which a GPU had nothing to do, by the family of its cause.
+    IdleLock,
+    IdleMemory,
+    IdleSync,
+    IdleSetup,
+    IdleHost,
+    IdleCalls,
+    IdleAsleep,
+    IdleUnknown,
+}
+
+impl Look {
+    fn idle(family: Family) -> Look {
+        match family {
+            Family::Lock => Look::IdleLock,
+            Family::Memory => Look::IdleMemory,
+            Family::Sync => Look::IdleSync,
+            Family::Setup => Look::IdleSetup,
+            Family::Host => Look::IdleHost,
+            Family::Calls => Look::IdleCalls,
+            Family::Asleep => Look::IdleAsleep,
+            Family::Unknown => Look::IdleUnknown,
+        }
+    }
 }
 
 /// One label: text and look; for lost time also the finding (index) and the row that was waited for.
@@ -42,6 +69,18 @@ pub(crate) struct Label {
     pub finding: Option<u32>,
     #[serde(rename = "r", skip_serializing_if = "Option::is_none")]
     pub row: Option<u32>,
+    /// For idle time: the rows of the chain's threads, first that of the thread whose call ended it, last the root.
+    #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<u32>,
+    /// Number of boxes with it, without those of engines, which are drawn elsewhere too.
+    #[serde(rename = "n")]
+    pub count: u64,
+}
+
+impl Label {
+    fn of(text: String, look: Look) -> Label {
+        Label { text, look, finding: None, row: None, chain: Vec::new(), count: 0 }
+    }
 }
 
 /// The direction and memory kinds of a copy or fill.
@@ -122,6 +161,11 @@ impl<'a> Labels<'a> {
         if let Some(label) = self.ops.get(&(name, look, moved)) {
             return *label;
         }
+        let key = (name, look, moved);
+        let look = match look {
+            Look::Kernel if explain::communicates(self.trace.text(name)) => Look::Communication,
+            look => look,
+        };
         let text = match (look, self.trace.text(name)) {
             (Look::Copy | Look::Pageable, _) => named("copy", &moved.text()),
             (Look::Fill, _) => named("fill", &moved.text()),
@@ -129,7 +173,7 @@ impl<'a> Labels<'a> {
             (_, name) => name.to_owned(),
         };
         let label = self.add(text, look);
-        self.ops.insert((name, look, moved), label);
+        self.ops.insert(key, label);
         label
     }
 
@@ -148,7 +192,17 @@ impl<'a> Labels<'a> {
             Nature::Asked => Look::Waited,
             Nature::Lost | Nature::Unknown => Look::Lost,
         };
-        self.intern(Label { text, look, finding, row })
+        self.intern(Label { finding, row, ..Label::of(text, look) })
+    }
+
+    /// Time in which a GPU did these kinds of work.
+    pub fn busy(&mut self, text: &str, look: Look) -> u32 {
+        self.add(text.to_owned(), look)
+    }
+
+    /// Time in which a GPU was idle because of a cause; `chain` are the rows of the threads that led to it.
+    pub fn idle(&mut self, cause: Cause, text: String, chain: Vec<u32>) -> u32 {
+        self.intern(Label { chain, ..Label::of(text, Look::idle(Family::of(cause))) })
     }
 
     pub fn all(self) -> Vec<Label> {
@@ -156,7 +210,7 @@ impl<'a> Labels<'a> {
     }
 
     fn add(&mut self, text: String, look: Look) -> u32 {
-        self.intern(Label { text, look, finding: None, row: None })
+        self.intern(Label::of(text, look))
     }
 
     fn intern(&mut self, label: Label) -> u32 {

@@ -1,12 +1,13 @@
 //! The rows of the timeline and their boxes.
 
+use super::gpus;
 use super::labels::{Labels, Look, Moved};
 use super::levels::Block;
 use explain::{Engine, Explanation, Loss, Nature};
 use report::units;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use trace::{CallId, CopyKind, DeviceId, Ns, OpKind, RangeKind, StreamId, ThreadId, Trace};
+use trace::{CallId, CopyKind, DeviceId, Ns, OpKind, ProcessId, RangeKind, StreamId, Sym, ThreadId, Trace};
 
 /// Most lanes for nested calls of a thread, or for simultaneous operations of a stream.
 const MOST_CALLS_DEEP: usize = 6;
@@ -17,7 +18,10 @@ const MOST_RANGES_DEEP: usize = 4;
 /// Most threads with a row, and most streams; of more, those that lost the most time and have the most boxes.
 const MOST_ROWS: usize = 256;
 
-/// A thread or a stream.
+/// Threads of one name in a process that make a team, which the page can fold. A choice: two rows are read as easily.
+const TEAM: usize = 3;
+
+/// A GPU, a thread, an engine or a stream.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
     /// `thread 8117`, `pt_autograd_0 (8117)`, `stream 7`.
@@ -26,8 +30,20 @@ pub(crate) struct Row {
     pub note: String,
     /// Its heading: a process or a GPU.
     pub group: String,
-    /// `thread`, `engine` or `stream`.
+    /// `gpu`, `thread`, `engine` or `stream`.
     pub kind: &'static str,
+    /// For one of several threads of the same name in a process: that name.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub team: String,
+    /// For a GPU: the part of its account's time in which it worked, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<f64>,
+}
+
+impl Row {
+    fn of(name: String, group: String, kind: &'static str) -> Row {
+        Row { name, note: String::new(), group, kind, team: String::new(), busy: None }
+    }
 }
 
 /// Boxes of a row that do not overlap.
@@ -50,6 +66,10 @@ pub(crate) enum Kind {
     /// An operation on its engine: the page shows it as any other operation.
     #[serde(rename = "op")]
     Work,
+    /// Time in which a GPU worked.
+    Busy,
+    /// Time in which a GPU was idle.
+    Idle,
 }
 
 /// The timeline's rows and boxes, and counts of what is not drawn.
@@ -108,9 +128,35 @@ impl<'a, 'l> Builder<'a, 'l> {
     }
 
     pub fn build(mut self, losses: &[Loss]) -> Lanes {
+        let gpus = self.gpus();
         self.threads(losses);
+        self.idle(&gpus);
         self.streams();
         self.lanes
+    }
+
+    /// Adds a row for each GPU; returns their devices, in the order of the rows.
+    fn gpus(&mut self) -> Vec<DeviceId> {
+        let gpus = gpus::used(self.trace, self.window);
+        for (row, device) in (0..).zip(&gpus) {
+            let lane = gpus::busy(self.trace, *device, self.window, row, self.labels);
+            let share = gpus::share(&self.explanation.accounts, self.trace.devices.ordinal[device.index()]);
+            let name = format!("GPU {}", self.trace.devices.ordinal[device.index()]);
+            let note = share.map_or(String::new(), |share| format!("busy {}", units::percent(share)));
+            self.lanes.rows.push(Row { note, busy: share, ..Row::of(name, String::from("GPUs"), "gpu") });
+            self.lanes.lanes.push(lane);
+        }
+        gpus
+    }
+
+    /// Adds the idle time of the GPUs, where its causes are known, below their work.
+    fn idle(&mut self, gpus: &[DeviceId]) {
+        let accounts = &self.explanation.accounts;
+        for (row, device) in (0..).zip(gpus).filter(|_| accounts.refused.is_none()) {
+            let rows = &self.lanes.row_of_thread;
+            let lane = gpus::idle(accounts, *device, self.window, row, self.labels, rows);
+            self.lanes.lanes.push(lane);
+        }
     }
 
     fn threads(&mut self, losses: &[Loss]) {
@@ -123,11 +169,20 @@ impl<'a, 'l> Builder<'a, 'l> {
         let empty = |at: usize| calls[at].is_empty() && ranges[at].is_empty() && losses[at].is_empty();
         let mut shown: Vec<usize> = (0..threads).filter(|at| !empty(*at)).collect();
         self.limit(&mut shown, |at| (lost[at], calls[at].len()));
-        shown.sort_by_key(|at| (trace.threads.process[*at], *at));
+        let teams = teams(trace, &shown);
+        let team = |at: usize| {
+            let key = (trace.threads.process[at], trace.threads.name[at]);
+            teams.get(&key).copied().filter(|team| team.members >= TEAM)
+        };
+        // The threads of a team follow its first one.
+        shown.sort_by_key(|at| (trace.threads.process[*at], team(*at).map_or(*at, |team| team.first), *at));
         self.lanes.row_of_thread = vec![None; threads];
         for at in &shown {
             self.lanes.row_of_thread[*at] = Some(self.lanes.rows.len() as u32);
-            let row = self.thread(ThreadId::new(*at), lost[*at]);
+            let mut row = self.thread(ThreadId::new(*at), lost[*at]);
+            if team(*at).is_some() {
+                row.team = crate::html::shown(trace.text(trace.threads.name[*at]));
+            }
             self.lanes.rows.push(row);
         }
         for at in shown {
@@ -157,7 +212,7 @@ impl<'a, 'l> Builder<'a, 'l> {
                 "" => format!("process {}", process.pid),
                 name => format!("process {} · {}", process.pid, crate::html::shown(name)),
             }),
-            kind: "thread",
+            ..Row::of(String::new(), String::new(), "thread")
         }
     }
 
@@ -172,7 +227,7 @@ impl<'a, 'l> Builder<'a, 'l> {
             let Some(place) = self.window.place(trace.calls.start[at], trace.calls.end[at]) else { continue };
             let (moved, bytes) = copied.get(&id).copied().unwrap_or_default();
             let label = self.labels.call(trace.calls.name[at], trace.calls.api[at], moved);
-            by_thread[thread.index()].push(one(place, label, bytes));
+            by_thread[thread.index()].push(Block { id: at as u32, ..one(place, label, bytes) });
         }
         by_thread
     }
@@ -235,6 +290,7 @@ impl<'a, 'l> Builder<'a, 'l> {
             };
             let moved = Moved { kind: op.copy, src: op.src, dst: op.dst };
             let item = one(place, self.labels.op(op.name, look, moved), op.bytes.max(0) as u64);
+            let item = Block { id: id.index() as u32, ..item };
             engines.add(trace.device_of_stream(op.stream), Engine::of(op.kind, op.copy), item);
             match op.stream.some() {
                 Some(stream) => by_stream[stream.index()].push(item),
@@ -254,8 +310,7 @@ impl<'a, 'l> Builder<'a, 'l> {
         }
         if !of_none.is_empty() {
             let group = String::from("GPU");
-            let row = Row { name: String::from("no stream"), note: String::new(), group, kind: "stream" };
-            let row = self.push_row(row);
+            let row = self.push_row(Row::of(String::from("no stream"), group, "stream"));
             self.side_by_side(row, Kind::Op, of_none);
         }
     }
@@ -269,8 +324,8 @@ impl<'a, 'l> Builder<'a, 'l> {
                 Engine::CopyOut => "copies out",
                 Engine::Other => "other copies",
             };
-            let (name, note) = (name.to_owned(), String::from("all streams"));
-            let row = self.push_row(Row { name, note, group: group.to_owned(), kind: "engine" });
+            let note = String::from("all streams");
+            let row = self.push_row(Row { note, ..Row::of(name.to_owned(), group.to_owned(), "engine") });
             self.side_by_side(row, Kind::Work, boxes);
         }
     }
@@ -302,7 +357,7 @@ impl<'a, 'l> Builder<'a, 'l> {
                 "" => format!("GPU {}", device.ordinal),
                 name => format!("GPU {} · {}", device.ordinal, crate::html::shown(name)),
             }),
-            kind: "stream",
+            ..Row::of(String::new(), String::new(), "stream")
         }
     }
 
@@ -377,8 +432,28 @@ impl Engines {
     }
 }
 
-fn one((start, end): (u64, u64), label: u32, bytes: u64) -> Block {
-    Block { start, end, label, count: 1, busy: end - start, longest: end - start, bytes }
+/// A single box.
+pub(super) fn one((start, end): (u64, u64), label: u32, bytes: u64) -> Block {
+    let long = end - start;
+    Block { start, end, label, count: 1, busy: long, longest: long, bytes, id: Block::NONE }
+}
+
+/// Threads of one name in one process.
+#[derive(Clone, Copy)]
+struct Team {
+    first: usize,
+    members: usize,
+}
+
+/// The teams of some threads, by process and name.
+fn teams(trace: &Trace, threads: &[usize]) -> FxHashMap<(ProcessId, Sym), Team> {
+    let mut teams = FxHashMap::default();
+    for at in threads.iter().filter(|at| !trace.text(trace.threads.name[**at]).is_empty()) {
+        let key = (trace.threads.process[*at], trace.threads.name[*at]);
+        let team = teams.entry(key).or_insert(Team { first: *at, members: 0 });
+        (team.first, team.members) = (team.first.min(*at), team.members + 1);
+    }
+    teams
 }
 
 /// The copies of calls: from their operations, or else from their arguments.

@@ -19,6 +19,13 @@ pub(crate) struct Block {
     pub longest: u64,
     /// Bytes that a single box moved; 0 for several boxes.
     pub bytes: u64,
+    /// The number of the call or operation that a single box is; [`Block::NONE`] for others.
+    pub id: u32,
+}
+
+impl Block {
+    /// No single call or operation.
+    pub const NONE: u32 = u32::MAX;
 }
 
 /// The width below which boxes are merged at the finest merged level, ns. CUDA calls take 2 to 10 µs: below a
@@ -73,6 +80,7 @@ fn join(first: &Block, second: &Block) -> Block {
         busy: first.busy.saturating_add(second.busy),
         longest: longer.longest,
         bytes: 0,
+        id: Block::NONE,
     }
 }
 
@@ -89,6 +97,7 @@ mod tests {
             busy: end - start,
             longest: end - start,
             bytes: 8,
+            id: 0,
         };
         times.iter().map(one).collect()
     }
@@ -98,7 +107,8 @@ mod tests {
         let boxes =
             boxes(&[(0, 10, 1), (12, 40, 2), (45, 50, 1), (500, 510, 3), (520, 900, 4), (901, 902, 5)]);
         let merged = merge(&boxes, 100);
-        let block = Block { start: 0, end: 50, label: 2, count: 3, busy: 43, longest: 28, bytes: 0 };
+        let (bytes, id) = (0, Block::NONE);
+        let block = Block { start: 0, end: 50, label: 2, count: 3, busy: 43, longest: 28, bytes, id };
         assert_eq!(merged, [block, boxes[3], boxes[4], boxes[5]]);
     }
 

@@ -1,7 +1,9 @@
 //! The timeline: threads above, streams below, one box per call and operation, at every zoom.
 
 mod arrows;
+mod details;
 mod encode;
+mod gpus;
 mod labels;
 mod lanes;
 mod levels;
@@ -12,7 +14,7 @@ use arrows::{Pointed, pointed, stretches};
 use encode::{Encoded, LaneIndex, encode};
 use explain::{Explanation, Loss};
 use labels::{Label, Labels};
-use lanes::{Builder, Lanes, Row, Window};
+use lanes::{Builder, Kind, Lane, Lanes, Row, Window};
 use report::units;
 use serde::Serialize;
 use trace::{Ns, ThreadId, Trace};
@@ -20,6 +22,10 @@ use trace::{Ns, ThreadId, Trace};
 /// Most deflated data of a timeline, bytes: with base64, which takes a third more, a page stays below 25 MB, the limit
 /// of many mail servers.
 pub(crate) const ROOM: usize = 16 << 20;
+
+/// The remark where the file has no room for the details of every box.
+const NOT_ALL_DETAILS: &str = "Some operations and calls have no call, grid and stack here: holdup ops and holdup calls list \
+                               them.";
 
 /// The data that the page's script reads first.
 #[derive(Serialize)]
@@ -69,9 +75,13 @@ pub(crate) fn section(
     let mut labels = Labels::new(trace);
     let lanes = Builder::new(trace, explanation, window, &mut labels).build(losses);
     let findings = pointed(trace, explanation, losses, &lanes, window);
-    let encoded = encode(&lanes.lanes, window.length(), room, &stretches(&findings));
+    let mut encoded = encode(&lanes.lanes, window.length(), room, &stretches(&findings));
+    let all_have_details = details::add(trace, &lanes, window, room, &mut encoded);
     let window_is_cut = selection.from.is_some() || selection.to.is_some();
-    let remarks = remarks(explanation, &lanes, &labels, &encoded, window_is_cut);
+    let mut remarks = remarks(explanation, &lanes, &labels, &encoded, window_is_cut);
+    if !all_have_details {
+        remarks.push(String::from(NOT_ALL_DETAILS));
+    }
     let body = body(&lanes, &remarks);
     let names = lanes.rows.iter().map(|row| row.name.clone()).collect();
     let rows = Rows { names, of_thread: lanes.row_of_thread, window };
@@ -80,7 +90,7 @@ pub(crate) fn section(
         length: window.length(),
         rows: lanes.rows,
         lanes: encoded.lanes,
-        labels: labels.all(),
+        labels: counted(labels.all(), &lanes.lanes),
         findings,
     };
     let model = serde_json::to_vec(&model).expect("numbers and strings always serialize");
@@ -88,6 +98,16 @@ pub(crate) fn section(
     data.extend(encoded.data);
     let title = String::from("Timeline");
     (Section { id: "timeline", title, body, script: "timeline", data }, rows)
+}
+
+/// The labels with the number of their boxes.
+fn counted(mut labels: Vec<Label>, lanes: &[Lane]) -> Vec<Label> {
+    for block in lanes.iter().filter(|lane| lane.kind != Kind::Work).flat_map(|lane| &lane.boxes) {
+        if let Some(label) = labels.get_mut(block.label as usize) {
+            label.count += 1;
+        }
+    }
+    labels
 }
 
 /// The time to show: the trace's, or the selected part of it.
@@ -133,6 +153,10 @@ fn remarks(
             "To keep the file small, {merged} that follow each other closely are merged into blocks{but}. To see \
              each: holdup explain --format html --from TIME --to TIME."
         ));
+    }
+    let gpus = encoded.gpus_merged_below;
+    if gpus > calls {
+        remarks.push(format!("The rows of GPUs are merged below {}.", shorter(gpus)));
     }
     let engines = encoded.engines_merged_below;
     if engines > calls {
@@ -272,12 +296,13 @@ mod tests {
             let lanes = Builder::new(trace, &explanation, window, &mut Labels::new(trace)).build(&losses);
             lanes.rows.iter().map(|row| format!("{} {} {}", row.group, row.kind, row.name)).collect()
         };
-        assert_eq!(rows(&trace), ["GPU 3 stream stream 13"]);
+        assert_eq!(rows(&trace), ["GPUs gpu GPU 3", "GPU 3 stream stream 13"]);
         let copy = trace::CopyKind::HtoD;
         trace.ops.push(trace::Op { copy, ..op(trace::OpKind::Copy, streams[1], 5) });
         let expected = ["engine copies in", "engine kernels", "stream stream 13", "stream stream 14"]
             .map(|row| format!("GPU 3 {row}"));
-        assert_eq!(rows(&trace), expected);
+        assert_eq!(rows(&trace)[0], "GPUs gpu GPU 3");
+        assert_eq!(rows(&trace)[1..], expected);
     }
 
     #[test]

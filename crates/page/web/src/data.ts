@@ -5,6 +5,12 @@ const parsed = new Promise<void>((done) => {
   else document.addEventListener("DOMContentLoaded", () => done(), { once: true });
 });
 
+/** Whether the page has a block of that name. */
+export async function has(name: string): Promise<boolean> {
+  await parsed;
+  return document.querySelector(`script[data-name="${CSS.escape(name)}"]`) !== null;
+}
+
 /** The bytes of a block. Blocks after the script exist when the page is parsed. */
 export async function bytes(name: string): Promise<Uint8Array> {
   const find = () => document.querySelector(`script[data-name="${CSS.escape(name)}"]`);

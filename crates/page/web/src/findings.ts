@@ -1,17 +1,21 @@
-// A click on a finding, or on one of its examples, shows it in the timeline.
+// A click on an example of a finding shows it in the timeline. Printed findings are unfolded.
 
 import { show } from "./links";
 
 export function startFindings(section: HTMLElement): void {
   section.addEventListener("click", (event) => {
-    const clicked = event.target as Element;
-    const link = clicked.closest<HTMLElement>("a[data-example]");
-    const sentence = clicked.closest("h3, .weight")?.closest("article")?.querySelector<HTMLElement>("a[data-example]");
-    // A reader who selects text to copy it does not want to go to the timeline.
-    const target = link ?? (getSelection()?.toString() ? undefined : sentence);
-    const [finding, example] = target?.dataset.example?.split(".") ?? [];
+    const link = (event.target as Element).closest<HTMLElement>("a[data-example]");
+    const [finding, example] = link?.dataset.example?.split(".") ?? [];
     if (finding === undefined || example === undefined) return;
     event.preventDefault();
     show({ kind: "example", finding, example: Number(example) });
+  });
+  let folded: HTMLDetailsElement[] = [];
+  addEventListener("beforeprint", () => {
+    folded = [...section.querySelectorAll<HTMLDetailsElement>(":scope > article > details:not([open]), details.rest, details.rest details")];
+    for (const details of folded) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of folded) details.open = false;
   });
 }

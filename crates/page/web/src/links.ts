@@ -2,7 +2,8 @@
 
 export type Target =
   | { kind: "example"; finding: string; example: number }
-  | { kind: "box"; row: number; start: number; end: number };
+  | { kind: "box"; row: number; start: number; end: number }
+  | { kind: "name"; text: string };
 
 const NAME = "holdup-show";
 

@@ -1,5 +1,6 @@
 // Makes the page's sections interactive. Each names its script in `data-script`.
 
+import { startAccount } from "./account";
 import { startFindings } from "./findings";
 import { startTables } from "./tables";
 import { startTheme } from "./theme";
@@ -7,6 +8,7 @@ import { startTimeline } from "./timeline/start";
 
 /** If a section's script fails, the others still run. */
 const SCRIPTS: Record<string, (section: HTMLElement) => void | Promise<void>> = {
+  account: startAccount,
   findings: startFindings,
   timeline: startTimeline,
   tables: startTables,

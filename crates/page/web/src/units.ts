@@ -25,6 +25,16 @@ export function size(bytes: number): string {
   return `${Number.isInteger(value) ? grouped(value) : three(value)} ${units[power - 1]}`;
 }
 
+/** A share of 1: `36 %`, `0.4 %`, `<0.1 %`; `100 %` and `0 %` only if it is exactly that. */
+export function percent(share: number): string {
+  const hundredths = share * 100;
+  if (hundredths <= 0) return "0 %";
+  if (hundredths < 0.1) return "<0.1 %";
+  if (hundredths < 0.95) return `${hundredths.toFixed(1)} %`;
+  if (hundredths >= 99.5 && hundredths < 100) return `${Math.min(hundredths, 99.9).toFixed(1)} %`;
+  return `${hundredths.toFixed(0)} %`;
+}
+
 export function count(number: number): string {
   return grouped(number);
 }

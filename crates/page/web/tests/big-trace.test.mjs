@@ -25,7 +25,7 @@ test("two hundred thousand calls open at once and pan", async (context) => {
   const size = statSync(new URL(address)).size;
   const facts = await page.textContent(".facts");
   const calls = Number(facts.match(/([\d,]+) calls/)[1].replaceAll(",", ""));
-  assert.ok(calls >= 200_000 && size < 4e6, `${calls} calls, ${size} bytes`);
+  assert.ok(calls >= 200_000 && size < 4.6e6, `${calls} calls, ${size} bytes`);
   // Other work on the machine may cost a frame or two; a picture that is too slow costs all of them.
   assert.ok(paint < 10_000 && pans.every(({ frames, mean }) => frames > 10 && mean < 50), lines.join("\n"));
   assert.deepEqual(wrong, []);

@@ -41,7 +41,7 @@ for (const name of readdirSync(join(root, "examples")).filter((name) => /\.(hold
     assert.ok(sentence.startsWith(`H1 ${spoken}`), `${sentence} / ${spoken}`);
     const whole = await view(page);
 
-    await page.click("#H1 h3");
+    await page.click("#H1 .show");
     await settled(page);
     const seen = await view(page);
     const { start_ns, duration_ns } = finding.examples[0];

@@ -17,6 +17,7 @@ after(() => browser?.close());
 test("the arrow of a recorded wait goes from the thread that copies to the one that launches", async () => {
   const { page, wrong, close } = await tab(browser);
   await open(page, report(directory, example("recorded-d2h-stall.holdup")));
+  await page.click("#H1 summary");
   await page.click('a[data-example="H1.1"]');
   await settled(page);
   const [, holder, waiter] = (await view(page)).arrow.split(" ");
@@ -39,7 +40,8 @@ test("the keyboard reaches everything", async () => {
     reached.add(at);
     if (at === "timeline") break;
   }
-  const findings = await page.$$eval("#findings > article a[data-example]", (links) => links.map((link) => link.dataset.example));
+  const findings = await page.$$eval("#findings > article > a[data-example]", (links) => links.map((link) => link.dataset.example));
+  assert.ok(findings.length > 0);
   for (const wanted of [...findings, "timeline"]) assert.ok(reached.has(wanted), `Tab reaches ${wanted}`);
 
   const whole = await view(page);
@@ -79,7 +81,7 @@ test("the mouse zooms, pans and says what is under it", async () => {
   const whole = await view(page);
   await page.$eval("#timeline", (section) => section.scrollIntoView());
   const box = await (await page.$(CANVAS)).boundingBox();
-  const middle = [box.x + box.width * 0.6, box.y + 76];
+  const middle = [box.x + box.width * 0.6, box.y + 150];
   await page.mouse.move(...middle);
   await page.mouse.wheel(0, -200);
   await page.waitForTimeout(100);
@@ -103,15 +105,22 @@ test("the mouse zooms, pans and says what is under it", async () => {
   await close();
 });
 
-test("finding by name goes to the next box of that name", async () => {
+test("finding by name counts the boxes and goes from one to the next without a zoom", async () => {
   const { page, wrong, close } = await tab(browser);
   await open(page, report(directory, example("recorded-d2h-stall.holdup")));
+  const whole = await view(page);
   await page.fill(".toolbar input", "sin_kernel");
+  const [, all] = (await page.textContent(".hits")).match(/^([\d,]+) hits$/);
   await page.press(".toolbar input", "Enter");
   await page.waitForFunction(() => document.querySelector(".details").textContent.includes("sin_kernel"));
-  const first = await page.textContent(".details");
+  assert.equal(await page.textContent(".hits"), `1 of ${all}`);
   await page.press(".toolbar input", "Enter");
-  await page.waitForFunction((first) => document.querySelector(".details").textContent !== first, first);
+  await page.waitForFunction((wanted) => document.querySelector(".hits").textContent === wanted, `2 of ${all}`);
+  await page.press(".toolbar input", "Shift+Enter");
+  await page.waitForFunction((wanted) => document.querySelector(".hits").textContent === wanted, `1 of ${all}`);
+  await settled(page);
+  const { start, end } = await view(page);
+  assert.deepEqual([start, end], [whole.start, whole.end], "the zoom stays");
   assert.deepEqual(wrong, []);
   await close();
 });
@@ -169,6 +178,8 @@ test("it prints: findings, timeline and tables, without buttons", async () => {
   const pdf = await page.pdf({ format: "A4" });
   assert.ok(pdf.length > 50_000, `${pdf.length} bytes`);
   await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.ok(await page.isVisible("#H1 .fixes"), "findings are unfolded on paper");
   for (const gone of [".toolbar", ".theme", ".filter"]) assert.ok(!(await page.isVisible(gone)), gone);
   for (const there of ["#H1", CANVAS, "table"]) assert.ok(await page.isVisible(there), there);
   assert.deepEqual(wrong, []);
@@ -192,10 +203,18 @@ test("hostile names run nothing and break nothing", async () => {
     await open(page, address);
     const name = await page.textContent("#findings h3");
     assert.ok(name.includes("lost") || name.includes("waited"), name);
-    for (const finding of (await page.$$("#findings > article h3")).slice(0, 5)) {
-      await finding.click();
+    for (const finding of (await page.$$("#findings > article")).slice(0, 5)) {
+      await (await finding.$("h3")).click();
+      await (await finding.$(".show")).click();
       await settled(page);
     }
+    for (const part of (await page.$$("#account > .bars .segment")).slice(0, 12)) {
+      await part.dispatchEvent("pointerover");
+      assert.equal(await page.textContent(".readout"), await part.getAttribute("aria-label"));
+    }
+    await page.focus(CANVAS);
+    await page.keyboard.press("r");
+    await page.waitForSelector("table.sums");
     // Every box and every row, under the pointer.
     const box = await (await page.$(CANVAS)).boundingBox();
     await page.keyboard.press("Home");
@@ -206,7 +225,7 @@ test("hostile names run nothing and break nothing", async () => {
     const found = await page.evaluate(() => ({
       ran: window.ran,
       scripts: document.querySelectorAll("script:not([type])").length,
-      foreign: document.querySelectorAll("img, iframe, style:not(head style), svg:not(.bar), [onerror], [onload]").length,
+      foreign: document.querySelectorAll("img, iframe, style:not(head style), svg:not(.bar, .segments, .segment, .patterns), [onerror], [onload]").length,
       hidden: getComputedStyle(document.body).display,
       wide: document.documentElement.scrollWidth - innerWidth,
     }));
@@ -226,7 +245,7 @@ test("holdup view serves the page on this machine until it is ended", async () =
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
     await open(page, address);
-    await page.click("#H1 h3");
+    await page.click("#H1 .show");
     await settled(page);
     assert.deepEqual(asked.filter((url) => !url.startsWith("data:")), [address]);
     assert.deepEqual(wrong, []);

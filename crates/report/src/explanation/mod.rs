@@ -15,7 +15,7 @@ pub use sentence::{detail, sentence};
 pub use text::text;
 pub use words::{Field, Overlapped, Overview, Words, overview, share, words};
 
-pub(crate) use phrases::place as place_text;
+pub use phrases::place as place_text;
 
 use crate::page::Page;
 use explain::{Explanation, Finding};

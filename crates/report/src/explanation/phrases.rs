@@ -111,7 +111,7 @@ fn thread(party: &Party, many_processes: bool) -> String {
 }
 
 /// `train.py:42 in step`, or the known part of that.
-pub(crate) fn place(place: &Place) -> String {
+pub fn place(place: &Place) -> String {
     let mut text = visible(&place.file).into_owned();
     if place.line > 0 {
         text.push_str(&format!(":{}", place.line));

@@ -112,7 +112,7 @@ fn row(of: &str, span: Ns, ns: Ns, cause: &'static str, place: String) -> Option
 }
 
 /// The threads of each process and name, first those that call CUDA; each thread without a name by itself.
-fn groups(threads: &[ThreadAccount]) -> Vec<(&str, Vec<&ThreadAccount>)> {
+pub(crate) fn groups(threads: &[ThreadAccount]) -> Vec<(&str, Vec<&ThreadAccount>)> {
     let mut groups = BTreeMap::<_, (&str, Vec<_>)>::new();
     for thread in threads {
         let alone = thread.name.is_empty().then_some(thread.tid);
@@ -125,7 +125,7 @@ fn groups(threads: &[ThreadAccount]) -> Vec<(&str, Vec<&ThreadAccount>)> {
 }
 
 /// The parts of several accounts by cause, most time first; places and calls are those of the largest.
-fn united(threads: &[&ThreadAccount]) -> Vec<AccountPart> {
+pub(crate) fn united(threads: &[&ThreadAccount]) -> Vec<AccountPart> {
     let mut parts = BTreeMap::<_, (Ns, AccountPart)>::new();
     for part in threads.iter().flat_map(|thread| &thread.parts) {
         let (largest, sum) =

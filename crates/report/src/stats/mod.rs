@@ -3,7 +3,7 @@
 //! With a time window, only time inside it counts: events that reach out of it are cut. (Copies
 //! in the table of copies are not, as half a copy has no size.)
 
-mod accounts;
+pub(crate) mod accounts;
 mod build;
 mod first;
 mod intervals;

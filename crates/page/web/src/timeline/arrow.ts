@@ -18,15 +18,16 @@ export function drawArrow(context: CanvasRenderingContext2D, scene: Scene, arrow
   if (victim) outline(context, scene, victim);
   if (holder) outline(context, scene, holder);
   if (victim && holder) curve(context, scene, holder, victim, arrow);
-  if (victim) tag(context, scene, victim, `${id} waits ${waited}`, holder);
-  if (holder) tag(context, scene, holder, "is waited for", victim);
+  const [ofVictim, ofHolder] = arrow.says ?? [`${id} waits ${waited}`, "is waited for"];
+  if (victim && ofVictim) tag(context, scene, victim, ofVictim, holder);
+  if (holder && ofHolder) tag(context, scene, holder, ofHolder, victim);
 }
 
 /** The place of a box: in the outermost lane of its row. */
 function frame(scene: Scene, spot: Spot): Frame | undefined {
   const row = scene.layout.rows.find((placed) => placed.row === spot.row);
   if (!row) return undefined;
-  const lanes = row.lanes.filter(({ lane }) => lane.kind === "call" || lane.kind === "op");
+  const lanes = row.lanes.filter(({ lane }) => lane.kind === "call" || lane.kind === "op" || lane.kind === "idle");
   const lane: PlacedLane = lanes[0] ?? { lane: row.lanes[0]?.lane as never, top: row.top, height: row.height };
   const top = AXIS + lane.top - scene.scroll;
   const left = across(scene, spot.start);

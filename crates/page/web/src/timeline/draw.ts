@@ -37,10 +37,12 @@ function rows(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillRect(gutter, top(row.top) - 3, width - gutter, row.height + 6);
   }
   grid(context, scene);
-  if (scene.arrow) shade(context, scene, scene.arrow.arrow);
+  for (const { arrow } of scene.arrows) if (!arrow.says) shade(context, scene, arrow);
+  for (const strip of layout.strips) if (seen(strip.top, strip.height)) drawLane(context, scene, strip, top(strip.top));
   for (const row of visible) for (const lane of row.lanes) drawLane(context, scene, lane, top(lane.top));
   if (scene.selected) outlineSelected(context, scene);
-  if (scene.arrow) drawArrow(context, scene, scene.arrow.arrow, scene.arrow.id);
+  if (scene.range) drawRange(context, scene, scene.range);
+  for (const { arrow, id } of scene.arrows) drawArrow(context, scene, arrow, id);
   context.restore();
   names(context, scene, top);
 }
@@ -48,11 +50,6 @@ function rows(context: CanvasRenderingContext2D, scene: Scene): void {
 /** The gutter: headings of groups and names of rows. */
 function names(context: CanvasRenderingContext2D, scene: Scene, top: (at: number) => number): void {
   const { model, layout, palette, gutter, height } = scene;
-  for (const heading of layout.headings) {
-    context.font = SMALL;
-    context.fillStyle = palette.muted;
-    context.fillText(fit(context, heading.text, scene.width - 16), 8, top(heading.top) + 12);
-  }
   for (const row of layout.rows) {
     const at = top(row.top);
     if (at > height || at + row.height < AXIS) continue;
@@ -64,6 +61,17 @@ function names(context: CanvasRenderingContext2D, scene: Scene, top: (at: number
     context.fillStyle = palette.muted;
     context.fillText(fit(context, note, gutter - 18), 8, at + 27);
   }
+}
+
+/** The selected time. */
+function drawRange(context: CanvasRenderingContext2D, scene: Scene, range: { from: number; to: number }): void {
+  const [from, to] = [across(scene, range.from), across(scene, range.to)];
+  context.globalAlpha = 0.12;
+  context.fillStyle = scene.palette.accent;
+  context.fillRect(from, AXIS, Math.max(to - from, 1), scene.height);
+  context.globalAlpha = 1;
+  context.fillRect(from, AXIS, 1.5, scene.height);
+  context.fillRect(to - 1.5, AXIS, 1.5, scene.height);
 }
 
 /** The time that the arrow's waiter lost. */
@@ -132,11 +140,10 @@ class Painter {
     if (this.markEnd < 0) return;
     const { context, scene, placed } = this;
     const wide = Math.max(this.markEnd - this.markStart, 1);
-    context.globalAlpha = this.opacity(this.markLabel) * strength(this.markBusy / wide);
     const look = scene.model.label(this.markLabel).l;
     // Lost time that is too small for its hatching keeps its color.
     context.fillStyle = look === "lost" ? scene.palette.lost : scene.palette.fills[look];
-    context.fillRect(this.markStart, this.top, wide, placed.height);
+    this.fill(this.markStart, wide, this.markBusy / wide, this.opacity(this.markLabel), placed.height);
     context.globalAlpha = 1;
     this.markEnd = -1;
   }
@@ -158,9 +165,8 @@ class Painter {
     const label = scene.model.label(number);
     const [wide, tall] = [right - left, placed.height];
     const opacity = this.opacity(number);
-    context.globalAlpha = opacity * strength(busy);
     context.fillStyle = palette.fills[label.l];
-    context.fillRect(left, top, wide - (wide > 4 ? 1 : 0), tall);
+    this.fill(left, wide - (wide > 4 ? 1 : 0), busy, opacity, tall);
     context.globalAlpha = opacity;
     const hatch = palette.patterns[label.l];
     if (hatch && count === 1 && wide > 4) {
@@ -188,10 +194,26 @@ class Painter {
     context.fillText(text, from, middle);
   }
 
+  /** Fills a place of which boxes fill a part: the work of a GPU as high as that part, other boxes as strong. */
+  private fill(left: number, wide: number, busy: number, opacity: number, tall: number): void {
+    const { context, top, placed } = this;
+    if (SHARES.has(placed.lane.kind)) {
+      const high = Math.max(1, tall * Math.min(busy, 1));
+      context.globalAlpha = opacity;
+      context.fillRect(left, top + tall - high, wide, high);
+    } else {
+      context.globalAlpha = opacity * strength(busy);
+      context.fillRect(left, top, wide, tall);
+    }
+  }
+
   private opacity(label: number): number {
     return !this.scene.searched || this.scene.searched(label) ? 1 : 0.18;
   }
 }
+
+/** Lanes whose boxes are as high as the part of the time that they fill. */
+const SHARES: ReadonlySet<string> = new Set(["op", "busy", "idle"]);
 
 /** The opacity of a mark whose boxes fill a part of it. */
 function strength(busy: number): number {
@@ -200,8 +222,8 @@ function strength(busy: number): number {
 
 /** `cudaMemcpyAsync DtoH device → pageable · 256 MiB`; the number of boxes if several are merged. */
 function boxText(label: Label, count: number, bytes: number): string {
-  if (count > 1) return `${count} boxes`;
-  const name = label.l === "kernel" ? shortKernel(label.t) : label.t;
+  if (count > 1) return label.l.startsWith("idle") ? `${count} × idle` : `${count} boxes`;
+  const name = label.l === "kernel" || label.l === "communication" ? shortKernel(label.t) : label.t;
   return bytes > 0 ? `${name} · ${size(bytes)}` : name;
 }
 
@@ -213,6 +235,9 @@ function shortKernel(name: string): string {
   return own || name;
 }
 
+/** Width of a selected box below which a line marks its time, CSS pixels. */
+const NARROW = 8;
+
 function outlineSelected(context: CanvasRenderingContext2D, scene: Scene): void {
   const selected = scene.selected as NonNullable<Scene["selected"]>;
   const row = scene.layout.rows.find((placed) => placed.row === selected.row);
@@ -221,6 +246,13 @@ function outlineSelected(context: CanvasRenderingContext2D, scene: Scene): void 
   const [left, right] = [across(scene, selected.start), across(scene, selected.end)];
   context.strokeStyle = scene.palette.ink;
   context.lineWidth = 2;
+  // A box of a few pixels is hard to see among others.
+  if (right - left < NARROW) {
+    context.globalAlpha = 0.5;
+    context.fillStyle = scene.palette.ink;
+    context.fillRect((left + right) / 2 - 0.5, AXIS, 1, scene.height);
+    context.globalAlpha = 1;
+  }
   context.strokeRect(left - 1, AXIS + lane.top - scene.scroll - 1, Math.max(right - left, 2) + 1, lane.height + 2);
 }
 

@@ -18,6 +18,9 @@ export interface Controlled {
   letGo(): void;
   openHelp(): void;
   find(): void;
+  /** Selects the time between two times of the timeline, ns; `done` at the end of the drag. */
+  selectTime(from: number, to: number, done: boolean): void;
+  selectVisible(): void;
   /** Selects the box before or after the selected one; without a selected box, the first visible one. */
   step(forward: boolean): void;
   /** The next or previous example of the findings. */
@@ -64,6 +67,7 @@ function keys(timeline: Controlled): void {
     ".": () => timeline.step(true),
     ",": () => timeline.step(false),
     enter: () => timeline.zoomToSelected(),
+    r: () => timeline.selectVisible(),
     escape: () => timeline.letGo(),
     "/": () => timeline.find(),
     "?": () => timeline.openHelp(),
@@ -111,7 +115,8 @@ function drag(timeline: Controlled): void {
     canvas.setPointerCapture(event.pointerId);
     down.set(event.pointerId, { x: event.offsetX, y: event.offsetY });
     moved = 0;
-    chosen = timeline.isOnAxis(event.offsetY) ? view.start + timeline.part(event.offsetX) * view.span : undefined;
+    const selects = timeline.isOnAxis(event.offsetY) || event.shiftKey;
+    chosen = selects ? view.start + timeline.part(event.offsetX) * view.span : undefined;
   });
   canvas.addEventListener("pointermove", (event) => {
     const before = down.get(event.pointerId);
@@ -126,6 +131,9 @@ function drag(timeline: Controlled): void {
     if (other) {
       const apart = (point: { x: number }) => Math.max(Math.abs(point.x - other.x), 1);
       view.zoom(apart(before) / apart({ x: event.offsetX }), timeline.part((event.offsetX + other.x) / 2));
+    } else if (chosen !== undefined && moved > STILL) {
+      timeline.hover(event.offsetX, event.offsetY);
+      timeline.selectTime(chosen, view.start + timeline.part(event.offsetX) * view.span, false);
     } else if (chosen === undefined && moved > STILL) {
       timeline.leave();
       view.pan(timeline.part(0) - timeline.part(x));
@@ -139,8 +147,7 @@ function drag(timeline: Controlled): void {
     if (moved <= STILL) {
       timeline.click(event.offsetX, event.offsetY);
     } else if (chosen !== undefined) {
-      const to = view.start + timeline.part(event.offsetX) * view.span;
-      view.set(Math.min(chosen, to), Math.max(chosen, to));
+      timeline.selectTime(chosen, view.start + timeline.part(event.offsetX) * view.span, true);
     }
   };
   canvas.addEventListener("pointerup", up);

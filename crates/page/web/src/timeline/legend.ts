@@ -5,7 +5,7 @@ import type { Model } from "./model";
 import { LOOK_NAMES, LOOKS, type Palette } from "./palette";
 
 export function legend(list: HTMLElement, model: Model, palette: Palette): void {
-  const present = new Set(model.stored.labels.map(({ l }) => l));
+  const present = new Set(model.stored.labels.filter(({ n }) => n > 0).map(({ l }) => l));
   list.replaceChildren(
     ...LOOKS.filter((look) => present.has(look)).map((look) => {
       const swatch = element("canvas", { "aria-hidden": "true" });

@@ -1,10 +1,11 @@
 // The timeline's contents: rows, lanes of boxes, and the examples of findings (crates/page/src/timeline).
 
-import { bytes, json } from "../data";
+import { bytes, has, json } from "../data";
 
 export type Look =
-  | "launch" | "copy" | "pageable" | "fill" | "sync" | "memory" | "setup" | "other" | "kernel" | "range" | "lost"
-  | "waited";
+  | "launch" | "copy" | "pageable" | "fill" | "sync" | "memory" | "setup" | "other" | "kernel"
+  | "communication" | "range" | "lost" | "waited" | "idle-lock" | "idle-memory" | "idle-sync" | "idle-setup" | "idle-host"
+  | "idle-calls" | "idle-asleep" | "idle-unknown";
 
 export interface Label {
   /** Text. */
@@ -15,13 +16,21 @@ export interface Label {
   f?: number;
   /** Row that was waited for. */
   r?: number;
+  /** Rows of the threads that led to idle time: first that of the call that ended it, last the root. */
+  c?: number[];
+  /** Number of boxes. */
+  n: number;
 }
 
 export interface Row {
   name: string;
   note: string;
   group: string;
-  kind: "thread" | "engine" | "stream";
+  kind: "gpu" | "thread" | "engine" | "stream";
+  /** The name of a team of threads that it belongs to. */
+  team?: string;
+  /** The part of the time in which a GPU worked. */
+  busy?: number;
 }
 
 export interface Spot {
@@ -35,6 +44,8 @@ export interface Arrow {
   lost: [number, number];
   holder?: Spot;
   text: string;
+  /** What the tags of the waiter and of the holder say, where they do not say who waits for whom. */
+  says?: [string, string];
 }
 
 export interface Pointed {
@@ -52,7 +63,7 @@ interface Level {
 
 export interface Lane {
   row: number;
-  kind: "range" | "call" | "lost" | "op";
+  kind: "range" | "call" | "lost" | "op" | "busy" | "idle";
   depth: number;
   levels: Level[];
 }
@@ -75,6 +86,24 @@ export interface Boxes {
   counts?: Uint32Array;
   /** Bytes that a single box moved; for a block of several, their total time, ns. */
   amounts: Float64Array;
+  /** The number of its data. */
+  chunk: number;
+}
+
+/** What a click on a call or an operation shows. */
+export interface Detail {
+  /** The operation's call, or the call's operation. */
+  other?: Spot;
+  /** Grid, block and more; empty for what is no kernel. */
+  launch: string;
+  /** Frames, innermost first. */
+  stack: string[];
+}
+
+interface StoredDetails {
+  launches: string[];
+  frames: string[];
+  stacks: number[][];
 }
 
 export type Visit = (boxes: Boxes, from: number, to: number) => void;
@@ -113,7 +142,34 @@ export class Model {
   }
 
   label(number: number): Label {
-    return this.stored.labels[number] ?? { t: "?", l: "other" };
+    return this.stored.labels[number] ?? { t: "?", l: "other", n: 0 };
+  }
+
+  private details: Promise<StoredDetails> | undefined;
+
+  /** The details of a single box; undefined where the file has none. */
+  async detail(chunk: number, at: number, start: number): Promise<Detail | undefined> {
+    const boxes = this.decoded.get(chunk);
+    if (!boxes || boxes.counts || !(await has(`details-${chunk}`))) return undefined;
+    this.details ??= json<StoredDetails>("details");
+    const [raw, stored] = await Promise.all([bytes(`details-${chunk}`), this.details]);
+    const [row = 0, since = 0, takes = 0, launch = 0, stack = 0] = valuesAt(raw, boxes.starts.length, at);
+    const from = start - (since % 2 === 0 ? since / 2 : -(since + 1) / 2);
+    const found: Detail = {
+      launch: stored.launches[launch] ?? "",
+      stack: (stored.stacks[stack] ?? []).map((frame) => stored.frames[frame] ?? ""),
+    };
+    if (row > 0) found.other = { row: row - 1, start: from, end: from + takes };
+    return found;
+  }
+
+  /** Visits the boxes of a lane between two times, as single as the file has them, once they are decoded. */
+  async visitFinest(lane: Lane, from: number, to: number, visit: Visit): Promise<void> {
+    const wanted = lane.levels.flatMap((level) =>
+      level.chunks.filter(([, start, end]) => start < to && end > from).map((chunk) => this.load(chunk, level.width)),
+    );
+    await Promise.all(wanted);
+    this.visit(lane, from, to, 0, visit);
   }
 
   /**
@@ -171,7 +227,7 @@ export class Model {
     let loading = this.loading.get(number);
     if (!loading) {
       loading = bytes(`boxes-${number}`).then((raw) => {
-        const boxes = decode(raw, start, length, width > 0);
+        const boxes = decode(raw, start, length, width > 0, number);
         this.decoded.set(number, boxes);
         this.loading.delete(number);
         this.onLoad();
@@ -206,7 +262,7 @@ export function firstEndingAfter(boxes: Boxes, time: number): number {
 }
 
 /** Columns of numbers, each byte by byte (crates/page/src/timeline/encode.rs). */
-function decode(raw: Uint8Array, start: number, length: number, merged: boolean): Boxes {
+function decode(raw: Uint8Array, start: number, length: number, merged: boolean, chunk: number): Boxes {
   let at = 0;
   const column = <T extends Float64Array | Uint32Array>(into: T): T => {
     const planes = raw[at++] as number;
@@ -224,5 +280,18 @@ function decode(raw: Uint8Array, start: number, length: number, merged: boolean)
   const labels = column(new Uint32Array(length));
   const counts = merged ? column(new Uint32Array(length)) : undefined;
   const amounts = column(new Float64Array(length));
-  return counts ? { starts, ends, labels, counts, amounts } : { starts, ends, labels, amounts };
+  return counts ? { starts, ends, labels, counts, amounts, chunk } : { starts, ends, labels, amounts, chunk };
+}
+
+/** The numbers of one box in columns that are stored byte by byte. */
+function valuesAt(raw: Uint8Array, length: number, box: number): number[] {
+  const values: number[] = [];
+  for (let at = 0; at < raw.length; ) {
+    const planes = raw[at++] as number;
+    let value = 0;
+    for (let plane = planes - 1; plane >= 0; plane--) value = value * 256 + (raw[at + plane * length + box] as number);
+    values.push(value);
+    at += planes * length;
+  }
+  return values;
 }

@@ -1,5 +1,6 @@
 // The whole trace in a strip: where time was lost, where the GPU worked, and which part is visible below.
 
+import { percent } from "../units";
 import { OVERVIEW } from "./layout";
 import type { Boxes, Lane, Model } from "./model";
 import type { Palette } from "./palette";
@@ -40,13 +41,13 @@ export class Overview {
     context.fillRect(0, 0, width, OVERVIEW);
     context.fillStyle = palette.band;
     context.fillRect(gutter, 0, width - gutter, OVERVIEW);
-    this.strip(context, "lost", palette.lost, 5, 12);
-    this.strip(context, "op", palette.fills.kernel, 21, 12);
+    this.strip(context, "lost", palette.lost, 4, 12);
+    this.strip(context, this.hasGpus() ? "busy" : "op", palette.work, 20, 22);
     context.fillStyle = palette.muted;
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
-    context.fillText("lost time", 8, 11.5);
-    context.fillText("GPU", 8, 27);
+    context.fillText("lost time", 8, 10.5);
+    context.fillText(this.gpuText(), 8, 31);
   }
 
   draw(palette: Palette): void {
@@ -68,6 +69,17 @@ export class Overview {
     context.strokeRect(left, 0.75, wide, OVERVIEW - 1.5);
   }
 
+  private hasGpus(): boolean {
+    return this.model.rows.some(({ kind }) => kind === "gpu");
+  }
+
+  /** `GPU 24 %`: the mean of all GPUs. */
+  private gpuText(): string {
+    const shares = this.model.rows.flatMap(({ busy }) => (busy === undefined ? [] : [busy]));
+    if (shares.length === 0) return "GPU";
+    return `${shares.length > 1 ? `${shares.length} GPUs` : "GPU"} ${percent(shares.reduce((sum, share) => sum + share, 0) / shares.length)}`;
+  }
+
   /** Draws one kind of lane over the whole time: its height is how full all these lanes are together. */
   private strip(context: CanvasRenderingContext2D, kind: Lane["kind"], colour: string, top: number, tall: number): void {
     // Columns of whole screen pixels; otherwise gaps would be visible between them.
@@ -83,7 +95,7 @@ export class Overview {
     context.fillStyle = colour;
     columns.forEach((full, column) => {
       if (!full) return;
-      const height = Math.max(2, tall * Math.min(1, full / Math.max(lanes.length, 1)));
+      const height = Math.max(1, tall * Math.min(1, full / Math.max(lanes.length, 1)));
       context.fillRect((origin + column) / devicePixelRatio, top + tall - height, 1 / devicePixelRatio, height);
     });
   }

@@ -3,8 +3,9 @@
 import type { Look } from "./model";
 
 export const LOOKS: readonly Look[] = [
-  "launch", "copy", "pageable", "fill", "sync", "memory", "setup", "other", "range", "kernel", "lost",
-  "waited",
+  "launch", "copy", "pageable", "fill", "sync", "memory", "setup", "other", "range", "kernel",
+  "communication", "lost", "waited", "idle-lock", "idle-memory", "idle-sync", "idle-setup", "idle-host", "idle-calls",
+  "idle-asleep", "idle-unknown",
 ];
 
 /** The names of looks in the legend. */
@@ -17,10 +18,19 @@ export const LOOK_NAMES: Record<Look, string> = {
   memory: "allocation, free",
   setup: "loading, creation",
   other: "other call",
-  kernel: "kernel",
+  kernel: "computing kernel",
+  communication: "communicating kernel",
   range: "range of the program",
   lost: "lost time",
   waited: "wait that the program asked for",
+  "idle-lock": "idle: a lock",
+  "idle-memory": "idle: copies, memory",
+  "idle-sync": "idle: a synchronization",
+  "idle-setup": "idle: start-up, loading, allocation",
+  "idle-host": "idle: the program's own code",
+  "idle-calls": "idle: CUDA calls, launch latency",
+  "idle-asleep": "idle: threads asleep",
+  "idle-unknown": "idle: not known",
 };
 
 export interface Palette {
@@ -31,6 +41,8 @@ export interface Palette {
   band: string;
   accent: string;
   lost: string;
+  /** The work of GPUs where it is only a strip. */
+  work: string;
   fills: Record<Look, string>;
   patterns: Partial<Record<Look, CanvasPattern>>;
 }
@@ -54,6 +66,7 @@ export function palette(element: HTMLElement, context: CanvasRenderingContext2D)
     band: colour("band"),
     accent: colour("accent"),
     lost,
+    work: colour("good"),
     fills,
     patterns: {
       pageable: pattern(context, hatch, diagonal),
@@ -62,6 +75,14 @@ export function palette(element: HTMLElement, context: CanvasRenderingContext2D)
       fill: pattern(context, hatch, upright),
       lost: pattern(context, lost, diagonal),
       waited: pattern(context, hatch, diagonal),
+      communication: pattern(context, hatch, backward),
+      "idle-lock": pattern(context, hatch, diagonal),
+      "idle-memory": pattern(context, hatch, backward),
+      "idle-sync": pattern(context, hatch, dots),
+      "idle-setup": pattern(context, hatch, squares),
+      "idle-calls": pattern(context, hatch, level),
+      "idle-asleep": pattern(context, hatch, upright),
+      "idle-unknown": pattern(context, hatch, dashes),
     },
   };
   probe.remove();
@@ -103,6 +124,37 @@ function crossed(context: CanvasRenderingContext2D): void {
   for (const shift of [-TILE, 0, TILE]) {
     context.moveTo(shift - 1, -1);
     context.lineTo(shift + TILE + 1, TILE + 1);
+  }
+  context.stroke();
+}
+
+function backward(context: CanvasRenderingContext2D): void {
+  context.beginPath();
+  for (const shift of [-TILE, 0, TILE]) {
+    context.moveTo(shift - 1, -1);
+    context.lineTo(shift + TILE + 1, TILE + 1);
+  }
+  context.stroke();
+}
+
+function squares(context: CanvasRenderingContext2D): void {
+  context.lineWidth = 0.8;
+  lines(context, [[0, 3, TILE, 3], [3, 0, 3, TILE]]);
+}
+
+function level(context: CanvasRenderingContext2D): void {
+  lines(context, [[0, 4, TILE, 4]]);
+}
+
+function dashes(context: CanvasRenderingContext2D): void {
+  lines(context, [[2, 3, 4, 3]]);
+}
+
+function lines(context: CanvasRenderingContext2D, ends: [number, number, number, number][]): void {
+  context.beginPath();
+  for (const [x, y, toX, toY] of ends) {
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
   }
   context.stroke();
 }

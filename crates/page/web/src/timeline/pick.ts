@@ -11,6 +11,9 @@ export interface Picked extends Spot {
   count: number;
   /** See Boxes. */
   amount: number;
+  /** The number of its data, and its place there. */
+  chunk: number;
+  at: number;
 }
 
 /** The box at a place of the canvas. */
@@ -49,6 +52,8 @@ export function boxesIn(model: Model, lane: Lane, from: number, to: number, perP
         label: boxes.labels[at] as number,
         count: boxes.counts?.[at] ?? 1,
         amount: boxes.amounts[at] as number,
+        chunk: boxes.chunk,
+        at,
       });
     }
   });
@@ -61,6 +66,7 @@ export function describe(model: Model, picked: Picked): { title: string; lines: 
   const label = model.label(picked.label);
   const takes = picked.end - picked.start;
   const begins = moment(model.stored.start + picked.start, Math.max(takes / 100, 1));
+  if (picked.lane.kind === "idle" || picked.lane.kind === "busy") return ofGpu(model, picked, begins);
   const lines = [`${row?.name ?? ""} · at ${begins} · takes ${duration(takes)}`];
   if (picked.count > 1) {
     lines[0] = `${row?.name ?? ""} · from ${begins} on for ${duration(takes)}, of which they take ${duration(picked.amount)}`;
@@ -72,6 +78,21 @@ export function describe(model: Model, picked: Picked): { title: string; lines: 
   }
   lines.push(...losses(model, picked));
   return { title: label.t, lines };
+}
+
+/** What a GPU did or waited for. */
+function ofGpu(model: Model, picked: Picked, begins: string): { title: string; lines: string[] } {
+  const { t: name, c: chain } = model.label(picked.label);
+  const gpu = model.rows[picked.row]?.name ?? "";
+  const [does, takes] = [picked.lane.kind === "idle" ? "idle" : "busy", picked.end - picked.start];
+  if (picked.count > 1) {
+    const lines = [`${gpu} · from ${begins} on for ${duration(takes)}, ${does} ${duration(picked.amount)} of it`];
+    return { title: `${count(picked.count)} times ${does}, the longest: ${name}`, lines };
+  }
+  const lines = [`${gpu} · ${does} for ${duration(takes)} from ${begins} on`];
+  const threads = (chain ?? []).map((thread) => model.rows[thread]?.name ?? "");
+  if (threads.length > 0) lines.push(`waits for ${threads.join(", which waits for ")}`);
+  return { title: name, lines };
 }
 
 /** The time that a call lost, and the causes. */

@@ -19,7 +19,10 @@ export interface Scene {
   /** The time at the pointer, ns. */
   pointer?: number | undefined;
   selected?: Spot & { kind: string; depth: number } | undefined;
-  arrow?: { arrow: Arrow; id: string } | undefined;
+  /** Each goes from what was waited for to what waited. */
+  arrows: { arrow: Arrow; id: string }[];
+  /** The selected time, ns. */
+  range?: { from: number; to: number } | undefined;
   /** Whether a label matches the search; undefined without a search. */
   searched?: ((label: number) => boolean) | undefined;
 }

@@ -3,17 +3,21 @@
 import { button, element } from "../dom";
 import { onShow, type Target } from "../links";
 import { onThemeChange } from "../theme";
-import { duration, moment } from "../units";
+import { count, duration, moment } from "../units";
+import { aboutOf, arrowsOf } from "./about";
 import { draw } from "./draw";
+import { foldedAtFirst, Groups } from "./groups";
 import { helpDialog } from "./help";
 import { listen, type Controlled } from "./input";
-import { AXIS, layOut } from "./layout";
+import { AXIS, headingsOf, layOut } from "./layout";
 import { legend } from "./legend";
 import { type Arrow, Model, type Spot } from "./model";
 import { Overview } from "./overview";
 import { palette } from "./palette";
 import { boxesIn, describe, pick, type Picked } from "./pick";
 import type { Scene } from "./scene";
+import { type Hit, Search } from "./search";
+import { sumsTable, sumUp } from "./sums";
 import { View } from "./view";
 
 export async function startTimeline(section: HTMLElement): Promise<void> {
@@ -25,6 +29,10 @@ export async function startTimeline(section: HTMLElement): Promise<void> {
 
 /** Width of the printed picture, CSS pixels; it shrinks to the paper. */
 const PAPER_WIDTH = 900;
+
+/** Room that the details keep below the picture on the first screen, and the least height of the picture, CSS pixels. */
+const DETAILS = 66;
+const LEAST = 220;
 
 interface Example {
   finding: string;
@@ -40,12 +48,19 @@ class Timeline implements Controlled {
   private readonly tip = element("div", { class: "tip", hidden: "" });
   private readonly details = element("div", { class: "details", "aria-live": "polite" });
   private readonly search = element("input", { type: "search", placeholder: "Find by name", "aria-label": "Find boxes by name" });
+  private readonly hits = element("output", { class: "hits", "aria-live": "polite" });
   private readonly help = helpDialog();
   private readonly toolbar = element("div", { class: "toolbar", role: "toolbar", "aria-label": "Timeline" });
   private readonly hint = element("div", { class: "hint", hidden: "" }, "Click the timeline to zoom with the wheel, or hold Ctrl");
   private readonly legend = element("ul", { class: "legend", "aria-label": "Legend" });
   private readonly examples: Example[];
   private readonly scene: Scene;
+  private readonly found: Search;
+  private readonly groups = new Groups((key) => this.toggle(key));
+  private readonly folded: Set<string>;
+  /** The hit that was shown last, and the number of the request that is being answered. */
+  private hit: Hit | undefined;
+  private asked = 0;
   private current = -1;
   private picked: Picked | undefined;
   private onlyRows: Set<number> | undefined;
@@ -61,12 +76,15 @@ class Timeline implements Controlled {
     this.examples = model.stored.findings.flatMap((finding) =>
       finding.examples.flatMap((arrow, number) => (arrow ? [{ finding: finding.id, number, arrow }] : [])),
     );
+    this.found = new Search(model);
+    this.folded = foldedAtFirst(model, layOut(model, () => true, new Set()));
     this.fillToolbar();
-    const frame = element("div", { class: "frame" }, this.overview.canvas, this.canvas, this.tip, this.hint);
+    const rows = element("div", { class: "rows" }, this.canvas, this.groups.element);
+    const frame = element("div", { class: "frame" }, this.overview.canvas, rows, this.tip, this.hint);
     holder.replaceChildren(this.toolbar, frame, this.details, this.legend, this.help);
     this.scene = {
       model,
-      layout: layOut(model, () => true),
+      layout: layOut(model, () => true, this.folded),
       palette: palette(holder, this.context),
       width: 0,
       height: 0,
@@ -74,7 +92,9 @@ class Timeline implements Controlled {
       scroll: 0,
       start: 0,
       end: model.length,
+      arrows: [],
     };
+    this.groups.update(this.scene.layout.headings);
     model.onLoad = () => this.changed();
     onThemeChange(() => this.recolour());
     onShow((target) => this.show(target));
@@ -114,7 +134,7 @@ class Timeline implements Controlled {
     this.tip.replaceChildren(element("b", {}, title), ...lines.map((line) => element("span", {}, line)));
     const left = Math.min(Math.max(x + 14, 0), this.scene.width - this.tip.offsetWidth - 4);
     this.tip.style.left = `${Math.max(left, 4)}px`;
-    this.tip.style.top = `${this.canvas.offsetTop + y + 18}px`;
+    this.tip.style.top = `${(this.canvas.parentElement?.offsetTop ?? 0) + y + 18}px`;
   }
 
   leave(): void {
@@ -129,18 +149,22 @@ class Timeline implements Controlled {
 
   zoomTo(x: number, y: number): void {
     const found = pick(this.scene, x, y);
-    if (found) this.view.glideAround(found.start, found.end);
+    const at = this.view.start + this.part(x) * this.view.span;
+    const { range } = this.scene;
+    if (!found && range && at >= range.from && at <= range.to) this.zoomToSelected();
+    else if (found) this.view.glideAround(found.start, found.end);
   }
 
   zoomToSelected(): void {
-    if (this.picked) this.view.glideAround(this.picked.start, this.picked.end);
+    if (this.scene.range) this.view.set(this.scene.range.from, this.scene.range.to);
+    else if (this.picked) this.view.glideAround(this.picked.start, this.picked.end);
   }
 
   letGo(): void {
-    this.scene.arrow = undefined;
     this.current = -1;
     this.search.value = "";
-    this.scene.searched = undefined;
+    this.searchFor("");
+    this.scene.range = undefined;
     this.onlyInvolved(undefined);
     this.select(undefined);
   }
@@ -153,9 +177,26 @@ class Timeline implements Controlled {
     this.search.focus();
   }
 
+  selectTime(from: number, to: number, done: boolean): void {
+    const within = (time: number) => Math.min(Math.max(time, 0), this.model.length);
+    const range = { from: within(Math.min(from, to)), to: within(Math.max(from, to)) };
+    if (range.to <= range.from) return;
+    this.picked = this.scene.selected = undefined;
+    this.scene.arrows = [];
+    this.scene.range = range;
+    this.changed();
+    if (done) void this.saySums(range.from, range.to);
+  }
+
+  selectVisible(): void {
+    this.selectTime(this.view.start, this.view.end, true);
+  }
+
   step(forward: boolean): void {
     const { picked, scene, view } = this;
-    const lane = picked?.lane ?? scene.layout.rows[0]?.lanes.find(({ lane }) => lane.kind === "call" || lane.kind === "op")?.lane;
+    const steps = ["call", "op"];
+    const lanes = scene.layout.rows.flatMap(({ lanes }) => lanes.map(({ lane }) => lane));
+    const lane = picked?.lane ?? lanes.find(({ kind }) => steps.includes(kind));
     if (!lane) return;
     const perPixel = view.span / Math.max(scene.width - scene.gutter, 1);
     const reach = view.span * 2;
@@ -191,8 +232,12 @@ class Timeline implements Controlled {
       const example = this.examples.find(wanted);
       if (example) this.showExample(example);
       else this.say([`This example of ${target.finding} lies outside the time that the timeline shows.`]);
+    } else if (target.kind === "name") {
+      this.search.value = target.text;
+      this.searchFor(target.text);
+      void this.findLongest();
     } else {
-      this.scene.arrow = undefined;
+      this.scene.arrows = [];
       this.reveal([target.row]);
       this.view.glideAround(target.start, target.end);
       void this.selectSpot(target);
@@ -204,8 +249,8 @@ class Timeline implements Controlled {
   private showExample(example: Example): void {
     const { arrow, finding } = example;
     this.current = this.examples.indexOf(example);
-    this.scene.arrow = { arrow, id: finding };
-    this.scene.selected = undefined;
+    this.scene.arrows = [{ arrow, id: finding }];
+    this.scene.selected = this.scene.range = undefined;
     this.picked = undefined;
     const holder = arrow.holder;
     const near = holder && holder.end - holder.start < 20 * Math.max(arrow.waiter.end - arrow.waiter.start, 1);
@@ -219,6 +264,8 @@ class Timeline implements Controlled {
   /** Scrolls so that rows are visible; hides the rows between them if they are too far apart. */
   private reveal(rows: number[]): void {
     if (this.onlyRows && !rows.every((row) => this.onlyRows?.has(row))) this.onlyInvolved(undefined);
+    const folded = rows.flatMap((row) => headingsOf(this.model, row)).filter((key) => this.folded.delete(key));
+    if (folded.length > 0) this.layOutAgain();
     const placed = () => this.scene.layout.rows.filter(({ row }) => rows.includes(row));
     const extent = () => {
       const found = placed();
@@ -237,19 +284,32 @@ class Timeline implements Controlled {
   private onlyInvolved(rows: Set<number> | undefined): void {
     if (rows === this.onlyRows) return;
     this.onlyRows = rows;
-    this.scene.layout = layOut(this.model, (row) => !rows || rows.has(row));
     this.scene.scroll = 0;
+    this.layOutAgain();
+  }
+
+  private toggle(key: string): void {
+    if (!this.folded.delete(key)) this.folded.add(key);
+    this.layOutAgain();
+  }
+
+  private layOutAgain(): void {
+    const rows = this.onlyRows;
+    this.scene.layout = layOut(this.model, (row) => !rows || rows.has(row), rows ? new Set() : this.folded);
+    this.groups.update(this.scene.layout.headings);
     this.resize();
   }
 
   private select(picked: Picked | undefined): void {
     this.picked = picked;
     this.scene.selected = picked && { ...picked, kind: picked.lane.kind, depth: picked.lane.depth };
+    this.scene.arrows = picked ? arrowsOf(this.model, picked) : [];
     if (picked) {
-      this.scene.arrow = this.arrowOf(picked);
+      this.scene.range = undefined;
       const { title, lines } = describe(this.model, picked);
       this.say([title, ...lines]);
-    } else {
+      void this.sayDetails(picked);
+    } else if (!this.scene.range) {
       this.say();
     }
     this.changed();
@@ -264,14 +324,36 @@ class Timeline implements Controlled {
     this.select(found.find(({ start }) => start === spot.start));
   }
 
-  /** The arrow from the holder that a selected interval of lost time waited for. */
-  private arrowOf(picked: Picked): Scene["arrow"] {
-    const label = this.model.label(picked.label);
-    if (picked.lane.kind !== "lost" || label.r === undefined || picked.count > 1) return undefined;
-    const id = label.f === undefined ? "" : (this.model.stored.findings[label.f]?.id ?? "");
-    const spot = { start: picked.start, end: picked.end };
-    const text = `${duration(picked.end - picked.start)} at `;
-    return { id, arrow: { waiter: { row: picked.row, ...spot }, holder: { row: label.r, ...spot }, lost: [picked.start, picked.end], text } };
+  /** Adds what the file has about a single call or operation, and the arrow to or from the other end. */
+  private async sayDetails(picked: Picked): Promise<void> {
+    const about = await aboutOf(this.model, picked);
+    if (this.picked !== picked || !about) return;
+    for (const line of about.lines) this.details.append(element("span", {}, line));
+    const frames = about.stack.map((frame) => element("li", {}, frame));
+    if (frames.length > 0) this.details.append(element("ol", { class: "stack", "aria-label": "Stack, innermost first" }, ...frames));
+    if (about.arrow) {
+      if (this.scene.arrows.length === 0) this.scene.arrows = [{ id: "launch", arrow: about.arrow }];
+      this.unfoldFor(about.row);
+    }
+    this.changed();
+  }
+
+  /** An arrow needs both rows: unfolds the groups of the other one. */
+  private unfoldFor(row: number): void {
+    const folded = headingsOf(this.model, row).filter((key) => this.folded.delete(key));
+    if (folded.length > 0) this.layOutAgain();
+  }
+
+  private async saySums(from: number, to: number): Promise<void> {
+    const sums = await sumUp(this.model, from, to);
+    const { range } = this.scene;
+    if (range?.from !== from || range.to !== to) return;
+    const merged = this.model.lanes.some(({ levels }) => (levels.at(-1)?.width ?? 0) > 0);
+    this.details.replaceChildren(
+      sumsTable(this.model, from, to, sums, merged),
+      button("Zoom to it", "Zoom to the selected time (Enter)", () => this.zoomToSelected()),
+      button("Clear", "Clear the selected time (Esc)", () => this.letGo()),
+    );
   }
 
   private sayExample({ finding, arrow, number }: Example): void {
@@ -299,7 +381,7 @@ class Timeline implements Controlled {
     const { view } = this;
     this.search.addEventListener("input", () => this.searchFor(this.search.value));
     this.search.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") void this.findNext();
+      if (event.key === "Enter") void this.findNext(event.shiftKey ? -1 : 1);
       if (event.key === "Escape") {
         this.letGo();
         this.canvas.focus();
@@ -315,45 +397,69 @@ class Timeline implements Controlled {
         button("−", "Zoom out (−)", () => view.zoom(1.6)),
         button("+", "Zoom in (+)", () => view.zoom(1 / 1.6)),
         button("Fit", "Show everything (Home)", () => view.fit())),
-      this.search,
+      element("span", { class: "group find" }, this.search, this.hits,
+        button("‹", "The hit before (Shift + Enter)", () => void this.findNext(-1)),
+        button("›", "The next hit (Enter)", () => void this.findNext(1))),
       button("?", "Keys (?)", () => this.openHelp()),
     );
   }
 
   private searchFor(text: string): void {
-    const wanted = text.trim().toLowerCase();
-    const known = new Map<number, boolean>();
-    this.scene.searched = !wanted ? undefined : (label) => {
-      let matches = known.get(label);
-      if (matches === undefined) {
-        matches = this.model.label(label).t.toLowerCase().includes(wanted);
-        known.set(label, matches);
-      }
-      return matches;
-    };
+    this.found.set(text);
+    this.scene.searched = this.found.matches;
+    this.hit = undefined;
+    const { count: all } = this.found;
+    this.hits.textContent = this.found.matches ? `${count(all)} ${all === 1 ? "hit" : "hits"}` : "";
+    this.toolbar.classList.toggle("searching", this.found.matches !== undefined);
     this.changed();
   }
 
-  /** Goes to the next box whose name matches the search. */
-  private async findNext(): Promise<void> {
-    const wanted = this.scene.searched;
-    if (!wanted) return;
-    const after = this.picked?.start ?? this.view.start - 1;
-    for (const from of [after, -1]) {
-      const found = await Promise.all(this.model.lanes.map((lane) => this.model.next(lane, from, wanted)));
-      let first: { spot: Spot; lane: number } | undefined;
-      found.forEach((spot, lane) => {
-        if (spot && (!first || spot.start < first.spot.start)) first = { spot, lane };
-      });
-      if (!first) continue;
-      const { spot, lane } = first;
-      const box = boxesIn(this.model, this.model.lanes[lane] as never, spot.start, spot.start + 1, 0);
-      this.reveal([spot.row]);
-      this.view.glideAround(spot.start, spot.end);
-      this.select(box.find(({ start }) => start === spot.start));
-      return;
+  /** Goes to the next hit, or to the one before; the zoom stays. */
+  private async findNext(by: 1 | -1): Promise<void> {
+    const hits = await this.hitsOf();
+    if (hits.length === 0) return;
+    const known = this.hit ? hits.indexOf(this.hit) : -1;
+    const from = this.picked?.start ?? this.view.start;
+    const first = by > 0 ? hits.findIndex(({ start }) => start >= from) : hits.findLastIndex(({ start }) => start < from);
+    const next = known >= 0 ? known + by : first >= 0 ? first : by > 0 ? 0 : hits.length - 1;
+    await this.showHit(hits, (next + hits.length) % hits.length);
+  }
+
+  /** Goes to the longest hit, and shows as much time around it as it needs to be seen. */
+  private async findLongest(): Promise<void> {
+    const hits = await this.hitsOf();
+    if (hits.length === 0) return;
+    const longest = hits.reduce((best, hit, at) => (length(hit) > length(hits[best] as Hit) ? at : best), 0);
+    const hit = hits[longest] as Hit;
+    const span = Math.min(length(hit) * 20, this.view.span);
+    const middle = (hit.start + hit.end) / 2;
+    this.view.set(middle - span / 2, middle + span / 2);
+    await this.showHit(hits, longest);
+  }
+
+  /** The hits of the search; none if it has changed meanwhile. */
+  private async hitsOf(): Promise<Hit[]> {
+    if (!this.found.matches) return [];
+    const asked = ++this.asked;
+    const hits = await this.found.all();
+    if (asked !== this.asked) return [];
+    if (hits.length === 0) this.say([`Nothing is called ${this.search.value}.`]);
+    return hits;
+  }
+
+  private async showHit(hits: Hit[], at: number): Promise<void> {
+    const hit = hits[at] as Hit;
+    this.hit = hit;
+    const merged = this.found.count > hits.length ? `, ${count(this.found.count)} with those that are merged` : "";
+    this.hits.textContent = `${count(at + 1)} of ${count(hits.length)}${merged}`;
+    const { view } = this;
+    if (hit.end < view.start || hit.start > view.end || (hit.start < view.start && length(hit) < view.span)) {
+      const middle = (hit.start + hit.end) / 2;
+      view.set(middle - view.span / 2, middle + view.span / 2);
     }
-    this.say([`Nothing is called ${this.search.value}.`]);
+    this.reveal([hit.lane.row]);
+    const boxes = boxesIn(this.model, hit.lane, hit.start, hit.end + 1, 0);
+    this.select(boxes.find(({ start, end }) => start === hit.start && end === hit.end));
   }
 
   private recolour(): void {
@@ -368,7 +474,10 @@ class Timeline implements Controlled {
     scene.width = width;
     scene.gutter = Math.round(Math.min(190, Math.max(104, width * 0.16)));
     const wanted = scene.layout.height + AXIS + 6;
-    scene.height = height ?? Math.round(Math.min(wanted, Math.max(300, innerHeight * 0.68)));
+    // On the first screen, the picture fills what is left; if that is little, most of another screen.
+    const left = innerHeight - (this.canvas.getBoundingClientRect().top + scrollY) - DETAILS;
+    const room = left >= LEAST ? left : Math.max(LEAST, innerHeight * 0.68);
+    scene.height = height ?? Math.round(Math.min(wanted, room));
     this.canvas.style.height = `${scene.height}px`;
     this.canvas.width = Math.round(width * devicePixelRatio);
     this.canvas.height = Math.round(scene.height * devicePixelRatio);
@@ -399,6 +508,7 @@ class Timeline implements Controlled {
     [scene.start, scene.end] = [view.start, view.end];
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     draw(context, scene);
+    this.groups.place(scene.layout.headings, scene.scroll, scene.height);
     this.overview.draw(scene.palette);
     this.describeView();
   }
@@ -407,19 +517,24 @@ class Timeline implements Controlled {
   private describeView(): void {
     const { model, view, scene } = this;
     const from = moment(model.stored.start + view.start, view.span / 100);
-    const count = (wanted: string): number => model.rows.filter(({ kind }) => kind === wanted).length;
-    const arrow = scene.arrow ? `; an arrow shows ${scene.arrow.id}` : "";
+    const many = (wanted: string): number => model.rows.filter(({ kind }) => kind === wanted).length;
+    const [first] = scene.arrows;
+    const arrow = first ? `; an arrow shows ${first.id}` : "";
     const settled = !model.isLoading && !view.isGliding;
     // Not on every frame: a screen reader would read nothing else.
     if (settled) this.canvas.setAttribute(
       "aria-label",
-      `Timeline of ${count("thread")} threads and ${count("stream")} streams, from ${from} on for ` +
+      `Timeline of ${many("thread")} threads and ${many("stream")} streams, from ${from} on for ` +
         `${duration(view.span)}${arrow}. Press ? for the keys. The table of the longest calls says the same in words.`,
     );
     const { dataset } = this.canvas;
     dataset.start = String(Math.round(model.stored.start + view.start));
     dataset.end = String(Math.round(model.stored.start + view.end));
-    dataset.arrow = scene.arrow ? `${scene.arrow.id} ${scene.arrow.arrow.holder?.row ?? ""} ${scene.arrow.arrow.waiter.row}` : "";
+    dataset.arrow = first ? `${first.id} ${first.arrow.holder?.row ?? ""} ${first.arrow.waiter.row}` : "";
     dataset.settled = String(settled);
   }
+}
+
+function length({ start, end }: Hit): number {
+  return end - start;
 }
