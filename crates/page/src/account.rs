@@ -228,12 +228,12 @@ mod tests {
     }
 
     fn part(cause: Cause, ns: i64) -> AccountPart {
-        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new() }
+        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), spent: Vec::new() }
     }
 
     fn gpu(device: i64) -> GpuAccount {
         let idle = vec![part(Cause::HostCode, 58), part(Cause::Gil, 2)];
-        GpuAccount { device, name: String::new(), span_ns: 1_000, busy_ns: 940, idle }
+        GpuAccount { device, name: String::new(), span_ns: 1_000, busy_ns: 940, idle, held_back: Vec::new() }
     }
 
     fn thread(tid: i64, name: &str, calls: u64) -> ThreadAccount {

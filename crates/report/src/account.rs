@@ -111,7 +111,7 @@ pub(crate) fn verdict(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
     }
 }
 
-fn is_busy(gpu: &GpuAccount) -> bool {
+pub(crate) fn is_busy(gpu: &GpuAccount) -> bool {
     gpu.busy_ns * 100 >= gpu.span_ns * BUSY
 }
 

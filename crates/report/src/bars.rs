@@ -124,7 +124,13 @@ mod tests {
     use explain::Refusal;
 
     fn own(cause: Cause, ns: Ns) -> AccountPart {
-        AccountPart { cause, ns, places: Vec::new(), calls: vec![String::from("cudaLaunchKernel\u{1b}")] }
+        AccountPart {
+            cause,
+            ns,
+            places: Vec::new(),
+            calls: vec![String::from("cudaLaunchKernel\u{1b}")],
+            spent: Vec::new(),
+        }
     }
 
     fn thread(tid: i64, name: &str, parts: Vec<AccountPart>) -> ThreadAccount {
@@ -134,7 +140,14 @@ mod tests {
 
     fn accounts() -> Accounts {
         let idle = vec![own(Cause::HostCode, 50), own(Cause::LaunchLatency, 10)];
-        let gpu = GpuAccount { device: 3, name: String::from("H200"), span_ns: 100, busy_ns: 40, idle };
+        let gpu = GpuAccount {
+            device: 3,
+            name: String::from("H200"),
+            span_ns: 100,
+            busy_ns: 40,
+            idle,
+            held_back: Vec::new(),
+        };
         let threads = vec![
             thread(7, "", vec![own(Cause::OwnWork, 10)]),
             thread(8, "worker", vec![own(Cause::Gil, 30), own(Cause::OwnWork, 10)]),

@@ -4,7 +4,7 @@ use crate::cell::CellError;
 use crate::{Ns, States, TableError, Trace};
 
 /// No time is as far as this from another, ns.
-const FAR: Ns = 1 << 62;
+pub const FAR: Ns = 1 << 62;
 
 /// Checks that every row number is in range, that no interval ends before it starts, and that the parts of an interval fit
 /// into it.

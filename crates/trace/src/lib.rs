@@ -50,6 +50,7 @@ mod times;
 mod within;
 
 pub use cell::CellError;
+pub use check::FAR;
 pub use cut::Renumbered;
 pub use encode::{Values, to_parquet};
 pub use file::{FileError, read, write, write_parts};

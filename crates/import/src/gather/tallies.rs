@@ -72,7 +72,8 @@ impl Process<'_, '_> {
 
     fn tally(&mut self, tid: u32, kind: TallyKind, name: Sym, sum: Sum) {
         let count = i64::try_from(sum.count).unwrap_or(i64::MAX);
-        let time = self.clocks.duration(sum.all()).max(0);
+        // A damaged count may be any.
+        let time = self.clocks.duration(sum.all()).clamp(0, trace::FAR);
         let thread = self.thread(tid);
         self.all.trace.tallies.push(trace::Tally { thread, kind, name, count, time });
     }

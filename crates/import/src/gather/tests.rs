@@ -471,7 +471,8 @@ proptest! {
         let trace = read(&[bytes]);
         let mut file = std::io::Cursor::new(Vec::new());
         trace::write(&trace, &mut file).unwrap();
-        prop_assert!(trace::read(file.get_ref()).is_ok());
+        let again = trace::read(file.get_ref());
+        prop_assert!(again.is_ok(), "{:?}", again.err());
     }
 }
 

@@ -17,6 +17,7 @@ pub use words::{Field, Overlapped, Overview, Words, overview, share, words};
 
 pub use phrases::place as place_text;
 
+use crate::account;
 use crate::page::Page;
 use explain::{Explanation, Finding};
 
@@ -38,6 +39,9 @@ const AT_MOST: usize = 7;
 /// Smallest part of the GPUs' time that a finding must cost to be printed in full.
 const COST: f64 = 0.01;
 
+/// As [`COST`] where all GPUs are busy: no more can be idle, and so only what holds them back.
+const COST_OF_BUSY: f64 = 0.05;
+
 /// The findings that get a paragraph, and those too small for one.
 ///
 /// A finding is small if it costs the GPUs less than a hundredth of their time. Where that is not known, it is small if it
@@ -50,7 +54,11 @@ fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding
     let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];
     let threshold = spent.iter().map(|time| time / 1_000).sum();
     let (mut large, mut small): (Vec<_>, Vec<_>) = match knows_costs(explanation) {
-        true => findings.iter().partition(|finding| finding.cost_share >= COST),
+        true => {
+            let busy = explanation.accounts.gpus.iter().all(account::is_busy);
+            let least = if busy { COST_OF_BUSY } else { COST };
+            findings.iter().partition(|finding| finding.cost_share >= least)
+        }
         false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
     };
     if large.is_empty() && !knows_costs(explanation) {

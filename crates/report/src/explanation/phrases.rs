@@ -173,12 +173,12 @@ pub(super) fn conclusion(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-/// `and 12 smaller findings, 1.90 ms`; `None` if there are none.
+/// `and 12 more findings, 1.90 ms of host time`; `None` if there are none.
 pub(super) fn folded(findings: &[&Finding]) -> Option<String> {
     if findings.is_empty() {
         return None;
     }
-    let number = units::counted(findings.len() as u64, "smaller finding", "smaller findings");
+    let number = units::counted(findings.len() as u64, "more finding", "more findings");
     let lost = findings.iter().map(|finding| finding.lost_ns).sum();
     Some(format!("and {number}, {} of host time", units::duration(lost)))
 }

@@ -39,7 +39,7 @@ pub struct Overview {
     pub remarks: Vec<String>,
     /// For each finding, whether it is too small for a paragraph of its own.
     pub small: Vec<bool>,
-    /// `and 2 smaller findings, 708 µs`; `None` if there are none.
+    /// `and 2 more findings, 708 µs of host time`; `None` if there are none.
     pub folded: Option<String>,
     /// The overlap of each GPU that is worth reporting.
     pub overlaps: Vec<Overlapped>,
