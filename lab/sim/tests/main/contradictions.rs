@@ -1,8 +1,8 @@
 //! What `explain` says of a variant never contradicts what the lab measures: a fix that it offers for much of a thread's
 //! time gains something where the lab has a variant with that fix, on every model, with the locks recorded and without.
 
-use crate::support::without_locks;
-use experiments::{Bench, Cell, Experiment, Settings, Variant};
+use crate::support::{variants, without_locks};
+use experiments::{Cell, Experiment, Variant};
 use explain::{Cause, Confidence, Finding, Options, explain};
 use sim::Model;
 use std::collections::BTreeSet;
@@ -143,17 +143,7 @@ struct Ran {
 
 /// Every variant that the model can run.
 fn run(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<Ran> {
-    let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
-    let settings = Settings::new(experiment.name, experiment.parameters, &set).unwrap();
-    let bench = Bench {
-        name: model.device.title.clone(),
-        gpus: model.device.count,
-        copy_engines: Some(model.device.copy_engines),
-        simulated: true,
-        ..Bench::default()
-    };
-    let Ok(plan) = (experiment.variants)(&settings, &bench) else { return Vec::new() };
-    let ran = plan.variants.into_iter().filter_map(|variant| {
+    let ran = variants(experiment, set, model).into_iter().filter_map(|variant| {
         let options = sim::Options { trace: true, ..sim::Options::default() };
         let (outcome, trace) = sim::run(&variant.workload, model, options).ok()?;
         Some(Ran { variant, outcome, trace: trace.unwrap() })

@@ -1,7 +1,8 @@
 //! What `explain` says of the waits of operations, and what the simulator knows of them: each operation of each variant of all
 //! experiments, on four generations.
 
-use experiments::{Bench, CATALOGUE, Experiment, Settings};
+use crate::support::variants;
+use experiments::{CATALOGUE, Experiment};
 use explain::{Cause, operation_waits};
 use sim::{Delay, Delays, Model};
 use std::collections::BTreeMap;
@@ -96,17 +97,7 @@ impl Compared {
 
 /// Every variant of an experiment on a model.
 fn compare(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<Compared> {
-    let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
-    let settings = Settings::new(experiment.name, experiment.parameters, &set).unwrap();
-    let bench = Bench {
-        name: model.device.title.clone(),
-        gpus: model.device.count,
-        copy_engines: Some(model.device.copy_engines),
-        simulated: true,
-        ..Bench::default()
-    };
-    let Ok(plan) = (experiment.variants)(&settings, &bench) else { return Vec::new() };
-    let compared = plan.variants.into_iter().filter_map(|variant| {
+    let compared = variants(experiment, set, model).into_iter().filter_map(|variant| {
         let (trace, delays) = sim::run_with_delays(&variant.workload, model).ok()?;
         assert_eq!(delays.len(), trace.ops.len());
         Some(Compared::of(&trace, &delays))

@@ -1,5 +1,6 @@
 //! Runs experiments of the lab.
 
+use experiments::{Bench, Experiment, Settings, Variant};
 use sim::{Model, Options};
 use workload::{Outcome, Workload};
 
@@ -66,4 +67,19 @@ pub fn without_locks(trace: &trace::Trace) -> trace::Trace {
     trace.waits = trace::Waits::default();
     trace.meta.locks_watched = false;
     trace
+}
+
+/// The variants of an experiment that a model can run.
+pub fn variants(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<Variant> {
+    let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
+    let settings = Settings::new(experiment.name, experiment.parameters, &set).unwrap();
+    let bench = Bench {
+        name: model.device.title.clone(),
+        gpus: model.device.count,
+        copy_engines: Some(model.device.copy_engines),
+        simulated: true,
+        ..Bench::default()
+    };
+    let Ok(plan) = (experiment.variants)(&settings, &bench) else { return Vec::new() };
+    plan.variants
 }
