@@ -65,6 +65,7 @@ impl Document<'_> {
 struct FindingDocument<'a> {
     id: &'a str,
     cause: Cause,
+    of_account: bool,
     phase: Phase,
     cost_ns: Ns,
     cost_share: f64,
@@ -92,6 +93,7 @@ impl FindingDocument<'_> {
         FindingDocument {
             id: &finding.id,
             cause: finding.cause,
+            of_account: finding.is_of_account,
             phase: finding.phase,
             cost_ns: finding.cost_ns,
             cost_share: finding.cost_share,
