@@ -88,7 +88,12 @@ impl<'a> Roots<'a> {
         let cause = all.root.cause;
         let (because, why, fixes) = cause.of_account();
         let evidence = cause.about().evidence.first().copied().unwrap_or(Evidence::Timing);
-        let is_held = all.chain.len() > 1;
+        // Rows of several places may have several chains: then none is shown.
+        let root = |row: &Row| row.chain.first().map(|link| link.thread);
+        if !rows.iter().all(|row| root(row) == root(rows[0])) {
+            all.chained = 0;
+        }
+        let is_held = is_chained(&all);
         let mut waiters = all.waiters.clone();
         waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
         let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
@@ -193,7 +198,7 @@ impl<'a> Roots<'a> {
 
     /// The chain of a row, root first; empty if nobody waited for another thread.
     fn chain(&self, row: &Row) -> Vec<ChainLink> {
-        if row.chain.len() < 2 {
+        if !is_chained(row) {
             return Vec::new();
         }
         let link = |link: &Link| {
@@ -210,6 +215,11 @@ impl<'a> Roots<'a> {
         };
         row.chain.iter().map(link).collect()
     }
+}
+
+/// Whether most of what a row was charged with is of threads that others waited for.
+fn is_chained(row: &Row) -> bool {
+    row.chain.len() > 1 && row.chained > row.ns / 2
 }
 
 fn example((ns, start): &(Ns, Ns)) -> Example {

@@ -103,6 +103,8 @@ pub(crate) struct Row {
     pub chain: Vec<Link>,
     /// The threads that waited first, with the time of each.
     pub waiters: Vec<(ThreadId, Ns)>,
+    /// Time charged to a thread that another one waited for, ns.
+    pub chained: Ns,
     /// Time charged in parts of a pause of which only the sum is known, ns.
     pub partial: Ns,
     /// Samples within what was charged, by place.
@@ -118,6 +120,7 @@ impl Row {
             longest: [(0, 0); LONGEST],
             chain: Vec::new(),
             waiters: Vec::new(),
+            chained: 0,
             partial: 0,
             seen: Vec::new(),
         }
@@ -128,6 +131,7 @@ impl Row {
         self.count += 1;
         let Some(path) = path else { return self.keep((ns, start)) };
         add_to(&mut self.waiters, path.waiter(), ns);
+        self.chained += if path.length > 1 { ns } else { 0 };
         if ns > self.longest[0].0 {
             self.chain.clear();
             let mut wait = None;
@@ -155,6 +159,7 @@ impl Row {
         self.count += other.count;
         other.longest.into_iter().for_each(|charge| self.keep(charge));
         other.waiters.into_iter().for_each(|(thread, ns)| add_to(&mut self.waiters, thread, ns));
+        self.chained += other.chained;
         self.partial += other.partial;
         other.seen.into_iter().for_each(|(spot, count)| add_to(&mut self.seen, spot, count));
     }

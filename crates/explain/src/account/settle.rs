@@ -124,7 +124,15 @@ fn divide(row: Row, spots: &[(SpotId, u64)], root: impl Fn(Root, Option<SpotId>)
         let ns = part(row.ns, *count, all);
         rest -= ns;
         let waiters = row.waiters.iter().map(|(thread, ns)| (*thread, part(*ns, *count, all))).collect();
-        rows.push(Row { root: root(row.root, Some(*spot)), ns, waiters, seen: Vec::new(), ..row.clone() });
+        let chained = part(row.chained, *count, all);
+        rows.push(Row {
+            root: root(row.root, Some(*spot)),
+            ns,
+            chained,
+            waiters,
+            seen: Vec::new(),
+            ..row.clone()
+        });
     }
     rows[most].ns += rest;
     rows.retain(|row| row.ns > 0);

@@ -2,7 +2,8 @@
 
 use super::sentence::{detail, lock, spoken};
 use crate::escape::visible;
-use crate::layout::elide;
+use crate::layout::{elide, width};
+use crate::short::{self, Level};
 use crate::units;
 use explain::{ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place};
 
@@ -110,16 +111,21 @@ fn thread(party: &Party, many_processes: bool) -> String {
     text
 }
 
+/// Columns of a function's name from which on its parameters and template arguments are left out.
+const LONG: usize = 60;
+
 /// `train.py:42 in step`, or the known part of that.
 pub fn place(place: &Place) -> String {
+    let level = if width(&place.function) > LONG { Level::Template } else { Level::Whole };
+    let function = short::at(&place.function, level);
     let mut text = visible(&place.file).into_owned();
     if place.line > 0 {
         text.push_str(&format!(":{}", place.line));
     }
-    match (text.is_empty(), place.function.is_empty()) {
+    match (text.is_empty(), function.is_empty()) {
         (_, true) => text,
-        (true, false) => visible(&place.function).into_owned(),
-        (false, false) => format!("{text} in {}", visible(&place.function)),
+        (true, false) => visible(&function).into_owned(),
+        (false, false) => format!("{text} in {}", visible(&function)),
     }
 }
 
