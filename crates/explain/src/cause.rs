@@ -1,5 +1,6 @@
 //! The description of a cause; the rule that finds it is in `rules/`.
 
+use crate::finding::named;
 use crate::grounds::Grounds;
 use crate::{Cause, Evidence, Fix, Sentence};
 use serde::{Serialize, Serializer};
@@ -10,6 +11,10 @@ pub struct About {
     pub id: &'static str,
     /// The meaning, in one line.
     pub meaning: &'static str,
+    /// What happens, in a few words, for a sentence about a GPU: `threads wait for Python's lock (GIL)`.
+    pub brief: &'static str,
+    /// What limits a program that loses most of a GPU's time to it.
+    pub bound: Bound,
     /// Whether such time is lost.
     pub nature: Nature,
     /// The evidence that its findings may rest on, the strongest first.
@@ -26,8 +31,8 @@ pub(crate) enum State {
     Rule(fn(&Grounds<'_>) -> Statement),
     /// The account finds it: all of its findings have the same words, and may offer all of its fixes.
     Account {
-        /// The evidence.
-        because: &'static str,
+        /// The evidence in words, one for each kind in [`About::evidence`].
+        because: &'static [&'static str],
         /// The mechanism.
         why: &'static str,
     },
@@ -42,6 +47,26 @@ pub enum Nature {
     Asked,
     /// The cause is unknown.
     Unknown,
+}
+
+named! {
+    /// What limits a program: where most of its GPUs' time goes.
+    Bound {
+        /// The GPU's own work: kernels.
+        Gpu = "gpu",
+        /// The host's threads.
+        Host = "host",
+        /// The driver: its locks and queues, and what its calls do at once.
+        Driver = "driver",
+        /// Copies.
+        Copies = "copies",
+        /// What happens once: the start and first uses.
+        StartUp = "start-up",
+        /// There is no work to do.
+        NoDemand = "no-demand",
+        /// The trace does not say.
+        Unknown = "unknown",
+    }
 }
 
 /// The words of one finding.
@@ -72,14 +97,18 @@ impl Cause {
         matches!(self.about().state, State::Account { .. })
     }
 
-    /// The evidence, the mechanism and the fixes of a finding that the account finds.
-    pub(crate) fn of_account(self) -> (&'static str, &'static str, Vec<Fix>) {
+    /// The words of a finding that the account finds, with evidence of this kind.
+    pub(crate) fn of_account(self, evidence: Evidence) -> Statement {
         let about = self.about();
-        match about.state {
-            State::Account { because, why } => (because, why, about.fixes.to_vec()),
+        let (because, why) = match about.state {
+            State::Account { because, why } => {
+                let kind = about.evidence.iter().position(|known| *known == evidence);
+                (because.get(kind.unwrap_or(0)).copied().unwrap_or_default(), why)
+            }
             // Calls too short for the rule.
-            State::Rule(_) => ("the sum of short calls", about.meaning, about.fixes.to_vec()),
-        }
+            State::Rule(_) => ("the sum of short calls", about.meaning),
+        };
+        Statement { because: crate::sentence::sentence![because], why, fixes: about.fixes.to_vec() }
     }
 
     /// The words of one finding.
@@ -87,9 +116,23 @@ impl Cause {
         let about = self.about();
         match about.state {
             State::Rule(state) => state(&grounds()),
-            State::Account { because, why } => {
-                Statement { because: crate::sentence::sentence![because], why, fixes: about.fixes.to_vec() }
+            State::Account { .. } => self.of_account(self.usual_evidence()),
+        }
+    }
+
+    /// The strongest evidence that its findings may rest on.
+    fn usual_evidence(self) -> Evidence {
+        self.about().evidence.first().copied().unwrap_or(Evidence::Timing)
+    }
+
+    /// What shows what threads did outside calls, in a trace of this tool: our own samples, else the tool's records.
+    pub(crate) fn evidence_in(self, source: &str) -> Evidence {
+        let evidence = self.about().evidence;
+        match self.usual_evidence() {
+            Evidence::Sample if source != "holdup" && evidence.contains(&Evidence::Record) => {
+                Evidence::Record
             }
+            usual => usual,
         }
     }
 }

@@ -1,16 +1,13 @@
 //! What findings cost the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
 
 use crate::account::{Costs, Culprit, Link, Root, Row};
+use crate::cause::Statement;
 use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
 use crate::places::place_of_stack;
-use crate::sentence::sentence;
 use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Place, Waiter};
 use rustc_hash::FxHashMap;
 use trace::{Ns, Sym, ThreadId};
-
-/// The smallest part of the GPUs' time that makes a root a finding by itself: one in this many.
-const WORTH: Ns = 100;
 
 /// Places that a finding shows.
 const PLACES: usize = 3;
@@ -72,12 +69,10 @@ impl<'a> Roots<'a> {
         let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
         let rows = || self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
         for row in rows().filter(|row| is_finding(row.root.cause)) {
-            let is_large = row.ns >= self.costs.gpu_ns / WORTH;
+            let is_large = row.ns >= self.costs.worth_ns;
             groups.entry((row.root.cause, Same::of(row.root, is_large))).or_default().push(row);
         }
-        let large = |rows: &Vec<&Row>| {
-            rows.iter().map(|row| row.ns).sum::<Ns>() >= (self.costs.gpu_ns / WORTH).max(1)
-        };
+        let large = |rows: &Vec<&Row>| rows.iter().map(|row| row.ns).sum::<Ns>() >= self.costs.worth_ns;
         groups.into_values().filter(large).map(|rows| self.finding(rows)).collect()
     }
 
@@ -86,8 +81,8 @@ impl<'a> Roots<'a> {
         let mut all = rows[0].clone();
         rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
         let cause = all.root.cause;
-        let (because, why, fixes) = cause.of_account();
-        let evidence = cause.about().evidence.first().copied().unwrap_or(Evidence::Timing);
+        let evidence = cause.evidence_in(&self.facts.trace.meta.source);
+        let Statement { because, why, fixes } = cause.of_account(evidence);
         // Rows of several places may have several chains: then none is shown.
         let root = |row: &Row| row.chain.first().map(|link| link.thread);
         if !rows.iter().all(|row| root(row) == root(rows[0])) {
@@ -126,7 +121,7 @@ impl<'a> Roots<'a> {
                 Evidence::Lock | Evidence::Record => Confidence::Certain,
                 Evidence::Sample | Evidence::Timing => Confidence::Likely,
             },
-            because: sentence![because],
+            because,
             why,
             places: if is_held { Vec::new() } else { places },
             examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),

@@ -18,6 +18,8 @@ pub struct FailedCalls {
     pub error_name: &'static str,
     /// Number of calls.
     pub count: u64,
+    /// Number of calls of the function, whether they failed or not.
+    pub of: u64,
     /// Start of the first of them, ns from the trace's start.
     pub first_ns: Ns,
     /// Start of the last of them, ns from the trace's start.
@@ -44,13 +46,15 @@ pub fn failed_calls(trace: &Trace, selection: &Selection) -> Vec<FailedCalls> {
         return Vec::new();
     }
     let (selected, old) = (selection.of(trace), Numbers::of(trace));
-    let is_failed = |call: &CallId| {
+    let is_chosen = |call: &CallId| {
         let at = call.index();
-        let (name, error) = (trace.text(calls.name[at]), calls.result[at]);
-        let chosen = selected.time(calls.start[at], calls.end[at])
+        selected.time(calls.start[at], calls.end[at])
             && selected.caller(calls.thread[at], calls.start[at])
-            && selected.name(calls.name[at]);
-        error != 0 && chosen && !old.is_answer(name, error) && !EARLIER.contains(&name)
+            && selected.name(calls.name[at])
+    };
+    let is_failed = |call: &CallId| {
+        let (name, error) = (trace.text(calls.name[call.index()]), calls.result[call.index()]);
+        error != 0 && is_chosen(call) && !old.is_answer(name, error) && !EARLIER.contains(&name)
     };
     let failed: Vec<CallId> = calls.ids().filter(is_failed).collect();
     let around = Around::new(trace, &failed);
@@ -58,8 +62,17 @@ pub fn failed_calls(trace: &Trace, selection: &Selection) -> Vec<FailedCalls> {
     for call in failed.into_iter().filter(|call| !around.holds(trace, *call)) {
         groups.entry((calls.name[call.index()], calls.result[call.index()])).or_default().push(call);
     }
-    let mut rows: Vec<FailedCalls> =
-        groups.into_iter().map(|((name, error), calls)| row(trace, name, error, &calls, old)).collect();
+    let mut all: FxHashMap<Sym, u64> = groups.keys().map(|(name, _)| (*name, 0)).collect();
+    for call in calls.ids() {
+        if let Some(count) = all.get_mut(&calls.name[call.index()]).filter(|_| is_chosen(&call)) {
+            *count += 1;
+        }
+    }
+    let row = |((name, error), calls): ((Sym, i32), Vec<CallId>)| FailedCalls {
+        of: all.get(&name).copied().unwrap_or(0),
+        ..row(trace, name, error, &calls, old)
+    };
+    let mut rows: Vec<FailedCalls> = groups.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| (&a.call, a.error).cmp(&(&b.call, b.error))));
     rows
 }
@@ -78,6 +91,7 @@ fn row(trace: &Trace, name: Sym, error: i32, calls: &[CallId], numbers: Numbers)
         error_name: numbers
             .name(calls.first().map_or(Api::Unknown, |call| trace.calls.api[call.index()]), error),
         count: calls.len() as u64,
+        of: 0,
         first_ns: starts.clone().min().unwrap_or_default(),
         last_ns: starts.max().unwrap_or_default(),
         places: counts.into_iter().take(PLACES).map(|(place, _)| place).collect(),

@@ -1,6 +1,6 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Accounts, Cause, FailedCalls, Overlap, Sentence, Steps};
+use crate::{Accounts, Cause, FailedCalls, Overlap, Sentence, Steps, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -99,6 +99,8 @@ pub struct Explanation {
     pub failed_calls: Vec<FailedCalls>,
     /// How the copies and kernels of each GPU overlapped, by device.
     pub overlap: Vec<Overlap>,
+    /// What limits the program.
+    pub verdict: Verdict,
     /// Where all of each GPU's and each thread's time went.
     pub accounts: Accounts,
     /// The steps that the program repeats; `None` if none were found.
@@ -183,7 +185,7 @@ pub struct Finding {
     /// GPU time lost at this root, ns: idle, each moment once. Without records of the GPUs, or where they cannot say, the
     /// host time `lost_ns`.
     pub cost_ns: Ns,
-    /// `cost_ns` as a part of the time of all GPUs, 0 to 1; where it is host time, `share`.
+    /// `cost_ns` as a part of the time of all GPUs without start-up, 0 to 1; where it is host time, `share`.
     pub cost_share: f64,
     /// Whether it costs once or again and again.
     pub phase: Phase,

@@ -65,12 +65,13 @@ mod side;
 mod steps;
 mod stretch;
 mod summary;
+mod verdict;
 
 pub use account::{
-    AccountPart, Accounts, Behind as StreamBehind, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
+    AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
     OperationWait, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart,
 };
-pub use cause::{About, Nature};
+pub use cause::{About, Bound, Nature};
 pub use class::{Class, classify, communicates};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
@@ -84,6 +85,7 @@ pub use rules::Cause;
 pub use sentence::{Piece, Sentence};
 pub use steps::{SlowStep, StepSource, StepTime, Steps};
 pub use summary::summary;
+pub use verdict::Verdict;
 
 use account::CallParts;
 use facts::Facts;
@@ -205,6 +207,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         min_wait_ns: options.min_wait_ns,
         failed_calls: failed_calls(trace, &options.selection),
         overlap: Vec::new(),
+        verdict: Verdict::of(&accounts),
         accounts,
         steps,
         findings,

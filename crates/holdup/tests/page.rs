@@ -28,9 +28,9 @@ fn text(bytes: &[u8]) -> &str {
 /// A sentence of the text report.
 fn said(trace: &str, id: &str) -> String {
     let output = run(&["explain", trace]);
-    let line = text(&output.stdout).lines().find(|line| line.starts_with(id)).expect("is a finding");
-    let sentence = line.trim_start_matches(id).trim_start();
-    sentence.split("   ").next().unwrap_or_default().to_owned()
+    let mut lines = text(&output.stdout).lines().skip_while(|line| !line.starts_with(id));
+    let sentence = lines.nth(1).expect("is a finding").trim_start();
+    sentence.split("; longest").next().unwrap_or_default().to_owned()
 }
 
 /// Text of an HTML page, tags away.

@@ -221,7 +221,7 @@ fn patterns() -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explain::{AccountPart, Accounts, Cause, GpuAccount, ThreadAccount};
+    use explain::{AccountPart, Accounts, Busy, Cause, GpuAccount, ThreadAccount};
 
     fn explanation(accounts: Accounts) -> Explanation {
         Explanation { accounts, ..explain::explain(&trace::Trace::default(), &explain::Options::default()) }
@@ -233,7 +233,16 @@ mod tests {
 
     fn gpu(device: i64) -> GpuAccount {
         let idle = vec![part(Cause::HostCode, 58), part(Cause::Gil, 2)];
-        GpuAccount { device, name: String::new(), span_ns: 1_000, busy_ns: 940, idle, held_back: Vec::new() }
+        GpuAccount {
+            device,
+            name: String::new(),
+            span_ns: 1_000,
+            busy_ns: 940,
+            busy: Busy::default(),
+            busy_over_time: Vec::new(),
+            idle,
+            held_back: Vec::new(),
+        }
     }
 
     fn thread(tid: i64, name: &str, calls: u64) -> ThreadAccount {

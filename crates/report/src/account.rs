@@ -1,72 +1,99 @@
-//! The accounts of GPUs, in words.
+//! The accounts of GPUs and threads as bars of a terminal.
 
-use crate::layout::{elide, wrap};
+use crate::bars::{Bar, BarPart, bars};
+use crate::layout::{elide, width};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
-use explain::{AccountPart, Accounts, Confidence, GpuAccount, HeldBack, Place, Refusal};
-use trace::Ns;
+use explain::{AccountPart, Accounts, Confidence, HeldBack, Place};
 
-/// Smallest part of a GPU's time that gets a line, in percent; the others are summed.
-const SMALL: Ns = 1;
+/// Bars of GPUs and of threads that are drawn; the others are only counted.
+const GPUS: usize = 3;
+const THREADS: usize = 3;
 
-/// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
-const BUSY: Ns = 95;
+/// Columns of names and of bars, and between them.
+const NAME: usize = 18;
+const BAR: usize = 24;
+const SPACE: usize = 2;
 
-/// Columns before a part's cause, and before its place.
-const CAUSE: usize = 10;
-const PLACE: usize = 32;
+/// What fills the parts of a bar, in turn.
+const FILLS: [char; 4] = ['█', '▒', '░', '·'];
 
-/// The accounts of all GPUs for a terminal, an empty line after each.
+/// Shares of a part of time from nothing to all of it.
+const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// A bar for each of the first GPUs, with its busy time over time, and for the first threads; an empty line after them.
 pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
+    let (gpus, threads): (Vec<Bar>, Vec<Bar>) = bars(accounts).into_iter().partition(|bar| bar.is_gpu);
+    let mut order: Vec<_> = accounts.gpus.iter().collect();
+    order.sort_by_key(|gpu| gpu.device);
     let mut text = String::new();
-    for gpu in &accounts.gpus {
-        text.push_str(&of_gpu(gpu, accounts.refused, page));
+    for (bar, gpu) in gpus.iter().zip(order).take(GPUS) {
+        line(&mut text, bar, page);
+        let busy: String = gpu.busy_over_time.iter().map(|share| level(*share)).collect();
+        text.push_str(format!("{:<NAME$}  {busy}", "  busy over time").trim_end());
+        text.push('\n');
+    }
+    let mut working: Vec<&Bar> = threads.iter().filter(|bar| bar.calls > 0).collect();
+    working.sort_by_key(|bar| std::cmp::Reverse(bar.calls));
+    working.iter().take(THREADS).for_each(|bar| line(&mut text, bar, page));
+    let others = [
+        (gpus.len().saturating_sub(GPUS), "more GPU", "more GPUs"),
+        (working.len().saturating_sub(THREADS), "more group of threads", "more groups of threads"),
+    ];
+    let others = others.into_iter().filter(|(count, ..)| *count > 0);
+    let others: Vec<String> =
+        others.map(|(count, one, many)| units::counted(count as u64, one, many)).collect();
+    if !others.is_empty() {
+        text.push_str(&format!("and {} (holdup stats lists them)\n", others.join(", ")));
+    }
+    if !text.is_empty() {
         text.push('\n');
     }
     text
 }
 
-fn of_gpu(gpu: &GpuAccount, refused: Option<Refusal>, page: Page) -> String {
-    let mut text = wrap(&verdict(gpu, refused), page.columns).join("\n");
-    text.push('\n');
-    if refused.is_none() {
-        if !is_busy(gpu) {
-            idle(&mut text, gpu, page);
+/// `GPU 0  ██████▒▒▒░  997 ms: busy 61 %, host-code 36 %, own-work 1 %`
+fn line(text: &mut String, bar: &Bar, page: Page) {
+    let mut parts = format!("{}:", bar.span);
+    for (at, part) in bar.parts.iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        let next = format!("{comma} {} {}", part.name, part.percent);
+        if NAME + BAR + 2 * SPACE + width(&parts) + width(&next) > page.columns {
+            break;
         }
-        held_back(&mut text, gpu, page);
+        parts.push_str(&next);
     }
-    text
+    let name = elide(&bar.of, NAME);
+    let pad = " ".repeat(NAME + SPACE - width(&name));
+    let drawn = page.style.paint(Role::Strong, &drawn(&bar.parts));
+    text.push_str(&format!("{name}{pad}{drawn}{:SPACE$}{parts}\n", ""));
 }
 
-fn idle(text: &mut String, gpu: &GpuAccount, page: Page) {
-    let (large, small): (Vec<_>, Vec<_>) =
-        gpu.idle.iter().partition(|part| part.ns * 100 >= gpu.span_ns * SMALL);
-    for part in large {
-        line(text, gpu, part.ns, part.cause.id(), &place(part), page);
-    }
-    let rest: Ns = small.iter().map(|part| part.ns).sum();
-    if rest * 100 >= gpu.span_ns * SMALL {
-        line(text, gpu, rest, "other", "", page);
-    }
+/// The bar itself: each part has the columns in whose middle it is.
+fn drawn(parts: &[BarPart]) -> String {
+    let ends: Vec<f64> = parts
+        .iter()
+        .scan(0.0, |end, part| {
+            *end += part.share;
+            Some(*end)
+        })
+        .collect();
+    let fill = |column: usize| {
+        let middle = (column as f64 + 0.5) / BAR as f64;
+        ends.iter().position(|end| middle < *end).map_or(' ', |part| FILLS[part.min(FILLS.len() - 1)])
+    };
+    (0..BAR).map(fill).collect()
 }
 
-/// Lines for the part of its busy time in which a GPU was held back, if it matters.
-fn held_back(text: &mut String, gpu: &GpuAccount, page: Page) {
-    let held: Ns = gpu.held_back.iter().map(|held| held.part.ns).sum();
-    let is_large = |ns: Ns| ns * 100 >= gpu.span_ns * SMALL;
-    if !is_large(held) {
-        return;
-    }
-    let (number, span) = (gpu.device, units::duration(gpu.span_ns));
-    let verdict = format!(
-        "GPU {number} was held back {} of {span} (busy, with room for operations that waited; estimated):",
-        units::percent(share(held, gpu))
-    );
-    text.push_str(&wrap(&verdict, page.columns).join("\n"));
-    text.push('\n');
-    for held in gpu.held_back.iter().filter(|held| is_large(held.part.ns)) {
-        line(text, gpu, held.part.ns, held.part.cause.id(), &behind(held), page);
+/// The character for a share from 0 to 1: only nothing is empty, and only all is full.
+fn level(share: f64) -> char {
+    let highest = LEVELS.len() - 1;
+    let level = (share * (highest - 1) as f64).floor() as usize + 1;
+    match share {
+        share if share <= 0.0 => LEVELS[0],
+        share if share >= 1.0 => LEVELS[highest],
+        _ => LEVELS[level.min(highest - 1)],
     }
 }
 
@@ -78,45 +105,6 @@ pub(crate) fn behind(held: &HeldBack) -> String {
     });
     let doubt = (held.part.confidence == Confidence::Possible).then(|| "possible".to_owned());
     pair.into_iter().chain(doubt).collect::<Vec<_>>().join(", ")
-}
-
-fn line(text: &mut String, gpu: &GpuAccount, ns: Ns, cause: &str, place: &str, page: Page) {
-    let share = page.style.paint(Role::Strong, &format!("{:>8}", units::percent(share(ns, gpu))));
-    let cause = format!("{cause:space$}", space = PLACE - CAUSE);
-    let place = elide(place, page.columns.saturating_sub(PLACE));
-    text.push_str(format!("{share}  {cause}{place}").trim_end());
-    text.push('\n');
-}
-
-/// `GPU 0 was idle 64 % of 1.9 s:`
-pub(crate) fn verdict(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
-    let (number, span) = (gpu.device, units::duration(gpu.span_ns));
-    let (busy, idle) = (gpu.busy_ns, gpu.span_ns - gpu.busy_ns);
-    if let Some(refused) = refused {
-        let why = match refused {
-            Refusal::Lost => "records were lost",
-            Refusal::Clock => "the clocks of host and GPU cannot be compared",
-        };
-        return format!(
-            "GPU {number} has records for {} of {span}; why it was idle is unknown: {why}.",
-            units::duration(busy)
-        );
-    }
-    let percent = |ns| units::percent(share(ns, gpu));
-    match is_busy(gpu) {
-        true => {
-            format!("GPU {number} was busy {} of {span}: it does not wait for the host.", percent(busy))
-        }
-        false => format!("GPU {number} was idle {} of {span}:", percent(idle)),
-    }
-}
-
-pub(crate) fn is_busy(gpu: &GpuAccount) -> bool {
-    gpu.busy_ns * 100 >= gpu.span_ns * BUSY
-}
-
-fn share(ns: Ns, gpu: &GpuAccount) -> f64 {
-    ns as f64 / gpu.span_ns.max(1) as f64
 }
 
 /// Where most of a part's time passed: `serve.py:17 one`, else the calls in or before which it did.
@@ -134,11 +122,25 @@ pub(crate) fn place(part: &AccountPart) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::width;
 
     #[test]
-    fn causes_fit_their_column() {
-        let widest = explain::Cause::ALL.iter().map(|cause| width(cause.id())).max();
-        assert!(widest < Some(PLACE - CAUSE), "{widest:?}");
+    fn a_share_has_a_level() {
+        let levels: String = [0.0, 0.001, 0.5, 0.999, 1.0].into_iter().map(level).collect();
+        assert_eq!(levels, " ▁▄▇█");
+    }
+
+    #[test]
+    fn parts_of_a_bar_fill_it() {
+        let part = |share| BarPart {
+            cause: None,
+            name: "",
+            share,
+            percent: String::new(),
+            time: String::new(),
+            place: String::new(),
+        };
+        assert_eq!(drawn(&[part(0.5), part(0.25), part(0.25)]), "████████████▒▒▒▒▒▒░░░░░░");
+        assert_eq!(drawn(&[part(0.0), part(1.0)]), "▒".repeat(BAR));
+        assert_eq!(drawn(&[]), " ".repeat(BAR));
     }
 }

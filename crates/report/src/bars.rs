@@ -1,10 +1,11 @@
 //! The accounts of GPUs and threads as bars in words: for outputs that draw them.
 
-use crate::account::{place, verdict};
+use crate::account::place;
 use crate::escape::visible;
 use crate::layout::elide;
 use crate::stats::accounts::{groups, united};
 use crate::units;
+use crate::verdict;
 use explain::{AccountPart, Accounts, Cause, GpuAccount, ThreadAccount};
 use trace::Ns;
 
@@ -67,7 +68,7 @@ fn of_gpu(gpu: &GpuAccount, accounts: &Accounts) -> Bar {
     } else {
         gpu.idle.iter().for_each(|idle| add(of_part(idle, gpu.span_ns), idle.ns));
     }
-    let verdict = verdict(gpu, accounts.refused);
+    let verdict = verdict::of_gpu(gpu, accounts.refused);
     Bar {
         of: format!("GPU {}", gpu.device),
         span: units::duration(gpu.span_ns),
@@ -121,7 +122,7 @@ fn part(cause: Option<Cause>, name: &'static str, ns: Ns, span: Ns, place: Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explain::Refusal;
+    use explain::{Busy, Refusal};
 
     fn own(cause: Cause, ns: Ns) -> AccountPart {
         AccountPart {
@@ -145,6 +146,8 @@ mod tests {
             name: String::from("H200"),
             span_ns: 100,
             busy_ns: 40,
+            busy: Busy { kernels_ns: 40, ..Busy::default() },
+            busy_over_time: Vec::new(),
             idle,
             held_back: Vec::new(),
         };

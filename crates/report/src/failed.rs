@@ -2,29 +2,24 @@
 
 use crate::escape::visible;
 use crate::explanation::place_text;
-use crate::layout::wrap;
+use crate::layout::hang;
 use crate::table::{Align, Table};
 use crate::units;
 use explain::FailedCalls;
 
-/// `2,448 calls failed: cudaLaunchKernel with cudaErrorInvalidResourceHandle (400) at qcu.cu:12; and 3 other kinds`; `None` if
-/// none failed.
+/// `2,448 of 5,382 × cudaLaunchKernel failed: cudaErrorInvalidResourceHandle (400) at qcu.cu:12; 3 calls failed in 2 other
+/// ways`; `None` if none failed.
 pub(crate) fn line(rows: &[FailedCalls]) -> Option<String> {
-    let first = rows.first()?;
-    let count = rows.iter().map(|row| row.count).sum();
-    let mut text = units::counted(count, "call failed", "calls failed");
-    let most = if rows.len() > 1 && first.count > 1 {
-        format!("{} × ", units::count(first.count))
-    } else {
-        String::new()
-    };
-    text.push_str(&format!(": {most}{} with {}", visible(&first.call), error(first)));
+    let (first, others) = rows.split_first()?;
+    let (count, of) = (units::count(first.count), units::count(first.of));
+    let mut text = format!("{count} of {of} × {} failed: {}", visible(&first.call), error(first));
     if let Some(place) = first.places.first() {
         text.push_str(&format!(" at {}", place_text(place)));
     }
-    if rows.len() > 1 {
-        let others = units::counted(rows.len() as u64 - 1, "other kind", "other kinds");
-        text.push_str(&format!("; and {others} (`holdup stats` lists them)"));
+    if !others.is_empty() {
+        let calls = units::counted(others.iter().map(|row| row.count).sum(), "call", "calls");
+        let ways = units::counted(others.len() as u64, "other way", "other ways");
+        text.push_str(&format!("; {calls} failed in {ways} (`holdup stats` lists them)"));
     }
     Some(text)
 }
@@ -37,10 +32,9 @@ fn error(row: &FailedCalls) -> String {
     }
 }
 
-/// The line below a header, indented; nothing if no call failed.
-pub(crate) fn header(rows: &[FailedCalls], columns: usize) -> String {
-    let lines = line(rows).map_or(Vec::new(), |line| wrap(&line, columns - 4));
-    lines.into_iter().map(|line| format!("    {line}\n")).collect()
+/// The paragraph after a header, before all else that is said of a trace; nothing if no call failed.
+pub(crate) fn paragraph(rows: &[FailedCalls], columns: usize) -> String {
+    line(rows).map_or_else(String::new, |line| format!("\n{}", hang(&line, columns)))
 }
 
 /// Calls that failed, with the times of the first and the last. What failed is in one column, which a narrow page cuts.
@@ -50,7 +44,7 @@ pub(crate) fn table(rows: &[FailedCalls]) -> Table {
     for row in rows {
         let place = row.places.first().map_or(String::new(), |place| format!(" at {}", place_text(place)));
         table.push(vec![
-            units::count(row.count),
+            format!("{} of {}", units::count(row.count), units::count(row.of)),
             units::span(row.first_ns),
             if row.count > 1 { units::span(row.last_ns) } else { String::new() },
             format!("{} with {}{place}", visible(&row.call), error(row)),

@@ -48,6 +48,7 @@ mod steps;
 mod style;
 pub mod table;
 pub mod units;
+mod verdict;
 
 pub use checklist::{Item, Mark, checklist};
 pub use escape::markdown as escape_markdown;
@@ -57,6 +58,7 @@ pub use labels::op_name;
 pub use layout::elide;
 pub use page::Page;
 pub use style::Style;
+pub use verdict::verdict;
 
 /// The first lines of every output: which trace this is, what it contains and what it lacks.
 pub fn header(trace: &trace::Trace, path: &str, page: Page) -> String {

@@ -198,11 +198,24 @@ fn no_line_is_longer_than_the_page() {
     let marked = stats::build(&fixture::marked(), "a.json", &stats::Options::default());
     for page in [narrow(), Page::default()] {
         let mut texts: Vec<String> = explained.iter().map(|e| explanation::text(e, page, true)).collect();
+        texts.extend(explained.iter().map(|e| explanation::text(e, page, false)));
         texts.push(stats::text(&summary, page, false, stats::Top::default()));
         texts.push(stats::text(&marked, page, false, stats::Top::default()));
         for line in texts.iter().flat_map(|text| text.lines()) {
             assert!(line.chars().count() <= page.columns, "{} columns: {line}", page.columns);
             assert_eq!(line, line.trim_end(), "spaces at the end");
+        }
+    }
+}
+
+#[test]
+fn a_finding_has_at_most_six_lines() {
+    for explained in [fixture::stall(), fixture::two_processes(), fixture::outside(), fixture::hostile()] {
+        let text = explanation::text(&explained, narrow(), false);
+        let findings: Vec<&str> = text.split("\n\n").filter(|part| part.starts_with('H')).collect();
+        assert!(!findings.is_empty(), "{text}");
+        for finding in findings {
+            assert!(finding.lines().count() <= 6, "{finding}");
         }
     }
 }

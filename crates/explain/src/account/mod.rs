@@ -6,6 +6,7 @@
 
 mod activity;
 mod blame;
+mod busy;
 mod gaps;
 mod held_back;
 mod idle;
@@ -17,6 +18,7 @@ mod sites;
 mod steps;
 mod streams;
 
+pub use busy::Busy;
 pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
 pub(crate) use roots::{Culprit, Link, Root, Row};
@@ -28,6 +30,7 @@ use crate::steps::{Found, Steps, busiest};
 use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
+use busy::OverTime;
 use gaps::Timeline;
 use outside::Outside;
 use roots::{Charges, Path};
@@ -86,12 +89,29 @@ pub struct GpuAccount {
     pub span_ns: Ns,
     /// Time with any operation of any stream, context and process, ns.
     pub busy_ns: Ns,
+    /// `busy_ns` by what it did.
+    pub busy: Busy,
+    /// The busy share of each of some equal parts of its time, 0 to 1.
+    #[serde(skip)]
+    pub busy_over_time: Vec<f64>,
     /// The rest by root cause, most first; with `busy_ns` it adds up to `span_ns`.
     pub idle: Vec<AccountPart>,
     /// The part of `busy_ns` in which there was room and an operation was ready and waited, or a call that would have asked
     /// for one waited for a lock, by cause, most first. The room is
     /// estimated from the kernels' grids, registers and shared memory.
     pub held_back: Vec<HeldBack>,
+}
+
+impl GpuAccount {
+    /// Its time before its first operation, ns.
+    pub fn start_up_ns(&self) -> Ns {
+        self.idle.iter().filter(|part| part.cause == Cause::StartUp).map(|part| part.ns).sum()
+    }
+
+    /// Its time from its first operation on, ns: of what shares are parts.
+    pub fn working_ns(&self) -> Ns {
+        self.span_ns - self.start_up_ns()
+    }
 }
 
 /// A thread's time.
@@ -142,12 +162,19 @@ pub struct Spent {
 /// Places and calls that a part shows.
 const SHOWN: usize = 3;
 
+/// The smallest part of the GPUs' time that makes a root a finding by itself, and of their time with start-up: one in this many.
+/// Choices.
+const WORTH: Ns = 100;
+const WORTH_OF_ALL: Ns = 1_000;
+
 /// What the roots of the GPUs' idle time cost.
 pub(crate) struct Costs {
     /// Each root once.
     pub rows: Vec<Row>,
-    /// The time of all GPUs together, ns; 0 where it is not known what they lost.
+    /// The time of all GPUs together without start-up, ns; 0 where it is not known what they lost.
     pub gpu_ns: Ns,
+    /// The smallest cost that makes a root a finding by itself, ns.
+    pub worth_ns: Ns,
     sites: Sites,
 }
 
@@ -208,13 +235,15 @@ pub(crate) fn accounts(
         }
     }
     let steps = found.map(|found| steps::steps(&blame, found, charged));
-    let known = if refused.is_some() { 0 } else { accounts.iter().map(|gpu: &GpuAccount| gpu.span_ns).sum() };
+    let known = if refused.is_some() { 0 } else { accounts.iter().map(GpuAccount::working_ns).sum() };
+    let all: Ns = accounts.iter().map(|gpu| gpu.span_ns).sum();
+    let worth_ns = (known / WORTH).max(all / WORTH_OF_ALL).max(1);
     let rows = if known == 0 { Vec::new() } else { roots::united(rows) };
     let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
     (
         Accounts { refused, gpus: accounts, threads, streams, idle },
         steps,
-        Costs { rows, gpu_ns: known, sites },
+        Costs { rows, gpu_ns: known, worth_ns, sites },
     )
 }
 
@@ -244,9 +273,10 @@ struct Gpu {
 fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)], each: bool) -> Gpu {
     let trace = blame.facts.trace;
     let mut cutting = Cutting::new(blame, timeline.device, floor(trace, timeline), steps, each);
-    let mut idle_ns = 0;
+    let (mut idle_ns, mut over_time) = (0, OverTime::new(timeline.span));
     for gap in timeline.gaps() {
         cutting.charge(&gap);
+        over_time.add(&gap);
         idle_ns += gap.length();
     }
     let (mut charges, steps) = cutting.done();
@@ -260,6 +290,8 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)], each: boo
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
         busy_ns: span_ns - idle_ns,
+        busy: Busy::of(trace, timeline),
+        busy_over_time: over_time.busy(),
         idle: by_cause(blame, &charged(&rows)),
         held_back: Vec::new(),
     };

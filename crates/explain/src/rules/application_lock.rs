@@ -2,13 +2,15 @@
 
 use super::driver_lock::Situation;
 use crate::Evidence;
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
 
 pub(super) static ABOUT: About = About {
     id: "application-lock",
     meaning: "a thread waits for a lock of a library above the driver",
+    brief: "threads wait for a lock of a library",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock],
     fixes: &[POOL_ALLOCATOR],

@@ -1,16 +1,21 @@
 //! `blocked`: threads sleep in system calls.
 
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "blocked",
     meaning: "a thread sleeps in a system call: a timer, input or output, or a futex of unknown purpose",
+    brief: "the thread sleeps in a system call",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
     fixes: &[],
     state: State::Account {
-        because: "the scheduler's numbers show that the thread slept outside calls",
+        because: &[
+            "the scheduler's numbers show that the thread slept outside calls",
+            "the profiler recorded that the thread slept, or a system call around the time",
+        ],
         why: "a thread that sleeps makes no calls",
     },
 };

@@ -1,6 +1,6 @@
 //! `connection-aliasing`: a kernel waits for another stream's kernel in the same hardware queue.
 
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 use crate::{Evidence, Fix};
 
 const MORE_CONNECTIONS: Fix = Fix {
@@ -12,11 +12,13 @@ const MORE_CONNECTIONS: Fix = Fix {
 pub(super) static ABOUT: About = About {
     id: "connection-aliasing",
     meaning: "a kernel that is ready waits for another stream's kernel, because both streams share a hardware queue",
+    brief: "kernels wait for streams that share their hardware queue",
+    bound: Bound::Driver,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[MORE_CONNECTIONS],
     state: State::Account {
-        because: "kernels of the two streams never ran at once, and each started when the other ended",
+        because: &["kernels of the two streams never ran at once, and each started when the other ended"],
         why: "streams share hardware queues (8 by default), and each queue runs its kernels in order",
     },
 };

@@ -1,7 +1,7 @@
 //! `explicit-sync`: the program asked to wait.
 
 use super::Holders;
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -17,6 +17,8 @@ const SCALAR_BYTES: i64 = 16;
 pub(super) static ABOUT: About = About {
     id: "explicit-sync",
     meaning: "the program asked to wait for the GPU",
+    brief: "the program waits for the GPU",
+    bound: Bound::Host,
     nature: Nature::Asked,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[],

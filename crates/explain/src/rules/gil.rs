@@ -1,16 +1,18 @@
 //! `gil`: threads take turns at Python's lock.
 
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 use crate::{Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
     id: "gil",
     meaning: "a thread waits for Python's global interpreter lock",
+    brief: "threads wait for Python's lock (GIL)",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock],
     fixes: &[NO_GIL],
     state: State::Account {
-        because: "the waits for the interpreter's lock and its holders were recorded",
+        because: &["the waits for the interpreter's lock and its holders were recorded"],
         why: "one thread at a time runs Python; a thread that waits for the lock makes no calls",
     },
 };

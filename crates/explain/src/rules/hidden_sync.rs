@@ -1,6 +1,6 @@
 //! `hidden-sync`: a call that looks asynchronous waits for earlier work of the GPU.
 
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
 use crate::parts::Fact;
@@ -17,6 +17,8 @@ const DEVICE_SCALAR: Fix = Fix {
 pub(super) static ABOUT: About = About {
     id: "hidden-sync",
     meaning: "a call that looks asynchronous waits for the GPU's work before it (`.item()`, `.cpu()`, a norm's result)",
+    brief: "calls that look asynchronous wait for the GPU",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[DEVICE_SCALAR, PINNED_REUSED],

@@ -1,7 +1,7 @@
 //! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
 
 use super::Holders;
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::POOL_ALLOCATOR;
@@ -13,6 +13,8 @@ use trace::{CallId, Ns, OpId};
 pub(super) static ABOUT: About = About {
     id: "implicit-device-sync",
     meaning: "freeing, unregistering or unloading waits for the device",
+    brief: "freeing or unloading waits for the GPU",
+    bound: Bound::Driver,
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[POOL_ALLOCATOR],

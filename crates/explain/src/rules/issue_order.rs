@@ -2,17 +2,21 @@
 
 use super::copy_engine_busy::ISSUE_ORDER;
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "issue-order",
     meaning: "before compute capability 3.5: an operation that is ready waits for one that was issued before it and is not",
+    brief: "work waits for what was issued before it",
+    bound: Bound::Driver,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[ISSUE_ORDER],
     state: State::Account {
-        because: "its engine was idle until an operation started that was issued before it, or until kernels issued back to \
+        because: &[
+            "its engine was idle until an operation started that was issued before it, or until kernels issued back to \
                   back had all ended",
+        ],
         why: "each engine starts operations in the order of issue; kernels issued back to back signal their end together",
     },
 };

@@ -1,17 +1,19 @@
 //! `launch-latency`: the time from a launch to its start.
 
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 use crate::fixes::GRAPH;
 
 pub(super) static ABOUT: About = About {
     id: "launch-latency",
     meaning: "from the return of the call that asked for an operation to its start on an idle GPU",
+    brief: "launches take their time to start",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[GRAPH],
     state: State::Account {
-        because: "the GPU was idle when the call returned",
+        because: &["the GPU was idle when the call returned"],
         why: "each piece of work takes some microseconds to reach the GPU",
     },
 };

@@ -1,16 +1,18 @@
 //! `lock`: threads wait for each other outside CUDA.
 
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "lock",
     meaning: "a thread waits for a lock, a queue or another thread of the program",
+    brief: "threads wait for a lock, a queue or each other",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock],
     fixes: &[],
     state: State::Account {
-        because: "the waits were recorded, with who held the lock or ended the wait",
+        because: &["the waits were recorded, with who held the lock or ended the wait"],
         why: "a thread that waits for another one makes no calls",
     },
 };

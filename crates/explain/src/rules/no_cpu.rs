@@ -1,16 +1,21 @@
 //! `no-cpu`: threads are ready and have no processor.
 
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 use crate::{Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
     id: "no-cpu",
     meaning: "a thread is ready to run and has no processor",
+    brief: "a thread has no processor",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
     fixes: &[MORE_CPUS],
     state: State::Account {
-        because: "the scheduler's numbers show that the thread waited for a processor",
+        because: &[
+            "the scheduler's numbers show that the thread waited for a processor",
+            "the profiler recorded that the thread was ready and did not run",
+        ],
         why: "more threads are ready than there are processors for them, or the control group is throttled",
     },
 };

@@ -1,16 +1,21 @@
 //! `no-demand`: threads wait for work from outside.
 
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "no-demand",
     meaning: "a thread waits for work from outside the program: a connection, an event",
+    brief: "no work arrives from outside",
+    bound: Bound::NoDemand,
     nature: Nature::Asked,
     evidence: &[Evidence::Sample, Evidence::Record],
     fixes: &[],
     state: State::Account {
-        because: "the thread slept in a system call that waits for connections or events",
+        because: &[
+            "the thread slept in a system call that waits for connections or events",
+            "the profiler recorded a system call that waits for connections or events",
+        ],
         why: "there was nothing to do",
     },
 };

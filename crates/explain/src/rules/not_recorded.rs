@@ -1,16 +1,18 @@
 //! `not-recorded`: the trace does not say.
 
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "not-recorded",
     meaning: "the trace does not say what the thread did",
+    brief: "the trace does not say why",
+    bound: Bound::Unknown,
     nature: Nature::Unknown,
     evidence: &[Evidence::Timing],
     fixes: &[],
     state: State::Account {
-        because: "the trace has no records of that time",
+        because: &["the trace has no records of that time"],
         why: "`holdup record` samples threads and records locks and the scheduler's numbers",
     },
 };

@@ -1,17 +1,19 @@
 //! `own-work`: what calls cost when nothing is in their way.
 
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 use crate::fixes::GRAPH;
 
 pub(super) static ABOUT: About = About {
     id: "own-work",
     meaning: "what a call costs when nothing is in its way",
+    brief: "the calls' own work",
+    bound: Bound::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[GRAPH],
     state: State::Account {
-        because: "nothing in the trace made the calls wait",
+        because: &["nothing in the trace made the calls wait"],
         why: "each launch costs the host some microseconds; a GPU that is faster waits for the next",
     },
 };

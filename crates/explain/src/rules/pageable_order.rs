@@ -1,6 +1,6 @@
 //! `pageable-order`: a pageable copy waits for another thread's pageable copy, even in another stream.
 
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::facts::Facts;
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
@@ -17,6 +17,8 @@ const SYNC_BEFORE_COPY: Fix = Fix {
 pub(super) static ABOUT: About = About {
     id: "pageable-order",
     meaning: "a pageable copy waits for another thread's pageable copy",
+    brief: "pageable copies wait for each other",
+    bound: Bound::Copies,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[PINNED_REUSED, SYNC_BEFORE_COPY],

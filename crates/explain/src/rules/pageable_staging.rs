@@ -1,7 +1,7 @@
 //! `pageable-staging`: a copy of pageable memory takes longer because it goes through the driver's staging buffers.
 
 use super::page_faults;
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::facts::CopyFacts;
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
@@ -12,6 +12,8 @@ use crate::{Cause, Confidence, Evidence};
 pub(super) static ABOUT: About = About {
     id: "pageable-staging",
     meaning: "a copy of pageable memory goes through the driver's staging buffers",
+    brief: "pageable copies go through the driver's buffers",
+    bound: Bound::Copies,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[PINNED_REUSED],

@@ -1,7 +1,7 @@
 //! `profiler-overhead`: the tracer requests or flushes its own buffers.
 
 use super::Holders;
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -13,6 +13,8 @@ use trace::{CallId, Ns, RangeId};
 pub(super) static ABOUT: About = About {
     id: "profiler-overhead",
     meaning: "the tracer requests or flushes its own buffers",
+    brief: "the profiler's own work",
+    bound: Bound::Unknown,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[],

@@ -1,16 +1,18 @@
 //! `start-up`: the time to the first operation.
 
 use crate::Evidence;
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "start-up",
     meaning: "from the program's first CUDA call to the GPU's first operation",
+    brief: "the program starts",
+    bound: Bound::StartUp,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[],
     state: State::Account {
-        because: "the GPU had no work yet",
+        because: &["the GPU had no work yet"],
         why: "the program loads libraries, creates contexts and prepares its first work",
     },
 };

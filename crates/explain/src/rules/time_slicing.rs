@@ -1,6 +1,6 @@
 //! `time-slicing`: a kernel waits for the turn of its context.
 
-use crate::cause::{About, Nature, State};
+use crate::cause::{About, Bound, Nature, State};
 use crate::{Evidence, Fix};
 
 const MPS: Fix = Fix {
@@ -12,11 +12,13 @@ const MPS: Fix = Fix {
 pub(super) static ABOUT: About = About {
     id: "time-slicing",
     meaning: "a kernel that is ready waits while the GPU runs another process's kernels",
+    brief: "kernels wait for another process's turn",
+    bound: Bound::Gpu,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[MPS],
     state: State::Account {
-        because: "kernels of two contexts started in turns, with the time of a switch between them",
+        because: &["kernels of two contexts started in turns, with the time of a switch between them"],
         why: "without MPS a GPU runs the kernels of one process at a time, and processes take turns",
     },
 };

@@ -1,6 +1,6 @@
 //! `unexplained`: time that no rule explains.
 
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};
 use crate::sentence::sentence;
@@ -9,6 +9,8 @@ use crate::{Cause, Confidence, Evidence};
 pub(super) static ABOUT: About = About {
     id: "unexplained",
     meaning: "time that no rule explains",
+    brief: "no rule explains it",
+    bound: Bound::Unknown,
     nature: Nature::Unknown,
     evidence: &[],
     fixes: &[],

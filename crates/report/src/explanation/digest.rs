@@ -1,19 +1,17 @@
 //! A short explanation: only the first findings.
 
-use super::text::paragraphs;
+use super::text::{briefly, first_lines};
 use super::{by_size, phrases};
 use crate::layout::wrap;
 use crate::page::Page;
-use crate::{escape::visible, failed, header, units};
+use crate::{escape::visible, units};
 use explain::Explanation;
 
-/// The header, the first `most` findings in full, and the command that shows the rest.
+/// The header, the verdict, the first `most` findings, and the command that shows the rest.
 pub fn digest(explanation: &Explanation, page: Page, most: usize) -> String {
     let (large, small) = by_size(explanation, false);
-    let mut text = header::text(&explanation.trace, page.columns);
-    text.push_str(&failed::header(&explanation.failed_calls, page.columns));
-    text.push('\n');
-    text.push_str(&paragraphs(explanation, &large[..most.min(large.len())], page));
+    let mut text = first_lines(explanation, page);
+    text.push_str(&briefly(explanation, &large[..most.min(large.len())], page));
     let rest = large.len().saturating_sub(most) + small.len();
     let more = format!("holdup explain {}", visible(&explanation.trace.path));
     let more = match rest {

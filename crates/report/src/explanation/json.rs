@@ -3,7 +3,7 @@
 use super::sentence::{detail, sentence};
 use explain::{
     Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
-    Overlap, Party, Phase, Place, Steps, Summary, Waiter,
+    Overlap, Party, Phase, Place, Steps, Summary, Verdict, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -23,6 +23,7 @@ pub fn json_array(explanations: &[Explanation]) -> String {
 #[derive(Serialize)]
 struct Document<'a> {
     trace: &'a Summary,
+    verdict: VerdictDocument,
     chosen_calls: u64,
     slow_call_ns: Ns,
     slow_calls: u64,
@@ -44,6 +45,7 @@ impl Document<'_> {
         let Explanation { short_wait_ns, outside_wait_ns, min_wait_ns, overlap, findings, .. } = explanation;
         Document {
             trace,
+            verdict: VerdictDocument { text: crate::verdict(explanation), verdict: explanation.verdict },
             chosen_calls: *chosen_calls,
             slow_call_ns: *slow_call_ns,
             slow_calls: *slow_calls,
@@ -59,6 +61,13 @@ impl Document<'_> {
             findings: findings.iter().map(FindingDocument::of).collect(),
         }
     }
+}
+
+#[derive(Serialize)]
+struct VerdictDocument {
+    text: String,
+    #[serde(flatten)]
+    verdict: Verdict,
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! Explanations as text, JSON and Markdown.
 
+mod brief;
 mod digest;
 mod json;
 mod markdown;
@@ -17,8 +18,8 @@ pub use words::{Field, Overlapped, Overview, Words, overview, share, words};
 
 pub use phrases::place as place_text;
 
-use crate::account;
 use crate::page::Page;
+use crate::verdict;
 use explain::{Explanation, Finding};
 
 /// A finding in one line, with names escaped:
@@ -55,7 +56,7 @@ fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding
     let threshold = spent.iter().map(|time| time / 1_000).sum();
     let (mut large, mut small): (Vec<_>, Vec<_>) = match knows_costs(explanation) {
         true => {
-            let busy = explanation.accounts.gpus.iter().all(account::is_busy);
+            let busy = explanation.accounts.gpus.iter().all(verdict::is_busy);
             let least = if busy { COST_OF_BUSY } else { COST };
             findings.iter().partition(|finding| finding.cost_share >= least)
         }

@@ -5,7 +5,7 @@ use crate::escape::visible;
 use crate::layout::{elide, width};
 use crate::short::{self, Level};
 use crate::units;
-use explain::{ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place};
+use explain::{Cause, ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place};
 
 /// The cause and the confidence; an unknown cause has no confidence.
 pub(super) fn verdict(finding: &Finding) -> String {
@@ -39,6 +39,7 @@ pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
         Detail::Lock { library } if waiter.call.is_empty() => {
             format!("{} for {}", units::counted(finding.count, "wait", "waits"), visible(&lock(library)))
         }
+        _ if finding.cause == Cause::LaunchLatency => units::counted(finding.count, "launch", "launches"),
         _ if waiter.call.is_empty() => units::counted(finding.count, "pause", "pauses"),
         _ if finding.threads.iter().any(|thread| thread.call != waiter.call) => {
             format!("{} calls, most of them {}", units::count(finding.count), visible(&waiter.call))
@@ -83,17 +84,19 @@ pub(super) fn because(finding: &Finding) -> String {
 /// `thread 8 in cudaMemcpyAsync: device to pageable host, 64 MiB, stream 7`. A longer detail, such as one with a kernel's
 /// name, is cut in the middle to `columns`.
 pub(super) fn party(party: &Party, many_processes: bool, columns: usize) -> String {
-    let mut text = thread(party, many_processes);
-    if !party.call.is_empty() {
-        text.push_str(" in ");
-        text.push_str(&visible(&party.call));
-    }
+    let mut text = party_in_call(party, many_processes);
     let detail = spoken(party);
     if !detail.is_empty() {
         text.push_str(": ");
         text.push_str(&elide(&visible(&detail), columns));
     }
     text
+}
+
+/// `thread 8 in cudaMemcpyAsync`
+pub(super) fn party_in_call(party: &Party, many_processes: bool) -> String {
+    let thread = thread(party, many_processes);
+    if party.call.is_empty() { thread } else { format!("{thread} in {}", visible(&party.call)) }
 }
 
 /// `thread pt_autograd_0 (7)`, or `16 threads`.

@@ -1,31 +1,30 @@
 //! Findings for a terminal.
 
+use super::brief::Brief;
 use super::{by_size, phrases};
-use crate::layout::{elide, width, wrap};
+use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
-use crate::{account, failed, header, overlap, steps, units};
+use crate::{account, failed, header, overlap, steps, units, verdict};
 use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
 use std::collections::HashMap;
 
 /// Columns before a field's label.
-const INDENT: usize = 4;
+pub(super) const INDENT: usize = 4;
 /// Columns before a field's text.
-const HANGING: usize = 15;
+pub(super) const HANGING: usize = 15;
 /// Most lines of evidence: longer evidence, with a kernel's name in it, is cut in the middle.
 const LINES: usize = 3;
 /// Most places that are listed; the others are only counted.
 const PLACES: usize = 3;
 
-/// An explanation as paragraphs that fit the page; with `all` the small findings are in full, too.
+/// An explanation as paragraphs that fit the page; with `all` every finding, in full.
 pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     let (large, small) = by_size(explanation, all);
-    let mut text = header::text(&explanation.trace, page.columns);
-    text.push_str(&failed::header(&explanation.failed_calls, page.columns));
-    text.push('\n');
+    let mut text = first_lines(explanation, page);
     text.push_str(&account::text(&explanation.accounts, page));
     text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page));
-    text.push_str(&paragraphs(explanation, &large, page));
+    text.push_str(&if all { in_full(explanation, &large, page) } else { briefly(explanation, &large, page) });
     if let Some(folded) = phrases::folded(&small) {
         text.push_str(&format!("{folded} (--all shows them)\n\n"));
     }
@@ -39,8 +38,36 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     text
 }
 
-/// Findings of an explanation, an empty line after each.
-pub(super) fn paragraphs(explanation: &Explanation, findings: &[&Finding], page: Page) -> String {
+/// The header, the calls that failed, and the verdict; an empty line after them.
+pub(super) fn first_lines(explanation: &Explanation, page: Page) -> String {
+    let mut text = header::text(&explanation.trace, page.columns);
+    text.push_str(&failed::paragraph(&explanation.failed_calls, page.columns));
+    text.push('\n');
+    for (at, line) in verdict::lines(explanation, page.columns).iter().enumerate() {
+        let line = if at == 0 { page.style.paint(Role::Strong, line) } else { line.clone() };
+        text.push_str(&format!("{line}\n"));
+    }
+    if let Some(once) = verdict::once(explanation) {
+        text.push_str(&format!("{}\n", cut(&once, page.columns)));
+    }
+    text.push('\n');
+    text
+}
+
+/// Findings of an explanation in at most six lines each, an empty line after each.
+pub(super) fn briefly(explanation: &Explanation, findings: &[&Finding], page: Page) -> String {
+    let many_processes = explanation.trace.processes > 1;
+    let knows_costs = super::knows_costs(explanation);
+    let mut text = String::new();
+    for finding in findings {
+        Brief { finding, page, many_processes, knows_costs }.write(&mut text);
+        text.push('\n');
+    }
+    text
+}
+
+/// Findings of an explanation with all that is known of them, an empty line after each.
+fn in_full(explanation: &Explanation, findings: &[&Finding], page: Page) -> String {
     let many_processes = explanation.trace.processes > 1;
     let knows_costs = super::knows_costs(explanation);
     let mut text = String::new();
@@ -105,8 +132,7 @@ impl Paragraph<'_, '_> {
     /// Writes the sentence, with the cause and the confidence to its right.
     fn sentence(&mut self) {
         let (finding, style) = (self.finding, self.page.style);
-        let verdict = phrases::verdict(finding);
-        let verdict_width = width(&verdict);
+        let verdict_width = width(&phrases::verdict(finding));
         let indent = width(&finding.id).max(INDENT - 2) + 2;
         let room = self.page.columns.saturating_sub(indent + verdict_width + 2);
         let lines = wrap(&phrases::sentence(finding, self.many_processes), room);
@@ -118,12 +144,7 @@ impl Paragraph<'_, '_> {
                 continue;
             }
             let gap = self.page.columns.saturating_sub(indent + width(line) + verdict_width);
-            let role = match (finding.cause.about().nature, finding.confidence) {
-                (Nature::Unknown, _) => Role::Dim,
-                (_, Confidence::Certain) => Role::Certain,
-                (_, Confidence::Likely | Confidence::Possible) => Role::Unsure,
-            };
-            let verdict = style.paint(role, &verdict);
+            let verdict = painted_verdict(finding, self.page);
             let id = style.paint(Role::Strong, &finding.id);
             let after_id = indent - width(&finding.id);
             self.text.push_str(&format!("{id}{:after_id$}{painted}{:gap$}{verdict}\n", "", ""));
@@ -186,12 +207,22 @@ impl Paragraph<'_, '_> {
     }
 }
 
-fn is_unknown(finding: &Finding) -> bool {
+/// The cause and the confidence in the colour of its certainty.
+pub(super) fn painted_verdict(finding: &Finding, page: Page) -> String {
+    let role = match (finding.cause.about().nature, finding.confidence) {
+        (Nature::Unknown, _) => Role::Dim,
+        (_, Confidence::Certain) => Role::Certain,
+        (_, Confidence::Likely | Confidence::Possible) => Role::Unsure,
+    };
+    page.style.paint(role, &phrases::verdict(finding))
+}
+
+pub(super) fn is_unknown(finding: &Finding) -> bool {
     finding.cause.about().nature == Nature::Unknown
 }
 
 /// The first places, and how many more there are.
-fn list(places: &[Place]) -> String {
+pub(super) fn list(places: &[Place]) -> String {
     let mut named: Vec<String> = places.iter().take(PLACES).map(phrases::place).collect();
     if places.len() > PLACES {
         let more = places.len() - PLACES;

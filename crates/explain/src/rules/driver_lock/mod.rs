@@ -9,7 +9,7 @@ pub(crate) use inferred::Holders;
 pub(super) use inferred::{contended, held, in_line};
 pub(super) use situation::Situation;
 
-use crate::cause::{About, Nature, State, Statement};
+use crate::cause::{About, Bound, Nature, State, Statement};
 use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_REUSED, POOL_ALLOCATOR};
 use crate::grounds::Grounds;
 use crate::parts::Fact;
@@ -47,6 +47,8 @@ const PROCESS_PER_GPU: Fix = Fix {
 pub(super) static ABOUT: About = About {
     id: "driver-lock",
     meaning: "a call waits for a lock of the driver that another thread holds",
+    brief: "calls wait for the driver's lock",
+    bound: Bound::Driver,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[

@@ -1,0 +1,108 @@
+//! A finding in at most six lines of a terminal. `--all` shows it in full.
+
+use super::phrases;
+use super::sentence::spoken;
+use super::text::{HANGING, INDENT, is_unknown, list, painted_verdict};
+use crate::escape::visible;
+use crate::layout::{cut, elide, width};
+use crate::page::Page;
+use crate::style::Role;
+use crate::units;
+use crate::verdict::short;
+use explain::Finding;
+
+/// A finding that is written to the page.
+pub(super) struct Brief<'a> {
+    pub finding: &'a Finding,
+    pub page: Page,
+    pub many_processes: bool,
+    pub knows_costs: bool,
+}
+
+impl Brief<'_> {
+    pub fn write(&self, text: &mut String) {
+        let finding = self.finding;
+        self.headline(text);
+        let sentence = phrases::sentence(finding, self.many_processes);
+        let longest = finding.examples.first().map_or_else(String::new, phrases::example);
+        let with_longest = format!("{sentence}; longest {longest}");
+        let room = self.page.columns - INDENT;
+        let is_longer = finding.count > 1 && width(&with_longest) <= room;
+        let sentence = if is_longer { with_longest } else { elide(&sentence, room) };
+        text.push_str(&format!("{:INDENT$}{sentence}\n", ""));
+        self.field(text, "waits for", &self.holders());
+        let because = phrases::because(finding);
+        match is_unknown(finding) {
+            true => self.field(text, "why", &because),
+            false => {
+                let colon = if because.is_empty() { "" } else { ": " };
+                self.field(text, "evidence", &format!("{}{colon}{because}", finding.evidence.id()));
+            }
+        }
+        self.field(text, "where", &list(&finding.places));
+        self.fixes(text);
+    }
+
+    /// The id, what it costs, and to its right the cause with the confidence.
+    fn headline(&self, text: &mut String) {
+        let (finding, style) = (self.finding, self.page.style);
+        let cost = if self.knows_costs { phrases::cost(finding) } else { String::new() };
+        let lost = || format!("{} of host time", units::duration(finding.lost_ns));
+        let headline = if cost.is_empty() { lost() } else { cost };
+        let indent = width(&finding.id).max(INDENT - 2) + 2;
+        let taken = indent + width(&headline) + width(&phrases::verdict(finding));
+        let gap = self.page.columns.saturating_sub(taken).max(1);
+        let (id, after_id) = (style.paint(Role::Strong, &finding.id), indent - width(&finding.id));
+        let headline = style.paint(Role::Strong, &headline);
+        let verdict = painted_verdict(finding, self.page);
+        text.push_str(&format!("{id}{:after_id$}{headline}{:gap$}{verdict}\n", "", ""));
+    }
+
+    /// The thread that was waited for and where it was, the chain if there are more, or two threads that both fit.
+    fn holders(&self) -> String {
+        let finding = self.finding;
+        let Some(holder) = &finding.holder else { return String::new() };
+        let chain = phrases::chain(finding);
+        match (finding.or.first(), chain.is_empty()) {
+            (Some(other), _) => {
+                let both = format!(
+                    "{}, or {}",
+                    phrases::party_in_call(holder, false),
+                    phrases::party_in_call(other, false)
+                );
+                elide(&both, self.page.columns - HANGING)
+            }
+            (None, false) => chain,
+            (None, true) => {
+                let place =
+                    holder.places.first().map_or_else(String::new, |place| format!(" at {}", short(place)));
+                let detail = spoken(holder);
+                let colon = if detail.is_empty() { "" } else { ": " };
+                format!("{}{place}{colon}{detail}", phrases::party_in_call(holder, self.many_processes))
+            }
+        }
+    }
+
+    /// The names of the fixes, and what the first one is.
+    fn fixes(&self, text: &mut String) {
+        let Some((first, others)) = self.finding.fixes.split_first() else { return };
+        let others: Vec<&str> = others.iter().map(|fix| fix.id).collect();
+        let or = if others.is_empty() { String::new() } else { format!("; or {}", others.join(", ")) };
+        let room = self.page.columns.saturating_sub(HANGING + width(first.id) + width(&or) + 2);
+        self.field(text, "fix", &format!("{}: {}{or}", first.id, cut(first.text, room)));
+    }
+
+    /// A label and its text in one line; nothing if the text is empty.
+    fn field(&self, text: &mut String, label: &str, value: &str) {
+        if value.is_empty() {
+            return;
+        }
+        let label = format!("{label:<width$}", width = HANGING - INDENT);
+        let label = self.page.style.paint(Role::Dim, &label);
+        text.push_str(&format!(
+            "{:INDENT$}{label}{}\n",
+            "",
+            cut(&visible(value), self.page.columns - HANGING)
+        ));
+    }
+}

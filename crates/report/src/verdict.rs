@@ -1,0 +1,306 @@
+//! The verdict: how busy the GPUs were and what they lost most time to, in three lines.
+
+use crate::escape::visible;
+use crate::layout::{elide, width, wrap};
+use crate::units;
+use explain::{Cause, Explanation, Finding, GpuAccount, Phase, Place, Refusal};
+use trace::Ns;
+
+/// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
+const BUSY: Ns = 95;
+
+/// Smallest part of the GPUs' time that the verdict names, 0 to 1.
+const SMALL: f64 = 0.01;
+
+/// As [`SMALL`] where GPUs are busy.
+const SMALL_OF_BUSY: f64 = 0.05;
+
+/// Most lines of the verdict.
+const LINES: usize = 3;
+
+/// Most causes that the verdict names.
+const NAMED: usize = 2;
+
+/// Most fixes of a cause that the verdict names.
+const FIXES: usize = 2;
+
+/// Longest place, columns.
+const PLACE: usize = 40;
+
+/// The verdict in one paragraph, with names escaped.
+pub fn verdict(explanation: &Explanation) -> String {
+    lines(explanation, usize::MAX).join(" ")
+}
+
+/// The verdict in at most three lines of so many columns; with names escaped.
+pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
+    let mut lines = wrap(&sentence(explanation), columns);
+    lines.extend(causes(explanation).into_iter().map(|cause| cause.line(columns)));
+    lines.truncate(LINES);
+    lines
+}
+
+/// What else costs once, in a line: `once: start-up 812 ms, first-use 430 ms`; `None` if that is little.
+pub(crate) fn once(explanation: &Explanation) -> Option<String> {
+    let gpus = &explanation.accounts.gpus;
+    let start_up = gpus.iter().map(GpuAccount::start_up_ns).max().unwrap_or(0);
+    let all = gpus.iter().map(|gpu| gpu.span_ns).max().unwrap_or(0);
+    let start_up = (start_up as f64 >= all as f64 * SMALL && start_up > 0)
+        .then(|| format!("{} {}", Cause::StartUp.id(), units::duration(start_up)));
+    let named = causes(explanation);
+    let is_once = |finding: &&Finding| {
+        let is_named = named.iter().any(|cause| cause.id == finding.id);
+        finding.phase == Phase::Once && finding.cost_share >= SMALL && !is_named
+    };
+    let known = explanation.findings.iter().filter(|_| super::explanation::knows_costs(explanation));
+    let findings = known.filter(is_once).map(|finding| {
+        let place = at(finding).map_or(String::new(), |place| format!(" ({})", short(place)));
+        format!("{} {}{place}", finding.cause.id(), units::duration(finding.cost_ns))
+    });
+    let all: Vec<String> = start_up.into_iter().chain(findings).collect();
+    (!all.is_empty() && explanation.accounts.refused.is_none()).then(|| format!("once: {}", all.join(", ")))
+}
+
+/// `GPU 0 was idle 64 % of the 1.9 s after start-up (0.8 s).`
+fn sentence(explanation: &Explanation) -> String {
+    let accounts = &explanation.accounts;
+    match accounts.gpus.as_slice() {
+        [] => without_gpus(explanation),
+        [gpu] => of_gpu(gpu, accounts.refused),
+        several => of_gpus(several, accounts.refused),
+    }
+}
+
+/// The sentence about one GPU.
+pub(crate) fn of_gpu(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
+    let (number, span) = (gpu.device, units::duration(gpu.span_ns));
+    if let Some(refused) = refused {
+        let busy = units::duration(gpu.busy_ns);
+        return format!("GPU {number} has records for {busy} of {span}; {}", unknown(refused));
+    }
+    let time = time(gpu);
+    let percent = |ns| units::percent(share(ns, gpu));
+    let held = held_back(gpu);
+    match (is_busy(gpu), matters(held, gpu)) {
+        (true, false) => {
+            format!("GPU {number} was busy {} of {time}: {}", percent(gpu.busy_ns), work(&[gpu]))
+        }
+        (true, true) => format!(
+            "GPU {number} was busy {} of {time}, but held back {} (estimated).",
+            percent(gpu.busy_ns),
+            percent(held)
+        ),
+        (false, false) => format!("GPU {number} was idle {} of {time}.", percent(idle(gpu))),
+        (false, true) => format!(
+            "GPU {number} was idle {} of {time}, and held back {} (estimated).",
+            percent(idle(gpu)),
+            percent(held)
+        ),
+    }
+}
+
+/// `4 GPUs were idle 12 to 64 % of their time.`
+fn of_gpus(gpus: &[GpuAccount], refused: Option<Refusal>) -> String {
+    let count = units::count(gpus.len() as u64);
+    let span: Ns = gpus.iter().map(|gpu| gpu.span_ns).max().unwrap_or(0);
+    let span = units::duration(span);
+    if let Some(refused) = refused {
+        return format!("{count} GPUs have records for parts of {span}; {}", unknown(refused));
+    }
+    let range = |of: fn(&GpuAccount) -> Ns| {
+        let shares = gpus.iter().map(|gpu| share(of(gpu), gpu));
+        let (least, most) = shares.fold((1.0, 0.0), |(a, b): (f64, f64), share| (a.min(share), b.max(share)));
+        let (least, most) = (units::percent(least), units::percent(most));
+        if least == most {
+            most
+        } else {
+            format!("{} to {most}", least.trim_end_matches([' ', '%', '\u{a0}']))
+        }
+    };
+    let busy = gpus.iter().all(is_busy);
+    let held = gpus.iter().any(|gpu| matters(held_back(gpu), gpu));
+    let held_back = || format!("held back {} (estimated).", range(held_back));
+    match (busy, held) {
+        (true, false) => {
+            let work = work(&gpus.iter().collect::<Vec<_>>());
+            format!("{count} GPUs were busy {} of {span}: {work}", range(|gpu| gpu.busy_ns))
+        }
+        (true, true) => {
+            format!("{count} GPUs were busy {} of {span}, but {}", range(|gpu| gpu.busy_ns), held_back())
+        }
+        (false, false) => format!("{count} GPUs were idle {} of {span}.", range(idle)),
+        (false, true) => format!("{count} GPUs were idle {} of {span}, and {}", range(idle), held_back()),
+    }
+}
+
+/// `no GPU operation was recorded; threads spent 54 % of their time in slow CUDA calls.`
+fn without_gpus(explanation: &Explanation) -> String {
+    let threads = &explanation.accounts.threads;
+    let spent: Ns = threads.iter().filter(|thread| thread.calls > 0).map(|thread| thread.span_ns).sum();
+    if explanation.trace.calls == 0 {
+        return String::from("The trace has neither calls nor GPU operations.");
+    }
+    let slow = units::percent(explanation.slow_call_ns as f64 / spent.max(1) as f64);
+    let threshold = units::duration(explanation.min_wait_ns);
+    format!("No GPU operation was recorded; threads spent {slow} of their time in calls over {threshold}.")
+}
+
+/// What keeps the idle time from having causes.
+fn unknown(refused: Refusal) -> String {
+    let why = match refused {
+        Refusal::Lost => "records were lost",
+        Refusal::Clock => "the clocks of host and GPU cannot be compared",
+    };
+    format!("why it was idle is unknown: {why}.")
+}
+
+/// What busy GPUs do.
+fn work(gpus: &[&GpuAccount]) -> String {
+    let busy: Ns = gpus.iter().map(|gpu| gpu.busy_ns).sum();
+    let copies: Ns = gpus.iter().map(|gpu| gpu.busy.copies_ns).sum();
+    let what = if copies > busy - copies { "copies" } else { "kernels" };
+    format!("nothing on the host holds it up; {what} are where time is.")
+}
+
+/// `1.9 s`, or `the 1.9 s after start-up (0.8 s)`
+fn time(gpu: &GpuAccount) -> String {
+    let start_up = gpu.start_up_ns();
+    let working = units::duration(gpu.working_ns());
+    match start_up as f64 >= gpu.span_ns as f64 * SMALL && start_up > 0 {
+        true => format!("the {working} after start-up ({})", units::duration(start_up)),
+        false => working,
+    }
+}
+
+pub(crate) fn is_busy(gpu: &GpuAccount) -> bool {
+    gpu.busy_ns * 100 >= gpu.working_ns() * BUSY
+}
+
+fn idle(gpu: &GpuAccount) -> Ns {
+    gpu.working_ns() - gpu.busy_ns
+}
+
+fn held_back(gpu: &GpuAccount) -> Ns {
+    gpu.held_back.iter().map(|held| held.part.ns).sum()
+}
+
+fn matters(held: Ns, gpu: &GpuAccount) -> bool {
+    share(held, gpu) >= if is_busy(gpu) { SMALL_OF_BUSY } else { SMALL }
+}
+
+/// A part of a GPU's time after start-up.
+fn share(ns: Ns, gpu: &GpuAccount) -> f64 {
+    ns as f64 / gpu.working_ns().max(1) as f64
+}
+
+/// A cause that the verdict names.
+struct Named {
+    /// The finding's id; empty for a cause that is none.
+    id: String,
+    share: f64,
+    /// `threads wait for Python's lock (GIL)`
+    what: String,
+    /// `, behind cudaMemcpyAsync`, where the call that was waited for is known.
+    behind: String,
+    /// `serve.py:17`, or a call
+    place: String,
+    fixes: Vec<&'static str>,
+}
+
+impl Named {
+    fn of(finding: &Finding, knows_costs: bool) -> Named {
+        let about = finding.cause.about();
+        let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
+        let behind = behind.map_or(String::new(), |holder| format!(", behind {}", visible(&holder.call)));
+        let once = if finding.phase == Phase::Once { ", once" } else { "" };
+        Named {
+            id: finding.id.clone(),
+            share: if knows_costs { finding.cost_share } else { finding.share },
+            what: format!("{}{once}", about.brief),
+            behind,
+            place: at(finding).map_or_else(|| visible(&finding.waiter.call).into_owned(), short),
+            fixes: finding.fixes.iter().map(|fix| fix.id).take(FIXES).collect(),
+        }
+    }
+
+    /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → own-stream).` What does not fit is left out:
+    /// fixes, the call, the place.
+    fn line(&self, columns: usize) -> String {
+        let with = |behind: &str, place: &str, fixes: usize| {
+            let fixes = self.fixes[..fixes].join(", ");
+            let arrow = if fixes.is_empty() { "" } else { "→ " };
+            let fixes = format!("{arrow}{fixes}");
+            let hint =
+                [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+            let hint = if hint.is_empty() { hint } else { format!(" ({hint})") };
+            format!("{}: {}{behind}{hint}.", units::percent(self.share), self.what)
+        };
+        let all = self.fixes.len();
+        let (behind, place) = (self.behind.as_str(), self.place.as_str());
+        let named = (0..=all).rev().map(|fixes| with(behind, place, fixes));
+        let shorter = (0..=all).rev().map(|fixes| with("", place, fixes));
+        let mut lines = named.chain(shorter).chain([with("", "", 0)]);
+        lines.find(|line| width(line) <= columns).unwrap_or_else(|| elide(&with("", "", 0), columns))
+    }
+}
+
+/// The causes that cost most.
+fn causes(explanation: &Explanation) -> Vec<Named> {
+    let gpus = &explanation.accounts.gpus;
+    if explanation.accounts.refused.is_some() {
+        return Vec::new();
+    }
+    let knows_costs = super::explanation::knows_costs(explanation);
+    let findings = explanation.findings.iter().map(|finding| Named::of(finding, knows_costs));
+    let mut causes: Vec<Named> = findings.chain(unfound(explanation)).collect();
+    let least = if !gpus.is_empty() && gpus.iter().all(is_busy) { SMALL_OF_BUSY } else { SMALL };
+    causes.retain(|cause| cause.share >= least);
+    causes.sort_by(|a, b| b.share.total_cmp(&a.share));
+    causes.truncate(NAMED);
+    causes
+}
+
+/// Parts of the GPUs' time that are no findings, because nobody can act on them.
+fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
+    let gpus = &explanation.accounts.gpus;
+    let all: Ns = gpus.iter().map(GpuAccount::working_ns).sum();
+    [Cause::NotRecorded, Cause::Dependency].into_iter().map(move |cause| {
+        let parts = gpus.iter().flat_map(|gpu| &gpu.idle).filter(|part| part.cause == cause);
+        let advice = if cause == Cause::NotRecorded { would_record(explanation) } else { "" };
+        Named {
+            share: parts.map(|part| part.ns).sum::<Ns>() as f64 / all.max(1) as f64,
+            id: String::new(),
+            what: format!("{}{advice}", cause.about().brief),
+            behind: String::new(),
+            place: String::new(),
+            fixes: Vec::new(),
+        }
+    })
+}
+
+/// What would record what the trace does not say, for the tool that made it.
+fn would_record(explanation: &Explanation) -> &'static str {
+    match explanation.trace.source.as_str() {
+        "kineto" => "; `with_stack=True` or `holdup record` would",
+        "nsys" => "; `--trace=cuda,nvtx,osrt` or `holdup record` would",
+        "nvprof" => "; `holdup record` would",
+        _ => "",
+    }
+}
+
+/// Where a finding's time is lost: the waiter's place, else the holder's, else the root's.
+fn at(finding: &Finding) -> Option<&Place> {
+    let holder = finding.holder.iter().flat_map(|holder| &holder.places);
+    let root = finding.chain.iter().filter_map(|link| link.place.as_ref());
+    finding.places.iter().chain(holder).chain(root).next()
+}
+
+/// `serve.py:17`, or the function without a line.
+pub(crate) fn short(place: &Place) -> String {
+    let text = match (place.file.rsplit('/').next().unwrap_or(""), place.line) {
+        ("", _) => place.function.clone(),
+        (file, 0) => format!("{} {file}", place.function),
+        (file, line) => format!("{file}:{line}"),
+    };
+    visible(&elide(&text, PLACE)).into_owned()
+}
