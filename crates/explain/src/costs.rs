@@ -4,6 +4,7 @@ use crate::account::{Costs, Culprit, Link, Root, Row};
 use crate::cause::Statement;
 use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
+use crate::group::Key;
 use crate::places::place_of_stack;
 use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Place, Waiter};
 use rustc_hash::FxHashMap;
@@ -64,8 +65,8 @@ impl<'a> Roots<'a> {
         finding.chain = self.chain(row);
     }
 
-    /// Findings of the roots that are left.
-    pub fn rest(&self) -> Vec<Finding> {
+    /// Findings of the roots that are left. `parts` has the places of slow calls.
+    pub fn rest(&self, parts: &FxHashMap<Key, Place>) -> Vec<Finding> {
         let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
         let rows = || self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
         for row in rows().filter(|row| is_finding(row.root.cause)) {
@@ -73,10 +74,10 @@ impl<'a> Roots<'a> {
             groups.entry((row.root.cause, Same::of(row.root, is_large))).or_default().push(row);
         }
         let large = |rows: &Vec<&Row>| rows.iter().map(|row| row.ns).sum::<Ns>() >= self.costs.worth_ns;
-        groups.into_values().filter(large).map(|rows| self.finding(rows)).collect()
+        groups.into_values().filter(large).map(|rows| self.finding(rows, parts)).collect()
     }
 
-    fn finding(&self, mut rows: Vec<&Row>) -> Finding {
+    fn finding(&self, mut rows: Vec<&Row>, parts: &FxHashMap<Key, Place>) -> Finding {
         rows.sort_by_key(|row| (std::cmp::Reverse(row.ns), row.root));
         let mut all = rows[0].clone();
         rows[1..].iter().for_each(|row| all.absorb((*row).clone()));
@@ -92,7 +93,7 @@ impl<'a> Roots<'a> {
         let mut waiters = all.waiters.clone();
         waiters.sort_by_key(|(thread, ns)| (std::cmp::Reverse(*ns), *thread));
         let span: Ns = waiters.iter().map(|(thread, _)| self.facts.chosen_span(*thread)).sum();
-        let places = self.places(&rows);
+        let places = self.places(&rows, parts);
         let call = rows.iter().find_map(|row| self.call(row.root.culprit)).unwrap_or_default();
         let waiter = waiters.first().map_or(ThreadId::NONE, |(thread, _)| *thread);
         let waiting = |places| self.party(waiter, waiters.len(), if is_held { "" } else { call }, places);
@@ -151,23 +152,29 @@ impl<'a> Roots<'a> {
         Waiter { pid, tid, thread, call }
     }
 
-    /// The places of some rows, most time first.
-    fn places(&self, rows: &[&Row]) -> Vec<Place> {
+    /// The places of some rows, most time first; where no call's stack was recorded, those of samples in such calls.
+    fn places(&self, rows: &[&Row], parts: &FxHashMap<Key, Place>) -> Vec<Place> {
         let mut places = Vec::new();
-        for place in rows.iter().filter_map(|row| self.place(row.root.culprit)) {
+        let mut add = |place: Place| {
             if places.len() < PLACES && !places.contains(&place) {
                 places.push(place);
             }
+        };
+        rows.iter().filter_map(|row| self.place(row.root.culprit, parts)).for_each(&mut add);
+        let threads: Vec<ThreadId> = rows[0].waiters.iter().map(|(thread, _)| *thread).collect();
+        if let Some(name) = name(rows[0].root.culprit).filter(|_| places.is_empty() && !is_chained(rows[0])) {
+            let sampled = self.costs.places_in_calls(self.facts, &threads, name);
+            places.extend(sampled.into_iter().take(PLACES).cloned());
         }
         places
     }
 
-    fn place(&self, culprit: Culprit) -> Option<Place> {
+    fn place(&self, culprit: Culprit, parts: &FxHashMap<Key, Place>) -> Option<Place> {
         match culprit {
             Culprit::Spot(_, spot) | Culprit::Lock(_, _, Some(spot)) => Some(self.costs.place(spot).clone()),
             Culprit::Call(_, _, stack) => place_of_stack(self.facts.trace, stack),
-            Culprit::Part(_)
-            | Culprit::Lock(_, _, None)
+            Culprit::Part(key) => parts.get(&key).cloned(),
+            Culprit::Lock(_, _, None)
             | Culprit::Before(..)
             | Culprit::Between(_)
             | Culprit::Device(_)
@@ -177,18 +184,7 @@ impl<'a> Roots<'a> {
     }
 
     fn call(&self, culprit: Culprit) -> Option<&'a str> {
-        let name: Sym = match culprit {
-            Culprit::Part(key) => key.waiter.name(),
-            Culprit::Call(_, name, _) => name,
-            Culprit::Spot(..)
-            | Culprit::Lock(..)
-            | Culprit::Before(..)
-            | Culprit::Between(_)
-            | Culprit::Device(_)
-            | Culprit::Site(_)
-            | Culprit::Held(..) => return None,
-        };
-        Some(self.facts.trace.text(name))
+        name(culprit).map(|name| self.facts.trace.text(name))
     }
 
     /// The chain of a row, root first; empty if nobody waited for another thread.
@@ -205,10 +201,29 @@ impl<'a> Roots<'a> {
                 thread: party.thread,
                 cause: root.cause,
                 call: self.call(root.culprit).map(str::to_owned),
-                place: if link.wait.is_none() { self.place(root.culprit) } else { None },
+                place: if link.wait.is_none() {
+                    self.place(root.culprit, &FxHashMap::default())
+                } else {
+                    None
+                },
             }
         };
         row.chain.iter().map(link).collect()
+    }
+}
+
+/// The function that was called, if the culprit is calls.
+fn name(culprit: Culprit) -> Option<Sym> {
+    match culprit {
+        Culprit::Part(key) => Some(key.waiter.name()),
+        Culprit::Call(_, name, _) => Some(name),
+        Culprit::Spot(..)
+        | Culprit::Lock(..)
+        | Culprit::Before(..)
+        | Culprit::Between(_)
+        | Culprit::Device(_)
+        | Culprit::Site(_)
+        | Culprit::Held(..) => None,
     }
 }
 

@@ -38,8 +38,8 @@ const EARLIER: [&str; 2] = ["cudaGetLastError", "cudaPeekAtLastError"];
 /// Functions that ask whether work is done.
 const QUERIES: [&str; 4] = ["cudaEventQuery", "cudaStreamQuery", "cuEventQuery", "cuStreamQuery"];
 
-/// The selected calls whose result is an error, most first. Answers are no failures: that work is not done, or the error of
-/// an earlier call. A driver call that fails within a call that fails with the same number is the same failure.
+/// The selected calls whose result is an error, most first. Answers are no failures: that work is not done, that the process
+/// ends, or the error of an earlier call. A driver call that fails within a call that fails with the same number is the same failure.
 pub fn failed_calls(trace: &Trace, selection: &Selection) -> Vec<FailedCalls> {
     let calls = &trace.calls;
     if calls.result.iter().all(|result| *result == 0) {
@@ -110,10 +110,12 @@ impl Numbers {
         Numbers { may_be_old: trace.meta.source == "nvprof" }
     }
 
-    /// Whether the number says that work is not done yet.
+    /// Whether the number says that work is not done yet, or that the process ends: libraries free what they have then.
     fn is_answer(self, call: &str, error: i32) -> bool {
         const OLD_NOT_READY: i32 = 34;
-        error == NOT_READY || self.may_be_old && error == OLD_NOT_READY && QUERIES.contains(&call)
+        const ENDING: i32 = 4;
+        let is_early = error == NOT_READY || self.may_be_old && error == OLD_NOT_READY && QUERIES.contains(&call);
+        is_early || !self.may_be_old && error == ENDING
     }
 
     fn name(self, api: Api, error: i32) -> &'static str {

@@ -42,7 +42,12 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec
         }
         findings.push((finding, Some(at)));
     }
-    findings.extend(roots.rest().into_iter().map(|finding| (finding, None)));
+    let mut parts = FxHashMap::default();
+    for (finding, at) in findings.iter().filter_map(|(finding, at)| Some((finding, (*at)?))) {
+        let place = finding.places.first();
+        parts.extend(folded[at].keys.iter().filter_map(|key| Some((*key, place?.clone()))));
+    }
+    findings.extend(roots.rest(&parts).into_iter().map(|finding| (finding, None)));
     if roots.are_known() {
         findings.sort_by_key(|(finding, at)| {
             (std::cmp::Reverse(finding.cost_ns), at.unwrap_or(usize::MAX), finding.cause, finding.waiter.tid)

@@ -1,10 +1,10 @@
 //! Steps, in words.
 
-use crate::account::place;
 use crate::escape::visible;
 use crate::layout::hang;
 use crate::page::Page;
 use crate::units;
+use crate::verdict::short;
 use explain::{AccountPart, Refusal, SlowStep, StepSource, Steps};
 use trace::Ns;
 
@@ -35,20 +35,20 @@ pub(crate) fn sentences(steps: Option<&Steps>, refused: Option<Refusal>) -> Vec<
     sentences
 }
 
-/// `65 steps (ProfilerStep), median 15.4 ms: GPU 0 idle 36 % of their time: 24 % host-code train.py:31 step, 8 % own-work …`
+/// `65 steps (ProfilerStep), median 15.4 ms: GPU 0 idle 36 %: 24 % host-code train.py:31, 8 % own-work …`, of the median step
 fn usual(steps: &Steps, refused: Option<Refusal>) -> String {
     let (count, median) = (units::counted(steps.count, "step", "steps"), units::duration(steps.median_ns));
     let mut text = format!("{count} ({}), median {median}", name(steps.source, &steps.name));
-    let total = steps.total.duration_ns;
+    let total = steps.median.duration_ns;
     let share = |ns: Ns| units::percent(ns as f64 / total.max(1) as f64);
     match (steps.device, refused) {
         (Some(device), None) => {
-            text.push_str(&format!(": GPU {device} idle {}", share(total - steps.total.busy_ns)));
+            text.push_str(&format!(": GPU {device} idle {}", share(total - steps.median.busy_ns)));
         }
         (None, _) => {}
         (Some(_), Some(_)) => return text,
     }
-    let parts = steps.total.idle.iter().filter(|part| part.ns * 100 >= total * SMALL).take(NAMED);
+    let parts = steps.median.idle.iter().filter(|part| part.ns * 100 >= total * SMALL).take(NAMED);
     let parts: Vec<String> = parts.map(|part| with_place(share(part.ns), part)).collect();
     if !parts.is_empty() {
         text.push_str(&format!(": {}", parts.join(", ")));
@@ -88,12 +88,9 @@ fn slow(steps: &Steps, longest: &SlowStep, refused: Option<Refusal>) -> String {
 
 /// `24 % host-code train.py:31 step`
 fn with_place(amount: String, part: &AccountPart) -> String {
-    let place = match part.places.is_empty() {
-        // Calls would make the sentence long: one of them is enough.
-        true => part.calls.first().cloned().unwrap_or_default(),
-        false => place(part),
-    };
-    let place = visible(&place).into_owned();
+    // Several calls would make the sentence long: one of them is enough.
+    let call = || part.calls.first().map_or_else(String::new, |call| visible(call).into_owned());
+    let place = part.places.first().map_or_else(call, short);
     format!("{amount} {} {place}", part.cause.id()).trim_end().to_owned()
 }
 

@@ -43,7 +43,7 @@ impl Blame<'_> {
         of_gpu(Cause::Dependency, until + latency, gap.end - until - latency);
         match gap.last.is_none() {
             true => of_gpu(Cause::StartUp, gap.start, until - gap.start),
-            false => self.thread(charges, &Path::of(self.facts.thread(call)), (gap.start, until)),
+            false => self.thread(charges, &Path::of_idle(self.facts.thread(call)), (gap.start, until)),
         }
     }
 
@@ -84,9 +84,13 @@ impl Blame<'_> {
     /// Charges a root with a segment in a call, less the time for which the thread was ready without a processor: by the
     /// scheduler's numbers, wherever in the call.
     fn awake(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment, root: Root) {
-        let ready = match self.activity.blocks(segment.doing) {
-            true => 0,
-            false => self.outside.ready_in_call(path.thread, segment),
+        let ready = match (self.activity.blocks(segment.doing), root.cause) {
+            (true, _) => 0,
+            // A thread that polls for a GPU that is idle already is not on a processor.
+            (false, Cause::ExplicitSync | Cause::HiddenSync) if path.of_idle => {
+                self.outside.ready_in_sync(path.thread, segment)
+            }
+            (false, _) => self.outside.ready_in_call(path.thread, segment),
         };
         let no_cpu = Root::new(Cause::NoCpu, root.culprit);
         charges.charge(Some(path), no_cpu, segment.start, ready);

@@ -39,7 +39,7 @@ use sites::{Sites, SpotId};
 use std::collections::BTreeMap;
 use steps::Cutting;
 use streams::Waiting;
-use trace::{Clock, Ns, OpId, ThreadId, Trace};
+use trace::{Clock, Ns, OpId, Sym, ThreadId, Trace};
 
 /// The accounts of a trace.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -167,6 +167,9 @@ const SHOWN: usize = 3;
 const WORTH: Ns = 100;
 const WORTH_OF_ALL: Ns = 1_000;
 
+/// Samples in calls that tell where such calls are made. A choice.
+const FEW: u64 = 8;
+
 /// What the roots of the GPUs' idle time cost.
 pub(crate) struct Costs {
     /// Each root once.
@@ -181,6 +184,19 @@ pub(crate) struct Costs {
 impl Costs {
     pub fn place(&self, spot: SpotId) -> &Place {
         self.sites.place(spot)
+    }
+
+    /// Where samples of threads are that lie in calls of a function, most first; none if they are few: a sample near a call of
+    /// microseconds may be beside it.
+    pub fn places_in_calls(&self, facts: &Facts<'_>, threads: &[ThreadId], name: Sym) -> Vec<&Place> {
+        let mut counts = Vec::new();
+        let spots = threads.iter().flat_map(|thread| self.sites.in_calls(facts, *thread, name));
+        spots.for_each(|spot| roots::add_to(&mut counts, spot, 1u64));
+        if counts.iter().map(|(_, count)| count).sum::<u64>() < FEW {
+            return Vec::new();
+        }
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts.into_iter().map(|(spot, _)| self.place(spot)).collect()
     }
 }
 

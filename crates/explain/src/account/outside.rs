@@ -127,13 +127,22 @@ impl Outside {
     /// The part of a segment in a call for which the thread was ready without a processor, ns: as much of it as of all its
     /// calls in the scheduler's interval.
     pub fn ready_in_call(&self, thread: ThreadId, segment: &Segment) -> Ns {
+        let of = |row: &Crowded, length: Ns| scaled(row.ready, length, row.working.max(length).max(1));
+        self.ready(thread, segment, of)
+    }
+
+    /// As [`Outside::ready_in_call`], where the thread polls for what is done already: of the time in its calls without a
+    /// processor, this comes first.
+    pub fn ready_in_sync(&self, thread: ThreadId, segment: &Segment) -> Ns {
+        self.ready(thread, segment, |row, length| row.ready.min(length))
+    }
+
+    /// The sum over the scheduler's intervals in a segment of what each has, by its length in the segment, ns.
+    fn ready(&self, thread: ThreadId, segment: &Segment, of: impl Fn(&Crowded, Ns) -> Ns) -> Ns {
         let rows = &self.crowded[thread.index()];
         let first = rows.partition_point(|row| row.end <= segment.start);
         let within = rows[first..].iter().take_while(|row| row.start < segment.end);
-        let ready = within.map(|row| {
-            let length = row.end.min(segment.end) - row.start.max(segment.start);
-            scaled(row.ready, length, row.working.max(length).max(1))
-        });
+        let ready = within.map(|row| of(row, row.end.min(segment.end) - row.start.max(segment.start)));
         ready.sum::<Ns>().min(segment.length())
     }
 

@@ -50,6 +50,8 @@ pub(super) struct Path<'p> {
     /// The thread before it, and what that waited for.
     before: Option<(&'p Path<'p>, Root)>,
     length: usize,
+    /// Whether the first thread kept a GPU idle meanwhile.
+    pub of_idle: bool,
 }
 
 /// Most threads of a chain: a longer one is a circle that is not quite closed.
@@ -57,14 +59,24 @@ const DEPTH: usize = 16;
 
 impl<'p> Path<'p> {
     pub fn of(thread: ThreadId) -> Path<'static> {
-        Path { thread, before: None, length: 1 }
+        Path { thread, before: None, length: 1, of_idle: false }
+    }
+
+    /// The path of a thread that keeps a GPU idle.
+    pub fn of_idle(thread: ThreadId) -> Path<'static> {
+        Path { of_idle: true, ..Path::of(thread) }
     }
 
     /// The path to one more thread, which the last one waits for; `None` if that is in it already, or if it is too long.
     pub fn to(&'p self, thread: ThreadId, wait: Root) -> Option<Path<'p>> {
         let is_in = self.threads().any(|(known, _)| known == thread);
         let before = Some((self, wait));
-        (self.length < DEPTH && !is_in).then_some(Path { thread, before, length: self.length + 1 })
+        (self.length < DEPTH && !is_in).then_some(Path {
+            thread,
+            before,
+            length: self.length + 1,
+            of_idle: self.of_idle,
+        })
     }
 
     /// Each thread, the last first, with what the thread before it waited for.

@@ -6,6 +6,7 @@ use super::activity::{Activity, Segment};
 use super::outside::Outside;
 use super::roots::add_to;
 use crate::Place;
+use crate::facts::Facts;
 use crate::places::{marked, place_of_stack};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
@@ -116,6 +117,17 @@ impl Sites {
 
     pub fn row(&self, site: SiteId) -> &Site {
         &self.sites[site as usize]
+    }
+
+    /// Where a thread was in its calls of a function: the place of each sample in one.
+    pub fn in_calls(&self, facts: &Facts<'_>, thread: ThreadId, name: Sym) -> impl Iterator<Item = SpotId> {
+        let calls = &facts.calls_by_thread()[thread.index()];
+        self.samples[thread.index()].iter().filter_map(move |seen| {
+            let after = calls.partition_point(|call| facts.start(*call) <= seen.at);
+            let call = *calls.get(after.checked_sub(1)?)?;
+            let is_in = seen.at < facts.end(call) && facts.trace.calls.name[call.index()] == name;
+            seen.spot.filter(|_| is_in)
+        })
     }
 
     pub fn place(&self, spot: SpotId) -> &Place {

@@ -68,6 +68,9 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
         return;
     }
     match save(&outcome, target, arguments) {
+        Ok((trace, _)) if arguments.after.is_some() && trace.calls.is_empty() => {
+            eprintln!("holdup: no call was recorded: the program ended before recording was switched on (--after)");
+        }
         Ok((trace, path)) if !arguments.quiet => say(&trace, &path, color),
         Ok((trace, path)) => {
             if let Some(losses) = report::losses(&trace) {

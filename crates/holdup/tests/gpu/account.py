@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs that keep a GPU waiting for a reason, at a line and for a time that are known: recorded, the account must blame that
-line for that part of the GPU's time, within 3 points, and `busy` programs must have no finding. Needs a GPU, nvcc and PyTorch.
+line for that part of the GPU's time, within 3 points, the first finding must have the reason, and `busy` programs must have no finding. Needs a GPU, nvcc and PyTorch.
 
     account.py [--traces DIR] [NAME…]       records and checks; default: all
     account.py --check DIR [NAME…]          checks recordings that are in a folder; needs no GPU
@@ -45,7 +45,9 @@ def record(name, folder, binary):
     """Records a program; its facts lie beside the trace."""
     command = [sys.executable, str(HERE / "planted.py"), name] if name in PYTHON else [binary, name]
     environment = os.environ | ({"CUDA_DEVICE_MAX_CONNECTIONS": "1"} if name == "connections" else {})
-    run = [HOLDUP, "record", "--quiet", "--force", "-o", str(folder / f"{name}.holdup"), "--", *command]
+    # Launches take microseconds: only with a low threshold the stacks say where they are.
+    stacks = ["--stacks", "1us"] if name == "connections" else []
+    run = [HOLDUP, "record", *stacks, "--quiet", "--force", "-o", str(folder / f"{name}.holdup"), "--", *command]
     facts = subprocess.run(run, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     if name == "connections":
         wide = os.environ | {"CUDA_DEVICE_MAX_CONNECTIONS": "32"}
@@ -84,8 +86,10 @@ def check(name, folder):
         print(f"{name}: {len(findings)} findings" + "".join(f", {each['cause']} {each['cost_share']:.1%}" for each in findings))
         return not [finding for finding in findings if finding["phase"] == "recurring"]
     wanted = lines(marks)
-    right = [finding for finding in findings if finding["cause"] in causes and places(finding) & wanted]
-    share, planted = sum(finding["cost_share"] for finding in right), lost / gpu["span_ns"]
+    there = [finding for finding in findings if places(finding) & wanted]
+    right = [finding for finding in there if finding["cause"] in causes]
+    start_up = sum(part["ns"] for part in gpu["idle"] if part["cause"] == "start-up")
+    share, planted = sum(finding["cost_share"] for finding in there), lost / (gpu["span_ns"] - start_up)
     first = bool(right) and findings[0] in right
     print(f"{name}: planted {planted:.1%}, blamed {share:.1%} at {'/'.join(sorted(wanted))}, first finding {'right' if first else 'wrong'}")
     for finding in [] if first else findings[:3]:

@@ -89,7 +89,7 @@ def computes():
         kernel(5)
         with lost:
             total = 0
-            for each in range(60_000):
+            for each in range(60_000):  # computes
                 total = (total * 3 + each) % 1009  # computes
     return lost.ns
 
@@ -100,7 +100,7 @@ def gil():
 
     def hog():
         total = 0
-        while not stop:
+        while not stop:  # hogs
             total = (total * 3 + 1) % 1009  # hogs
 
     thread = threading.Thread(target=hog)
@@ -115,11 +115,13 @@ def gil():
 def famine():
     """One processor and four burners."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    alone = loop(200, 0.2)
+    alone = loop(600, 0.2)
+    torch.cuda._sleep(500 * CYCLES)  # the GPU is busy while they start
     burners = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"], env={}) for _ in range(4)]
     try:
         time.sleep(0.2)
-        beside = loop(200, 0.2)
+        torch.cuda.synchronize()
+        beside = loop(600, 0.2)
     finally:
         for burner in burners:
             burner.kill()
@@ -169,15 +171,17 @@ def queued():
 
 def chain():
     """The launching thread waits for Python's lock; its holder for a mutex; whose holder sleeps."""
+    torch.cuda._sleep(2_000 * CYCLES)  # the GPU is busy while the compiler works
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/library.so"
         subprocess.run(["g++", "-O1", "-g", "-shared", "-fPIC", "-x", "c++", "-o", path, "-"], input=LIBRARY, text=True, check=True)
         holding, freeing = ctypes.PyDLL(path), ctypes.CDLL(path)
+    torch.cuda.synchronize()
     alone, stop = loop(150), []
 
     def sleeps():
         while not stop:
-            freeing.sleep_locked(10_000)
+            freeing.sleep_locked(10_000)  # sleeps locked
             time.sleep(0.01)
 
     def waits():

@@ -5,6 +5,7 @@ use crate::escape::visible;
 use crate::layout::{elide, width};
 use crate::short::{self, Level};
 use crate::units;
+use crate::verdict::short as short_place;
 use explain::{Cause, ChainLink, Detail, Example, Explanation, Finding, Nature, Party, Phase, Place};
 
 /// The cause and the confidence; an unknown cause has no confidence.
@@ -71,7 +72,8 @@ pub(super) fn chain(finding: &Finding) -> String {
     let link = |(at, link): (usize, &ChainLink)| {
         let call = link.call.as_ref().map_or(String::new(), |call| format!(" in {}", visible(call)));
         let doing = if at == 0 { "" } else { "waits, " };
-        format!("thread {}{call} ({doing}{})", visible(&link.thread), link.cause.id())
+        let place = link.place.as_ref().map_or(String::new(), |place| format!(" at {}", short_place(place)));
+        format!("thread {}{call} ({doing}{}{place})", visible(&link.thread), link.cause.id())
     };
     finding.chain.iter().enumerate().map(link).collect::<Vec<_>>().join(" ← ")
 }
