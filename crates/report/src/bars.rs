@@ -1,19 +1,19 @@
 //! The accounts of GPUs and threads as bars in words: for outputs that draw them.
 
-use crate::account::place;
+use crate::account::{self, behind};
 use crate::escape::visible;
 use crate::layout::elide;
 use crate::stats::accounts::{groups, united};
 use crate::units;
 use crate::verdict;
-use explain::{AccountPart, Accounts, Cause, GpuAccount, ThreadAccount};
+use explain::{AccountPart, Accounts, Cause, GpuAccount, HeldBack, StreamAccount, ThreadAccount, WaitPart};
 use trace::Ns;
 
 /// Longest name of threads and longest place, columns: longer ones are cut in the middle, because each part repeats them.
 const NAME: usize = 80;
 const PLACE: usize = 160;
 
-/// The account of a GPU, of a thread, or of several threads of one name.
+/// The account of a GPU, of a thread, of several threads of one name, or of a stream.
 #[derive(Clone, Debug)]
 pub struct Bar {
     /// `GPU 0`, `thread 8117`, `4 threads worker`
@@ -41,12 +41,18 @@ pub struct BarPart {
     pub name: &'static str,
     /// Its part of the bar, 0 to 1.
     pub share: f64,
+    /// Its time, ns.
+    pub ns: Ns,
     /// `36 %`
     pub percent: String,
     /// `361 ms`
     pub time: String,
     /// Where most of it was: `train.py:42 step`, or calls; empty if unknown.
     pub place: String,
+    /// Whether it is busy time in which the GPU was held back.
+    pub is_held: bool,
+    /// The finding that has most of it.
+    pub finding: Option<String>,
 }
 
 /// A bar for each GPU, then one for each thread or for several threads of one name, those that call CUDA first.
@@ -61,11 +67,14 @@ pub fn bars(accounts: &Accounts) -> Vec<Bar> {
 fn of_gpu(gpu: &GpuAccount, accounts: &Accounts) -> Bar {
     let mut parts = Vec::new();
     let mut add = |part: BarPart, ns: Ns| parts.extend((ns > 0).then_some(part));
-    add(part(None, "busy", gpu.busy_ns, gpu.span_ns, String::new()), gpu.busy_ns);
+    let held: Ns = gpu.held_back.iter().map(|held| held.part.ns).sum();
+    let free = gpu.busy_ns - held;
+    add(part(None, "busy", free, gpu.span_ns, String::new()), free);
     if accounts.refused.is_some() {
         let idle = gpu.span_ns - gpu.busy_ns;
         add(part(None, "idle", idle, gpu.span_ns, String::new()), idle);
     } else {
+        gpu.held_back.iter().for_each(|held| add(of_held(held, gpu.span_ns), held.part.ns));
         gpu.idle.iter().for_each(|idle| add(of_part(idle, gpu.span_ns), idle.ns));
     }
     let verdict = verdict::of_gpu(gpu, accounts.refused);
@@ -105,8 +114,42 @@ fn of_threads(name: &str, threads: &[&ThreadAccount]) -> Bar {
     }
 }
 
+/// The waits of each stream with operations: the time from ready to start, by cause.
+pub fn streams(accounts: &Accounts) -> Vec<Bar> {
+    let several = accounts.streams.iter().any(|stream| stream.pid != accounts.streams[0].pid);
+    let of = |stream: &StreamAccount| {
+        let process = if several { format!(" of {}", stream.pid) } else { String::new() };
+        let wait = |wait: &WaitPart| BarPart {
+            finding: wait.finding.clone(),
+            ..part(Some(wait.cause), wait.cause.id(), wait.ns, stream.waiting_ns, String::new())
+        };
+        Bar {
+            of: format!("GPU {} stream {}{process}", stream.device, stream.stream),
+            span: units::duration(stream.waiting_ns),
+            verdict: String::new(),
+            is_gpu: false,
+            calls: 0,
+            parts: stream.waiting.iter().filter(|part| part.ns > 0).map(wait).collect(),
+            each: Vec::new(),
+        }
+    };
+    accounts.streams.iter().map(of).collect()
+}
+
+/// Where most of a part's time passed: `train.py:42 step`, or calls; empty if unknown.
+pub fn place(part: &AccountPart) -> String {
+    cut(&account::place(part), PLACE)
+}
+
 fn of_part(own: &AccountPart, span: Ns) -> BarPart {
-    part(Some(own.cause), own.cause.id(), own.ns, span, cut(&place(own), PLACE))
+    let finding = own.finding.clone();
+    BarPart { finding, ..part(Some(own.cause), own.cause.id(), own.ns, span, place(own)) }
+}
+
+fn of_held(held: &HeldBack, span: Ns) -> BarPart {
+    let own = &held.part;
+    let bar = part(Some(own.cause), own.cause.id(), own.ns, span, behind(held));
+    BarPart { is_held: true, finding: own.finding.clone(), ..bar }
 }
 
 /// A text with its names escaped, in at most so many columns. It is cut first: a name may be a megabyte.
@@ -116,7 +159,8 @@ fn cut(text: &str, columns: usize) -> String {
 
 fn part(cause: Option<Cause>, name: &'static str, ns: Ns, span: Ns, place: String) -> BarPart {
     let share = ns as f64 / span.max(1) as f64;
-    BarPart { cause, name, share, percent: units::percent(share), time: units::duration(ns), place }
+    let (percent, time) = (units::percent(share), units::duration(ns));
+    BarPart { cause, name, share, ns, percent, time, place, is_held: false, finding: None }
 }
 
 #[cfg(test)]
@@ -130,6 +174,7 @@ mod tests {
             ns,
             places: Vec::new(),
             calls: vec![String::from("cudaLaunchKernel\u{1b}")],
+            finding: Some(String::from("H2")),
             spent: Vec::new(),
         }
     }

@@ -44,7 +44,7 @@ pub mod places;
 pub mod plot;
 mod short;
 pub mod stats;
-mod steps;
+pub mod steps;
 mod style;
 pub mod table;
 pub mod units;
