@@ -84,7 +84,7 @@ pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, ov
 pub use places::{place_of_stack, places};
 pub use rules::Cause;
 pub use sentence::{Piece, Sentence};
-pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps};
+pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps, without_numbers};
 pub use summary::summary;
 pub use verdict::Verdict;
 

@@ -192,7 +192,7 @@ fn between(starts: &[Ns]) -> Vec<(Ns, Ns)> {
 }
 
 /// The name with `#` for each number.
-pub(crate) fn without_numbers(name: &str) -> String {
+pub fn without_numbers(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     let mut in_number = false;
     for c in name.chars() {
