@@ -63,14 +63,18 @@ fn verdicts(gpus: &[&Bar]) -> Html {
     for gpu in gpus.iter().take(GPUS) {
         html.leaf("p", &[("class", "of-gpu")], &gpu.verdict);
         let causes = gpu.parts.iter().filter(|part| part.cause.is_some() && part.share >= SMALL);
-        let causes: Vec<_> = causes.take(lines).collect();
+        let mut causes: Vec<_> = causes.collect();
+        causes.sort_by_key(|part| std::cmp::Reverse(part.ns));
+        causes.truncate(lines);
         if causes.is_empty() {
             continue;
         }
         html.open("ul", &[("class", "causes")]);
         for part in causes {
-            html.open("li", &[("data-find", part.name)]).leaf("b", &[], &part.percent).text(" ");
-            html.leaf("span", &[], part.name).text(" ");
+            let mut leads = vec![("data-find", part.name)];
+            leads.extend(part.finding.as_deref().map(|finding| ("data-finding", finding)));
+            html.open("li", &leads).leaf("b", &[], &part.percent).text(" ");
+            html.leaf("span", &[], &named(part, gpu)).text(" ");
             html.leaf("code", &[("title", &part.place)], &part.place).close("li");
         }
         html.close("ul");
@@ -121,23 +125,11 @@ fn row(bar: &Bar) -> Html {
         bar.parts.iter().partition(|part| part.share >= NARROW);
     let mut from = 0.0;
     for part in wide {
-        let place = if part.place.is_empty() { String::new() } else { format!(" · {}", part.place) };
-        let says = format!("{}: {}, {} of {}{place}", part.name, part.time, part.percent, bar.of);
-        html.push(&segment(
-            style(part),
-            part.name,
-            &part.percent,
-            &says,
-            (from, part.share),
-            bar.is_gpu && part.cause.is_some(),
-        ));
+        html.push(&segment(&Segment::of(part, bar, from)));
         from += part.share;
     }
     if !narrow.is_empty() {
-        let parts: Vec<String> = narrow.iter().map(|part| format!("{} {}", part.name, part.time)).collect();
-        let says = format!("Each below 0.4 % of {}: {}", bar.of, parts.join(", "));
-        let share = narrow.iter().map(|part| part.share).sum();
-        html.push(&segment("unknown", "", "", &says, (from, share), false));
+        html.push(&segment(&Segment::together(&narrow, bar, from)));
     }
     html.close("svg").leaf("span", &[("class", "span")], &bar.span).close("div");
     html
@@ -151,34 +143,102 @@ fn style(part: &BarPart) -> &'static str {
     }
 }
 
-/// A part of a bar. It is a picture of its own, so that it cuts its text, needs no script and prints. If it `is_drawn`,
-/// the timeline finds it.
-fn segment(
-    style: &str,
-    name: &str,
-    percent: &str,
-    says: &str,
-    (from, share): (f64, f64),
-    is_drawn: bool,
-) -> Html {
-    let class = format!("segment {style}");
+/// A part of a bar as it is drawn.
+struct Segment<'b> {
+    style: &'static str,
+    /// What is written into it, if it fits.
+    text: String,
+    percent: &'b str,
+    /// The part in words.
+    says: String,
+    from: f64,
+    share: f64,
+    is_held: bool,
+    /// The finding that it leads to.
+    finding: Option<&'b str>,
+    /// The cause that the timeline finds.
+    find: Option<&'static str>,
+}
+
+impl<'b> Segment<'b> {
+    fn of(part: &'b BarPart, bar: &Bar, from: f64) -> Segment<'b> {
+        let name = named(part, bar);
+        let place = if part.place.is_empty() { String::new() } else { format!(" · {}", part.place) };
+        let finding = part.finding.as_deref();
+        let leads = finding.map_or_else(String::new, |finding| format!(" · finding {finding}"));
+        Segment {
+            style: style(part),
+            says: format!("{name}: {}, {} of {}{place}{leads}", part.time, part.percent, bar.of),
+            text: if part.is_held { name } else { part.name.to_owned() },
+            percent: &part.percent,
+            from,
+            share: part.share,
+            is_held: part.is_held,
+            finding,
+            find: (bar.is_gpu && part.cause.is_some() && !part.is_held).then_some(part.name),
+        }
+    }
+
+    /// Parts too narrow to be drawn each.
+    fn together(parts: &[&BarPart], bar: &Bar, from: f64) -> Segment<'b> {
+        let each: Vec<String> =
+            parts.iter().map(|part| format!("{} {}", named(part, bar), part.time)).collect();
+        Segment {
+            style: "unknown",
+            text: String::new(),
+            percent: "",
+            says: format!("Each below 0.4 % of {}: {}", bar.of, each.join(", ")),
+            from,
+            share: parts.iter().map(|part| part.share).sum(),
+            is_held: false,
+            finding: None,
+            find: None,
+        }
+    }
+
+    /// Its words as far as there is room for them.
+    fn fitting(&self) -> Option<String> {
+        let room = self.share * WIDE / CHARACTER - 1.5;
+        let both = format!("{} {}", self.percent, self.text);
+        let fits =
+            [both, self.percent.to_owned()].into_iter().find(|text| text.chars().count() as f64 <= room);
+        fits.filter(|text| !text.is_empty())
+    }
+}
+
+/// The name of a part in words: busy time is divided where the GPU was held back.
+fn named(part: &BarPart, bar: &Bar) -> String {
+    match part.cause {
+        Some(_) if part.is_held => format!("held back by {}", part.name),
+        None if bar.parts.iter().any(|other| other.is_held) => format!("{} and not held back", part.name),
+        Some(_) | None => part.name.to_owned(),
+    }
+}
+
+/// Draws a segment. It is a picture of its own, so that it cuts its text, needs no script and prints.
+fn segment(segment: &Segment<'_>) -> Html {
+    let class = format!("segment {}{}", segment.style, if segment.is_held { " held" } else { "" });
     let place = |part: f64| format!("{:.3}%", part.clamp(0.0, 1.0) * 100.0);
-    let (x, width) = (place(from), place(share));
+    let (x, width) = (place(segment.from), place(segment.share));
     let mut html = Html::new();
     let mut attributes = vec![("class", &*class), ("x", &x), ("width", &width), ("height", "22")];
-    attributes.extend([("tabindex", "-1"), ("aria-label", says)]);
-    match is_drawn {
-        true => attributes.extend([("role", "button"), ("data-find", name)]),
-        false => attributes.push(("role", "img")),
-    }
+    attributes.extend([("tabindex", "-1"), ("aria-label", &segment.says)]);
+    attributes.push(match (segment.finding, segment.find) {
+        (Some(_), _) => ("role", "link"),
+        (None, Some(_)) => ("role", "button"),
+        (None, None) => ("role", "img"),
+    });
+    attributes.extend(segment.finding.map(|finding| ("data-finding", finding)));
+    attributes.extend(segment.find.map(|find| ("data-find", find)));
     html.open("svg", &attributes);
-    html.leaf("title", &[], says);
+    html.leaf("title", &[], &segment.says);
     html.open("rect", &[("width", "100%"), ("height", "22")]).close("rect");
-    let room = share * WIDE / CHARACTER - 1.5;
-    let both = format!("{percent} {name}");
-    let fits = [both.as_str(), percent].into_iter().find(|text| text.chars().count() as f64 <= room);
-    if let Some(text) = fits.filter(|text| !text.is_empty()) {
-        html.leaf("text", &[("x", "5"), ("y", "15")], text);
+    if segment.is_held {
+        // Half as high as idle time: the GPU worked, and could have done more.
+        html.open("rect", &[("class", "of-cause"), ("width", "100%"), ("height", "11")]).close("rect");
+    }
+    if let Some(text) = segment.fitting() {
+        html.leaf("text", &[("x", "5"), ("y", "15")], &text);
     }
     html.close("svg");
     html
@@ -221,14 +281,17 @@ fn patterns() -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explain::{AccountPart, Accounts, Busy, Cause, GpuAccount, ThreadAccount};
+    use explain::{
+        AccountPart, Accounts, Busy, Cause, Confidence, Evidence, GpuAccount, HeldBack, StreamBehind,
+        ThreadAccount, WaitPart,
+    };
 
     fn explanation(accounts: Accounts) -> Explanation {
         Explanation { accounts, ..explain::explain(&trace::Trace::default(), &explain::Options::default()) }
     }
 
     fn part(cause: Cause, ns: i64) -> AccountPart {
-        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), spent: Vec::new() }
+        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), finding: None, spent: Vec::new() }
     }
 
     fn gpu(device: i64) -> GpuAccount {
@@ -274,6 +337,23 @@ mod tests {
         assert!(seen.contains(">3 threads worker<") && seen.contains(">thread 8<"), "{seen}");
         assert!(folded.contains("2 more GPUs, 6 more threads, 3 single threads of groups"), "{folded}");
         assert_eq!(folded.matches("class=\"account\"").count(), 11);
+    }
+
+    #[test]
+    fn busy_time_is_divided_where_the_gpu_was_held_back_and_parts_lead_to_findings() {
+        let (evidence, confidence) = (Evidence::Timing, Confidence::Possible);
+        let finding = Some(String::from("H2"));
+        let held = WaitPart { cause: Cause::ConnectionAliasing, ns: 300, evidence, confidence, finding };
+        let streams = vec![StreamBehind { stream: 21, behind: Some(13), ns: 300 }];
+        let gpu = GpuAccount { held_back: vec![HeldBack { part: held, streams }], ..gpu(0) };
+        let html = section(&explanation(Accounts { gpus: vec![gpu], ..Accounts::default() }));
+        let html = html.body.as_str();
+        assert!(html.contains("aria-label=\"busy and not held back: 640 ns, 64 % of GPU 0\""), "{html}");
+        let held = "class=\"segment sync held\" x=\"64.000%\" width=\"30.000%\" height=\"22\" tabindex=\"-1\" \
+                    aria-label=\"held back by connection-aliasing: 300 ns, 30 % of GPU 0 · stream 21 behind stream 13, \
+                    possible · finding H2\" role=\"link\" data-finding=\"H2\">";
+        assert!(html.contains(held), "{html}");
+        assert!(html.contains("x=\"94.000%\""), "idle time follows: {html}");
     }
 
     #[test]
