@@ -7,12 +7,8 @@ use explain::Explanation;
 use report::bars::{Bar, BarPart, bars};
 use report::units;
 
-/// GPUs whose verdicts and bars are not folded. A choice: the first screen has room for a bar of each and for threads.
+/// GPUs whose bars are not folded. A choice: the first screen has room for a bar of each and for threads.
 const GPUS: usize = 4;
-
-/// GPUs up to which each gets lines with its causes, and the lines of all of them together.
-const GPUS_WITH_LINES: usize = 2;
-const LINES: usize = 4;
 
 /// Bars that are not folded, and those of threads among them.
 const BARS: usize = 8;
@@ -24,8 +20,8 @@ const FOLDED: usize = 200;
 /// Smallest part of a bar that is drawn by itself: about two pixels. Smaller ones are drawn together.
 const NARROW: f64 = 0.004;
 
-/// Smallest share of a GPU's time that gets a line.
-const SMALL: f64 = 0.005;
+/// The name of the part in which a GPU worked.
+const BUSY: &str = "busy";
 
 /// Width of a bar on the narrowest usual screen and of a character in it, pixels: a name that does not fit is omitted.
 const WIDE: f64 = 440.0;
@@ -35,7 +31,7 @@ const CHARACTER: f64 = 6.6;
 pub(crate) fn section(explanation: &Explanation) -> Section {
     let all = bars(&explanation.accounts);
     let (gpus, threads): (Vec<&Bar>, Vec<&Bar>) = all.iter().partition(|bar| bar.is_gpu);
-    let mut body = verdicts(&gpus);
+    let mut body = verdict(explanation);
     let seen_gpus = gpus.len().min(GPUS);
     let seen_threads = threads.len().min(THREADS).min(BARS - seen_gpus);
     // Those that call CUDA most; ties in the order of the account.
@@ -52,34 +48,24 @@ pub(crate) fn section(explanation: &Explanation) -> Section {
     Section { id: "account", title: String::from("Account"), body, script: "account", data: Vec::new() }
 }
 
-/// One sentence for each GPU, and lines with its largest causes.
-fn verdicts(gpus: &[&Bar]) -> Html {
+/// The verdict: a sentence, and lines about what costs most, which lead to its findings.
+fn verdict(explanation: &Explanation) -> Html {
     let mut html = Html::new();
-    html.open("div", &[("class", "verdicts-of-gpus")]);
-    if gpus.is_empty() {
-        html.leaf("p", &[("class", "of-gpu")], "The trace has no GPU operations.");
+    let lines = report::verdict_lines(explanation);
+    let Some((first, rest)) = lines.split_first() else { return html };
+    html.leaf("p", &[("class", "of-gpu")], &first.text);
+    if rest.is_empty() {
+        return html;
     }
-    let lines = if gpus.len() <= GPUS_WITH_LINES { LINES / gpus.len().max(1) } else { 0 };
-    for gpu in gpus.iter().take(GPUS) {
-        html.leaf("p", &[("class", "of-gpu")], &gpu.verdict);
-        let causes = gpu.parts.iter().filter(|part| part.cause.is_some() && part.share >= SMALL);
-        let mut causes: Vec<_> = causes.collect();
-        causes.sort_by_key(|part| std::cmp::Reverse(part.ns));
-        causes.truncate(lines);
-        if causes.is_empty() {
-            continue;
+    html.open("ul", &[("class", "causes")]);
+    for line in rest {
+        html.open("li", &[]).text(&line.text);
+        if let Some(finding) = &line.finding {
+            html.text(" ").leaf("a", &[("href", &format!("#{finding}"))], finding);
         }
-        html.open("ul", &[("class", "causes")]);
-        for part in causes {
-            let mut leads = vec![("data-find", part.name)];
-            leads.extend(part.finding.as_deref().map(|finding| ("data-finding", finding)));
-            html.open("li", &leads).leaf("b", &[], &part.percent).text(" ");
-            html.leaf("span", &[], &named(part, gpu)).text(" ");
-            html.leaf("code", &[("title", &part.place)], &part.place).close("li");
-        }
-        html.close("ul");
+        html.close("li");
     }
-    html.close("div");
+    html.close("ul");
     html
 }
 
@@ -121,8 +107,8 @@ fn row(bar: &Bar) -> Html {
     html.open("div", &[("class", "account"), ("role", "group"), ("aria-label", &label)]);
     html.leaf("span", &[("class", "of"), ("title", &bar.of)], &bar.of);
     html.open("svg", &[("class", "segments")]);
-    let (wide, narrow): (Vec<&BarPart>, Vec<&BarPart>) =
-        bar.parts.iter().partition(|part| part.share >= NARROW);
+    let parts = divided(bar);
+    let (wide, narrow): (Vec<&BarPart>, Vec<&BarPart>) = parts.iter().partition(|part| part.share >= NARROW);
     let mut from = 0.0;
     for part in wide {
         html.push(&segment(&Segment::of(part, bar, from)));
@@ -135,10 +121,26 @@ fn row(bar: &Bar) -> Html {
     html
 }
 
+/// The parts of a bar, with a GPU's busy time divided where it was held back.
+fn divided(bar: &Bar) -> Vec<BarPart> {
+    let (held_ns, held_share) =
+        bar.held.iter().fold((0, 0.0), |(ns, share), part| (ns + part.ns, share + part.share));
+    let divide = |part: &BarPart| match part.name == BUSY && held_ns > 0 {
+        false => vec![part.clone()],
+        true => {
+            let (ns, share) = (part.ns - held_ns, part.share - held_share);
+            let (time, percent) = (units::duration(ns), units::percent(share));
+            let free = BarPart { ns, share, time, percent, ..part.clone() };
+            std::iter::once(free).chain(bar.held.iter().cloned()).filter(|part| part.ns > 0).collect()
+        }
+    };
+    bar.parts.iter().flat_map(divide).collect()
+}
+
 fn style(part: &BarPart) -> &'static str {
     match part.cause {
         Some(cause) => Family::of(cause).style(),
-        None if part.name == "busy" => "busy",
+        None if part.name == BUSY => BUSY,
         None => "unknown",
     }
 }
@@ -210,7 +212,7 @@ impl<'b> Segment<'b> {
 fn named(part: &BarPart, bar: &Bar) -> String {
     match part.cause {
         Some(_) if part.is_held => format!("held back by {}", part.name),
-        None if bar.parts.iter().any(|other| other.is_held) => format!("{} and not held back", part.name),
+        None if part.name == BUSY && !bar.held.is_empty() => format!("{BUSY} and not held back"),
         Some(_) | None => part.name.to_owned(),
     }
 }
@@ -323,7 +325,7 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("Each below 0.4 % of GPU 0: gil 2 ns"), "{html}");
-        assert!(html.contains("<p class=\"of-gpu\">GPU 0 was idle 6 % of 1.00 µs</p>"), "{html}");
+        assert!(html.contains("<p class=\"of-gpu\">GPU 0 was idle 6 % of 1.00 µs.</p>"), "{html}");
     }
 
     #[test]

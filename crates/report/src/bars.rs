@@ -5,7 +5,6 @@ use crate::escape::visible;
 use crate::layout::elide;
 use crate::stats::accounts::{groups, united};
 use crate::units;
-use crate::verdict;
 use explain::{AccountPart, Accounts, Cause, GpuAccount, HeldBack, StreamAccount, ThreadAccount, WaitPart};
 use trace::Ns;
 
@@ -20,14 +19,14 @@ pub struct Bar {
     pub of: String,
     /// What it adds up to: `997 ms`; `4.10 s in all` for several threads.
     pub span: String,
-    /// A sentence about all of it; empty for threads.
-    pub verdict: String,
     /// Whether it is that of a GPU.
     pub is_gpu: bool,
     /// Number of CUDA calls of its threads.
     pub calls: u64,
     /// The parts; together they are the bar.
     pub parts: Vec<BarPart>,
+    /// For a GPU, the parts of its busy time in which it was held back.
+    pub held: Vec<BarPart>,
     /// For several threads, the bar of each.
     pub each: Vec<Bar>,
 }
@@ -67,24 +66,20 @@ pub fn bars(accounts: &Accounts) -> Vec<Bar> {
 fn of_gpu(gpu: &GpuAccount, accounts: &Accounts) -> Bar {
     let mut parts = Vec::new();
     let mut add = |part: BarPart, ns: Ns| parts.extend((ns > 0).then_some(part));
-    let held: Ns = gpu.held_back.iter().map(|held| held.part.ns).sum();
-    let free = gpu.busy_ns - held;
-    add(part(None, "busy", free, gpu.span_ns, String::new()), free);
+    add(part(None, "busy", gpu.busy_ns, gpu.span_ns, String::new()), gpu.busy_ns);
     if accounts.refused.is_some() {
         let idle = gpu.span_ns - gpu.busy_ns;
         add(part(None, "idle", idle, gpu.span_ns, String::new()), idle);
     } else {
-        gpu.held_back.iter().for_each(|held| add(of_held(held, gpu.span_ns), held.part.ns));
         gpu.idle.iter().for_each(|idle| add(of_part(idle, gpu.span_ns), idle.ns));
     }
-    let verdict = verdict::of_gpu(gpu, accounts.refused);
     Bar {
         of: format!("GPU {}", gpu.device),
         span: units::duration(gpu.span_ns),
-        verdict: verdict.trim_end_matches([':', '.']).to_owned(),
         is_gpu: true,
         calls: 0,
         parts,
+        held: gpu.held_back.iter().map(|held| of_held(held, gpu.span_ns)).collect(),
         each: Vec::new(),
     }
 }
@@ -106,8 +101,8 @@ fn of_threads(name: &str, threads: &[&ThreadAccount]) -> Bar {
     Bar {
         of,
         span: total,
-        verdict: String::new(),
         is_gpu: false,
+        held: Vec::new(),
         calls: threads.iter().map(|thread| thread.calls).sum(),
         parts: united(threads).iter().map(|part| of_part(part, span)).collect(),
         each,
@@ -126,9 +121,9 @@ pub fn streams(accounts: &Accounts) -> Vec<Bar> {
         Bar {
             of: format!("GPU {} stream {}{process}", stream.device, stream.stream),
             span: units::duration(stream.waiting_ns),
-            verdict: String::new(),
             is_gpu: false,
             calls: 0,
+            held: Vec::new(),
             parts: stream.waiting.iter().filter(|part| part.ns > 0).map(wait).collect(),
             each: Vec::new(),
         }
@@ -216,7 +211,6 @@ mod tests {
             names,
             [("GPU 3", "100 ns"), ("thread 7", "10 ns"), ("2 threads worker", "100 ns in all")]
         );
-        assert_eq!(bars[0].verdict, "GPU 3 was idle 60 % of 100 ns");
         let gpu =
             [("busy", "40 %", "40 ns"), ("host-code", "50 %", "50 ns"), ("launch-latency", "10 %", "10 ns")];
         assert_eq!(shares(&bars[0]), gpu);
@@ -238,6 +232,5 @@ mod tests {
     fn idle_time_without_causes_is_one_part() {
         let bars = bars(&Accounts { refused: Some(Refusal::Lost), ..accounts() });
         assert_eq!(shares(&bars[0]), [("busy", "40 %", "40 ns"), ("idle", "60 %", "60 ns")]);
-        assert!(bars[0].verdict.ends_with("records were lost"), "{}", bars[0].verdict);
     }
 }

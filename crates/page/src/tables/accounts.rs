@@ -37,7 +37,8 @@ fn parts(caption: &str, bars: &[Bar]) -> Table {
         ("Finding", Kind::Text),
     ];
     let mut table = Table::new(caption, &columns);
-    let parts: Vec<_> = bars.iter().flat_map(|bar| bar.parts.iter().map(move |part| (bar, part))).collect();
+    let parts = bars.iter().flat_map(|bar| bar.parts.iter().chain(&bar.held).map(move |part| (bar, part)));
+    let parts: Vec<_> = parts.collect();
     for (bar, part) in parts.iter().take(MOST_ROWS) {
         let of = if part.is_held { format!("{}, held back", bar.of) } else { bar.of.clone() };
         table.push(vec![

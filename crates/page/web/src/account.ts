@@ -1,6 +1,6 @@
 // The bars of the account: one stop of the Tab key, in which the arrow keys go from part to part.
 
-import { show } from "./links";
+import { followLinks, show } from "./links";
 
 export function startAccount(section: HTMLElement): void {
   const readout = section.querySelector<HTMLElement>(".readout");
@@ -8,6 +8,7 @@ export function startAccount(section: HTMLElement): void {
   const say = (text: string | null | undefined) => {
     if (readout) readout.textContent = text || quiet;
   };
+  followLinks(section);
   let current = section.querySelector<SVGElement>(".segment");
   if (!current) return;
   current.tabIndex = 0;

@@ -285,7 +285,7 @@ test("on a telephone nothing is cut at the side", async () => {
   const { page, wrong, close } = await tab(browser, { viewport: { width: 390, height: 844 } });
   await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
-  for (const selector of [".causes li > span", ".causes code", "#findings .verdict", ".account .of"]) {
+  for (const selector of [".of-gpu", ".causes li", "#findings .verdict", ".account .of"]) {
     for (const { right, left, cut } of await page.$$eval(selector, (all) =>
       all.filter((one) => one.getClientRects().length > 0).map((one) => ({ ...one.getBoundingClientRect().toJSON(), cut: one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow === "hidden" })))) {
       assert.ok(left >= 0 && right <= 390 && !cut, `${selector}: ${left} to ${right}`);
