@@ -24,7 +24,7 @@ const NARROW: f64 = 0.004;
 const BUSY: &str = "busy";
 
 /// Width of a bar on the narrowest usual screen and of a character in it, pixels: a name that does not fit is omitted.
-const WIDE: f64 = 440.0;
+const WIDE: f64 = 340.0;
 const CHARACTER: f64 = 6.6;
 
 /// The account of a trace.

@@ -89,7 +89,7 @@ impl Cell {
     }
 
     /// Makes the cell a link to a time of the timeline.
-    pub(crate) fn to_time(self, target: Option<String>) -> Cell {
+    pub(crate) fn at_time(self, target: Option<String>) -> Cell {
         Cell { link: target.map(Link::Time), ..self }
     }
 }

@@ -4,7 +4,7 @@ use super::MOST_ROWS;
 use crate::table::{Cell, Kind, Table};
 use crate::timeline::Rows;
 use explain::{Cause, Explanation, SlowStep, Steps};
-use report::bars::{Bar, bars, place, streams};
+use report::bars::{Bar, BarPart, bars, place, streams};
 use report::units;
 use trace::Ns;
 
@@ -37,8 +37,7 @@ fn parts(caption: &str, bars: &[Bar]) -> Table {
         ("Finding", Kind::Text),
     ];
     let mut table = Table::new(caption, &columns);
-    let parts = bars.iter().flat_map(|bar| bar.parts.iter().chain(&bar.held).map(move |part| (bar, part)));
-    let parts: Vec<_> = parts.collect();
+    let parts: Vec<_> = bars.iter().flat_map(|bar| rows_of(bar).map(move |part| (bar, part))).collect();
     for (bar, part) in parts.iter().take(MOST_ROWS) {
         let of = if part.is_held { format!("{}, held back", bar.of) } else { bar.of.clone() };
         table.push(vec![
@@ -52,6 +51,12 @@ fn parts(caption: &str, bars: &[Bar]) -> Table {
     }
     more(&mut table, parts.len());
     table
+}
+
+/// The parts of a bar: of a GPU busy time, what held it back then, and idle time.
+fn rows_of(bar: &Bar) -> impl Iterator<Item = &BarPart> {
+    let (first, rest) = bar.parts.split_at(bar.parts.len().min(1));
+    first.iter().chain(&bar.held).chain(rest)
 }
 
 fn more(table: &mut Table, rows: usize) {
@@ -80,7 +85,7 @@ fn slow_steps(steps: &Steps, rows: &Rows) -> Table {
         let [most, place, finding] = most(step);
         table.push(vec![
             Cell::number(format!("{:.6} s", start as f64 / 1e9), start as f64)
-                .to_time(rows.time(start, start.saturating_add(duration))),
+                .at_time(rows.time(start, start.saturating_add(duration))),
             Cell::number(units::duration(duration), duration as f64),
             Cell::text(&step.name),
             Cell::number(units::duration(longer), longer as f64),
