@@ -8,46 +8,54 @@ use report::bars::{Bar, BarPart, bars, place, streams};
 use report::units;
 use trace::Ns;
 
+/// The columns of an account, and the one that it lacks if no place is known.
+const COLUMNS: [(&str, Kind); 6] = [
+    ("Of", Kind::Text),
+    ("Share", Kind::Number),
+    ("Time", Kind::Number),
+    ("Cause", Kind::Text),
+    ("Where", Kind::Text),
+    ("Finding", Kind::Text),
+];
+const PLACE: usize = 4;
+
 /// The tables that have rows.
 pub(super) fn tables(explanation: &Explanation, rows: &Rows) -> Vec<Table> {
-    let of = |caption: &str, bars: &[Bar]| parts(caption, bars);
     let accounts = &explanation.accounts;
     let slow = explanation.steps.as_ref().filter(|steps| !steps.slow.is_empty());
     let mut tables: Vec<Table> = slow.map(|steps| slow_steps(steps, rows)).into_iter().collect();
     let all = bars(accounts);
     if !all.is_empty() {
-        tables.push(of("Where the time of GPUs and threads went", &all));
+        tables.push(parts("Where the time of GPUs and threads went", &all));
     }
     // That starts take a while is of no interest.
     let is_late = |cause: Cause| cause != Cause::LaunchLatency;
     if accounts.streams.iter().flat_map(|stream| &stream.waiting).any(|part| is_late(part.cause)) {
-        tables.push(of("What operations waited for once they were ready", &streams(accounts)));
+        tables.push(parts("What operations waited for once they were ready", &streams(accounts)));
     }
     tables
 }
 
 /// A row for each part of each bar.
 fn parts(caption: &str, bars: &[Bar]) -> Table {
-    let columns = [
-        ("Of", Kind::Text),
-        ("Share", Kind::Number),
-        ("Time", Kind::Number),
-        ("Cause", Kind::Text),
-        ("Where", Kind::Text),
-        ("Finding", Kind::Text),
-    ];
-    let mut table = Table::new(caption, &columns);
     let parts: Vec<_> = bars.iter().flat_map(|bar| rows_of(bar).map(move |part| (bar, part))).collect();
+    let mut columns = COLUMNS.to_vec();
+    let has_places = parts.iter().any(|(_, part)| !part.place.is_empty());
+    if !has_places {
+        columns.remove(PLACE);
+    }
+    let mut table = Table::new(caption, &columns);
     for (bar, part) in parts.iter().take(MOST_ROWS) {
         let of = if part.is_held { format!("{}, held back", bar.of) } else { bar.of.clone() };
-        table.push(vec![
+        let mut row = vec![
             Cell::text(&of),
             Cell::number(part.percent.clone(), part.share),
             Cell::number(part.time.clone(), part.ns as f64),
             Cell::text(part.name),
-            Cell::text(&part.place),
-            Cell::finding(part.finding.as_deref()),
-        ]);
+        ];
+        row.extend(has_places.then(|| Cell::text(&part.place)));
+        row.push(Cell::finding(part.finding.as_deref()));
+        table.push(row);
     }
     more(&mut table, parts.len());
     table

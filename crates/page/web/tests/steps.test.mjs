@@ -112,6 +112,20 @@ test("steps that only kernels show have no names", async () => {
   assert.deepEqual(wrong, []);
 });
 
+test("on a telephone a step can be picked, and nothing is cut at the side", async () => {
+  const { page, wrong, close } = await tab(browser, { viewport: { width: 390, height: 844 } });
+  await open(page, report(directory, writeSteps(join(directory, "narrow.json"))));
+  await page.focus(STRIP);
+  await page.keyboard.press("PageDown");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
+  const { right } = await page.$eval("table.sums", (table) => table.getBoundingClientRect().toJSON());
+  assert.ok(right <= 390, `the table ends at ${right}`);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test("hostile names of steps run nothing", async () => {
   const name = (step) => `step ${step} </script><img src=x onerror="window.ran = 1"><svg onload=window.ran=2>\u202e'"`;
   const { page, wrong, close } = await tab(browser);

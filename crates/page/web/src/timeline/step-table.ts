@@ -29,7 +29,7 @@ export function stepTable(strip: StepStrip, step: number): HTMLElement {
   const aligned = (at: number) => (at > 0 && at < 5 ? "number" : "");
   const head = element("tr", {}, ...titles.map((title, at) => element("th", { scope: "col", class: aligned(at) }, title)));
   const says = `${strip.name(step)}${slow ? ", slow" : ""}: ${duration(takes)}${strip.difference(step)}`;
-  return element("table", { class: "sums" }, element("caption", {}, says), element("thead", {}, head), body);
+  return element("table", { class: "sums step" }, element("caption", {}, says), element("thead", {}, head), body);
 }
 
 /** Busy time first, then the causes of the step and of the median, the step's longest first. */
