@@ -59,13 +59,25 @@ fn verdict(explanation: &Explanation) -> Html {
     }
     html.open("ul", &[("class", "causes")]);
     for line in rest {
-        html.open("li", &[]).text(&line.text);
+        html.open("li", &[]).push(&with_code(&line.text));
         if let Some(finding) = &line.finding {
             html.text(" ").leaf("a", &[("href", &format!("#{finding}"))], finding);
         }
         html.close("li");
     }
     html.close("ul");
+    html
+}
+
+/// A text in which pairs of backticks mark what can be typed.
+fn with_code(text: &str) -> Html {
+    let mut html = Html::new();
+    for (at, piece) in text.split('`').enumerate() {
+        match at % 2 {
+            0 => html.text(piece),
+            _ => html.leaf("code", &[], piece),
+        };
+    }
     html
 }
 
