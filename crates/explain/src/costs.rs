@@ -42,10 +42,10 @@ impl<'a> Roots<'a> {
     }
 
     /// Gives the cost of its roots to a finding of slow calls: those parts, and the calls' own work of the same cause.
-    pub fn take(&mut self, finding: &mut Finding, is_part: impl Fn(&Culprit) -> bool) {
+    pub fn take(&mut self, finding: &mut Finding, is_own: impl Fn(&Root) -> bool) {
         let mut sum: Option<Row> = None;
         for (row, left) in self.costs.rows.iter().zip(&mut self.left) {
-            if *left && row.root.cause == finding.cause && is_part(&row.root.culprit) {
+            if *left && is_own(&row.root) {
                 *left = false;
                 match &mut sum {
                     Some(sum) => sum.absorb(row.clone()),
@@ -65,8 +65,8 @@ impl<'a> Roots<'a> {
         finding.chain = self.chain(row);
     }
 
-    /// Findings of the roots that are left. `parts` has the places of slow calls.
-    pub fn rest(&self, parts: &FxHashMap<Key, Place>) -> Vec<Finding> {
+    /// Findings of the roots that are left, with these roots. `parts` has the places of slow calls.
+    pub fn rest(&self, parts: &FxHashMap<Key, Place>) -> Vec<(Finding, Vec<Root>)> {
         let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
         let rows = || self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
         for row in rows().filter(|row| is_finding(row.root.cause)) {
@@ -74,7 +74,11 @@ impl<'a> Roots<'a> {
             groups.entry((row.root.cause, Same::of(row.root, is_large))).or_default().push(row);
         }
         let large = |rows: &Vec<&Row>| rows.iter().map(|row| row.ns).sum::<Ns>() >= self.costs.worth_ns;
-        groups.into_values().filter(large).map(|rows| self.finding(rows, parts)).collect()
+        let found = |rows: Vec<&Row>| {
+            let roots = rows.iter().map(|row| row.root).collect();
+            (self.finding(rows, parts), roots)
+        };
+        groups.into_values().filter(large).map(found).collect()
     }
 
     fn finding(&self, mut rows: Vec<&Row>, parts: &FxHashMap<Key, Place>) -> Finding {

@@ -114,7 +114,8 @@ impl Numbers {
     fn is_answer(self, call: &str, error: i32) -> bool {
         const OLD_NOT_READY: i32 = 34;
         const ENDING: i32 = 4;
-        let is_early = error == NOT_READY || self.may_be_old && error == OLD_NOT_READY && QUERIES.contains(&call);
+        let is_early =
+            error == NOT_READY || self.may_be_old && error == OLD_NOT_READY && QUERIES.contains(&call);
         is_early || !self.may_be_old && error == ENDING
     }
 

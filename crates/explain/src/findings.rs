@@ -1,12 +1,13 @@
 //! Turns groups into findings: their order, the waiter and the holder, the places and the fixes.
 
-use crate::account::{Costs, Culprit};
+use crate::account::{Costs, Root};
 use crate::costs::{Roots, phase};
 use crate::detail::detail;
 use crate::facts::Facts;
 use crate::fold::{Folded, fold};
 use crate::grounds::Grounds;
 use crate::group::{Group, Groups, Key, add};
+use crate::links::{Links, id};
 use crate::loss::Loss;
 use crate::places::{PlaceId, Places};
 use crate::side::{Doing, Side};
@@ -22,8 +23,8 @@ const EXAMPLES: usize = 3;
 const PLACES: usize = 3;
 
 /// The findings: those that cost the GPUs most first, then those that lost most; unexplained ones last, and a wait for a call
-/// before that call's own loss. Also returns the single losses, if they are kept.
-pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec<Finding>, Vec<Loss>) {
+/// before that call's own loss. Also returns the single losses, if they are kept, and the finding of each root.
+pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec<Finding>, Vec<Loss>, Links) {
     let (groups, mut losses) = groups.done();
     let mut folded = fold(facts, groups);
     folded.sort_by_key(|Folded { key, group, .. }| {
@@ -33,50 +34,47 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec
     let stretches = folded.iter().flat_map(|folded| folded.group.stretches()).collect();
     let places = Places::new(facts.trace, stretches);
     let mut roots = Roots::new(facts, costs);
-    let mut findings: Vec<(Finding, Option<usize>)> = Vec::new();
+    let mut links = Links::of(&folded);
+    // Each with its number: those of slow calls have that of their group.
+    let mut findings: Vec<(Finding, usize)> = Vec::new();
     for (at, folded) in folded.iter().enumerate() {
         let mut finding = finding(facts, &places, folded);
         if roots.are_known() {
             (finding.cost_ns, finding.cost_share) = (0, 0.0);
-            roots.take(&mut finding, |culprit| is_of(folded, culprit));
+            roots.take(&mut finding, |root: &Root| links.finding(root) == Some(at));
         }
-        findings.push((finding, Some(at)));
+        findings.push((finding, at));
     }
-    let mut parts = FxHashMap::default();
-    for (finding, at) in findings.iter().filter_map(|(finding, at)| Some((finding, (*at)?))) {
-        let place = finding.places.first();
-        parts.extend(folded[at].keys.iter().filter_map(|key| Some((*key, place?.clone()))));
+    let parts = places_of_parts(&folded, &findings);
+    for (finding, roots) in roots.rest(&parts) {
+        links.add(findings.len(), &roots);
+        findings.push((finding, findings.len()));
     }
-    findings.extend(roots.rest(&parts).into_iter().map(|finding| (finding, None)));
     if roots.are_known() {
         findings.sort_by_key(|(finding, at)| {
-            (std::cmp::Reverse(finding.cost_ns), at.unwrap_or(usize::MAX), finding.cause, finding.waiter.tid)
+            (std::cmp::Reverse(finding.cost_ns), (*at).min(folded.len()), finding.cause, finding.waiter.tid)
         });
     }
-    for (at, (finding, of)) in findings.iter_mut().enumerate() {
-        finding.id = format!("H{}", at + 1);
-        for loss in of.iter().flat_map(|of| &folded[*of].group.losses) {
+    let mut positions = vec![0; findings.len()];
+    for (at, (finding, number)) in findings.iter_mut().enumerate() {
+        finding.id = id(at);
+        positions[*number] = at;
+        for loss in folded.get(*number).into_iter().flat_map(|folded| &folded.group.losses) {
             losses[*loss as usize].finding = u32::try_from(at).ok();
         }
     }
-    (findings.into_iter().map(|(finding, _)| finding).collect(), losses)
+    links.renumber(&positions);
+    (findings.into_iter().map(|(finding, _)| finding).collect(), losses, links)
 }
 
-/// Whether a root belongs to a finding of slow calls: a part of them, or work of calls of the same function.
-fn is_of(folded: &Folded, culprit: &Culprit) -> bool {
-    match culprit {
-        Culprit::Part(key) => folded.keys.contains(key),
-        Culprit::Call(_, name, _) => {
-            folded.key.holder.is_none() && folded.keys.iter().any(|key| key.waiter.name() == *name)
-        }
-        Culprit::Lock(..)
-        | Culprit::Spot(..)
-        | Culprit::Before(..)
-        | Culprit::Between(_)
-        | Culprit::Device(_)
-        | Culprit::Site(_)
-        | Culprit::Held(..) => false,
+/// Where the calls of each finding of slow calls are.
+fn places_of_parts(folded: &[Folded], findings: &[(Finding, usize)]) -> FxHashMap<Key, Place> {
+    let mut places = FxHashMap::default();
+    for (folded, (finding, _)) in folded.iter().zip(findings) {
+        let place = finding.places.first();
+        places.extend(folded.keys.iter().filter_map(|key| Some((*key, place?.clone()))));
     }
+    places
 }
 
 /// Moves a wait before the holder's own loss if they differ by at most a tenth: both are the same stretch of time, and

@@ -54,6 +54,7 @@ mod fold;
 mod grounds;
 mod group;
 mod index;
+mod links;
 mod loss;
 mod overlap;
 mod parts;
@@ -83,7 +84,7 @@ pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, ov
 pub use places::{place_of_stack, places};
 pub use rules::Cause;
 pub use sentence::{Piece, Sentence};
-pub use steps::{SlowStep, StepSource, StepTime, Steps};
+pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps, without_numbers};
 pub use summary::summary;
 pub use verdict::Verdict;
 
@@ -189,9 +190,10 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         groups.add(&facts, stretch, lost);
     }
     let window = window(&options.selection);
-    let (accounts, steps, costs) =
+    let (mut accounts, mut steps, costs) =
         account::accounts(&facts, &of_calls, window, steps::find(&facts, window).as_ref(), keep_losses);
-    let (findings, mut losses) = findings::findings(&facts, groups, &costs);
+    let (findings, mut losses, links) = findings::findings(&facts, groups, &costs);
+    links.link(&mut accounts, steps.as_mut(), &costs.parts);
     if keep_losses {
         loss::add_other_waits(&facts, &mut losses);
     }

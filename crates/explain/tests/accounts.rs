@@ -7,7 +7,7 @@
 mod roles;
 mod timeline;
 
-use explain::{AccountPart, Accounts, Cause, HeldBack, Options, StreamAccount, explain_each};
+use explain::{AccountPart, Accounts, Cause, Explanation, HeldBack, Options, StreamAccount, explain_each};
 use libtest_mimic::{Arguments, Trial};
 use roles::{ROLES, roles};
 use std::collections::BTreeSet;
@@ -24,7 +24,10 @@ fn main() {
     let mut tests: Vec<_> = cases.iter().cloned().map(case).collect();
     let others = self::cases(&folder("data"));
     tests.push(Trial::test("accounts_of_the_rules_cases_add_up", move || {
-        others.iter().for_each(|case| add_up(&accounts(case)));
+        for explanation in others.iter().map(|case| explanation(case)) {
+            add_up(&explanation.accounts);
+            parts_lead_to_their_findings(&explanation);
+        }
         Ok(())
     }));
     tests.push(Trial::test("every_cause_has_a_positive_case_a_control_and_a_near_miss", move || {
@@ -40,16 +43,22 @@ fn cases(folder: &Path) -> Vec<PathBuf> {
     cases
 }
 
-fn accounts(case: &Path) -> Accounts {
+fn explanation(case: &Path) -> Explanation {
     let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
     let (trace, selection) = timeline::parse(&text);
-    explain_each(&trace, &Options { selection, ..Options::default() }).0.accounts
+    explain_each(&trace, &Options { selection, ..Options::default() }).0
+}
+
+fn accounts(case: &Path) -> Accounts {
+    explanation(case).accounts
 }
 
 fn case(folder: PathBuf) -> Trial {
     let name = folder.file_name().unwrap().to_str().unwrap().replace('-', "_");
     Trial::test(name, move || {
-        let accounts = accounts(&folder);
+        let explanation = explanation(&folder);
+        parts_lead_to_their_findings(&explanation);
+        let accounts = explanation.accounts;
         add_up(&accounts);
         expect_test::expect_file![folder.join("expected.txt")].assert_eq(&listing(&accounts));
         Ok(())
@@ -80,6 +89,31 @@ fn add_up(accounts: &Accounts) {
         accounts.gpus.iter().map(|gpu| &gpu.idle).chain(accounts.threads.iter().map(|thread| &thread.parts));
     assert!(parts.flatten().all(|part| part.ns > 0));
     idle_adds_up(accounts);
+}
+
+/// Checks that parts lead to findings of their cause, and that a finding which is more than half of a GPU's part is its.
+fn parts_lead_to_their_findings(explanation: &Explanation) {
+    let Accounts { gpus, threads, streams, .. } = &explanation.accounts;
+    let idle = gpus.iter().flat_map(|gpu| &gpu.idle).map(|part| (part.cause, part.ns, &part.finding));
+    let waits = gpus.iter().flat_map(|gpu| gpu.held_back.iter().map(|held| &held.part));
+    let held = waits.map(|part| (part.cause, part.ns, &part.finding));
+    let of_gpus: Vec<_> = idle.chain(held).collect();
+    let of_threads = threads.iter().flat_map(|thread| &thread.parts);
+    let of_streams = streams.iter().flat_map(|stream| &stream.waiting);
+    let others = of_threads.map(|part| (part.cause, &part.finding));
+    let others = others.chain(of_streams.map(|part| (part.cause, &part.finding)));
+    let all = of_gpus.iter().map(|(cause, _, finding)| (*cause, *finding)).chain(others);
+    for (cause, id) in all.filter_map(|(cause, id)| Some((cause, id.as_ref()?))) {
+        let finding = explanation.findings.iter().find(|finding| finding.id == *id);
+        assert_eq!(finding.map(|finding| finding.cause), Some(cause), "{id}");
+    }
+    let is_known = explanation.accounts.refused.is_none() && !gpus.is_empty();
+    for finding in explanation.findings.iter().filter(|_| is_known) {
+        let parts = of_gpus.iter().filter(|(cause, ..)| *cause == finding.cause);
+        let all: i64 = parts.clone().map(|(_, ns, _)| ns).sum();
+        let leads = parts.clone().any(|(_, _, id)| id.as_ref() == Some(&finding.id));
+        assert!(leads || finding.cost_ns * 2 <= all, "{} of {all}", finding.id);
+    }
 }
 
 /// Checks that the single parts of idle time follow each other and add up to it.

@@ -6,7 +6,7 @@
 mod roles;
 mod timeline;
 
-use explain::{AccountPart, Options, StepSource, StepTime, Steps, explain};
+use explain::{AccountPart, OneStep, Options, StepSource, StepTime, Steps, explain, explain_each};
 use libtest_mimic::{Arguments, Trial};
 use roles::{ROLES, roles};
 use std::collections::BTreeSet;
@@ -28,7 +28,10 @@ fn main() {
 fn steps(case: &Path) -> Option<Steps> {
     let text = std::fs::read_to_string(case.join("trace.txt")).unwrap();
     let (trace, selection) = timeline::parse(&text);
-    explain(&trace, &Options { selection, ..Options::default() }).steps
+    let options = Options { selection, ..Options::default() };
+    let steps = explain_each(&trace, &options).0.steps;
+    assert!(explain(&trace, &options).steps.is_none_or(|steps| steps.each.is_empty()), "only if asked for");
+    steps
 }
 
 fn case(folder: PathBuf) -> Trial {
@@ -51,6 +54,20 @@ fn add_up(steps: &Steps) {
     assert_eq!(steps.median.duration_ns, steps.median_ns);
     for slow in &steps.slow {
         assert_eq!(slow.busy_more_ns + sum(&slow.more), slow.duration_ns - steps.median_ns);
+        assert!(steps.each.iter().any(|step| (&step.name, step.start_ns) == (&slow.name, slow.start_ns)));
+    }
+    each_adds_up(steps);
+}
+
+/// Checks that all steps by themselves are those that are summed up: in order, apart, each with all of its time.
+fn each_adds_up(steps: &Steps) {
+    assert_eq!(steps.each.len() as u64, steps.count);
+    let idle = |step: &OneStep| step.idle.iter().map(|(_, ns)| ns).sum::<i64>();
+    assert!(steps.each.iter().all(|step| step.busy_ns + idle(step) == step.duration_ns));
+    assert_eq!(steps.each.iter().map(|step| step.busy_ns).sum::<i64>(), steps.total.busy_ns);
+    assert_eq!(steps.each.iter().map(|step| step.duration_ns).sum::<i64>(), steps.total.duration_ns);
+    for pair in steps.each.windows(2) {
+        assert!(pair[0].start_ns + pair[0].duration_ns <= pair[1].start_ns);
     }
 }
 

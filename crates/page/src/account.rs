@@ -7,12 +7,8 @@ use explain::Explanation;
 use report::bars::{Bar, BarPart, bars};
 use report::units;
 
-/// GPUs whose verdicts and bars are not folded. A choice: the first screen has room for a bar of each and for threads.
+/// GPUs whose bars are not folded. A choice: the first screen has room for a bar of each and for threads.
 const GPUS: usize = 4;
-
-/// GPUs up to which each gets lines with its causes, and the lines of all of them together.
-const GPUS_WITH_LINES: usize = 2;
-const LINES: usize = 4;
 
 /// Bars that are not folded, and those of threads among them.
 const BARS: usize = 8;
@@ -24,18 +20,18 @@ const FOLDED: usize = 200;
 /// Smallest part of a bar that is drawn by itself: about two pixels. Smaller ones are drawn together.
 const NARROW: f64 = 0.004;
 
-/// Smallest share of a GPU's time that gets a line.
-const SMALL: f64 = 0.005;
+/// The name of the part in which a GPU worked.
+const BUSY: &str = "busy";
 
 /// Width of a bar on the narrowest usual screen and of a character in it, pixels: a name that does not fit is omitted.
-const WIDE: f64 = 440.0;
+const WIDE: f64 = 340.0;
 const CHARACTER: f64 = 6.6;
 
 /// The account of a trace.
 pub(crate) fn section(explanation: &Explanation) -> Section {
     let all = bars(&explanation.accounts);
     let (gpus, threads): (Vec<&Bar>, Vec<&Bar>) = all.iter().partition(|bar| bar.is_gpu);
-    let mut body = verdicts(&gpus);
+    let mut body = verdict(explanation);
     let seen_gpus = gpus.len().min(GPUS);
     let seen_threads = threads.len().min(THREADS).min(BARS - seen_gpus);
     // Those that call CUDA most; ties in the order of the account.
@@ -52,30 +48,36 @@ pub(crate) fn section(explanation: &Explanation) -> Section {
     Section { id: "account", title: String::from("Account"), body, script: "account", data: Vec::new() }
 }
 
-/// One sentence for each GPU, and lines with its largest causes.
-fn verdicts(gpus: &[&Bar]) -> Html {
+/// The verdict: a sentence, and lines about what costs most, which lead to its findings.
+fn verdict(explanation: &Explanation) -> Html {
     let mut html = Html::new();
-    html.open("div", &[("class", "verdicts-of-gpus")]);
-    if gpus.is_empty() {
-        html.leaf("p", &[("class", "of-gpu")], "The trace has no GPU operations.");
+    let lines = report::verdict_lines(explanation);
+    let Some((first, rest)) = lines.split_first() else { return html };
+    html.leaf("p", &[("class", "of-gpu")], &first.text);
+    if rest.is_empty() {
+        return html;
     }
-    let lines = if gpus.len() <= GPUS_WITH_LINES { LINES / gpus.len().max(1) } else { 0 };
-    for gpu in gpus.iter().take(GPUS) {
-        html.leaf("p", &[("class", "of-gpu")], &gpu.verdict);
-        let causes = gpu.parts.iter().filter(|part| part.cause.is_some() && part.share >= SMALL);
-        let causes: Vec<_> = causes.take(lines).collect();
-        if causes.is_empty() {
-            continue;
+    html.open("ul", &[("class", "causes")]);
+    for line in rest {
+        html.open("li", &[]).push(&with_code(&line.text));
+        if let Some(finding) = &line.finding {
+            html.text(" ").leaf("a", &[("href", &format!("#{finding}"))], finding);
         }
-        html.open("ul", &[("class", "causes")]);
-        for part in causes {
-            html.open("li", &[("data-find", part.name)]).leaf("b", &[], &part.percent).text(" ");
-            html.leaf("span", &[], part.name).text(" ");
-            html.leaf("code", &[("title", &part.place)], &part.place).close("li");
-        }
-        html.close("ul");
+        html.close("li");
     }
-    html.close("div");
+    html.close("ul");
+    html
+}
+
+/// A text in which pairs of backticks mark what can be typed.
+fn with_code(text: &str) -> Html {
+    let mut html = Html::new();
+    for (at, piece) in text.split('`').enumerate() {
+        match at % 2 {
+            0 => html.text(piece),
+            _ => html.leaf("code", &[], piece),
+        };
+    }
     html
 }
 
@@ -117,68 +119,140 @@ fn row(bar: &Bar) -> Html {
     html.open("div", &[("class", "account"), ("role", "group"), ("aria-label", &label)]);
     html.leaf("span", &[("class", "of"), ("title", &bar.of)], &bar.of);
     html.open("svg", &[("class", "segments")]);
-    let (wide, narrow): (Vec<&BarPart>, Vec<&BarPart>) =
-        bar.parts.iter().partition(|part| part.share >= NARROW);
+    let parts = divided(bar);
+    let (wide, narrow): (Vec<&BarPart>, Vec<&BarPart>) = parts.iter().partition(|part| part.share >= NARROW);
     let mut from = 0.0;
     for part in wide {
-        let place = if part.place.is_empty() { String::new() } else { format!(" · {}", part.place) };
-        let says = format!("{}: {}, {} of {}{place}", part.name, part.time, part.percent, bar.of);
-        html.push(&segment(
-            style(part),
-            part.name,
-            &part.percent,
-            &says,
-            (from, part.share),
-            bar.is_gpu && part.cause.is_some(),
-        ));
+        html.push(&segment(&Segment::of(part, bar, from)));
         from += part.share;
     }
     if !narrow.is_empty() {
-        let parts: Vec<String> = narrow.iter().map(|part| format!("{} {}", part.name, part.time)).collect();
-        let says = format!("Each below 0.4 % of {}: {}", bar.of, parts.join(", "));
-        let share = narrow.iter().map(|part| part.share).sum();
-        html.push(&segment("unknown", "", "", &says, (from, share), false));
+        html.push(&segment(&Segment::together(&narrow, bar, from)));
     }
     html.close("svg").leaf("span", &[("class", "span")], &bar.span).close("div");
     html
 }
 
+/// The parts of a bar, with a GPU's busy time divided where it was held back.
+fn divided(bar: &Bar) -> Vec<BarPart> {
+    let (held_ns, held_share) =
+        bar.held.iter().fold((0, 0.0), |(ns, share), part| (ns + part.ns, share + part.share));
+    let divide = |part: &BarPart| match part.name == BUSY && held_ns > 0 {
+        false => vec![part.clone()],
+        true => {
+            let (ns, share) = (part.ns - held_ns, part.share - held_share);
+            let (time, percent) = (units::duration(ns), units::percent(share));
+            let free = BarPart { ns, share, time, percent, ..part.clone() };
+            std::iter::once(free).chain(bar.held.iter().cloned()).filter(|part| part.ns > 0).collect()
+        }
+    };
+    bar.parts.iter().flat_map(divide).collect()
+}
+
 fn style(part: &BarPart) -> &'static str {
     match part.cause {
         Some(cause) => Family::of(cause).style(),
-        None if part.name == "busy" => "busy",
+        None if part.name == BUSY => BUSY,
         None => "unknown",
     }
 }
 
-/// A part of a bar. It is a picture of its own, so that it cuts its text, needs no script and prints. If it `is_drawn`,
-/// the timeline finds it.
-fn segment(
-    style: &str,
-    name: &str,
-    percent: &str,
-    says: &str,
-    (from, share): (f64, f64),
-    is_drawn: bool,
-) -> Html {
-    let class = format!("segment {style}");
+/// A part of a bar as it is drawn.
+struct Segment<'b> {
+    style: &'static str,
+    /// What is written into it, if it fits.
+    text: String,
+    percent: &'b str,
+    /// The part in words.
+    says: String,
+    from: f64,
+    share: f64,
+    is_held: bool,
+    /// The finding that it leads to.
+    finding: Option<&'b str>,
+    /// The cause that the timeline finds.
+    find: Option<&'static str>,
+}
+
+impl<'b> Segment<'b> {
+    fn of(part: &'b BarPart, bar: &Bar, from: f64) -> Segment<'b> {
+        let name = named(part, bar);
+        let place = if part.place.is_empty() { String::new() } else { format!(" · {}", part.place) };
+        let finding = part.finding.as_deref();
+        let leads = finding.map_or_else(String::new, |finding| format!(" · finding {finding}"));
+        Segment {
+            style: style(part),
+            says: format!("{name}: {}, {} of {}{place}{leads}", part.time, part.percent, bar.of),
+            text: if part.is_held { name } else { part.name.to_owned() },
+            percent: &part.percent,
+            from,
+            share: part.share,
+            is_held: part.is_held,
+            finding,
+            find: (bar.is_gpu && part.cause.is_some() && !part.is_held).then_some(part.name),
+        }
+    }
+
+    /// Parts too narrow to be drawn each.
+    fn together(parts: &[&BarPart], bar: &Bar, from: f64) -> Segment<'b> {
+        let each: Vec<String> =
+            parts.iter().map(|part| format!("{} {}", named(part, bar), part.time)).collect();
+        Segment {
+            style: "unknown",
+            text: String::new(),
+            percent: "",
+            says: format!("Each below 0.4 % of {}: {}", bar.of, each.join(", ")),
+            from,
+            share: parts.iter().map(|part| part.share).sum(),
+            is_held: false,
+            finding: None,
+            find: None,
+        }
+    }
+
+    /// Its words as far as there is room for them.
+    fn fitting(&self) -> Option<String> {
+        let room = self.share * WIDE / CHARACTER - 1.5;
+        let both = format!("{} {}", self.percent, self.text);
+        let fits =
+            [both, self.percent.to_owned()].into_iter().find(|text| text.chars().count() as f64 <= room);
+        fits.filter(|text| !text.is_empty())
+    }
+}
+
+/// The name of a part in words: busy time is divided where the GPU was held back.
+fn named(part: &BarPart, bar: &Bar) -> String {
+    match part.cause {
+        Some(_) if part.is_held => format!("held back by {}", part.name),
+        None if part.name == BUSY && !bar.held.is_empty() => format!("{BUSY} and not held back"),
+        Some(_) | None => part.name.to_owned(),
+    }
+}
+
+/// Draws a segment. It is a picture of its own, so that it cuts its text, needs no script and prints.
+fn segment(segment: &Segment<'_>) -> Html {
+    let class = format!("segment {}{}", segment.style, if segment.is_held { " held" } else { "" });
     let place = |part: f64| format!("{:.3}%", part.clamp(0.0, 1.0) * 100.0);
-    let (x, width) = (place(from), place(share));
+    let (x, width) = (place(segment.from), place(segment.share));
     let mut html = Html::new();
     let mut attributes = vec![("class", &*class), ("x", &x), ("width", &width), ("height", "22")];
-    attributes.extend([("tabindex", "-1"), ("aria-label", says)]);
-    match is_drawn {
-        true => attributes.extend([("role", "button"), ("data-find", name)]),
-        false => attributes.push(("role", "img")),
-    }
+    attributes.extend([("tabindex", "-1"), ("aria-label", &segment.says)]);
+    attributes.push(match (segment.finding, segment.find) {
+        (Some(_), _) => ("role", "link"),
+        (None, Some(_)) => ("role", "button"),
+        (None, None) => ("role", "img"),
+    });
+    attributes.extend(segment.finding.map(|finding| ("data-finding", finding)));
+    attributes.extend(segment.find.map(|find| ("data-find", find)));
     html.open("svg", &attributes);
-    html.leaf("title", &[], says);
+    html.leaf("title", &[], &segment.says);
     html.open("rect", &[("width", "100%"), ("height", "22")]).close("rect");
-    let room = share * WIDE / CHARACTER - 1.5;
-    let both = format!("{percent} {name}");
-    let fits = [both.as_str(), percent].into_iter().find(|text| text.chars().count() as f64 <= room);
-    if let Some(text) = fits.filter(|text| !text.is_empty()) {
-        html.leaf("text", &[("x", "5"), ("y", "15")], text);
+    if segment.is_held {
+        // Half as high as idle time: the GPU worked, and could have done more.
+        html.open("rect", &[("class", "of-cause"), ("width", "100%"), ("height", "11")]).close("rect");
+    }
+    if let Some(text) = segment.fitting() {
+        html.leaf("text", &[("x", "5"), ("y", "15")], &text);
     }
     html.close("svg");
     html
@@ -221,14 +295,17 @@ fn patterns() -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explain::{AccountPart, Accounts, Busy, Cause, GpuAccount, ThreadAccount};
+    use explain::{
+        AccountPart, Accounts, Busy, Cause, Confidence, Evidence, GpuAccount, HeldBack, StreamBehind,
+        ThreadAccount, WaitPart,
+    };
 
     fn explanation(accounts: Accounts) -> Explanation {
         Explanation { accounts, ..explain::explain(&trace::Trace::default(), &explain::Options::default()) }
     }
 
     fn part(cause: Cause, ns: i64) -> AccountPart {
-        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), spent: Vec::new() }
+        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), finding: None, spent: Vec::new() }
     }
 
     fn gpu(device: i64) -> GpuAccount {
@@ -260,7 +337,7 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("Each below 0.4 % of GPU 0: gil 2 ns"), "{html}");
-        assert!(html.contains("<p class=\"of-gpu\">GPU 0 was idle 6 % of 1.00 µs</p>"), "{html}");
+        assert!(html.contains("<p class=\"of-gpu\">GPU 0 was idle 6 % of 1.00 µs.</p>"), "{html}");
     }
 
     #[test]
@@ -274,6 +351,23 @@ mod tests {
         assert!(seen.contains(">3 threads worker<") && seen.contains(">thread 8<"), "{seen}");
         assert!(folded.contains("2 more GPUs, 6 more threads, 3 single threads of groups"), "{folded}");
         assert_eq!(folded.matches("class=\"account\"").count(), 11);
+    }
+
+    #[test]
+    fn busy_time_is_divided_where_the_gpu_was_held_back_and_parts_lead_to_findings() {
+        let (evidence, confidence) = (Evidence::Timing, Confidence::Possible);
+        let finding = Some(String::from("H2"));
+        let held = WaitPart { cause: Cause::ConnectionAliasing, ns: 300, evidence, confidence, finding };
+        let streams = vec![StreamBehind { stream: 21, behind: Some(13), ns: 300 }];
+        let gpu = GpuAccount { held_back: vec![HeldBack { part: held, streams }], ..gpu(0) };
+        let html = section(&explanation(Accounts { gpus: vec![gpu], ..Accounts::default() }));
+        let html = html.body.as_str();
+        assert!(html.contains("aria-label=\"busy and not held back: 640 ns, 64 % of GPU 0\""), "{html}");
+        let held = "class=\"segment sync held\" x=\"64.000%\" width=\"30.000%\" height=\"22\" tabindex=\"-1\" \
+                    aria-label=\"held back by connection-aliasing: 300 ns, 30 % of GPU 0 · stream 21 behind stream 13, \
+                    possible · finding H2\" role=\"link\" data-finding=\"H2\">";
+        assert!(html.contains(held), "{html}");
+        assert!(html.contains("x=\"94.000%\""), "idle time follows: {html}");
     }
 
     #[test]

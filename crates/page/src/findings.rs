@@ -2,6 +2,7 @@
 
 use crate::document::Section;
 use crate::html::Html;
+use crate::timeline::Rows;
 use explain::{Confidence, Explanation, Finding, Nature};
 use report::explanation::{Overlapped, Words, overview, share, words};
 use report::units;
@@ -11,7 +12,7 @@ const TOP: usize = 5;
 
 /// The findings of a trace: two lines each, which unfold. Those after the first are folded; so are the small ones, unless
 /// `all`.
-pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
+pub(crate) fn section(explanation: &Explanation, rows: &Rows, all: bool) -> Section {
     let overview = overview(explanation, all);
     let of = |small: bool| {
         let findings = explanation.findings.iter().zip(&overview.small);
@@ -19,12 +20,12 @@ pub(crate) fn section(explanation: &Explanation, all: bool) -> Section {
     };
     let mut body = Html::new();
     for finding in of(false).take(TOP) {
-        body.push(&card(finding, explanation));
+        body.push(&card(finding, explanation, rows));
     }
     let rest: Vec<&Finding> = of(false).skip(TOP).collect();
     let more = units::counted(rest.len() as u64, "more finding", "more findings");
-    body.push(&folded("rest", (!rest.is_empty()).then_some(more), rest.into_iter(), explanation));
-    body.push(&folded("smaller", overview.folded.clone(), of(true), explanation));
+    body.push(&folded("rest", (!rest.is_empty()).then_some(more), rest.into_iter(), explanation, rows));
+    body.push(&folded("smaller", overview.folded.clone(), of(true), explanation, rows));
     if explanation.findings.is_empty() {
         for line in &overview.conclusion {
             body.leaf("p", &[("class", "none")], line);
@@ -49,19 +50,20 @@ fn folded<'a>(
     summary: Option<String>,
     findings: impl Iterator<Item = &'a Finding>,
     explanation: &Explanation,
+    rows: &Rows,
 ) -> Html {
     let mut html = Html::new();
     if let Some(summary) = summary {
         html.open("details", &[("class", class)]).leaf("summary", &[], &summary);
         for finding in findings {
-            html.push(&card(finding, explanation));
+            html.push(&card(finding, explanation, rows));
         }
         html.close("details");
     }
     html
 }
 
-fn card(finding: &Finding, explanation: &Explanation) -> Html {
+fn card(finding: &Finding, explanation: &Explanation, rows: &Rows) -> Html {
     let words = words(finding, &explanation.trace);
     let heading = format!("{}-sentence", finding.id);
     let kind = match (finding.cause.about().nature, finding.confidence) {
@@ -76,15 +78,10 @@ fn card(finding: &Finding, explanation: &Explanation) -> Html {
     html.push(&sentence(finding, &words, &heading)).push(&brief(finding, &words));
     html.close("summary").open("div", &[("class", "all")]);
     html.push(&weight(finding));
-    html.push(&fields(&words)).push(&examples(finding, &words)).push(&fixes(finding));
+    html.push(&fields(&words)).push(&examples(finding, &words, rows)).push(&fixes(finding));
     html.close("div").close("details");
-    // What the account alone found has no arrows in the timeline: the GPU's idle time shows it.
-    if let Some(example) = words.examples.first().filter(|_| !finding.is_of_account) {
-        let (target, says) =
-            (format!("{}.0", finding.id), format!("{}: show {example} in the timeline", finding.id));
-        let attributes =
-            [("class", "show"), ("href", "#timeline"), ("data-example", &*target), ("aria-label", &*says)];
-        html.leaf("a", &attributes, "show");
+    if let Some(example) = words.examples.first() {
+        html.push(&link(finding, 0, example, rows, "show"));
     }
     html.close("article");
     html
@@ -171,20 +168,34 @@ fn fields(words: &Words) -> Html {
 }
 
 /// The longest waits, each a link to its place in the timeline.
-fn examples(finding: &Finding, words: &Words) -> Html {
+fn examples(finding: &Finding, words: &Words, rows: &Rows) -> Html {
     let mut html = Html::new();
     html.open("p", &[("class", "examples")]).leaf("span", &[], "longest").text(" ");
     for (at, example) in words.examples.iter().enumerate() {
-        if finding.is_of_account {
-            html.text(example).text(" ");
-            continue;
-        }
-        let target = format!("{}.{at}", finding.id);
-        let says = format!("{}: show {example} in the timeline", finding.id);
-        html.leaf("a", &[("href", "#timeline"), ("data-example", &target), ("aria-label", &says)], example);
-        html.text(" ");
+        html.push(&link(finding, at, example, rows, "")).text(" ");
     }
     html.close("p");
+    html
+}
+
+/// A link to an example in the timeline, which says what it is unless it has a `label`. What the account alone found has no
+/// arrow there: the GPU's idle time shows it.
+fn link(finding: &Finding, at: usize, example: &str, rows: &Rows, label: &str) -> Html {
+    let place = &finding.examples[at];
+    let (data, target) = match finding.is_of_account {
+        false => ("data-example", format!("{}.{at}", finding.id)),
+        true => {
+            let until = place.start_ns.saturating_add(place.duration_ns);
+            ("data-time", rows.time(place.start_ns, until).unwrap_or_default())
+        }
+    };
+    let says = format!("{}: show {example} in the timeline", finding.id);
+    let mut attributes = vec![("href", "#timeline"), (data, &*target), ("aria-label", &*says)];
+    if !label.is_empty() {
+        attributes.push(("class", "show"));
+    }
+    let mut html = Html::new();
+    html.leaf("a", &attributes, if label.is_empty() { example } else { label });
     html
 }
 

@@ -24,7 +24,7 @@ pub fn of_trace(trace: &Trace, explanation: &Explanation, losses: &[Loss], optio
     let name = Path::new(path).file_name().map_or(path.as_str().into(), |name| name.to_string_lossy());
     let (timeline, rows) = timeline::section(trace, explanation, losses, &options.selection, timeline::ROOM);
     let mut sections =
-        vec![account::section(explanation), findings::section(explanation, options.all), timeline];
+        vec![account::section(explanation), findings::section(explanation, &rows, options.all), timeline];
     sections.push(findings::coverage(explanation, options.all));
     sections.extend(tables::sections(trace, explanation, losses, &options.selection, &rows));
     Page { title: format!("{name} · holdup"), head: head(explanation, &name), sections }

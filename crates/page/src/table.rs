@@ -29,10 +29,33 @@ pub struct Cell {
     text: String,
     /// The number to sort by; a text sorts by itself.
     value: Option<f64>,
-    /// The target of a click in the timeline: row, start, end.
-    target: Option<String>,
+    /// What a click on it leads to.
+    link: Option<Link>,
     /// The length of its bar, a part of 1.
     part: Option<f64>,
+}
+
+/// What a cell leads to.
+#[derive(Clone, Debug)]
+enum Link {
+    /// A box of the timeline: row, start, end.
+    Box(String),
+    /// A time of the timeline: start, end.
+    Time(String),
+    /// A finding, by its id.
+    Finding(String),
+}
+
+impl Link {
+    /// The address without scripts, and the attribute by which the page's script knows the place.
+    fn attributes(&self) -> Vec<(&'static str, String)> {
+        let timeline = || ("href", String::from("#timeline"));
+        match self {
+            Link::Box(place) => vec![timeline(), ("data-box", place.clone())],
+            Link::Time(place) => vec![timeline(), ("data-time", place.clone())],
+            Link::Finding(id) => vec![("href", format!("#{id}"))],
+        }
+    }
 }
 
 /// Longest text, in characters, that stays on one line if all texts of its column are as short.
@@ -54,9 +77,20 @@ impl Cell {
         Cell { part: Some(part), ..Cell::default() }
     }
 
-    /// Makes the cell a link to the timeline.
+    /// The id of a finding, with a link to it; empty for none.
+    pub(crate) fn finding(id: Option<&str>) -> Cell {
+        let link = id.map(|id| Link::Finding(id.to_owned()));
+        Cell { text: id.unwrap_or_default().to_owned(), link, ..Cell::default() }
+    }
+
+    /// Makes the cell a link to a box of the timeline.
     pub(crate) fn to(self, target: Option<String>) -> Cell {
-        Cell { target, ..self }
+        Cell { link: target.map(Link::Box), ..self }
+    }
+
+    /// Makes the cell a link to a time of the timeline.
+    pub(crate) fn at_time(self, target: Option<String>) -> Cell {
+        Cell { link: target.map(Link::Time), ..self }
     }
 }
 
@@ -121,8 +155,12 @@ impl Cell {
         attributes.extend(value.as_deref().map(|value| ("data-value", value)));
         let mut html = Html::new();
         html.open("td", &attributes);
-        match &self.target {
-            Some(target) => html.leaf("a", &[("href", "#timeline"), ("data-box", target)], &self.text),
+        let link = self.link.as_ref().map(Link::attributes);
+        match &link {
+            Some(link) => {
+                let attributes: Vec<_> = link.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                html.leaf("a", &attributes, &self.text)
+            }
             None if kind == Kind::Bar => html.push(&self.part.map(bar).unwrap_or_default()),
             // Kernels' names are long: they unfold.
             None if kind == Kind::Text => html.leaf("span", &[], &self.text),

@@ -1,5 +1,6 @@
 //! The tables of a trace: the longest calls, and sums by name.
 
+mod accounts;
 mod longest;
 
 use crate::document::Section;
@@ -23,6 +24,9 @@ pub(crate) fn sections(
     let options = stats::Options { selection: selection.clone(), per_thread: false };
     let sums = stats::build(trace, &explanation.trace.path, &options);
     let mut body = longest::table(trace, losses, selection, rows).html();
+    for table in accounts::tables(explanation, rows) {
+        body.push(&table.html());
+    }
     for host in &sums.host {
         body.push(&by_name(&stats::host_title(host, &sums), "Call", &host.rows).html());
     }

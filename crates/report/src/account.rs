@@ -135,9 +135,12 @@ mod tests {
             cause: None,
             name: "",
             share,
+            ns: 0,
             percent: String::new(),
             time: String::new(),
             place: String::new(),
+            is_held: false,
+            finding: None,
         };
         assert_eq!(drawn(&[part(0.5), part(0.25), part(0.25)]), "████████████▒▒▒▒▒▒░░░░░░");
         assert_eq!(drawn(&[part(0.0), part(1.0)]), "▒".repeat(BAR));

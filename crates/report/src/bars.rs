@@ -1,33 +1,32 @@
 //! The accounts of GPUs and threads as bars in words: for outputs that draw them.
 
-use crate::account::place;
+use crate::account::{self, behind};
 use crate::escape::visible;
 use crate::layout::elide;
 use crate::stats::accounts::{groups, united};
 use crate::units;
-use crate::verdict;
-use explain::{AccountPart, Accounts, Cause, GpuAccount, ThreadAccount};
+use explain::{AccountPart, Accounts, Cause, GpuAccount, HeldBack, StreamAccount, ThreadAccount, WaitPart};
 use trace::Ns;
 
 /// Longest name of threads and longest place, columns: longer ones are cut in the middle, because each part repeats them.
 const NAME: usize = 80;
 const PLACE: usize = 160;
 
-/// The account of a GPU, of a thread, or of several threads of one name.
+/// The account of a GPU, of a thread, of several threads of one name, or of a stream.
 #[derive(Clone, Debug)]
 pub struct Bar {
     /// `GPU 0`, `thread 8117`, `4 threads worker`
     pub of: String,
     /// What it adds up to: `997 ms`; `4.10 s in all` for several threads.
     pub span: String,
-    /// A sentence about all of it; empty for threads.
-    pub verdict: String,
     /// Whether it is that of a GPU.
     pub is_gpu: bool,
     /// Number of CUDA calls of its threads.
     pub calls: u64,
     /// The parts; together they are the bar.
     pub parts: Vec<BarPart>,
+    /// For a GPU, the parts of its busy time in which it was held back.
+    pub held: Vec<BarPart>,
     /// For several threads, the bar of each.
     pub each: Vec<Bar>,
 }
@@ -41,12 +40,18 @@ pub struct BarPart {
     pub name: &'static str,
     /// Its part of the bar, 0 to 1.
     pub share: f64,
+    /// Its time, ns.
+    pub ns: Ns,
     /// `36 %`
     pub percent: String,
     /// `361 ms`
     pub time: String,
     /// Where most of it was: `train.py:42 step`, or calls; empty if unknown.
     pub place: String,
+    /// Whether it is busy time in which the GPU was held back.
+    pub is_held: bool,
+    /// The finding that has most of it.
+    pub finding: Option<String>,
 }
 
 /// A bar for each GPU, then one for each thread or for several threads of one name, those that call CUDA first.
@@ -68,14 +73,13 @@ fn of_gpu(gpu: &GpuAccount, accounts: &Accounts) -> Bar {
     } else {
         gpu.idle.iter().for_each(|idle| add(of_part(idle, gpu.span_ns), idle.ns));
     }
-    let verdict = verdict::of_gpu(gpu, accounts.refused);
     Bar {
         of: format!("GPU {}", gpu.device),
         span: units::duration(gpu.span_ns),
-        verdict: verdict.trim_end_matches([':', '.']).to_owned(),
         is_gpu: true,
         calls: 0,
         parts,
+        held: gpu.held_back.iter().map(|held| of_held(held, gpu.span_ns)).collect(),
         each: Vec::new(),
     }
 }
@@ -97,16 +101,50 @@ fn of_threads(name: &str, threads: &[&ThreadAccount]) -> Bar {
     Bar {
         of,
         span: total,
-        verdict: String::new(),
         is_gpu: false,
+        held: Vec::new(),
         calls: threads.iter().map(|thread| thread.calls).sum(),
         parts: united(threads).iter().map(|part| of_part(part, span)).collect(),
         each,
     }
 }
 
+/// The waits of each stream with operations: the time from ready to start, by cause.
+pub fn streams(accounts: &Accounts) -> Vec<Bar> {
+    let several = accounts.streams.iter().any(|stream| stream.pid != accounts.streams[0].pid);
+    let of = |stream: &StreamAccount| {
+        let process = if several { format!(" of {}", stream.pid) } else { String::new() };
+        let wait = |wait: &WaitPart| BarPart {
+            finding: wait.finding.clone(),
+            ..part(Some(wait.cause), wait.cause.id(), wait.ns, stream.waiting_ns, String::new())
+        };
+        Bar {
+            of: format!("GPU {} stream {}{process}", stream.device, stream.stream),
+            span: units::duration(stream.waiting_ns),
+            is_gpu: false,
+            calls: 0,
+            held: Vec::new(),
+            parts: stream.waiting.iter().filter(|part| part.ns > 0).map(wait).collect(),
+            each: Vec::new(),
+        }
+    };
+    accounts.streams.iter().map(of).collect()
+}
+
+/// Where most of a part's time passed: `train.py:42 step`, or calls; empty if unknown.
+pub fn place(part: &AccountPart) -> String {
+    cut(&account::place(part), PLACE)
+}
+
 fn of_part(own: &AccountPart, span: Ns) -> BarPart {
-    part(Some(own.cause), own.cause.id(), own.ns, span, cut(&place(own), PLACE))
+    let finding = own.finding.clone();
+    BarPart { finding, ..part(Some(own.cause), own.cause.id(), own.ns, span, place(own)) }
+}
+
+fn of_held(held: &HeldBack, span: Ns) -> BarPart {
+    let own = &held.part;
+    let bar = part(Some(own.cause), own.cause.id(), own.ns, span, behind(held));
+    BarPart { is_held: true, finding: own.finding.clone(), ..bar }
 }
 
 /// A text with its names escaped, in at most so many columns. It is cut first: a name may be a megabyte.
@@ -116,7 +154,8 @@ fn cut(text: &str, columns: usize) -> String {
 
 fn part(cause: Option<Cause>, name: &'static str, ns: Ns, span: Ns, place: String) -> BarPart {
     let share = ns as f64 / span.max(1) as f64;
-    BarPart { cause, name, share, percent: units::percent(share), time: units::duration(ns), place }
+    let (percent, time) = (units::percent(share), units::duration(ns));
+    BarPart { cause, name, share, ns, percent, time, place, is_held: false, finding: None }
 }
 
 #[cfg(test)]
@@ -130,6 +169,7 @@ mod tests {
             ns,
             places: Vec::new(),
             calls: vec![String::from("cudaLaunchKernel\u{1b}")],
+            finding: Some(String::from("H2")),
             spent: Vec::new(),
         }
     }
@@ -171,7 +211,6 @@ mod tests {
             names,
             [("GPU 3", "100 ns"), ("thread 7", "10 ns"), ("2 threads worker", "100 ns in all")]
         );
-        assert_eq!(bars[0].verdict, "GPU 3 was idle 60 % of 100 ns");
         let gpu =
             [("busy", "40 %", "40 ns"), ("host-code", "50 %", "50 ns"), ("launch-latency", "10 %", "10 ns")];
         assert_eq!(shares(&bars[0]), gpu);
@@ -193,6 +232,5 @@ mod tests {
     fn idle_time_without_causes_is_one_part() {
         let bars = bars(&Accounts { refused: Some(Refusal::Lost), ..accounts() });
         assert_eq!(shares(&bars[0]), [("busy", "40 %", "40 ns"), ("idle", "60 %", "60 ns")]);
-        assert!(bars[0].verdict.ends_with("records were lost"), "{}", bars[0].verdict);
     }
 }

@@ -44,7 +44,7 @@ pub mod places;
 pub mod plot;
 mod short;
 pub mod stats;
-mod steps;
+pub mod steps;
 mod style;
 pub mod table;
 pub mod units;
@@ -58,7 +58,7 @@ pub use labels::op_name;
 pub use layout::elide;
 pub use page::Page;
 pub use style::Style;
-pub use verdict::verdict;
+pub use verdict::{VerdictLine, verdict, verdict_lines};
 
 /// The first lines of every output: which trace this is, what it contains and what it lacks.
 pub fn header(trace: &trace::Trace, path: &str, page: Page) -> String {

@@ -27,8 +27,8 @@ pub(crate) fn text(steps: Option<&Steps>, refused: Option<Refusal>, page: Page) 
     text
 }
 
-/// The steps in a sentence, and the slow ones in another one.
-pub(crate) fn sentences(steps: Option<&Steps>, refused: Option<Refusal>) -> Vec<String> {
+/// The steps in a sentence, and the slow ones in another one; nothing without steps.
+pub fn sentences(steps: Option<&Steps>, refused: Option<Refusal>) -> Vec<String> {
     let Some(steps) = steps else { return Vec::new() };
     let mut sentences = vec![usual(steps, refused)];
     sentences.extend(steps.slow.first().map(|longest| slow(steps, longest, refused)));
@@ -95,7 +95,7 @@ fn with_place(amount: String, part: &AccountPart) -> String {
 }
 
 /// What steps are named after, with names escaped.
-pub(crate) fn name(source: StepSource, name: &str) -> String {
+pub fn name(source: StepSource, name: &str) -> String {
     let name = visible(name);
     match source {
         StepSource::Ranges => name.into_owned(),

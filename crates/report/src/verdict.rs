@@ -32,6 +32,27 @@ pub fn verdict(explanation: &Explanation) -> String {
     lines(explanation, usize::MAX).join(" ")
 }
 
+/// A line of the verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VerdictLine {
+    /// The text, with names escaped.
+    pub text: String,
+    /// The finding that it is about; `None` for the first line, and for what is no finding.
+    pub finding: Option<String>,
+}
+
+/// The verdict for a page: the sentence about the GPUs, the causes that cost most, and what else costs once.
+pub fn verdict_lines(explanation: &Explanation) -> Vec<VerdictLine> {
+    let line = |text| VerdictLine { text, finding: None };
+    let mut lines = vec![line(sentence(explanation))];
+    lines.extend(causes(explanation).into_iter().map(|cause| {
+        let text = cause.line(usize::MAX);
+        VerdictLine { text, finding: Some(cause.id).filter(|id| !id.is_empty()) }
+    }));
+    lines.extend(once(explanation).map(line));
+    lines
+}
+
 /// The verdict in at most three lines of so many columns; with names escaped.
 pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
     let mut lines = wrap(&sentence(explanation), columns);
@@ -72,7 +93,7 @@ fn sentence(explanation: &Explanation) -> String {
 }
 
 /// The sentence about one GPU.
-pub(crate) fn of_gpu(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
+fn of_gpu(gpu: &GpuAccount, refused: Option<Refusal>) -> String {
     let (number, span) = (gpu.device, units::duration(gpu.span_ns));
     if let Some(refused) = refused {
         let busy = units::duration(gpu.busy_ns);

@@ -3,25 +3,21 @@
 
 use super::blame::Blame;
 use super::gaps::Timeline;
-use super::roots::{Charges, Culprit, Path, Root, Row};
+use super::roots::{Charges, Culprit, Path, Root, RootTimes, Row, add_to};
 use super::settle::settle;
 use super::streams::{Held, HeldBack, WaitPart, Waiting, room};
 use crate::{Cause, Confidence, Evidence};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{Ns, ThreadId};
+use trace::{Ns, StreamId, ThreadId};
 
 /// What each root cost a GPU while it was busy.
 pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting) -> (Vec<Row>, Vec<Row>) {
     let mut ready = Charges::default();
     for held in &waiting.held {
-        let trace = blame.facts.trace;
-        let call = blame.facts.outermost(trace.ops.call[held.op.index()]);
-        let Some(call) = call.some() else { continue };
-        let (thread, at) = (blame.facts.thread(call), call.index());
-        let process = trace.process_of_thread(thread);
-        let culprit = Culprit::Call(process, trace.calls.name[at], trace.calls.stack[at]);
-        let root = Root::new(held.cause, culprit);
-        ready.charge(Some(&Path::of(thread)), root, held.start, held.end - held.start);
+        if let Some((thread, root)) = root(blame, held) {
+            ready.charge(Some(&Path::of(thread)), root, held.start, held.end - held.start);
+        }
     }
     let mut asking = Charges::default();
     for (from, to, thread) in stalls(blame, timeline) {
@@ -30,6 +26,28 @@ pub(super) fn rows(blame: &Blame<'_>, timeline: &Timeline<'_>, waiting: &Waiting
         }
     }
     (settle(ready.done(), blame.sites), settle(asking.done(), blame.sites))
+}
+
+/// The thread that asked for the operation that waited, and the root: its call.
+fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, Root)> {
+    let trace = blame.facts.trace;
+    let call = blame.facts.outermost(trace.ops.call[held.op.index()]).some()?;
+    let (thread, at) = (blame.facts.thread(call), call.index());
+    let process = trace.process_of_thread(thread);
+    let culprit = Culprit::Call(process, trace.calls.name[at], trace.calls.stack[at]);
+    Some((thread, Root::new(held.cause, culprit)))
+}
+
+/// The roots of the time for which the operations of each stream held the GPU back, in the order of the streams.
+pub(super) fn of_streams(blame: &Blame<'_>, waiting: &Waiting) -> Vec<RootTimes> {
+    let mut times = FxHashMap::<StreamId, RootTimes>::default();
+    for held in &waiting.held {
+        if let Some((_, root)) = root(blame, held) {
+            let stream = blame.facts.trace.ops.stream[held.op.index()];
+            add_to(times.entry(stream).or_default(), root, held.end - held.start);
+        }
+    }
+    waiting.ids.iter().map(|stream| times.remove(stream).unwrap_or_default()).collect()
 }
 
 /// The parts of `[from, to)` in which no operation was held back.
@@ -83,7 +101,7 @@ pub(super) fn of_calls(rows: &[Row]) -> Vec<HeldBack> {
     let part = |(cause, ns): (Cause, Ns)| {
         let evidence = cause.about().evidence.first().copied().unwrap_or(Evidence::Timing);
         HeldBack {
-            part: WaitPart { cause, ns, evidence, confidence: Confidence::Likely },
+            part: WaitPart { cause, ns, evidence, confidence: Confidence::Likely, finding: None },
             streams: Vec::new(),
         }
     };

@@ -21,7 +21,7 @@ mod streams;
 pub use busy::Busy;
 pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
-pub(crate) use roots::{Culprit, Link, Root, Row};
+pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
 pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
 
 use crate::facts::Facts;
@@ -143,6 +143,8 @@ pub struct AccountPart {
     pub places: Vec<Place>,
     /// The calls in which, or before which, the time passed, most first; at most three.
     pub calls: Vec<String>,
+    /// The finding that has most of this time; `None` if most of it is in none.
+    pub finding: Option<String>,
     /// The time at each place, or in each call, most first; adds up to `ns`.
     #[serde(skip)]
     pub spent: Vec<Spent>,
@@ -178,6 +180,8 @@ pub(crate) struct Costs {
     pub gpu_ns: Ns,
     /// The smallest cost that makes a root a finding by itself, ns.
     pub worth_ns: Ns,
+    /// The roots of each part of the accounts.
+    pub parts: PartRoots,
     sites: Sites,
 }
 
@@ -231,26 +235,36 @@ pub(crate) fn accounts(
     // None needs the others.
     let (gpus, waiting, threads) = std::thread::scope(|scope| {
         let (gpus, streams) = (scope.spawn(gpus), scope.spawn(streams));
-        let threads = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
+        let threads: Vec<_> = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
         (join(gpus), join(streams), threads)
     });
-    let (mut accounts, mut rows, mut charged, mut idle) = (Vec::new(), Vec::new(), None, Idle::default());
+    let (threads, of_threads) = threads.into_iter().unzip();
+    let mut parts = PartRoots { threads: of_threads, ..PartRoots::default() };
+    let (mut accounts, mut rows, mut charged_steps, mut idle) =
+        (Vec::new(), Vec::new(), None, Idle::default());
     for (at, (timeline, mut gpu)) in timelines.iter().zip(gpus).enumerate() {
         if let Some(waiting) = waiting.get(at) {
             let (ready, asking) = held_back::rows(&blame, timeline, waiting);
             gpu.account.held_back = waiting.held_back(trace);
             gpu.account.held_back.extend(held_back::of_calls(&asking));
             gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
+            parts.held_back.push(charged(ready.iter().chain(&asking)));
+            parts.streams.extend(held_back::of_streams(&blame, waiting));
             rows.extend(ready.into_iter().chain(asking));
         }
+        parts.gpus.push(charged(&gpu.rows));
         accounts.push(gpu.account);
         idle.append(gpu.idle);
         rows.extend(gpu.rows);
         if of_steps == Some(timeline.device) {
-            charged = Some((timeline, gpu.steps));
+            charged_steps = Some((timeline, gpu.steps));
         }
     }
-    let steps = found.map(|found| steps::steps(&blame, found, charged));
+    let steps = found.map(|found| steps::steps(&blame, found, charged_steps, each));
+    let steps = steps.map(|(steps, roots)| {
+        parts.steps = roots;
+        steps
+    });
     let known = if refused.is_some() { 0 } else { accounts.iter().map(GpuAccount::working_ns).sum() };
     let all: Ns = accounts.iter().map(|gpu| gpu.span_ns).sum();
     let worth_ns = (known / WORTH).max(all / WORTH_OF_ALL).max(1);
@@ -259,7 +273,7 @@ pub(crate) fn accounts(
     (
         Accounts { refused, gpus: accounts, threads, streams, idle },
         steps,
-        Costs { rows, gpu_ns: known, worth_ns, sites },
+        Costs { rows, gpu_ns: known, worth_ns, parts, sites },
     )
 }
 
@@ -330,26 +344,29 @@ fn floor(trace: &Trace, timeline: &Timeline<'_>) -> Ns {
     *latencies.select_nth_unstable(tenth).1
 }
 
-fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> ThreadAccount {
+/// A thread's time, and the roots of its parts.
+fn thread(blame: &Blame<'_>, thread: ThreadId, (first, last): (Ns, Ns)) -> (ThreadAccount, Vec<(Root, Ns)>) {
     let trace = blame.facts.trace;
     let mut charges = Charges::default();
     blame.activity.walk(thread, first, last, |segment| {
         blame.alone(&mut charges, &Path::of(thread), &segment);
     });
     let row = trace.threads.row(thread);
-    ThreadAccount {
+    let roots = charged(&settle::settle(charges.done(), blame.sites));
+    let account = ThreadAccount {
         pid: row.process.some().map_or(0, |process| trace.processes.pid[process.index()]),
         tid: row.tid,
         name: trace.text(row.name).to_owned(),
         span_ns: last - first,
         calls: blame.facts.calls_by_thread()[thread.index()].len() as u64,
-        parts: by_cause(blame, &charged(&settle::settle(charges.done(), blame.sites))),
-    }
+        parts: by_cause(blame, &roots),
+    };
+    (account, roots)
 }
 
 /// The time of each root.
-fn charged(rows: &[Row]) -> Vec<(Root, Ns)> {
-    rows.iter().map(|row| (row.root, row.ns)).collect()
+fn charged<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<(Root, Ns)> {
+    rows.into_iter().map(|row| (row.root, row.ns)).collect()
 }
 
 /// What was charged, by cause, most time first.
@@ -366,7 +383,7 @@ fn by_cause(blame: &Blame<'_>, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
         for (_, culprit) in &culprits {
             name(blame, *culprit, &mut places, &mut calls);
         }
-        AccountPart { cause, ns, places, calls, spent: spent(blame, &culprits) }
+        AccountPart { cause, ns, places, calls, finding: None, spent: spent(blame, &culprits) }
     };
     let mut parts: Vec<AccountPart> = causes.into_iter().map(part).collect();
     parts.sort_by_key(|part| (std::cmp::Reverse(part.ns), part.cause));

@@ -43,6 +43,33 @@ pub(crate) enum Culprit {
     Held(i64, SiteId, Option<SpotId>),
 }
 
+/// The time of roots.
+pub(crate) type RootTimes = Vec<(Root, Ns)>;
+
+/// The roots of the parts of the accounts, in the order of the accounts.
+#[derive(Default)]
+pub(crate) struct PartRoots {
+    /// Of the idle time of each GPU.
+    pub gpus: Vec<RootTimes>,
+    /// Of the time for which each GPU was held back.
+    pub held_back: Vec<RootTimes>,
+    /// Of the time of each thread.
+    pub threads: Vec<RootTimes>,
+    /// Of the time for which the operations of each stream held their GPU back.
+    pub streams: Vec<RootTimes>,
+    /// Of the steps.
+    pub steps: StepRoots,
+}
+
+/// The roots of the parts of steps.
+#[derive(Default)]
+pub(crate) struct StepRoots {
+    pub median: RootTimes,
+    pub total: RootTimes,
+    /// What each slow step had more of.
+    pub slow: Vec<RootTimes>,
+}
+
 /// The threads of a chain so far: the waiter first, then the thread that it waited for, and so on.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'p> {

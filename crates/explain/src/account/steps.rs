@@ -2,11 +2,12 @@
 
 use super::blame::Blame;
 use super::gaps::{Gap, Timeline};
-use super::roots::{Charges, Path, Root, Row};
+use super::roots::{Charges, Path, Root, Row, StepRoots};
 use super::{AccountPart, by_cause, charged, settle};
-use crate::Place;
-use crate::steps::{Found, Outliers, SlowStep, StepTime, Steps};
+use crate::steps::{Found, OneStep, Outliers, SlowStep, StepTime, Steps};
+use crate::{Cause, Place};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use trace::{DeviceId, Ns};
 
 /// The time of one step: its roots, and the rest, in which the GPU was busy.
@@ -21,6 +22,15 @@ impl Step {
         let idle: Ns = self.idle.iter().map(|(_, ns)| ns).sum();
         let (duration_ns, busy_ns) = (self.busy + idle, self.busy);
         StepTime { duration_ns, busy_ns, idle: parts(blame, found, &self.idle) }
+    }
+
+    /// The idle time of each cause, most first.
+    fn causes(&self) -> Vec<(Cause, Ns)> {
+        let mut causes = BTreeMap::<Cause, Ns>::new();
+        self.idle.iter().for_each(|(root, ns)| *causes.entry(root.cause).or_default() += ns);
+        let mut causes: Vec<_> = causes.into_iter().filter(|(_, ns)| *ns != 0).collect();
+        causes.sort_by_key(|(cause, ns)| (std::cmp::Reverse(*ns), *cause));
+        causes
     }
 
     /// What this step had more of than another one; less is negative.
@@ -56,29 +66,43 @@ fn sums(rows: impl Iterator<Item = (Root, Ns)>) -> Vec<(Root, Ns)> {
 }
 
 /// The account of steps. `gpu` is the timeline of the GPU that they are accounted on, if there is one, with what each step
-/// was charged with.
-pub(super) fn steps(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>, Vec<Vec<Row>>)>) -> Steps {
+/// was charged with. With `each`, every step, too. Also returns the roots of the parts.
+pub(super) fn steps(
+    blame: &Blame<'_>,
+    found: &Found,
+    gpu: Option<(&Timeline<'_>, Vec<Vec<Row>>)>,
+    each: bool,
+) -> (Steps, StepRoots) {
     let trace = blame.facts.trace;
     let process = trace.process_of_thread(found.thread);
     let device = gpu.as_ref().map(|(timeline, _)| timeline.device);
     let steps = complete(blame, found, gpu);
     let outliers = Outliers::of(&found.times);
     let median = &steps[outliers.median];
+    let name = |at: usize| found.names.get(at).map_or("", |name| trace.text(*name)).to_owned();
     let slow = |at: &usize| {
         let (start, end) = found.times[*at];
-        SlowStep {
-            name: found.names.get(*at).map_or("", |name| trace.text(*name)).to_owned(),
+        let more = steps[*at].more(median);
+        let slow = SlowStep {
+            name: name(*at),
             start_ns: start,
             duration_ns: end - start,
             busy_more_ns: steps[*at].busy - median.busy,
-            more: parts(blame, found, &steps[*at].more(median)),
-        }
+            more: parts(blame, found, &more),
+        };
+        (slow, more)
+    };
+    let one = |(at, step): (usize, &Step)| {
+        let (start_ns, end) = found.times[at];
+        let (name, busy_ns) = (name(at), step.busy);
+        OneStep { name, start_ns, duration_ns: end - start_ns, busy_ns, idle: step.causes() }
     };
     let total = Step {
         busy: steps.iter().map(|step| step.busy).sum(),
         idle: sums(steps.iter().flat_map(|step| step.idle.iter().copied())),
     };
-    Steps {
+    let (slow, of_slow) = outliers.slow.iter().map(slow).unzip();
+    let account = Steps {
         name: found.name.clone(),
         source: found.source,
         pid: process.some().map_or(0, |process| trace.processes.pid[process.index()]),
@@ -89,8 +113,10 @@ pub(super) fn steps(blame: &Blame<'_>, found: &Found, gpu: Option<(&Timeline<'_>
         spread_ns: outliers.spread_ns,
         median: median.time(blame, found),
         total: total.time(blame, found),
-        slow: outliers.slow.iter().map(slow).collect(),
-    }
+        slow,
+        each: steps.iter().enumerate().filter(|_| each).map(one).collect(),
+    };
+    (account, StepRoots { median: median.idle.clone(), total: total.idle, slow: of_slow })
 }
 
 /// Each step, with what its thread did where no GPU waited for anything: before its first work and after its last.

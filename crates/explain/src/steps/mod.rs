@@ -5,9 +5,9 @@ mod graphs;
 mod kernels;
 mod ranges;
 
-use crate::AccountPart;
 use crate::facts::Facts;
 use crate::finding::named;
+use crate::{AccountPart, Cause};
 use serde::Serialize;
 use trace::{DeviceId, Ns, OpId, ProcessId, Sym, ThreadId, Trace};
 
@@ -49,6 +49,24 @@ pub struct Steps {
     pub total: StepTime,
     /// Slow steps, the longest first.
     pub slow: Vec<SlowStep>,
+    /// All steps in order, for outputs that draw them; empty unless [`crate::explain_each`] made it.
+    #[serde(skip)]
+    pub each: Vec<OneStep>,
+}
+
+/// One of the steps.
+#[derive(Clone, Debug)]
+pub struct OneStep {
+    /// The name of its range (`ProfilerStep#12`); empty if it is none.
+    pub name: String,
+    /// Its start, ns from the trace's start.
+    pub start_ns: Ns,
+    /// Its duration, ns.
+    pub duration_ns: Ns,
+    /// Time in it with any operation of the GPU, ns.
+    pub busy_ns: Ns,
+    /// The rest by cause, most first, as in [`StepTime::idle`].
+    pub idle: Vec<(Cause, Ns)>,
 }
 
 /// The time of steps.
@@ -174,7 +192,7 @@ fn between(starts: &[Ns]) -> Vec<(Ns, Ns)> {
 }
 
 /// The name with `#` for each number.
-pub(crate) fn without_numbers(name: &str) -> String {
+pub fn without_numbers(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     let mut in_number = false;
     for c in name.chars() {

@@ -69,7 +69,9 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
     }
     match save(&outcome, target, arguments) {
         Ok((trace, _)) if arguments.after.is_some() && trace.calls.is_empty() => {
-            eprintln!("holdup: no call was recorded: the program ended before recording was switched on (--after)");
+            eprintln!(
+                "holdup: no call was recorded: the program ended before recording was switched on (--after)"
+            );
         }
         Ok((trace, path)) if !arguments.quiet => say(&trace, &path, color),
         Ok((trace, path)) => {

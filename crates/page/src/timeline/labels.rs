@@ -44,7 +44,8 @@ pub(crate) enum Look {
 }
 
 impl Look {
-    fn idle(family: Family) -> Look {
+    /// The look of idle time.
+    pub fn idle(family: Family) -> Look {
         match family {
             Family::Lock => Look::IdleLock,
             Family::Memory => Look::IdleMemory,

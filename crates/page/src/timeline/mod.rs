@@ -7,6 +7,9 @@ mod gpus;
 mod labels;
 mod lanes;
 mod levels;
+mod steps;
+mod streams;
+mod threads;
 
 use crate::document::{Data, Section};
 use crate::html::Html;
@@ -17,6 +20,7 @@ use labels::{Label, Labels};
 use lanes::{Builder, Kind, Lane, Lanes, Row, Window};
 use report::units;
 use serde::Serialize;
+use steps::Strip;
 use trace::{Ns, ThreadId, Trace};
 
 /// Most deflated data of a timeline, bytes: with base64, which takes a third more, a page stays below 25 MB, the limit
@@ -38,6 +42,8 @@ struct Model {
     lanes: Vec<LaneIndex>,
     labels: Vec<Label>,
     findings: Vec<Pointed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Strip>,
 }
 
 /// The timeline's rows by thread and stream.
@@ -61,6 +67,11 @@ impl Rows {
         let (start, end) = self.window.place(start, end)?;
         Some(format!("{row} {start} {end}"))
     }
+
+    /// A time in the format of the page's script: start, end.
+    pub fn time(&self, start: Ns, end: Ns) -> Option<String> {
+        self.window.place(start, end).map(|(start, end)| format!("{start} {end}"))
+    }
 }
 
 /// The part of the timeline that is readable without the script, and its data in about `room` bytes.
@@ -82,7 +93,7 @@ pub(crate) fn section(
     if !all_have_details {
         remarks.push(String::from(NOT_ALL_DETAILS));
     }
-    let body = body(&lanes, &remarks);
+    let body = body(explanation, &lanes, &remarks);
     let names = lanes.rows.iter().map(|row| row.name.clone()).collect();
     let rows = Rows { names, of_thread: lanes.row_of_thread, window };
     let model = Model {
@@ -92,6 +103,7 @@ pub(crate) fn section(
         lanes: encoded.lanes,
         labels: counted(labels.all(), &lanes.lanes),
         findings,
+        steps: steps::strip(explanation, window),
     };
     let model = serde_json::to_vec(&model).expect("numbers and strings always serialize");
     let mut data = vec![Data::new("timeline", &model, true)];
@@ -182,7 +194,7 @@ fn remarks(
     remarks
 }
 
-fn body(lanes: &Lanes, remarks: &[String]) -> Html {
+fn body(explanation: &Explanation, lanes: &Lanes, remarks: &[String]) -> Html {
     let mut html = Html::new();
     let engines = if lanes.rows.iter().any(|row| row.kind == "engine") {
         ", with the engines of each GPU above its streams"
@@ -199,6 +211,9 @@ fn body(lanes: &Lanes, remarks: &[String]) -> Html {
             units::counted(rows("stream"), "GPU stream", "GPU streams")
         ),
     );
+    for sentence in report::steps::sentences(explanation.steps.as_ref(), explanation.accounts.refused) {
+        html.leaf("p", &[("class", "lede")], &sentence);
+    }
     html.open("div", &[("class", "timeline")]);
     html.leaf(
         "p",

@@ -1,13 +1,14 @@
 // The bars of the account: one stop of the Tab key, in which the arrow keys go from part to part.
 
-import { show } from "./links";
+import { followLinks, show } from "./links";
 
 export function startAccount(section: HTMLElement): void {
   const readout = section.querySelector<HTMLElement>(".readout");
-  const quiet = "Point at a part of a bar, or use the arrow keys; a click on idle time finds it below.";
+  const quiet = "Point at a part, or use the arrow keys. A click leads to its finding, or to idle time below (T).";
   const say = (text: string | null | undefined) => {
     if (readout) readout.textContent = text || quiet;
   };
+  followLinks(section);
   let current = section.querySelector<SVGElement>(".segment");
   if (!current) return;
   current.tabIndex = 0;
@@ -22,9 +23,15 @@ export function startAccount(section: HTMLElement): void {
     current.tabIndex = 0;
     current.focus();
   };
-  const act = (segment: Element | null | undefined) => {
-    const text = segment?.closest<HTMLElement>("[data-find]")?.dataset.find;
+  const find = (part: Element) => {
+    const text = part.closest<HTMLElement>("[data-find]")?.dataset.find;
     if (text) show({ kind: "name", text });
+  };
+  /** Goes to the finding of a part; where it has none, to the idle time. */
+  const act = (part: Element) => {
+    const id = part.closest<HTMLElement>("[data-finding]")?.dataset.finding;
+    if (id) show({ kind: "finding", id });
+    else find(part);
   };
 
   section.addEventListener("keydown", (event) => {
@@ -49,6 +56,7 @@ export function startAccount(section: HTMLElement): void {
     const move = next[event.key];
     if (move) focus(move());
     else if (event.key === "Enter" || event.key === " ") act(segment);
+    else if (event.key.toLowerCase() === "t") find(segment);
     else return;
     event.preventDefault();
   });

@@ -1,14 +1,11 @@
-// A click on an example of a finding shows it in the timeline. Printed findings are unfolded.
+// Links of findings show their places in the timeline; links to findings unfold them. Printed findings are unfolded.
 
-import { show } from "./links";
+import { followLinks, onShow } from "./links";
 
 export function startFindings(section: HTMLElement): void {
-  section.addEventListener("click", (event) => {
-    const link = (event.target as Element).closest<HTMLElement>("a[data-example]");
-    const [finding, example] = link?.dataset.example?.split(".") ?? [];
-    if (finding === undefined || example === undefined) return;
-    event.preventDefault();
-    show({ kind: "example", finding, example: Number(example) });
+  followLinks(section);
+  onShow((target) => {
+    if (target.kind === "finding") unfold(section, target.id);
   });
   let folded: HTMLDetailsElement[] = [];
   addEventListener("beforeprint", () => {
@@ -18,4 +15,16 @@ export function startFindings(section: HTMLElement): void {
   addEventListener("afterprint", () => {
     for (const details of folded) details.open = false;
   });
+}
+
+/** Unfolds a finding and all around it, and goes there. */
+function unfold(section: HTMLElement, id: string): void {
+  const card = section.querySelector<HTMLElement>(`#${CSS.escape(id)}`);
+  if (!card) return;
+  for (const other of section.querySelectorAll(".pointed")) other.classList.remove("pointed");
+  card.classList.add("pointed");
+  const own = card.querySelector("details");
+  for (let details = own; details; details = details.parentElement?.closest("details") ?? null) details.open = true;
+  card.scrollIntoView({ block: "nearest", behavior: "instant" });
+  own?.querySelector("summary")?.focus({ preventScroll: true });
 }

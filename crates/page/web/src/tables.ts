@@ -1,7 +1,7 @@
 // Tables sort by a click on a heading, filter by text, and unfold.
 
 import { button, element } from "./dom";
-import { show } from "./links";
+import { followLinks } from "./links";
 import { count } from "./units";
 
 /** Rows shown before a table is unfolded. */
@@ -11,13 +11,7 @@ const FOLDED = 16;
 
 export function startTables(section: HTMLElement): void {
   for (const holder of section.querySelectorAll<HTMLElement>("div.table")) new SortedTable(holder);
-  section.addEventListener("click", (event) => {
-    const link = (event.target as Element).closest<HTMLElement>("a[data-box]");
-    const [row, start, end] = (link?.dataset.box ?? "").split(" ").map(Number);
-    if (row === undefined || start === undefined || end === undefined) return;
-    event.preventDefault();
-    show({ kind: "box", row, start, end });
-  });
+  followLinks(section);
 }
 
 class SortedTable {

@@ -51,9 +51,10 @@ test("the bars are the account: every part has a name, a time and a share, and t
     parts.map((part) => ({
       name: part.getAttribute("aria-label"), width: parseFloat(part.getAttribute("width")), x: parseFloat(part.getAttribute("x")),
     })));
-  assert.match(parts[0].name, /^busy: [\d.,]+ m?s, \d+ % of GPU 0$/);
-  assert.match(parts[1].name, new RegExp(`^${gpu.idle[0].cause}: .* of GPU 0`));
-  assert.ok(Math.abs(parts[0].width - (100 * gpu.busy_ns) / gpu.span_ns) < 0.01);
+  assert.match(parts[0].name, /^busy and not held back: [\d.,]+ m?s, \d+ % of GPU 0$/);
+  const work = parts.slice(0, 1 + gpu.held_back.length);
+  assert.match(parts[work.length].name, new RegExp(`^${gpu.idle[0].cause}: .* of GPU 0`));
+  assert.ok(Math.abs(work.reduce((sum, { width }) => sum + width, 0) - (100 * gpu.busy_ns) / gpu.span_ns) < 0.01);
   assert.ok(Math.abs(parts.reduce((sum, { width }) => sum + width, 0) - 100) < 0.05);
   parts.slice(1).forEach((part, at) => assert.ok(Math.abs(part.x - parts[at].x - parts[at].width) < 0.01));
   // Readable without color: families differ in their patterns.
@@ -70,7 +71,9 @@ test("the arrow keys go through the bars, which are one stop of the Tab key", as
   assert.equal(await stops(), 1);
   const here = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
   await page.focus("#account .segment[tabindex='0']");
-  assert.match(await here(), /^busy: .* of GPU 0$/);
+  assert.match(await here(), /^busy and not held back: .* of GPU 0$/);
+  await page.keyboard.press("ArrowRight");
+  assert.match(await here(), /^held back by driver-lock: .* of GPU 0 · finding H1$/);
   await page.keyboard.press("ArrowRight");
   const idle = await here();
   assert.match(idle, /^start-up: /);
@@ -83,9 +86,101 @@ test("the arrow keys go through the bars, which are one stop of the Tab key", as
   assert.equal(await stops(), 1);
   await page.keyboard.press("Home");
   await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector(".hits").textContent.startsWith("1 of"));
   assert.match(await page.textContent(".details"), /start-up.*GPU 0 · idle for/s, "Enter finds idle time in the timeline");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a part of a bar leads to its finding, which is unfolded, and T to the idle time", async () => {
+  const { page, wrong, close } = await tab(browser, desktop);
+  const trace = example("pytorch-d2h-stall.json.gz");
+  await open(page, report(directory, trace));
+  const [gpu] = explained(trace).accounts.gpus;
+  const { cause, finding } = gpu.idle.find((part) => part.cause === "own-work");
+  const here = () => page.evaluate(() => document.activeElement.closest("article")?.id);
+  const part = `#account .bars .segment[data-find="${cause}"]`;
+  assert.equal(await page.getAttribute(part, "role"), "link");
+  assert.match(await page.getAttribute(part, "aria-label"), new RegExp(`^${cause}: .* · finding ${finding}$`));
+  await page.click(part);
+  assert.equal(await here(), finding);
+  assert.ok(await page.isVisible(`#${finding} dl`), "it is unfolded");
+  await page.focus("#account .segment[tabindex='0']");
+  await page.keyboard.press("t");
+  await page.waitForFunction((cause) => document.querySelector(".details").textContent.startsWith(cause), cause);
+  // A finding of the account alone shows the GPU's idle time.
+  await page.click(`#${finding} .show`);
+  await page.waitForFunction((cause) => document.querySelector(".details").textContent.startsWith(cause), cause);
+  assert.match(await page.textContent(".details"), /GPU 0 · idle for/);
+  // The keyboard does the same; threads' parts lead to findings, too.
+  const thread = page.locator("#account .account").nth(1).locator(".segment[data-finding]").first();
+  await thread.click();
+  const wanted = await thread.getAttribute("data-finding");
+  assert.equal(await here(), wanted);
+  await page.focus("#account .segment[tabindex='0']");
+  await page.evaluate(() => document.querySelectorAll("#findings details").forEach((details) => (details.open = false)));
+  await page.keyboard.press("Enter");
+  assert.equal(await here(), wanted);
+  assert.ok(await page.isVisible(`#${wanted} dl`));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("busy time in which the GPU was held back is told apart without color", async () => {
+  const { page, wrong, close } = await tab(browser, desktop);
+  const trace = example("recorded-d2h-stall.holdup");
+  await open(page, report(directory, trace));
+  const [gpu] = explained(trace).accounts.gpus;
+  const [held] = gpu.held_back;
+  const bar = "#account > .bars > .account:first-child .segment";
+  const part = await page.$eval(`${bar}.held`, (part) => ({
+    says: part.getAttribute("aria-label"), width: parseFloat(part.getAttribute("width")), finding: part.dataset.finding,
+    rects: [...part.querySelectorAll("rect")].map((rect) => ({ high: rect.getAttribute("height"), fill: getComputedStyle(rect).fill })),
+  }));
+  assert.match(part.says, new RegExp(`^held back by ${held.cause}: [\\d.,]+ m?s, \\d+ % of GPU 0 · finding ${held.finding}$`));
+  assert.ok(Math.abs(part.width - (100 * held.ns) / gpu.span_ns) < 0.01);
+  assert.equal(part.finding, held.finding);
+  const [work, cause] = part.rects;
+  assert.ok(!work.fill.startsWith("url(") && cause.fill.startsWith("url(") && Number(cause.high) < Number(work.high), "work, with a pattern on a part of it");
+  assert.match(await page.getAttribute(bar, "aria-label"), /^busy and not held back: /);
+  // The table has it, too, with a link to the finding.
+  const row = page.locator(".table", { hasText: "Where the time of GPUs and threads went" }).locator("tr", { hasText: "GPU 0, held back" }).first();
+  assert.match(await row.textContent(), new RegExp(`${held.cause}.*${held.finding}`));
+  await row.locator("a").click();
+  assert.equal(await page.evaluate(() => document.activeElement.closest("article")?.id), held.finding);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("what the operations of streams waited for is a table", async () => {
+  const { page, wrong, close } = await tab(browser, desktop);
+  const trace = example("pytorch-staggered-copies.json.gz");
+  await open(page, report(directory, trace));
+  const table = page.locator(".table", { hasText: "What operations waited for once they were ready" });
+  const { streams } = explained(trace).accounts;
+  const parts = streams.flatMap((stream) => stream.waiting);
+  assert.equal(await table.locator("tbody tr").count(), parts.length);
+  const late = streams.find((stream) => stream.waiting.some(({ cause }) => cause === "copy-engine-busy"));
+  assert.match(await table.locator("tr", { hasText: "copy-engine-busy" }).first().textContent(), new RegExp(`^GPU 0 stream ${late.stream}`));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test("a chain of several threads is drawn as arrows, from the root to the GPU", async () => {
+  const { page, wrong, close } = await tab(browser, { viewport: { width: 1400, height: 1200 } });
+  await open(page, report(directory, example("pytorch-staggered-copies.json.gz")));
+  await page.focus('#account .bars .segment[data-find="pageable-order"]');
+  await page.keyboard.press("t");
+  await page.waitForFunction(() => document.querySelector(".details").textContent.includes("which waits for"));
+  await settled(page);
+  const arrows = (await page.getAttribute(CANVAS, "data-arrow")).split(", ").map((arrow) => arrow.split(" ").slice(1));
+  assert.ok(arrows.length >= 2, arrows.join(" and "));
+  assert.equal(arrows[0][1], "0", "the last arrow ends at the GPU's row");
+  arrows.slice(1).forEach(([, waiter], at) => assert.equal(waiter, arrows[at][0], "each thread waits for the next one"));
+  assert.match(await page.textContent(".details"), /waits for python3 \(\d+\), which waits for python3 \(\d+\)/);
+  assert.match(await page.getAttribute(CANVAS, "aria-label"), /arrows show idle/);
   assert.deepEqual(wrong, []);
   await close();
 });
@@ -163,11 +258,34 @@ test("groups of rows fold, by button", async () => {
   await close();
 });
 
+test("threads of one name fold, by key, and unfold for a hit", async () => {
+  const { page, wrong, close } = await tab(browser, { viewport: { width: 1400, height: 1600 } });
+  await open(page, report(directory, example("pytorch-staggered-copies.json.gz")));
+  const team = page.getByRole("button", { name: /python3 · 5 threads/ });
+  const below = () => page.getByRole("button", { name: /▾ GPU 0/ }).evaluate((heading) => parseFloat(heading.style.top));
+  const put = async (expanded) => {
+    if ((await team.getAttribute("aria-expanded")) !== String(expanded)) await page.keyboard.press("Enter");
+    assert.equal(await team.getAttribute("aria-expanded"), String(expanded));
+  };
+  await team.focus();
+  await put(true);
+  const unfolded = await below();
+  await put(false);
+  assert.ok((await below()) < unfolded - 50, "strips take less room than rows");
+  assert.ok(await team.evaluate((button) => button === document.activeElement), "the heading keeps the focus");
+  await page.fill(".toolbar input", "cudaMemcpyAsync");
+  await page.press(".toolbar input", "Enter");
+  await page.waitForFunction(() => document.querySelector(".hits").textContent.startsWith("1 of"));
+  assert.equal(await team.getAttribute("aria-expanded"), "true");
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test("on a telephone nothing is cut at the side", async () => {
   const { page, wrong, close } = await tab(browser, { viewport: { width: 390, height: 844 } });
   await open(page, report(directory, example("recorded-d2h-stall.holdup")));
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390);
-  for (const selector of [".causes li > span", ".causes code", "#findings .verdict", ".account .of"]) {
+  for (const selector of [".of-gpu", ".causes li", "#findings .verdict", ".account .of"]) {
     for (const { right, left, cut } of await page.$$eval(selector, (all) =>
       all.filter((one) => one.getClientRects().length > 0).map((one) => ({ ...one.getBoundingClientRect().toJSON(), cut: one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow === "hidden" })))) {
       assert.ok(left >= 0 && right <= 390 && !cut, `${selector}: ${left} to ${right}`);

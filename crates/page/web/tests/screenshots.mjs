@@ -7,9 +7,9 @@ import { pathToFileURL } from "node:url";
 import { holdup, launch, open, root, settled, tab } from "./browser.mjs";
 
 const PICTURES = [
-  { name: "report", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 800, scale: 1.25 },
+  { name: "report", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 830, scale: 1 },
   { name: "report-timeline", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 610, scale: 1.25, example: "H1.0" },
-  { name: "report-dark", trace: "recorded-launch-convoy.holdup", colorScheme: "dark", height: 880, scale: 1, example: "H2.0" },
+  { name: "report-dark", trace: "recorded-library-first-use.holdup", colorScheme: "dark", height: 730, scale: 1, example: "H1.0", top: true },
 ];
 
 const EXPERIMENTS = [
@@ -18,15 +18,20 @@ const EXPERIMENTS = [
 
 const directory = mkdtempSync(join(tmpdir(), "holdup-page-"));
 const browser = await launch();
-for (const { name, trace, colorScheme, height, scale, example } of PICTURES) {
+for (const { name, trace, colorScheme, height, scale, example, top } of PICTURES) {
   const file = join(directory, `${name}.html`);
   execFileSync(holdup, ["explain", join(root, "examples", trace), "--format", "html", "-o", file]);
   const { page, close } = await tab(browser, { colorScheme, viewport: { width: 1280, height }, deviceScaleFactor: scale });
   await open(page, pathToFileURL(file).href);
   if (example) {
-    await page.click(`a[data-example="${example}"]`);
+    // It may be among those that are folded.
+    const fold = (open) => page.evaluate((open) => document.querySelectorAll("#findings > details").forEach((more) => (more.open = open)), open);
+    await fold(true);
+    await page.click(`a.show[data-example="${example}"]`);
     await settled(page);
+    await fold(false);
     await page.evaluate(() => document.activeElement.blur());
+    if (top) await page.evaluate(() => scrollTo(0, 0));
     await page.mouse.move(0, 0);
     await settled(page);
   }

@@ -119,7 +119,7 @@ fn row(row: &Row) -> Line {
         What::Busy | What::Idle => String::new(),
         What::Cause(cause) => {
             let (places, calls) = (place.into_iter().collect(), vec![row.call.clone()]);
-            let part = AccountPart { cause, ns: 0, places, calls, spent: Vec::new() };
+            let part = AccountPart { cause, ns: 0, places, calls, finding: None, spent: Vec::new() };
             visible(&account::place(&part)).into_owned()
         }
     };

@@ -124,7 +124,7 @@ pub(crate) fn groups(threads: &[ThreadAccount]) -> Vec<(&str, Vec<&ThreadAccount
     groups.into_values().collect()
 }
 
-/// The parts of several accounts by cause, most time first; places and calls are those of the largest.
+/// The parts of several accounts by cause, most time first; places, calls and finding are those of the largest.
 pub(crate) fn united(threads: &[&ThreadAccount]) -> Vec<AccountPart> {
     let mut parts = BTreeMap::<_, (Ns, AccountPart)>::new();
     for part in threads.iter().flat_map(|thread| &thread.parts) {

@@ -60,6 +60,9 @@ pub struct WaitPart {
     pub evidence: Evidence,
     /// The confidence.
     pub confidence: Confidence,
+    /// The finding that has most of this time; of a stream's wait, of the part in which it held the GPU back. `None` if most of
+    /// it is in none.
+    pub finding: Option<String>,
 }
 
 /// A part of a GPU's busy time in which it was held back.
@@ -86,6 +89,8 @@ pub struct Behind {
 /// What a GPU's operations waited for.
 pub(crate) struct Waiting {
     pub streams: Vec<StreamAccount>,
+    /// Which streams these are.
+    pub ids: Vec<StreamId>,
     /// Stretches in which the GPU was held back, in order and apart: parts of its busy time.
     pub held: Vec<Held>,
     known: Known,
@@ -100,8 +105,9 @@ impl Waiting {
         }
         let (streams, held, known) = waits.done();
         let account = |(stream, sums)| of_stream(facts.trace, timeline.device, &known, stream, sums);
+        let ids = streams.iter().map(|(stream, _)| *stream).collect();
         let streams = streams.into_iter().map(account).collect();
-        Waiting { streams, held: held::apart(held, &timeline.busy()), known }
+        Waiting { streams, ids, held: held::apart(held, &timeline.busy()), known }
     }
 
     /// The time for which the GPU was held back by cause, most first.
@@ -115,7 +121,7 @@ impl Waiting {
             let behind =
                 |((waits, behind), ns)| Some(Behind { stream: number(waits)?, behind: number(behind), ns });
             let streams = pairs.into_iter().take(SHOWN).filter_map(behind).collect();
-            HeldBack { part: WaitPart { cause, ns, evidence, confidence }, streams }
+            HeldBack { part: WaitPart { cause, ns, evidence, confidence, finding: None }, streams }
         };
         held::by_cause(&self.held, stream).into_iter().map(part).collect()
     }
@@ -125,7 +131,7 @@ fn of_stream(trace: &Trace, device: DeviceId, known: &Known, stream: StreamId, s
     let context = trace.context_of_stream(stream);
     let part = |(cause, ns)| {
         let (evidence, confidence) = known.grounds(cause, context);
-        WaitPart { cause, ns, evidence, confidence }
+        WaitPart { cause, ns, evidence, confidence, finding: None }
     };
     let mut waiting: Vec<WaitPart> = sums.parts.into_iter().map(part).collect();
     waiting.sort_by_key(|part| (Reverse(part.ns), part.cause));

@@ -5,7 +5,7 @@ import { axis, grid } from "./axis";
 import { drawArrow } from "./arrow";
 import { AXIS, type PlacedLane } from "./layout";
 import { type Arrow, type Boxes, type Label, firstEndingAfter } from "./model";
-import { type Scene, BOLD, FONT, across } from "./scene";
+import { type Range, type Scene, BOLD, FONT, across } from "./scene";
 
 const SMALL = FONT.replace("12px", "11px");
 
@@ -64,11 +64,11 @@ function names(context: CanvasRenderingContext2D, scene: Scene, top: (at: number
 }
 
 /** The selected time. */
-function drawRange(context: CanvasRenderingContext2D, scene: Scene, range: { from: number; to: number }): void {
+function drawRange(context: CanvasRenderingContext2D, scene: Scene, range: Range): void {
   const [from, to] = [across(scene, range.from), across(scene, range.to)];
   context.globalAlpha = 0.12;
   context.fillStyle = scene.palette.accent;
-  context.fillRect(from, AXIS, Math.max(to - from, 1), scene.height);
+  if (!range.isStep) context.fillRect(from, AXIS, Math.max(to - from, 1), scene.height);
   context.globalAlpha = 1;
   context.fillRect(from, AXIS, 1.5, scene.height);
   context.fillRect(to - 1.5, AXIS, 1.5, scene.height);

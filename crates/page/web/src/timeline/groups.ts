@@ -29,7 +29,7 @@ export class Groups {
       button.remove();
       this.buttons.delete(key);
     }
-    headings.forEach((heading) => {
+    headings.forEach((heading, at) => {
       const { key, text, rows, folded, isTeam } = heading;
       let button = this.buttons.get(key);
       if (!button) {
@@ -37,7 +37,9 @@ export class Groups {
         button.addEventListener("click", () => this.toggle(key));
         this.buttons.set(key, button);
       }
-      this.element.append(button);
+      // A button that moves in the document would lose the focus.
+      const there = this.element.children[at] ?? null;
+      if (there !== button) this.element.insertBefore(button, there);
       const many = rows.length > 1 ? ` · ${rows.length} rows` : "";
       button.textContent = `${folded ? "▸" : "▾"} ${isTeam ? `${text} · ${rows.length} threads` : text}${folded && !isTeam ? many : ""}`;
       button.title = `${folded ? "Show" : "Fold"} ${text}`;

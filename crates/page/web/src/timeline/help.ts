@@ -13,6 +13,7 @@ const KEYS: [string, string][] = [
   ["Enter", "zoom to the selected box or time"],
   ["/", "find by name; Enter: the next one, Shift + Enter: the one before"],
   ["Esc", "clear selection and arrow"],
+  ["in the steps", "← →: the step before, after; Page Up, Page Down: the slow ones; Enter: show it"],
   ["?", "these keys"],
   ["drag", "pan; on the times above, or with Shift: select a time and see its sums"],
   ["wheel", "zoom, once the timeline was clicked; before, with Ctrl"],

@@ -68,6 +68,28 @@ export interface Lane {
   levels: Level[];
 }
 
+/** The steps that the program repeats (crates/page/src/timeline/steps.rs); times in ns from the timeline's start. */
+export interface Strip {
+  title: string;
+  of: string;
+  is_gpu: boolean;
+  starts: number[];
+  takes: number[];
+  busy: number[];
+  names: string[];
+  causes: [string, Look][];
+  /** Of each step, causes (by index) and times by turns; empty if not known. */
+  idle: number[][];
+  median: { takes: number; busy: number; idle: number[] };
+  slow: SlowStep[];
+}
+
+export interface SlowStep {
+  at: number;
+  /** What it had more of than the median. */
+  more: { cause: number; place: string; finding?: string }[];
+}
+
 interface Stored {
   start: number;
   length: number;
@@ -75,6 +97,7 @@ interface Stored {
   lanes: Lane[];
   labels: Label[];
   findings: Pointed[];
+  steps?: Strip;
 }
 
 /** Decoded boxes, in order of time. */

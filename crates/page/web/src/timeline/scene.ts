@@ -4,6 +4,13 @@ import type { Layout } from "./layout";
 import type { Arrow, Model, Spot } from "./model";
 import type { Palette } from "./palette";
 
+/** A selected time, ns. Of a step only the ends are drawn: it fills the picture. */
+export interface Range {
+  from: number;
+  to: number;
+  isStep?: boolean;
+}
+
 /** The visible part. */
 export interface Scene {
   model: Model;
@@ -22,7 +29,7 @@ export interface Scene {
   /** Each goes from what was waited for to what waited. */
   arrows: { arrow: Arrow; id: string }[];
   /** The selected time, ns. */
-  range?: { from: number; to: number } | undefined;
+  range?: Range | undefined;
   /** Whether a label matches the search; undefined without a search. */
   searched?: ((label: number) => boolean) | undefined;
 }

@@ -2,21 +2,19 @@
 
 import { button, element } from "../dom";
 import { onShow, type Target } from "../links";
-import { onThemeChange } from "../theme";
-import { count, duration, moment } from "../units";
 import { aboutOf, arrowsOf } from "./about";
-import { draw } from "./draw";
-import { foldedAtFirst, Groups } from "./groups";
+import { Details, type Example, examplesOf } from "./details";
+import { Finder, length } from "./finder";
 import { helpDialog } from "./help";
 import { listen, type Controlled } from "./input";
-import { AXIS, headingsOf, layOut } from "./layout";
-import { legend } from "./legend";
-import { type Arrow, Model, type Spot } from "./model";
-import { Overview } from "./overview";
-import { palette } from "./palette";
+import { AXIS } from "./layout";
+import { Model, type Spot } from "./model";
 import { boxesIn, describe, pick, type Picked } from "./pick";
+import { Picture } from "./picture";
 import type { Scene } from "./scene";
-import { type Hit, Search } from "./search";
+import type { Hit } from "./search";
+import { stepTable } from "./step-table";
+import { StepStrip } from "./steps";
 import { sumsTable, sumUp } from "./sums";
 import { View } from "./view";
 
@@ -27,90 +25,52 @@ export async function startTimeline(section: HTMLElement): Promise<void> {
   new Timeline(holder, model);
 }
 
-/** Width of the printed picture, CSS pixels; it shrinks to the paper. */
-const PAPER_WIDTH = 900;
-
-/** Room that the details keep below the picture on the first screen, and the least height of the picture, CSS pixels. */
-const DETAILS = 66;
-const LEAST = 220;
-
-interface Example {
-  finding: string;
-  number: number;
-  arrow: Arrow;
-}
+/** Room around a step that is shown, as a part of its time. */
+const AROUND_STEP = 0.04;
 
 class Timeline implements Controlled {
   readonly view: View;
-  readonly canvas = element("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline" });
-  private readonly context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-  private readonly overview: Overview;
+  readonly canvas: HTMLCanvasElement;
+  private readonly picture: Picture;
+  private readonly scene: Scene;
+  private readonly details: Details;
+  private readonly finder: Finder;
+  private readonly strip: StepStrip | undefined;
   private readonly tip = element("div", { class: "tip", hidden: "" });
-  private readonly details = element("div", { class: "details", "aria-live": "polite" });
-  private readonly search = element("input", { type: "search", placeholder: "Find by name", "aria-label": "Find boxes by name" });
-  private readonly hits = element("output", { class: "hits", "aria-live": "polite" });
   private readonly help = helpDialog();
   private readonly toolbar = element("div", { class: "toolbar", role: "toolbar", "aria-label": "Timeline" });
   private readonly hint = element("div", { class: "hint", hidden: "" }, "Click the timeline to zoom with the wheel, or hold Ctrl");
-  private readonly legend = element("ul", { class: "legend", "aria-label": "Legend" });
   private readonly examples: Example[];
-  private readonly scene: Scene;
-  private readonly found: Search;
-  private readonly groups = new Groups((key) => this.toggle(key));
-  private readonly folded: Set<string>;
-  /** The hit that was shown last, and the number of the request that is being answered. */
-  private hit: Hit | undefined;
-  private asked = 0;
   private current = -1;
   private picked: Picked | undefined;
-  private onlyRows: Set<number> | undefined;
-  private dirty = false;
   private hinted = 0;
 
   constructor(
     private readonly holder: HTMLElement,
     readonly model: Model,
   ) {
-    this.view = new View(model.length, () => this.changed());
-    this.overview = new Overview(model, this.view);
-    this.examples = model.stored.findings.flatMap((finding) =>
-      finding.examples.flatMap((arrow, number) => (arrow ? [{ finding: finding.id, number, arrow }] : [])),
-    );
-    this.found = new Search(model);
-    this.folded = foldedAtFirst(model, layOut(model, () => true, new Set()));
+    this.view = new View(model.length, () => this.picture.changed());
+    this.picture = new Picture(holder, model, this.view);
+    this.canvas = this.picture.canvas;
+    this.scene = this.picture.scene;
+    this.details = new Details(model);
+    this.examples = examplesOf(model);
+    this.finder = this.makeFinder();
+    const { steps } = model.stored;
+    this.strip = this.picture.strip = steps && new StepStrip(steps, this, () => this.picture.changed());
     this.fillToolbar();
-    const rows = element("div", { class: "rows" }, this.canvas, this.groups.element);
-    const frame = element("div", { class: "frame" }, this.overview.canvas, rows, this.tip, this.hint);
-    holder.replaceChildren(this.toolbar, frame, this.details, this.legend, this.help);
-    this.scene = {
-      model,
-      layout: layOut(model, () => true, this.folded),
-      palette: palette(holder, this.context),
-      width: 0,
-      height: 0,
-      gutter: 0,
-      scroll: 0,
-      start: 0,
-      end: model.length,
-      arrows: [],
-    };
-    this.groups.update(this.scene.layout.headings);
-    model.onLoad = () => this.changed();
-    onThemeChange(() => this.recolour());
+    const frame = element("div", { class: "frame" }, this.picture.overview.canvas, ...(this.strip ? [this.strip.canvas] : []),
+      this.picture.rows, this.tip, this.hint);
+    holder.replaceChildren(this.toolbar, frame, this.details.element, this.picture.legend, this.help);
     onShow((target) => this.show(target));
-    new ResizeObserver(() => this.resize()).observe(holder);
-    addEventListener("beforeprint", () => this.print(true));
-    addEventListener("afterprint", () => this.print(false));
     listen(this);
-    this.resize();
-    this.recolour();
-    this.say();
+    this.picture.start();
   }
 
   // Actions of input.
 
   part(x: number): number {
-    return (x - this.scene.gutter) / Math.max(this.scene.width - this.scene.gutter, 1);
+    return this.picture.part(x);
   }
 
   isOnAxis(y: number): boolean {
@@ -118,29 +78,38 @@ class Timeline implements Controlled {
   }
 
   scrollRows(pixels: number): void {
-    const most = Math.max(0, this.scene.layout.height + AXIS - this.scene.height);
-    this.scene.scroll = Math.min(Math.max(this.scene.scroll + pixels, 0), most);
-    this.changed();
+    this.picture.scrollRows(pixels);
   }
 
   hover(x: number, y: number): void {
     const found = pick(this.scene, x, y);
     this.scene.pointer = x >= this.scene.gutter ? this.view.start + this.part(x) * this.view.span : undefined;
     this.canvas.style.cursor = found ? "pointer" : this.isOnAxis(y) ? "col-resize" : "grab";
-    this.changed();
-    this.tip.hidden = !found;
-    if (!found) return;
-    const { title, lines } = describe(this.model, found);
+    this.picture.changed();
+    const { title, lines } = found ? describe(this.model, found) : { title: "", lines: [] };
+    this.showTip(title, lines, x, this.picture.rows.offsetTop + y);
+  }
+
+  hoverStep(step: number | undefined, x: number): void {
+    const { strip } = this;
+    const [title = "", ...rest] = strip && step !== undefined ? strip.says(step).split("; ") : [];
+    this.showTip(title, rest, x, strip ? strip.canvas.offsetTop + 26 : 0);
+  }
+
+  /** Shows a tip beside a place of the frame; hides it if it says nothing. */
+  private showTip(title: string, lines: string[], x: number, y: number): void {
+    this.tip.hidden = title === "";
+    if (this.tip.hidden) return;
     this.tip.replaceChildren(element("b", {}, title), ...lines.map((line) => element("span", {}, line)));
     const left = Math.min(Math.max(x + 14, 0), this.scene.width - this.tip.offsetWidth - 4);
     this.tip.style.left = `${Math.max(left, 4)}px`;
-    this.tip.style.top = `${(this.canvas.parentElement?.offsetTop ?? 0) + y + 18}px`;
+    this.tip.style.top = `${y + 18}px`;
   }
 
   leave(): void {
     this.scene.pointer = undefined;
     this.tip.hidden = true;
-    this.changed();
+    this.picture.changed();
   }
 
   click(x: number, y: number): void {
@@ -162,10 +131,10 @@ class Timeline implements Controlled {
 
   letGo(): void {
     this.current = -1;
-    this.search.value = "";
-    this.searchFor("");
-    this.scene.range = undefined;
-    this.onlyInvolved(undefined);
+    this.finder.clear();
+    this.clearRange();
+    this.tip.hidden = true;
+    this.picture.onlyInvolved(undefined);
     this.select(undefined);
   }
 
@@ -174,17 +143,14 @@ class Timeline implements Controlled {
   }
 
   find(): void {
-    this.search.focus();
+    this.finder.focus();
   }
 
   selectTime(from: number, to: number, done: boolean): void {
     const within = (time: number) => Math.min(Math.max(time, 0), this.model.length);
     const range = { from: within(Math.min(from, to)), to: within(Math.max(from, to)) };
     if (range.to <= range.from) return;
-    this.picked = this.scene.selected = undefined;
-    this.scene.arrows = [];
-    this.scene.range = range;
-    this.changed();
+    this.selectRange(range);
     if (done) void this.saySums(range.from, range.to);
   }
 
@@ -198,7 +164,7 @@ class Timeline implements Controlled {
     const lanes = scene.layout.rows.flatMap(({ lanes }) => lanes.map(({ lane }) => lane));
     const lane = picked?.lane ?? lanes.find(({ kind }) => steps.includes(kind));
     if (!lane) return;
-    const perPixel = view.span / Math.max(scene.width - scene.gutter, 1);
+    const perPixel = this.picture.nsPerPixel;
     const reach = view.span * 2;
     const around = picked ?? { start: view.start, end: view.start };
     const found = forward
@@ -206,10 +172,7 @@ class Timeline implements Controlled {
       : boxesIn(this.model, lane, around.start - reach, around.start, perPixel).filter(({ end }) => end <= around.start).pop();
     if (!found) return;
     this.select(found);
-    if (found.start < view.start || found.end > view.end) {
-      const middle = (found.start + found.end) / 2;
-      view.set(middle - view.span / 2, middle + view.span / 2);
-    }
+    if (found.start < view.start || found.end > view.end) this.showMiddle(found, view.span);
   }
 
   nextExample(by: 1 | -1): void {
@@ -224,80 +187,128 @@ class Timeline implements Controlled {
     this.hinted = window.setTimeout(() => (this.hint.hidden = true), 1600);
   }
 
+  /** Zooms to a step and shows its account. */
+  pickStep(step: number): void {
+    const { strip } = this;
+    if (!strip) return;
+    const from = strip.steps.starts[step] ?? 0;
+    const to = from + (strip.steps.takes[step] ?? 0);
+    this.selectRange({ from, to, isStep: true });
+    strip.mark(step);
+    this.tip.hidden = true;
+    this.view.glideAround(from, to, AROUND_STEP);
+    const slow = strip.nextSlow(step, 1);
+    const go = (label: string, title: string, to: number | undefined) =>
+      to === undefined || to === step || !(to in strip.steps.starts) ? [] : [button(label, title, () => this.pickStep(to))];
+    this.details.show(stepTable(strip, step), [
+      ...go("‹ Step", "The step before", step - 1),
+      ...go("Step ›", "The next step", step + 1),
+      ...go("Next slow step", "The next slow step", slow),
+      button("Sums of its time", "The sums of all rows in its time", () => this.selectTime(from, to, true)),
+      button("Clear", "Clear the selected step (Esc)", () => this.letGo()),
+    ]);
+  }
+
   // Display.
 
   private show(target: Target): void {
-    if (target.kind === "example") {
-      const wanted = (example: Example) => example.finding === target.finding && example.number === target.example;
-      const example = this.examples.find(wanted);
-      if (example) this.showExample(example);
-      else this.say([`This example of ${target.finding} lies outside the time that the timeline shows.`]);
-    } else if (target.kind === "name") {
-      this.search.value = target.text;
-      this.searchFor(target.text);
-      void this.findLongest();
-    } else {
-      this.scene.arrows = [];
-      this.reveal([target.row]);
-      this.view.glideAround(target.start, target.end);
-      void this.selectSpot(target);
+    switch (target.kind) {
+      case "finding":
+        return;
+      case "example":
+        this.showExampleOf(target.finding, target.example);
+        break;
+      case "name":
+        void this.finder.findLongest(target.text);
+        break;
+      case "time":
+        void this.showTime(target.start, target.end);
+        break;
+      case "box":
+        this.scene.arrows = [];
+        this.picture.reveal([target.row]);
+        this.view.glideAround(target.start, target.end);
+        void this.selectSpot(target);
+        break;
     }
     this.holder.closest("section")?.scrollIntoView({ block: "start", behavior: "instant" });
     this.canvas.focus({ preventScroll: true });
+  }
+
+  private showExampleOf(finding: string, number: number): void {
+    const example = this.examples.find((example) => example.finding === finding && example.number === number);
+    if (example) this.showExample(example);
+    else this.details.say([`This example of ${finding} lies outside the time that the timeline shows.`]);
   }
 
   private showExample(example: Example): void {
     const { arrow, finding } = example;
     this.current = this.examples.indexOf(example);
     this.scene.arrows = [{ arrow, id: finding }];
-    this.scene.selected = this.scene.range = undefined;
+    this.scene.selected = undefined;
+    this.clearRange();
     this.picked = undefined;
     const holder = arrow.holder;
     const near = holder && holder.end - holder.start < 20 * Math.max(arrow.waiter.end - arrow.waiter.start, 1);
     const start = near ? Math.min(arrow.waiter.start, holder.start) : arrow.waiter.start;
     const end = near ? Math.max(arrow.waiter.end, holder.end) : arrow.waiter.end;
     this.view.glideAround(start, end);
-    this.reveal(holder ? [arrow.waiter.row, holder.row] : [arrow.waiter.row]);
-    this.sayExample(example);
+    this.picture.reveal(holder ? [arrow.waiter.row, holder.row] : [arrow.waiter.row]);
+    this.details.sayExample(example);
+    if (this.picture.hidesRows) this.details.sayRowsAreHidden();
   }
 
-  /** Scrolls so that rows are visible; hides the rows between them if they are too far apart. */
-  private reveal(rows: number[]): void {
-    if (this.onlyRows && !rows.every((row) => this.onlyRows?.has(row))) this.onlyInvolved(undefined);
-    const folded = rows.flatMap((row) => headingsOf(this.model, row)).filter((key) => this.folded.delete(key));
-    if (folded.length > 0) this.layOutAgain();
-    const placed = () => this.scene.layout.rows.filter(({ row }) => rows.includes(row));
-    const extent = () => {
-      const found = placed();
-      const top = Math.min(...found.map(({ top }) => top)) - 30;
-      return { top, bottom: Math.max(...found.map(({ top, height }) => top + height)) + 24 };
-    };
-    const room = this.scene.height - AXIS;
-    const scrolls = this.scene.layout.height > room;
-    if (scrolls && extent().bottom - extent().top > room) this.onlyInvolved(new Set(rows));
-    const { top, bottom } = extent();
-    if (top < this.scene.scroll) this.scrollRows(top - this.scene.scroll);
-    else if (bottom > this.scene.scroll + room) this.scrollRows(bottom - this.scene.scroll - room);
-    this.changed();
+  /** Shows a step, or what a GPU was idle for in a time, or else the time with its sums. */
+  private async showTime(start: number, end: number): Promise<void> {
+    const step = this.strip?.between(start, end);
+    if (step !== undefined) {
+      this.pickStep(step);
+      return;
+    }
+    this.view.glideAround(start, end);
+    const idle = await this.idleIn(start, end);
+    if (!idle) {
+      this.selectTime(start, end, true);
+      return;
+    }
+    this.select(idle);
+    this.revealArrows(idle.row);
   }
 
-  private onlyInvolved(rows: Set<number> | undefined): void {
-    if (rows === this.onlyRows) return;
-    this.onlyRows = rows;
-    this.scene.scroll = 0;
-    this.layOutAgain();
+  /** Shows a row together with those from which arrows lead to it. */
+  private revealArrows(row: number): void {
+    this.picture.reveal([row, ...this.scene.arrows.flatMap(({ arrow }) => (arrow.holder ? [arrow.holder.row] : []))]);
+    if (this.picture.hidesRows) this.details.sayRowsAreHidden();
   }
 
-  private toggle(key: string): void {
-    if (!this.folded.delete(key)) this.folded.add(key);
-    this.layOutAgain();
+  /** The idle time of a GPU that has most of a time. */
+  private async idleIn(start: number, end: number): Promise<Picked | undefined> {
+    let [most, found]: [number, Picked | undefined] = [(end - start) / 2, undefined];
+    for (const lane of this.model.lanes.filter(({ kind }) => kind === "idle")) {
+      await this.model.visitFinest(lane, start, end, () => {});
+      for (const box of boxesIn(this.model, lane, start, end, 0)) {
+        const shared = Math.min(box.end, end) - Math.max(box.start, start);
+        if (box.count === 1 && shared > most) [most, found] = [shared, box];
+      }
+    }
+    return found;
   }
 
-  private layOutAgain(): void {
-    const rows = this.onlyRows;
-    this.scene.layout = layOut(this.model, (row) => !rows || rows.has(row), rows ? new Set() : this.folded);
-    this.groups.update(this.scene.layout.headings);
-    this.resize();
+  private showHit(hit: Hit, zooms: boolean): void {
+    const { view } = this;
+    const isOutside = hit.end < view.start || hit.start > view.end || (hit.start < view.start && length(hit) < view.span);
+    // As much time around it as it needs to be seen.
+    if (zooms) this.showMiddle(hit, Math.min(length(hit) * 20, view.span));
+    else if (isOutside) this.showMiddle(hit, view.span);
+    const boxes = boxesIn(this.model, hit.lane, hit.start, hit.end + 1, 0);
+    this.picture.reveal([hit.lane.row]);
+    this.select(boxes.find(({ start, end }) => start === hit.start && end === hit.end));
+    if (zooms) this.revealArrows(hit.lane.row);
+  }
+
+  private showMiddle({ start, end }: { start: number; end: number }, span: number): void {
+    const middle = (start + end) / 2;
+    this.view.set(middle - span / 2, middle + span / 2);
   }
 
   private select(picked: Picked | undefined): void {
@@ -305,14 +316,28 @@ class Timeline implements Controlled {
     this.scene.selected = picked && { ...picked, kind: picked.lane.kind, depth: picked.lane.depth };
     this.scene.arrows = picked ? arrowsOf(this.model, picked) : [];
     if (picked) {
-      this.scene.range = undefined;
-      const { title, lines } = describe(this.model, picked);
-      this.say([title, ...lines]);
+      this.clearRange();
+      this.details.sayBox(picked);
       void this.sayDetails(picked);
     } else if (!this.scene.range) {
-      this.say();
+      this.details.say();
     }
-    this.changed();
+    this.picture.unfoldFor(this.scene.arrows.flatMap(({ arrow }) => (arrow.holder ? [arrow.holder.row] : [])));
+    this.picture.changed();
+  }
+
+  /** Selects a time in place of a box. */
+  private selectRange(range: NonNullable<Scene["range"]>): void {
+    this.picked = this.scene.selected = undefined;
+    this.scene.arrows = [];
+    this.clearRange();
+    this.scene.range = range;
+    this.picture.changed();
+  }
+
+  private clearRange(): void {
+    this.scene.range = undefined;
+    this.strip?.mark(-1);
   }
 
   /** Selects the box at that place, when its lane is decoded. */
@@ -328,20 +353,12 @@ class Timeline implements Controlled {
   private async sayDetails(picked: Picked): Promise<void> {
     const about = await aboutOf(this.model, picked);
     if (this.picked !== picked || !about) return;
-    for (const line of about.lines) this.details.append(element("span", {}, line));
-    const frames = about.stack.map((frame) => element("li", {}, frame));
-    if (frames.length > 0) this.details.append(element("ol", { class: "stack", "aria-label": "Stack, innermost first" }, ...frames));
+    this.details.add(about);
     if (about.arrow) {
       if (this.scene.arrows.length === 0) this.scene.arrows = [{ id: "launch", arrow: about.arrow }];
-      this.unfoldFor(about.row);
+      this.picture.unfoldFor([about.row]);
     }
-    this.changed();
-  }
-
-  /** An arrow needs both rows: unfolds the groups of the other one. */
-  private unfoldFor(row: number): void {
-    const folded = headingsOf(this.model, row).filter((key) => this.folded.delete(key));
-    if (folded.length > 0) this.layOutAgain();
+    this.picture.changed();
   }
 
   private async saySums(from: number, to: number): Promise<void> {
@@ -349,44 +366,30 @@ class Timeline implements Controlled {
     const { range } = this.scene;
     if (range?.from !== from || range.to !== to) return;
     const merged = this.model.lanes.some(({ levels }) => (levels.at(-1)?.width ?? 0) > 0);
-    this.details.replaceChildren(
-      sumsTable(this.model, from, to, sums, merged),
+    this.details.show(sumsTable(this.model, from, to, sums, merged), [
       button("Zoom to it", "Zoom to the selected time (Enter)", () => this.zoomToSelected()),
       button("Clear", "Clear the selected time (Esc)", () => this.letGo()),
-    );
+    ]);
   }
 
-  private sayExample({ finding, arrow, number }: Example): void {
-    const rows = this.model.rows;
-    const waiter = rows[arrow.waiter.row]?.name ?? "";
-    const holder = arrow.holder && rows[arrow.holder.row]?.name;
-    const [takes = "", at = ""] = arrow.text.split(" at ");
-    const title = `${finding}: ${waiter} waits ${takes} at ${at}${holder ? `, for ${holder}` : ""}`;
-    const rest = this.onlyRows ? ["Only the rows involved are shown; Esc shows all."] : [];
-    this.say([title, `Example ${number + 1}; N and P go to the next and the previous one.`, ...rest]);
-    const back = element("a", { href: `#${finding}` }, `Back to ${finding}`);
-    this.details.append(back);
-  }
-
-  private say(lines: string[] = []): void {
-    const [title, ...rest] = lines;
-    if (title === undefined) {
-      this.details.replaceChildren(element("span", { class: "quiet" }, "Click a box for what it is; press ? for the keys."));
-      return;
-    }
-    this.details.replaceChildren(element("b", {}, title), ...rest.map((line) => element("span", {}, line)));
+  private makeFinder(): Finder {
+    return new Finder(this.model, this.toolbar, {
+      from: () => this.picked?.start ?? this.view.start,
+      marked: (matches) => {
+        this.scene.searched = matches;
+        this.picture.changed();
+      },
+      showHit: (hit, zooms) => this.showHit(hit, zooms),
+      missed: (text) => this.details.say([`Nothing is called ${text}.`]),
+      letGo: () => {
+        this.letGo();
+        this.canvas.focus();
+      },
+    });
   }
 
   private fillToolbar(): void {
     const { view } = this;
-    this.search.addEventListener("input", () => this.searchFor(this.search.value));
-    this.search.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") void this.findNext(event.shiftKey ? -1 : 1);
-      if (event.key === "Escape") {
-        this.letGo();
-        this.canvas.focus();
-      }
-    });
     const stalls = this.examples.length > 0 ? [
       button("‹", "Previous example (P)", () => this.nextExample(-1)),
       button("Next stall ›", "Next example (N)", () => this.nextExample(1)),
@@ -397,144 +400,8 @@ class Timeline implements Controlled {
         button("−", "Zoom out (−)", () => view.zoom(1.6)),
         button("+", "Zoom in (+)", () => view.zoom(1 / 1.6)),
         button("Fit", "Show everything (Home)", () => view.fit())),
-      element("span", { class: "group find" }, this.search, this.hits,
-        button("‹", "The hit before (Shift + Enter)", () => void this.findNext(-1)),
-        button("›", "The next hit (Enter)", () => void this.findNext(1))),
+      this.finder.element,
       button("?", "Keys (?)", () => this.openHelp()),
     );
   }
-
-  private searchFor(text: string): void {
-    this.found.set(text);
-    this.scene.searched = this.found.matches;
-    this.hit = undefined;
-    const { count: all } = this.found;
-    this.hits.textContent = this.found.matches ? `${count(all)} ${all === 1 ? "hit" : "hits"}` : "";
-    this.toolbar.classList.toggle("searching", this.found.matches !== undefined);
-    this.changed();
-  }
-
-  /** Goes to the next hit, or to the one before; the zoom stays. */
-  private async findNext(by: 1 | -1): Promise<void> {
-    const hits = await this.hitsOf();
-    if (hits.length === 0) return;
-    const known = this.hit ? hits.indexOf(this.hit) : -1;
-    const from = this.picked?.start ?? this.view.start;
-    const first = by > 0 ? hits.findIndex(({ start }) => start >= from) : hits.findLastIndex(({ start }) => start < from);
-    const next = known >= 0 ? known + by : first >= 0 ? first : by > 0 ? 0 : hits.length - 1;
-    await this.showHit(hits, (next + hits.length) % hits.length);
-  }
-
-  /** Goes to the longest hit, and shows as much time around it as it needs to be seen. */
-  private async findLongest(): Promise<void> {
-    const hits = await this.hitsOf();
-    if (hits.length === 0) return;
-    const longest = hits.reduce((best, hit, at) => (length(hit) > length(hits[best] as Hit) ? at : best), 0);
-    const hit = hits[longest] as Hit;
-    const span = Math.min(length(hit) * 20, this.view.span);
-    const middle = (hit.start + hit.end) / 2;
-    this.view.set(middle - span / 2, middle + span / 2);
-    await this.showHit(hits, longest);
-  }
-
-  /** The hits of the search; none if it has changed meanwhile. */
-  private async hitsOf(): Promise<Hit[]> {
-    if (!this.found.matches) return [];
-    const asked = ++this.asked;
-    const hits = await this.found.all();
-    if (asked !== this.asked) return [];
-    if (hits.length === 0) this.say([`Nothing is called ${this.search.value}.`]);
-    return hits;
-  }
-
-  private async showHit(hits: Hit[], at: number): Promise<void> {
-    const hit = hits[at] as Hit;
-    this.hit = hit;
-    const merged = this.found.count > hits.length ? `, ${count(this.found.count)} with those that are merged` : "";
-    this.hits.textContent = `${count(at + 1)} of ${count(hits.length)}${merged}`;
-    const { view } = this;
-    if (hit.end < view.start || hit.start > view.end || (hit.start < view.start && length(hit) < view.span)) {
-      const middle = (hit.start + hit.end) / 2;
-      view.set(middle - view.span / 2, middle + view.span / 2);
-    }
-    this.reveal([hit.lane.row]);
-    const boxes = boxesIn(this.model, hit.lane, hit.start, hit.end + 1, 0);
-    this.select(boxes.find(({ start, end }) => start === hit.start && end === hit.end));
-  }
-
-  private recolour(): void {
-    this.scene.palette = palette(this.holder, this.context);
-    this.overview.resize(this.scene.width, this.scene.gutter, this.scene.palette);
-    legend(this.legend, this.model, this.scene.palette);
-    this.changed();
-  }
-
-  private resize(width = this.holder.clientWidth, height?: number): void {
-    const { scene } = this;
-    scene.width = width;
-    scene.gutter = Math.round(Math.min(190, Math.max(104, width * 0.16)));
-    const wanted = scene.layout.height + AXIS + 6;
-    // On the first screen, the picture fills what is left; if that is little, most of another screen.
-    const left = innerHeight - (this.canvas.getBoundingClientRect().top + scrollY) - DETAILS;
-    const room = left >= LEAST ? left : Math.max(LEAST, innerHeight * 0.68);
-    scene.height = height ?? Math.round(Math.min(wanted, room));
-    this.canvas.style.height = `${scene.height}px`;
-    this.canvas.width = Math.round(width * devicePixelRatio);
-    this.canvas.height = Math.round(scene.height * devicePixelRatio);
-    this.overview.resize(width, scene.gutter, scene.palette);
-    this.scrollRows(0);
-    this.paint();
-  }
-
-  /** Switches printing on or off: paper is white, and has room for all rows up to one page. */
-  private print(on: boolean): void {
-    document.documentElement.classList.toggle("printing", on);
-    this.scene.palette = palette(this.holder, this.context);
-    if (on) this.resize(PAPER_WIDTH, Math.min(this.scene.layout.height + AXIS + 6, PAPER_WIDTH));
-    else this.resize();
-    legend(this.legend, this.model, this.scene.palette);
-  }
-
-  private changed(): void {
-    this.canvas.dataset.settled = "false";
-    if (this.dirty) return;
-    this.dirty = true;
-    requestAnimationFrame(() => this.paint());
-  }
-
-  private paint(): void {
-    this.dirty = false;
-    const { scene, view, context } = this;
-    [scene.start, scene.end] = [view.start, view.end];
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    draw(context, scene);
-    this.groups.place(scene.layout.headings, scene.scroll, scene.height);
-    this.overview.draw(scene.palette);
-    this.describeView();
-  }
-
-  /** Describes the picture for screen readers and for tests. */
-  private describeView(): void {
-    const { model, view, scene } = this;
-    const from = moment(model.stored.start + view.start, view.span / 100);
-    const many = (wanted: string): number => model.rows.filter(({ kind }) => kind === wanted).length;
-    const [first] = scene.arrows;
-    const arrow = first ? `; an arrow shows ${first.id}` : "";
-    const settled = !model.isLoading && !view.isGliding;
-    // Not on every frame: a screen reader would read nothing else.
-    if (settled) this.canvas.setAttribute(
-      "aria-label",
-      `Timeline of ${many("thread")} threads and ${many("stream")} streams, from ${from} on for ` +
-        `${duration(view.span)}${arrow}. Press ? for the keys. The table of the longest calls says the same in words.`,
-    );
-    const { dataset } = this.canvas;
-    dataset.start = String(Math.round(model.stored.start + view.start));
-    dataset.end = String(Math.round(model.stored.start + view.end));
-    dataset.arrow = first ? `${first.id} ${first.arrow.holder?.row ?? ""} ${first.arrow.waiter.row}` : "";
-    dataset.settled = String(settled);
-  }
-}
-
-function length({ start, end }: Hit): number {
-  return end - start;
 }

@@ -51,9 +51,9 @@ export class View {
     this.glideTo(0, this.length);
   }
 
-  /** Shows an interval with some room around it. */
-  glideAround(start: number, end: number): void {
-    const room = Math.max(end - start, this.narrowest) * 0.35;
+  /** Shows an interval with some room around it: a part of its length. */
+  glideAround(start: number, end: number, part = 0.35): void {
+    const room = Math.max(end - start, this.narrowest) * part;
     this.glideTo(start - room, end + room);
   }
 
