@@ -27,7 +27,9 @@ pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
     if accounts.refused.is_some() {
         return String::new();
     }
-    let said: Vec<String> = accounts.gpus.iter().filter_map(|gpu| communication(gpu, accounts)).collect();
+    let mut gpus: Vec<&GpuAccount> = accounts.gpus.iter().collect();
+    gpus.sort_by_key(|gpu| gpu.device);
+    let said: Vec<String> = gpus.into_iter().filter_map(|gpu| communication(gpu, accounts)).collect();
     let mut text: String = said.iter().take(GPUS).map(|sentence| lines(sentence, page)).collect();
     if said.len() > GPUS {
         let more = units::counted((said.len() - GPUS) as u64, "more GPU", "more GPUs");
