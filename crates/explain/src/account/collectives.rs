@@ -6,8 +6,7 @@
 
 use crate::class::collective;
 use crate::facts::Facts;
-use rustc_hash::FxHashMap;
-use trace::{DeviceId, Ns, OpId, Sym, Trace};
+use trace::{DeviceId, Ns, OpId, Trace};
 
 /// Most time between the ends of the kernels of one collective, ns; a shorter wait is none. The ends of 33 exchanges of two
 /// GPUs in one recording of Nsight Systems are 0.3 to 27 µs apart.
@@ -114,12 +113,15 @@ fn waiting((at, collective): (usize, &Collective)) -> impl Iterator<Item = Waiti
 
 /// The collectives' kernels of each stream that has any, by end.
 pub(crate) fn streams(trace: &Trace) -> Vec<Vec<Kernel>> {
-    let mut kinds = FxHashMap::<Sym, Option<&'static str>>::default();
+    // A trace has few names for many operations, and most traces have no collectives.
+    let kinds: Vec<Option<&str>> = trace.strings.iter().map(|(_, text)| collective(text)).collect();
+    if kinds.iter().all(Option::is_none) {
+        return Vec::new();
+    }
     let mut streams = vec![Vec::new(); trace.streams.len()];
-    for (at, name) in trace.ops.name.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-        let kind = *kinds.entry(*name).or_insert_with(|| collective(trace.text(*name)));
+    for (at, name) in trace.ops.name.iter().enumerate() {
         let stream = trace.ops.stream[at];
-        if let (Some(kind), Some(device)) = (kind, trace.device_of_stream(stream).some()) {
+        if let (Some(kind), Some(device)) = (kinds[name.index()], trace.device_of_stream(stream).some()) {
             let (start, end) = (trace.ops.start[at], trace.ops.end[at]);
             streams[stream.index()].push(Kernel { op: OpId::new(at), device, start, end, kind });
         }
