@@ -1,6 +1,7 @@
 //! The kind of a call, from its name.
 
-use trace::{Api, Sym, Trace};
+use rustc_hash::FxHashMap;
+use trace::{Api, CopyKind, OpId, OpKind, Sym, Trace};
 
 /// Kinds of calls that rules tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -182,9 +183,62 @@ pub fn communicates(kernel: &str) -> bool {
     NAMES.iter().any(|name| has(name))
 }
 
+/// The operations of a trace that exchange data between GPUs.
+pub(crate) struct Communicating<'a> {
+    trace: &'a Trace,
+    /// By the kernel's name.
+    known: FxHashMap<Sym, bool>,
+}
+
+impl<'a> Communicating<'a> {
+    pub fn new(trace: &'a Trace) -> Communicating<'a> {
+        Communicating { trace, known: FxHashMap::default() }
+    }
+
+    /// Whether an operation is a kernel that communicates, or a copy to another GPU.
+    pub fn has(&mut self, op: OpId) -> bool {
+        let (ops, at) = (&self.trace.ops, op.index());
+        match ops.kind[at] {
+            OpKind::Kernel => {
+                let name = ops.name[at];
+                *self.known.entry(name).or_insert_with(|| communicates(self.trace.text(name)))
+            }
+            OpKind::Copy => ops.copy[at] == CopyKind::PtoP,
+            OpKind::Unknown | OpKind::Memset | OpKind::Graph => false,
+        }
+    }
+}
+
+/// The kind of collective, or of another exchange in which every rank takes part, of which this is a rank's kernel:
+/// `AllReduce` for `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`, `ncclKernel_AllReduce_…` and `ncclAllReduceRingLLKernel_…`.
+/// `None` for other kernels, and for those of NCCL and RCCL whose name does not state it.
+pub(crate) fn collective(kernel: &str) -> Option<&'static str> {
+    // `Reduce` is a part of other names: it is last.
+    const KINDS: [&str; 6] = ["AllReduce", "ReduceScatter", "AllGather", "Broadcast", "SendRecv", "Reduce"];
+    let kernel = kernel.strip_prefix("nccl")?;
+    KINDS.into_iter().find(|kind| kernel.contains(kind))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kind_of_a_collective_is_told_by_name() {
+        for (kernel, kind) in [
+            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Some("AllReduce")),
+            ("ncclKernel_ReduceScatter_RING_LL_Sum_float", Some("ReduceScatter")),
+            ("ncclAllGatherRingLLKernel_sum_i8(ncclColl)", Some("AllGather")),
+            ("ncclKernel_Broadcast_RING_LL_Sum_int8_t(ncclDevComm*)", Some("Broadcast")),
+            ("ncclDevKernel_Reduce_Sum_f32_RING_LL", Some("Reduce")),
+            ("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", Some("SendRecv")),
+            ("ncclDevKernel_Generic_4(ncclDevKernelArgsStorage<4096ul>)", None),
+            ("void at::native::reduce_kernel<512, 1>", None),
+            ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>", None),
+        ] {
+            assert_eq!(collective(kernel), kind, "{kernel}");
+        }
+    }
 
     #[test]
     fn kernels_that_exchange_data_between_gpus_are_told_by_name() {

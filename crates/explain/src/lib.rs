@@ -60,6 +60,7 @@ mod overlap;
 mod parts;
 mod peaks;
 mod places;
+mod ranks;
 mod rules;
 mod sentence;
 mod side;
@@ -70,7 +71,7 @@ mod verdict;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    OperationWait, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart,
+    OperationWait, Rank, Ranks, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart,
 };
 pub use cause::{About, Bound, Nature};
 pub use class::{Class, classify, communicates};
@@ -82,6 +83,7 @@ pub use finding::{
 pub use loss::Loss;
 pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
 pub use places::{place_of_stack, places};
+pub use ranks::{Unfit, compare, has_collectives, state_ranks};
 pub use rules::Cause;
 pub use sentence::{Piece, Sentence};
 pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps, without_numbers};

@@ -317,6 +317,8 @@ mod tests {
             busy_ns: 940,
             busy: Busy::default(),
             busy_over_time: Vec::new(),
+            exposed_communication_ns: 0,
+            collective_wait_ns: Some(0),
             idle,
             held_back: Vec::new(),
         }

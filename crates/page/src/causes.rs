@@ -53,7 +53,8 @@ impl Family {
             | Cause::ConnectionAliasing
             | Cause::IssueOrder
             | Cause::TimeSlicing
-            | Cause::GpuFull => Family::Sync,
+            | Cause::GpuFull
+            | Cause::CollectiveWait => Family::Sync,
             Cause::FirstUse | Cause::Allocation | Cause::StartUp | Cause::ProfilerOverhead => Family::Setup,
             Cause::HostCode => Family::Host,
             Cause::OwnWork | Cause::LaunchLatency => Family::Calls,

@@ -188,6 +188,8 @@ mod tests {
             busy_ns: 40,
             busy: Busy { kernels_ns: 40, ..Busy::default() },
             busy_over_time: Vec::new(),
+            exposed_communication_ns: 0,
+            collective_wait_ns: Some(0),
             idle,
             held_back: Vec::new(),
         };

@@ -6,6 +6,7 @@
 //! - [`diff`]: an [`explain::diff::Diff`] of traces as text, JSON or Markdown.
 //! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
 //! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
+//! - [`ranks`]: communication, and which rank was late at the collectives.
 //! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
 //! - [`bars`]: the accounts of GPUs and threads as bars.
 //! - [`units`]: durations, sizes, rates and shares as text.
@@ -42,6 +43,7 @@ mod overlap;
 mod page;
 pub mod places;
 pub mod plot;
+pub mod ranks;
 mod short;
 pub mod stats;
 pub mod steps;

@@ -179,8 +179,13 @@ fn unknown(refused: Refusal) -> String {
 fn work(gpus: &[&GpuAccount]) -> String {
     let busy: Ns = gpus.iter().map(|gpu| gpu.busy_ns).sum();
     let copies: Ns = gpus.iter().map(|gpu| gpu.busy.copies_ns).sum();
-    let what = if copies > busy - copies { "copies" } else { "kernels" };
-    format!("nothing on the host holds it up; {what} are where time is.")
+    let communication: Ns = gpus.iter().map(|gpu| gpu.exposed_communication_ns).sum();
+    let what = match () {
+        () if communication > busy - communication => "communication is",
+        () if copies > busy - copies => "copies are",
+        () => "kernels are",
+    };
+    format!("nothing on the host holds it up; {what} where time is.")
 }
 
 /// `1.9 s`, or `the 1.9 s after start-up (0.8 s)`

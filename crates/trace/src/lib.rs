@@ -39,6 +39,7 @@ mod file;
 mod fit;
 mod join;
 mod kinds;
+mod merge;
 mod meta;
 mod model;
 mod select;

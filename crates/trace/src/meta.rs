@@ -72,6 +72,12 @@ pub struct Meta {
     pub command: String,
     /// The machine it ran on.
     pub host: String,
+    /// The process's number among those of a distributed program, if the source states it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<i64>,
+    /// Number of processes of that program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub world_size: Option<i64>,
     /// GPU driver version.
     pub driver: String,
     /// CUDA runtime version.
@@ -169,6 +175,8 @@ impl Default for Meta {
             source_version: String::new(),
             command: String::new(),
             host: String::new(),
+            rank: None,
+            world_size: None,
             driver: String::new(),
             runtime: String::new(),
             libraries: BTreeMap::new(),

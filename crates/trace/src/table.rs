@@ -140,6 +140,12 @@ macro_rules! row_id {
                 self.0 as usize
             }
 
+            /// The row that it becomes when its table is appended to one of so many rows; `NONE` stays.
+            #[allow(dead_code, reason = "nothing refers to rows of some tables")]
+            pub(crate) fn after(self, rows: usize) -> $name {
+                if self == $name::NONE { self } else { $name::new(self.index() + rows) }
+            }
+
             /// Whether this is a row.
             pub fn is_some(self) -> bool {
                 self != $name::NONE

@@ -3,6 +3,7 @@
 
 use super::activity::{Activity, Doing, Segment};
 use super::gaps::Gap;
+use super::lateness::Lateness;
 use super::outside::{Outside, Pause};
 use super::roots::{Charges, Culprit, Path, Root};
 use super::sites::Sites;
@@ -21,11 +22,15 @@ pub(super) struct Blame<'a> {
     pub activity: &'a Activity<'a>,
     pub outside: &'a Outside,
     pub sites: &'a Sites,
+    pub lateness: &'a Lateness,
 }
 
 impl Blame<'_> {
     /// Divides a gap of a GPU among roots. `floor` is the time that a launch into an idle GPU takes to start, ns.
     pub fn gap(&self, charges: &mut Charges, device: DeviceId, gap: &Gap, floor: Ns) {
+        if let Some(at) = gap.awaited {
+            return self.lateness.charge(charges, self, gap, at);
+        }
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
         let path = call.some().map(|call| Path::of(self.facts.thread(call)));
         let mut of_gpu = |cause, start, ns| {

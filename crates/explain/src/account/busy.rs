@@ -1,6 +1,6 @@
 //! A GPU's busy time: what it did, and when.
 
-use super::gaps::{Gap, Timeline};
+use super::gaps::{Gap, Timeline, Work};
 use serde::Serialize;
 use trace::{Ns, OpKind, Trace};
 
@@ -19,11 +19,11 @@ impl Busy {
     pub(super) fn of(trace: &Trace, timeline: &Timeline<'_>) -> Busy {
         let mut busy = Busy::default();
         let (mut now, mut kernels, mut copies) = (timeline.span.0, timeline.span.0, timeline.span.0);
-        for op in timeline.ops() {
-            let start = trace.ops.start[op.index()].clamp(now, timeline.span.1.max(now));
+        for Work { op, start, end } in timeline.work() {
+            let start = start.clamp(now, timeline.span.1.max(now));
             busy.add(now, kernels.min(start), copies.min(start));
             now = start;
-            let end = trace.ops.end[op.index()].min(timeline.span.1);
+            let end = end.min(timeline.span.1);
             match trace.ops.kind[op.index()] {
                 OpKind::Kernel | OpKind::Graph | OpKind::Unknown => kernels = kernels.max(end),
                 OpKind::Copy | OpKind::Memset => copies = copies.max(end),

@@ -7,11 +7,14 @@
 mod activity;
 mod blame;
 mod busy;
+pub(crate) mod collectives;
 mod gaps;
 mod held_back;
 mod idle;
+mod lateness;
 mod outside;
 mod parts;
+mod ranks;
 mod roots;
 mod settle;
 mod sites;
@@ -21,6 +24,7 @@ mod streams;
 pub use busy::Busy;
 pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
+pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
 pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
 
@@ -31,7 +35,9 @@ use crate::{Cause, Place};
 use activity::Activity;
 use blame::Blame;
 use busy::OverTime;
+use collectives::Collectives;
 use gaps::Timeline;
+use lateness::Lateness;
 use outside::Outside;
 use roots::{Charges, Path};
 use serde::Serialize;
@@ -52,6 +58,8 @@ pub struct Accounts {
     pub threads: Vec<ThreadAccount>,
     /// The streams with operations, by device, in the trace's order.
     pub streams: Vec<StreamAccount>,
+    /// Which rank was late at the collectives; `None` where no collective's ranks are all known.
+    pub ranks: Option<Ranks>,
     /// The idle time of the GPUs one by one, for outputs that draw it; empty unless [`crate::explain_each`] made it.
     #[serde(skip)]
     pub idle: Idle,
@@ -87,13 +95,20 @@ pub struct GpuAccount {
     pub name: String,
     /// From the first call of any process that uses it to the end of its last operation, ns.
     pub span_ns: Ns,
-    /// Time with any operation of any stream, context and process, ns.
+    /// Time with any operation of any stream, context and process, ns. A collective's kernel that waits for a later rank is
+    /// none.
     pub busy_ns: Ns,
     /// `busy_ns` by what it did.
     pub busy: Busy,
     /// The busy share of each of some equal parts of its time, 0 to 1.
     #[serde(skip)]
     pub busy_over_time: Vec<f64>,
+    /// The part of `busy_ns` in which nothing but communication ran: kernels that exchange data between GPUs, and copies
+    /// between them.
+    pub exposed_communication_ns: Ns,
+    /// Idle time in which a collective's kernel waited for a later rank, ns; `None` if its collectives have no counterpart in
+    /// the trace, so that this time is a part of `exposed_communication_ns`.
+    pub collective_wait_ns: Option<Ns>,
     /// The rest by root cause, most first; with `busy_ns` it adds up to `span_ns`.
     pub idle: Vec<AccountPart>,
     /// The part of `busy_ns` in which there was room and an operation was ready and waited, or a call that would have asked
@@ -218,15 +233,23 @@ pub(crate) fn accounts(
     let spans = activity::spans(trace);
     let mut outside = Outside::new(facts, &activity, &spans);
     let sites = Sites::new(trace, &activity, &mut outside);
-    let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites };
-    let timelines = gaps::timelines(trace, window);
+    let collectives = Collectives::of(facts);
+    let lateness = &Lateness::default();
+    let blame = Blame { facts, activity: &activity, outside: &outside, sites: &sites, lateness };
+    let lateness = &Lateness::of(&blame, &collectives);
+    let blame = Blame { lateness, ..blame };
+    let timelines = gaps::timelines(trace, window, &collectives);
     let of_steps = found.and_then(|found| busiest(trace, trace.process_of_thread(found.thread)));
     let cuts = |timeline: &Timeline<'_>| {
         let found = found.filter(|_| of_steps == Some(timeline.device));
         found.map_or(&[][..], |found| &found.times)
     };
-    let gpus =
-        || timelines.iter().map(|timeline| gpu(&blame, timeline, cuts(timeline), each)).collect::<Vec<_>>();
+    let gpus = || {
+        timelines
+            .iter()
+            .map(|timeline| gpu(&blame, timeline, &collectives, cuts(timeline), each))
+            .collect::<Vec<_>>()
+    };
     let refused = Refusal::of(trace);
     let of_streams = |timeline| Waiting::of(facts, timeline, window, floor(trace, timeline));
     let streams = || timelines.iter().filter(|_| refused.is_none()).map(of_streams).collect::<Vec<_>>();
@@ -270,8 +293,9 @@ pub(crate) fn accounts(
     let worth_ns = (known / WORTH).max(all / WORTH_OF_ALL).max(1);
     let rows = if known == 0 { Vec::new() } else { roots::united(rows) };
     let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
+    let ranks = ranks::ranks(&blame, &timelines, &collectives, window).filter(|_| refused.is_none());
     (
-        Accounts { refused, gpus: accounts, threads, streams, idle },
+        Accounts { refused, gpus: accounts, threads, streams, ranks, idle },
         steps,
         Costs { rows, gpu_ns: known, worth_ns, parts, sites },
     )
@@ -279,7 +303,7 @@ pub(crate) fn accounts(
 
 /// The wait of each operation, by GPU; none if the account is refused.
 pub(crate) fn operation_waits(facts: &Facts<'_>) -> Vec<OperationWait> {
-    let timelines = gaps::timelines(facts.trace, (Ns::MIN, Ns::MAX));
+    let timelines = gaps::timelines(facts.trace, (Ns::MIN, Ns::MAX), &Collectives::default());
     let timelines = timelines.iter().filter(|_| Refusal::of(facts.trace).is_none());
     timelines
         .flat_map(|timeline| streams::operation_waits(facts, timeline, floor(facts.trace, timeline)))
@@ -300,14 +324,21 @@ struct Gpu {
     idle: Idle,
 }
 
-fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)], each: bool) -> Gpu {
+fn gpu(
+    blame: &Blame<'_>,
+    timeline: &Timeline<'_>,
+    collectives: &Collectives,
+    steps: &[(Ns, Ns)],
+    each: bool,
+) -> Gpu {
     let trace = blame.facts.trace;
     let mut cutting = Cutting::new(blame, timeline.device, floor(trace, timeline), steps, each);
-    let (mut idle_ns, mut over_time) = (0, OverTime::new(timeline.span));
+    let (mut idle_ns, mut wait_ns, mut over_time) = (0, 0, OverTime::new(timeline.span));
     for gap in timeline.gaps() {
         cutting.charge(&gap);
         over_time.add(&gap);
         idle_ns += gap.length();
+        wait_ns += if gap.awaited.is_some() { gap.length() } else { 0 };
     }
     let (mut charges, steps) = cutting.done();
     let span_ns = timeline.span.1 - timeline.span.0;
@@ -315,13 +346,19 @@ fn gpu(blame: &Blame<'_>, timeline: &Timeline<'_>, steps: &[(Ns, Ns)], each: boo
     let rows = charges.done();
     let idle = trail.map_or_else(Idle::default, |trail| Idle::of(blame, timeline.device, &rows, trail));
     let rows = settle::settle(rows, blame.sites);
+    let computing_ns =
+        lateness::computes(trace, timeline).map(|times| times.part(timeline.span.0, timeline.span.1));
+    let is_known = computing_ns.is_none() || collectives.have(timeline.device);
+    let busy_ns = span_ns - idle_ns;
     let account = GpuAccount {
         device: trace.devices.ordinal[timeline.device.index()],
         name: trace.text(trace.devices.name[timeline.device.index()]).to_owned(),
         span_ns,
-        busy_ns: span_ns - idle_ns,
+        busy_ns,
         busy: Busy::of(trace, timeline),
         busy_over_time: over_time.busy(),
+        exposed_communication_ns: computing_ns.map_or(0, |computing| busy_ns - computing),
+        collective_wait_ns: is_known.then_some(wait_ns),
         idle: by_cause(blame, &charged(&rows)),
         held_back: Vec::new(),
     };
@@ -336,7 +373,8 @@ fn floor(trace: &Trace, timeline: &Timeline<'_>) -> Ns {
         let took = trace.ops.start[op.index()] - trace.calls.end[call.index()];
         (took > 0).then_some(took)
     };
-    let mut latencies: Vec<Ns> = timeline.gaps().filter_map(|gap| latency(gap.next)).collect();
+    let mut latencies: Vec<Ns> =
+        timeline.gaps().filter(|gap| gap.awaited.is_none()).filter_map(|gap| latency(gap.next)).collect();
     if latencies.is_empty() {
         return 0;
     }

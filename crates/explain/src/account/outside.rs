@@ -52,7 +52,7 @@ pub(super) struct Shares {
 }
 
 /// `ns · part / whole`, rounded down; `whole` is positive.
-fn scaled(ns: Ns, part: Ns, whole: Ns) -> Ns {
+pub(super) fn scaled(ns: Ns, part: Ns, whole: Ns) -> Ns {
     (i128::from(ns) * i128::from(part) / i128::from(whole)) as Ns
 }
 

@@ -138,8 +138,10 @@ pub(crate) struct Row {
     pub count: u64,
     /// The longest charges, longest first: length and start, ns.
     pub longest: [(Ns, Ns); LONGEST],
-    /// The chain of the longest charge, root first.
+    /// The chain of the longest charge for which another thread waited, root first; else of the longest.
     pub chain: Vec<Link>,
+    /// That charge, ns.
+    pub chain_ns: Ns,
     /// The threads that waited first, with the time of each.
     pub waiters: Vec<(ThreadId, Ns)>,
     /// Time charged to a thread that another one waited for, ns.
@@ -158,6 +160,7 @@ impl Row {
             count: 0,
             longest: [(0, 0); LONGEST],
             chain: Vec::new(),
+            chain_ns: 0,
             waiters: Vec::new(),
             chained: 0,
             partial: 0,
@@ -171,7 +174,8 @@ impl Row {
         let Some(path) = path else { return self.keep((ns, start)) };
         add_to(&mut self.waiters, path.waiter(), ns);
         self.chained += if path.length > 1 { ns } else { 0 };
-        if ns > self.longest[0].0 {
+        if (path.length > 1, ns) > self.chain_rank() {
+            self.chain_ns = ns;
             self.chain.clear();
             let mut wait = None;
             for (thread, waited) in path.threads() {
@@ -180,6 +184,11 @@ impl Row {
             }
         }
         self.keep((ns, start));
+    }
+
+    /// Chains are compared by this: the highest is kept.
+    fn chain_rank(&self) -> (bool, Ns) {
+        (self.chain.len() > 1, self.chain_ns)
     }
 
     fn keep(&mut self, charge: (Ns, Ns)) {
@@ -191,8 +200,8 @@ impl Row {
 
     /// Adds another row of the same root.
     pub fn absorb(&mut self, other: Row) {
-        if other.longest[0].0 > self.longest[0].0 {
-            self.chain = other.chain;
+        if other.chain_rank() > self.chain_rank() {
+            (self.chain, self.chain_ns) = (other.chain, other.chain_ns);
         }
         self.ns += other.ns;
         self.count += other.count;

@@ -5,6 +5,7 @@
 pub(crate) mod allocation;
 pub(crate) mod application_lock;
 pub(crate) mod blocked;
+pub(crate) mod collective_wait;
 pub(crate) mod connection_aliasing;
 pub(crate) mod copy_engine_busy;
 pub(crate) mod dependency;
@@ -89,6 +90,7 @@ causes! {
     issue_order: IssueOrder,
     time_slicing: TimeSlicing,
     gpu_full: GpuFull,
+    collective_wait: CollectiveWait,
     start_up: StartUp,
     unexplained: Unexplained,
     not_recorded: NotRecorded,

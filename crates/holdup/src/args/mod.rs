@@ -241,7 +241,8 @@ impl Filter {
   holdup explain nightly.sqlite --fail-over 50ms
       exit status 1 if any finding lost more
 
-Several traces give one text after another, or one JSON array; a page has one trace.
+Several traces give one text after another, or one JSON array; a page has one trace. Of traces of the ranks of one run \
+holdup says which rank is late at the collectives, and why.
 
 The page is one file that opens offline: findings, a timeline, tables. With --from and --to its timeline shows only \
 that time; a call that extends beyond it counts whole.")]

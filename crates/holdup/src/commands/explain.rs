@@ -10,7 +10,7 @@ use report::{Page, explanation, units};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use trace::Selection;
+use trace::{Selection, Trace};
 
 /// Exit status when a finding exceeds `--fail-over`.
 const EXCEEDED: u8 = 1;
@@ -40,6 +40,7 @@ fn write_texts(
     let options = Options { min_wait_ns: arguments.min_wait, selection: filter };
     let page = if target.is_some() { Page::default() } else { output::page(color) };
     let (mut code, mut explained, mut file) = (ExitCode::SUCCESS, Vec::new(), String::new());
+    let mut ranks = Vec::new();
     let mut say = |text: &str| match target {
         Some(_) => {
             file.push_str(text);
@@ -49,7 +50,10 @@ fn write_texts(
     };
     for path in &arguments.traces {
         match one(path, &options) {
-            Ok(explanation) => {
+            Ok((explanation, trace)) => {
+                if arguments.traces.len() > 1 && explain::has_collectives(&trace) {
+                    ranks.push((explained.len(), trace));
+                }
                 if arguments.format != Form::Json {
                     let gap = if explained.is_empty() { "" } else { "\n" };
                     say(&format!("{gap}{}", document(&explanation, arguments, page)))?;
@@ -58,6 +62,10 @@ fn write_texts(
             }
             Err(failure) => code = failure.report(),
         }
+    }
+    if let Some(text) = compare(&ranks, &mut explained, page).filter(|_| arguments.format != Form::Json) {
+        let is_markdown = arguments.format == Form::Markdown;
+        say(&if is_markdown { format!("\n```\n{text}```\n") } else { format!("\n{text}") })?;
     }
     if arguments.format == Form::Json && !explained.is_empty() {
         say(&json(&explained, arguments.traces.len()))?;
@@ -101,11 +109,29 @@ pub fn page(
     Ok((page::of_trace(&trace, &explanation, &losses, &options), explanation))
 }
 
-fn one(path: &Path, options: &Options) -> Result<Explanation, Failure> {
+/// Compares the ranks of traces, each with the number of its explanation, and lets these have what it finds; returns that in
+/// words. `None` for traces that do not state that they are of ranks, and are not of one run.
+fn compare(ranks: &[(usize, Trace)], explained: &mut [Explanation], page: Page) -> Option<String> {
+    let traces: Vec<&Trace> = ranks.iter().map(|(_, trace)| trace).collect();
+    let names: Vec<String> = ranks.iter().map(|(at, _)| explained[*at].trace.path.clone()).collect();
+    match explain::compare(&traces) {
+        Ok(mut found) => {
+            let text = report::ranks::of_traces(&found, &names, page);
+            // Numbers of explanations, as JSON has them.
+            found.ranks.iter_mut().for_each(|rank| rank.trace = rank.trace.map(|at| ranks[at].0));
+            ranks.iter().for_each(|(at, _)| explained[*at].accounts.ranks = Some(found.clone()));
+            Some(text)
+        }
+        Err(_) if traces.len() < 2 || !explain::state_ranks(&traces) => None,
+        Err(unfit) => Some(report::ranks::unfit(unfit, &names, page)),
+    }
+}
+
+fn one(path: &Path, options: &Options) -> Result<(Explanation, Trace), Failure> {
     let trace = input::read_part(path, &options.selection)?;
     let mut explanation = explain::explain(&trace, options);
     explanation.trace.path = input::name(path);
-    Ok(explanation)
+    Ok((explanation, trace))
 }
 
 fn document(explanation: &Explanation, arguments: &Explain, page: Page) -> String {

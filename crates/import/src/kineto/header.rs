@@ -17,6 +17,8 @@ pub(super) struct Header {
     runtime: String,
     cupti: String,
     nccl: String,
+    rank: Option<i64>,
+    world_size: Option<i64>,
     host: String,
     devices: Vec<DeviceProperties>,
     hip: bool,
@@ -101,8 +103,12 @@ impl Header {
     fn distributed(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Stop> {
         let mut first = true;
         while let Some(key) = scanner.key(&mut first)? {
-            if let (b"nccl_version", Some(value)) = (key, scanner.scalar_or_skip()?) {
-                self.nccl = text(value);
+            let Some(value) = scanner.scalar_or_skip()? else { continue };
+            match key {
+                b"nccl_version" => self.nccl = text(value),
+                b"rank" => self.rank = value.integer(),
+                b"world_size" => self.world_size = value.integer(),
+                _ => {}
             }
         }
         Ok(())
@@ -139,6 +145,7 @@ impl Header {
         let known = libraries.into_iter().filter(|(_, version)| !version.is_empty());
         meta.libraries.extend(known.map(|(name, version)| (name.to_owned(), version)));
         meta.host = self.host;
+        (meta.rank, meta.world_size) = (self.rank, self.world_size);
         if !self.schema.is_empty() {
             meta.source_version = format!("schema {}", self.schema);
         }

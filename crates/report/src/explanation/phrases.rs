@@ -30,7 +30,7 @@ pub(super) fn activity(waiter: &Party) -> String {
 /// `thread 7 lost 1,163 ms (97 % of its time) in 25 × cudaLaunchKernel`, `… in 5 waits for a lock of libc10.so`
 pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
     let waiter = &finding.waiter;
-    let thread = thread(waiter, many_processes);
+    let thread = waiters(finding, many_processes);
     let (verb, end) = match finding.cause.about().nature {
         Nature::Unknown => ("spent", ", cause unknown"),
         Nature::Asked => ("waited", ""),
@@ -99,6 +99,17 @@ pub(super) fn party(party: &Party, many_processes: bool, columns: usize) -> Stri
 pub(super) fn party_in_call(party: &Party, many_processes: bool) -> String {
     let thread = thread(party, many_processes);
     if party.call.is_empty() { thread } else { format!("{thread} in {}", visible(&party.call)) }
+}
+
+/// As [`thread`]; `16 threads of 2 processes`.
+fn waiters(finding: &Finding, many_processes: bool) -> String {
+    let mut processes: Vec<i64> = finding.threads.iter().map(|thread| thread.pid).collect();
+    processes.sort_unstable();
+    processes.dedup();
+    match processes.len() {
+        0 | 1 => thread(&finding.waiter, many_processes),
+        several => format!("{} of {several} processes", thread(&finding.waiter, false)),
+    }
 }
 
 /// `thread pt_autograd_0 (7)`, or `16 threads`.

@@ -5,7 +5,7 @@ use super::{by_size, phrases};
 use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
-use crate::{account, failed, header, overlap, steps, units, verdict};
+use crate::{account, failed, header, overlap, ranks, steps, units, verdict};
 use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
 use std::collections::HashMap;
 
@@ -23,6 +23,7 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     let (large, small) = by_size(explanation, all);
     let mut text = first_lines(explanation, page);
     text.push_str(&account::text(&explanation.accounts, page));
+    text.push_str(&ranks::text(&explanation.accounts, page));
     text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page));
     text.push_str(&if all { in_full(explanation, &large, page) } else { briefly(explanation, &large, page) });
     if let Some(folded) = phrases::folded(&small) {

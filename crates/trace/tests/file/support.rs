@@ -120,6 +120,8 @@ fn meta() -> impl Strategy<Value = Meta> {
             source_version: texts.pop().unwrap_or_default(),
             command: texts.pop().unwrap_or_default(),
             host: texts.pop().unwrap_or_default(),
+            rank: epoch_unix_ns,
+            world_size: epoch_unix_ns.map(i64::wrapping_neg),
             driver: texts.pop().unwrap_or_default(),
             runtime: texts.pop().unwrap_or_default(),
             epoch_unix_ns,

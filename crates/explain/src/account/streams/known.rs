@@ -45,6 +45,7 @@ impl Known {
             | Cause::HostCode
             | Cause::NoDemand
             | Cause::OwnWork
+            | Cause::CollectiveWait
             | Cause::StartUp
             | Cause::NotRecorded => (Evidence::Timing, Confidence::Possible),
         }

@@ -161,6 +161,26 @@ pub struct OperationWait {
 
 /// When a GPU was busy and its kernels left room, in order and apart: no room where it is not known what they use.
 pub(super) fn room(trace: &Trace, timeline: &Timeline<'_>) -> Vec<(Ns, Ns)> {
+    let room = beside_operations(trace, timeline);
+    // A kernel that only waits for a later rank takes room, but does not make the GPU busy.
+    if timeline.waits() { common(&room, &timeline.busy()) } else { room }
+}
+
+/// The times that are in both of two sets of times, each in order and apart.
+fn common(one: &[(Ns, Ns)], other: &[(Ns, Ns)]) -> Vec<(Ns, Ns)> {
+    let (mut common, mut next) = (Vec::new(), 0);
+    for (from, to) in one {
+        while other.get(next).is_some_and(|(_, end)| end <= from) {
+            next += 1;
+        }
+        let within = other[next..].iter().take_while(|(start, _)| start < to);
+        common.extend(within.map(|(start, end)| (*start.max(from), *end.min(to))));
+    }
+    common
+}
+
+/// When operations ran and left room.
+fn beside_operations(trace: &Trace, timeline: &Timeline<'_>) -> Vec<(Ns, Ns)> {
     let capacity = Capacity::of(trace, timeline.device);
     let share = |op: OpId| match trace.ops.kind[op.index()] {
         OpKind::Copy | OpKind::Memset => 0,

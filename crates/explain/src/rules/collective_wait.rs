@@ -1,0 +1,21 @@
+//! `collective-wait`: a rank waits at a collective for a rank whose GPU still works. If that rank was late for a reason on the
+//! host, the account has the reason, and not this cause.
+
+use crate::Evidence;
+use crate::cause::{About, Bound, Nature, State};
+
+pub(super) static ABOUT: About = About {
+    id: "collective-wait",
+    meaning: "a collective's kernel waits for another rank, whose GPU worked longer or began later",
+    brief: "a collective waits for another rank",
+    bound: Bound::Gpu,
+    nature: Nature::Lost,
+    evidence: &[Evidence::Record],
+    fixes: &[],
+    state: State::Account {
+        because: &[
+            "the kernels of the collective ended together, and this rank's began before the last rank's",
+        ],
+        why: "no rank can go on in a collective before the last one has begun",
+    },
+};

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Two ranks of DistributedDataParallel, of which the second computes 3 ms more a step on the host, at a line and for a time that are
+known: recorded, and profiled by PyTorch, holdup must name that rank, that line and that part of the GPUs' time, within 3 points.
+`even` is the control: both compute, and no rank is late. Needs two GPUs with NCCL, and PyTorch.
+
+    ddp.py [--traces DIR] [late] [even]     records and checks; default: both
+    ddp.py --check DIR [late] [even]        checks recordings that are in a folder; needs no GPU
+
+HOLDUP    the holdup to run (default: target/release/holdup)
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+HOLDUP = os.environ.get("HOLDUP", str(HERE.parents[3] / "target/release/holdup"))
+POINTS = 0.03
+STEPS, PROFILED, WARM_UP = 200, 40, 20
+MS = 1_000_000
+
+
+def compute(ns):
+    """Computes for a time; returns how long it took, ns."""
+    begin = time.monotonic_ns()
+    end = begin + ns
+    while time.monotonic_ns() < end:
+        sum(range(200))  # computes
+    return time.monotonic_ns() - begin
+
+
+def train(rank, name, folder, port, facts):
+    """A rank: steps of a small network that ask for the loss, as training loops do."""
+    import torch
+    from torch.nn.parallel import DistributedDataParallel
+
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    torch.cuda.set_device(rank)
+    torch.distributed.init_process_group("nccl", rank=rank, world_size=2)
+    network = torch.nn.Sequential(*(torch.nn.Linear(4096, 4096) for _ in range(4))).cuda()
+    network = DistributedDataParallel(network, device_ids=[rank])
+    optimizer = torch.optim.SGD(network.parameters(), lr=1e-3)
+    data = torch.randn(512, 4096, device="cuda")
+    extra = 3 * MS if rank == 1 or name == "even" else 0
+
+    def steps(count):
+        computed, begin = 0, time.monotonic_ns()
+        for _ in range(count):
+            computed += compute(extra) if extra else 0
+            loss = network(data).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            loss.item()
+        return computed, time.monotonic_ns() - begin
+
+    steps(WARM_UP)
+    if facts == "profiled":
+        activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+        with torch.profiler.profile(activities=activities, with_stack=True) as profile:
+            computed, wall = steps(PROFILED)
+        profile.export_chrome_trace(str(folder / f"{name}-rank{rank}.json"))
+    else:
+        computed, wall = steps(STEPS)
+    (folder / f"{name}-{facts}{rank}.facts").write_text(json.dumps({"computed": computed, "wall": wall}))
+    torch.distributed.destroy_process_group()
+
+
+def run(name, folder, facts):
+    """Both ranks, as processes of this one."""
+    import torch
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    torch.multiprocessing.spawn(train, (name, folder, port, facts), nprocs=2)
+
+
+def record(name, folder):
+    program = [sys.executable, str(HERE / "ddp.py"), "--run"]
+    trace = str(folder / f"{name}.holdup")
+    subprocess.run([HOLDUP, "record", "--quiet", "--force", "-o", trace, "--", *program, "recorded", str(folder), name], check=True)
+    subprocess.run([*program, "profiled", str(folder), name], check=True)
+
+
+def explain(*traces):
+    command = [HOLDUP, "explain", "--format", "json", *(str(trace) for trace in traces)]
+    found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    return found if isinstance(found, list) else [found]
+
+
+def planted_line():
+    [line] = [at for at, text in enumerate((HERE / "ddp.py").read_text().splitlines(), 1) if text.endswith("# computes")]
+    return line
+
+
+def is_planted(part):
+    # Samples are at the loop's line or at that within it.
+    lines = range(planted_line() - 1, planted_line() + 2)
+    return any(pathlib.Path(place["file"]).name == "ddp.py" and place["line"] in lines or "compute" in place["function"] for place in part["where"])
+
+
+def check_ranks(what, ranks, name):
+    """Whether the second rank is late at nearly all collectives because it computes; none for the control."""
+    if ranks is None:
+        print(f"{what}: no collective's ranks are known")
+        return False
+    for rank in ranks["ranks"]:
+        causes = ", ".join(f"{part['cause']} {part['ns'] / max(rank['cost_ns'], 1):.0%}" for part in rank["causes"][:3])
+        print(f"{what}: GPU {rank['device']} late at {rank['late']} of {rank['collectives']}, {rank['late_ns'] / MS:.2f} ms, cost {rank['cost_ns'] / MS:.1f} ms: {causes}")
+    first, second = sorted(ranks["ranks"], key=lambda rank: rank["device"])
+    if name == "even":
+        return True
+    planted = sum(part["ns"] for part in second["causes"] if part["cause"] == "host-code" and is_planted(part))
+    return second["late"] > 2 * first["late"] and planted >= 0.8 * second["cost_ns"]
+
+
+def check(name, folder):
+    [recorded] = explain(folder / f"{name}.holdup")
+    facts = json.loads((folder / f"{name}-recorded1.facts").read_text())
+    right = check_ranks(f"{name} recorded", recorded["accounts"]["ranks"], name)
+    for gpu in recorded["accounts"]["gpus"]:
+        # Of the steps' time: the span has the start, too.
+        blamed = sum(part["ns"] for part in gpu["idle"] if part["cause"] == "host-code" and is_planted(part)) / facts["wall"]
+        planted = facts["computed"] / facts["wall"]
+        print(f"{name}: GPU {gpu['device']}: planted {planted:.1%}, blamed {blamed:.1%}")
+        right &= abs(planted - blamed) <= POINTS + WARM_UP / STEPS * planted
+    findings = recorded["findings"]
+    first = next((finding for finding in findings if finding["phase"] == "recurring"), None)
+    print(f"{name}: first finding {first and first['cause']}, of {len(findings)}")
+    right &= first is not None and first["cause"] == "host-code"
+    several = explain(folder / f"{name}-rank0.json", folder / f"{name}-rank1.json")
+    return check_ranks(f"{name} profiled", several[0]["accounts"]["ranks"], name) and right
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--traces", type=pathlib.Path)
+    parser.add_argument("--check", type=pathlib.Path)
+    parser.add_argument("--run", nargs=2, metavar=("FACTS", "DIR"), help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    names = arguments.names or ["late", "even"]
+    if arguments.run:
+        return run(names[0], pathlib.Path(arguments.run[1]), arguments.run[0])
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = arguments.check or arguments.traces or pathlib.Path(scratch)
+        if not arguments.check:
+            for name in names:
+                record(name, folder)
+        wrong = [name for name in names if not check(name, folder)]
+    if wrong:
+        sys.exit(f"not as planted: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()
