@@ -162,6 +162,7 @@ fn comes_through_unnamed(trace: &Trace, stack: StackId) -> bool {
 
 /// The most useful of some frames, innermost first.
 fn best(trace: &Trace, frames: impl Iterator<Item = Frame> + Clone) -> Option<Place> {
+    let frames = without_stubs(trace, frames);
     let is_own = |frame: &Frame| is_own_code(trace.text(frame.file)) && is_own_code(trace.text(frame.module));
     let own = frames.clone().find(|frame| frame.line > 0 && is_own(frame));
     let lined = || frames.clone().find(|frame| frame.line > 0);
@@ -173,6 +174,29 @@ fn best(trace: &Trace, frames: impl Iterator<Item = Frame> + Clone) -> Option<Pl
 fn frames(trace: &Trace, stack: StackId) -> impl Iterator<Item = Frame> + Clone + use<'_> {
     let stacks = std::iter::successors(stack.some(), |stack| trace.stacks.caller[stack.index()].some());
     stacks.filter_map(|stack| Some(trace.frames.row(trace.stacks.frame[stack.index()].some()?)))
+}
+
+/// The frames without those that nvcc makes of a kernel: its stub, which launches it, and the function of the kernel's name, which
+/// calls the stub. The frame after them is where the program launches the kernel.
+fn without_stubs(
+    trace: &Trace,
+    frames: impl Iterator<Item = Frame> + Clone,
+) -> impl Iterator<Item = Frame> + Clone {
+    let made = frames.scan("", |stub, frame| {
+        let function = trace.text(frame.function);
+        let is_kernel = !stub.is_empty() && is_mangled(function, stub);
+        *stub = function.strip_prefix("__device_stub__").unwrap_or("");
+        Some((stub.is_empty() && !is_kernel).then_some(frame))
+    });
+    made.flatten()
+}
+
+/// Whether a mangled name may be that of a function: it contains the function's name with its length.
+fn is_mangled(function: &str, mangled: &str) -> bool {
+    let function = function.replace("(anonymous namespace)::", "");
+    let end = function.find(['(', '<']).unwrap_or(function.len());
+    let name = function[..end].rsplit([':', ' ']).next().unwrap_or_default();
+    !name.is_empty() && mangled.contains(&format!("{}{name}", name.len()))
 }
 
 fn of_frame(trace: &Trace, frame: &Frame) -> Place {
@@ -337,6 +361,28 @@ mod tests {
         let [operator, user, python] = KINDS.map(innermost);
         let both = operator.iter().zip(&user).map(|(operator, user)| format!("{operator} in {user}")).next();
         python.or(both).or(operator).or(user)
+    }
+
+    #[test]
+    fn a_kernel_is_launched_where_its_stub_is_called() {
+        let place = |functions: &[&str]| {
+            let mut trace = Trace::default();
+            let mut caller = StackId::NONE;
+            for (at, function) in functions.iter().enumerate().rev() {
+                let (function, file) = (trace.strings.intern(function), trace.strings.intern("a.cu"));
+                let line = u32::try_from(at).unwrap_or(0) + 1;
+                let frame = trace.frames.push(Frame { line, file, function, ..Frame::default() });
+                caller = trace.stacks.push(trace::Stack { frame, caller });
+            }
+            place_of_stack(&trace, caller).map(|place| place.function)
+        };
+        for kernel in ["work", "work(long)", "void ns::work<int>(long)", "(anonymous namespace)::work(long)"]
+        {
+            let stack = ["__device_stub__ZN2ns4workIiEEvl", kernel, "launch", "main"];
+            assert_eq!(place(&stack).as_deref(), Some("launch"), "{kernel}");
+        }
+        assert_eq!(place(&["__device_stub__Z4workl", "launch", "main"]).as_deref(), Some("launch"));
+        assert_eq!(place(&["work", "main"]).as_deref(), Some("work"));
     }
 
     #[test]
