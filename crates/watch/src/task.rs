@@ -118,6 +118,13 @@ impl Task {
         Some(Found::Moved)
     }
 
+    /// Whether it ran since the last look.
+    pub fn has_moved(&mut self) -> bool {
+        let mut room = [0; ROOM];
+        let counters = self.schedstat.read(&mut room).ok().and_then(proc::counters);
+        counters != Some(self.counters)
+    }
+
     fn syscall(&mut self) -> Syscall {
         let mut room = [0; ROOM];
         if !self.forbidden {

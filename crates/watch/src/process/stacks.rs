@@ -149,12 +149,16 @@ impl Process {
             return None;
         }
         entry.sampled = running;
-        entry.moved = false;
         let seen = entry.task.seen;
         let (native, python) = self.frames(tid, seen.stack, seen.counter, budget);
         let stack = self.stack_id(native, python, budget);
+        let entry = self.entries.get_mut(&tid)?;
+        // The frames of a thread that woke up meanwhile are not those in which it slept.
+        let woke_up = !is_ready && entry.task.has_moved();
+        entry.moved = woke_up;
+        let state = if woke_up { Run::Running } else { state };
         let glance = Glance { tid, state: state as u32, stack, zero: 0 };
-        self.entries.get_mut(&tid)?.glance = Some(glance);
+        entry.glance = Some(glance);
         Some(glance)
     }
 
