@@ -81,7 +81,7 @@ fn synchronizes(thread: &'static Thread) {
 fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, span: Span, result: c_int) {
     over(thread, span, result, |writer, is_joined| {
         let record = functions::record(wrapped, args, span, result);
-        write(writer, thread, wrapped, functions::shape_of(wrapped), record, is_joined);
+        write(writer, wrapped, functions::shape_of(wrapped), record, is_joined);
     });
 }
 
@@ -104,10 +104,7 @@ impl Launches for Launched {
             return false;
         }
         let fact = match is_joined {
-            true => {
-                streams::issued(thread, stream, span);
-                Fact::Shape(grid_fact(launch.grid.map(|size| size as u32)))
-            }
+            true => Fact::Shape(grid_fact(launch.grid.map(|size| size as u32))),
             false => Fact::None,
         };
         writer::launch(thread, wrapped.name(), span, stream, fact)
@@ -127,27 +124,20 @@ impl Launches for Launched {
         let fact = grid_fact(launch.grid.map(|size| size as u32));
         over(thread, span, result, |writer, is_joined| {
             let record = Call { start, end, result, flags, stream, fact, ..Call::default() };
-            write(writer, thread, wrapped, Shape::Launch, record, is_joined);
+            write(writer, wrapped, Shape::Launch, record, is_joined);
         });
     }
 }
 
 /// Writes a call.
-fn write(
-    writer: &mut Writer,
-    thread: &'static Thread,
-    wrapped: &Wrapped,
-    shape: Shape,
-    mut record: Call,
-    is_joined: bool,
-) {
+fn write(writer: &mut Writer, wrapped: &Wrapped, shape: Shape, mut record: Call, is_joined: bool) {
     if !is_joined {
         // Nothing is joined with it.
         record.fact = 0;
     } else {
         let told = std::mem::take(&mut writer.rest().correlation);
         record.correlation = if shape.issues() { told } else { 0 };
-        record.flags |= streams::look(writer, thread, shape, &record);
+        record.flags |= streams::look(writer, shape, &record);
     }
     let name = name_of(writer, wrapped);
     writer.call(name, &record);

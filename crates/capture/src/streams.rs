@@ -6,11 +6,10 @@ use crate::process::STATE;
 use crate::shapes::Shape;
 use crate::writer::Writer;
 use crate::{cupti, driver};
-use interpose::{Span, Thread};
 use libc::c_void;
 use spool::{Call, StreamNumber, call};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Most streams that are known; the numbers of further ones are written again and again.
 const MOST: usize = 1 << 12;
@@ -22,7 +21,7 @@ static KNOWN: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
 
 /// A call is over, at level full: writes the number of the stream that it names, or runs in, unless it is known. What the
 /// call's flags say of it.
-pub fn look(writer: &mut Writer, thread: &'static Thread, shape: Shape, record: &Call) -> u32 {
+pub fn look(writer: &mut Writer, shape: Shape, record: &Call) -> u32 {
     writer.meet_streams_of(EPOCH.load(Relaxed));
     match shape {
         Shape::CaptureBegin if record.result == 0 => _ = STATE.captures.fetch_add(1, Relaxed),
@@ -44,43 +43,9 @@ pub fn look(writer: &mut Writer, thread: &'static Thread, shape: Shape, record: 
     if !shape.issues() {
         return 0;
     }
-    if record.correlation == 0 {
-        issued(thread, record.stream, Span { start: record.start, end: record.end });
-    }
     let has_stream = record.flags & call::HAS_STREAM != 0;
     let captured = if has_stream && is_captured(record.stream) { call::CAPTURED } else { 0 };
     captured | if record.correlation != 0 && cupti::are_checked() { call::CHECKED } else { 0 }
-}
-
-/// Who issued into streams last. Streams may share a place: then ids are told for nothing.
-struct Last {
-    thread: AtomicUsize,
-    end: AtomicI64,
-}
-
-/// Places of [`Last`].
-const LASTS: usize = 256;
-
-static LAST: [Last; LASTS] = [const { Last { thread: AtomicUsize::new(0), end: AtomicI64::new(0) } }; LASTS];
-
-/// A thread issued into a stream. Where another did so at the same time, CUPTI tells ids from now on: the order of the calls
-/// does not say whose operation is whose.
-#[inline]
-pub fn issued(thread: &'static Thread, stream: u64, span: Span) {
-    if stream == OWN_STREAM {
-        return;
-    }
-    let last = &LAST[place(stream) % LASTS];
-    let of = thread.place() + 1;
-    let other = last.thread.load(Relaxed);
-    let until = last.end.load(Relaxed);
-    if other != of {
-        last.thread.store(of, Relaxed);
-        if other != 0 && until > span.start && !STATE.tells_ids.load(Relaxed) {
-            cupti::tell_ids();
-        }
-    }
-    last.end.store(span.end, Relaxed);
 }
 
 /// A number by which a handle is found.

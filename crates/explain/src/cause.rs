@@ -15,6 +15,8 @@ pub struct About {
     pub brief: &'static str,
     /// What limits a program that loses most of a GPU's time to it.
     pub bound: Bound,
+    /// What it has in common with others, for the eye.
+    pub family: Family,
     /// Whether such time is lost.
     pub nature: Nature,
     /// The evidence that its findings may rest on, the strongest first.
@@ -65,6 +67,28 @@ named! {
         /// There is no work to do.
         NoDemand = "no-demand",
         /// The trace does not say.
+        Unknown = "unknown",
+    }
+}
+
+named! {
+    /// What causes have in common, for the eye: outputs that draw give each family one color and one pattern.
+    Family {
+        /// Locks of the driver, of the program and of an interpreter.
+        Lock = "lock",
+        /// Copies and memory that delay others.
+        Memory = "memory",
+        /// Waits for the GPU, on the host or of operations.
+        Sync = "sync",
+        /// What happens once: start, loading, allocation.
+        Setup = "setup",
+        /// The program's own code.
+        Host = "host",
+        /// CUDA calls that nothing delays.
+        Calls = "calls",
+        /// Threads without work or without a processor.
+        Asleep = "asleep",
+        /// Nothing that the trace recorded.
         Unknown = "unknown",
     }
 }

@@ -73,7 +73,7 @@ pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
     OperationWait, Rank, Ranks, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart,
 };
-pub use cause::{About, Bound, Nature};
+pub use cause::{About, Bound, Family, Nature};
 pub use class::{Class, classify, communicates};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{

@@ -1,6 +1,5 @@
 //! The account: what each GPU waited for, in lines, and a bar for each GPU and for the threads of each name.
 
-use crate::causes::Family;
 use crate::document::Section;
 use crate::html::Html;
 use explain::Explanation;
@@ -151,7 +150,7 @@ fn divided(bar: &Bar) -> Vec<BarPart> {
 
 fn style(part: &BarPart) -> &'static str {
     match part.cause {
-        Some(cause) => Family::of(cause).style(),
+        Some(cause) => cause.about().family.id(),
         None if part.name == BUSY => BUSY,
         None => "unknown",
     }
@@ -296,7 +295,7 @@ fn patterns() -> Html {
 mod tests {
     use super::*;
     use explain::{
-        AccountPart, Accounts, Busy, Cause, Confidence, Evidence, GpuAccount, HeldBack, StreamBehind,
+        AccountPart, Accounts, Busy, Cause, Confidence, Evidence, Family, GpuAccount, HeldBack, StreamBehind,
         ThreadAccount, WaitPart,
     };
 
@@ -376,7 +375,7 @@ mod tests {
     fn every_family_has_a_pattern() {
         let html = patterns();
         for family in Family::ALL {
-            assert!(html.as_str().contains(&format!("id=\"pattern-{}\"", family.style())), "{family:?}");
+            assert!(html.as_str().contains(&format!("id=\"pattern-{}\"", family.id())), "{family:?}");
         }
     }
 }

@@ -23,7 +23,6 @@
 //! ```
 
 mod account;
-mod causes;
 mod document;
 mod findings;
 pub mod html;

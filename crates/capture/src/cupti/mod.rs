@@ -8,7 +8,7 @@ mod library;
 mod quiet;
 mod records;
 
-pub use ids::{are_checked, tell as tell_ids};
+pub use ids::are_checked;
 pub use library::Failure;
 
 use crate::line::{Decimal, Line};
@@ -167,8 +167,7 @@ pub fn pause() {
     }
 }
 
-/// Has CUPTI make records again, and tell ids: operations may be recorded whose calls are not, so their order does not say
-/// whose they are.
+/// Has CUPTI make records again, and tell ids.
 pub fn resume() {
     if let (true, Some(cupti), Some(recorded)) = (ON.load(Acquire), CUPTI.get(), Recorded::now()) {
         for kind in recorded.kinds() {

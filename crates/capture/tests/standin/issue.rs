@@ -85,24 +85,21 @@ fn threads_with_a_stream_each_are_joined() {
 }
 
 #[test]
-fn threads_that_share_a_stream_are_joined_where_it_is_certain() {
+fn threads_that_share_a_stream_are_joined() {
     let recorded = recorded("together", &[]);
     let trace = recorded.trace.as_ref().expect("it was gathered");
-    let uncertain = trace.meta.lost.unmatched_ops as usize;
-    assert_eq!((kernels(trace), joined_kernels(trace) + uncertain), (1200, 1200));
+    assert_eq!((kernels(trace), joined_kernels(trace)), (1200, 1200));
 }
 
-/// From when launches into one stream overlap, CUPTI tells whose operation is whose.
+/// CUPTI tells ids from the first call on: when launches into one stream overlap, it is too late to begin.
 #[test]
-fn ids_are_told_once_calls_overlap() {
+fn ids_are_told_from_the_start() {
     let recorded = recorded("overlapping", &[]);
     let launches = recorded.process().calls_of("cuLaunchKernel");
     let ids: Vec<u32> = launches.iter().map(|call| call.record.correlation).collect();
-    assert_eq!(ids, [0, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    assert_eq!(ids, (1..=12).collect::<Vec<u32>>());
     let trace = recorded.trace.as_ref().expect("it was gathered");
-    // The first two are joined only if the first kernel began before the second launch did.
-    let uncertain = trace.meta.lost.unmatched_ops as usize;
-    assert_eq!((kernels(trace), joined_kernels(trace) + uncertain), (12, 12));
+    assert_eq!((kernels(trace), joined_kernels(trace)), (12, 12));
 }
 
 /// Of each call that is joined, in the order in which they were made, which kernel of its thread it launched.

@@ -1,7 +1,7 @@
 //! `allocation`: allocating, pinning and freeing memory take time themselves.
 
 use super::Holders;
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::POOL_ALLOCATOR;
@@ -16,6 +16,7 @@ pub(super) static ABOUT: About = About {
     meaning: "allocating, pinning or freeing memory: the call's own work",
     brief: "memory is allocated, pinned or freed",
     bound: Bound::Driver,
+    family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[POOL_ALLOCATOR],

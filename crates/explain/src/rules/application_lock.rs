@@ -2,7 +2,7 @@
 
 use super::driver_lock::Situation;
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::POOL_ALLOCATOR;
 use crate::grounds::Grounds;
 
@@ -11,6 +11,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a thread waits for a lock of a library above the driver",
     brief: "threads wait for a lock of a library",
     bound: Bound::Host,
+    family: Family::Lock,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock],
     fixes: &[POOL_ALLOCATOR],

@@ -1,13 +1,14 @@
 //! `blocked`: threads sleep in system calls.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "blocked",
     meaning: "a thread sleeps in a system call: a timer, input or output, or a futex of unknown purpose",
     brief: "the thread sleeps in a system call",
     bound: Bound::Host,
+    family: Family::Asleep,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
     fixes: &[],

@@ -2,13 +2,14 @@
 //! host, the account has the reason, and not this cause.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "collective-wait",
     meaning: "a collective's kernel waits for another rank, whose GPU worked longer or began later",
     brief: "a collective waits for another rank",
     bound: Bound::Gpu,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[],

@@ -1,6 +1,6 @@
 //! `connection-aliasing`: a kernel waits for another stream's kernel in the same hardware queue.
 
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 use crate::{Evidence, Fix};
 
 const MORE_CONNECTIONS: Fix = Fix {
@@ -14,6 +14,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a kernel that is ready waits for another stream's kernel, because both streams share a hardware queue",
     brief: "kernels wait for streams that share their hardware queue",
     bound: Bound::Driver,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[MORE_CONNECTIONS],

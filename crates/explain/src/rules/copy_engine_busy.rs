@@ -1,6 +1,6 @@
 //! `copy-engine-busy`: a copy waits for another stream's copy that uses its engine.
 
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::{CopyFacts, Facts};
 use crate::grounds::Grounds;
 use crate::{Evidence, Fix};
@@ -17,6 +17,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a copy waits for another stream's copy in the same direction",
     brief: "copies wait for copies in the same direction",
     bound: Bound::Copies,
+    family: Family::Memory,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[ISSUE_ORDER],

@@ -1,13 +1,14 @@
 //! `dependency`: operations wait for something beside their GPU.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "dependency",
     meaning: "an operation was asked for, and waited while its GPU was idle: for an event, a host function, another GPU",
     brief: "work waits for an event, a host function or another GPU",
     bound: Bound::Host,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[],

@@ -1,7 +1,7 @@
 //! `explicit-sync`: the program asked to wait.
 
 use super::Holders;
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -19,6 +19,7 @@ pub(super) static ABOUT: About = About {
     meaning: "the program asked to wait for the GPU",
     brief: "the program waits for the GPU",
     bound: Bound::Host,
+    family: Family::Sync,
     nature: Nature::Asked,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[],

@@ -1,7 +1,7 @@
 //! `first-use`: contexts, modules and functions are set up when they are first needed.
 
 use super::{Holders, profiler_overhead};
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::class::{Class, makes_context};
 use crate::facts::Facts;
 use crate::fixes::EAGER_LOADING;
@@ -16,6 +16,7 @@ pub(super) static ABOUT: About = About {
     meaning: "contexts, modules and functions are set up when they are first needed",
     brief: "contexts, modules and functions are set up",
     bound: Bound::StartUp,
+    family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[EAGER_LOADING],

@@ -1,6 +1,6 @@
 //! `gil`: threads take turns at Python's lock.
 
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 use crate::{Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
@@ -8,6 +8,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a thread waits for Python's global interpreter lock",
     brief: "threads wait for Python's lock (GIL)",
     bound: Bound::Host,
+    family: Family::Lock,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock],
     fixes: &[NO_GIL],

@@ -1,13 +1,14 @@
 //! `gpu-full`: a kernel waits because others leave no room.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "gpu-full",
     meaning: "a kernel that is ready waits because running kernels fill the GPU (estimated from their grids)",
     brief: "kernels wait because others fill the GPU",
     bound: Bound::Gpu,
+    family: Family::Sync,
     nature: Nature::Asked,
     evidence: &[Evidence::Record],
     fixes: &[],

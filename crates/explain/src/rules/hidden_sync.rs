@@ -1,6 +1,6 @@
 //! `hidden-sync`: a call that looks asynchronous waits for earlier work of the GPU.
 
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
 use crate::parts::Fact;
@@ -19,6 +19,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a call that looks asynchronous waits for the GPU's work before it (`.item()`, `.cpu()`, a norm's result)",
     brief: "calls that look asynchronous wait for the GPU",
     bound: Bound::Host,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[DEVICE_SCALAR, PINNED_REUSED],

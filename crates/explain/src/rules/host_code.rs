@@ -1,13 +1,14 @@
 //! `host-code`: threads run code of their own.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "host-code",
     meaning: "a thread runs the program's own code, outside CUDA calls",
     brief: "the program's own code runs",
     bound: Bound::Host,
+    family: Family::Host,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
     fixes: &[],

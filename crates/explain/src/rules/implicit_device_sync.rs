@@ -1,7 +1,7 @@
 //! `implicit-device-sync`: freeing, unpinning and unloading wait for the device.
 
 use super::Holders;
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::fixes::POOL_ALLOCATOR;
@@ -15,6 +15,7 @@ pub(super) static ABOUT: About = About {
     meaning: "freeing, unregistering or unloading waits for the device",
     brief: "freeing or unloading waits for the GPU",
     bound: Bound::Driver,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Record, Evidence::Timing],
     fixes: &[POOL_ALLOCATOR],

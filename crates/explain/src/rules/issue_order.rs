@@ -2,13 +2,14 @@
 
 use super::copy_engine_busy::ISSUE_ORDER;
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "issue-order",
     meaning: "before compute capability 3.5: an operation that is ready waits for one that was issued before it and is not",
     brief: "work waits for what was issued before it",
     bound: Bound::Driver,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[ISSUE_ORDER],

@@ -1,7 +1,7 @@
 //! `launch-latency`: the time from a launch to its start.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 use crate::fixes::GRAPH;
 
 pub(super) static ABOUT: About = About {
@@ -9,6 +9,7 @@ pub(super) static ABOUT: About = About {
     meaning: "from the return of the call that asked for an operation to its start on an idle GPU",
     brief: "launches take their time to start",
     bound: Bound::Host,
+    family: Family::Calls,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[GRAPH],

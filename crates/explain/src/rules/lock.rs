@@ -1,13 +1,14 @@
 //! `lock`: threads wait for each other outside CUDA.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "lock",
     meaning: "a thread waits for a lock, a queue or another thread of the program",
     brief: "threads wait for a lock, a queue or each other",
     bound: Bound::Host,
+    family: Family::Lock,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock],
     fixes: &[],

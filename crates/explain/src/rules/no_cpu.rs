@@ -1,6 +1,6 @@
 //! `no-cpu`: threads are ready and have no processor.
 
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 use crate::{Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
@@ -8,6 +8,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a thread is ready to run and has no processor",
     brief: "a thread has no processor",
     bound: Bound::Host,
+    family: Family::Asleep,
     nature: Nature::Lost,
     evidence: &[Evidence::Sample, Evidence::Record],
     fixes: &[MORE_CPUS],

@@ -1,13 +1,14 @@
 //! `no-demand`: threads wait for work from outside.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "no-demand",
     meaning: "a thread waits for work from outside the program: a connection, an event",
     brief: "no work arrives from outside",
     bound: Bound::NoDemand,
+    family: Family::Asleep,
     nature: Nature::Asked,
     evidence: &[Evidence::Sample, Evidence::Record],
     fixes: &[],

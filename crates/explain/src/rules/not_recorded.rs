@@ -1,13 +1,14 @@
 //! `not-recorded`: the trace does not say.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "not-recorded",
     meaning: "the trace does not say what the thread did",
     brief: "the trace does not say why",
     bound: Bound::Unknown,
+    family: Family::Unknown,
     nature: Nature::Unknown,
     evidence: &[Evidence::Timing],
     fixes: &[],

@@ -1,7 +1,7 @@
 //! `own-work`: what calls cost when nothing is in their way.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 use crate::fixes::GRAPH;
 
 pub(super) static ABOUT: About = About {
@@ -9,6 +9,7 @@ pub(super) static ABOUT: About = About {
     meaning: "what a call costs when nothing is in its way",
     brief: "the calls' own work",
     bound: Bound::Host,
+    family: Family::Calls,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[GRAPH],

@@ -1,7 +1,7 @@
 //! `page-faults`: a copy writes to host memory that was never touched.
 
 use crate::analysis::blocking_copy::{RATED_BYTES, rate};
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::CopyFacts;
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};
@@ -20,6 +20,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a copy goes into host memory that was never touched",
     brief: "copies go into memory that was never touched",
     bound: Bound::Copies,
+    family: Family::Memory,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[REUSED_BUFFER],

@@ -1,6 +1,6 @@
 //! `pageable-order`: a pageable copy waits for another thread's pageable copy, even in another stream.
 
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::Facts;
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
@@ -19,6 +19,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a pageable copy waits for another thread's pageable copy",
     brief: "pageable copies wait for each other",
     bound: Bound::Copies,
+    family: Family::Memory,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[PINNED_REUSED, SYNC_BEFORE_COPY],

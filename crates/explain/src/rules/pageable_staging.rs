@@ -1,7 +1,7 @@
 //! `pageable-staging`: a copy of pageable memory takes longer because it goes through the driver's staging buffers.
 
 use super::page_faults;
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::CopyFacts;
 use crate::fixes::PINNED_REUSED;
 use crate::grounds::Grounds;
@@ -14,6 +14,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a copy of pageable memory goes through the driver's staging buffers",
     brief: "pageable copies go through the driver's buffers",
     bound: Bound::Copies,
+    family: Family::Memory,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[PINNED_REUSED],

@@ -1,7 +1,7 @@
 //! `profiler-overhead`: the tracer requests or flushes its own buffers.
 
 use super::Holders;
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::grounds::Grounds;
@@ -15,6 +15,7 @@ pub(super) static ABOUT: About = About {
     meaning: "the tracer requests or flushes its own buffers",
     brief: "the profiler's own work",
     bound: Bound::Unknown,
+    family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[],

@@ -1,7 +1,7 @@
 //! `queue-full`: a launch waits because its stream has too many pending launches.
 
 use super::Holders;
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::{Facts, Pending};
 use crate::fixes::GRAPH;
 use crate::grounds::Grounds;
@@ -15,6 +15,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a stream has as many pending launches as it takes (about 1,022); the next one waits",
     brief: "launches wait because the stream is full",
     bound: Bound::Driver,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[GRAPH],

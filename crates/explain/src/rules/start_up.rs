@@ -1,13 +1,14 @@
 //! `start-up`: the time to the first operation.
 
 use crate::Evidence;
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 
 pub(super) static ABOUT: About = About {
     id: "start-up",
     meaning: "from the program's first CUDA call to the GPU's first operation",
     brief: "the program starts",
     bound: Bound::StartUp,
+    family: Family::Setup,
     nature: Nature::Lost,
     evidence: &[Evidence::Record],
     fixes: &[],

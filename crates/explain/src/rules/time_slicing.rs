@@ -1,6 +1,6 @@
 //! `time-slicing`: a kernel waits for the turn of its context.
 
-use crate::cause::{About, Bound, Nature, State};
+use crate::cause::{About, Bound, Family, Nature, State};
 use crate::{Evidence, Fix};
 
 const MPS: Fix = Fix {
@@ -14,6 +14,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a kernel that is ready waits while the GPU runs another process's kernels",
     brief: "kernels wait for another process's turn",
     bound: Bound::Gpu,
+    family: Family::Sync,
     nature: Nature::Lost,
     evidence: &[Evidence::Timing],
     fixes: &[MPS],

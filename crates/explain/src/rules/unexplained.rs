@@ -1,6 +1,6 @@
 //! `unexplained`: time that no rule explains.
 
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};
 use crate::sentence::sentence;
@@ -11,6 +11,7 @@ pub(super) static ABOUT: About = About {
     meaning: "time that no rule explains",
     brief: "no rule explains it",
     bound: Bound::Unknown,
+    family: Family::Unknown,
     nature: Nature::Unknown,
     evidence: &[],
     fixes: &[],

@@ -1,8 +1,7 @@
 //! The labels of boxes, each distinct one once.
 
-use crate::causes::Family;
 use crate::html::shown;
-use explain::{Cause, Class, Nature};
+use explain::{Cause, Class, Family, Nature};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use trace::{Api, CopyKind, MemoryKind, Sym, Trace};
@@ -203,7 +202,7 @@ impl<'a> Labels<'a> {
 
     /// Time in which a GPU was idle because of a cause; `chain` are the rows of the threads that led to it.
     pub fn idle(&mut self, cause: Cause, text: String, chain: Vec<u32>) -> u32 {
-        self.intern(Label { chain, ..Label::of(text, Look::idle(Family::of(cause))) })
+        self.intern(Label { chain, ..Label::of(text, Look::idle(cause.about().family)) })
     }
 
     pub fn all(self) -> Vec<Label> {

@@ -2,7 +2,6 @@
 
 use super::labels::Look;
 use super::lanes::Window;
-use crate::causes::Family;
 use crate::html::shown;
 use explain::{AccountPart, Cause, Explanation, OneStep, SlowStep, Steps};
 use report::{bars, units};
@@ -76,7 +75,7 @@ struct Causes {
 impl Causes {
     fn number(&mut self, cause: Cause) -> u64 {
         *self.known.entry(cause).or_insert_with(|| {
-            self.all.push((cause.id(), Look::idle(Family::of(cause))));
+            self.all.push((cause.id(), Look::idle(cause.about().family)));
             self.all.len() as u64 - 1
         })
     }

@@ -9,7 +9,7 @@ pub(crate) use inferred::Holders;
 pub(super) use inferred::{contended, held, in_line};
 pub(super) use situation::Situation;
 
-use crate::cause::{About, Bound, Nature, State, Statement};
+use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_REUSED, POOL_ALLOCATOR};
 use crate::grounds::Grounds;
 use crate::parts::Fact;
@@ -49,6 +49,7 @@ pub(super) static ABOUT: About = About {
     meaning: "a call waits for a lock of the driver that another thread holds",
     brief: "calls wait for the driver's lock",
     bound: Bound::Driver,
+    family: Family::Lock,
     nature: Nature::Lost,
     evidence: &[Evidence::Lock, Evidence::Record, Evidence::Timing],
     fixes: &[

@@ -1,0 +1,64 @@
+// Two threads use one stream at once: one copies from pageable memory, one launches. From then on the recorder has CUPTI tell the
+// ids of calls, while calls are under way. Prints a backtrace if that ends the program. Uses the driver alone.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+typedef void *Handle;
+static const char KERNEL[] = ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry empty() { ret; }\n";
+
+static void crashed(int signal) {
+    void *frames[64];
+    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+    _exit(128 + signal);
+}
+
+static void *driver;
+
+template <typename... Arguments> static void call(const char *name, Arguments... arguments) {
+    auto function = (int (*)(Arguments...))dlsym(driver, name);
+    int code = function ? function(arguments...) : -1;
+    if (code != 0) {
+        fprintf(stderr, "%s: %d\n", name, code);
+        exit(1);
+    }
+}
+
+int main() {
+    signal(SIGSEGV, crashed);
+    signal(SIGABRT, crashed);
+    driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!driver)
+        return 2;
+    int device = 0;
+    Handle context, module, function, stream;
+    unsigned long long memory;
+    const size_t bytes = 16 << 20;
+    call("cuInit", 0u);
+    call("cuDeviceGet", &device, 0);
+    call("cuDevicePrimaryCtxRetain", &context, device);
+    call("cuCtxSetCurrent", context);
+    call("cuModuleLoadData", &module, (const void *)KERNEL);
+    call("cuModuleGetFunction", &function, module, "empty");
+    call("cuStreamCreate", &stream, 1u);
+    call("cuMemAlloc_v2", &memory, bytes);
+    std::atomic<bool> done{false};
+    std::thread launching([&] {
+        call("cuCtxSetCurrent", context);
+        while (!done)
+            call("cuLaunchKernel", function, 1u, 1u, 1u, 1u, 1u, 1u, 0u, stream, (void **)nullptr, (void **)nullptr);
+    });
+    std::vector<char> pageable(bytes, 1);
+    for (int at = 0; at < 30; at++)
+        call("cuMemcpyHtoDAsync_v2", memory, (const void *)pageable.data(), bytes, stream);
+    done = true;
+    launching.join();
+    call("cuStreamSynchronize", stream);
+    puts("done");
+}
