@@ -25,7 +25,7 @@ fn file(name: &str) -> String {
 }
 
 fn explained(name: &str) -> Value {
-    let json = holdup(&["explain", "--format", "json", &file(name)]);
+    let json = holdup(&["explain", "--all", "--format", "json", &file(name)]);
     serde_json::from_str(&json).expect("one JSON object")
 }
 

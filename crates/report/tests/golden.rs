@@ -25,7 +25,7 @@ macro_rules! explanations {
             check($case, "100.txt", &explanation::text(&explained, Page::default(), false));
             check($case, "80.txt", &explanation::text(&explained, narrow(), true));
             check($case, "expected.md", &explanation::markdown(&explained, false));
-            check($case, "expected.json", &explanation::json(&explained));
+            check($case, "expected.json", &explanation::json(&explained, false));
         })*
     };
 }

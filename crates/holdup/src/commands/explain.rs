@@ -68,7 +68,7 @@ fn write_texts(
         say(&if is_markdown { format!("\n```\n{text}```\n") } else { format!("\n{text}") })?;
     }
     if arguments.format == Form::Json && !explained.is_empty() {
-        say(&json(&explained, arguments.traces.len()))?;
+        say(&json(&explained, arguments.traces.len(), arguments.all))?;
     }
     if let Some(target) = target.filter(|_| !explained.is_empty()) {
         target.write_with(|out| Ok(out.write_all(file.as_bytes())?))?;
@@ -138,15 +138,15 @@ fn document(explanation: &Explanation, arguments: &Explain, page: Page) -> Strin
     match arguments.format {
         Form::Text => explanation::text(explanation, page, arguments.all),
         Form::Markdown => explanation::markdown(explanation, arguments.all),
-        Form::Json | Form::Html => explanation::json(explanation),
+        Form::Json | Form::Html => explanation::json(explanation, arguments.all),
     }
 }
 
 /// One object for one trace; an array if several were named, even if only one is readable.
-fn json(explained: &[Explanation], asked: usize) -> String {
+fn json(explained: &[Explanation], asked: usize, all: bool) -> String {
     match explained {
-        [only] if asked == 1 => explanation::json(only),
-        several => explanation::json_array(several),
+        [only] if asked == 1 => explanation::json(only, all),
+        several => explanation::json_array(several, all),
     }
 }
 

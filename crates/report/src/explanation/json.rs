@@ -1,5 +1,6 @@
 //! The serialized form of an explanation. Its names are a contract: `docs/schema/explain.json`.
 
+use super::any_matters;
 use super::sentence::{detail, sentence};
 use explain::{
     Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
@@ -10,14 +11,15 @@ use trace::Ns;
 
 const SCHEMA: &str = "holdup/explain/1";
 
-/// One explanation as one JSON object.
-pub fn json(explanation: &Explanation) -> String {
-    crate::json(SCHEMA, &Document::of(explanation))
+/// One explanation as one JSON object; with `all` no finding is minor.
+pub fn json(explanation: &Explanation, all: bool) -> String {
+    crate::json(SCHEMA, &Document::of(explanation, all))
 }
 
 /// The explanations of several traces as one JSON array.
-pub fn json_array(explanations: &[Explanation]) -> String {
-    crate::json_array(SCHEMA, &explanations.iter().map(Document::of).collect::<Vec<_>>())
+pub fn json_array(explanations: &[Explanation], all: bool) -> String {
+    let documents: Vec<_> = explanations.iter().map(|explanation| Document::of(explanation, all)).collect();
+    crate::json_array(SCHEMA, &documents)
 }
 
 #[derive(Serialize)]
@@ -37,12 +39,17 @@ struct Document<'a> {
     accounts: &'a Accounts,
     steps: Option<&'a Steps>,
     findings: Vec<FindingDocument<'a>>,
+    /// All of them, where none matters.
+    minor_findings: Vec<FindingDocument<'a>>,
 }
 
 impl Document<'_> {
-    fn of(explanation: &Explanation) -> Document<'_> {
+    fn of(explanation: &Explanation, all: bool) -> Document<'_> {
+        let matters = all || any_matters(explanation);
+        let all: Vec<_> = explanation.findings.iter().map(FindingDocument::of).collect();
+        let (findings, minor_findings) = if matters { (all, Vec::new()) } else { (Vec::new(), all) };
         let Explanation { trace, chosen_calls, slow_call_ns, slow_calls, explained_ns, .. } = explanation;
-        let Explanation { short_wait_ns, outside_wait_ns, min_wait_ns, overlap, findings, .. } = explanation;
+        let Explanation { short_wait_ns, outside_wait_ns, min_wait_ns, overlap, .. } = explanation;
         Document {
             trace,
             verdict: VerdictDocument { text: crate::verdict(explanation), verdict: explanation.verdict },
@@ -58,7 +65,8 @@ impl Document<'_> {
             overlap,
             accounts: &explanation.accounts,
             steps: explanation.steps.as_ref(),
-            findings: findings.iter().map(FindingDocument::of).collect(),
+            findings,
+            minor_findings,
         }
     }
 }

@@ -69,6 +69,12 @@ fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding
     (large, small)
 }
 
+/// Whether any finding costs the GPUs enough to be worth acting on; all do where that is not known.
+fn any_matters(explanation: &Explanation) -> bool {
+    let costs = |finding: &Finding| finding.cost_share >= COST;
+    !knows_costs(explanation) || explanation.findings.iter().any(costs)
+}
+
 /// Whether the findings rank by what they cost the GPUs.
 pub(crate) fn knows_costs(explanation: &Explanation) -> bool {
     explanation.accounts.refused.is_none() && !explanation.accounts.gpus.is_empty()
