@@ -328,7 +328,7 @@ def check(holdup, trace, use_processor):
                 return list(csv.DictReader(file))
 
         waits = table("waits")
-        explanation = json.loads(run("explain", trace, "--format", "json"))
+        explanation = json.loads(run("explain", trace, "--all", "--format", "json"))
         opened = Opened(out)
         check_ids(opened)
         counts = [check_calls(opened, calls), check_ops(opened, ops), check_waits(opened, waits, explanation)]
