@@ -16,6 +16,9 @@ const NAME: usize = 18;
 const BAR: usize = 24;
 const SPACE: usize = 2;
 
+/// Smallest part of a GPU's time for which it was held back that is worth a word, 0 to 1.
+const LEAST_HELD: f64 = 0.01;
+
 /// What fills the parts of a bar, in turn.
 const FILLS: [char; 4] = ['█', '▒', '░', '·'];
 
@@ -58,7 +61,8 @@ fn line(text: &mut String, bar: &Bar, page: Page) {
     let mut parts = format!("{}:", bar.span);
     for (at, part) in bar.parts.iter().enumerate() {
         let comma = if at == 0 { "" } else { "," };
-        let next = format!("{comma} {} {}", part.name, part.percent);
+        let held = if at == 0 { held(bar) } else { String::new() };
+        let next = format!("{comma} {} {}{held}", part.name, part.percent);
         if NAME + BAR + 2 * SPACE + width(&parts) + width(&next) > page.columns {
             break;
         }
@@ -68,6 +72,12 @@ fn line(text: &mut String, bar: &Bar, page: Page) {
     let pad = " ".repeat(NAME + SPACE - width(&name));
     let drawn = page.style.paint(Role::Strong, &drawn(&bar.parts));
     text.push_str(&format!("{name}{pad}{drawn}{:SPACE$}{parts}\n", ""));
+}
+
+/// ` (59 % held back)`, of a GPU's busy time; empty if it was not held back.
+fn held(bar: &Bar) -> String {
+    let share: f64 = bar.held.iter().map(|part| part.share).sum();
+    if share < LEAST_HELD { String::new() } else { format!(" ({} held back)", units::percent(share)) }
 }
 
 /// The bar itself: each part has the columns in whose middle it is.

@@ -59,7 +59,7 @@ pub fn bars(accounts: &Accounts) -> Vec<Bar> {
     let mut gpus: Vec<&GpuAccount> = accounts.gpus.iter().collect();
     gpus.sort_by_key(|gpu| gpu.device);
     let mut bars: Vec<Bar> = gpus.into_iter().map(|gpu| of_gpu(gpu, accounts)).collect();
-    bars.extend(groups(&accounts.threads).into_iter().map(|(name, threads)| of_threads(name, &threads)));
+    bars.extend(groups(&accounts.threads).into_iter().map(|(name, threads)| of_threads(&name, &threads)));
     bars
 }
 

@@ -6,7 +6,7 @@ use crate::escape::visible;
 use crate::layout::elide;
 use crate::table::{Align, Table};
 use crate::units;
-use explain::{AccountPart, Accounts, Cause, HeldBack, ThreadAccount, WaitPart};
+use explain::{AccountPart, Accounts, Cause, HeldBack, ThreadAccount, WaitPart, without_numbers};
 use std::collections::BTreeMap;
 use trace::Ns;
 
@@ -111,17 +111,30 @@ fn row(of: &str, span: Ns, ns: Ns, cause: &'static str, place: String) -> Option
     (ns > 0 && ns >= span / SMALL).then(|| Row { of: of.to_owned(), ns, share, cause, place })
 }
 
-/// The threads of each process and name, first those that call CUDA; each thread without a name by itself.
-pub(crate) fn groups(threads: &[ThreadAccount]) -> Vec<(&str, Vec<&ThreadAccount>)> {
-    let mut groups = BTreeMap::<_, (&str, Vec<_>)>::new();
+/// Fewest threads whose names differ in numbers alone that are one group: those of a pool.
+const POOL: usize = 4;
+
+/// The threads of each process and name, first those that call CUDA; each thread without a name by itself. The name of a pool
+/// has `#` for each number.
+pub(crate) fn groups(threads: &[ThreadAccount]) -> Vec<(String, Vec<&ThreadAccount>)> {
+    let mut pools = BTreeMap::<_, usize>::new();
+    let key = |thread: &ThreadAccount| (thread.calls == 0, thread.pid, without_numbers(&thread.name));
+    threads.iter().for_each(|thread| *pools.entry(key(thread)).or_default() += 1);
+    let mut groups = BTreeMap::<_, Vec<_>>::new();
     for thread in threads {
+        let (has_no_calls, pid, pool) = key(thread);
+        let is_named = pool.contains(char::is_alphabetic);
+        let is_pool = is_named && pools.get(&key(thread)).is_some_and(|count| *count >= POOL);
+        let name = if is_pool { pool } else { thread.name.clone() };
         let alone = thread.name.is_empty().then_some(thread.tid);
-        let key = (thread.calls == 0, thread.pid, thread.name.as_str(), alone);
-        let group = groups.entry(key).or_default();
-        group.0 = &thread.name;
-        group.1.push(thread);
+        groups.entry((has_no_calls, pid, name, alone)).or_default().push(thread);
     }
-    groups.into_values().collect()
+    let named = groups.into_iter().map(|((_, _, name, _), threads)| {
+        // Threads of one name keep it.
+        let is_one = threads.windows(2).all(|pair| pair[0].name == pair[1].name);
+        (if is_one { threads[0].name.clone() } else { name }, threads)
+    });
+    named.collect()
 }
 
 /// The parts of several accounts by cause, most time first; places, calls and finding are those of the largest.
