@@ -3,12 +3,16 @@
 //! A case states its roles in its comments, for the idle time of its first GPU, or, if only waiting operations have the cause,
 //! for the waits of all streams: `positive: CAUSE` if the cause has a part of it; `control: CAUSE` if it has none; `near miss:
 //! CAUSE` if it has less than half. Every cause of accounts needs all three.
+//!
+//! Then what holds for any traces: those of all cases, and made up ones.
 
+mod random;
 mod roles;
 mod timeline;
 
 use explain::{AccountPart, Accounts, Cause, Explanation, HeldBack, Options, StreamAccount, explain_each};
 use libtest_mimic::{Arguments, Trial};
+use proptest::test_runner::{Config, TestRunner};
 use roles::{ROLES, roles};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -29,6 +33,16 @@ fn main() {
             parts_lead_to_their_findings(&explanation);
         }
         Ok(())
+    }));
+    tests.push(Trial::test("accounts_of_made_up_traces_add_up", || {
+        let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
+        let outcome = TestRunner::new(config).run(&random::program(), |program| {
+            let explanation = explain_each(&random::trace(&program), &Options::default()).0;
+            add_up(&explanation.accounts);
+            parts_lead_to_their_findings(&explanation);
+            Ok(())
+        });
+        outcome.map_err(|problem| problem.to_string().into())
     }));
     tests.push(Trial::test("every_cause_has_a_positive_case_a_control_and_a_near_miss", move || {
         every_cause_is_covered(&cases);
