@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
 use crate::group::Key;
 use crate::places::place_of_stack;
-use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Place, Waiter};
+use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Waiter};
 use rustc_hash::FxHashMap;
 use trace::{Ns, Sym, ThreadId};
 
@@ -113,6 +113,7 @@ impl<'a> Roots<'a> {
             lost_ns: all.ns,
             share: all.ns as f64 / span.max(all.ns).max(1) as f64,
             count: all.count,
+            pauses: self.pauses(&all),
             max_ns: all.longest[0].0,
             threads: waiters
                 .iter()
@@ -134,6 +135,19 @@ impl<'a> Roots<'a> {
         };
         self.cost(&mut finding, &all);
         finding
+    }
+
+    /// The pauses that have at least half of a row's time.
+    fn pauses(&self, row: &Row) -> Option<Pauses> {
+        let most = row.between.iter().max_by_key(|pauses| pauses.ns)?;
+        let [after, before] = most.calls.map(|call| self.facts.trace.text(call));
+        let is_most = most.ns >= row.ns / 2 && !after.is_empty() && !before.is_empty();
+        is_most.then(|| Pauses {
+            count: most.count,
+            ns: most.ns,
+            after: after.to_owned(),
+            before: before.to_owned(),
+        })
     }
 
     fn party(&self, thread: ThreadId, threads: usize, call: &str, places: Vec<Place>) -> Party {

@@ -199,6 +199,8 @@ pub struct Finding {
     pub share: f64,
     /// Number of calls that lost time, or of waits outside calls.
     pub count: u64,
+    /// The pauses between two calls that have most of the time, if they have half of it.
+    pub pauses: Option<Pauses>,
     /// Most time lost in one of them, ns.
     pub max_ns: Ns,
     /// The thread that lost most, and in which call.
@@ -233,6 +235,19 @@ named! {
         /// Again and again.
         Recurring = "recurring",
     }
+}
+
+/// Pauses of threads between calls of two functions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pauses {
+    /// Their number.
+    pub count: u64,
+    /// Their time, ns.
+    pub ns: Ns,
+    /// The function that was called before.
+    pub after: String,
+    /// The function that was called next.
+    pub before: String,
 }
 
 /// A thread that lost time in calls of one function.

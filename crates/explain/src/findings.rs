@@ -110,6 +110,7 @@ fn finding(facts: &Facts<'_>, places: &Places, folded: &Folded) -> Finding {
         lost_ns: group.lost,
         share,
         count: group.count(),
+        pauses: None,
         max_ns: longest.first().map_or(0, |(lost, _)| *lost),
         waiter: party(facts, places, key.waiter, waiters.len(), &waiting),
         threads: threads(facts, places, keys),

@@ -78,7 +78,7 @@ pub use class::{Class, classify, communicates};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
     ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,
-    Phase, Place, Summary, Waiter,
+    Pauses, Phase, Place, Summary, Waiter,
 };
 pub use loss::Loss;
 pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};

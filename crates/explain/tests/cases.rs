@@ -182,6 +182,10 @@ fn listing(explanation: &Explanation, with_costs: bool) -> String {
         if with_costs && !explanation.accounts.gpus.is_empty() && finding.cost_ns > 0 {
             write!(out, ", {} costs {}", finding.phase.id(), finding.cost_ns / 1000).unwrap();
         }
+        if let Some(pauses) = &finding.pauses {
+            let (count, ns) = (pauses.count, pauses.ns / 1000);
+            write!(out, ", {ns} in {count} between {} and {}", pauses.after, pauses.before).unwrap();
+        }
         for holder in finding.holder.iter().chain(&finding.or) {
             write!(out, " | {} {} {}", threads(holder), holder.call, detail(holder)).unwrap();
         }

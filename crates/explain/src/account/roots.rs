@@ -150,6 +150,18 @@ pub(crate) struct Row {
     pub partial: Ns,
     /// Samples within what was charged, by place.
     pub seen: Vec<(SpotId, u64)>,
+    /// The pauses by the calls around them, once they are settled.
+    pub between: Vec<Between>,
+}
+
+/// Pauses between two calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Between {
+    /// The call before, and the call after.
+    pub calls: [Sym; 2],
+    /// Their time, ns.
+    pub ns: Ns,
+    pub count: u64,
 }
 
 impl Row {
@@ -165,6 +177,7 @@ impl Row {
             chained: 0,
             partial: 0,
             seen: Vec::new(),
+            between: Vec::new(),
         }
     }
 
@@ -210,6 +223,12 @@ impl Row {
         self.chained += other.chained;
         self.partial += other.partial;
         other.seen.into_iter().for_each(|(spot, count)| add_to(&mut self.seen, spot, count));
+        for pauses in other.between {
+            match self.between.iter_mut().find(|known| known.calls == pauses.calls) {
+                Some(known) => (known.ns, known.count) = (known.ns + pauses.ns, known.count + pauses.count),
+                None => self.between.push(pauses),
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Gives what threads did outside calls to places, in proportion to the samples within.
 
-use super::roots::{Culprit, Root, Row, add_to, united};
+use super::roots::{Between, Culprit, Root, Row, add_to, united};
 use super::sites::{SiteId, Sites, SpotId};
 use crate::Cause;
 use rustc_hash::FxHashMap;
@@ -83,6 +83,7 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
         | Culprit::Between(_)
         | Culprit::Device(_) => return vec![row],
     };
+    let row = between(row, site, sites);
     let asleep = is_asleep(row.root.cause);
     let is_lock = matches!(row.root.culprit, Culprit::Held(..)) && !is_outside(row.root.cause);
     let within = |asleep| seen.get(&(row.root.culprit, asleep)).map_or(&[][..], Vec::as_slice);
@@ -95,6 +96,13 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
         [first, &row.seen, within(asleep), at_site(asleep), then, within(!asleep), at_site(!asleep)];
     let spots = candidates.into_iter().find(|spots| !spots.is_empty()).unwrap_or_default().to_vec();
     divide(row, &spots, |root, spot| Root::new(root.cause, culprit(root, site, spot, is_lock, sites)))
+}
+
+/// A row of one site, with its pauses.
+fn between(row: Row, site: SiteId, sites: &Sites) -> Row {
+    let site = sites.row(site);
+    let pauses = Between { calls: [site.last, site.next], ns: row.ns, count: row.count };
+    Row { between: if site.is_short { Vec::new() } else { vec![pauses] }, ..row }
 }
 
 /// Whether the time is the thread's own outside calls, and not a lock's.
@@ -131,6 +139,7 @@ fn divide(row: Row, spots: &[(SpotId, u64)], root: impl Fn(Root, Option<SpotId>)
             chained,
             waiters,
             seen: Vec::new(),
+            between: row.between.iter().map(|of| Between { ns, ..*of }).collect(),
             ..row.clone()
         });
     }

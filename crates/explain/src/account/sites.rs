@@ -20,6 +20,8 @@ pub(crate) type SpotId = u32;
 /// The pauses of a thread between the same two calls, or all times of a thread that are no pauses.
 pub(super) struct Site {
     pub process: ProcessId,
+    /// The call before the pauses; empty if there is none.
+    pub last: Sym,
     /// The call that ends the pauses; empty if none does.
     pub next: Sym,
     /// Whether it is no pause: the thread went from one call to the next at once.
@@ -155,6 +157,7 @@ impl Sites {
 fn shorts(trace: &Trace) -> Vec<Site> {
     let short = |thread| Site {
         process: trace.process_of_thread(thread),
+        last: Sym::default(),
         next: Sym::default(),
         is_short: true,
         spot: None,
@@ -216,12 +219,12 @@ impl Building<'_> {
             })
         };
         let key = Between { thread, calls: around.map(call), spot };
-        let (next, stack) = key.calls[1];
+        let ((last, _), (next, stack)) = (key.calls[0], key.calls[1]);
         let (sites, naming) = (&mut self.sites, &mut self.naming);
         *self.known.entry(key).or_insert_with(|| {
             let process = naming.trace.process_of_thread(thread);
             let spot = spot.or_else(|| naming.of_stack(stack.some()?));
-            sites.push(Site { process, next, is_short: false, spot, seen: Default::default() });
+            sites.push(Site { process, last, next, is_short: false, spot, seen: Default::default() });
             (sites.len() - 1) as SiteId
         })
     }

@@ -27,8 +27,10 @@ impl Brief<'_> {
         let longest = finding.examples.first().map_or_else(String::new, phrases::example);
         let with_longest = format!("{sentence}; longest {longest}");
         let room = self.page.columns - INDENT;
-        let is_longer = finding.count > 1 && width(&with_longest) <= room;
-        let sentence = if is_longer { with_longest } else { elide(&sentence, room) };
+        let with_longest = (finding.count > 1).then_some(with_longest);
+        let short = phrases::short_sentence(finding, self.many_processes);
+        let fitting = with_longest.into_iter().chain([sentence]).find(|sentence| width(sentence) <= room);
+        let sentence = fitting.unwrap_or_else(|| elide(&short, room));
         text.push_str(&format!("{:INDENT$}{sentence}\n", ""));
         self.field(text, "waits for", &self.holders());
         let because = phrases::because(finding);

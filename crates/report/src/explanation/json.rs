@@ -4,7 +4,7 @@ use super::any_matters;
 use super::sentence::{detail, sentence};
 use explain::{
     Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
-    Overlap, Party, Phase, Place, Steps, Summary, Verdict, Waiter,
+    Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -89,6 +89,7 @@ struct FindingDocument<'a> {
     lost_ns: Ns,
     share: f64,
     count: u64,
+    pauses: Option<&'a Pauses>,
     max_ns: Ns,
     threads: &'a [Waiter],
     waiter: PartyDocument<'a>,
@@ -117,6 +118,7 @@ impl FindingDocument<'_> {
             lost_ns: finding.lost_ns,
             share: finding.share,
             count: finding.count,
+            pauses: finding.pauses.as_ref(),
             max_ns: finding.max_ns,
             threads: &finding.threads,
             waiter: PartyDocument::of(&finding.waiter),

@@ -29,25 +29,43 @@ pub(super) fn activity(waiter: &Party) -> String {
 
 /// `thread 7 lost 1,163 ms (97 % of its time) in 25 × cudaLaunchKernel`, `… in 5 waits for a lock of libc10.so`
 pub(super) fn sentence(finding: &Finding, many_processes: bool) -> String {
-    let waiter = &finding.waiter;
     let thread = waiters(finding, many_processes);
     let (verb, end) = match finding.cause.about().nature {
         Nature::Unknown => ("spent", ", cause unknown"),
         Nature::Asked => ("waited", ""),
         Nature::Lost => ("lost", ""),
     };
-    let times = match &waiter.detail {
+    format!("{thread} {verb} {} in {}{end}", amount(finding), times(finding))
+}
+
+/// `thread 7: 25 × cudaLaunchKernel`
+pub(super) fn short_sentence(finding: &Finding, many_processes: bool) -> String {
+    format!("{}: {}", waiters(finding, many_processes), times(finding))
+}
+
+/// `25 × cudaLaunchKernel`, `5 waits for a lock of libc10.so`
+fn times(finding: &Finding) -> String {
+    let waiter = &finding.waiter;
+    match &waiter.detail {
         Detail::Lock { library } if waiter.call.is_empty() => {
             format!("{} for {}", units::counted(finding.count, "wait", "waits"), visible(&lock(library)))
         }
         _ if finding.cause == Cause::LaunchLatency => units::counted(finding.count, "launch", "launches"),
-        _ if waiter.call.is_empty() => units::counted(finding.count, "pause", "pauses"),
+        _ if waiter.call.is_empty() => pauses(finding),
         _ if finding.threads.iter().any(|thread| thread.call != waiter.call) => {
             format!("{} calls, most of them {}", units::count(finding.count), visible(&waiter.call))
         }
         _ => format!("{} × {}", units::count(finding.count), visible(&waiter.call)),
-    };
-    format!("{thread} {verb} {} in {times}{end}", amount(finding))
+    }
+}
+
+/// `61,039 pauses, most of it 149 × 39.1 ms before cuLibraryLoadData`; a single kind of pauses alone.
+fn pauses(finding: &Finding) -> String {
+    let all = units::counted(finding.count, "pause", "pauses");
+    let Some(most) = finding.pauses.as_ref().filter(|most| most.count > 0) else { return all };
+    let each = units::duration(most.ns / most.count.max(1) as i64);
+    let most_of_it = format!("{} × {each} before {}", units::count(most.count), visible(&most.before));
+    if most.count == finding.count { most_of_it } else { format!("{all}, most of it {most_of_it}") }
 }
 
 /// `59 % of the GPU's time, 1,676 ms, again and again`; empty if it costs the GPU nothing.
