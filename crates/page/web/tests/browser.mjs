@@ -33,7 +33,7 @@ export function report(directory, trace) {
 
 /** What is explained of a trace, as JSON. */
 export function explained(trace) {
-  return JSON.parse(execFileSync(holdup, ["explain", trace, "--format", "json"], { maxBuffer: 1 << 28 }));
+  return JSON.parse(execFileSync(holdup, ["explain", "--all", trace, "--format", "json"], { maxBuffer: 1 << 28 }));
 }
 
 export const example = (name) => join(root, "examples", name);

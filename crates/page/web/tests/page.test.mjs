@@ -129,7 +129,9 @@ test("light and dark, by the system and by choice", async () => {
   const address = report(directory, example("pytorch-staggered-copies.json.gz"));
   const shades = {};
   const shade = (page) =>
-    page.evaluate((canvas) => {
+    page.evaluate(async (canvas) => {
+      // The timeline is drawn in the next frame.
+      await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
       const light = (colour) => colour.reduce((sum, part) => sum + part, 0) / 3;
       const body = getComputedStyle(document.body).backgroundColor.match(/\d+/g).slice(0, 3).map(Number);
       return [light(body), light([...window.pixels(document.querySelector(canvas)).slice(0, 3)])];
