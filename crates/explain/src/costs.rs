@@ -13,13 +13,15 @@ use trace::{Ns, Sym, ThreadId};
 /// Places that a finding shows.
 const PLACES: usize = 3;
 
-/// A cost happens once if its three longest stretches are at least this part of it, in tenths. A choice.
+/// A cost happens once if its three longest stretches are at least this part of it, in tenths, and the longest one half of it.
+/// Choices: of three equal ones nobody knows that there is no fourth.
 const ONCE: Ns = 8;
 
 /// When a cost arises, by its longest stretches.
 pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>) -> Phase {
-    let longest: Ns = longest.into_iter().fold(0, Ns::saturating_add);
-    let once = cause == Cause::FirstUse || longest / ONCE >= ns / 10;
+    let (most, all) =
+        longest.into_iter().fold((0, 0), |(most, all): (Ns, Ns), ns| (most.max(ns), all.saturating_add(ns)));
+    let once = cause == Cause::FirstUse || all / ONCE >= ns / 10 && most >= ns / 2;
     if once { Phase::Once } else { Phase::Recurring }
 }
 
