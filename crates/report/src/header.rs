@@ -84,6 +84,17 @@ fn versions_line(summary: &Summary, columns: usize) -> Option<String> {
 
 /// The header as text: the path and the facts, on one line if they fit, then the versions and one line per remark.
 pub(crate) fn text(summary: &Summary, columns: usize) -> String {
+    with_remarks(summary, columns, usize::MAX)
+}
+
+/// As [`text`], with the first remarks only.
+pub(crate) fn brief(summary: &Summary, columns: usize) -> String {
+    /// Remarks that are shown, unless there is only one more.
+    const MOST: usize = 2;
+    with_remarks(summary, columns, MOST)
+}
+
+fn with_remarks(summary: &Summary, columns: usize, most: usize) -> String {
     let path = visible(&summary.path);
     let facts = facts(summary);
     let one_line = format!("{path}   {}", facts.join(" · "));
@@ -95,7 +106,13 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
         lines.extend(wrap_facts(&facts, columns - 4).into_iter().map(|line| format!("    {line}")));
     }
     lines.extend(versions_line(summary, columns));
-    for remark in remarks(summary) {
+    let mut remarks = remarks(summary);
+    let others = remarks.len().saturating_sub(most);
+    if others > 1 {
+        remarks.truncate(most);
+        remarks.push(format!("and {others} more remarks (--all shows them)"));
+    }
+    for remark in remarks {
         let wrapped = crate::layout::wrap(&remark, columns - 4);
         lines.extend(wrapped.into_iter().map(|line| format!("    {line}")));
     }
@@ -103,18 +120,12 @@ pub(crate) fn text(summary: &Summary, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Remarks on how far the figures can be trusted, one sentence each.
+/// Remarks on how far the figures can be trusted, one sentence each; what limits findings first.
 pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
     let mut remarks = Vec::new();
     if !summary.lost_reasons.is_empty() {
         remarks.push(format!("lost: {}", counts(&summary.lost_reasons)));
     }
-    if !summary.left_out.is_empty() {
-        remarks.push(format!("not imported: {}", counts(&summary.left_out)));
-    }
-    remarks.extend(summary.notes.iter().map(|note| visible(note).into_owned()));
-    // A part of a part has the same note twice.
-    remarks.dedup();
     if summary.clock == "separate" {
         remarks
             .push(String::from("the GPU's clock does not fit the host's: no finding compares their times"));
@@ -122,6 +133,12 @@ pub(crate) fn remarks(summary: &Summary) -> Vec<String> {
     if let Some(wrong) = summary.gpu_clock.map(|clock| clock.wrong_ns).filter(|wrong| *wrong > 0) {
         remarks.push(format!("GPU times are off by {} or more in some second", units::duration(wrong)));
     }
+    if !summary.left_out.is_empty() {
+        remarks.push(format!("not imported: {}", counts(&summary.left_out)));
+    }
+    remarks.extend(summary.notes.iter().map(|note| visible(note).into_owned()));
+    // A part of a part has the same note twice.
+    remarks.dedup();
     remarks
 }
 

@@ -10,7 +10,7 @@ use explain::Explanation;
 /// The header, the verdict, the first `most` findings, and the command that shows the rest.
 pub fn digest(explanation: &Explanation, page: Page, most: usize) -> String {
     let (large, small) = by_size(explanation, false);
-    let mut text = first_lines(explanation, page);
+    let mut text = first_lines(explanation, page, false);
     text.push_str(&briefly(explanation, &large[..most.min(large.len())], page));
     let rest = large.len().saturating_sub(most) + small.len();
     let more = format!("holdup explain {}", visible(&explanation.trace.path));

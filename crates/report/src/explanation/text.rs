@@ -21,7 +21,7 @@ const PLACES: usize = 3;
 /// An explanation as paragraphs that fit the page; with `all` every finding, in full.
 pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     let (large, small) = by_size(explanation, all);
-    let mut text = first_lines(explanation, page);
+    let mut text = first_lines(explanation, page, all);
     text.push_str(&account::text(&explanation.accounts, page));
     text.push_str(&ranks::text(&explanation.accounts, page));
     text.push_str(&steps::text(explanation.steps.as_ref(), explanation.accounts.refused, page));
@@ -39,9 +39,10 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     text
 }
 
-/// The header, the calls that failed, and the verdict; an empty line after them.
-pub(super) fn first_lines(explanation: &Explanation, page: Page) -> String {
-    let mut text = header::text(&explanation.trace, page.columns);
+/// The header, with all remarks or the first, the calls that failed, and the verdict; an empty line after them.
+pub(super) fn first_lines(explanation: &Explanation, page: Page, all: bool) -> String {
+    let header = if all { header::text } else { header::brief };
+    let mut text = header(&explanation.trace, page.columns);
     text.push_str(&failed::paragraph(&explanation.failed_calls, page.columns));
     text.push('\n');
     for (at, line) in verdict::lines(explanation, page.columns).iter().enumerate() {
