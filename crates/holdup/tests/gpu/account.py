@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Programs that keep a GPU waiting for a reason, at a line and for a time that are known: recorded, the account must blame that
-line for that part of the GPU's time, within 3 points, the first finding must have the reason, and `busy` programs must have no finding. Needs a GPU, nvcc and PyTorch.
+line for that part of the GPU's time, within 3 points, the first finding must have the reason, and `busy` programs must have no
+finding. Needs a GPU, nvcc and PyTorch.
 
     account.py [--traces DIR] [NAME…]       records and checks; default: all
     account.py --check DIR [NAME…]          checks recordings that are in a folder; needs no GPU
