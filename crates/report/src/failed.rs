@@ -32,7 +32,7 @@ fn error(row: &FailedCalls) -> String {
     }
 }
 
-/// The paragraph after a header, before all else that is said of a trace; nothing if no call failed.
+/// The paragraph after a header, the first about a trace; empty if no call failed.
 pub(crate) fn paragraph(rows: &[FailedCalls], columns: usize) -> String {
     line(rows).map_or_else(String::new, |line| format!("\n{}", hang(&line, columns)))
 }
