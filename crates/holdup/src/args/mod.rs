@@ -265,7 +265,7 @@ pub struct Explain {
     /// End with exit status 1 if a finding lost more than this.
     #[arg(long, value_name = "DURATION", value_parser = time::parse)]
     pub fail_over: Option<Ns>,
-    /// Print findings below 0.1 % of the slow time too.
+    /// Print every finding in full, those that cost little too, and every remark.
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
