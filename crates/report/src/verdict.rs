@@ -9,10 +9,10 @@ use trace::Ns;
 /// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
 const BUSY: Ns = 95;
 
-/// Smallest part of the GPUs' time that the verdict names, 0 to 1.
-const SMALL: f64 = 0.01;
+/// Smallest part of the GPUs' time that matters, 0 to 1.
+pub(crate) const SMALL: f64 = 0.01;
 
-/// As [`SMALL`] where GPUs are busy.
+/// As [`SMALL`] where all GPUs are busy: no more can be idle, and so only what holds them back.
 const SMALL_OF_BUSY: f64 = 0.05;
 
 /// Most lines of the verdict.
@@ -202,6 +202,11 @@ pub(crate) fn is_busy(gpu: &GpuAccount) -> bool {
     gpu.busy_ns * 100 >= gpu.working_ns() * BUSY
 }
 
+/// The smallest part of the GPUs' time that a finding must cost to matter, 0 to 1.
+pub(crate) fn least(gpus: &[GpuAccount]) -> f64 {
+    if !gpus.is_empty() && gpus.iter().all(is_busy) { SMALL_OF_BUSY } else { SMALL }
+}
+
 fn idle(gpu: &GpuAccount) -> Ns {
     gpu.working_ns() - gpu.busy_ns
 }
@@ -279,7 +284,7 @@ fn causes(explanation: &Explanation) -> Vec<Named> {
     let knows_costs = super::explanation::knows_costs(explanation);
     let findings = explanation.findings.iter().map(|finding| Named::of(finding, knows_costs));
     let mut causes: Vec<Named> = findings.chain(unfound(explanation)).collect();
-    let least = if !gpus.is_empty() && gpus.iter().all(is_busy) { SMALL_OF_BUSY } else { SMALL };
+    let least = least(gpus);
     causes.retain(|cause| cause.share >= least);
     causes.sort_by(|a, b| b.share.total_cmp(&a.share));
     causes.truncate(NAMED);

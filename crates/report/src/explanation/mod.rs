@@ -37,12 +37,6 @@ const AT_LEAST: usize = 3;
 /// Most findings that are printed in full.
 const AT_MOST: usize = 7;
 
-/// Smallest part of the GPUs' time that a finding must cost to be printed in full.
-const COST: f64 = 0.01;
-
-/// As [`COST`] where all GPUs are busy: no more can be idle, and so only what holds them back.
-const COST_OF_BUSY: f64 = 0.05;
-
 /// The findings that get a paragraph, and those too small for one.
 ///
 /// A finding is small if it costs the GPUs less than a hundredth of their time. Where that is not known, it is small if it
@@ -56,8 +50,7 @@ fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding
     let threshold = spent.iter().map(|time| time / 1_000).sum();
     let (mut large, mut small): (Vec<_>, Vec<_>) = match knows_costs(explanation) {
         true => {
-            let busy = explanation.accounts.gpus.iter().all(verdict::is_busy);
-            let least = if busy { COST_OF_BUSY } else { COST };
+            let least = verdict::least(&explanation.accounts.gpus);
             findings.iter().partition(|finding| finding.cost_share >= least)
         }
         false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
@@ -71,7 +64,7 @@ fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding
 
 /// Whether any finding costs the GPUs enough to be worth acting on; all do where that is not known.
 fn any_matters(explanation: &Explanation) -> bool {
-    let costs = |finding: &Finding| finding.cost_share >= COST;
+    let costs = |finding: &Finding| finding.cost_share >= verdict::SMALL;
     !knows_costs(explanation) || explanation.findings.iter().any(costs)
 }
 
