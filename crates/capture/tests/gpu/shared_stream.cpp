@@ -1,5 +1,5 @@
-// Two threads use one stream at once: one copies from pageable memory, one launches. From then on the recorder has CUPTI tell the
-// ids of calls, while calls are under way. Prints a backtrace if that ends the program. Uses the driver alone.
+// Two threads use one stream at once: one copies from pageable memory, one launches. Prints a backtrace if recording it ends the
+// program. Uses the driver alone.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
