@@ -81,7 +81,9 @@ pub use finding::{
     Pauses, Phase, Place, Summary, Waiter,
 };
 pub use loss::Loss;
-pub use overlap::{Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, overlaps};
+pub use overlap::{
+    Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, beside_default, is_default, overlaps,
+};
 pub use places::{place_of_stack, places};
 pub use ranks::{Unfit, compare, has_collectives, state_ranks};
 pub use rules::Cause;
@@ -97,6 +99,21 @@ use parts::Part;
 use rules::Holders;
 use stretch::Stretch;
 use trace::{Ns, Selection, Trace};
+
+/// A part of a slow call's time with a cause: [`call_parts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallShare {
+    /// The call.
+    pub call: trace::CallId,
+    /// Start of the part, ns.
+    pub start: Ns,
+    /// Its end, ns.
+    pub end: Ns,
+    /// What it went to.
+    pub cause: Cause,
+    /// The call that it waited for; `NONE` if none or unknown.
+    pub holder: trace::CallId,
+}
 
 /// The calls to explain.
 #[derive(Clone, Debug)]
@@ -134,6 +151,34 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
         parts.add(&facts, call, &rules::split(&facts, &holders, call));
     }
     account::accounts(&facts, &parts, window(selection), None, false).0
+}
+
+/// The hardware queue that each stream of a trace shares with others: a number that only they have; `None` if it shares none.
+pub fn shared_queues(trace: &Trace) -> Vec<Option<u32>> {
+    account::shared_queues(&Facts::new(trace, &Options::default()))
+}
+
+/// The parts of every slow call that have a cause, by call and start.
+pub fn call_parts(trace: &Trace, min_wait_ns: Ns) -> Vec<CallShare> {
+    let options = Options { min_wait_ns, ..Options::default() };
+    let facts = Facts::new(trace, &options);
+    let holders = Holders::new(&facts, min_wait_ns / 2);
+    let mut shares = Vec::new();
+    for call in facts.slow.iter().copied() {
+        let parts = rules::split(&facts, &holders, call);
+        let share = |(start, end, claim): (Ns, Ns, usize)| CallShare {
+            call,
+            start,
+            end,
+            cause: parts.claimed[claim].reason.cause,
+            holder: match parts.claimed[claim].reason.holder {
+                parts::Holder::Call(call) => call,
+                parts::Holder::Nobody | parts::Holder::Thread(_) => trace::CallId::NONE,
+            },
+        };
+        shares.extend(parts.pieces().map(share));
+    }
+    shares
 }
 
 /// What each operation of a trace waited for from the moment at which it was ready to its start, by GPU and start.

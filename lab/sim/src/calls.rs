@@ -2,6 +2,7 @@
 
 use crate::functions::Function;
 use crate::plan::{Act, ContextPlan, Copy, KernelPlan, NONE, Plan, Way};
+use crate::recorded::Rows;
 use crate::{Model, Rule};
 use workload::{BufferId, Call, ContextId, Kernel, Memory, Process, StreamId, StreamKind};
 
@@ -299,12 +300,15 @@ fn plan(name: Function, rule: &Rule, units: u64, context: u32, act: Act) -> Plan
         before: rule.before_ns,
         held: (rule.held_ns + whole(rule.unit_ns * units as f64)) / i64::from(pieces),
         after: rule.after_ns,
+        notice: 0,
         lock: rule.lock,
         staged_lock: rule.staged_stream_lock.unwrap_or(rule.lock),
         mutex: rule.mutex,
         pieces,
         keep: rule.keeps,
         context,
+        behind: Rows::default(),
+        holds: None,
         act,
     }
 }

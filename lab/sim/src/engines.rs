@@ -18,7 +18,7 @@ impl Machine<'_> {
 
     /// Issues an operation to its stream. It starts when everything that it waits for has completed.
     pub(crate) fn enqueue(&mut self, op: Op) -> OpRef {
-        let earliest = self.now + self.model.device.latency_ns;
+        let earliest = self.now + op.earliest;
         if self.ops.open() >= MOST_OPEN {
             self.error = Some(Error::TooMuch { most: MOST_OPEN });
             return OpRef::DONE;
@@ -130,6 +130,7 @@ impl Machine<'_> {
         let op = &self.ops.rows[row as usize];
         let device = &mut self.devices[op.device as usize];
         match op.what {
+            _ if op.gap >= 0 => self.now,
             What::Kernel { node: 2.., .. } => self.now + rule.graph_gap_ns,
             What::Kernel { node: 1, .. } => self.now + rule.gap_ns,
             _ => {
@@ -309,6 +310,7 @@ impl Machine<'_> {
     fn complete(&mut self, row: u32) {
         let op = self.ops.rows[row as usize];
         self.record.op(&op, self.now);
+        self.keep_work(&op);
         self.observe(row, |seen, now| seen.completed = now);
         if matches!(op.what, What::Kernel { node: 0, .. }) {
             self.leave_queue(&op);
@@ -326,7 +328,9 @@ impl Machine<'_> {
     /// An operation waits for one thing less.
     fn come_nearer(&mut self, row: u32, engine: u32) {
         let op = &mut self.ops.rows[row as usize];
-        if op.engine != engine {
+        if op.gap >= 0 {
+            op.earliest = op.earliest.max(self.now + op.gap);
+        } else if op.engine != engine {
             op.earliest = op.earliest.max(self.now + self.model.device.signal_ns);
         }
         op.awaited -= 1;

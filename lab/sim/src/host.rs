@@ -6,6 +6,7 @@ use crate::locks::{Holder, Kind, Next, Waiter};
 use crate::machine::{Buffer, Machine, Stream};
 use crate::ops::{OpRef, Waits};
 use crate::plan::{Act, Copy, Plan, Way};
+use crate::recorded::Until;
 use crate::thread::{HostThread, Stage, Wait};
 use crate::{Error, Use};
 
@@ -28,6 +29,7 @@ impl Machine<'_> {
         thread.call = call;
         thread.started = time;
         thread.pieces = pieces;
+        self.begins(row, plan, time);
         self.events.plan(time + self.on_processor(before), Event::Want(row));
     }
 
@@ -42,7 +44,7 @@ impl Machine<'_> {
     /// A call acquires its locks, when its stream has room.
     pub(crate) fn want(&mut self, row: u32) {
         let plan = self.plan_of(row);
-        if let Act::Launch { stream, .. } = plan.act {
+        if let Some(stream) = self.launches_into(&plan.act) {
             let stream = &mut self.streams[stream as usize];
             if stream.pending >= self.model.connections.depth {
                 stream.blocked.push_back(row);
@@ -51,6 +53,9 @@ impl Machine<'_> {
             }
         }
         self.thread(row).stage = Stage::Calling;
+        if self.is_behind(row, &plan) {
+            return;
+        }
         self.take_locks(row, &plan, 0);
     }
 
@@ -241,6 +246,7 @@ impl Machine<'_> {
             return self.take_locks(row, &plan, 0);
         }
         self.act(row, &plan);
+        self.comes_to(&plan, Until::Effect);
         if self.threads[row as usize].awaited > 0 {
             return self.let_go_to_wait(row, &plan);
         }
@@ -289,6 +295,8 @@ impl Machine<'_> {
             // Not the stream of that name that existed before.
             Act::CreateEvent { event } => self.marks[event as usize].clear(),
             Act::Captured { graph, body } => self.graphs[graph as usize] = body,
+            Act::Issue { works, waits } => self.issue_recorded(row, works, waits),
+            Act::AwaitWorks(works) => self.await_works(row, works),
         }
     }
 
@@ -344,7 +352,7 @@ impl Machine<'_> {
         let thread = self.thread(row);
         thread.awaited -= 1;
         if thread.awaited == 0 {
-            let notice = self.model.device.notice_ns + self.off_processor();
+            let notice = self.plan_of(row).notice + self.model.device.notice_ns + self.off_processor();
             self.events.plan(self.now + notice, Event::Noticed(row));
         }
     }
@@ -361,7 +369,11 @@ impl Machine<'_> {
 
     /// A call returns.
     fn finish(&mut self, row: u32, plan: &Plan) {
+        self.comes_to(plan, Until::Done);
         let end = self.now + self.on_processor(plan.after);
+        if let Some((number, Until::Return)) = plan.holds {
+            self.events.plan(end, Event::LetsGoOn(number));
+        }
         let thread = &mut self.threads[row as usize];
         let took = end - thread.started;
         if thread.in_body {

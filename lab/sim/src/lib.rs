@@ -46,6 +46,7 @@ mod plan;
 mod processors;
 mod program;
 mod record;
+mod recorded;
 mod steps;
 mod thread;
 mod work;
@@ -53,6 +54,9 @@ mod work;
 pub use chance::Chance;
 pub use delays::{Delay, Delays};
 pub use model::*;
+pub use recorded::{
+    CallOf, Does, Recorded, RecordedStep, Replayed, Rows, Until, Work, WorkKind, run_recorded,
+};
 
 use trace::Trace;
 use workload::{Outcome, Workload};

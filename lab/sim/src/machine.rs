@@ -8,6 +8,7 @@ use crate::locks::{Kind, Lock};
 use crate::ops::{OpRef, Ops};
 use crate::plan::{BufferPlan, NONE, Program, Step};
 use crate::record::Recorder;
+use crate::recorded::{Replay, Replayed, Signal};
 use crate::thread::{HostThread, Stage};
 use crate::{Error, Model, Options, Order};
 use std::collections::VecDeque;
@@ -47,6 +48,10 @@ pub(crate) struct Machine<'a> {
     pub record: Recorder,
     /// What delayed operations, if that was requested.
     pub observer: Option<Observer>,
+    /// The state of recorded steps.
+    pub replay: Option<Replay<'a>>,
+    /// Signals that threads wait for.
+    pub signals: Vec<Signal>,
     /// Buffer for what the release of a lock leads to.
     pub after_release: Vec<crate::locks::Next>,
     /// Threads that use or wait for a processor.
@@ -66,6 +71,8 @@ pub(crate) struct Ran {
     pub trace: Option<Trace>,
     /// Of each operation of the trace, if that was requested.
     pub delays: Vec<Delays>,
+    /// Of recorded steps.
+    pub replayed: Replayed,
 }
 
 /// A stream.
@@ -209,6 +216,8 @@ impl<'a> Machine<'a> {
             locks: (0..Kind::COUNT * count).map(lock).collect(),
             record: Recorder::new(options),
             observer: None,
+            replay: None,
+            signals: vec![Signal::default(); program.signals],
             after_release: Vec::new(),
             awake: 0,
             made: 0,
@@ -228,7 +237,13 @@ impl<'a> Machine<'a> {
     /// Runs to the end.
     pub(crate) fn run(mut self) -> Result<Ran, Error> {
         self.create_contexts();
-        while let Some((time, event)) = self.events.take() {
+        loop {
+            let Some((time, event)) = self.events.take() else {
+                if self.gives_up() {
+                    continue;
+                }
+                break;
+            };
             self.now = time;
             if time > LATEST {
                 return Err(Error::TooLate);
@@ -252,7 +267,12 @@ impl<'a> Machine<'a> {
                 .unwrap_or_default();
             trace = Some(made);
         }
-        Ok(Ran { outcome, trace, delays })
+        Ok(Ran {
+            outcome,
+            trace,
+            delays,
+            replayed: self.replay.map(|replay| replay.replayed).unwrap_or_default(),
+        })
     }
 
     /// Each process creates its contexts, one after the other, before its threads start.
@@ -278,6 +298,7 @@ impl<'a> Machine<'a> {
             Event::Woken(thread) => self.woken(thread),
             Event::Held(thread) => self.held(thread),
             Event::Noticed(thread) => self.noticed(thread),
+            Event::LetsGoOn(number) => self.lets_go_on(number),
             Event::Ready(op) => self.ready(op),
             Event::Copied { device, engine } => self.copied(device, engine),
             Event::Ran { op, slots, generation } => self.ran(op, slots, generation),
@@ -312,6 +333,7 @@ impl<'a> Machine<'a> {
                 format!("waits at {}, where {came} of {} threads are", barrier.name, barrier.parties)
             }
             (Stage::Prepared, _) => "waits to be released".to_owned(),
+            (Stage::Awaiting, _) => "waits for another thread".to_owned(),
             (Stage::Calling, _) => match thread.wait {
                 Some(wait) => format!("waits for a lock that {} holds", self.name_of(wait.holder.thread)),
                 None => "waits for the device".to_owned(),

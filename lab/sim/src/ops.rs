@@ -38,8 +38,12 @@ pub(crate) struct Op {
     pub ns: i64,
     /// Its start, if it has started.
     pub begin: i64,
-    /// Its earliest start.
+    /// Its earliest start; before it is issued, from the call's effect, ns.
     pub earliest: i64,
+    /// From the end of what it waits for to its start, ns; negative for the model's.
+    pub gap: i64,
+    /// The row of a recorded operation, or [`NONE`].
+    pub work: u32,
     /// Threads of a kernel that have not started.
     pub slots: u32,
     /// Running parts of a kernel.

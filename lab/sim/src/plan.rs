@@ -2,6 +2,8 @@
 
 use crate::Use;
 use crate::functions::Function;
+use crate::ops::What;
+use crate::recorded::{Rows, Until};
 use trace::{CopyKind, MemoryKind};
 use workload::{Repeat, StreamKind};
 
@@ -21,6 +23,10 @@ pub(crate) struct Program {
     /// The nodes of graphs, one list of plans per capture.
     pub captured: Vec<Vec<u32>>,
     pub threads: Vec<ThreadPlan>,
+    /// Operations of recorded calls, in the order in which [`Act::Issue`] names them.
+    pub works: Vec<WorkPlan>,
+    /// The number of signals that threads wait for.
+    pub signals: usize,
     /// Hardware queues of a context.
     pub connections: u32,
     /// Contexts that take turns, by device.
@@ -34,6 +40,8 @@ pub(crate) struct Plan {
     pub before: i64,
     pub held: i64,
     pub after: i64,
+    /// From the end of what it waits for until it goes on.
+    pub notice: i64,
     pub lock: Use,
     /// How it acquires the lock while a pageable copy waits in its stream.
     pub staged_lock: Use,
@@ -44,6 +52,9 @@ pub(crate) struct Plan {
     pub keep: bool,
     /// The context of its locks.
     pub context: u32,
+    /// Recorded calls that it waits behind, and whether others wait behind it.
+    pub behind: Rows,
+    pub holds: Option<(u32, Until)>,
     pub act: Act,
 }
 
@@ -51,24 +62,89 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Act {
     Nothing,
-    Launch { stream: u32, kernel: u32 },
-    Graph { graph: u32, stream: u32 },
+    Launch {
+        stream: u32,
+        kernel: u32,
+    },
+    Graph {
+        graph: u32,
+        stream: u32,
+    },
     Copy(Copy),
-    Fill { stream: u32, bytes: u64, ns: i64, waits: bool },
-    Reserve { buffer: u32, pooled: bool },
-    Release { buffer: u32, waits: bool },
-    Pin { buffer: u32 },
-    Unpin { buffer: u32 },
+    Fill {
+        stream: u32,
+        bytes: u64,
+        ns: i64,
+        waits: bool,
+    },
+    Reserve {
+        buffer: u32,
+        pooled: bool,
+    },
+    Release {
+        buffer: u32,
+        waits: bool,
+    },
+    Pin {
+        buffer: u32,
+    },
+    Unpin {
+        buffer: u32,
+    },
     Unload,
-    Record { event: u32, stream: u32 },
-    Wait { event: u32, stream: u32 },
-    SynchronizeEvent { event: u32 },
-    Elapsed { from: u32, to: u32 },
-    SynchronizeStream { stream: u32 },
+    Record {
+        event: u32,
+        stream: u32,
+    },
+    Wait {
+        event: u32,
+        stream: u32,
+    },
+    SynchronizeEvent {
+        event: u32,
+    },
+    Elapsed {
+        from: u32,
+        to: u32,
+    },
+    SynchronizeStream {
+        stream: u32,
+    },
     SynchronizeContext,
-    CreateStream { stream: u32 },
-    CreateEvent { event: u32 },
-    Captured { graph: u32, body: u32 },
+    CreateStream {
+        stream: u32,
+    },
+    CreateEvent {
+        event: u32,
+    },
+    Captured {
+        graph: u32,
+        body: u32,
+    },
+    /// Issues recorded operations, and waits for them or not.
+    Issue {
+        works: Rows,
+        waits: bool,
+    },
+    /// Waits for recorded operations.
+    AwaitWorks(Rows),
+}
+
+/// An operation as it was recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkPlan {
+    pub stream: u32,
+    pub engine: u32,
+    pub what: What,
+    /// Threads of a kernel that it keeps busy at the same time.
+    pub slots: u32,
+    pub ns: i64,
+    /// From the call's effect to the earliest start, ns; negative for the model's.
+    pub latency: i64,
+    /// From the end of what it waits for to its start, ns; negative for the model's.
+    pub gap: i64,
+    /// The row of the operation of another stream that it waits for, or [`NONE`].
+    pub after: u32,
 }
 
 impl Act {
@@ -211,6 +287,15 @@ pub(crate) enum Step {
     },
     Meet {
         barrier: u32,
+    },
+    /// Threads that wait for the signal go on.
+    Post {
+        signal: u32,
+    },
+    /// Waits for a signal, unless it was posted; a thread that had to wait goes on `handoff` ns later.
+    Await {
+        signal: u32,
+        handoff: i64,
     },
     EndBefore,
     EndBody,

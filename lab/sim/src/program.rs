@@ -10,19 +10,22 @@ use workload::{Call, Memory, Process, Step, StreamKind, Thread, Workload};
 /// The most nodes of a graph.
 const MOST_NODES: u64 = 1_000_000;
 
-/// Flattens `workload`, with the costs of `model`.
+/// The processes, contexts and streams of a workload, without the steps of its threads.
 ///
 /// # Errors
-/// The model has no such device, no MPS or no cuBLAS, or a graph is too large.
-pub(crate) fn compile(workload: &Workload, model: &Model) -> Result<Program, Error> {
+/// The model has no such device, or no MPS.
+pub(crate) fn places(workload: &Workload, model: &Model) -> Result<Program, Error> {
+    let mut program = empty(workload, model)?;
+    flatten(workload, model, &mut program)?;
+    Ok(program)
+}
+
+fn empty(workload: &Workload, model: &Model) -> Result<Program, Error> {
     if workload.mps && !model.sharing.mps {
         return Err(Error::NoMps { model: model.name.clone() });
     }
-    if needs_blas(workload) {
-        return Err(Error::NoBlas { model: model.name.clone() });
-    }
     let unset = if workload.mps { model.connections.mps } else { model.connections.default };
-    let mut program = Program {
+    Ok(Program {
         plans: Vec::new(),
         kernels: Vec::new(),
         contexts: Vec::new(),
@@ -32,9 +35,22 @@ pub(crate) fn compile(workload: &Workload, model: &Model) -> Result<Program, Err
         graphs: 0,
         captured: Vec::new(),
         threads: Vec::new(),
+        works: Vec::new(),
+        signals: 0,
         connections: workload.connections.unwrap_or(unset).clamp(1, model.connections.most),
         groups: vec![u32::from(workload.mps); model.device.count as usize],
-    };
+    })
+}
+
+/// Flattens `workload`, with the costs of `model`.
+///
+/// # Errors
+/// The model has no such device, no MPS or no cuBLAS, or a graph is too large.
+pub(crate) fn compile(workload: &Workload, model: &Model) -> Result<Program, Error> {
+    let mut program = empty(workload, model)?;
+    if needs_blas(workload) {
+        return Err(Error::NoBlas { model: model.name.clone() });
+    }
     let bases = flatten(workload, model, &mut program)?;
     let contexts = std::mem::take(&mut program.contexts);
     for (number, process) in workload.processes.iter().enumerate() {

@@ -24,11 +24,15 @@ impl Machine<'_> {
             thread.stage = Stage::Going;
             let step = self.program.threads[row as usize].steps[thread.at as usize];
             let depends_on_others =
-                matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End);
+                matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End)
+                    || matches!(step, Step::Post { .. } | Step::Await { .. });
             if depends_on_others && time > self.now {
                 return self.events.plan(time, Event::Resume(row));
             }
             thread.at += 1;
+            if let Some(replay) = &mut self.replay {
+                replay.step(row, time);
+            }
             if !matches!(step, Step::Loop { .. } | Step::Again { .. }) && !self.make(1) {
                 return;
             }
@@ -51,6 +55,12 @@ impl Machine<'_> {
                 Step::Unmap { buffer } => time = time.saturating_add(self.unmap(buffer)),
                 Step::Write { buffer, bytes } => time = time.saturating_add(self.write(buffer, bytes)),
                 Step::Meet { barrier } => return self.meet(row, barrier),
+                Step::Post { signal } => self.post(signal),
+                Step::Await { signal, handoff } => {
+                    if !self.is_posted(row, signal, handoff) {
+                        return;
+                    }
+                }
                 Step::EndBefore => return self.prepared(row),
                 Step::EndBody => match self.end_of_body(row) {
                     Some(later) => time = later,

@@ -21,6 +21,8 @@ pub(crate) enum Stage {
     Prepared,
     /// Waits to launch into a full stream.
     Blocked,
+    /// Waits for a signal.
+    Awaiting,
     /// Has ended.
     Finished,
 }

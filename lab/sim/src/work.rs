@@ -9,7 +9,7 @@ use crate::plan::{Act, Copy, NONE, Way};
 
 impl Machine<'_> {
     /// An operation for a stream, not issued yet.
-    fn op(&self, row: u32, stream: u32, engine: u32, what: What, ns: i64) -> Op {
+    pub(crate) fn op(&self, row: u32, stream: u32, engine: u32, what: What, ns: i64) -> Op {
         let context = self.program.streams[stream as usize].context;
         let plan = &self.program.contexts[context as usize];
         Op {
@@ -22,7 +22,9 @@ impl Machine<'_> {
             call: self.threads[row as usize].call,
             ns,
             begin: 0,
-            earliest: 0,
+            earliest: self.model.device.latency_ns,
+            gap: -1,
+            work: NONE,
             slots: 0,
             parts: 0,
             clocked: false,
@@ -39,13 +41,18 @@ impl Machine<'_> {
 
     pub(crate) fn launch(&mut self, row: u32, stream: u32, kernel: u32) {
         let op = self.kernel(row, stream, kernel, 0);
+        self.enter_queue(&op);
+        self.enqueue(op);
+    }
+
+    /// A launched kernel takes room in its stream.
+    pub(crate) fn enter_queue(&mut self, op: &Op) {
         let queue = &mut self.queues[op.queue as usize];
         queue.kernels += 1;
         if queue.kernels == 1 {
             self.devices[op.device as usize].groups[op.group as usize].queues += 1;
         }
-        self.streams[stream as usize].pending += 1;
-        self.enqueue(op);
+        self.streams[op.stream as usize].pending += 1;
     }
 
     fn kernel(&self, row: u32, stream: u32, kernel: u32, node: u32) -> Op {

@@ -26,6 +26,7 @@ pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
 pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
+pub(crate) use streams::shared_queues;
 pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
 
 use crate::facts::Facts;

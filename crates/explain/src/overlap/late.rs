@@ -155,12 +155,12 @@ impl<'a> Lateness<'a> {
 }
 
 /// Whether this is, by its number, a legacy default stream.
-pub(crate) fn is_default(trace: &Trace, stream: StreamId) -> bool {
+pub fn is_default(trace: &Trace, stream: StreamId) -> bool {
     stream.some().is_some_and(|stream| trace.streams.number[stream.index()] == DEFAULT_STREAM)
 }
 
 /// Whether each stream ran beside its context's default stream; of operations, by start, with their streams and times.
-pub(crate) fn beside_default(trace: &Trace, ops: impl Iterator<Item = (StreamId, Ns, Ns)>) -> Vec<bool> {
+pub fn beside_default(trace: &Trace, ops: impl Iterator<Item = (StreamId, Ns, Ns)>) -> Vec<bool> {
     let mut beside = vec![false; trace.streams.len()];
     // When the last operation ends: of each context's default stream, and of its other streams.
     let mut default_end = vec![Ns::MIN; trace.contexts.len()];

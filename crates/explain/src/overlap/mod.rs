@@ -17,7 +17,7 @@ mod times;
 
 pub(crate) use engine::Ability;
 pub use engine::Engine;
-pub(crate) use late::{beside_default, is_default};
+pub use late::{beside_default, is_default};
 pub use rule::OverlapRule;
 
 use crate::{Confidence, Evidence, Example};

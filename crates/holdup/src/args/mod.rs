@@ -2,9 +2,11 @@
 
 mod diff;
 mod lab;
+mod replay;
 
 pub use diff::{Diff, Limit};
 pub use lab::{Devices, Lab, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput};
+pub use replay::Replay;
 
 use crate::output::Color;
 use crate::time;
@@ -55,6 +57,7 @@ pub enum Verb {
     Record(Record),
     Explain(Explain),
     Diff(Diff),
+    Replay(Replay),
     Causes(Causes),
     View(View),
     Stats(Stats),

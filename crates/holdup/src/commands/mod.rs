@@ -15,5 +15,6 @@ pub mod man;
 pub mod places;
 #[cfg(target_os = "linux")]
 pub mod record;
+pub mod replay;
 pub mod stats;
 pub mod view;

@@ -18,6 +18,7 @@ mod turns;
 mod wait;
 
 pub(crate) use held::Held;
+pub(crate) use wait::shared_queues;
 
 use super::SHOWN;
 use super::gaps::Timeline;

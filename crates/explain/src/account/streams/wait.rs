@@ -122,6 +122,23 @@ pub(super) struct Waits<'a> {
     blocked: Vec<Piece>,
 }
 
+/// The hardware queue that each stream shares with others: a number that only they have.
+pub(crate) fn shared_queues(facts: &Facts<'_>) -> Vec<Option<u32>> {
+    let trace = facts.trace;
+    let mut order: Vec<OpId> = trace.ops.ids().collect();
+    order.sort_by_key(|op| (trace.ops.start[op.index()], *op));
+    let mut queues = vec![None; trace.streams.len()];
+    for device in trace.devices.ids().filter(|device| Ability::of(trace, *device).has_hyper_q()) {
+        let mine = |op: &OpId| trace.device_of_stream(trace.ops.stream[op.index()]) == device;
+        let ops: Vec<OpId> = order.iter().copied().filter(mine).collect();
+        let connections = Connections::new(trace, &ops, ready_in_streams(facts));
+        for stream in trace.streams.ids() {
+            queues[stream.index()] = connections.queue(stream).or(queues[stream.index()]);
+        }
+    }
+    queues
+}
+
 impl<'a> Waits<'a> {
     pub fn new(facts: &'a Facts<'a>, timeline: &Timeline<'_>, window: (Ns, Ns), floor: Ns) -> Waits<'a> {
         let (trace, ops) = (facts.trace, timeline.ops());

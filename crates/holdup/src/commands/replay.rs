@@ -1,0 +1,25 @@
+//! `holdup replay`
+
+use crate::args::{Replay, Table};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::{self, Color};
+use replay::{Fit, show};
+use std::process::ExitCode;
+
+/// Replays a trace, and prints how well that fits.
+pub fn run(arguments: &Replay, color: Color) -> Result<ExitCode, Failure> {
+    let trace = input::read(&arguments.trace)?;
+    let refused = |error| Failure::of(&arguments.trace, error);
+    let recovered = replay::recover(&trace).map_err(refused)?;
+    let replayed = recovered.replay().map_err(refused)?;
+    let fit = Fit::of(&trace, &recovered, &replayed);
+    let name = input::name(&arguments.trace);
+    output::print(&match arguments.format {
+        Table::Text => {
+            report::header(&trace, &name, output::page(color)) + &show::text(&fit, output::page(color))
+        }
+        Table::Json => show::json(&fit, &name),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,313 @@
+//! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
+
+use crate::streams::Streams;
+use crate::threads::Threads;
+use explain::{Cause, Class, classify};
+use rustc_hash::FxHashMap;
+use sim::{Calls as Rules, Model, Rule, Until};
+use trace::{CallId, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+
+/// Calls from this time on are looked at one by one, ns.
+const SLOW: Ns = 100_000;
+
+/// A synchronization longer than this waited for something, ns.
+const LONG: Ns = 20_000;
+
+/// The costs of one outermost call, ns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cost {
+    /// Before it takes effect.
+    pub before: Ns,
+    /// After its effect and its wait.
+    pub after: Ns,
+    /// From the end of what it waited for until it went on, beyond `after`.
+    pub notice: Ns,
+    /// What it waits for.
+    pub waits: Waits,
+    /// When it took effect in the trace.
+    pub effect: Ns,
+    /// When what it waits for was done in the trace; its effect if it waits for nothing.
+    pub done: Ns,
+    /// The calls that it waits behind, and how long it takes to go on after each.
+    pub behind: Vec<(CallId, Ns)>,
+    /// When it lets calls behind it go on, if there are any.
+    pub holds: Option<Until>,
+}
+
+/// What a call waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Waits {
+    #[default]
+    Nothing,
+    /// The operations that it issues.
+    Own,
+    /// These operations, issued before.
+    Ops(Vec<OpId>),
+}
+
+/// The costs of all outermost calls.
+pub(crate) struct Costs {
+    of: FxHashMap<CallId, Cost>,
+    /// The operations of each outermost call, in order of their start.
+    ops: FxHashMap<CallId, Vec<OpId>>,
+}
+
+impl Costs {
+    pub fn of(trace: &Trace, threads: &Threads, model: &Model) -> Costs {
+        let ops = by_call(trace, threads);
+        let lost = lost(trace, threads);
+        let asked = asked(trace, threads);
+        let streams = Streams::of(trace, threads);
+        let mut of = FxHashMap::default();
+        for thread in trace.threads.ids() {
+            let mut recent = StreamId::NONE;
+            for call in threads.calls(thread).iter().copied() {
+                let ops = ops.get(&call).map_or(&[][..], Vec::as_slice);
+                let none = Lost::default();
+                let lost = lost.get(&call).unwrap_or(&none);
+                let asked = asked.get(&call).copied();
+                let one =
+                    One { trace, streams: &streams, rules: &model.calls, call, ops, lost, asked, recent };
+                of.insert(call, one.cost());
+                recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
+            }
+        }
+        let mut costs = Costs { of, ops };
+        costs.let_go_on(trace, &lost);
+        costs
+    }
+
+    /// The costs of an outermost call.
+    pub fn of_call(&self, call: CallId) -> Option<&Cost> {
+        self.of.get(&call)
+    }
+
+    /// The operations of an outermost call.
+    pub fn ops(&self, call: CallId) -> &[OpId] {
+        self.ops.get(&call).map_or(&[], Vec::as_slice)
+    }
+
+    /// Finds the moments at which calls let those behind them go on: that of the longest wait.
+    fn let_go_on(&mut self, trace: &Trace, lost: &FxHashMap<CallId, Lost>) {
+        let mut behind: Vec<(CallId, &Behind)> = lost
+            .iter()
+            .flat_map(|(call, lost)| lost.behind.iter().map(move |behind| (*call, behind)))
+            .collect();
+        behind.sort_by_key(|(call, behind)| {
+            (std::cmp::Reverse(behind.end - behind.start), *call, behind.start)
+        });
+        for (_, Behind { holder, end, .. }) in &behind {
+            let Some(cost) = self.of.get_mut(holder).filter(|cost| cost.holds.is_none()) else { continue };
+            let moments = moments(trace, *holder, cost);
+            let nearest = moments.into_iter().min_by_key(|(_, at)| (end - at).abs());
+            cost.holds = nearest.map(|(until, _)| until);
+        }
+        behind.sort_by_key(|(call, behind)| (*call, behind.start));
+        for (call, Behind { holder, end, .. }) in behind {
+            let Some(of) = self.of.get(holder) else { continue };
+            let at = moments(trace, *holder, of).into_iter().find(|(until, _)| Some(*until) == of.holds);
+            let handoff = at.map_or(0, |(_, at)| (end - at).max(0));
+            self.of.entry(call).or_default().behind.push((*holder, handoff));
+        }
+    }
+}
+
+/// The moments at which a call may let others go on.
+fn moments(trace: &Trace, call: CallId, cost: &Cost) -> [(Until, Ns); 3] {
+    [(Until::Effect, cost.effect), (Until::Done, cost.done), (Until::Return, trace.calls.end[call.index()])]
+}
+
+fn by_call(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Vec<OpId>> {
+    let mut ops: FxHashMap<CallId, Vec<OpId>> = FxHashMap::default();
+    for op in trace.ops.ids() {
+        if let Some(call) = threads.outer(trace.ops.call[op.index()]).some() {
+            ops.entry(call).or_default().push(op);
+        }
+    }
+    ops.values_mut().for_each(|ops| ops.sort_by_key(|op| (trace.ops.start[op.index()], *op)));
+    ops
+}
+
+/// What an outermost call lost to others.
+#[derive(Clone, Debug, Default)]
+struct Lost {
+    /// The time in which others kept it from its effect, ns.
+    ns: Ns,
+    behind: Vec<Behind>,
+    /// Whether it waited for the device.
+    waits: bool,
+}
+
+/// A wait for a call of another thread.
+#[derive(Clone, Copy, Debug)]
+struct Behind {
+    holder: CallId,
+    start: Ns,
+    end: Ns,
+}
+
+/// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found.
+fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
+    let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
+    let waits = &trace.waits;
+    for at in 0..waits.len() {
+        let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
+            continue;
+        };
+        let holders = [waits.releaser_call[at], waits.holder_call[at]].map(|holder| threads.outer(holder));
+        if let Some(holder) = holders.into_iter().find(|holder| holder.is_some() && *holder != call) {
+            found.entry(call).or_default().add(Behind { holder, start: waits.start[at], end: waits.end[at] });
+        }
+    }
+    let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
+    for share in explain::call_parts(trace, SLOW) {
+        let of = parts.entry(share.call).or_default();
+        let holder = threads.outer(share.holder);
+        match share.cause {
+            Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder if holder.is_some() => {
+                of.add(Behind { holder, start: share.start, end: share.end });
+            }
+            // The queue's depth is the model's.
+            Cause::QueueFull => of.ns += share.end - share.start,
+            Cause::HiddenSync | Cause::ExplicitSync | Cause::ImplicitDeviceSync => of.waits = true,
+            _ => {}
+        }
+    }
+    for (call, of_slow) in parts {
+        let recorded = found.entry(call).or_default();
+        recorded.waits = of_slow.waits;
+        if recorded.behind.is_empty() {
+            *recorded = of_slow;
+        }
+    }
+    found
+}
+
+impl Lost {
+    fn add(&mut self, behind: Behind) {
+        let from = self.behind.iter().map(|earlier| earlier.end).max().unwrap_or(Ns::MIN).max(behind.start);
+        self.ns += (behind.end - from).max(0);
+        self.behind.push(behind);
+    }
+}
+
+/// The synchronizations that the trace records, by outermost call.
+fn asked(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, (SyncKind, StreamId)> {
+    let syncs = &trace.syncs;
+    let of = |at: usize| Some((threads.outer(syncs.call[at]).some()?, (syncs.kind[at], syncs.stream[at])));
+    (0..syncs.len()).filter_map(of).collect()
+}
+
+/// One call.
+struct One<'a> {
+    trace: &'a Trace,
+    streams: &'a Streams<'a>,
+    rules: &'a Rules,
+    call: CallId,
+    ops: &'a [OpId],
+    lost: &'a Lost,
+    asked: Option<(SyncKind, StreamId)>,
+    /// The stream of its thread's last operation before it.
+    recent: StreamId,
+}
+
+impl One<'_> {
+    fn cost(&self) -> Cost {
+        let calls = &self.trace.calls;
+        let (start, end) = (calls.start[self.call.index()], calls.end[self.call.index()]);
+        let class = classify(self.name());
+        let rule = self.rule(class);
+        let lost = self.lost.ns.clamp(0, end - start);
+        let waits = self.waits(class, start, end);
+        let done = self.done(&waits).map(|done| done.min(end)).filter(|done| *done > start + lost);
+        // An operation that has started has been issued.
+        let started = self.ops.first().map_or(end, |op| self.trace.ops.start[op.index()].min(end));
+        let Some(done) = done else {
+            let before = before(end - start - lost, rule).min((started - start - lost).max(0));
+            let effect = start + lost + before;
+            let after = end - effect;
+            return Cost { before, after, waits, effect, done: effect, ..Cost::default() };
+        };
+        let until = if waits == Waits::Own { started.min(done) } else { done };
+        let before = (until - start - lost).clamp(0, rule.before_ns + rule.held_ns);
+        let after = (end - done).min(rule.after_ns);
+        let effect = start + lost + before;
+        Cost { before, after, notice: end - done - after, waits, effect, done, ..Cost::default() }
+    }
+
+    fn name(&self) -> &str {
+        self.trace.text(self.trace.calls.name[self.call.index()])
+    }
+
+    /// The model's rule that says which part of a call's time comes before its effect.
+    fn rule(&self, class: Class) -> &Rule {
+        match class {
+            Class::Launch => &self.rules.launch,
+            Class::Copy { .. } if self.is_pageable() => &self.rules.pageable_copy,
+            Class::Copy { .. } => &self.rules.copy,
+            Class::Fill => &self.rules.fill,
+            _ => &self.rules.synchronize,
+        }
+    }
+
+    fn is_pageable(&self) -> bool {
+        let ops = &self.trace.ops;
+        let pageable = |op: &OpId| [ops.src[op.index()], ops.dst[op.index()]].contains(&MemoryKind::Pageable);
+        self.ops.iter().any(pageable)
+    }
+
+    /// What it waits for.
+    fn waits(&self, class: Class, start: Ns, end: Ns) -> Waits {
+        let process = self.trace.process_of_thread(self.trace.calls.thread[self.call.index()]);
+        let context = self.trace.context_of_stream(self.recent);
+        let all = || Waits::Ops(self.streams.last_of_all(context, process, start, end));
+        let of_stream = |stream: StreamId| self.streams.last(stream, start, end);
+        let frees = matches!(class, Class::Release) && !self.name().contains("Host");
+        match (class, self.asked) {
+            (Class::Copy { .. } | Class::Fill, _) => self.own(class, end),
+            (Class::Launch, _) => Waits::Nothing,
+            (_, Some((SyncKind::Stream | SyncKind::Event, stream))) if stream.is_some() => {
+                Waits::Ops(of_stream(stream).into_iter().collect())
+            }
+            (Class::Sync, _) if ["Event", "Stream"].iter().any(|what| self.name().contains(what)) => {
+                // The trace does not say for which: the thread's own, unless another one's end fits better.
+                let ended = |op: &OpId| self.trace.ops.end[op.index()] > start;
+                let any = || {
+                    self.streams.last_of_any(process, start, end).filter(|op| end - start > LONG && ended(op))
+                };
+                let own = of_stream(self.recent);
+                Waits::Ops(own.filter(ended).or_else(any).or(own).into_iter().collect())
+            }
+            (Class::Sync, _) => all(),
+            _ if frees || self.lost.waits => all(),
+            _ => Waits::Nothing,
+        }
+    }
+
+    /// A copy that returns after its end waits for it, unless its name says otherwise.
+    fn own(&self, class: Class, end: Ns) -> Waits {
+        let done = self.ops.iter().map(|op| self.trace.ops.end[op.index()]).max();
+        let may = class == Class::Copy { blocking: true } || self.is_pageable() || self.lost.waits;
+        match done {
+            Some(done) if may && done <= end => Waits::Own,
+            _ => Waits::Nothing,
+        }
+    }
+
+    /// When what it waits for was done.
+    fn done(&self, waits: &Waits) -> Option<Ns> {
+        let ops = match waits {
+            Waits::Nothing => &[][..],
+            Waits::Own => self.ops,
+            Waits::Ops(ops) => ops,
+        };
+        ops.iter().map(|op| self.trace.ops.end[op.index()]).max()
+    }
+}
+
+/// The part of a call's own time before its effect, by the proportions of its rule.
+fn before(own: Ns, rule: &Rule) -> Ns {
+    let first = rule.before_ns + rule.held_ns;
+    let whole = (first + rule.after_ns).max(1);
+    (i128::from(own) * i128::from(first) / i128::from(whole)) as Ns
+}

@@ -1,0 +1,22 @@
+//! Runs what a [`trace::Trace`] recorded again, in virtual time.
+//!
+//! [`recover`] finds out what the program asked for: the calls of each thread with what they cost by themselves, the time between
+//! them, the operations that they issue, and what each waits for: a lock, another thread, the device. [`Recovered::replay`] runs
+//! that on a model of driver and device, whose figures come from the trace where the trace has them. [`Fit`] says how well it
+//! reproduces the trace; only what fits may be changed and predicted.
+
+mod calls;
+mod fit;
+mod machine;
+mod places;
+mod recover;
+mod retime;
+pub mod show;
+mod signals;
+mod streams;
+mod threads;
+mod works;
+
+pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
+pub use recover::{Error, Recovered, StepOf, recover};
+pub use retime::retime;

@@ -1,0 +1,272 @@
+//! A trace as recorded steps.
+
+use crate::calls::Costs;
+use crate::machine;
+use crate::places::Places;
+use crate::signals::{Signal, signals};
+use crate::threads::Threads;
+use crate::works::Works;
+use rustc_hash::FxHashMap;
+use sim::{CallOf, Model, Options, Recorded, RecordedStep, Replayed, Rows};
+use trace::{CallId, Clock, Ns, OpId, ProcessId, ThreadId, Trace, WaitId};
+
+/// Why a trace cannot be replayed.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum Error {
+    /// No operation of a GPU.
+    #[error("it has no GPU records, so it does not say how long the GPU works: record at level full")]
+    NoOperations,
+    /// The GPU's clock does not fit the host's.
+    #[error("the GPU's clock does not fit the host's, so it does not say what waited for what")]
+    Clocks,
+    /// The simulator refuses it.
+    #[error(transparent)]
+    Sim(#[from] sim::Error),
+}
+
+/// What a program asked for, as steps to run in virtual time.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    /// The steps.
+    pub recorded: Recorded,
+    /// The model to run them on.
+    pub model: Model,
+    /// The time of the trace at which they begin, ns.
+    pub start: Ns,
+    /// When the last of them ended in the trace, ns from `start`.
+    pub end: Ns,
+    /// The threads of the trace that have steps; the same rows as [`Recorded::threads`]. `None` stands for what issued operations
+    /// without a known call.
+    pub threads: Vec<Option<ThreadId>>,
+    /// What each step of each thread is in the trace.
+    pub steps: Vec<Vec<StepOf>>,
+    /// When each step of each thread began in the trace, and the last one ended, ns from `start`.
+    pub begins: Vec<Vec<Ns>>,
+    /// By operation of the trace: its row of [`Recorded::works`], and how long after that one's start it starts, ns.
+    pub works: Vec<(u32, Ns)>,
+}
+
+/// What a step is in the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOf {
+    /// Time outside of calls.
+    Outside,
+    /// A call, with those within it.
+    Call(CallId),
+    /// A wait for another thread; `NONE` for the start of the thread.
+    Wait(WaitId),
+    /// The moment at which this wait of another thread ends.
+    Ends(WaitId),
+    /// An operation of an unknown call is issued.
+    Issues(OpId),
+}
+
+impl Recovered {
+    /// When an operation of the trace starts and ends in a replay, ns.
+    pub fn times(&self, trace: &Trace, replayed: &Replayed, op: OpId) -> (Ns, Ns) {
+        let (row, offset) = self.works[op.index()];
+        let start = replayed.works[row as usize].0 + offset;
+        (start, start + trace.ops.end[op.index()] - trace.ops.start[op.index()])
+    }
+
+    /// Runs the steps.
+    ///
+    /// # Errors
+    /// The model has no room for them, or they wait for each other for ever.
+    pub fn replay(&self) -> Result<Replayed, Error> {
+        Ok(sim::run_recorded(&self.recorded, &self.model, Options::default())?)
+    }
+}
+
+/// Finds out what the program of a trace asked for.
+///
+/// # Errors
+/// The trace does not say how long the GPU worked, or its clocks do not fit.
+pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
+    if trace.ops.is_empty() {
+        return Err(Error::NoOperations);
+    }
+    if trace.meta.clock == Clock::Separate {
+        return Err(Error::Clocks);
+    }
+    let threads = Threads::of(trace);
+    let model = machine::model(trace)?;
+    let costs = Costs::of(trace, &threads, &model);
+    let works = Works::of(trace, &threads, &costs);
+    let signals = signals(trace, &threads);
+    let mut events = by_thread(trace, &threads, &signals);
+    let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
+    let (start, end) = span(trace, &threads);
+    let mut recovered = Recovered {
+        recorded: Recorded {
+            workload: places.workload.clone(),
+            threads: Vec::new(),
+            works: works.works(trace, &model, |stream| places.stream(stream)),
+            queues: places.queues(&explain::shared_queues(trace)),
+            signals: signals.len() as u32,
+            holds: 0,
+            behind: Vec::new(),
+            awaited: Vec::new(),
+        },
+        model,
+        start,
+        end: end - start,
+        threads: Vec::new(),
+        steps: Vec::new(),
+        begins: Vec::new(),
+        works: works.places.clone(),
+    };
+    let mut numbers = FxHashMap::default();
+    for (process, thread) in &places.threads {
+        let happened = match thread {
+            Some(thread) => std::mem::take(&mut events[thread.index()]),
+            None => alone(trace, &threads, &works, *process),
+        };
+        let recorded = &mut recovered.recorded;
+        let mut writer = Writer {
+            trace,
+            costs: &costs,
+            works: &works,
+            recorded,
+            numbers: &mut numbers,
+            now: start,
+            steps: vec![],
+            of: vec![],
+            begins: vec![],
+        };
+        happened.into_iter().for_each(|(_, what)| writer.add(what));
+        let Writer { now, steps, of, mut begins, .. } = writer;
+        begins.push(now);
+        begins.iter_mut().for_each(|at| *at -= start);
+        recovered.threads.push(*thread);
+        recovered.begins.push(begins);
+        recovered.recorded.threads.push(steps);
+        recovered.steps.push(of);
+    }
+    recovered.recorded.holds = numbers.len() as u32;
+    Ok(recovered)
+}
+
+/// When the first and the last thing happened.
+fn span(trace: &Trace, threads: &Threads) -> (Ns, Ns) {
+    let ops = &trace.ops;
+    let start = threads.start(trace).into_iter().chain(ops.start.iter().copied().min()).min().unwrap_or(0);
+    let end = threads.end(trace).into_iter().chain(ops.end.iter().copied().max()).max().unwrap_or(start);
+    (start, end)
+}
+
+/// What a thread does, or what happens to it.
+#[derive(Clone, Copy)]
+enum Happened {
+    Call(CallId),
+    Waits(u32, Signal),
+    Posts(u32, Signal),
+    Issues(OpId),
+}
+
+/// What happens to each thread, in order: what ends another thread's wait comes before what begins at the same time.
+fn by_thread(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Vec<((Ns, u8), Happened)>> {
+    let mut events: Vec<Vec<((Ns, u8), Happened)>> = vec![Vec::new(); trace.threads.len()];
+    for thread in trace.threads.ids() {
+        let call = |call: &CallId| ((trace.calls.start[call.index()], 2), Happened::Call(*call));
+        events[thread.index()].extend(threads.calls(thread).iter().map(call));
+    }
+    for (number, signal) in (0..).zip(signals) {
+        events[signal.waiter.index()].push(((signal.start, 1), Happened::Waits(number, *signal)));
+        events[signal.by.index()].push(((signal.at, 0), Happened::Posts(number, *signal)));
+    }
+    events.iter_mut().for_each(|events| events.sort_by_key(|(at, _)| *at));
+    events
+}
+
+/// The operations of a process whose calls are not known.
+fn alone(trace: &Trace, threads: &Threads, works: &Works, process: ProcessId) -> Vec<((Ns, u8), Happened)> {
+    let ops = &trace.ops;
+    let mine = |op: &OpId| {
+        let of = trace.process_of_stream(ops.stream[op.index()]).some().map_or(0, ProcessId::index);
+        of == process.index() && threads.outer(ops.call[op.index()]).is_none()
+    };
+    let mut found: Vec<OpId> = ops.ids().filter(mine).collect();
+    found.sort_by_key(|op| (works.issued[op.index()], ops.start[op.index()], *op));
+    found.into_iter().map(|op| ((works.issued[op.index()], 0), Happened::Issues(op))).collect()
+}
+
+/// Writes the steps of one thread.
+struct Writer<'a> {
+    trace: &'a Trace,
+    costs: &'a Costs,
+    works: &'a Works,
+    recorded: &'a mut Recorded,
+    /// The numbers of calls that others wait behind.
+    numbers: &'a mut FxHashMap<CallId, u32>,
+    /// What has been written ends here, in the trace's time.
+    now: Ns,
+    steps: Vec<RecordedStep>,
+    of: Vec<StepOf>,
+    begins: Vec<Ns>,
+}
+
+impl Writer<'_> {
+    fn add(&mut self, what: Happened) {
+        match what {
+            Happened::Call(call) => {
+                self.until(self.trace.calls.start[call.index()]);
+                let step = RecordedStep::Call(self.call(call));
+                self.push(step, StepOf::Call(call));
+                self.now = self.now.max(self.trace.calls.end[call.index()]);
+            }
+            Happened::Waits(number, signal) => {
+                self.until(signal.start);
+                // What the thread did meanwhile, in a wait within this one, is over when it ends.
+                let handoff_ns = (signal.end - signal.at.max(self.now)).max(0);
+                self.push(RecordedStep::Await { signal: number, handoff_ns }, StepOf::Wait(signal.wait));
+                self.now = self.now.max(signal.end);
+            }
+            Happened::Posts(number, signal) => {
+                self.until(signal.at);
+                self.push(RecordedStep::Post(number), StepOf::Ends(signal.wait));
+            }
+            Happened::Issues(op) => {
+                self.until(self.works.issued[op.index()]);
+                let does = self.works.alone(op);
+                self.push(RecordedStep::Call(CallOf { does, ..CallOf::default() }), StepOf::Issues(op));
+            }
+        }
+    }
+
+    fn call(&mut self, call: CallId) -> CallOf {
+        let Some(cost) = self.costs.of_call(call) else { return CallOf::default() };
+        let first = self.recorded.behind.len() as u32;
+        for (holder, handoff) in &cost.behind {
+            let number = self.number(*holder);
+            self.recorded.behind.push((number, *handoff));
+        }
+        CallOf {
+            before_ns: cost.before,
+            after_ns: cost.after,
+            notice_ns: cost.notice,
+            behind: Rows { first, count: cost.behind.len() as u32 },
+            holds: cost.holds.map(|until| (self.number(call), until)),
+            does: self.works.does(call, cost, &mut self.recorded.awaited),
+        }
+    }
+
+    fn number(&mut self, call: CallId) -> u32 {
+        let next = self.numbers.len() as u32;
+        *self.numbers.entry(call).or_insert(next)
+    }
+
+    /// Time outside of calls until `at`.
+    fn until(&mut self, at: Ns) {
+        if at > self.now {
+            self.push(RecordedStep::Host(at - self.now), StepOf::Outside);
+            self.now = at;
+        }
+    }
+
+    fn push(&mut self, step: RecordedStep, of: StepOf) {
+        self.steps.push(step);
+        self.of.push(of);
+        self.begins.push(self.now);
+    }
+}

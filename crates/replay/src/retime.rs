@@ -1,0 +1,134 @@
+//! A trace with the times of a replay: what it would have recorded.
+
+use crate::Recovered;
+use rustc_hash::FxHashMap;
+use sim::Replayed;
+use trace::{Ns, ProcessId, ThreadId, Trace};
+
+/// The trace with the times of the replay. What happened within a step keeps its place in it, in proportion.
+pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trace {
+    let times = Times::of(trace, recovered, replayed);
+    let mut new = trace.clone();
+    let calls = &mut new.calls;
+    for at in 0..calls.len() {
+        times.of_thread(calls.thread[at]).interval(&mut calls.start[at], &mut calls.end[at]);
+    }
+    for op in trace.ops.ids() {
+        let (start, end) = recovered.times(trace, replayed, op);
+        (new.ops.start[op.index()], new.ops.end[op.index()]) =
+            (start + recovered.start, end + recovered.start);
+    }
+    let waits = &mut new.waits;
+    for at in 0..waits.len() {
+        let length = waits.end[at] - waits.start[at];
+        times.of_thread(waits.thread[at]).interval(&mut waits.start[at], &mut waits.end[at]);
+        let now = waits.end[at] - waits.start[at];
+        waits.handoff[at] = waits.handoff[at].min(now).min(length);
+    }
+    let (syncs, calls) = (&mut new.syncs, &new.calls);
+    for at in 0..syncs.len() {
+        let thread = syncs.call[at].some().map_or(ThreadId::NONE, |call| calls.thread[call.index()]);
+        times.of_thread(thread).interval(&mut syncs.start[at], &mut syncs.end[at]);
+    }
+    let ranges = &mut new.ranges;
+    for at in 0..ranges.len() {
+        times.of_thread(ranges.thread[at]).interval(&mut ranges.start[at], &mut ranges.end[at]);
+    }
+    let states = &mut new.states;
+    for at in 0..states.len() {
+        let before = states.end[at] - states.start[at];
+        times.of_thread(states.thread[at]).interval(&mut states.start[at], &mut states.end[at]);
+        let after = states.end[at] - states.start[at];
+        states.running[at] = part(states.running[at], after, before);
+        states.runnable[at] = part(states.runnable[at], after, before);
+    }
+    let samples = &mut new.samples;
+    for at in 0..samples.len() {
+        samples.at[at] = times.of_thread(samples.thread[at]).at(samples.at[at]);
+    }
+    let limits = &mut new.limits;
+    for at in 0..limits.len() {
+        times.of_process(limits.process[at]).interval(&mut limits.start[at], &mut limits.end[at]);
+    }
+    for (start, end) in &mut new.meta.recorded {
+        times.of_process(ProcessId::NONE).interval(start, end);
+    }
+    new
+}
+
+/// `time × after / before`.
+fn part(time: Ns, after: Ns, before: Ns) -> Ns {
+    if before == 0 { 0 } else { (i128::from(time) * i128::from(after) / i128::from(before)) as Ns }
+}
+
+/// How the time of one thread went on: moments of the trace and of the replay, ns, both in order.
+struct Clock {
+    moments: Vec<(Ns, Ns)>,
+}
+
+impl Clock {
+    /// A moment of the trace, in the replay.
+    fn at(&self, time: Ns) -> Ns {
+        let after = self.moments.partition_point(|(old, _)| *old <= time);
+        match (after.checked_sub(1).map(|at| self.moments[at]), self.moments.get(after)) {
+            (Some((old, new)), Some((next_old, next_new))) => {
+                new + part(time - old, next_new - new, next_old - old)
+            }
+            (Some((old, new)), None) => new + time - old,
+            (None, Some((old, new))) => time + (new - old).min(0),
+            (None, None) => time,
+        }
+    }
+
+    fn interval(&self, start: &mut Ns, end: &mut Ns) {
+        (*start, *end) = (self.at(*start), self.at(*end));
+    }
+}
+
+/// The clocks of all threads.
+struct Times {
+    threads: FxHashMap<ThreadId, Clock>,
+    /// The thread with the most steps of each process, and of all.
+    main: FxHashMap<ProcessId, ThreadId>,
+    processes: Vec<ProcessId>,
+    none: Clock,
+}
+
+impl Times {
+    fn of(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Times {
+        let mut times = Times {
+            threads: FxHashMap::default(),
+            main: FxHashMap::default(),
+            processes: trace.threads.ids().map(|thread| trace.threads.process[thread.index()]).collect(),
+            none: Clock { moments: Vec::new() },
+        };
+        let mut most: FxHashMap<ProcessId, usize> = FxHashMap::default();
+        for (row, thread) in recovered.threads.iter().enumerate() {
+            let Some(thread) = *thread else { continue };
+            let moments = recovered.begins[row].iter().zip(&replayed.steps[row]);
+            let moments = moments.map(|(old, new)| (old + recovered.start, new + recovered.start)).collect();
+            for process in [trace.threads.process[thread.index()], ProcessId::NONE] {
+                let count = recovered.begins[row].len();
+                if most.get(&process).is_none_or(|most| *most < count) {
+                    most.insert(process, count);
+                    times.main.insert(process, thread);
+                }
+            }
+            times.threads.insert(thread, Clock { moments });
+        }
+        times
+    }
+
+    /// The clock of a thread; of one without steps, that of its process.
+    fn of_thread(&self, thread: ThreadId) -> &Clock {
+        let own = self.threads.get(&thread);
+        own.unwrap_or_else(|| {
+            self.of_process(thread.some().map_or(ProcessId::NONE, |thread| self.processes[thread.index()]))
+        })
+    }
+
+    fn of_process(&self, process: ProcessId) -> &Clock {
+        let main = self.main.get(&process).or_else(|| self.main.get(&ProcessId::NONE));
+        main.and_then(|thread| self.threads.get(thread)).unwrap_or(&self.none)
+    }
+}

@@ -1,0 +1,90 @@
+//! A fit as text and JSON.
+
+use crate::fit::{Both, Fit, MOST_ERROR};
+use report::table::{Align, Table};
+use report::{Page, units};
+use serde::Serialize;
+
+/// The fit as one JSON object: `docs/schema/replay.json`.
+pub fn json(fit: &Fit, path: &str) -> String {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        path: &'a str,
+        #[serde(flatten)]
+        fit: &'a Fit,
+    }
+    report::json("holdup/replay/1", &Body { path, fit })
+}
+
+/// The fit for people.
+pub fn text(fit: &Fit, page: Page) -> String {
+    let mut text = format!("\nReplayed on the model {}, with the trace's own costs.\n", fit.model);
+    text.push_str(&main(fit).boxed(Some(page.table_columns)));
+    text.push_str(&report::paragraph(&verdict(fit), page));
+    if !fit.calls.is_empty() {
+        text.push_str("\nWhere it differs:\n");
+        text.push_str(&differences(fit).boxed(Some(page.table_columns)));
+    }
+    text
+}
+
+fn main(fit: &Fit) -> Table {
+    let right = Align::Right;
+    let mut table =
+        Table::new(&[("recorded", right), ("replayed", right), ("difference", right), ("", Align::Left)]);
+    let mut row = |what: String, both: Both| table.push(cells(both, fit.wall.recorded_ns, what));
+    row(String::from("wall time"), fit.wall);
+    fit.gpus
+        .iter()
+        .filter(|gpu| gpu.busy != Both::default())
+        .for_each(|gpu| row(format!("GPU {} busy", gpu.device), gpu.busy));
+    for thread in &fit.threads {
+        let name = if thread.name.is_empty() { "thread" } else { &thread.name };
+        row(format!("end of {name} ({})", thread.tid), thread.end);
+    }
+    table
+}
+
+fn differences(fit: &Fit) -> Table {
+    let right = Align::Right;
+    let mut table =
+        Table::new(&[("recorded", right), ("replayed", right), ("difference", right), ("", Align::Left)]);
+    for call in &fit.calls {
+        let what = format!("{} × {}", units::count(call.count), call.call);
+        table.push(cells(call.time, fit.wall.recorded_ns, what));
+    }
+    for row in &fit.idle {
+        table.push(cells(row.idle, fit.wall.recorded_ns, format!("GPUs idle: {}", row.cause)));
+    }
+    table
+}
+
+/// Both times, their difference as a part of the trace's time, and what they are of.
+fn cells(both: Both, wall_ns: i64, what: String) -> Vec<String> {
+    let share = both.difference() as f64 / wall_ns.max(1) as f64;
+    vec![units::duration(both.recorded_ns), units::duration(both.replayed_ns), signed(share), what]
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.2} %", 100.0 * share).replace('-', "−")
+}
+
+/// Whether it fits, in a sentence.
+fn verdict(fit: &Fit) -> String {
+    let (error, most) = (units::percent_two_decimals(fit.error), units::percent(MOST_ERROR));
+    let mut text = match fit.fits {
+        true => format!(
+            "It fits: wall time and GPUs' busy times differ by at most {error} ({most} is the limit)."
+        ),
+        false => {
+            format!(
+                "It does not fit: wall time or a GPU's busy time differs by {error} ({most} is the limit)."
+            )
+        }
+    };
+    if fit.given_up > 0 {
+        let waits = units::counted(fit.given_up, "wait was given up", "waits were given up");
+        text.push_str(&format!(" {waits}: threads would have waited for each other for ever."));
+    }
+    text
+}

@@ -1,0 +1,89 @@
+//! What threads wait for outside of calls: another thread, which ends the wait at a moment of its own.
+
+use crate::threads::Threads;
+use rustc_hash::FxHashSet;
+use trace::{Ns, ThreadId, Trace, WaitId};
+
+/// A wait for another thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signal {
+    /// The recorded wait; `NONE` for the start of a thread.
+    pub wait: WaitId,
+    pub waiter: ThreadId,
+    /// The thread that ends it.
+    pub by: ThreadId,
+    /// When the wait begins and ends, ns.
+    pub start: Ns,
+    pub end: Ns,
+    /// The moment of the thread that ends it, ns.
+    pub at: Ns,
+}
+
+/// All of them, in order of their start.
+pub(crate) fn signals(trace: &Trace, threads: &Threads) -> Vec<Signal> {
+    let mut signals: Vec<Signal> =
+        trace.waits.ids().filter_map(|wait| of_wait(trace, threads, wait)).collect();
+    signals.extend(births(trace, threads, &signals));
+    signals.sort_by_key(|signal| (signal.start, signal.end));
+    before_waits(trace, &mut signals);
+    signals
+}
+
+/// A thread that ends another one's wait while it waits itself did so as its wait began: what it waits for may need the other.
+fn before_waits(trace: &Trace, signals: &mut [Signal]) {
+    let mut waits: Vec<Vec<(Ns, Ns)>> = vec![Vec::new(); trace.threads.len()];
+    for signal in signals.iter() {
+        waits[signal.waiter.index()].push((signal.start, signal.end));
+    }
+    for signal in signals {
+        let of = &waits[signal.by.index()];
+        let after = of.partition_point(|(start, _)| *start < signal.at);
+        // Waits within waits are few.
+        let around = of[..after].iter().rev().take(4).filter(|(_, end)| signal.at < *end);
+        signal.at = around.map(|(start, _)| *start).min().unwrap_or(signal.at);
+    }
+}
+
+fn of_wait(trace: &Trace, threads: &Threads, wait: WaitId) -> Option<Signal> {
+    let (waits, at) = (&trace.waits, wait.index());
+    let (waiter, by) = (waits.thread[at].some()?, waits.releaser[at].some()?);
+    let (start, end) = (waits.start[at], waits.end[at]);
+    let same_process = trace.process_of_thread(waiter) == trace.process_of_thread(by);
+    // The locks of CUDA within calls are the model's.
+    let outside = waits.call[at].is_none() && threads.call_at(trace, waiter, start).is_none();
+    let moment = within_no_call(trace, threads, by, (end - waits.handoff[at]).max(start));
+    (outside && same_process && waiter != by).then_some(Signal { wait, waiter, by, start, end, at: moment })
+}
+
+/// A moment of a thread outside of its calls: steps take effect between calls.
+fn within_no_call(trace: &Trace, threads: &Threads, thread: ThreadId, at: Ns) -> Ns {
+    threads.call_at(trace, thread, at).map_or(at, |call| trace.calls.start[call.index()])
+}
+
+/// A thread begins when the first thread of its process, which has to come to that moment, makes it begin.
+fn births(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Signal> {
+    let involved: FxHashSet<ThreadId> =
+        signals.iter().flat_map(|signal| [signal.waiter, signal.by]).collect();
+    let first = |thread: ThreadId| {
+        let call = threads.calls(thread).first().map(|call| trace.calls.start[call.index()]);
+        let waits = signals.iter().filter(|signal| signal.waiter == thread).map(|signal| signal.start);
+        call.into_iter().chain(waits).min()
+    };
+    let mut firsts: Vec<(ThreadId, Ns)> = Vec::new();
+    for thread in trace.threads.ids() {
+        if !threads.calls(thread).is_empty() || involved.contains(&thread) {
+            firsts.extend(first(thread).map(|at| (thread, at)));
+        }
+    }
+    let parent = |thread: ThreadId| {
+        let process = trace.process_of_thread(thread);
+        let peers = firsts.iter().filter(|(other, _)| trace.process_of_thread(*other) == process);
+        peers.min_by_key(|(_, at)| *at).copied()
+    };
+    let birth = |(thread, at): &(ThreadId, Ns)| {
+        let (parent, _) = parent(*thread).filter(|(parent, _)| parent != thread)?;
+        let moment = within_no_call(trace, threads, parent, *at);
+        Some(Signal { wait: WaitId::NONE, waiter: *thread, by: parent, start: *at, end: *at, at: moment })
+    };
+    firsts.iter().filter_map(birth).collect()
+}

@@ -1,0 +1,513 @@
+//! Recorded calls in virtual time: each with its own cost, the operations that it issues with their durations, and what it waits
+//! for. Locks, streams, hardware queues, engines and turns of contexts are the model's, as for any workload.
+
+use crate::calls::LONGEST;
+use crate::device::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
+use crate::events::Event;
+use crate::functions::Function;
+use crate::machine::{HardwareQueue, Machine};
+use crate::ops::{Op, OpRef, What};
+use crate::plan::{Act, NONE, Plan, Program, Step, ThreadPlan, Way, WorkPlan};
+use crate::thread::Stage;
+use crate::{Error, Model, Options, Use, program};
+use rustc_hash::FxHashMap;
+use trace::CopyKind;
+use workload::{Repeat, StreamKind, Workload};
+
+/// What the threads of a program did, as steps that depend on each other.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Processes with contexts, streams and threads; the steps of its threads are not used.
+    pub workload: Workload,
+    /// The steps of each thread, threads of all processes in order.
+    pub threads: Vec<Vec<RecordedStep>>,
+    /// The operations that calls issue.
+    pub works: Vec<Work>,
+    /// The hardware queue of each stream, streams of all processes in order: those of one number below the number of streams share
+    /// it; others share none.
+    pub queues: Vec<u32>,
+    /// The number of signals.
+    pub signals: u32,
+    /// The number of calls that others wait behind.
+    pub holds: u32,
+    /// What calls wait behind, those of a call together: a number below `holds`, and the time that it takes to go on after that
+    /// call let it, ns.
+    pub behind: Vec<(u32, i64)>,
+    /// The operations that calls wait for, those of a call together: rows of `works`.
+    pub awaited: Vec<u32>,
+}
+
+/// Rows of a list: the first, and how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// The first.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+impl Rows {
+    /// Each of them.
+    pub fn iter(self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+/// A step of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordedStep {
+    /// Time outside of calls, ns.
+    Host(i64),
+    /// Threads that wait for this signal go on.
+    Post(u32),
+    /// Waits until the signal has been posted. A thread that had to wait goes on `handoff_ns` later.
+    Await {
+        /// The signal.
+        signal: u32,
+        /// ns.
+        handoff_ns: i64,
+    },
+    /// A call.
+    Call(CallOf),
+}
+
+/// A call with its own costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallOf {
+    /// Before it takes effect, ns.
+    pub before_ns: i64,
+    /// After its effect and its wait, ns.
+    pub after_ns: i64,
+    /// From the end of what it waits for until it goes on, ns, if it has to wait.
+    pub notice_ns: i64,
+    /// Calls that keep this one from its effect if they have begun and did not let others go on yet: rows of [`Recorded::behind`].
+    pub behind: Rows,
+    /// Its number, and when it lets others go on, if others wait behind it.
+    pub holds: Option<(u32, Until)>,
+    /// Its effect.
+    pub does: Does,
+}
+
+/// The moment at which a call lets others go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// When it has taken effect, before it waits.
+    Effect,
+    /// When what it waits for is done.
+    Done,
+    /// When it returns.
+    Return,
+}
+
+/// The effect of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Does {
+    /// None.
+    #[default]
+    Nothing,
+    /// Issues operations: rows of [`Recorded::works`].
+    Issue {
+        /// The operations.
+        works: Rows,
+        /// Whether the call waits for them.
+        waits: bool,
+    },
+    /// Waits for operations, issued or not: rows of [`Recorded::awaited`].
+    Await(Rows),
+}
+
+/// An operation on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Its stream: a row of the streams of all processes.
+    pub stream: u32,
+    /// What it is.
+    pub kind: WorkKind,
+    /// Its duration, ns.
+    pub ns: i64,
+    /// From the call's effect to the earliest start, ns; `None`: the model's.
+    pub latency_ns: Option<i64>,
+    /// From the end of the last operation that it waits for to its start, ns; `None`: the model's.
+    pub gap_ns: Option<i64>,
+    /// An operation of another stream that it waits for: a row of [`Recorded::works`].
+    pub after: Option<u32>,
+}
+
+/// The kind of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkKind {
+    /// A kernel.
+    Kernel {
+        /// Threads that it keeps busy at the same time; more than the device has means all.
+        threads: u32,
+        /// Whether it belongs to a graph, and so to no hardware queue.
+        in_graph: bool,
+    },
+    /// A copy.
+    Copy {
+        /// Its direction.
+        kind: CopyKind,
+        /// Whether the host's memory is page-locked.
+        pinned: bool,
+    },
+    /// A fill.
+    Fill,
+}
+
+/// When everything happened, ns from the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// The start of each step of each thread, and the thread's end.
+    pub steps: Vec<Vec<i64>>,
+    /// The start and the end of each operation; the same rows as [`Recorded::works`].
+    pub works: Vec<(i64, i64)>,
+    /// Waits that were given up, because nothing else could go on.
+    pub given_up: u64,
+}
+
+impl Replayed {
+    /// The end of the last step or operation, ns.
+    pub fn end(&self) -> i64 {
+        let threads = self.steps.iter().filter_map(|times| times.last().copied());
+        threads.chain(self.works.iter().map(|(_, end)| *end)).max().unwrap_or(0)
+    }
+}
+
+/// The state of a run of recorded steps.
+pub(crate) struct Replay<'a> {
+    behind: &'a [(u32, i64)],
+    awaited: &'a [u32],
+    holds: Vec<Hold>,
+    works: Vec<Progress>,
+    /// Threads that wait for an operation.
+    waiting: FxHashMap<u32, Vec<u32>>,
+    /// The call that each thread waits behind.
+    stuck: Vec<Option<u32>>,
+    pub replayed: Replayed,
+}
+
+/// How far an operation is.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Progress {
+    #[default]
+    Unknown,
+    Issued(OpRef),
+    Done,
+}
+
+/// A call that others wait behind.
+#[derive(Clone, Default)]
+struct Hold {
+    /// When it began, and the thread.
+    begun: Option<(i64, u32)>,
+    over: bool,
+    /// The threads that wait, and how long each takes to go on.
+    waiting: Vec<(u32, i64)>,
+}
+
+impl Replay<'_> {
+    /// Whether a thread waits behind a call of another one, which may wait behind further ones.
+    fn waits_for(&self, mut thread: u32, other: u32) -> bool {
+        while thread != other {
+            let behind = self.stuck[thread as usize].and_then(|number| self.holds[number as usize].begun);
+            let Some((_, by)) = behind else { return false };
+            thread = by;
+        }
+        true
+    }
+
+    /// A thread's next step begins.
+    pub(crate) fn step(&mut self, thread: u32, time: i64) {
+        self.replayed.steps[thread as usize].push(time);
+    }
+}
+
+/// A signal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Signal {
+    posted: bool,
+    waiting: Vec<(u32, i64)>,
+}
+
+/// Runs recorded steps.
+///
+/// # Errors
+/// As [`crate::run`].
+pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Result<Replayed, Error> {
+    let mut program = program::places(&recorded.workload, model)?;
+    let works: Result<Vec<WorkPlan>, Error> =
+        recorded.works.iter().map(|work| Ok(plan_work(work, model, &program))).collect();
+    program.works = works?;
+    program.signals = recorded.signals as usize;
+    let mut row = 0;
+    for (number, process) in recorded.workload.processes.iter().enumerate() {
+        for _ in &process.threads {
+            let steps = recorded.threads.get(row).map_or(&[][..], Vec::as_slice);
+            let thread = plan_thread(number as u32, steps, &mut program);
+            program.threads.push(thread);
+            row += 1;
+        }
+    }
+    let streams = program.streams.len() as u32;
+    let counts: Vec<usize> = program.threads.iter().map(|thread| thread.steps.len()).collect();
+    let mut machine = Machine::new(&recorded.workload, model, program, options);
+    machine.queues = (0..2 * streams).map(|_| HardwareQueue { last: OpRef::DONE, kernels: 0 }).collect();
+    for stream in 0..streams {
+        let queue = recorded.queues.get(stream as usize).copied().filter(|queue| *queue < streams);
+        machine.streams[stream as usize].queue = queue.unwrap_or(streams + stream);
+    }
+    machine.replay = Some(Replay {
+        behind: &recorded.behind,
+        awaited: &recorded.awaited,
+        holds: vec![Hold::default(); recorded.holds as usize],
+        works: vec![Progress::default(); recorded.works.len()],
+        waiting: FxHashMap::default(),
+        stuck: vec![None; counts.len()],
+        replayed: Replayed {
+            steps: counts.into_iter().map(Vec::with_capacity).collect(),
+            works: vec![(0, 0); recorded.works.len()],
+            given_up: 0,
+        },
+    });
+    let mut replayed = machine.run()?.replayed;
+    // The first two steps of each thread are the machine's own.
+    replayed.steps.iter_mut().for_each(|times| drop(times.drain(..PREAMBLE.len().min(times.len()))));
+    Ok(replayed)
+}
+
+/// A thread's first steps: it waits for the release of all, and has no body.
+const PREAMBLE: [Step; 2] = [Step::EndBefore, Step::EndBody];
+
+fn plan_thread(process: u32, steps: &[RecordedStep], program: &mut Program) -> ThreadPlan {
+    let mut planned = Vec::with_capacity(steps.len() + PREAMBLE.len() + 1);
+    planned.extend(PREAMBLE);
+    for step in steps {
+        planned.push(match *step {
+            RecordedStep::Host(ns) => Step::Pause(ns.clamp(0, LONGEST)),
+            RecordedStep::Post(signal) => Step::Post { signal },
+            RecordedStep::Await { signal, handoff_ns } => Step::Await { signal, handoff: handoff_ns },
+            RecordedStep::Call(call) => {
+                program.plans.push(plan_call(&call));
+                Step::Call(program.plans.len() as u32 - 1)
+            }
+        });
+    }
+    planned.push(Step::End);
+    ThreadPlan { process, delay_ns: 0, repeat: Repeat::Times(1), steps: planned, body: 1 }
+}
+
+fn plan_call(call: &CallOf) -> Plan {
+    Plan {
+        // Nobody asks for sums by name.
+        name: Function::Launch,
+        before: call.before_ns,
+        held: 0,
+        after: call.after_ns,
+        notice: call.notice_ns,
+        lock: Use::None,
+        staged_lock: Use::None,
+        mutex: false,
+        pieces: 1,
+        keep: false,
+        context: 0,
+        behind: call.behind,
+        holds: call.holds,
+        act: match call.does {
+            Does::Nothing => Act::Nothing,
+            Does::Issue { works, waits } => Act::Issue { works, waits },
+            Does::Await(works) => Act::AwaitWorks(works),
+        },
+    }
+}
+
+/// The row of a stream; a default stream has its context's.
+fn stream_of(stream: u32, program: &Program) -> u32 {
+    let plan = program.streams[stream as usize];
+    match plan.kind {
+        StreamKind::Default => program.contexts[plan.context as usize].default_stream,
+        _ => stream,
+    }
+}
+
+fn plan_work(work: &Work, model: &Model, program: &Program) -> WorkPlan {
+    let room = model.device.multiprocessors * model.device.threads_per_multiprocessor;
+    let one = model.device.copy_engines == 1;
+    let (engine, what, slots) = match work.kind {
+        WorkKind::Kernel { threads, in_graph } => {
+            let what = What::Kernel { plan: 0, node: u32::from(in_graph) };
+            (COMPUTE, what, threads.clamp(1, room))
+        }
+        WorkKind::Copy { kind, pinned } => {
+            let pieces = !pinned && model.copies.pageable_in_pieces;
+            let (way, engine) = match kind {
+                CopyKind::HtoD if pieces => (Way::In, PIECES_IN),
+                CopyKind::HtoD => (Way::In, IN),
+                CopyKind::DtoH if pieces => (Way::Out, PIECES_OUT),
+                CopyKind::DtoH if one => (Way::Out, IN),
+                CopyKind::DtoH => (Way::Out, OUT),
+                CopyKind::PtoP => (Way::Between, WITHIN),
+                _ => (Way::Within, WITHIN),
+            };
+            (engine, What::Copy { way, pinned, bytes: 0 }, 0)
+        }
+        WorkKind::Fill => (WITHIN, What::Fill { bytes: 0 }, 0),
+    };
+    WorkPlan {
+        stream: stream_of(work.stream, program),
+        engine,
+        what,
+        slots,
+        ns: work.ns.clamp(0, LONGEST),
+        latency: work.latency_ns.unwrap_or(-1),
+        gap: work.gap_ns.unwrap_or(-1),
+        after: work.after.unwrap_or(NONE),
+    }
+}
+
+impl Machine<'_> {
+    /// The stream that a call launches a kernel into, which must have room for it.
+    pub(crate) fn launches_into(&self, act: &Act) -> Option<u32> {
+        match *act {
+            Act::Launch { stream, .. } => Some(stream),
+            Act::Issue { works, .. } => {
+                let work = &self.program.works[works.first as usize];
+                matches!(work.what, What::Kernel { node: 0, .. }).then_some(work.stream)
+            }
+            _ => None,
+        }
+    }
+
+    /// A call that others wait behind begins at `time`.
+    pub(crate) fn begins(&mut self, row: u32, plan: u32, time: i64) {
+        let holds = self.program.plans[plan as usize].holds;
+        if let (Some((number, _)), Some(replay)) = (holds, &mut self.replay) {
+            replay.holds[number as usize].begun = Some((time, row));
+        }
+    }
+
+    /// Whether a call has to wait behind another one; it tries again when that one lets it.
+    pub(crate) fn is_behind(&mut self, row: u32, plan: &Plan) -> bool {
+        let (Some(replay), now) = (&mut self.replay, self.now) else { return false };
+        for (number, handoff) in &replay.behind[plan.behind.iter()] {
+            let hold = &replay.holds[*number as usize];
+            let Some((begun, by)) = hold.begun.filter(|_| !hold.over) else { continue };
+            if begun <= now && !replay.waits_for(by, row) {
+                replay.holds[*number as usize].waiting.push((row, *handoff));
+                replay.stuck[row as usize] = Some(*number);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Nothing happens any more, and threads wait: gives up a wait of a call that began when it could not, in the recorded order,
+    /// have waited any longer. Returns whether there was one.
+    pub(crate) fn gives_up(&mut self) -> bool {
+        let Some(replay) = &mut self.replay else { return false };
+        let held = (0..).zip(&replay.holds).filter(|(_, hold)| !hold.waiting.is_empty());
+        let first: Option<u32> = held.min_by_key(|(_, hold)| hold.begun).map(|(number, _)| number);
+        let unknown = |work: &&u32| replay.works[**work as usize] == Progress::Unknown;
+        let work = replay.waiting.keys().filter(unknown).min().copied();
+        match (first, work) {
+            (Some(number), _) => {
+                replay.replayed.given_up += replay.holds[number as usize].waiting.len() as u64;
+                self.lets_go_on(number);
+            }
+            (None, Some(work)) => {
+                let threads = replay.waiting.remove(&work).unwrap_or_default();
+                replay.replayed.given_up += threads.len() as u64;
+                threads.into_iter().for_each(|thread| self.arrived(thread));
+            }
+            (None, None) => return false,
+        }
+        true
+    }
+
+    /// A call that others wait behind has come to a moment.
+    pub(crate) fn comes_to(&mut self, plan: &Plan, until: Until) {
+        match plan.holds {
+            Some((number, at)) if at == until => self.lets_go_on(number),
+            _ => {}
+        }
+    }
+
+    /// Threads that wait behind a call go on.
+    pub(crate) fn lets_go_on(&mut self, number: u32) {
+        let Some(replay) = &mut self.replay else { return };
+        let hold = &mut replay.holds[number as usize];
+        hold.over = true;
+        for (thread, handoff) in hold.waiting.drain(..) {
+            replay.stuck[thread as usize] = None;
+            self.events.plan(self.now + handoff, Event::Want(thread));
+        }
+    }
+
+    /// Issues recorded operations.
+    pub(crate) fn issue_recorded(&mut self, row: u32, works: Rows, waits: bool) {
+        for at in works.iter() {
+            let work = self.program.works[at];
+            let after = match (&self.replay, work.after) {
+                (Some(replay), after) if after != NONE => replay.works[after as usize],
+                _ => Progress::Done,
+            };
+            if let Progress::Issued(op) = after {
+                self.ops.name_in(&mut self.streams[work.stream as usize].awaited, op);
+            }
+            let plain = self.op(row, work.stream, work.engine, work.what, work.ns);
+            let latency = if work.latency < 0 { plain.earliest } else { work.latency };
+            let op = Op { slots: work.slots, earliest: latency, gap: work.gap, work: at as u32, ..plain };
+            if matches!(work.what, What::Kernel { node: 0, .. }) {
+                self.enter_queue(&op);
+            }
+            let issued = self.enqueue(op);
+            if let Some(replay) = &mut self.replay {
+                replay.works[at] = Progress::Issued(issued);
+            }
+            if waits {
+                self.await_op(issued, row);
+            }
+        }
+    }
+
+    /// Makes a thread wait for recorded operations.
+    pub(crate) fn await_works(&mut self, row: u32, works: Rows) {
+        let Some(replay) = &mut self.replay else { return };
+        for work in &replay.awaited[works.iter()] {
+            if replay.works[*work as usize] != Progress::Done {
+                replay.waiting.entry(*work).or_default().push(row);
+                self.threads[row as usize].awaited += 1;
+            }
+        }
+    }
+
+    /// A recorded operation has ended.
+    pub(crate) fn keep_work(&mut self, op: &Op) {
+        let Some(replay) = &mut self.replay else { return };
+        let Some(times) = replay.replayed.works.get_mut(op.work as usize) else { return };
+        *times = (op.begin, self.now);
+        replay.works[op.work as usize] = Progress::Done;
+        for thread in replay.waiting.remove(&op.work).unwrap_or_default() {
+            self.arrived(thread);
+        }
+    }
+
+    pub(crate) fn post(&mut self, signal: u32) {
+        let signal = &mut self.signals[signal as usize];
+        signal.posted = true;
+        for (thread, handoff) in std::mem::take(&mut signal.waiting) {
+            self.events.plan(self.now + handoff, Event::Resume(thread));
+        }
+    }
+
+    /// Whether a signal has been posted; if not, the thread sleeps until it is.
+    pub(crate) fn is_posted(&mut self, row: u32, signal: u32, handoff: i64) -> bool {
+        let signal = &mut self.signals[signal as usize];
+        if !signal.posted {
+            signal.waiting.push((row, handoff));
+            self.thread(row).stage = Stage::Awaiting;
+            self.sleeps(row);
+            return false;
+        }
+        true
+    }
+}
