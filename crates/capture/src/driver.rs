@@ -5,7 +5,7 @@ use crate::texts;
 use crate::writer::Writer;
 use interpose::Published;
 use libc::{c_char, c_int, c_void};
-use spool::Device;
+use spool::{Device, DeviceIdentity};
 use std::ffi::CStr;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -20,10 +20,11 @@ macro_rules! functions {
         #[derive(Clone, Copy)]
         struct Driver {
             $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            uuid: Option<Uuid>,
         }
 
         impl Driver {
-            /// The functions of the loaded driver; none if one is missing.
+            /// The functions of the loaded driver; none if one is missing that every driver has.
             fn find() -> Option<Driver> {
                 Some(Driver {
                     $($field: {
@@ -36,6 +37,7 @@ macro_rules! functions {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(function)
                         }
                     },)*
+                    uuid: uuid_function(),
                 })
             }
         }
@@ -53,6 +55,19 @@ functions! {
     name = c"cuDeviceGetName": fn(*mut c_char, c_int, c_int);
     attribute = c"cuDeviceGetAttribute": fn(*mut c_int, c_int, c_int);
     memory = c"cuDeviceTotalMem_v2": fn(*mut usize, c_int);
+}
+
+/// `cuDeviceGetUuid`, which writes 16 bytes.
+type Uuid = unsafe extern "C" fn(*mut [u64; 2], c_int) -> c_int;
+
+/// The function that knows the UUIDs of GPUs. That of CUDA 11.4 and later knows those of MIG's instances, too.
+fn uuid_function() -> Option<Uuid> {
+    let find = |name| {
+        let function = interpose::unwrapped(entry(name));
+        // SAFETY: both functions have this type.
+        (!function.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, Uuid>(function) })
+    };
+    find(c"cuDeviceGetUuid_v2").or_else(|| find(c"cuDeviceGetUuid"))
 }
 
 static DRIVER: Published<Option<Driver>> = Published::new();
@@ -190,6 +205,15 @@ fn device(writer: &mut Writer, driver: &Driver, ordinal: c_int) {
     };
     let name = texts::intern(writer, name.to_bytes());
     writer.append(Device::KIND, name, &[record.bytes()]);
+    let mut uuid = [0; 2];
+    // SAFETY: the function writes 16 bytes, and nothing where it fails.
+    if driver.uuid.is_some_and(|function| unsafe { function(&mut uuid, handle) } == 0) {
+        let [uuid_front, uuid_back] = uuid;
+        let [pci_domain, bus, slot] = [50, 33, 34].map(ask);
+        let pci_place = bus << 8 | slot & 0xff;
+        let record = DeviceIdentity { uuid_front, uuid_back, pci_domain, pci_place };
+        writer.append(DeviceIdentity::KIND, ordinal as u32, &[record.bytes()]);
+    }
 }
 
 /// In a fork's child: its file has no GPUs yet, and a thread that was looking functions up is not here.

@@ -52,11 +52,17 @@ impl Identities {
     /// Context `number` of process `pid` on the GPU `device`.
     pub(crate) fn context(&mut self, trace: &mut Trace, pid: i64, device: i64, number: i64) -> ContextId {
         let process = self.process(trace, pid);
+        let device = self.device(trace, device);
         self.context_of(trace, process, device, number)
     }
 
-    fn context_of(&mut self, trace: &mut Trace, process: ProcessId, device: i64, number: i64) -> ContextId {
-        let device = self.device(trace, device);
+    fn context_of(
+        &mut self,
+        trace: &mut Trace,
+        process: ProcessId,
+        device: DeviceId,
+        number: i64,
+    ) -> ContextId {
         let rows = &mut trace.contexts;
         let add = || rows.push(Context { process, device, number });
         *self.contexts.entry((process, device, number)).or_insert_with(add)
@@ -82,6 +88,19 @@ impl Identities {
         process: ProcessId,
         (device, context, number): (i64, i64, i64),
     ) -> StreamId {
+        let device = self.device(trace, device);
+        let context = self.context_of(trace, process, device, context);
+        self.stream_in(trace, context, number)
+    }
+
+    /// Stream `number` of that context of process `pid` on the GPU in that row.
+    pub(crate) fn stream_on(
+        &mut self,
+        trace: &mut Trace,
+        pid: i64,
+        (device, context, number): (DeviceId, i64, i64),
+    ) -> StreamId {
+        let process = self.process(trace, pid);
         let context = self.context_of(trace, process, device, context);
         self.stream_in(trace, context, number)
     }

@@ -4,6 +4,7 @@ use crate::document::Section;
 use crate::html::Html;
 use explain::Explanation;
 use report::bars::{Bar, BarPart, bars};
+use report::ranks::{Communication, LateCause};
 use report::units;
 
 /// GPUs whose bars are not folded. A choice: the first screen has room for a bar of each and for threads.
@@ -44,6 +45,7 @@ pub(crate) fn section(explanation: &Explanation) -> Section {
     body.close("div");
     body.push(&folded(&gpus[seen_gpus..], &ranked, seen_threads));
     body.leaf("p", &[("class", "readout"), ("aria-hidden", "true")], "");
+    body.push(&communication(&Communication::of(&explanation.accounts)));
     Section { id: "account", title: String::from("Account"), body, script: "account", data: Vec::new() }
 }
 
@@ -65,6 +67,45 @@ fn verdict(explanation: &Explanation) -> Html {
         html.close("li");
     }
     html.close("ul");
+    html
+}
+
+/// What nothing hides of the GPUs' communication, and which rank was late at the collectives.
+fn communication(found: &Communication) -> Html {
+    let mut html = Html::new();
+    if found.is_empty() {
+        return html;
+    }
+    html.open(
+        "div",
+        &[("class", "communication"), ("role", "group"), ("aria-label", "Communication of GPUs")],
+    );
+    for sentence in found.exposed.iter().chain(&found.more) {
+        html.leaf("p", &[], sentence);
+    }
+    for rank in &found.late {
+        html.leaf("p", &[], &rank.sentence);
+        if !rank.causes.is_empty() {
+            let label = format!("What {} did when it was late", rank.name);
+            html.open("ul", &[("class", "causes"), ("aria-label", &label)]);
+            for cause in &rank.causes {
+                html.push(&of_late_rank(cause));
+            }
+            html.close("ul");
+        }
+    }
+    html.close("div");
+    html
+}
+
+fn of_late_rank(cause: &LateCause) -> Html {
+    let place = if cause.place.is_empty() { String::new() } else { format!(" · {}", cause.place) };
+    let mut html = Html::new();
+    html.open("li", &[]).text(&format!("{} {}{place}", cause.share, cause.cause));
+    if let Some(finding) = &cause.finding {
+        html.text(" ").leaf("a", &[("href", &format!("#{finding}"))], finding);
+    }
+    html.close("li");
     html
 }
 
@@ -298,6 +339,7 @@ mod tests {
         AccountPart, Accounts, Busy, Cause, Confidence, Evidence, Family, GpuAccount, HeldBack, StreamBehind,
         ThreadAccount, WaitPart,
     };
+    use report::ranks::LateRank;
 
     fn explanation(accounts: Accounts) -> Explanation {
         Explanation { accounts, ..explain::explain(&trace::Trace::default(), &explain::Options::default()) }
@@ -369,6 +411,41 @@ mod tests {
                     possible · finding H2\" role=\"link\" data-finding=\"H2\">";
         assert!(html.contains(held), "{html}");
         assert!(html.contains("x=\"94.000%\""), "idle time follows: {html}");
+    }
+
+    #[test]
+    fn communication_and_late_ranks_are_stated_in_reports_words() {
+        let cause = |share: &str, place: &str, finding: Option<&str>| LateCause {
+            share: share.to_owned(),
+            cause: "host-code",
+            place: place.to_owned(),
+            finding: finding.map(str::to_owned),
+        };
+        let late = |name: &str, causes| LateRank {
+            name: name.to_owned(),
+            sentence: format!("{name} was the last at 48 of 50 collectives."),
+            causes,
+        };
+        let causes = vec![cause("92 %", "ddp.py:31 <lambda>", Some("H2")), cause("8 %", "", None)];
+        let found = Communication {
+            exposed: vec![String::from("GPU 0 communicated for 12 % of its time with nothing else running.")],
+            more: Some(String::from("and 2 more GPUs (JSON has all)")),
+            late: vec![late("GPU 1", causes), late("GPU 3", Vec::new())],
+        };
+        let expected = "<div class=\"communication\" role=\"group\" aria-label=\"Communication of GPUs\">\
+            <p>GPU 0 communicated for 12 % of its time with nothing else running.</p>\
+            <p>and 2 more GPUs (JSON has all)</p>\
+            <p>GPU 1 was the last at 48 of 50 collectives.</p>\
+            <ul class=\"causes\" aria-label=\"What GPU 1 did when it was late\">\
+            <li>92 % host-code · ddp.py:31 &lt;lambda&gt; <a href=\"#H2\">H2</a></li><li>8 % host-code</li></ul>\
+            <p>GPU 3 was the last at 48 of 50 collectives.</p></div>";
+        assert_eq!(communication(&found).as_str(), expected);
+    }
+
+    #[test]
+    fn without_communication_nothing_is_said_of_it() {
+        let html = section(&explanation(Accounts { gpus: vec![gpu(0), gpu(1)], ..Accounts::default() }));
+        assert!(!html.body.as_str().contains("ommunicat"));
     }
 
     #[test]

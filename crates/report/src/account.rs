@@ -11,9 +11,14 @@ use explain::{AccountPart, Accounts, Confidence, HeldBack, Place};
 const GPUS: usize = 3;
 const THREADS: usize = 3;
 
-/// Columns of names and of bars, and between them.
+/// Fewest and most columns of names. Most: a number of threads and the longest name that Linux gives a thread.
 const NAME: usize = 18;
-const BAR: usize = 24;
+const MOST_NAME: usize = 28;
+
+/// Columns of a name and a bar together: where names are longer, bars are shorter, so that as many parts fit.
+const NAME_AND_BAR: usize = 42;
+
+/// Columns between name, bar and parts.
 const SPACE: usize = 2;
 
 /// Smallest part of a GPU's time for which it was held back that is worth a word, 0 to 1.
@@ -30,16 +35,19 @@ pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
     let (gpus, threads): (Vec<Bar>, Vec<Bar>) = bars(accounts).into_iter().partition(|bar| bar.is_gpu);
     let mut order: Vec<_> = accounts.gpus.iter().collect();
     order.sort_by_key(|gpu| gpu.device);
-    let mut text = String::new();
-    for (bar, gpu) in gpus.iter().zip(order).take(GPUS) {
-        line(&mut text, bar, page);
-        let busy: String = gpu.busy_over_time.iter().map(|share| level(*share)).collect();
-        text.push_str(format!("{:<NAME$}  {busy}", "  busy over time").trim_end());
-        text.push('\n');
-    }
     let mut working: Vec<&Bar> = threads.iter().filter(|bar| bar.calls > 0).collect();
     working.sort_by_key(|bar| std::cmp::Reverse(bar.calls));
-    working.iter().take(THREADS).for_each(|bar| line(&mut text, bar, page));
+    let drawn = || gpus.iter().take(GPUS).chain(working.iter().copied().take(THREADS));
+    let widest = drawn().map(|bar| width(&bar.of)).max().unwrap_or_default();
+    let columns = widest.clamp(NAME, MOST_NAME);
+    let mut text = String::new();
+    for (bar, gpu) in gpus.iter().zip(order).take(GPUS) {
+        line(&mut text, bar, columns, page);
+        let busy: String = gpu.busy_over_time.iter().map(|share| level(*share)).collect();
+        text.push_str(format!("{:<columns$}  {busy}", "  busy over time").trim_end());
+        text.push('\n');
+    }
+    working.iter().take(THREADS).for_each(|bar| line(&mut text, bar, columns, page));
     let others = [
         (gpus.len().saturating_sub(GPUS), "more GPU", "more GPUs"),
         (working.len().saturating_sub(THREADS), "more group of threads", "more groups of threads"),
@@ -57,20 +65,20 @@ pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
 }
 
 /// `GPU 0  ██████▒▒▒░  997 ms: busy 61 %, host-code 36 %, own-work 1 %`
-fn line(text: &mut String, bar: &Bar, page: Page) {
+fn line(text: &mut String, bar: &Bar, columns: usize, page: Page) {
     let mut parts = format!("{}:", bar.span);
     for (at, part) in bar.parts.iter().enumerate() {
         let comma = if at == 0 { "" } else { "," };
         let held = if at == 0 { held(bar) } else { String::new() };
         let next = format!("{comma} {} {}{held}", part.name, part.percent);
-        if NAME + BAR + 2 * SPACE + width(&parts) + width(&next) > page.columns {
+        if NAME_AND_BAR + 2 * SPACE + width(&parts) + width(&next) > page.columns {
             break;
         }
         parts.push_str(&next);
     }
-    let name = elide(&bar.of, NAME);
-    let pad = " ".repeat(NAME + SPACE - width(&name));
-    let drawn = page.style.paint(Role::Strong, &drawn(&bar.parts));
+    let name = elide(&bar.of, columns);
+    let pad = " ".repeat(columns + SPACE - width(&name));
+    let drawn = page.style.paint(Role::Strong, &drawn(&bar.parts, NAME_AND_BAR - columns));
     text.push_str(&format!("{name}{pad}{drawn}{:SPACE$}{parts}\n", ""));
 }
 
@@ -80,8 +88,8 @@ fn held(bar: &Bar) -> String {
     if share < LEAST_HELD { String::new() } else { format!(" ({} held back)", units::percent(share)) }
 }
 
-/// The bar itself: each part has the columns in whose middle it is.
-fn drawn(parts: &[BarPart]) -> String {
+/// The bar itself: each part has the columns whose middle is in it.
+fn drawn(parts: &[BarPart], columns: usize) -> String {
     let ends: Vec<f64> = parts
         .iter()
         .scan(0.0, |end, part| {
@@ -90,10 +98,10 @@ fn drawn(parts: &[BarPart]) -> String {
         })
         .collect();
     let fill = |column: usize| {
-        let middle = (column as f64 + 0.5) / BAR as f64;
+        let middle = (column as f64 + 0.5) / columns as f64;
         ends.iter().position(|end| middle < *end).map_or(' ', |part| FILLS[part.min(FILLS.len() - 1)])
     };
-    (0..BAR).map(fill).collect()
+    (0..columns).map(fill).collect()
 }
 
 /// The character for a share from 0 to 1: only nothing is empty, and only all is full.
@@ -132,6 +140,7 @@ pub(crate) fn place(part: &AccountPart) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use explain::{Cause, ThreadAccount};
 
     #[test]
     fn a_share_has_a_level() {
@@ -152,8 +161,47 @@ mod tests {
             is_held: false,
             finding: None,
         };
-        assert_eq!(drawn(&[part(0.5), part(0.25), part(0.25)]), "████████████▒▒▒▒▒▒░░░░░░");
-        assert_eq!(drawn(&[part(0.0), part(1.0)]), "▒".repeat(BAR));
-        assert_eq!(drawn(&[]), " ".repeat(BAR));
+        assert_eq!(drawn(&[part(0.5), part(0.25), part(0.25)], 24), "████████████▒▒▒▒▒▒░░░░░░");
+        assert_eq!(drawn(&[part(0.5), part(0.25), part(0.25)], 16), "████████▒▒▒▒░░░░");
+        assert_eq!(drawn(&[part(0.0), part(1.0)], 24), "▒".repeat(24));
+        assert_eq!(drawn(&[], 24), " ".repeat(24));
+    }
+
+    #[test]
+    fn names_have_the_columns_that_they_need_at_the_cost_of_bars() {
+        let thread = |tid: i64, name: &str| ThreadAccount {
+            pid: 1,
+            tid,
+            name: name.to_owned(),
+            span_ns: 10_000_000,
+            calls: 1,
+            parts: vec![AccountPart {
+                cause: Cause::HostCode,
+                ns: 10_000_000,
+                places: Vec::new(),
+                calls: Vec::new(),
+                finding: None,
+                spent: Vec::new(),
+            }],
+        };
+        let lines = |names: &[&str]| {
+            let threads = (1..).zip(names).map(|(tid, name)| thread(tid, name)).collect();
+            text(&Accounts { threads, ..Accounts::default() }, Page { columns: 80, ..Page::default() })
+        };
+        let full = "█".repeat(23);
+        assert_eq!(
+            lines(&["python3.8", "python3.8"]),
+            format!("2 threads python3.8  {full}  20.0 ms in all: host-code 100 %\n\n")
+        );
+        let (short, shorter) = ("█".repeat(24), "█".repeat(14));
+        assert_eq!(lines(&["a"]), format!("a (1)               {short}  10.0 ms: host-code 100 %\n\n"));
+        let long = lines(&["a_name_that_a_program_gave_its_thread", "a"]);
+        assert_eq!(
+            long,
+            format!(
+                "a (2)                         {shorter}  10.0 ms: host-code 100 %\n\
+                 a_name_that_a_…ts_thread (1)  {shorter}  10.0 ms: host-code 100 %\n\n"
+            )
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Communication of GPUs: what nothing hides of it, and which rank was late at the collectives.
 
-use crate::account::place;
+use crate::bars::place;
 use crate::escape::visible;
 use crate::layout::{elide, wrap};
 use crate::page::Page;
@@ -22,22 +22,71 @@ const SMALL: Ns = 10;
 const CAUSE: usize = 22;
 const PLACE: usize = 32;
 
+/// The communication within one trace in words: for outputs that lay them out. Empty if it costs little.
+#[derive(Clone, Debug, Default)]
+pub struct Communication {
+    /// `GPU 0 communicated for 12 % of its time with nothing else running.`
+    pub exposed: Vec<String>,
+    /// `and 2 more GPUs (JSON has all)`
+    pub more: Option<String>,
+    /// Each rank that was late, the one that cost the others most first.
+    pub late: Vec<LateRank>,
+}
+
+/// A rank that was late at collectives.
+#[derive(Clone, Debug)]
+pub struct LateRank {
+    /// `GPU 1`, `Rank 1 (rank1.json)`
+    pub name: String,
+    /// `GPU 1 was the last at 48 of 50 collectives, 3.00 ms after the first (median). Other GPUs were idle for 150 ms:`
+    pub sentence: String,
+    /// What it did when it was late, the longest first.
+    pub causes: Vec<LateCause>,
+}
+
+/// A part of what a late rank did.
+#[derive(Clone, Debug)]
+pub struct LateCause {
+    /// Its part of the time in which others waited: `92 %`
+    pub share: String,
+    /// `host-code`
+    pub cause: &'static str,
+    /// `ddp.py:31 augment`
+    pub place: String,
+    /// The finding that has most of it.
+    pub finding: Option<String>,
+}
+
+impl Communication {
+    /// The communication within one trace.
+    pub fn of(accounts: &Accounts) -> Communication {
+        if accounts.refused.is_some() {
+            return Communication::default();
+        }
+        let mut gpus: Vec<&GpuAccount> = accounts.gpus.iter().collect();
+        gpus.sort_by_key(|gpu| gpu.device);
+        let mut exposed: Vec<String> =
+            gpus.into_iter().filter_map(|gpu| communication(gpu, accounts)).collect();
+        let others = exposed.len().saturating_sub(GPUS);
+        exposed.truncate(GPUS);
+        let more = units::counted(others as u64, "more GPU", "more GPUs");
+        let more = (others > 0).then(|| format!("and {more} (JSON has all)"));
+        let ranks = accounts.ranks.as_ref().filter(|ranks| ranks.latest().is_some());
+        Communication { exposed, more, late: ranks.map_or_else(Vec::new, |ranks| late(ranks, &[])) }
+    }
+
+    /// Whether there is nothing to report.
+    pub fn is_empty(&self) -> bool {
+        self.exposed.is_empty() && self.late.is_empty()
+    }
+}
+
 /// A paragraph on the communication within one trace, an empty line after it; empty if it costs little.
 pub(crate) fn text(accounts: &Accounts, page: Page) -> String {
-    if accounts.refused.is_some() {
-        return String::new();
-    }
-    let mut gpus: Vec<&GpuAccount> = accounts.gpus.iter().collect();
-    gpus.sort_by_key(|gpu| gpu.device);
-    let said: Vec<String> = gpus.into_iter().filter_map(|gpu| communication(gpu, accounts)).collect();
-    let mut text: String = said.iter().take(GPUS).map(|sentence| lines(sentence, page)).collect();
-    if said.len() > GPUS {
-        let more = units::counted((said.len() - GPUS) as u64, "more GPU", "more GPUs");
-        text.push_str(&format!("and {more} (JSON has all)\n"));
-    }
-    if let Some(ranks) = accounts.ranks.as_ref().filter(|ranks| ranks.latest().is_some()) {
-        text.push_str(&late(ranks, &[], page));
-    }
+    let Communication { exposed, more, late } = Communication::of(accounts);
+    let mut text: String = exposed.iter().map(|sentence| lines(sentence, page)).collect();
+    text.extend(more.map(|more| format!("{more}\n")));
+    text.push_str(&late_lines(&late, page));
     if !text.is_empty() {
         text.push('\n');
     }
@@ -70,7 +119,7 @@ pub fn of_traces(ranks: &Ranks, traces: &[String], page: Page) -> String {
     );
     let mut text = lines(&clocks, page);
     match ranks.ranks.iter().any(|rank| rank.late > 0) {
-        true => text.push_str(&late(ranks, traces, page)),
+        true => text.push_str(&late_lines(&late(ranks, traces), page)),
         false => text.push_str(&lines("No rank was more than 50 µs late at any of them.", page)),
     }
     text
@@ -90,26 +139,19 @@ pub fn unfit(unfit: Unfit, traces: &[String], page: Page) -> String {
 }
 
 /// Each rank that was late, with what it did.
-fn late(ranks: &Ranks, traces: &[String], page: Page) -> String {
+fn late(ranks: &Ranks, traces: &[String]) -> Vec<LateRank> {
     let cost: Ns = ranks.ranks.iter().map(|rank| rank.cost_ns).sum();
     let mut late: Vec<&Rank> = ranks.ranks.iter().filter(|rank| rank.late > 0).collect();
     late.sort_by_key(|rank| std::cmp::Reverse((rank.cost_ns, rank.late)));
     late.retain(|rank| rank.cost_ns * 100 >= cost * SMALL);
-    let mut text = String::new();
-    for rank in late {
-        text.push_str(&lines(&sentence(rank, traces), page));
-        let causes = rank.causes.iter().filter(|part| part.ns * 100 >= rank.cost_ns * SMALL);
-        causes.for_each(|part| text.push_str(&line(part, rank, page)));
-    }
-    text
+    late.into_iter().map(|rank| of_rank(rank, traces)).collect()
 }
 
-/// `GPU 1 was the last at 48 of 50 collectives, 3.00 ms after the first (median). Other GPUs were idle for 150 ms:`
-fn sentence(rank: &Rank, traces: &[String]) -> String {
-    let name = rank.trace.and_then(|at| traces.get(at)).map(|name| visible(name));
-    let who = match (rank.rank, name) {
-        (Some(rank), Some(name)) => format!("Rank {rank} ({name})"),
-        (None, Some(name)) => name.into_owned(),
+fn of_rank(rank: &Rank, traces: &[String]) -> LateRank {
+    let trace = rank.trace.and_then(|at| traces.get(at)).map(|name| visible(name));
+    let name = match (rank.rank, trace) {
+        (Some(rank), Some(trace)) => format!("Rank {rank} ({trace})"),
+        (None, Some(trace)) => trace.into_owned(),
         (_, None) => format!("GPU {}", rank.device),
     };
     let of = units::counted(rank.collectives, "collective", "collectives");
@@ -118,19 +160,34 @@ fn sentence(rank: &Rank, traces: &[String]) -> String {
         0 => "The other GPUs worked meanwhile.".to_owned(),
         ns => format!("Other GPUs were idle for {} because of what it did:", units::duration(ns)),
     };
-    format!("{who} was the last at {count} of {of}, {late} after the first (median). {cost}")
+    let sentence = format!("{name} was the last at {count} of {of}, {late} after the first (median). {cost}");
+    let causes = rank.causes.iter().filter(|part| part.ns * 100 >= rank.cost_ns * SMALL);
+    LateRank { name, sentence, causes: causes.map(|part| of_cause(part, rank)).collect() }
 }
 
-fn line(part: &AccountPart, rank: &Rank, page: Page) -> String {
-    let share = units::percent(part.ns as f64 / rank.cost_ns.max(1) as f64);
-    let share = page.style.paint(Role::Strong, &format!("{share:>8}"));
-    let cause = format!("{:CAUSE$}", part.cause.id());
+fn of_cause(part: &AccountPart, rank: &Rank) -> LateCause {
     let place = match part.cause {
         Cause::CollectiveWait => "its GPU worked meanwhile".to_owned(),
         _ => place(part),
     };
-    let place = elide(&visible(&place), page.columns.saturating_sub(PLACE));
-    format!("{}\n", format!("{share}  {cause}{place}").trim_end())
+    let share = units::percent(part.ns as f64 / rank.cost_ns.max(1) as f64);
+    LateCause { share, cause: part.cause.id(), place, finding: part.finding.clone() }
+}
+
+fn late_lines(late: &[LateRank], page: Page) -> String {
+    let mut text = String::new();
+    for rank in late {
+        text.push_str(&lines(&rank.sentence, page));
+        rank.causes.iter().for_each(|cause| text.push_str(&line(cause, page)));
+    }
+    text
+}
+
+fn line(cause: &LateCause, page: Page) -> String {
+    let share = page.style.paint(Role::Strong, &format!("{:>8}", cause.share));
+    let name = format!("{:CAUSE$}", cause.cause);
+    let place = elide(&cause.place, page.columns.saturating_sub(PLACE));
+    format!("{}\n", format!("{share}  {name}{place}").trim_end())
 }
 
 fn lines(sentence: &str, page: Page) -> String {

@@ -413,6 +413,20 @@ record! {
 }
 
 record! {
+    /// Which GPU a process knows by a number: another process may know another one by it. `tag`: CUDA device index.
+    DeviceIdentity = 27 {
+        /// First half of the UUID, that of the instance under MIG; its bytes are in the order of memory.
+        uuid_front: u64,
+        /// Second half of the UUID.
+        uuid_back: u64,
+        /// PCI domain.
+        pci_domain: u32,
+        /// PCI bus, and the device on it in the lower 8 bits.
+        pci_place: u32,
+    }
+}
+
+record! {
     /// Records that CUPTI dropped.
     Dropped = 16 {
         /// How many.
@@ -541,6 +555,7 @@ pub fn lasts(kind: u16) -> bool {
             | Module::KIND
             | ThreadName::KIND
             | Device::KIND
+            | DeviceIdentity::KIND
             | Dropped::KIND
             | Note::KIND
             | Driver::KIND

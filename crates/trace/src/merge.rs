@@ -1,8 +1,8 @@
 //! Appends a trace to another one, as further processes on further GPUs.
 
 use crate::{
-    Argument, Call, Clock, Context, Device, Frame, Limit, Ns, Op, Process, Range, Sample, Stack, State,
-    Stream, Strings, Sym, Sync, Tally, Thread, Trace, Wait,
+    Argument, Call, Clock, Context, Device, DeviceId, Frame, Limit, Ns, Op, Process, Range, Sample, Stack,
+    State, Stream, Strings, Sym, Sync, Tally, Thread, Trace, Wait,
 };
 
 /// What the rows of a trace become.
@@ -31,7 +31,7 @@ macro_rules! rows {
 
 impl Trace {
     /// Appends the rows of another trace, `shift` ns later. Its processes and devices are others than this one's, even if they
-    /// have the same numbers.
+    /// have the same numbers; only devices with one UUID are the same.
     pub fn append(&mut self, other: &Trace, shift: Ns) {
         let moved = Moved { names: intern(&mut self.strings, &other.strings), shift };
         self.append_meta(other);
@@ -154,20 +154,34 @@ impl Trace {
     }
 
     fn append_hosts(&mut self, other: &Trace, moved: &Moved) {
-        let (processes, devices, contexts) = (self.processes.len(), self.devices.len(), self.contexts.len());
+        let (processes, contexts) = (self.processes.len(), self.contexts.len());
+        let devices = self.append_devices(other, moved);
         rows!(self, other, processes, |row| Process { name: moved.name(row.name), ..row });
         rows!(self, other, threads, |row| Thread {
             process: row.process.after(processes),
             name: moved.name(row.name),
             ..row
         });
-        rows!(self, other, devices, |row| Device { name: moved.name(row.name), ..row });
         rows!(self, other, contexts, |row| Context {
             process: row.process.after(processes),
-            device: row.device.after(devices),
+            device: row.device.some().map_or(DeviceId::NONE, |device| devices[device.index()]),
             ..row
         });
         rows!(self, other, streams, |row| Stream { context: row.context.after(contexts), ..row });
+    }
+
+    /// Appends the devices that are not there yet; returns the row of each.
+    fn append_devices(&mut self, other: &Trace, moved: &Moved) -> Vec<DeviceId> {
+        let mut rows = Vec::with_capacity(other.devices.len());
+        for row in other.devices.ids().map(|id| other.devices.row(id)) {
+            let (name, uuid) = (moved.name(row.name), moved.name(row.uuid));
+            let known = match self.text(uuid) {
+                "" => None,
+                _ => self.devices.ids().find(|known| self.devices.uuid[known.index()] == uuid),
+            };
+            rows.push(known.unwrap_or_else(|| self.devices.push(Device { name, uuid, ..row })));
+        }
+        rows
     }
 }
 
@@ -214,5 +228,18 @@ mod tests {
             assert_eq!(all.device_of_stream(op.stream).index(), at);
             assert_eq!(all.process_of_stream(op.stream).index(), at);
         }
+    }
+
+    #[test]
+    fn devices_with_one_uuid_are_one() {
+        let with = |pid, uuid| {
+            let mut trace = one(pid, "a");
+            trace.devices.uuid[0] = trace.strings.intern(uuid);
+            trace
+        };
+        let mut all = with(1, "x");
+        [with(2, "y"), with(3, "x"), with(4, ""), with(5, "")].iter().for_each(|trace| all.append(trace, 0));
+        let devices = all.ops.stream.iter().map(|stream| all.device_of_stream(*stream).index());
+        assert_eq!(devices.collect::<Vec<_>>(), [0, 1, 0, 2, 3]);
     }
 }

@@ -117,6 +117,8 @@ table! {
         copy_engines: u32,
         /// Device memory, bytes.
         memory_bytes: i64,
+        /// UUID, without what nvidia-smi prints before it (`GPU-`, `MIG-`); that of the instance under MIG. Empty if unknown.
+        uuid: Sym,
     }
 }
 

@@ -329,6 +329,7 @@ fn add_places(trace: &mut Trace, workload: &Workload, model: &Model, program: &P
             multiprocessors: device.multiprocessors,
             copy_engines: device.copy_engines,
             memory_bytes: device.memory_bytes as i64,
+            ..trace::Device::default()
         });
     }
     for (number, context) in (1..).zip(&program.contexts) {

@@ -121,9 +121,24 @@ PUBLIC CUresult cuDeviceGetName(char *name, int room, CUdevice device) {
     return CUDA_SUCCESS;
 }
 
+/* The PCI bus of the GPU that the process sees as the first: STANDIN_GPU; 0 for one that does not identify itself. */
+static int bus(void) {
+    const char *text = getenv("STANDIN_GPU");
+    return text ? atoi(text) : 1;
+}
+
 PUBLIC CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
     (void)device;
-    *value = attribute == 75 ? 9 : attribute == 16 ? 132 : attribute == 40 ? 3 : 0;
+    *value = attribute == 75 ? 9 : attribute == 16 ? 132 : attribute == 40 ? 3 : attribute == 33 ? bus() : 0;
+    return CUDA_SUCCESS;
+}
+
+PUBLIC CUresult cuDeviceGetUuid_v2(char *uuid, CUdevice device) {
+    if (bus() == 0) {
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    memset(uuid, bus(), 16);
+    uuid[15] = (char)device;
     return CUDA_SUCCESS;
 }
 

@@ -119,6 +119,22 @@ static void forks_early(void) {
     child_ends_well(child);
 }
 
+/* As before. The child sees another GPU as its first, or the same one. */
+static void forks_for_gpus(void) {
+    bind_driver();
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(setenv("STANDIN_GPU", getenv("STANDIN_GPU_OF_CHILD"), 1) == 0);
+    } else {
+        child_ends_well(child);
+    }
+    CHECK(CU(cuInit)(0) == 0);
+    calls(child ? 100 : 30);
+    if (child == 0) {
+        exit(3);
+    }
+}
+
 /* The child of a recorded program calls the driver, as it must not, and ends. */
 static void forks_late(void) {
     begin();
@@ -242,6 +258,7 @@ int main(int count, char **words) {
         {"is-killed-anywhere", is_killed_anywhere},
         {"main-thread-ends-first", main_thread_ends_first},
         {"forks-early", forks_early},
+        {"forks-for-gpus", forks_for_gpus},
         {"forks-late", forks_late},
         {"forks-within-start", forks_within_start},
         {"forks-with-threads", forks_with_threads},

@@ -102,6 +102,42 @@ fn processes_that_split_early_are_both_recorded() {
     });
 }
 
+/// The number of the GPU on which each process that made so many launches ran them, and notes.
+fn gpus(parents: &str, childs: &str) -> ([i64; 2], usize, Vec<String>) {
+    let program = Program::looking_up("endings", "forks-for-gpus").at_level("full").gathered();
+    let program = program.with("STANDIN_OPERATIONS", "1").with("STANDIN_GPU", parents);
+    let recorded = program.with("STANDIN_GPU_OF_CHILD", childs).both();
+    let trace = recorded.trace.expect("it was gathered");
+    let ran = |launches: usize| {
+        let streams = trace.ops.stream.iter();
+        let devices =
+            streams.map(|stream| (trace.process_of_stream(*stream), trace.device_of_stream(*stream)));
+        let devices: Vec<_> = devices.collect();
+        let of = |process| devices.iter().filter(move |(of, _)| *of == process);
+        let (process, device) = devices.iter().find(|(process, _)| of(*process).count() == launches).unwrap();
+        assert!(of(*process).all(|(_, other)| other == device));
+        trace.devices.ordinal[device.index()]
+    };
+    ([ran(100), ran(30)], trace.devices.len(), trace.meta.notes)
+}
+
+#[test]
+fn the_first_gpus_of_two_processes_are_one_if_their_uuids_are() {
+    let is_told = |notes: &[String]| notes.iter().any(|note| note.contains("CUDA_VISIBLE_DEVICES"));
+    // The child begins before its parent; PCI addresses decide.
+    for (parents, childs, numbers) in [("1", "2", [0, 1]), ("2", "1", [1, 0])] {
+        let (ran, devices, notes) = gpus(parents, childs);
+        assert_eq!((ran, devices), (numbers, 2));
+        assert!(is_told(&notes), "{notes:?}");
+    }
+    // A driver that knows no UUID leaves the number alone to tell GPUs apart.
+    for (parents, childs) in [("1", "1"), ("0", "0"), ("0", "2")] {
+        let (ran, devices, notes) = gpus(parents, childs);
+        assert_eq!((ran, devices), ([0, 0], 1));
+        assert!(!is_told(&notes), "{notes:?}");
+    }
+}
+
 #[test]
 fn a_child_waits_for_no_thread_that_was_starting_the_recording() {
     for program in both_bindings("forks-within-start") {

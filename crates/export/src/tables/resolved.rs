@@ -95,7 +95,8 @@ impl<'a> Words<'a> {
             .int("compute_minor", |row| Some(devices.compute_minor[row].into()))
             .int("multiprocessors", |row| stated(devices.multiprocessors[row]))
             .int("copy_engines", |row| stated(devices.copy_engines[row]))
-            .int("memory_bytes", |row| stated(devices.memory_bytes[row]));
+            .int("memory_bytes", |row| stated(devices.memory_bytes[row]))
+            .text("uuid", |row| trace.text(devices.uuid[row]));
         [processes_table, threads_table, devices_table]
     }
 

@@ -35,6 +35,27 @@ impl Pair {
         ranks.map(|rank| self.file(rank).to_string())
     }
 
+    /// The two ranks as threads of one process with two GPUs, in one trace.
+    pub fn together(&self) -> String {
+        let mut ranks = [0, 1].map(Rank::new);
+        for step in 0..self.steps {
+            self.step(&mut ranks, step);
+        }
+        let [first, mut second] = ranks;
+        for event in &mut second.events {
+            if event["pid"] == 4001 {
+                event["pid"] = json!(4000);
+            }
+            if let Some(correlation) = event["args"]["correlation"].as_i64() {
+                event["args"]["correlation"] = json!(correlation + first.correlation);
+            }
+        }
+        let events = [first.events, second.events].concat();
+        let mut file = Pair { ahead: 0.0, ..*self }.file(Rank { events, ..Rank::new(0) });
+        file.as_object_mut().unwrap().remove("distributedInfo");
+        file.to_string()
+    }
+
     fn step(&self, ranks: &mut [Rank; 2], step: usize) {
         let begun = ranks.each_ref().map(|rank| rank.now);
         for (at, rank) in ranks.iter_mut().enumerate() {

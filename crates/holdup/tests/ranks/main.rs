@@ -97,6 +97,39 @@ fn json_has_the_ranks_in_each_trace() {
     assert_eq!(documents.len(), 2);
 }
 
+/// What is printed in this form for a trace.
+fn explained(trace: &str, form: &str) -> String {
+    let folder = tempfile::tempdir().expect("can create");
+    std::fs::write(folder.path().join("trace.json"), trace).expect("can write");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
+    command.current_dir(folder.path()).args(["explain", "--format", form, "trace.json"]);
+    let output = command.stdin(Stdio::null()).output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("output is UTF-8")
+}
+
+#[test]
+fn a_page_has_the_words_of_the_text() {
+    let late = Pair::late_by(3000.0).together();
+    let sentences = [
+        "GPU 0 communicated for 9 % of its time with nothing else running.",
+        "GPU 1 was the last at 24 of 24 collectives, 3.00 ms after the first (median). Other GPUs were idle for \
+         33.0 ms because of what it did:",
+    ];
+    let (text, page) = (explained(&late, "text").replace('\n', " "), explained(&late, "html"));
+    for sentence in sentences {
+        assert!(text.contains(sentence), "{text}");
+        assert!(page.contains(&format!("<p>{sentence}</p>")), "{sentence}");
+    }
+    assert!(page.contains(
+        "<ul class=\"causes\" aria-label=\"What GPU 1 did when it was late\"><li>92 % host-code · "
+    ));
+    let one = &Pair::late_by(3000.0).traces()[0];
+    assert!(
+        explained(one, "html").contains("Waiting for other ranks is not visible from one rank.</p></div>")
+    );
+}
+
 #[test]
 fn one_rank_alone_does_not_show_that_it_waits() {
     let folder = folder(&Pair::late_by(3000.0));

@@ -7,7 +7,7 @@ use super::{Process, Times};
 use crate::cupti;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use spool::{ApiCall, Chunk, Clock, Copy, Fill, Graph, Kernel, Record, Switched, Text};
+use spool::{ApiCall, Chunk, Clock, Copy, DeviceIdentity, Fill, Graph, Kernel, Record, Switched, Text};
 use std::mem::take;
 use trace::{Op, OpKind, Ops, StreamId};
 
@@ -35,7 +35,9 @@ impl<'a> Survey<'a> {
         for record in chunk.records() {
             match record {
                 Ok(record) => match record.head.kind {
-                    Text::KIND | Clock::KIND | Switched::KIND => survey.references.push(record),
+                    Text::KIND | Clock::KIND | Switched::KIND | DeviceIdentity::KIND => {
+                        survey.references.push(record);
+                    }
                     ApiCall::KIND => survey.has_calls = true,
                     _ => {}
                 },
@@ -93,7 +95,7 @@ impl<'a> Decoder<'a, '_> {
             Copy::KIND => self.copy(&Copy::read(body)?),
             Fill::KIND => self.fill(&Fill::read(body)?),
             Graph::KIND => self.graph(&Graph::read(body)?),
-            Text::KIND | Clock::KIND | Switched::KIND => {}
+            Text::KIND | Clock::KIND | Switched::KIND | DeviceIdentity::KIND => {}
             // The calls of wrappers are read later, from all chunks.
             kind if spool::is_call(kind) => {}
             _ => self.decoded.rest.push(Rest::Record(record)),

@@ -5,6 +5,7 @@
 //! Chunks are read on all processors and added in their order.
 
 mod decode;
+mod devices;
 mod issue;
 mod later;
 mod libraries;
@@ -28,6 +29,7 @@ use crate::clock;
 use crate::identities::Identities;
 use crate::importer::{Fit, Importer, Input, Seen};
 use crate::{Problem, Progress, demangle, finish};
+use devices::Devices;
 use later::Later;
 use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
@@ -38,7 +40,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use symbols::Symbols;
 use texts::Texts;
-use trace::{Ns, ProcessId, Source, ThreadId, Trace};
+use trace::{DeviceId, Ns, ProcessId, Source, ThreadId, Trace};
 use watched::Watched;
 
 /// Times for which later arithmetic cannot overflow, ns.
@@ -192,6 +194,7 @@ fn gather(
 struct Gather<'a> {
     trace: Trace,
     ids: Identities,
+    devices: Devices,
     places: Places<'a>,
     /// Whether every wait for a driver lock is in the files.
     complete: bool,
@@ -215,6 +218,9 @@ struct Process<'g, 'a> {
     readings: Vec<Clock>,
     clocks: Clocks,
     threads: FxHashMap<u32, ThreadId>,
+    /// The GPUs that it knows, by its own numbers.
+    gpus: FxHashMap<u32, DeviceId>,
+    /// The GPUs of contexts, by the same numbers.
     device_of: FxHashMap<u32, u32>,
     /// Threads that wrote CUPTI's records: mostly CUPTI's own.
     cupti: FxHashSet<u32>,
@@ -250,6 +256,7 @@ impl<'a> Gather<'a> {
         Gather {
             trace,
             ids: Identities::default(),
+            devices: Devices::default(),
             places: Places::new(symbolizer),
             complete: true,
             requested: None,
@@ -276,6 +283,7 @@ impl<'a> Gather<'a> {
             readings: Vec::new(),
             clocks: Clocks::default(),
             threads: FxHashMap::default(),
+            gpus: FxHashMap::default(),
             device_of: FxHashMap::default(),
             cupti: FxHashSet::default(),
             first_call,
@@ -328,6 +336,7 @@ impl<'a> Gather<'a> {
 
     fn finish(mut self) -> Trace {
         self.cut();
+        self.number_gpus();
         let Gather { mut trace, mut places, complete, .. } = self;
         places.versions(&mut trace);
         trace.meta.locks_watched = complete && !trace.processes.is_empty();

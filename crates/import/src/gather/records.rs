@@ -73,8 +73,9 @@ impl Process<'_, '_> {
     }
 
     pub(super) fn stream(&mut self, device: u32, context: u32, stream: u32) -> StreamId {
+        let device = self.gpu(device);
         let (all, number) = (&mut *self.all, self.number);
-        all.ids.stream(&mut all.trace, number, device.into(), context.into(), stream.into())
+        all.ids.stream_on(&mut all.trace, number, (device, context.into(), stream.into()))
     }
 
     fn overhead(&mut self, kind: u32, overhead: &Overhead) {
@@ -116,9 +117,8 @@ impl Process<'_, '_> {
     }
 
     fn device(&mut self, name: u32, device: &Device) {
-        let all = &mut *self.all;
-        let row = all.ids.device(&mut all.trace, device.ordinal.into()).index();
-        let devices = &mut all.trace.devices;
+        let row = self.gpu(device.ordinal).index();
+        let devices = &mut self.all.trace.devices;
         devices.name[row] = self.texts.get(name);
         (devices.compute_major[row], devices.compute_minor[row]) =
             (device.compute_major, device.compute_minor);

@@ -222,6 +222,62 @@ fn images_of_one_process_are_separate() {
     assert!(calls[0] < 4 && calls[2] >= 4, "{calls:?}");
 }
 
+/// The file of a process that runs a kernel on each of its GPUs, which it knows by UUID and PCI bus; 0 for unknown.
+fn on_gpus(began: i64, gpus: &[(u64, u32)]) -> Vec<u8> {
+    let mut build = Build::new(7, Level::Full);
+    build.set(offset_of!(FileHeader, monotonic_ns), &began.to_ne_bytes());
+    for (device, (uuid_front, bus)) in (0..).zip(gpus) {
+        let name = build.text(MAIN, &format!("GPU on bus {bus}"));
+        let (times, context) = ((1000, 1100), device + 1);
+        let kernel = Kernel { start: times.0, end: times.1, device, context, stream: 7, ..Kernel::default() };
+        build.record(MAIN, Kernel::KIND, name, &[kernel.bytes()]);
+        build.record(MAIN, Device::KIND, name, &[Device { ordinal: device, ..Device::default() }.bytes()]);
+        let (uuid_front, pci_place) = (*uuid_front, bus << 8);
+        let identity = DeviceIdentity { uuid_front, pci_place, ..DeviceIdentity::default() };
+        build.record(MAIN, DeviceIdentity::KIND, device, &[identity.bytes()]);
+    }
+    build.finish()
+}
+
+/// The names of the GPUs of operations with their numbers, and whether a note says that processes number them differently.
+fn gpus_of(files: &[Vec<u8>]) -> (Vec<(String, i64)>, bool) {
+    let trace = read(files);
+    let gpu = |stream: &trace::StreamId| {
+        let row = trace.devices.row(trace.device_of_stream(*stream));
+        (trace.text(row.name).to_owned(), row.ordinal)
+    };
+    let is_noted = trace.meta.notes.iter().any(|note| note.contains("told apart by UUID"));
+    (trace.ops.stream.iter().map(gpu).collect(), is_noted)
+}
+
+#[test]
+fn gpus_are_told_apart_by_uuid() {
+    let on = |bus: u32, number| (format!("GPU on bus {bus}"), number);
+    // Two processes see one GPU each, the same one, and one beside that of another process.
+    let apart = [on_gpus(1, &[(0xb, 5)]), on_gpus(2, &[(0xa, 4)])];
+    assert_eq!(gpus_of(&apart), (vec![on(5, 1), on(4, 0)], true));
+    let same = [on_gpus(1, &[(0xa, 4)]), on_gpus(2, &[(0xa, 4)])];
+    assert_eq!(gpus_of(&same), (vec![on(4, 0), on(4, 0)], false));
+    let one_of_two = [on_gpus(1, &[(0xa, 4), (0xb, 5)]), on_gpus(2, &[(0xb, 5)])];
+    assert_eq!(gpus_of(&one_of_two), (vec![on(4, 0), on(5, 1), on(5, 1)], true));
+    // Instances of one GPU under MIG have one PCI address.
+    let instances = [on_gpus(1, &[(0xa, 4)]), on_gpus(2, &[(0xb, 4)])];
+    assert_eq!(gpus_of(&instances), (vec![on(4, 0), on(4, 1)], true));
+    let unknown = [on_gpus(1, &[(0, 0)]), on_gpus(2, &[(0, 0)])];
+    assert_eq!(gpus_of(&unknown), (vec![on(0, 0), on(0, 0)], false));
+}
+
+#[test]
+fn a_uuid_is_written_as_nvidia_smi_does() {
+    let [uuid_front, uuid_back] =
+        [[0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe], [0xab; 8]].map(u64::from_ne_bytes);
+    let identity = DeviceIdentity { uuid_front, uuid_back, ..DeviceIdentity::default() };
+    let mut build = Build::new(7, Level::Full);
+    build.record(MAIN, DeviceIdentity::KIND, 0, &[identity.bytes()]);
+    let trace = read(&[build.finish()]);
+    assert_eq!(trace.text(trace.devices.uuid[0]), "10325476-98ba-dcfe-abab-abababababab");
+}
+
 #[test]
 fn without_cupti_the_wrappers_record_the_arguments() {
     let mut build = Build::new(7, Level::Light);

@@ -3,7 +3,7 @@
 use super::Process;
 use crate::suffix;
 use rustc_hash::FxHashMap;
-use spool::{Clock, Record, Switched, Text};
+use spool::{Clock, DeviceIdentity, Record, Switched, Text};
 use trace::{Api, Strings, Sym};
 
 /// Numbers below this one are found in a table: a recorder counts texts from 1.
@@ -53,6 +53,11 @@ impl Process<'_, '_> {
                 self.texts.insert(record.head.tag, text);
             }
             Clock::KIND => self.readings.extend(Clock::read(record.body)),
+            DeviceIdentity::KIND => {
+                if let Some(identity) = DeviceIdentity::read(record.body) {
+                    self.identity(record.head.tag, &identity);
+                }
+            }
             Switched::KIND => {
                 let is_on = record.head.tag == 1;
                 self.switches.extend(Switched::read(record.body).map(|switched| (switched.at, is_on)));

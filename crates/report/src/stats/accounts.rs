@@ -13,8 +13,8 @@ use trace::Ns;
 /// Smallest part of an account that gets a row, as a divisor.
 const SMALL: Ns = 1000;
 
-/// Widest name of a GPU or of threads, columns.
-const OF: usize = 18;
+/// Widest name of threads, columns: with it, the table fits 80 of them with most causes.
+const OF: usize = 20;
 
 /// A part of an account.
 struct Row {
@@ -44,7 +44,7 @@ pub(super) fn table(accounts: &Accounts, top: Top) -> Option<Further> {
     ]);
     for row in rows {
         table.push(vec![
-            elide(&visible(&row.of), OF),
+            row.of.clone(),
             units::percent(row.share),
             units::duration(row.ns),
             row.cause.to_owned(),
@@ -95,15 +95,21 @@ fn rows(accounts: &Accounts) -> Vec<Row> {
     }
     for (name, threads) in groups(&accounts.threads) {
         let of = match threads.as_slice() {
-            [only] if name.is_empty() => format!("thread {}", only.tid),
-            [only] => format!("thread {name} {}", only.tid),
-            several => format!("{} threads {name}", several.len()),
+            [only] if name.is_empty() || name == only.tid.to_string() => format!("thread {}", only.tid),
+            [only] => fitting("", &name, &format!(" ({})", only.tid)),
+            several => fitting(&format!("{} threads ", several.len()), &name, ""),
         };
         let span: Ns = threads.iter().map(|thread| thread.span_ns).sum();
         let parts = united(&threads);
         rows.extend(parts.iter().filter_map(|part| row(&of, span, part.ns, part.cause.id(), place(part))));
     }
     rows
+}
+
+/// A name between other words, cut in its middle where there is no room for all of it.
+fn fitting(before: &str, name: &str, after: &str) -> String {
+    let room = OF.saturating_sub(before.len() + after.len());
+    format!("{before}{}{after}", elide(&visible(&elide(name, room)), room))
 }
 
 fn row(of: &str, span: Ns, ns: Ns, cause: &'static str, place: String) -> Option<Row> {

@@ -20,6 +20,7 @@ fn with_symbols_of(original: &Trace, read: &mut Trace) {
         &mut processes.name,
         &mut threads.name,
         &mut devices.name,
+        &mut devices.uuid,
         &mut calls.name,
         &mut ops.name,
         &mut waits.library,

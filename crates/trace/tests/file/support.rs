@@ -206,6 +206,7 @@ fn hardware(trace: &mut Trace, dice: &mut Dice) {
         multiprocessors: dice.small(),
         copy_engines: dice.small(),
         memory_bytes: dice.number(),
+        uuid: dice.text(),
     });
     let device = dice.row(trace.devices.len(), DeviceId::NONE, DeviceId::new);
     trace.contexts.push(Context { process, device, number: dice.number() });

@@ -74,6 +74,7 @@ fn push_call(trace: &mut Trace, names: &[Sym], record: Record, caller: &Caller<'
 
 fn push_device(trace: &mut Trace, device: &Device) -> trace::DeviceId {
     let name = trace.strings.intern(&device.name);
+    let uuid = trace.strings.intern(device.uuid.trim_start_matches("GPU-"));
     trace.devices.push(trace::Device {
         ordinal: device.ordinal.into(),
         name,
@@ -82,6 +83,7 @@ fn push_device(trace: &mut Trace, device: &Device) -> trace::DeviceId {
         multiprocessors: device.multiprocessors,
         copy_engines: device.copy_engines,
         memory_bytes: device.memory_bytes as i64,
+        uuid,
     })
 }
 
