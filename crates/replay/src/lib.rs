@@ -7,8 +7,10 @@
 
 mod calls;
 mod fit;
+mod fixes;
 mod machine;
 mod places;
+mod predict;
 mod recover;
 mod retime;
 pub mod show;
@@ -18,5 +20,7 @@ mod threads;
 mod works;
 
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
+pub use fixes::{FIXES, Fix};
+pub use predict::{Gain, Prediction, Predictor, fix};
 pub use recover::{Error, Recovered, StepOf, recover};
 pub use retime::retime;

@@ -44,6 +44,8 @@ pub struct Recovered {
     pub begins: Vec<Vec<Ns>>,
     /// By operation of the trace: its row of [`Recorded::works`], and how long after that one's start it starts, ns.
     pub works: Vec<(u32, Ns)>,
+    /// The rows of [`Recorded::works`] that wait for an operation of another stream because they seem to share its hardware queue.
+    pub aliased: Vec<u32>,
 }
 
 /// What a step is in the trace.
@@ -115,6 +117,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
         steps: Vec::new(),
         begins: Vec::new(),
         works: works.places.clone(),
+        aliased: works.aliased(),
     };
     let mut numbers = FxHashMap::default();
     for (process, thread) in &places.threads {

@@ -1,6 +1,7 @@
-//! A fit as text and JSON.
+//! Fits and predictions as text and JSON.
 
 use crate::fit::{Both, Fit, MOST_ERROR};
+use crate::predict::{Gain, LEAST, Prediction};
 use report::table::{Align, Table};
 use report::{Page, units};
 use serde::Serialize;
@@ -87,4 +88,47 @@ fn verdict(fit: &Fit) -> String {
         text.push_str(&format!(" {waits}: threads would have waited for each other for ever."));
     }
     text
+}
+
+/// Predictions as one JSON object: `docs/schema/whatif.json`.
+pub fn predictions_json(fit: &Fit, predictions: &[Prediction], path: &str) -> String {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        path: &'a str,
+        replay: &'a Fit,
+        fixes: &'a [Prediction],
+    }
+    report::json("holdup/whatif/1", &Body { path, replay: fit, fixes: predictions })
+}
+
+/// Predictions for people.
+pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> String {
+    let error = units::percent_two_decimals(fit.error);
+    let wall = units::duration(fit.wall.recorded_ns);
+    let mut text = format!("\nThe program took {wall}; its replay differs by at most {error}.\n");
+    if predictions.is_empty() {
+        text.push_str("No change that holdup knows fits this trace.\n");
+        return text;
+    }
+    let right = Align::Right;
+    let columns = [("gain", right), ("from … to", right), ("it would take", right), ("then", Align::Left), ("change", Align::Left)];
+    let mut table = Table::new(&columns);
+    for one in predictions {
+        let Gain { share, low, high } = one.gain;
+        let range = format!("{} … {}", whole(low), whole(high));
+        let next = one.next.unwrap_or("busy").to_owned();
+        table.push(vec![whole(share), range, units::duration(one.predicted_ns), next, one.id.replace(',', " + ")]);
+    }
+    text.push_str(&table.boxed(Some(page.table_columns)));
+    for one in predictions.iter().filter(|one| one.gain.share >= LEAST && !one.id.contains(',')) {
+        text.push_str(&report::paragraph(&format!("{}: {}", one.id, one.safety), page));
+    }
+    text
+}
+
+/// A share in whole percents, with a sign if it is a loss.
+fn whole(share: f64) -> String {
+    let percent = (100.0 * share).round();
+    // No negative zero.
+    format!("{:.0} %", percent + 0.0).replace('-', "−")
 }

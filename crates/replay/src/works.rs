@@ -34,6 +34,16 @@ pub(crate) struct Works {
     delays: Vec<Delay>,
     /// Operations that wait for one of another stream.
     after: FxHashMap<OpId, OpId>,
+    /// Those of them that seem to share a hardware queue with it.
+    aliased: FxHashSet<OpId>,
+}
+
+/// What came before each operation.
+struct Delays {
+    issued: Vec<Ns>,
+    delays: Vec<Delay>,
+    after: FxHashMap<OpId, OpId>,
+    aliased: FxHashSet<OpId>,
 }
 
 /// What comes before the start of an operation, ns.
@@ -47,7 +57,7 @@ struct Delay {
 
 impl Works {
     pub fn of(trace: &Trace, threads: &Threads, costs: &Costs) -> Works {
-        let (issued, delays, after) = delays(trace, threads, costs);
+        let Delays { issued, delays, after, aliased } = delays(trace, threads, costs);
         let mut works = Works {
             rows: Vec::with_capacity(trace.ops.len()),
             places: vec![(0, 0); trace.ops.len()],
@@ -55,6 +65,7 @@ impl Works {
             issued,
             delays,
             after,
+            aliased,
         };
         for thread in trace.threads.ids() {
             for call in threads.calls(thread) {
@@ -106,6 +117,13 @@ impl Works {
         }
     }
 
+    /// The rows that wait for an operation with which they seem to share a hardware queue.
+    pub fn aliased(&self) -> Vec<u32> {
+        let mut rows: Vec<u32> = self.aliased.iter().map(|op| self.places[op.index()].0).collect();
+        rows.sort_unstable();
+        rows
+    }
+
     /// The effect of issuing an operation whose call is not known.
     pub fn alone(&self, op: OpId) -> Does {
         Does::Issue { works: Rows { first: self.places[op.index()].0, count: 1 }, waits: false }
@@ -154,15 +172,20 @@ fn kind(trace: &Trace, op: OpId) -> WorkKind {
     }
 }
 
-/// When each operation was issued and what came before it, in the order in which they started; and those that waited for an operation of another stream.
-fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> (Vec<Ns>, Vec<Delay>, FxHashMap<OpId, OpId>) {
+/// When each operation was issued and what came before it, in the order in which they started.
+fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> Delays {
     let ops = &trace.ops;
     let mut order: Vec<OpId> = ops.ids().collect();
     order.sort_by_key(|op| (ops.start[op.index()], ops.end[op.index()], *op));
-    let (mut delays, mut after) = (vec![Delay::default(); ops.len()], FxHashMap::default());
+    let mut found = Delays {
+        issued: issued(trace, threads, costs, &order),
+        delays: vec![Delay::default(); ops.len()],
+        after: FxHashMap::default(),
+        aliased: FxHashSet::default(),
+    };
+    let Delays { issued, delays, after, aliased } = &mut found;
     let mut devices: FxHashMap<DeviceId, Recent> = FxHashMap::default();
     let (asked, crowded) = (Asked::of(trace), crowded(trace));
-    let issued = issued(trace, threads, costs, &order);
     for op in order {
         let at = op.index();
         let (start, stream) = (ops.start[at], ops.stream[at]);
@@ -179,7 +202,12 @@ fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> (Vec<Ns>, Vec<Dela
             let kinds_differ = |other: &OpId| is_kernel(trace, *other) != is_kernel(trace, op);
             let share = crowded.contains(&trace.context_of_stream(stream));
             match other.filter(|other| share || asked.between(stream, effect) || kinds_differ(other)) {
-                Some(other) => _ = after.insert(op, other),
+                Some(other) => {
+                    after.insert(op, other);
+                    if !asked.between(stream, effect) && !kinds_differ(&other) {
+                        aliased.insert(op);
+                    }
+                }
                 // Nothing that is known kept it waiting.
                 None if other.is_none() && before <= effect => delays[at].latency = Some(latency),
                 None => {}
@@ -187,7 +215,7 @@ fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> (Vec<Ns>, Vec<Dela
         }
         recent.add(trace, op);
     }
-    (issued, delays, after)
+    found
 }
 
 /// When each operation was issued, ns. One whose call is not known was issued before the operations of its stream that started after
@@ -224,8 +252,8 @@ fn is_kernel(trace: &Trace, op: OpId) -> bool {
 struct Recent {
     /// The end of the last operation of each stream, ns.
     last: FxHashMap<StreamId, Ns>,
-    /// At most one per stream.
-    ops: FxHashMap<StreamId, OpId>,
+    /// The last two of each stream: the last one may run still.
+    ops: FxHashMap<StreamId, [OpId; 2]>,
 }
 
 impl Recent {
@@ -233,7 +261,8 @@ impl Recent {
         let stream = trace.ops.stream[op.index()];
         let last = self.last.entry(stream).or_insert(Ns::MIN);
         *last = (*last).max(trace.ops.end[op.index()]);
-        self.ops.insert(stream, op);
+        let [_, last] = self.ops.get(&stream).copied().unwrap_or([OpId::NONE; 2]);
+        self.ops.insert(stream, [last, op]);
     }
 
     /// The operation of another stream that ended last, as this one started, and not before `from`.
@@ -245,7 +274,7 @@ impl Recent {
                 && (start - NEAR..=start).contains(&end)
                 && ops.stream[other.index()] != ops.stream[op.index()]
         };
-        self.ops.values().copied().filter(near).max_by_key(|other| (ops.end[other.index()], *other))
+        self.ops.values().flatten().copied().filter(|other| other.is_some()).filter(near).max_by_key(|other| (ops.end[other.index()], *other))
     }
 }
 

@@ -389,8 +389,9 @@ impl Machine<'_> {
     pub(crate) fn is_behind(&mut self, row: u32, plan: &Plan) -> bool {
         let (Some(replay), now) = (&mut self.replay, self.now) else { return false };
         for (number, handoff) in &replay.behind[plan.behind.iter()] {
-            let hold = &replay.holds[*number as usize];
-            let Some((begun, by)) = hold.begun.filter(|_| !hold.over) else { continue };
+            // A number that no call has stands for nobody.
+            let hold = replay.holds.get(*number as usize).filter(|hold| !hold.over);
+            let Some((begun, by)) = hold.and_then(|hold| hold.begun) else { continue };
             if begun <= now && !replay.waits_for(by, row) {
                 replay.holds[*number as usize].waiting.push((row, *handoff));
                 replay.stuck[row as usize] = Some(*number);

@@ -3,10 +3,12 @@
 mod diff;
 mod lab;
 mod replay;
+mod whatif;
 
 pub use diff::{Diff, Limit};
 pub use lab::{Devices, Lab, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput};
 pub use replay::Replay;
+pub use whatif::Whatif;
 
 use crate::output::Color;
 use crate::time;
@@ -58,6 +60,7 @@ pub enum Verb {
     Explain(Explain),
     Diff(Diff),
     Replay(Replay),
+    Whatif(Whatif),
     Causes(Causes),
     View(View),
     Stats(Stats),

@@ -18,3 +18,4 @@ pub mod record;
 pub mod replay;
 pub mod stats;
 pub mod view;
+pub mod whatif;

@@ -1,0 +1,100 @@
+//! Repeated sequences of launches become one launch of a graph.
+
+use super::scene::At;
+use super::{Fix, Scene};
+use crate::{Recovered, StepOf};
+use explain::Class;
+use rustc_hash::{FxHashMap, FxHasher};
+use sim::{Does, RecordedStep, WorkKind};
+use std::hash::{Hash, Hasher};
+
+pub(super) const FIX: Fix = Fix {
+    id: "graph",
+    text: "submit fewer, larger pieces: a CUDA graph, fused kernels, or a wait before the queue fills",
+    safety: "safe if the work and its addresses repeat from one round to the next",
+    apply,
+};
+
+/// Shorter sequences are left as they are.
+const LEAST: usize = 4;
+
+/// Rounds that stay launches: one to warm up, one to capture.
+const FIRST: usize = 2;
+
+/// The calls of a thread's launches between two calls that wait or do something else.
+type Sequence = Vec<At>;
+
+/// From the third time on, a sequence costs the launch of a graph, and no time between its launches.
+fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    let mut changed = 0;
+    for row in 0..to.recorded.threads.len() {
+        let mut seen: FxHashMap<u64, usize> = FxHashMap::default();
+        for sequence in sequences(scene, row) {
+            let count = seen.entry(kernels(scene, &sequence)).or_default();
+            *count += 1;
+            if *count > FIRST {
+                changed += sequence.len();
+                become_graph(to, &sequence);
+            }
+        }
+    }
+    changed
+}
+
+fn sequences(scene: &Scene<'_>, row: usize) -> Vec<Sequence> {
+    let mut sequences = vec![Sequence::new()];
+    for at in scene.calls_of(row) {
+        let launches = scene.class(at.id) == Class::Launch && issues_one_kernel(scene, &at);
+        match launches {
+            true => sequences.last_mut().into_iter().for_each(|last| last.push(at)),
+            false if matches!(scene.class(at.id), Class::Query | Class::Other) => {}
+            false => sequences.push(Sequence::new()),
+        }
+    }
+    sequences.retain(|sequence| sequence.len() >= LEAST);
+    sequences
+}
+
+fn issues_one_kernel(scene: &Scene<'_>, at: &At) -> bool {
+    let Does::Issue { works, .. } = at.call.does else { return false };
+    let kind = scene.base.recorded.works.get(works.first as usize).map(|work| work.kind);
+    works.count == 1 && matches!(kind, Some(WorkKind::Kernel { in_graph: false, .. }))
+}
+
+/// Which kernels a sequence launches.
+fn kernels(scene: &Scene<'_>, sequence: &Sequence) -> u64 {
+    let mut hasher = FxHasher::default();
+    for at in sequence {
+        let Does::Issue { works, .. } = at.call.does else { continue };
+        let (ops, op) = (&scene.trace.ops, scene.op(works.first));
+        if let Some(op) = op.some() {
+            (ops.name[op.index()], ops.grid_x[op.index()], ops.grid_y[op.index()], ops.block_x[op.index()]).hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+fn become_graph(to: &mut Recovered, sequence: &Sequence) {
+    let (rule, gap) = (to.model.calls.graph_launch.clone(), to.model.device.graph_gap_ns);
+    let (first, last) = (sequence[0], sequence[sequence.len() - 1]);
+    for at in first.at..last.at {
+        match (&mut to.recorded.threads[first.row][at], to.steps[first.row][at]) {
+            (RecordedStep::Host(ns), StepOf::Outside) => *ns = 0,
+            // What lies between the launches is not called any more.
+            (RecordedStep::Call(call), _) if call.does == Does::Nothing => (call.before_ns, call.after_ns) = (0, 0),
+            _ => {}
+        }
+    }
+    for (number, at) in sequence.iter().enumerate() {
+        let nodes = (rule.unit_ns * sequence.len() as f64) as i64;
+        let Some(call) = to.call_mut(*at) else { continue };
+        (call.before_ns, call.after_ns) = match number {
+            0 => (rule.before_ns + rule.held_ns + nodes, rule.after_ns),
+            _ => (0, 0),
+        };
+        if let (Does::Issue { works, .. }, 1..) = (call.does, number) {
+            let work = &mut to.recorded.works[works.first as usize];
+            (work.gap_ns, work.latency_ns) = (Some(gap.min(work.gap_ns.unwrap_or(gap))), Some(0));
+        }
+    }
+}

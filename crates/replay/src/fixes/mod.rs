@@ -1,0 +1,45 @@
+//! Changes to a program, applied to its recovered steps: one file each.
+//!
+//! To add one: write `fixes/NAME.rs`, declare it as a module, and add it to [`FIXES`].
+
+mod device_scalar;
+mod graph;
+mod more_connections;
+mod mps;
+mod no_gil;
+mod own_stream;
+mod pinned_reused;
+mod pool_allocator;
+mod process_per_thread;
+mod scene;
+mod warm_up;
+
+pub(crate) use scene::Scene;
+
+use crate::Recovered;
+
+/// A change.
+pub struct Fix {
+    /// Its name in every output: `own-stream`.
+    pub id: &'static str,
+    /// What to do.
+    pub text: &'static str,
+    /// When it is safe.
+    pub safety: &'static str,
+    /// Applies it. Returns how many calls or operations it changed: none if it does not fit the trace.
+    pub(crate) apply: fn(&Scene<'_>, &mut Recovered) -> usize,
+}
+
+/// All of them.
+pub const FIXES: &[Fix] = &[
+    own_stream::FIX,
+    pinned_reused::FIX,
+    device_scalar::FIX,
+    pool_allocator::FIX,
+    graph::FIX,
+    more_connections::FIX,
+    mps::FIX,
+    process_per_thread::FIX,
+    no_gil::FIX,
+    warm_up::FIX,
+];

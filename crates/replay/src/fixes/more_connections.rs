@@ -1,0 +1,19 @@
+//! A hardware queue for each stream.
+
+use super::{Fix, Scene};
+use crate::Recovered;
+
+pub(super) const FIX: Fix = Fix {
+    id: "more-connections",
+    text: "set CUDA_DEVICE_MAX_CONNECTIONS to the number of streams, at most 32",
+    safety: "safe; read when CUDA starts",
+    apply,
+};
+
+fn apply(_: &Scene<'_>, to: &mut Recovered) -> usize {
+    let shared = to.recorded.queues.iter().filter(|queue| **queue != u32::MAX).count();
+    to.recorded.queues.fill(u32::MAX);
+    let aliased = std::mem::take(&mut to.aliased);
+    aliased.iter().for_each(|row| to.recorded.works[*row as usize].after = None);
+    shared + aliased.len()
+}

@@ -1,0 +1,51 @@
+//! Each thread issues to streams of its own.
+
+use super::{Fix, Scene};
+use crate::Recovered;
+use explain::Class;
+use rustc_hash::FxHashMap;
+use sim::{Does, RecordedStep};
+use std::collections::BTreeMap;
+
+pub(super) const FIX: Fix = Fix {
+    id: "own-stream",
+    text: "give each thread its own stream",
+    safety: "safe if the threads share no GPU data, or order it by events",
+    apply,
+};
+
+/// Streams that several threads issue to become one for each thread. Then what waits behind a copy of pageable memory is other such
+/// copies, and what needs the context for itself (H200, `docs/lab/h200.md`): launches and copies of other threads go on.
+fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let threads = (0..to.recorded.threads.len()).filter(|row| to.threads[*row].is_some());
+    for row in threads {
+        to.streams_of(row).into_iter().for_each(|stream| users.entry(stream).or_default().push(row));
+    }
+    users.retain(|_, rows| rows.len() > 1);
+    if users.is_empty() {
+        return 0;
+    }
+    let pairs: Vec<(u32, usize)> =
+        users.iter().flat_map(|(stream, rows)| rows.iter().map(move |row| (*stream, *row))).collect();
+    let shared: Vec<u32> = pairs.iter().map(|(stream, _)| *stream).collect();
+    // The rows of streams move when streams are added: the changed ones are found before.
+    let mut works: FxHashMap<usize, usize> = FxHashMap::default();
+    for (at, (stream, row)) in pairs.iter().enumerate() {
+        for step in &to.recorded.threads[*row] {
+            let RecordedStep::Call(call) = step else { continue };
+            let Does::Issue { works: rows, .. } = call.does else { continue };
+            works.extend(rows.iter().filter(|work| to.recorded.works[*work].stream == *stream).map(|work| (work, at)));
+        }
+    }
+    let new = to.streams_beside(&shared);
+    for (work, at) in &works {
+        to.recorded.works[*work].stream = new[*at];
+    }
+    let enqueues = |class: Class| matches!(class, Class::Launch | Class::Fill | Class::Copy { .. });
+    to.lets_pass(scene, |at, number| {
+        let holder = scene.holder(number);
+        let blocks = holder.is_some_and(|holder| holder.row != at.row && scene.is_pageable(&holder.call));
+        blocks && enqueues(scene.class(at.id)) && !scene.is_pageable(&at.call)
+    }) + works.len()
+}

@@ -1,0 +1,193 @@
+//! What changes ask of a trace and its recovered steps.
+
+use crate::{Recovered, StepOf};
+use explain::{Class, classify};
+use rustc_hash::FxHashMap;
+use sim::{CallOf, Does, RecordedStep, WorkKind};
+use std::collections::BTreeSet;
+use trace::{CallId, CopyKind, Ns, OpId, Trace};
+use workload::{ContextId, Stream, StreamKind};
+
+/// A trace with the steps that were recovered from it.
+pub(crate) struct Scene<'a> {
+    pub trace: &'a Trace,
+    pub base: &'a Recovered,
+    /// By number of a call that others wait behind: its thread and step.
+    holders: FxHashMap<u32, (usize, usize)>,
+    /// By row of a work: its first operation.
+    ops: Vec<OpId>,
+}
+
+/// A call among the steps.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub row: usize,
+    pub at: usize,
+    pub id: CallId,
+    pub call: CallOf,
+}
+
+impl<'a> Scene<'a> {
+    pub fn new(trace: &'a Trace, base: &'a Recovered) -> Scene<'a> {
+        let mut scene = Scene { trace, base, holders: FxHashMap::default(), ops: vec![OpId::NONE; base.recorded.works.len()] };
+        for (row, steps) in base.recorded.threads.iter().enumerate() {
+            for (at, step) in steps.iter().enumerate() {
+                if let RecordedStep::Call(CallOf { holds: Some((number, _)), .. }) = step {
+                    scene.holders.insert(*number, (row, at));
+                }
+            }
+        }
+        for op in trace.ops.ids() {
+            let (row, offset) = base.works[op.index()];
+            if offset == 0 && scene.ops[row as usize].is_none() {
+                scene.ops[row as usize] = op;
+            }
+        }
+        scene
+    }
+
+    /// The calls of all threads in order.
+    pub fn calls(&self) -> impl Iterator<Item = At> + '_ {
+        (0..self.base.steps.len()).flat_map(|row| self.calls_of(row))
+    }
+
+    /// The calls of one thread.
+    pub fn calls_of(&self, row: usize) -> impl Iterator<Item = At> + '_ {
+        let steps = self.base.steps[row].iter().zip(&self.base.recorded.threads[row]).enumerate();
+        steps.filter_map(move |(at, step)| match step {
+            (StepOf::Call(id), RecordedStep::Call(call)) => Some(At { row, at, id: *id, call: *call }),
+            _ => None,
+        })
+    }
+
+    /// The name of a call.
+    pub fn name(&self, call: CallId) -> &str {
+        self.trace.text(self.trace.calls.name[call.index()])
+    }
+
+    /// The class of a call.
+    pub fn class(&self, call: CallId) -> Class {
+        classify(self.name(call))
+    }
+
+    /// The first operation of a work.
+    pub fn op(&self, work: u32) -> OpId {
+        self.ops[work as usize]
+    }
+
+    /// The call that has this number.
+    pub fn holder(&self, number: u32) -> Option<At> {
+        let (row, at) = *self.holders.get(&number)?;
+        match (self.base.steps[row][at], self.base.recorded.threads[row][at]) {
+            (StepOf::Call(id), RecordedStep::Call(call)) => Some(At { row, at, id, call }),
+            _ => None,
+        }
+    }
+
+    /// The copy that a call issues, if it issues one: its row, direction, bytes, and whether its memory is page-locked.
+    pub fn copy(&self, call: &CallOf) -> Option<Copied> {
+        let Does::Issue { works, .. } = call.does else { return None };
+        let row = works.first;
+        let WorkKind::Copy { kind, pinned } = self.base.recorded.works[row as usize].kind else { return None };
+        let op = self.op(row).some()?;
+        Some(Copied { row, kind, pinned, bytes: self.trace.ops.bytes[op.index()] })
+    }
+
+    /// Whether a call is a copy of pageable memory.
+    pub fn is_pageable(&self, call: &CallOf) -> bool {
+        self.copy(call).is_some_and(|copy| !copy.pinned)
+    }
+}
+
+/// The copy of a call.
+#[derive(Clone, Copy)]
+pub(crate) struct Copied {
+    pub row: u32,
+    pub kind: CopyKind,
+    pub pinned: bool,
+    pub bytes: i64,
+}
+
+impl Copied {
+    /// Its time at a rate, ns.
+    pub fn time(&self, latency_ns: Ns, mb_s: u64) -> Ns {
+        latency_ns + (i128::from(self.bytes.max(0)) * 1000 / i128::from(mb_s.max(1))) as Ns
+    }
+}
+
+impl Recovered {
+    /// The call of a step, to change it.
+    pub(crate) fn call_mut(&mut self, at: At) -> Option<&mut CallOf> {
+        match self.recorded.threads.get_mut(at.row)?.get_mut(at.at)? {
+            RecordedStep::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Calls wait no more behind others, where `is_gone` says so of the waiting call and the number that it waits behind.
+    pub(crate) fn lets_pass(&mut self, scene: &Scene<'_>, mut is_gone: impl FnMut(At, u32) -> bool) -> usize {
+        // A number that no call has.
+        let nobody = self.recorded.holds;
+        let mut gone = 0;
+        for at in scene.calls() {
+            for row in at.call.behind.iter() {
+                let (number, _) = self.recorded.behind[row];
+                if number != nobody && is_gone(at, number) {
+                    self.recorded.behind[row].0 = nobody;
+                    gone += 1;
+                }
+            }
+        }
+        self.recorded.holds += u32::from(gone > 0);
+        gone
+    }
+
+    /// Adds a stream that waits for no other, beside each of these. Returns the row of each.
+    pub(crate) fn streams_beside(&mut self, streams: &[u32]) -> Vec<u32> {
+        let counts: Vec<usize> =
+            self.recorded.workload.processes.iter().map(|process| process.streams.len()).collect();
+        let place = |row: u32| {
+            let mut row = row as usize;
+            let process = counts.iter().position(|count| {
+                let is_here = row < *count;
+                row -= if is_here { 0 } else { *count };
+                is_here
+            });
+            (process.unwrap_or(0), row)
+        };
+        let wanted: Vec<(usize, usize)> = streams.iter().map(|row| place(*row)).collect();
+        let mut added = vec![0; counts.len()];
+        let mut new = Vec::new();
+        for (process, row) in &wanted {
+            let of = &mut self.recorded.workload.processes[*process];
+            let context = of.streams.get(*row).map_or(ContextId(0), |stream| stream.context);
+            of.streams.push(Stream { name: of.streams.len().to_string(), context, kind: StreamKind::NonBlocking });
+            new.push((*process, counts[*process] + added[*process]));
+            added[*process] += 1;
+        }
+        // Rows of later processes move.
+        let first = |process: usize, with: bool| -> usize {
+            (0..process).map(|before| counts[before] + if with { added[before] } else { 0 }).sum()
+        };
+        let moved = |row: u32| {
+            let (process, row) = place(row);
+            (first(process, true) + row) as u32
+        };
+        let mut queues = vec![u32::MAX; counts.iter().sum::<usize>() + wanted.len()];
+        for (row, queue) in self.recorded.queues.iter().enumerate() {
+            queues[moved(row as u32) as usize] = if *queue == u32::MAX { u32::MAX } else { moved(*queue) };
+        }
+        self.recorded.queues = queues;
+        self.recorded.works.iter_mut().for_each(|work| work.stream = moved(work.stream));
+        new.into_iter().map(|(process, row)| (first(process, true) + row) as u32).collect()
+    }
+
+    /// The streams that a thread issues operations to.
+    pub(crate) fn streams_of(&self, row: usize) -> BTreeSet<u32> {
+        let works = |step: &RecordedStep| match step {
+            RecordedStep::Call(CallOf { does: Does::Issue { works, .. }, .. }) => works.iter(),
+            _ => 0..0,
+        };
+        self.recorded.threads[row].iter().flat_map(works).map(|work| self.recorded.works[work].stream).collect()
+    }
+}
