@@ -10,14 +10,13 @@ fn processes_that_left_the_group_end_with_the_run() {
     static NEVER: AtomicBool = AtomicBool::new(false);
     let processes = Processes::new(None, &NEVER);
     // One in the program's group, and one that made itself the leader of a session.
-    let script = "sleep 100 & echo $!; setsid sh -c 'echo $$; exec sleep 100' & wait_for=$!; \
-                  while ! kill -0 $wait_for; do :; done";
+    let script = "sleep 100 & echo $!; pid=$(setsid sh -c 'sleep 100 >/dev/null & echo $!'); echo $pid";
     let arm = Arm::new(["sh", "-c", script].map(Into::into)).expect("a command");
     for _ in 0..5 {
         let run = processes.run(&arm).expect("it runs").expect("to its end");
         for pid in run.output.lines() {
             assert!(!Path::new("/proc").join(pid).exists(), "{pid} goes on");
         }
-        assert!(run.output.lines().count() >= 1);
+        assert_eq!(run.output.lines().count(), 2, "{}", run.output);
     }
 }

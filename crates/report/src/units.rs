@@ -120,6 +120,45 @@ pub fn percent_two_decimals(share: f64) -> String {
     format!("{} %", decimals(share * 100.0))
 }
 
+/// A change as a share of 1, with a minus if it is a loss: `26.0 %`, `-0.42 %`, `300 %`, `0 %`.
+pub fn change(share: f64) -> String {
+    let percent = share * 100.0;
+    // The bounds are where rounding would add a digit.
+    let text = match percent.abs() {
+        small if small < 0.995 => format!("{percent:.2}"),
+        middle if middle < 99.95 => format!("{percent:.1}"),
+        large => {
+            let mut text = if share < 0.0 { String::from("-") } else { String::new() };
+            push_grouped(&mut text, large.round() as u64);
+            text
+        }
+    };
+    match text.as_str() {
+        "0.00" | "-0.00" => String::from("0 %"),
+        _ => text + " %",
+    }
+}
+
+/// A number without a unit, with four significant digits: `0.001235`, `12.35`, `12,346`.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 || !(1e-6..1e15).contains(&magnitude) {
+        return if magnitude == 0.0 { String::from("0") } else { format!("{value:.3e}") };
+    }
+    // Rounded first, because that may add a digit.
+    let rounded: f64 = format!("{magnitude:.3e}").parse().unwrap_or(magnitude);
+    let digits = rounded.log10().floor() as i32 + 1;
+    let sign = if value < 0.0 { "-" } else { "" };
+    match usize::try_from(4 - digits) {
+        Ok(decimals) if decimals > 0 => format!("{sign}{magnitude:.decimals$}"),
+        _ => {
+            let mut text = sign.to_owned();
+            push_grouped(&mut text, magnitude.round() as u64);
+            text
+        }
+    }
+}
+
 /// A whole number with thousands separators: `3,946`.
 pub fn count(number: u64) -> String {
     let mut text = String::new();

@@ -125,12 +125,7 @@ impl<'a> Processes<'a> {
     }
 
     /// Ends the group at a signal or at the deadline, unless the program is done before.
-    fn watch(
-        &self,
-        group: libc::pid_t,
-        deadline: Option<Instant>,
-        is_done: &Receiver<()>,
-    ) -> Option<Stop> {
+    fn watch(&self, group: libc::pid_t, deadline: Option<Instant>, is_done: &Receiver<()>) -> Option<Stop> {
         loop {
             let left = deadline.map_or(LOOK, |at| at.saturating_duration_since(Instant::now()).min(LOOK));
             match is_done.recv_timeout(left) {
@@ -205,7 +200,6 @@ fn name(signal: i32) -> String {
 fn text_of(limit: Duration) -> String {
     format!("{} s", limit.as_secs_f64())
 }
-
 
 #[cfg(test)]
 mod tests {
