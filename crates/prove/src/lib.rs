@@ -27,6 +27,6 @@ pub use error::{Error, Problem};
 pub use metric::Metric;
 pub use outputs::{Agreement, Difference};
 pub use plan::Plan;
-pub use proof::{Progress, Proof, Run, Tested, prove};
+pub use proof::{Progress, Proof, Run, Runner, Tested, prove};
 #[cfg(unix)]
 pub use run::Processes;

@@ -83,13 +83,16 @@ impl Proof {
     }
 }
 
+/// Runs a command once; `None` if a signal came.
+pub type Runner<'a> = dyn FnMut(Side, &Arm) -> Result<Option<Run>, Problem> + 'a;
+
 /// Runs both commands by `run` until the plan is done, or until `run` returns `None` because a signal came.
 ///
 /// # Errors
 /// The first run that failed or printed no metric; a signal before two blocks were complete.
 pub fn prove(
     tested: &Tested,
-    run: &mut dyn FnMut(Side, &Arm) -> Result<Option<Run>, Problem>,
+    run: &mut Runner<'_>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Proof, Error> {
     let Tested { metric, plan, .. } = tested;

@@ -260,6 +260,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn changes_have_a_sign() {
+        let cases = [
+            (0.26, "26.0 %"),
+            (-0.0042, "-0.42 %"),
+            (0.00996, "1.0 %"),
+            (0.0, "0 %"),
+            (-0.00001, "0 %"),
+            (0.9996, "100 %"),
+            (-12.0, "-1,200 %"),
+        ];
+        for (share, expected) in cases {
+            assert_eq!(change(share), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.0012346, "0.001235"),
+            (9.99996, "10.00"),
+            (12.346, "12.35"),
+            (-12_345.6, "-12,346"),
+            (1e300, "1.000e300"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(number(value), expected);
+        }
+    }
+
+    #[test]
     fn durations_have_three_digits_and_thousands_separators() {
         let cases = [
             (0, "0 ns"),

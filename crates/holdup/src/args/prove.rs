@@ -39,7 +39,7 @@ pub struct Prove {
     /// Less of the metric is better.
     #[arg(long, requires = "metric")]
     pub less_is_better: bool,
-    /// The most rounds.
+    /// The most rounds; two make a block.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(4..=1_000_000))]
     pub rounds: u32,
     /// First runs of each command that do not count.
