@@ -127,6 +127,17 @@ fn both_commands_run_by_turns_and_warm_up() {
     assert_eq!(order.replace('\n', ""), "ab abba baab baab abba".replace(' ', ""));
 }
 
+/// Otherwise one of them is faster: benches/prove.sh shows it.
+#[test]
+fn both_commands_get_their_variables_in_the_same_order() {
+    let options =
+        ["--metric", "SIDE=([0-9])", "--format", "json", "--rounds", "4", "--with", "SIDE=2", "--", "env"];
+    // `env` appends variables in this order, which no sort gives.
+    let variables = ["ZZ=1", "AA=1", "SIDE=1", env!("CARGO_BIN_EXE_holdup"), "prove"];
+    let output = Command::new("env").args(variables).args(options).output().expect("the program starts");
+    assert_eq!(json(&output)["outputs_agree"], true, "{}", text(&output.stdout));
+}
+
 #[test]
 fn a_gain_under_the_limit_is_status_1() {
     let gate = |limit: &str, after: &str| compare(&["--fail-under", limit], "echo v=100", after);

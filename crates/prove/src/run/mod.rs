@@ -76,6 +76,9 @@ impl<'a> Processes<'a> {
         let (output, error) = (captured()?, captured()?);
         let mut command = Command::new(&arm.program);
         command.args(&arm.arguments).stdin(Stdio::null()).process_group(0);
+        // All variables for both commands: to start one that inherits them takes less time, and gives them in another order.
+        // That made a command of 5 ms seem 0.8 % faster than itself.
+        command.env_clear().envs(std::env::vars_os());
         command.envs(arm.environment.iter().map(|of| (&of.name, &of.value)));
         command.stdout(output.try_clone().map_err(system)?).stderr(error.try_clone().map_err(system)?);
         leftovers::end_with_this(&mut command);
