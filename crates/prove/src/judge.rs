@@ -182,7 +182,7 @@ pub fn judge(blocks: &[Block], sense: Sense) -> Option<Judgement> {
 ///
 /// It asks for that twice: by the spread between blocks, which is the interval's own, and by the spread between runs of the
 /// same command. Alone, the first one stops where the blocks happen to agree, and its intervals miss the truth in 7 to 8 of
-/// 100 cases. The second one is independent of the gain and of its interval, and brings that to 5
+/// 100 cases with normal noise. The second one is independent of the gain and of its interval, and brings that to 5
 /// (`tests/calibration.rs`). Neither depends on the gain being there.
 pub fn is_narrow(blocks: &[Block], sense: Sense, precision: f64) -> bool {
     let changes: Vec<f64> = blocks.iter().map(Block::change).collect();
