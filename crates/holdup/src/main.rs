@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         args::Verb::Diff(arguments) => commands::diff::run(&arguments, command.color),
         args::Verb::Replay(arguments) => commands::replay::run(&arguments, command.color),
         args::Verb::Whatif(arguments) => commands::whatif::run(&arguments, command.color),
+        #[cfg(unix)]
+        args::Verb::Prove(arguments) => commands::prove::run(&arguments, command.color),
         args::Verb::Causes(arguments) => commands::causes::run(&arguments, command.color),
         args::Verb::View(arguments) => commands::view::run(&arguments),
         args::Verb::Stats(arguments) => commands::stats::run(&arguments, command.color),

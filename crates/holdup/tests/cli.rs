@@ -120,8 +120,8 @@ fn a_trace_without_calls_does_not_pass_the_gate() {
 #[test]
 fn help_has_examples() {
     for verb in [
-        "record", "explain", "diff", "view", "stats", "calls", "ops", "where", "import", "export", "devices",
-        "doctor",
+        "record", "explain", "diff", "prove", "view", "stats", "calls", "ops", "where", "import", "export",
+        "devices", "doctor",
     ] {
         let output = run(&[verb, "--help"]);
         assert_eq!(output.status.code(), Some(0));

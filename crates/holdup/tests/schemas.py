@@ -19,6 +19,7 @@ RECORDED = "examples/recorded-d2h-stall.holdup"
 KINETO = "examples/pytorch-d2h-stall.json.gz"
 STEPS = "examples/recorded-norm-hidden-sync.holdup"
 OVERLAP = ["lab", "run", "overlap", "--on", "sim:c2050", "--format", "json"]
+PROVE = ["prove", "--metric", "v=([0-9]+)", "--format", "json"]
 WORKLOAD = "crates/holdup/tests/data/schema/workload.toml"
 
 
@@ -77,6 +78,9 @@ def main(holdup: str) -> None:
             ["diff", KINETO, RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--before", RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--format", "json"],
+            ["prove", "--with", "A=1", "--rounds", "4", "--format", "json", "--", "true"],
+            [*PROVE, "--predicted", "29%", "--against", "echo v=2", "--", "echo", "v=1"],
+            [*PROVE, "--against", "printf 'v=2\\nx'", "--", "echo", "v=1"],
         ]
         for command in commands:
             value = json.loads(printed(holdup, command))

@@ -100,11 +100,15 @@ impl<'a> Predictor<'a> {
             found.extend(self.predict(&[fix])?.map(|prediction| (vec![fix], prediction)));
         }
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
-        let single: Vec<&Fix> = found.iter().filter(|(_, one)| one.gain.share >= LEAST).map(|(fixes, _)| fixes[0]).collect();
+        let single: Vec<&Fix> =
+            found.iter().filter(|(_, one)| one.gain.share >= LEAST).map(|(fixes, _)| fixes[0]).collect();
         let single = &single[..single.len().min(TRIED)];
         let mut best: Option<(Vec<&Fix>, Prediction)> = None;
         for _ in 1..COMBINED {
-            let start = best.as_ref().or(found.first()).map(|(fixes, prediction)| (fixes.clone(), prediction.gain.share));
+            let start = best
+                .as_ref()
+                .or(found.first())
+                .map(|(fixes, prediction)| (fixes.clone(), prediction.gain.share));
             let Some((fixes, share)) = start.filter(|_| single.len() > 1) else { break };
             let mut step: Option<(Vec<&Fix>, Prediction)> = None;
             for fix in single.iter().filter(|fix| fixes.iter().all(|other| other.id != fix.id)) {

@@ -111,13 +111,25 @@ pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> St
         return text;
     }
     let right = Align::Right;
-    let columns = [("gain", right), ("from … to", right), ("it would take", right), ("then", Align::Left), ("change", Align::Left)];
+    let columns = [
+        ("gain", right),
+        ("from … to", right),
+        ("it would take", right),
+        ("then", Align::Left),
+        ("change", Align::Left),
+    ];
     let mut table = Table::new(&columns);
     for one in predictions {
         let Gain { share, low, high } = one.gain;
         let range = format!("{} … {}", whole(low), whole(high));
         let next = one.next.unwrap_or("busy").to_owned();
-        table.push(vec![whole(share), range, units::duration(one.predicted_ns), next, one.id.replace(',', " + ")]);
+        table.push(vec![
+            whole(share),
+            range,
+            units::duration(one.predicted_ns),
+            next,
+            one.id.replace(',', " + "),
+        ]);
     }
     text.push_str(&table.boxed(Some(page.table_columns)));
     for one in predictions.iter().filter(|one| one.gain.share >= LEAST && !one.id.contains(',')) {

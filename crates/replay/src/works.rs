@@ -274,7 +274,13 @@ impl Recent {
                 && (start - NEAR..=start).contains(&end)
                 && ops.stream[other.index()] != ops.stream[op.index()]
         };
-        self.ops.values().flatten().copied().filter(|other| other.is_some()).filter(near).max_by_key(|other| (ops.end[other.index()], *other))
+        self.ops
+            .values()
+            .flatten()
+            .copied()
+            .filter(|other| other.is_some())
+            .filter(near)
+            .max_by_key(|other| (ops.end[other.index()], *other))
     }
 }
 

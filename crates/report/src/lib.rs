@@ -7,6 +7,7 @@
 //! - [`causes`]: the catalogue of causes, each an [`Entry`](causes::Entry).
 //! - [`stats`], [`listing`], [`places`]: summary tables, calls and operations one per line, and source places.
 //! - [`ranks`]: communication, and which rank was late at the collectives.
+//! - [`prove`](mod@prove): a [`Proof`](::prove::Proof) that one command is faster than another, as text, JSON or Markdown.
 //! - [`plot`]: a [`Plot`](plot::Plot) as SVG or for a terminal.
 //! - [`bars`]: the accounts of GPUs and threads as bars.
 //! - [`units`]: durations, sizes, rates and shares as text.
@@ -43,6 +44,7 @@ mod overlap;
 mod page;
 pub mod places;
 pub mod plot;
+pub mod prove;
 pub mod ranks;
 mod short;
 pub mod stats;

@@ -120,6 +120,45 @@ pub fn percent_two_decimals(share: f64) -> String {
     format!("{} %", decimals(share * 100.0))
 }
 
+/// A change as a share of 1, with a minus if it is a loss: `26.0 %`, `-0.42 %`, `300 %`, `0 %`.
+pub fn change(share: f64) -> String {
+    let percent = share * 100.0;
+    // The bounds are where rounding would add a digit.
+    let text = match percent.abs() {
+        small if small < 0.995 => format!("{percent:.2}"),
+        middle if middle < 99.95 => format!("{percent:.1}"),
+        large => {
+            let mut text = if share < 0.0 { String::from("-") } else { String::new() };
+            push_grouped(&mut text, large.round() as u64);
+            text
+        }
+    };
+    match text.as_str() {
+        "0.00" | "-0.00" => String::from("0 %"),
+        _ => text + " %",
+    }
+}
+
+/// A number without a unit, with four significant digits: `0.001235`, `12.35`, `12,346`.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 || !(1e-6..1e15).contains(&magnitude) {
+        return if magnitude == 0.0 { String::from("0") } else { format!("{value:.3e}") };
+    }
+    // Rounded first, because that may add a digit.
+    let rounded: f64 = format!("{magnitude:.3e}").parse().unwrap_or(magnitude);
+    let digits = rounded.log10().floor() as i32 + 1;
+    let sign = if value < 0.0 { "-" } else { "" };
+    match usize::try_from(4 - digits) {
+        Ok(decimals) if decimals > 0 => format!("{sign}{magnitude:.decimals$}"),
+        _ => {
+            let mut text = sign.to_owned();
+            push_grouped(&mut text, magnitude.round() as u64);
+            text
+        }
+    }
+}
+
 /// A whole number with thousands separators: `3,946`.
 pub fn count(number: u64) -> String {
     let mut text = String::new();
@@ -219,6 +258,37 @@ pub fn file_size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_have_a_sign() {
+        let cases = [
+            (0.26, "26.0 %"),
+            (-0.0042, "-0.42 %"),
+            (0.00996, "1.0 %"),
+            (0.0, "0 %"),
+            (-0.00001, "0 %"),
+            (0.9996, "100 %"),
+            (-12.0, "-1,200 %"),
+        ];
+        for (share, expected) in cases {
+            assert_eq!(change(share), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_have_four_digits() {
+        let cases = [
+            (0.0, "0"),
+            (0.0012346, "0.001235"),
+            (9.99996, "10.00"),
+            (12.346, "12.35"),
+            (-12_345.6, "-12,346"),
+            (1e300, "1.000e300"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(number(value), expected);
+        }
+    }
 
     #[test]
     fn durations_have_three_digits_and_thousands_separators() {

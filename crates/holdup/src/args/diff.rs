@@ -1,6 +1,6 @@
 //! The grammar of `holdup diff`.
 
-use super::{Document, Filter};
+use super::{Document, Filter, thousandths};
 use crate::time;
 use clap::Args;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ impl Limit {
 /// `5%`, `0.5 %`, or a duration with its unit.
 fn limit(text: &str) -> Result<Limit, String> {
     let problem = || String::from("not a limit: write it like 5%, 0.5% or 20ms");
-    let Some(share) = text.trim().strip_suffix('%') else {
+    if !text.trim().ends_with('%') {
         // A bare number could be either.
         let is_bare = text.trim().ends_with(|c: char| c.is_ascii_digit());
         return if is_bare {
@@ -83,14 +83,8 @@ fn limit(text: &str) -> Result<Limit, String> {
         } else {
             time::parse(text).map(Limit::Time).map_err(|_| problem())
         };
-    };
-    let (whole, decimals) = share.trim().split_once('.').unwrap_or((share.trim(), ""));
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || decimals.len() > 3 || !is_number(whole) || !is_number(decimals) {
-        return Err(problem());
     }
-    let thousandths = format!("{whole}{decimals:0<3}").parse();
-    thousandths.map(Limit::Share).map_err(|_| problem())
+    thousandths(text).map(Limit::Share).ok_or_else(problem)
 }
 
 #[cfg(test)]

@@ -2,11 +2,15 @@
 
 mod diff;
 mod lab;
+#[cfg(unix)]
+mod prove;
 mod replay;
 mod whatif;
 
 pub use diff::{Diff, Limit};
 pub use lab::{Devices, Lab, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput};
+#[cfg(unix)]
+pub use prove::Prove;
 pub use replay::Replay;
 pub use whatif::Whatif;
 
@@ -27,13 +31,14 @@ use trace::{Ns, Selection};
   holdup explain trace.json.gz          why the program waited, and how to fix it
   holdup view trace.json.gz             the same as a page in the browser
   holdup diff old.json.gz new.json.gz   what got slower, and by what cause
+  holdup prove --against ./new -- ./old whether a change makes it faster
   holdup stats report.sqlite            where host and GPU time went
   holdup where cudaMemcpyAsync t.json   which lines of the program call it
   holdup lab run overlap                an experiment on this machine's GPU
 
 Times and durations: 1.5s, 200ms, 900us, 50ns; a bare number is seconds.
 
-Exit status: 0 done; 1 --fail-over is exceeded; 2 wrong usage, unreadable input, or an empty selection.")]
+Exit status: 0 done; 1 --fail-over is exceeded, or a gain under --fail-under; 2 wrong usage, unreadable input, or an empty selection.")]
 pub struct CommandLine {
     /// Colour text; "auto" means on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
@@ -61,6 +66,8 @@ pub enum Verb {
     Diff(Diff),
     Replay(Replay),
     Whatif(Whatif),
+    #[cfg(unix)]
+    Prove(Prove),
     Causes(Causes),
     View(View),
     Stats(Stats),
@@ -180,6 +187,17 @@ pub enum Level {
     Light,
     /// As full, with CUPTI's own records of calls and synchronizations: slows a program that launches often by a third.
     Calls,
+}
+
+/// Thousandths of a percent of a text such as `5%` or `0.5 %`.
+fn thousandths(text: &str) -> Option<u32> {
+    let share = text.trim().strip_suffix('%')?.trim();
+    let (whole, decimals) = share.split_once('.').unwrap_or((share, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || decimals.len() > 3 || !is_number(whole) || !is_number(decimals) {
+        return None;
+    }
+    format!("{whole}{decimals:0<3}").parse().ok()
 }
 
 #[cfg(target_os = "linux")]

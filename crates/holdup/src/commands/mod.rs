@@ -13,6 +13,8 @@ pub mod lab;
 pub mod listing;
 pub mod man;
 pub mod places;
+#[cfg(unix)]
+pub mod prove;
 #[cfg(target_os = "linux")]
 pub mod record;
 pub mod replay;

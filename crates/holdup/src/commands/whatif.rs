@@ -41,8 +41,9 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
 fn fixes(list: &str) -> Result<Vec<&'static Fix>, Failure> {
     let one = |id: &str| {
         let known = || FIXES.iter().map(|fix| fix.id).collect::<Vec<_>>().join(", ");
-        replay::fix(id.trim())
-            .ok_or_else(|| Failure::Message(format!("--fix {list}: no change `{}`: try {}", id.trim(), known())))
+        replay::fix(id.trim()).ok_or_else(|| {
+            Failure::Message(format!("--fix {list}: no change `{}`: try {}", id.trim(), known()))
+        })
     };
     list.split(',').map(one).collect()
 }

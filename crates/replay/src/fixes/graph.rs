@@ -68,7 +68,8 @@ fn kernels(scene: &Scene<'_>, sequence: &Sequence) -> u64 {
         let Does::Issue { works, .. } = at.call.does else { continue };
         let (ops, op) = (&scene.trace.ops, scene.op(works.first));
         if let Some(op) = op.some() {
-            (ops.name[op.index()], ops.grid_x[op.index()], ops.grid_y[op.index()], ops.block_x[op.index()]).hash(&mut hasher);
+            (ops.name[op.index()], ops.grid_x[op.index()], ops.grid_y[op.index()], ops.block_x[op.index()])
+                .hash(&mut hasher);
         }
     }
     hasher.finish()
@@ -81,7 +82,9 @@ fn become_graph(to: &mut Recovered, sequence: &Sequence) {
         match (&mut to.recorded.threads[first.row][at], to.steps[first.row][at]) {
             (RecordedStep::Host(ns), StepOf::Outside) => *ns = 0,
             // What lies between the launches is not called any more.
-            (RecordedStep::Call(call), _) if call.does == Does::Nothing => (call.before_ns, call.after_ns) = (0, 0),
+            (RecordedStep::Call(call), _) if call.does == Does::Nothing => {
+                (call.before_ns, call.after_ns) = (0, 0)
+            }
             _ => {}
         }
     }

@@ -35,7 +35,9 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         for step in &to.recorded.threads[*row] {
             let RecordedStep::Call(call) = step else { continue };
             let Does::Issue { works: rows, .. } = call.does else { continue };
-            works.extend(rows.iter().filter(|work| to.recorded.works[*work].stream == *stream).map(|work| (work, at)));
+            works.extend(
+                rows.iter().filter(|work| to.recorded.works[*work].stream == *stream).map(|work| (work, at)),
+            );
         }
     }
     let new = to.streams_beside(&shared);

@@ -44,7 +44,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         }
     }
     let pageable: FxHashSet<(usize, usize)> = changed.iter().map(|at| (at.row, at.at)).collect();
-    let is_copy = |number: u32| scene.holder(number).is_some_and(|holder| pageable.contains(&(holder.row, holder.at)));
+    let is_copy =
+        |number: u32| scene.holder(number).is_some_and(|holder| pageable.contains(&(holder.row, holder.at)));
     to.lets_pass(scene, |_, number| numbers.contains(&number) || is_copy(number));
     changed.len()
 }

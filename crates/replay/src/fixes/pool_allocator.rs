@@ -21,7 +21,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let of_device = |at: &super::scene::At| {
             let name = scene.name(at.id);
             let memory = matches!(scene.class(at.id), Class::Allocate | Class::Release);
-            memory && !["Host", "Async", "Array", "Module", "Library"].iter().any(|other| name.contains(other))
+            memory
+                && !["Host", "Async", "Array", "Module", "Library"].iter().any(|other| name.contains(other))
         };
         let first = scene.calls_of(row).find(|at| scene.class(at.id) == Class::Allocate).map(|at| at.at);
         for at in scene.calls_of(row).filter(of_device).filter(|at| Some(at.at) != first) {
@@ -35,7 +36,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     }
     to.lets_pass(scene, |at, number| {
         let holder = scene.holder(number);
-        changed.contains(&(at.row, at.at)) || holder.is_some_and(|holder| changed.contains(&(holder.row, holder.at)))
+        changed.contains(&(at.row, at.at))
+            || holder.is_some_and(|holder| changed.contains(&(holder.row, holder.at)))
     });
     changed.len()
 }

@@ -18,6 +18,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     }
     let streams = (own_stream::FIX.apply)(scene, to);
     let waits = no_gil::apply(scene, to);
-    let locks = to.lets_pass(scene, |at, number| scene.holder(number).is_some_and(|holder| holder.row != at.row));
+    let locks =
+        to.lets_pass(scene, |at, number| scene.holder(number).is_some_and(|holder| holder.row != at.row));
     streams + waits + locks
 }

@@ -29,7 +29,12 @@ pub(crate) struct At {
 
 impl<'a> Scene<'a> {
     pub fn new(trace: &'a Trace, base: &'a Recovered) -> Scene<'a> {
-        let mut scene = Scene { trace, base, holders: FxHashMap::default(), ops: vec![OpId::NONE; base.recorded.works.len()] };
+        let mut scene = Scene {
+            trace,
+            base,
+            holders: FxHashMap::default(),
+            ops: vec![OpId::NONE; base.recorded.works.len()],
+        };
         for (row, steps) in base.recorded.threads.iter().enumerate() {
             for (at, step) in steps.iter().enumerate() {
                 if let RecordedStep::Call(CallOf { holds: Some((number, _)), .. }) = step {
@@ -88,7 +93,9 @@ impl<'a> Scene<'a> {
     pub fn copy(&self, call: &CallOf) -> Option<Copied> {
         let Does::Issue { works, .. } = call.does else { return None };
         let row = works.first;
-        let WorkKind::Copy { kind, pinned } = self.base.recorded.works[row as usize].kind else { return None };
+        let WorkKind::Copy { kind, pinned } = self.base.recorded.works[row as usize].kind else {
+            return None;
+        };
         let op = self.op(row).some()?;
         Some(Copied { row, kind, pinned, bytes: self.trace.ops.bytes[op.index()] })
     }
@@ -161,7 +168,11 @@ impl Recovered {
         for (process, row) in &wanted {
             let of = &mut self.recorded.workload.processes[*process];
             let context = of.streams.get(*row).map_or(ContextId(0), |stream| stream.context);
-            of.streams.push(Stream { name: of.streams.len().to_string(), context, kind: StreamKind::NonBlocking });
+            of.streams.push(Stream {
+                name: of.streams.len().to_string(),
+                context,
+                kind: StreamKind::NonBlocking,
+            });
             new.push((*process, counts[*process] + added[*process]));
             added[*process] += 1;
         }
@@ -188,6 +199,10 @@ impl Recovered {
             RecordedStep::Call(CallOf { does: Does::Issue { works, .. }, .. }) => works.iter(),
             _ => 0..0,
         };
-        self.recorded.threads[row].iter().flat_map(works).map(|work| self.recorded.works[work].stream).collect()
+        self.recorded.threads[row]
+            .iter()
+            .flat_map(works)
+            .map(|work| self.recorded.works[work].stream)
+            .collect()
     }
 }

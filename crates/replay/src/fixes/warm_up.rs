@@ -41,6 +41,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
             _ => {}
         }
     }
-    to.lets_pass(scene, |_, number| scene.holder(number).is_some_and(|holder| first.contains_key(&holder.id)));
+    to.lets_pass(scene, |_, number| {
+        scene.holder(number).is_some_and(|holder| first.contains_key(&holder.id))
+    });
     first.len()
 }

@@ -1,0 +1,24 @@
+//! Whether one command is faster than another, as text, JSON and Markdown.
+
+mod json;
+mod markdown;
+mod sentences;
+mod text;
+
+pub use json::json;
+pub use markdown::markdown;
+pub use sentences::reason;
+pub use text::text;
+
+use prove::{Proof, Tested};
+
+/// A proof, and what it is about.
+#[derive(Clone, Copy)]
+pub struct Shown<'a> {
+    /// The commands and how they were measured.
+    pub tested: &'a Tested,
+    /// What that showed.
+    pub proof: &'a Proof,
+    /// The gain that was predicted, as a share of what was before.
+    pub predicted: Option<f64>,
+}
