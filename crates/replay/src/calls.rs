@@ -1,11 +1,12 @@
 //! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
 
+use crate::mutexes::Mutexes;
 use crate::streams::Streams;
 use crate::threads::Threads;
 use explain::{Cause, Class, classify};
 use rustc_hash::FxHashMap;
 use sim::{Calls as Rules, Model, Rule, Until};
-use trace::{CallId, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+use trace::{CallId, LockKind, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -16,8 +17,10 @@ const LONG: Ns = 20_000;
 /// The costs of one outermost call, ns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cost {
-    /// Before it takes effect.
+    /// Before it waits behind others.
     pub before: Ns,
+    /// From then on until it takes effect.
+    pub held: Ns,
     /// After its effect and its wait.
     pub after: Ns,
     /// From the end of what it waited for until it went on, beyond `after`.
@@ -30,6 +33,8 @@ pub(crate) struct Cost {
     pub done: Ns,
     /// The calls that it waits behind, and how long it takes to go on after each.
     pub behind: Vec<(CallId, Ns)>,
+    /// The mutex that it needs: a row of [`Costs::mutexes`].
+    pub mutex: Option<u32>,
     /// When it lets calls behind it go on, if there are any.
     pub holds: Option<Until>,
 }
@@ -50,6 +55,8 @@ pub(crate) struct Costs {
     of: FxHashMap<CallId, Cost>,
     /// The operations of each outermost call, in order of their start.
     ops: FxHashMap<CallId, Vec<OpId>>,
+    /// How long each mutex takes to pass to a thread that waits, ns.
+    pub mutexes: Vec<Ns>,
 }
 
 impl Costs {
@@ -72,8 +79,13 @@ impl Costs {
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
-        let mut costs = Costs { of, ops };
+        let mut costs = Costs { of, ops, mutexes: Vec::new() };
         costs.let_go_on(trace, &lost);
+        let mutexes = Mutexes::of(trace, threads);
+        costs.mutexes = mutexes.hand_over(trace, &costs.of);
+        for (call, cost) in &mut costs.of {
+            cost.mutex = mutexes.of_call(trace, *call);
+        }
         costs
     }
 
@@ -134,6 +146,9 @@ struct Lost {
     /// The time in which others kept it from its effect, ns.
     ns: Ns,
     behind: Vec<Behind>,
+    /// When it began to wait for another call, and when the last of these waits ended, ns.
+    first: Option<Ns>,
+    until: Ns,
     /// Whether it waited for the device.
     waits: bool,
 }
@@ -156,7 +171,8 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
         };
         let holders = [waits.releaser_call[at], waits.holder_call[at]].map(|holder| threads.outer(holder));
         if let Some(holder) = holders.into_iter().find(|holder| holder.is_some() && *holder != call) {
-            found.entry(call).or_default().add(Behind { holder, start: waits.start[at], end: waits.end[at] });
+            let behind = Behind { holder, start: waits.start[at], end: waits.end[at] };
+            found.entry(call).or_default().add(behind, waits.kind[at] != LockKind::Mutex);
         }
     }
     let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
@@ -165,7 +181,7 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
         let holder = threads.outer(share.holder);
         match share.cause {
             Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder if holder.is_some() => {
-                of.add(Behind { holder, start: share.start, end: share.end });
+                of.add(Behind { holder, start: share.start, end: share.end }, true);
             }
             // The queue's depth is the model's.
             Cause::QueueFull => of.ns += share.end - share.start,
@@ -176,7 +192,7 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
     for (call, of_slow) in parts {
         let recorded = found.entry(call).or_default();
         recorded.waits = of_slow.waits;
-        if recorded.behind.is_empty() {
+        if recorded.first.is_none() {
             *recorded = of_slow;
         }
     }
@@ -184,10 +200,15 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
 }
 
 impl Lost {
-    fn add(&mut self, behind: Behind) {
-        let from = self.behind.iter().map(|earlier| earlier.end).max().unwrap_or(Ns::MIN).max(behind.start);
+    /// Adds a wait for a call; if it `is_kept`, for just that call, and else for a mutex that calls share.
+    fn add(&mut self, behind: Behind, is_kept: bool) {
+        let from = self.until.max(behind.start);
         self.ns += (behind.end - from).max(0);
-        self.behind.push(behind);
+        self.until = self.until.max(behind.end);
+        self.first = Some(self.first.map_or(behind.start, |first| first.min(behind.start)));
+        if is_kept {
+            self.behind.push(behind);
+        }
     }
 }
 
@@ -223,16 +244,28 @@ impl One<'_> {
         // An operation that has started has been issued.
         let started = self.ops.first().map_or(end, |op| self.trace.ops.start[op.index()].min(end));
         let Some(done) = done else {
-            let before = before(end - start - lost, rule).min((started - start - lost).max(0));
-            let effect = start + lost + before;
+            let first = first_part(end - start - lost, rule).min((started - start - lost).max(0));
+            let effect = start + lost + first;
+            let [before, held] = self.around_waits(first, rule);
             let after = end - effect;
-            return Cost { before, after, waits, effect, done: effect, ..Cost::default() };
+            return Cost { before, held, after, waits, effect, done: effect, ..Cost::default() };
         };
         let until = if waits == Waits::Own { started.min(done) } else { done };
-        let before = (until - start - lost).clamp(0, rule.before_ns + rule.held_ns);
+        let first = (until - start - lost).clamp(0, rule.before_ns + rule.held_ns);
         let after = (end - done).min(rule.after_ns);
-        let effect = start + lost + before;
-        Cost { before, after, notice: end - done - after, waits, effect, done, ..Cost::default() }
+        let effect = start + lost + first;
+        let [before, held] = self.around_waits(first, rule);
+        Cost { before, held, after, notice: end - done - after, waits, effect, done, ..Cost::default() }
+    }
+
+    /// Divides the time before a call's effect into that before it waits for others and that with what it waited for.
+    fn around_waits(&self, first: Ns, rule: &Rule) -> [Ns; 2] {
+        let start = self.trace.calls.start[self.call.index()];
+        let waits = self.lost.first.map(|first| first - start);
+        let whole = (rule.before_ns + rule.held_ns).max(1);
+        let usual = (i128::from(first) * i128::from(rule.before_ns) / i128::from(whole)) as Ns;
+        let before = waits.unwrap_or(usual).clamp(0, first);
+        [before, first - before]
     }
 
     fn name(&self) -> &str {
@@ -306,7 +339,7 @@ impl One<'_> {
 }
 
 /// The part of a call's own time before its effect, by the proportions of its rule.
-fn before(own: Ns, rule: &Rule) -> Ns {
+fn first_part(own: Ns, rule: &Rule) -> Ns {
     let first = rule.before_ns + rule.held_ns;
     let whole = (first + rule.after_ns).max(1);
     (i128::from(own) * i128::from(first) / i128::from(whole)) as Ns

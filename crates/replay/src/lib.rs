@@ -9,6 +9,7 @@ mod calls;
 mod fit;
 mod fixes;
 mod machine;
+mod mutexes;
 mod places;
 mod predict;
 mod recover;
@@ -17,6 +18,7 @@ pub mod show;
 mod signals;
 mod streams;
 mod threads;
+mod turns;
 mod works;
 
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};

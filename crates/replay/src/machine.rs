@@ -29,5 +29,6 @@ pub(crate) fn model(trace: &Trace) -> Result<Model, sim::Error> {
     model.device.queue_gap_ns = 0;
     model.device.notice_ns = 0;
     model.host.processors = 0;
+    model.sharing.mps = true;
     Ok(model)
 }

@@ -19,7 +19,8 @@ impl Places {
     /// `has_steps`: whether a thread has any.
     pub fn of(trace: &Trace, has_steps: impl Fn(ThreadId) -> bool) -> Places {
         let mut places = Places {
-            workload: Workload::new("recorded"),
+            // Recorded times have the turns of contexts, if they take turns.
+            workload: Workload { mps: true, ..Workload::new("recorded") },
             streams: vec![0; trace.streams.len()],
             unknown: 0,
             threads: Vec::new(),

@@ -5,6 +5,7 @@ use crate::machine;
 use crate::places::Places;
 use crate::signals::{Signal, signals};
 use crate::threads::Threads;
+use crate::turns;
 use crate::works::Works;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Model, Options, Recorded, RecordedStep, Replayed, Rows};
@@ -46,6 +47,8 @@ pub struct Recovered {
     pub works: Vec<(u32, Ns)>,
     /// The rows of [`Recorded::works`] that wait for an operation of another stream because they seem to share its hardware queue.
     pub aliased: Vec<u32>,
+    /// Whether contexts take turns on a device.
+    pub turns: bool,
 }
 
 /// What a step is in the trace.
@@ -94,7 +97,9 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
     let threads = Threads::of(trace);
     let model = machine::model(trace)?;
     let costs = Costs::of(trace, &threads, &model);
+    let queues = explain::shared_queues(trace);
     let works = Works::of(trace, &threads, &costs);
+    let turns = turns::are_taken(trace);
     let signals = signals(trace, &threads);
     let mut events = by_thread(trace, &threads, &signals);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
@@ -103,9 +108,10 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
         recorded: Recorded {
             workload: places.workload.clone(),
             threads: Vec::new(),
-            works: works.works(trace, &model, |stream| places.stream(stream)),
-            queues: places.queues(&explain::shared_queues(trace)),
+            works: works.works(trace, &model, turns, |stream| places.stream(stream)),
+            queues: places.queues(&queues),
             signals: signals.len() as u32,
+            mutexes: costs.mutexes.clone(),
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
@@ -118,6 +124,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
         begins: Vec::new(),
         works: works.places.clone(),
         aliased: works.aliased(),
+        turns,
     };
     let mut numbers = FxHashMap::default();
     for (process, thread) in &places.threads {
@@ -246,9 +253,11 @@ impl Writer<'_> {
         }
         CallOf {
             before_ns: cost.before,
+            held_ns: cost.held,
             after_ns: cost.after,
             notice_ns: cost.notice,
             behind: Rows { first, count: cost.behind.len() as u32 },
+            mutex: cost.mutex,
             holds: cost.holds.map(|until| (self.number(call), until)),
             does: self.works.does(call, cost, &mut self.recorded.awaited),
         }

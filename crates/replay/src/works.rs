@@ -23,8 +23,8 @@ const RECENT: Ns = 1_000_000;
 
 /// All operations, those of a call together.
 pub(crate) struct Works {
-    /// The first operation of each row of [`sim::Recorded::works`], and the end of its last one.
-    rows: Vec<(OpId, Ns)>,
+    /// The rows of [`sim::Recorded::works`].
+    rows: Vec<Row>,
     /// By operation: its row, and how long after the first one it starts, ns.
     pub places: Vec<(u32, Ns)>,
     /// The first row and the number of rows of each outermost call.
@@ -36,6 +36,14 @@ pub(crate) struct Works {
     after: FxHashMap<OpId, OpId>,
     /// Those of them that seem to share a hardware queue with it.
     aliased: FxHashSet<OpId>,
+}
+
+/// One operation, or the nodes of a graph in one stream.
+struct Row {
+    first: OpId,
+    /// When the last one ends, ns.
+    end: Ns,
+    kind: WorkKind,
 }
 
 /// What came before each operation.
@@ -88,13 +96,18 @@ impl Works {
             let is_node = trace.ops.graph_node[at] != 0 || ops.len() > MANY;
             let stream = trace.ops.stream[at];
             let mut rows = (first..self.rows.len()).rev();
-            let row = rows.find(|row| is_node && trace.ops.stream[self.rows[*row].0.index()] == stream);
+            let row = rows.find(|row| is_node && trace.ops.stream[self.rows[*row].first.index()] == stream);
             let row = row.unwrap_or_else(|| {
-                self.rows.push((*op, ends[at]));
+                self.rows.push(Row { first: *op, end: ends[at], kind: kind(trace, *op) });
                 self.rows.len() - 1
             });
-            let (leader, end) = &mut self.rows[row];
-            *end = (*end).max(ends[at]);
+            let of = &mut self.rows[row];
+            of.end = of.end.max(ends[at]);
+            if of.first != *op {
+                // While it runs it has gaps, in which others run: its time has what they cost it.
+                of.kind = WorkKind::Kernel { threads: 1, in_graph: true };
+            }
+            let leader = of.first;
             self.places[at] = (row as u32, starts[at] - starts[leader.index()]);
         }
         if let Some(call) = call.filter(|_| !ops.is_empty()) {
@@ -129,17 +142,28 @@ impl Works {
         Does::Issue { works: Rows { first: self.places[op.index()].0, count: 1 }, waits: false }
     }
 
-    /// The operations for the simulator.
-    pub fn works(&self, trace: &Trace, model: &Model, stream: impl Fn(StreamId) -> u32) -> Vec<Work> {
+    /// The operations for the simulator. Where contexts take `turns`, a kernel has the device for itself.
+    pub fn works(
+        &self,
+        trace: &Trace,
+        model: &Model,
+        turns: bool,
+        stream: impl Fn(StreamId) -> u32,
+    ) -> Vec<Work> {
         let latency =
             median(self.delays.iter().filter_map(|delay| delay.latency)).unwrap_or(model.device.latency_ns);
         let gap = median(self.delays.iter().filter_map(|delay| delay.gap)).unwrap_or(model.device.gap_ns);
-        let work = |(op, end): &(OpId, Ns)| {
+        let work = |Row { first: op, end, kind, .. }: &Row| {
             let (ops, at) = (&trace.ops, op.index());
             let delay = self.delays[at];
             Work {
                 stream: stream(ops.stream[at]),
-                kind: kind(trace, *op),
+                kind: match *kind {
+                    WorkKind::Kernel { in_graph, .. } if turns => {
+                        WorkKind::Kernel { threads: u32::MAX, in_graph }
+                    }
+                    kind => kind,
+                },
                 ns: end - ops.start[at],
                 latency_ns: Some(delay.latency.unwrap_or(latency)),
                 gap_ns: Some(delay.gap.unwrap_or(gap)),
@@ -150,7 +174,8 @@ impl Works {
     }
 }
 
-fn kind(trace: &Trace, op: OpId) -> WorkKind {
+/// What an operation is.
+pub(crate) fn kind(trace: &Trace, op: OpId) -> WorkKind {
     let (ops, at) = (&trace.ops, op.index());
     match ops.kind[at] {
         OpKind::Copy => {

@@ -53,9 +53,16 @@ impl Machine<'_> {
             }
         }
         self.thread(row).stage = Stage::Calling;
-        if self.is_behind(row, &plan) {
+        if self.is_behind(row, &plan) || !self.acquires(row, &plan) {
             return;
         }
+        self.take_locks(row, &plan, 0);
+    }
+
+    /// A recorded call has the mutex that it waited for.
+    pub(crate) fn acquired(&mut self, row: u32) {
+        self.wakes(row);
+        let plan = self.plan_of(row);
         self.take_locks(row, &plan, 0);
     }
 
@@ -247,6 +254,7 @@ impl Machine<'_> {
         }
         self.act(row, &plan);
         self.comes_to(&plan, Until::Effect);
+        self.releases(row, &plan);
         if self.threads[row as usize].awaited > 0 {
             return self.let_go_to_wait(row, &plan);
         }

@@ -5,7 +5,7 @@ use super::{Fix, Scene};
 use crate::{Recovered, StepOf};
 use explain::Class;
 use rustc_hash::{FxHashMap, FxHasher};
-use sim::{Does, RecordedStep, WorkKind};
+use sim::{CallOf, Does, RecordedStep, WorkKind};
 use std::hash::{Hash, Hasher};
 
 pub(super) const FIX: Fix = Fix {
@@ -83,7 +83,7 @@ fn become_graph(to: &mut Recovered, sequence: &Sequence) {
             (RecordedStep::Host(ns), StepOf::Outside) => *ns = 0,
             // What lies between the launches is not called any more.
             (RecordedStep::Call(call), _) if call.does == Does::Nothing => {
-                (call.before_ns, call.after_ns) = (0, 0)
+                *call = CallOf { before_ns: 0, held_ns: 0, after_ns: 0, ..*call }
             }
             _ => {}
         }
@@ -91,9 +91,9 @@ fn become_graph(to: &mut Recovered, sequence: &Sequence) {
     for (number, at) in sequence.iter().enumerate() {
         let nodes = (rule.unit_ns * sequence.len() as f64) as i64;
         let Some(call) = to.call_mut(*at) else { continue };
-        (call.before_ns, call.after_ns) = match number {
-            0 => (rule.before_ns + rule.held_ns + nodes, rule.after_ns),
-            _ => (0, 0),
+        (call.before_ns, call.held_ns, call.after_ns) = match number {
+            0 => (rule.before_ns, rule.held_ns + nodes, rule.after_ns),
+            _ => (0, 0, 0),
         };
         if let (Does::Issue { works, .. }, 1..) = (call.does, number) {
             let work = &mut to.recorded.works[works.first as usize];

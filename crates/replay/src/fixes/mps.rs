@@ -2,7 +2,10 @@
 
 use super::{Fix, Scene};
 use crate::Recovered;
+use crate::works::kind;
 use rustc_hash::FxHashMap;
+use sim::WorkKind;
+use trace::{Ns, OpId, Sym};
 
 pub(super) const FIX: Fix = Fix {
     id: "mps",
@@ -11,17 +14,31 @@ pub(super) const FIX: Fix = Fix {
     apply,
 };
 
-/// Contexts of several processes on one device no longer take turns.
-fn apply(_: &Scene<'_>, to: &mut Recovered) -> usize {
-    let workload = &mut to.recorded.workload;
-    let mut processes: FxHashMap<u32, usize> = FxHashMap::default();
-    for process in &workload.processes {
-        let mut devices: Vec<u32> = process.contexts.iter().map(|context| context.device).collect();
-        devices.sort_unstable();
-        devices.dedup();
-        devices.into_iter().for_each(|device| *processes.entry(device).or_default() += 1);
+/// Kernels of contexts that take turns take the least time that the same kernel took, and run beside others: what is longer was
+/// another one's turn.
+fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    let processes = to.recorded.workload.processes.iter().filter(|process| !process.threads.is_empty());
+    if !to.turns || processes.count() < 2 {
+        return 0;
     }
-    let several = processes.values().filter(|count| **count > 1).sum();
-    workload.mps |= several > 0 && to.model.sharing.mps;
-    if workload.mps { several } else { 0 }
+    let ops = &scene.trace.ops;
+    let same = |op: OpId| -> (Sym, u32, u32, u32) {
+        let at = op.index();
+        (ops.name[at], ops.grid_x[at], ops.grid_y[at], ops.block_x[at])
+    };
+    let is_kernel = |work: &sim::Work| matches!(work.kind, WorkKind::Kernel { in_graph: false, .. });
+    let kernels = to.recorded.works.iter().enumerate().filter(|(_, work)| is_kernel(work));
+    let kernels: Vec<(usize, OpId)> =
+        kernels.map(|(row, _)| (row, scene.op(row as u32))).filter(|(_, op)| op.is_some()).collect();
+    let mut least: FxHashMap<(Sym, u32, u32, u32), Ns> = FxHashMap::default();
+    for (row, op) in &kernels {
+        let ns = to.recorded.works[*row].ns;
+        least.entry(same(*op)).and_modify(|least| *least = ns.min(*least)).or_insert(ns);
+    }
+    for (row, op) in &kernels {
+        let work = &mut to.recorded.works[*row];
+        (work.ns, work.kind) = (least[&same(*op)], kind(scene.trace, *op));
+    }
+    to.turns = false;
+    kernels.len()
 }

@@ -37,7 +37,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         numbers.extend(at.call.holds.map(|(number, _)| number));
         let waits = copy.kind == CopyKind::DtoH && !syncs_soon(scene, at);
         let Some(call) = to.call_mut(*at) else { continue };
-        call.before_ns = call.before_ns.min(rule.before_ns + rule.held_ns);
+        call.before_ns = call.before_ns.min(rule.before_ns);
+        call.held_ns = call.held_ns.min(rule.held_ns);
         call.after_ns = call.after_ns.min(rule.after_ns);
         if let Does::Issue { works, waits: true } = call.does {
             call.does = Does::Issue { works, waits };

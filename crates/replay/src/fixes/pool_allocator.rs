@@ -28,7 +28,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         for at in scene.calls_of(row).filter(of_device).filter(|at| Some(at.at) != first) {
             let pool = to.model.calls.pool.clone();
             let Some(call) = to.call_mut(at) else { continue };
-            call.before_ns = call.before_ns.min(pool.before_ns + pool.held_ns);
+            call.before_ns = call.before_ns.min(pool.before_ns);
+            call.held_ns = call.held_ns.min(pool.held_ns);
             call.after_ns = call.after_ns.min(pool.after_ns);
             call.does = Does::Nothing;
             changed.insert((at.row, at.at));

@@ -29,10 +29,12 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     for at in scene.calls() {
         let Some(ns) = first.get(&at.id).copied() else { continue };
         let Some(call) = to.call_mut(at) else { continue };
-        let before = ns.min(call.before_ns);
-        let after = (ns - before).min(call.after_ns);
-        (call.before_ns, call.after_ns) = (call.before_ns - before, call.after_ns - after);
-        *moved.entry(at.row).or_default() += before + after;
+        let mut rest = ns;
+        for part in [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns] {
+            let taken = rest.min(*part);
+            (*part, rest) = (*part - taken, rest - taken);
+        }
+        *moved.entry(at.row).or_default() += ns - rest;
     }
     for (row, ns) in &moved {
         match to.recorded.threads[*row].first_mut() {
