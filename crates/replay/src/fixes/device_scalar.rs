@@ -3,7 +3,7 @@
 use super::{Fix, Scene};
 use crate::Recovered;
 use explain::Class;
-use sim::Does;
+use sim::{CallOf, Does};
 use trace::CopyKind;
 
 pub(super) const FIX: Fix = Fix {
@@ -16,7 +16,7 @@ pub(super) const FIX: Fix = Fix {
 /// Most bytes of such a result.
 const MOST: i64 = 64;
 
-/// Copies of a few bytes to the host do not wait, and neither does the synchronization right after one.
+/// Copies of a few bytes to the host are not made, nor is the synchronization right after one.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let mut changed = 0;
     for row in 0..to.recorded.threads.len() {
@@ -26,13 +26,15 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
             let copy = scene.copy(&at.call).filter(|copy| copy.kind == CopyKind::DtoH && copy.bytes <= MOST);
             let Some(call) = to.call_mut(at) else { continue };
             match (copy, call.does) {
-                (Some(_), Does::Issue { works, waits }) => {
-                    call.does = Does::Issue { works, waits: false };
-                    changed += usize::from(waits);
+                (Some(copy), Does::Issue { works, .. }) => {
+                    *call = CallOf { does: Does::Issue { works, waits: false }, ..CallOf::default() };
+                    let work = &mut to.recorded.works[copy.row as usize];
+                    (work.ns, work.gap_ns, work.latency_ns) = (0, Some(0), Some(0));
+                    changed += 1;
                     follows = true;
                 }
                 (_, Does::Await(_)) if follows && class == Class::Sync => {
-                    call.does = Does::Nothing;
+                    *call = CallOf::default();
                     changed += 1;
                     follows = false;
                 }

@@ -1,0 +1,198 @@
+//! What a change gains in the simulator, and what is predicted from the trace of the unchanged program alone.
+//!
+//! `UPDATE_EXPECT=1 cargo test -p holdup-replay --test pairs` rewrites `tests/data/pairs.txt`.
+
+use experiments::catalogue::architectures;
+use experiments::{HostMemory, Layout, Submit};
+use replay::{Fit, Gain, Predictor};
+use sim::{Model, Options};
+use std::fmt::Write;
+use std::time::Duration;
+use trace::Trace;
+use workload::{Kernel, Memory, Process, Repeat, StreamKind, Workload};
+
+/// A program, a change, and the changed program.
+struct Pair {
+    fix: &'static str,
+    what: &'static str,
+    before: Workload,
+    after: Workload,
+}
+
+#[test]
+fn predictions_hold_in_the_simulator() {
+    let model = Model::load("h200").unwrap();
+    let mut text = String::from("change              predicted  range            simulated\n");
+    let mut wrong = Vec::new();
+    for Pair { fix, what, before, after } in pairs() {
+        let [before, after] = [before, after].map(|workload| run(&workload, &model));
+        let gain = predicted(&before, fix);
+        let simulated = 1.0 - wall(&after) as f64 / wall(&before) as f64;
+        let Gain { share, low, high } = gain;
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+        let range = format!("{} to {}", percent(low), percent(high));
+        writeln!(text, "{fix:19} {:>9}  {range:16} {:>9}  {what}", percent(share), percent(simulated))
+            .unwrap();
+        let same_sign = share * simulated > 0.0 || (share.abs() < 0.005 && simulated.abs() < 0.02);
+        if !same_sign || !(low..=high).contains(&simulated) {
+            wrong.push(format!("{fix} ({what})"));
+        }
+    }
+    expect_test::expect_file!["data/pairs.txt"].assert_eq(&text);
+    assert!(wrong.is_empty(), "outside of their ranges: {}", wrong.join(", "));
+}
+
+fn pairs() -> Vec<Pair> {
+    let threads = |workers, connections| architectures::Case {
+        workers,
+        connections,
+        launches: 100,
+        iterations: 60,
+        ..architectures::Case::default()
+    };
+    let wide = threads(8, Some(32));
+    vec![
+        Pair {
+            fix: "more-connections",
+            what: "8 threads on 2 hardware queues, on 32",
+            before: threads(8, Some(2)).workload(),
+            after: wide.workload(),
+        },
+        Pair {
+            fix: "graph",
+            what: "8 threads launch 100 kernels an iteration, as a graph",
+            before: wide.workload(),
+            after: architectures::Case { submit: Submit::Graph, ..wide.clone() }.workload(),
+        },
+        Pair {
+            fix: "process-per-thread",
+            what: "8 threads, as processes under MPS",
+            before: wide.workload(),
+            after: architectures::Case { layout: Layout::ProcessesMps, ..wide.clone() }.workload(),
+        },
+        Pair {
+            fix: "pinned-reused",
+            what: "one thread's pageable copies, pinned",
+            before: architectures::Case { memory: HostMemory::Pageable, ..threads(1, None) }.workload(),
+            after: threads(1, None).workload(),
+        },
+        Pair {
+            fix: "own-stream",
+            what: "launches beside pageable copies",
+            before: beside(true),
+            after: beside(false),
+        },
+        Pair {
+            fix: "pool-allocator",
+            what: "an allocation and a free for each kernel",
+            before: allocates(Memory::Device),
+            after: allocates(Memory::Pool),
+        },
+        Pair {
+            fix: "device-scalar",
+            what: "4 bytes read after each kernel",
+            before: reads(true),
+            after: reads(false),
+        },
+        Pair {
+            fix: "own-stream",
+            what: "two threads that only launch",
+            before: launches(true),
+            after: launches(false),
+        },
+    ]
+}
+
+/// A thread copies pageable memory to the host, another launches as many kernels as it may; on one stream, or on one each.
+fn beside(same: bool) -> Workload {
+    two(same, |process, context, [copies, launches]| {
+        let device = process.buffer("device", context, Memory::Device, 16 << 20);
+        let host = process.buffer("host", context, Memory::Pageable, 16 << 20);
+        let copier = process.thread("copier", context);
+        copier.before().allocate(device).allocate(host);
+        copier.body().copy(device, host, 16 << 20, copies).work(Duration::from_micros(200));
+        copier.after().free(host).free(device);
+        copier.repeat = Repeat::Times(60);
+        let launcher = process.thread("launcher", context);
+        launcher
+            .body()
+            .launch(Kernel::Delay { cycles: 40_000 }, 1, 32, launches)
+            .work(Duration::from_micros(50));
+        launcher.repeat = Repeat::Times(1_500);
+    })
+}
+
+fn launches(same: bool) -> Workload {
+    two(same, |process, context, streams| {
+        for (name, stream) in ["one", "other"].into_iter().zip(streams) {
+            let thread = process.thread(name, context);
+            thread.body().launch(Kernel::Empty, 1, 32, stream).work(Duration::from_micros(20));
+            thread.repeat = Repeat::Times(3_000);
+        }
+    })
+}
+
+fn two(same: bool, add: impl FnOnce(&mut Process, workload::ContextId, [workload::StreamId; 2])) -> Workload {
+    let mut workload = Workload::new("two threads");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let first = process.stream("first", context, StreamKind::NonBlocking);
+    let second = if same { first } else { process.stream("second", context, StreamKind::NonBlocking) };
+    add(process, context, [first, second]);
+    workload
+}
+
+fn allocates(memory: Memory) -> Workload {
+    let mut workload = Workload::new("allocates");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let stream = process.stream("s", context, StreamKind::NonBlocking);
+    let buffer = process.buffer("buffer", context, memory, 64 << 20);
+    let thread = process.thread("t", context);
+    let kernel = Kernel::Delay { cycles: 400_000 };
+    match memory {
+        Memory::Pool => {
+            thread.body().allocate_on(buffer, stream).launch(kernel, 1, 32, stream).free_on(buffer, stream)
+        }
+        _ => thread.body().allocate(buffer).launch(kernel, 1, 32, stream).free(buffer),
+    };
+    thread.after().synchronize(stream);
+    thread.repeat = Repeat::Times(500);
+    workload
+}
+
+fn reads(scalar: bool) -> Workload {
+    let mut workload = Workload::new("reads");
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let stream = process.stream("s", context, StreamKind::NonBlocking);
+    let device = process.buffer("device", context, Memory::Device, 4);
+    let host = process.buffer("host", context, Memory::Pageable, 4);
+    let thread = process.thread("t", context);
+    thread.before().allocate(device).allocate(host);
+    let mut body = thread.body();
+    body.launch(Kernel::Delay { cycles: 40_000 }, 1, 32, stream).work(Duration::from_micros(15));
+    if scalar {
+        body.copy(device, host, 4, stream).synchronize(stream);
+    }
+    thread.after().synchronize(stream).free(host).free(device);
+    thread.repeat = Repeat::Times(3_000);
+    workload
+}
+
+fn run(workload: &Workload, model: &Model) -> Trace {
+    sim::run(workload, model, Options { trace: true, ..Options::default() }).unwrap().1.unwrap()
+}
+
+/// From the first call to the end of the last one, ns.
+fn wall(trace: &Trace) -> i64 {
+    trace.calls.end.iter().max().unwrap() - trace.calls.start.iter().min().unwrap()
+}
+
+fn predicted(trace: &Trace, id: &str) -> Gain {
+    let recovered = replay::recover(trace).unwrap();
+    let fit = Fit::of(trace, &recovered, &recovered.replay().unwrap());
+    assert!(fit.fits, "{id}: {:?}", fit.error);
+    let prediction = Predictor::new(trace, &recovered, &fit).predict(&[replay::fix(id).unwrap()]).unwrap();
+    prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0 }, |prediction| prediction.gain)
+}
