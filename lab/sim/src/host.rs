@@ -352,7 +352,9 @@ impl Machine<'_> {
         let thread = self.thread(row);
         thread.awaited -= 1;
         if thread.awaited == 0 {
-            let notice = self.plan_of(row).notice + self.model.device.notice_ns + self.off_processor();
+            let plan = self.plan_of(row);
+            self.comes_to(&plan, Until::Done);
+            let notice = plan.notice + self.model.device.notice_ns + self.off_processor();
             self.events.plan(self.now + notice, Event::Noticed(row));
         }
     }
