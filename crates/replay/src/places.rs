@@ -24,6 +24,7 @@ impl Places {
             unknown: 0,
             threads: Vec::new(),
         };
+        places.workload.mps = true;
         let kinds = kinds(trace);
         let mut streams = 0;
         for process in trace.processes.ids() {
