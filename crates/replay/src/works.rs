@@ -25,6 +25,8 @@ const RECENT: Ns = 1_000_000;
 pub(crate) struct Works {
     /// The first operation of each row of [`sim::Recorded::works`], and the end of its last one.
     rows: Vec<(OpId, Ns)>,
+    /// The rows with operations of several kinds.
+    mixed: FxHashSet<u32>,
     /// By operation: its row, and how long after the first one it starts, ns.
     pub places: Vec<(u32, Ns)>,
     /// The first row and the number of rows of each outermost call.
@@ -50,6 +52,7 @@ impl Works {
         let (issued, delays, after) = delays(trace, threads, costs);
         let mut works = Works {
             rows: Vec::with_capacity(trace.ops.len()),
+            mixed: FxHashSet::default(),
             places: vec![(0, 0); trace.ops.len()],
             of_call: FxHashMap::default(),
             issued,
@@ -84,6 +87,10 @@ impl Works {
             });
             let (leader, end) = &mut self.rows[row];
             *end = (*end).max(ends[at]);
+            let leader = *leader;
+            if trace.ops.kind[at] != trace.ops.kind[leader.index()] {
+                self.mixed.insert(row as u32);
+            }
             self.places[at] = (row as u32, starts[at] - starts[leader.index()]);
         }
         if let Some(call) = call.filter(|_| !ops.is_empty()) {
@@ -116,19 +123,23 @@ impl Works {
         let latency =
             median(self.delays.iter().filter_map(|delay| delay.latency)).unwrap_or(model.device.latency_ns);
         let gap = median(self.delays.iter().filter_map(|delay| delay.gap)).unwrap_or(model.device.gap_ns);
-        let work = |(op, end): &(OpId, Ns)| {
+        let work = |(row, (op, end)): (u32, &(OpId, Ns))| {
             let (ops, at) = (&trace.ops, op.index());
             let delay = self.delays[at];
             Work {
                 stream: stream(ops.stream[at]),
-                kind: kind(trace, *op),
+                // It uses several engines, and each only for a part of its time.
+                kind: match self.mixed.contains(&row) {
+                    true => WorkKind::Kernel { threads: 1, in_graph: true },
+                    false => kind(trace, *op),
+                },
                 ns: end - ops.start[at],
                 latency_ns: Some(delay.latency.unwrap_or(latency)),
                 gap_ns: Some(delay.gap.unwrap_or(gap)),
                 after: self.after.get(op).map(|before| self.places[before.index()].0),
             }
         };
-        self.rows.iter().map(work).collect()
+        (0..).zip(&self.rows).map(work).collect()
     }
 }
 
