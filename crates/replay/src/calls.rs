@@ -154,9 +154,18 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
         let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
             continue;
         };
-        let holders = [waits.releaser_call[at], waits.holder_call[at]].map(|holder| threads.outer(holder));
-        if let Some(holder) = holders.into_iter().find(|holder| holder.is_some() && *holder != call) {
-            found.entry(call).or_default().add(Behind { holder, start: waits.start[at], end: waits.end[at] });
+        // The first holder, then the last one: others between them are not known.
+        let [first, last] =
+            [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
+        let known = |holder: CallId| holder.is_some() && holder != call;
+        let (start, end) = (waits.start[at], waits.end[at]);
+        let of = found.entry(call).or_default();
+        if known(first) && first != last {
+            let over = trace.calls.end[first.index()].clamp(start, end);
+            of.add(Behind { holder: first, start, end: if known(last) { over } else { end } });
+        }
+        if known(last) {
+            of.add(Behind { holder: last, start, end });
         }
     }
     let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
