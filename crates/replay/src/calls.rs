@@ -185,7 +185,8 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
     for (call, of_slow) in parts {
         let recorded = found.entry(call).or_default();
         recorded.waits = of_slow.waits;
-        if recorded.behind.is_empty() {
+        // `explain` knows those that held a lock between the first and the last one.
+        if recorded.behind.len() <= of_slow.behind.len() {
             *recorded = of_slow;
         }
     }
