@@ -16,8 +16,10 @@ const LONG: Ns = 20_000;
 /// The costs of one outermost call, ns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cost {
-    /// Before it takes effect.
+    /// Before it waits behind others.
     pub before: Ns,
+    /// From then until it takes effect.
+    pub held: Ns,
     /// After its effect and its wait.
     pub after: Ns,
     /// From the end of what it waited for until it went on, beyond `after`.
@@ -236,13 +238,23 @@ impl One<'_> {
             let before = before(end - start - lost, rule).min((started - start - lost).max(0));
             let effect = start + lost + before;
             let after = end - effect;
-            return Cost { before, after, waits, effect, done: effect, ..Cost::default() };
+            let (before, held) = self.parts(before);
+            return Cost { before, held, after, waits, effect, done: effect, ..Cost::default() };
         };
         let until = if waits == Waits::Own { started.min(done) } else { done };
         let before = (until - start - lost).clamp(0, rule.before_ns + rule.held_ns);
         let after = (end - done).min(rule.after_ns);
         let effect = start + lost + before;
-        Cost { before, after, notice: end - done - after, waits, effect, done, ..Cost::default() }
+        let (before, held) = self.parts(before);
+        Cost { before, held, after, notice: end - done - after, waits, effect, done, ..Cost::default() }
+    }
+
+    /// Divides its own time before its effect at its first wait behind another call.
+    fn parts(&self, before: Ns) -> (Ns, Ns) {
+        let waited = self.lost.behind.iter().map(|behind| behind.start).min();
+        let start = self.trace.calls.start[self.call.index()];
+        let first = waited.map_or(before, |from| (from - start).clamp(0, before));
+        (first, before - first)
     }
 
     fn name(&self) -> &str {

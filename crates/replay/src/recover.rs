@@ -243,6 +243,7 @@ impl Writer<'_> {
         }
         CallOf {
             before_ns: cost.before,
+            held_ns: cost.held,
             after_ns: cost.after,
             notice_ns: cost.notice,
             behind: Rows { first, count: cost.behind.len() as u32 },

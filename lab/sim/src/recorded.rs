@@ -74,8 +74,10 @@ pub enum RecordedStep {
 /// A call with its own costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallOf {
-    /// Before it takes effect, ns.
+    /// Before it waits behind others, ns.
     pub before_ns: i64,
+    /// From then until it takes effect, ns.
+    pub held_ns: i64,
     /// After its effect and its wait, ns.
     pub after_ns: i64,
     /// From the end of what it waits for until it goes on, ns, if it has to wait.
@@ -301,7 +303,7 @@ fn plan_call(call: &CallOf) -> Plan {
         // Nobody asks for sums by name.
         name: Function::Launch,
         before: call.before_ns,
-        held: 0,
+        held: call.held_ns,
         after: call.after_ns,
         notice: call.notice_ns,
         lock: Use::None,
