@@ -136,7 +136,11 @@ impl Works {
                 ns: end - ops.start[at],
                 latency_ns: Some(delay.latency.unwrap_or(latency)),
                 gap_ns: Some(delay.gap.unwrap_or(gap)),
-                after: self.after.get(op).map(|before| self.places[before.index()].0),
+                after: self.after.get(op).and_then(|before| {
+                    let (row, _) = self.places[before.index()];
+                    // In the middle of a graph nothing begins.
+                    (ops.end[before.index()] == self.rows[row as usize].1).then_some(row)
+                }),
             }
         };
         (0..).zip(&self.rows).map(work).collect()
@@ -219,7 +223,8 @@ fn issued(trace: &Trace, threads: &Threads, costs: &Costs, order: &[OpId]) -> Ve
 
 /// The contexts with kernels in more streams than there are hardware queues: which ones share a queue is only seen where they wait.
 fn crowded(trace: &Trace) -> FxHashSet<ContextId> {
-    let kernels = trace.ops.ids().filter(|op| is_kernel(trace, *op));
+    let launched = |op: &OpId| is_kernel(trace, *op) && trace.ops.graph_node[op.index()] == 0;
+    let kernels = trace.ops.ids().filter(launched);
     let streams: FxHashSet<StreamId> = kernels.map(|op| trace.ops.stream[op.index()]).collect();
     let mut counts: FxHashMap<ContextId, usize> = FxHashMap::default();
     streams.into_iter().for_each(|stream| *counts.entry(trace.context_of_stream(stream)).or_default() += 1);
