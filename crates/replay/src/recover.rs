@@ -92,7 +92,8 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
     let threads = Threads::of(trace);
     let model = machine::model(trace)?;
     let costs = Costs::of(trace, &threads, &model);
-    let works = Works::of(trace, &threads, &costs);
+    let queues = explain::shared_queues(trace);
+    let works = Works::of(trace, &threads, &costs, &queues);
     let signals = signals(trace, &threads);
     let mut events = by_thread(trace, &threads, &signals);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
@@ -102,7 +103,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
             workload: places.workload.clone(),
             threads: Vec::new(),
             works: works.works(trace, &model, |stream| places.stream(stream)),
-            queues: places.queues(&explain::shared_queues(trace)),
+            queues: places.queues(&queues),
             signals: signals.len() as u32,
             holds: 0,
             behind: Vec::new(),

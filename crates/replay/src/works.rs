@@ -48,8 +48,9 @@ struct Delay {
 }
 
 impl Works {
-    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs) -> Works {
-        let (issued, delays, after) = delays(trace, threads, costs);
+    /// `queues`: by stream, the first of those that share a hardware queue.
+    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<u32>]) -> Works {
+        let (issued, delays, after) = delays(trace, threads, costs, queues);
         let mut works = Works {
             rows: Vec::with_capacity(trace.ops.len()),
             mixed: FxHashSet::default(),
@@ -170,7 +171,12 @@ fn kind(trace: &Trace, op: OpId) -> WorkKind {
 }
 
 /// When each operation was issued and what came before it, in the order in which they started; and those that waited for an operation of another stream.
-fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> (Vec<Ns>, Vec<Delay>, FxHashMap<OpId, OpId>) {
+fn delays(
+    trace: &Trace,
+    threads: &Threads,
+    costs: &Costs,
+    queues: &[Option<u32>],
+) -> (Vec<Ns>, Vec<Delay>, FxHashMap<OpId, OpId>) {
     let ops = &trace.ops;
     let mut order: Vec<OpId> = ops.ids().collect();
     order.sort_by_key(|op| (ops.start[op.index()], ops.end[op.index()], *op));
@@ -183,7 +189,11 @@ fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> (Vec<Ns>, Vec<Dela
         let (start, stream) = (ops.start[at], ops.stream[at]);
         let effect = issued[at];
         let recent = devices.entry(trace.device_of_stream(stream)).or_default();
-        let before = recent.last.get(&stream).copied().unwrap_or(Ns::MIN);
+        let of_stream = recent.last.get(&stream).copied().unwrap_or(Ns::MIN);
+        let launched = is_kernel(trace, op) && ops.graph_node[at] == 0;
+        let queue = stream.some().and_then(|stream| queues[stream.index()]).filter(|_| launched);
+        let of_queue = queue.and_then(|queue| recent.queues.insert(queue, ops.end[at]));
+        let before = of_queue.filter(|end| *end <= start).map_or(of_stream, |end| end.max(of_stream));
         let latency = start - effect;
         if before > effect && start - before < NEXT {
             delays[at].gap = Some((start - before).max(0));
@@ -242,6 +252,8 @@ struct Recent {
     last: FxHashMap<StreamId, Ns>,
     /// At most one per stream.
     ops: FxHashMap<StreamId, OpId>,
+    /// The end of the last kernel of each hardware queue that streams share, ns.
+    queues: FxHashMap<u32, Ns>,
 }
 
 impl Recent {
