@@ -18,6 +18,7 @@ SCHEMAS = ROOT / "docs/schema"
 RECORDED = "examples/recorded-d2h-stall.holdup"
 KINETO = "examples/pytorch-d2h-stall.json.gz"
 STEPS = "examples/recorded-norm-hidden-sync.holdup"
+CONVOY = "examples/recorded-launch-convoy.holdup"
 OVERLAP = ["lab", "run", "overlap", "--on", "sim:c2050", "--format", "json"]
 WORKLOAD = "crates/holdup/tests/data/schema/workload.toml"
 
@@ -77,6 +78,8 @@ def main(holdup: str) -> None:
             ["diff", KINETO, RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--before", RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--format", "json"],
+            ["replay", RECORDED, "--format", "json"],
+            ["replay", CONVOY, "--format", "json"],
         ]
         for command in commands:
             value = json.loads(printed(holdup, command))

@@ -406,6 +406,19 @@ fn a_call_waits_behind_another_one_until_its_moment() {
 }
 
 #[test]
+fn a_call_does_its_own_work_after_its_wait() {
+    let mut program = Program::new(1);
+    let hold = program.hold();
+    program.thread(&[call(CallOf { holds: Some((hold, Until::Return)), ..plain(0, 100) })]);
+    let (behind, work) = (program.behind(&[(hold, 3)]), program.kernel(0, 10));
+    let launch = program.launch(work, 1, 2);
+    program.thread(&[call(CallOf { behind, held_ns: 40, ..launch })]);
+    let replayed = program.run();
+    assert_eq!(replayed.steps[1], [0, 100 + 3 + 40 + 2]);
+    assert_eq!(replayed.works, [(148, 158)]);
+}
+
+#[test]
 fn a_call_does_not_wait_behind_one_that_is_past_its_moment() {
     for (until, past) in [(Until::Effect, 11), (Until::Done, 116), (Until::Return, 166)] {
         assert_eq!(behind(until, past), past + 3, "{until:?}");
