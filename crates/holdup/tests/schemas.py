@@ -18,6 +18,7 @@ SCHEMAS = ROOT / "docs/schema"
 RECORDED = "examples/recorded-d2h-stall.holdup"
 KINETO = "examples/pytorch-d2h-stall.json.gz"
 STEPS = "examples/recorded-norm-hidden-sync.holdup"
+CONVOY = "examples/recorded-launch-convoy.holdup"
 OVERLAP = ["lab", "run", "overlap", "--on", "sim:c2050", "--format", "json"]
 PROVE = ["prove", "--metric", "v=([0-9]+)", "--format", "json"]
 WORKLOAD = "crates/holdup/tests/data/schema/workload.toml"
@@ -81,6 +82,8 @@ def main(holdup: str) -> None:
             ["prove", "--with", "A=1", "--rounds", "4", "--format", "json", "--", "true"],
             [*PROVE, "--predicted", "29%", "--against", "echo v=2", "--", "echo", "v=1"],
             [*PROVE, "--against", "printf 'v=2\\nx'", "--", "echo", "v=1"],
+            ["replay", RECORDED, "--format", "json"],
+            ["replay", CONVOY, "--format", "json"],
         ]
         for command in commands:
             value = json.loads(printed(holdup, command))

@@ -1,12 +1,11 @@
 //! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
 
-use crate::mutexes::Mutexes;
 use crate::streams::Streams;
 use crate::threads::Threads;
 use explain::{Cause, Class, classify};
 use rustc_hash::FxHashMap;
 use sim::{Calls as Rules, Model, Rule, Until};
-use trace::{CallId, LockKind, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+use trace::{CallId, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -33,8 +32,6 @@ pub(crate) struct Cost {
     pub done: Ns,
     /// The calls that it waits behind, and how long it takes to go on after each.
     pub behind: Vec<(CallId, Ns)>,
-    /// The mutex that it needs: a row of [`Costs::mutexes`].
-    pub mutex: Option<u32>,
     /// When it lets calls behind it go on, if there are any.
     pub holds: Option<Until>,
 }
@@ -55,8 +52,6 @@ pub(crate) struct Costs {
     of: FxHashMap<CallId, Cost>,
     /// The operations of each outermost call, in order of their start.
     ops: FxHashMap<CallId, Vec<OpId>>,
-    /// How long each mutex takes to pass to a thread that waits, ns.
-    pub mutexes: Vec<Ns>,
 }
 
 impl Costs {
@@ -79,13 +74,8 @@ impl Costs {
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
-        let mut costs = Costs { of, ops, mutexes: Vec::new() };
+        let mut costs = Costs { of, ops };
         costs.let_go_on(trace, &lost);
-        let mutexes = Mutexes::of(trace, threads);
-        costs.mutexes = mutexes.hand_over(trace, &costs.of);
-        for (call, cost) in &mut costs.of {
-            cost.mutex = mutexes.of_call(trace, *call);
-        }
         costs
     }
 
@@ -169,10 +159,18 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
         let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
             continue;
         };
-        let holders = [waits.releaser_call[at], waits.holder_call[at]].map(|holder| threads.outer(holder));
-        if let Some(holder) = holders.into_iter().find(|holder| holder.is_some() && *holder != call) {
-            let behind = Behind { holder, start: waits.start[at], end: waits.end[at] };
-            found.entry(call).or_default().add(behind, waits.kind[at] != LockKind::Mutex);
+        // The first holder, then the last one: others between them are not known.
+        let [first, last] =
+            [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
+        let known = |holder: CallId| holder.is_some() && holder != call;
+        let (start, end) = (waits.start[at], waits.end[at]);
+        if known(first) && first != last {
+            let over = trace.calls.end[first.index()].clamp(start, end);
+            let behind = Behind { holder: first, start, end: if known(last) { over } else { end } };
+            found.entry(call).or_default().add(behind);
+        }
+        if known(last) {
+            found.entry(call).or_default().add(Behind { holder: last, start, end });
         }
     }
     let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
@@ -181,7 +179,7 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
         let holder = threads.outer(share.holder);
         match share.cause {
             Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder if holder.is_some() => {
-                of.add(Behind { holder, start: share.start, end: share.end }, true);
+                of.add(Behind { holder, start: share.start, end: share.end });
             }
             // The queue's depth is the model's.
             Cause::QueueFull => of.ns += share.end - share.start,
@@ -192,7 +190,8 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
     for (call, of_slow) in parts {
         let recorded = found.entry(call).or_default();
         recorded.waits = of_slow.waits;
-        if recorded.first.is_none() {
+        // `explain` knows those that held a lock between the first and the last one.
+        if recorded.behind.len() <= of_slow.behind.len() {
             *recorded = of_slow;
         }
     }
@@ -200,15 +199,13 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
 }
 
 impl Lost {
-    /// Adds a wait for a call; if it `is_kept`, for just that call, and else for a mutex that calls share.
-    fn add(&mut self, behind: Behind, is_kept: bool) {
+    /// Adds a wait for a call.
+    fn add(&mut self, behind: Behind) {
         let from = self.until.max(behind.start);
         self.ns += (behind.end - from).max(0);
         self.until = self.until.max(behind.end);
         self.first = Some(self.first.map_or(behind.start, |first| first.min(behind.start)));
-        if is_kept {
-            self.behind.push(behind);
-        }
+        self.behind.push(behind);
     }
 }
 

@@ -9,7 +9,6 @@ mod calls;
 mod fit;
 mod fixes;
 mod machine;
-mod mutexes;
 mod places;
 mod predict;
 mod recover;

@@ -29,6 +29,7 @@ pub(crate) fn model(trace: &Trace) -> Result<Model, sim::Error> {
     model.device.queue_gap_ns = 0;
     model.device.notice_ns = 0;
     model.host.processors = 0;
+    model.device.delayed_signals = false;
     model.sharing.mps = true;
     Ok(model)
 }

@@ -98,8 +98,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
     let model = machine::model(trace)?;
     let costs = Costs::of(trace, &threads, &model);
     let queues = explain::shared_queues(trace);
-    let works = Works::of(trace, &threads, &costs);
-    let turns = turns::are_taken(trace);
+    let works = Works::of(trace, &threads, &costs, &queues);
     let signals = signals(trace, &threads);
     let mut events = by_thread(trace, &threads, &signals);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
@@ -108,10 +107,9 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
         recorded: Recorded {
             workload: places.workload.clone(),
             threads: Vec::new(),
-            works: works.works(trace, &model, turns, |stream| places.stream(stream)),
+            works: works.works(trace, &model, |stream| places.stream(stream)),
             queues: places.queues(&queues),
             signals: signals.len() as u32,
-            mutexes: costs.mutexes.clone(),
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
@@ -124,7 +122,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
         begins: Vec::new(),
         works: works.places.clone(),
         aliased: works.aliased(),
-        turns,
+        turns: turns::are_taken(trace),
     };
     let mut numbers = FxHashMap::default();
     for (process, thread) in &places.threads {
@@ -257,7 +255,6 @@ impl Writer<'_> {
             after_ns: cost.after,
             notice_ns: cost.notice,
             behind: Rows { first, count: cost.behind.len() as u32 },
-            mutex: cost.mutex,
             holds: cost.holds.map(|until| (self.number(call), until)),
             does: self.works.does(call, cost, &mut self.recorded.awaited),
         }

@@ -64,8 +64,9 @@ struct Delay {
 }
 
 impl Works {
-    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs) -> Works {
-        let Delays { issued, delays, after, aliased } = delays(trace, threads, costs);
+    /// `queues`: by stream, the first of those that share a hardware queue.
+    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<u32>]) -> Works {
+        let Delays { issued, delays, after, aliased } = delays(trace, threads, costs, queues);
         let mut works = Works {
             rows: Vec::with_capacity(trace.ops.len()),
             places: vec![(0, 0); trace.ops.len()],
@@ -142,14 +143,8 @@ impl Works {
         Does::Issue { works: Rows { first: self.places[op.index()].0, count: 1 }, waits: false }
     }
 
-    /// The operations for the simulator. Where contexts take `turns`, a kernel has the device for itself.
-    pub fn works(
-        &self,
-        trace: &Trace,
-        model: &Model,
-        turns: bool,
-        stream: impl Fn(StreamId) -> u32,
-    ) -> Vec<Work> {
+    /// The operations for the simulator.
+    pub fn works(&self, trace: &Trace, model: &Model, stream: impl Fn(StreamId) -> u32) -> Vec<Work> {
         let latency =
             median(self.delays.iter().filter_map(|delay| delay.latency)).unwrap_or(model.device.latency_ns);
         let gap = median(self.delays.iter().filter_map(|delay| delay.gap)).unwrap_or(model.device.gap_ns);
@@ -158,16 +153,15 @@ impl Works {
             let delay = self.delays[at];
             Work {
                 stream: stream(ops.stream[at]),
-                kind: match *kind {
-                    WorkKind::Kernel { in_graph, .. } if turns => {
-                        WorkKind::Kernel { threads: u32::MAX, in_graph }
-                    }
-                    kind => kind,
-                },
+                kind: *kind,
                 ns: end - ops.start[at],
                 latency_ns: Some(delay.latency.unwrap_or(latency)),
                 gap_ns: Some(delay.gap.unwrap_or(gap)),
-                after: self.after.get(op).map(|before| self.places[before.index()].0),
+                after: self.after.get(op).and_then(|before| {
+                    let (row, _) = self.places[before.index()];
+                    // In the middle of a graph nothing begins.
+                    (ops.end[before.index()] == self.rows[row as usize].end).then_some(row)
+                }),
             }
         };
         self.rows.iter().map(work).collect()
@@ -175,7 +169,7 @@ impl Works {
 }
 
 /// What an operation is.
-pub(crate) fn kind(trace: &Trace, op: OpId) -> WorkKind {
+fn kind(trace: &Trace, op: OpId) -> WorkKind {
     let (ops, at) = (&trace.ops, op.index());
     match ops.kind[at] {
         OpKind::Copy => {
@@ -198,7 +192,7 @@ pub(crate) fn kind(trace: &Trace, op: OpId) -> WorkKind {
 }
 
 /// When each operation was issued and what came before it, in the order in which they started.
-fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> Delays {
+fn delays(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<u32>]) -> Delays {
     let ops = &trace.ops;
     let mut order: Vec<OpId> = ops.ids().collect();
     order.sort_by_key(|op| (ops.start[op.index()], ops.end[op.index()], *op));
@@ -216,7 +210,11 @@ fn delays(trace: &Trace, threads: &Threads, costs: &Costs) -> Delays {
         let (start, stream) = (ops.start[at], ops.stream[at]);
         let effect = issued[at];
         let recent = devices.entry(trace.device_of_stream(stream)).or_default();
-        let before = recent.last.get(&stream).copied().unwrap_or(Ns::MIN);
+        let of_stream = recent.last.get(&stream).copied().unwrap_or(Ns::MIN);
+        let launched = is_kernel(trace, op) && ops.graph_node[at] == 0;
+        let queue = stream.some().and_then(|stream| queues[stream.index()]).filter(|_| launched);
+        let of_queue = queue.and_then(|queue| recent.queues.insert(queue, ops.end[at]));
+        let before = of_queue.filter(|end| *end <= start).map_or(of_stream, |end| end.max(of_stream));
         let latency = start - effect;
         if before > effect && start - before < NEXT {
             delays[at].gap = Some((start - before).max(0));
@@ -261,7 +259,8 @@ fn issued(trace: &Trace, threads: &Threads, costs: &Costs, order: &[OpId]) -> Ve
 
 /// The contexts with kernels in more streams than there are hardware queues: which ones share a queue is only seen where they wait.
 fn crowded(trace: &Trace) -> FxHashSet<ContextId> {
-    let kernels = trace.ops.ids().filter(|op| is_kernel(trace, *op));
+    let launched = |op: &OpId| is_kernel(trace, *op) && trace.ops.graph_node[op.index()] == 0;
+    let kernels = trace.ops.ids().filter(launched);
     let streams: FxHashSet<StreamId> = kernels.map(|op| trace.ops.stream[op.index()]).collect();
     let mut counts: FxHashMap<ContextId, usize> = FxHashMap::default();
     streams.into_iter().for_each(|stream| *counts.entry(trace.context_of_stream(stream)).or_default() += 1);
@@ -279,6 +278,8 @@ struct Recent {
     last: FxHashMap<StreamId, Ns>,
     /// The last two of each stream: the last one may run still.
     ops: FxHashMap<StreamId, [OpId; 2]>,
+    /// The end of the last kernel of each hardware queue that streams share, ns.
+    queues: FxHashMap<u32, Ns>,
 }
 
 impl Recent {

@@ -308,7 +308,6 @@ fn plan(name: Function, rule: &Rule, units: u64, context: u32, act: Act) -> Plan
         keep: rule.keeps,
         context,
         behind: Rows::default(),
-        mutex_of_trace: None,
         holds: None,
         act,
     }

@@ -18,8 +18,6 @@ pub(crate) enum Event {
     Held(u32),
     /// The operations that a thread's call waits for have completed.
     Noticed(u32),
-    /// A recorded call has its mutex.
-    Acquired(u32),
     /// A recorded call lets those behind it go on.
     LetsGoOn(u32),
     /// Everything that an operation waits for has completed.

@@ -53,16 +53,9 @@ impl Machine<'_> {
             }
         }
         self.thread(row).stage = Stage::Calling;
-        if self.is_behind(row, &plan) || !self.acquires(row, &plan) {
+        if self.is_behind(row, &plan) {
             return;
         }
-        self.take_locks(row, &plan, 0);
-    }
-
-    /// A recorded call has the mutex that it waited for.
-    pub(crate) fn acquired(&mut self, row: u32) {
-        self.wakes(row);
-        let plan = self.plan_of(row);
         self.take_locks(row, &plan, 0);
     }
 
@@ -254,7 +247,6 @@ impl Machine<'_> {
         }
         self.act(row, &plan);
         self.comes_to(&plan, Until::Effect);
-        self.releases(row, &plan);
         if self.threads[row as usize].awaited > 0 {
             return self.let_go_to_wait(row, &plan);
         }
@@ -360,7 +352,9 @@ impl Machine<'_> {
         let thread = self.thread(row);
         thread.awaited -= 1;
         if thread.awaited == 0 {
-            let notice = self.plan_of(row).notice + self.model.device.notice_ns + self.off_processor();
+            let plan = self.plan_of(row);
+            self.comes_to(&plan, Until::Done);
+            let notice = plan.notice + self.model.device.notice_ns + self.off_processor();
             self.events.plan(self.now + notice, Event::Noticed(row));
         }
     }

@@ -298,7 +298,6 @@ impl<'a> Machine<'a> {
             Event::Woken(thread) => self.woken(thread),
             Event::Held(thread) => self.held(thread),
             Event::Noticed(thread) => self.noticed(thread),
-            Event::Acquired(thread) => self.acquired(thread),
             Event::LetsGoOn(number) => self.lets_go_on(number),
             Event::Ready(op) => self.ready(op),
             Event::Copied { device, engine } => self.copied(device, engine),

@@ -54,8 +54,6 @@ pub(crate) struct Plan {
     pub context: u32,
     /// Recorded calls that it waits behind, and whether others wait behind it.
     pub behind: Rows,
-    /// The mutex of a recorded call.
-    pub mutex_of_trace: Option<u32>,
     pub holds: Option<(u32, Until)>,
     pub act: Act,
 }

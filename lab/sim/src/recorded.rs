@@ -5,7 +5,6 @@ use crate::calls::LONGEST;
 use crate::device::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
 use crate::events::Event;
 use crate::functions::Function;
-use crate::locks::{Holder, Lock, Next, Waiter};
 use crate::machine::{HardwareQueue, Machine};
 use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, NONE, Plan, Program, Step, ThreadPlan, Way, WorkPlan};
@@ -29,8 +28,6 @@ pub struct Recorded {
     pub queues: Vec<u32>,
     /// The number of signals.
     pub signals: u32,
-    /// The mutexes that calls acquire: how long each takes to pass to a thread that waits, ns.
-    pub mutexes: Vec<i64>,
     /// The number of calls that others wait behind.
     pub holds: u32,
     /// What calls wait behind, those of a call together: a number below `holds`, and the time that it takes to go on after that
@@ -87,8 +84,6 @@ pub struct CallOf {
     pub notice_ns: i64,
     /// Calls that keep this one from its effect if they have begun and did not let others go on yet: rows of [`Recorded::behind`].
     pub behind: Rows,
-    /// The mutex that it holds from then until its effect: a row of [`Recorded::mutexes`].
-    pub mutex: Option<u32>,
     /// Its number, and when it lets others go on, if others wait behind it.
     pub holds: Option<(u32, Until)>,
     /// Its effect.
@@ -190,7 +185,6 @@ pub(crate) struct Replay<'a> {
     waiting: FxHashMap<u32, Vec<u32>>,
     /// The call that each thread waits behind.
     stuck: Vec<Option<u32>>,
-    mutexes: Vec<Lock>,
     pub replayed: Replayed,
 }
 
@@ -271,7 +265,6 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         works: vec![Progress::default(); recorded.works.len()],
         waiting: FxHashMap::default(),
         stuck: vec![None; counts.len()],
-        mutexes: recorded.mutexes.iter().map(|handover| Lock::new(&in_order(*handover))).collect(),
         replayed: Replayed {
             steps: counts.into_iter().map(Vec::with_capacity).collect(),
             works: vec![(0, 0); recorded.works.len()],
@@ -282,19 +275,6 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     // The first two steps of each thread are the machine's own.
     replayed.steps.iter_mut().for_each(|times| drop(times.drain(..PREAMBLE.len().min(times.len()))));
     Ok(replayed)
-}
-
-/// A lock that passes to the longest waiter.
-fn in_order(handover_ns: i64) -> crate::Lock {
-    crate::Lock {
-        wake_ns: 0,
-        wake_spread_ns: 0,
-        patience: 0,
-        recent_ns: 0,
-        handover_ns,
-        waiter_ns: 0,
-        most_waiters: 0,
-    }
 }
 
 /// A thread's first steps: it waits for the release of all, and has no body.
@@ -333,7 +313,6 @@ fn plan_call(call: &CallOf) -> Plan {
         keep: false,
         context: 0,
         behind: call.behind,
-        mutex_of_trace: call.mutex,
         holds: call.holds,
         act: match call.does {
             Does::Nothing => Act::Nothing,
@@ -422,31 +401,6 @@ impl Machine<'_> {
             }
         }
         false
-    }
-
-    /// Whether a call acquires its mutex, if it needs one; if not, it goes on when it has it.
-    pub(crate) fn acquires(&mut self, row: u32, plan: &Plan) -> bool {
-        let (Some(replay), Some(mutex)) = (&mut self.replay, plan.mutex_of_trace) else { return true };
-        let who = Holder { thread: row, call: NONE };
-        let taken =
-            replay.mutexes[mutex as usize].take(Waiter { who, exclusive: true, recent: true, late: 0 });
-        if !taken {
-            self.sleeps(row);
-        }
-        taken
-    }
-
-    /// A call releases its mutex.
-    pub(crate) fn releases(&mut self, row: u32, plan: &Plan) {
-        let (Some(replay), Some(mutex)) = (&mut self.replay, plan.mutex_of_trace) else { return };
-        let mut next = std::mem::take(&mut self.after_release);
-        replay.mutexes[mutex as usize].release(row, &mut next, &mut self.chance);
-        for next in next.drain(..) {
-            if let Next::Granted(thread, ns) = next {
-                self.events.plan(self.now + ns, Event::Acquired(thread));
-            }
-        }
-        self.after_release = next;
     }
 
     /// Nothing happens any more, and threads wait: gives up a wait of a call that began when it could not, in the recorded order,

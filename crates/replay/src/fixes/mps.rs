@@ -2,7 +2,6 @@
 
 use super::{Fix, Scene};
 use crate::Recovered;
-use crate::works::kind;
 use rustc_hash::FxHashMap;
 use sim::WorkKind;
 use trace::{Ns, OpId, Sym};
@@ -14,8 +13,7 @@ pub(super) const FIX: Fix = Fix {
     apply,
 };
 
-/// Kernels of contexts that take turns take the least time that the same kernel took, and run beside others: what is longer was
-/// another one's turn.
+/// Kernels of contexts that take turns take the least time that the same kernel took: what is longer was another one's turn.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let processes = to.recorded.workload.processes.iter().filter(|process| !process.threads.is_empty());
     if !to.turns || processes.count() < 2 {
@@ -37,7 +35,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     }
     for (row, op) in &kernels {
         let work = &mut to.recorded.works[*row];
-        (work.ns, work.kind) = (least[&same(*op)], kind(scene.trace, *op));
+        work.ns = least[&same(*op)];
     }
     to.turns = false;
     kernels.len()

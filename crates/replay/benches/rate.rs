@@ -1,0 +1,50 @@
+//! How long a trace takes to be recovered and replayed, and the memory that it needs, on one core:
+//!
+//! ```sh
+//! cargo xtask generate kineto --size 600MB -o /tmp/million.json
+//! cargo bench -p holdup-replay -- /tmp/million.json
+//! ```
+
+use std::path::Path;
+use std::time::Instant;
+
+fn main() {
+    let traces: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if traces.is_empty() {
+        println!("no trace: see the first lines of the file");
+    }
+    for name in traces {
+        rate(&name);
+    }
+}
+
+/// Prints the best of three.
+fn rate(name: &str) {
+    let trace = import::open(Path::new(name), &mut |_| {}).expect("a trace");
+    let before = peak_mb();
+    let mut best = [f64::MAX; 3];
+    let mut fits = String::new();
+    for _ in 0..3 {
+        let start = Instant::now();
+        let recovered = replay::recover(&trace).expect("it has GPU records");
+        let middle = Instant::now();
+        let replayed = recovered.replay().expect("it runs");
+        let end = Instant::now();
+        let fit = replay::Fit::of(&trace, &recovered, &replayed);
+        let times = [middle - start, end - middle, end.elapsed()];
+        best.iter_mut().zip(times).for_each(|(best, time)| *best = best.min(time.as_secs_f64()));
+        fits = format!("wall {:+.2} %, error {:.2} %", 100.0 * fit.wall_error, 100.0 * fit.error);
+    }
+    let [recover, run, fit] = best;
+    println!("{name}: {} calls, {} operations: {fits}", trace.calls.len(), trace.ops.len());
+    println!("  recover {recover:.2} s, replay {run:.2} s, fit {fit:.2} s");
+    println!("  peak {} MB, {before} MB of it for the trace", peak_mb());
+}
+
+/// The most memory that this process had.
+fn peak_mb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) / 1_000
+}

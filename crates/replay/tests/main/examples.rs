@@ -1,0 +1,21 @@
+//! How well the replay of each recording in `examples/` fits, in `tests/data/examples.txt`: name, difference of the wall time,
+//! and the greatest difference of that and of the GPU's busy time, in percent of the wall time.
+
+use crate::support::{expect, fit};
+use std::path::Path;
+
+#[test]
+fn recordings_are_reproduced() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let files = std::fs::read_dir(&examples).unwrap();
+    let files = files.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files: Vec<String> =
+        files.filter(|file| file.ends_with(".json.gz") || file.ends_with(".holdup")).collect();
+    files.sort();
+    assert!(files.len() >= 18, "examples are missing");
+    let of = |file: String| {
+        let trace = import::open(&examples.join(&file), &mut |_| {}).unwrap();
+        (file.split('.').next().unwrap_or_default().to_owned(), fit(&trace))
+    };
+    expect("examples.txt", &files.into_iter().map(of).collect::<Vec<_>>());
+}

@@ -1,0 +1,9 @@
+//! Replays of recordings, of traces that the simulator made, and of made-up traces.
+
+mod examples;
+mod made_up;
+mod oracle;
+mod support;
+
+#[path = "../../../explain/tests/random/mod.rs"]
+mod random;

@@ -1,0 +1,98 @@
+//! Replays of traces that the simulator made: it knows what the program asked for, so a replay can only differ by what the trace
+//! does not say.
+
+use crate::support::{expect, fit};
+use experiments::{Bench, Cell, Experiment, Settings, Variant};
+use sim::{Model, Options};
+use trace::Trace;
+use workload::Workload;
+
+/// Experiments with settings that stay fast, and models that run them.
+const CASES: &[(&str, &[&str], &str)] = &[
+    ("architectures", &["threads=1,4,16", "iterations=3"], "h200"),
+    ("architectures", &["threads=4", "iterations=3"], "p100"),
+    ("hidden-sync", &["times=2"], "h200"),
+    ("interference", &["time=5ms", "bytes=8MiB", "effect=launches"], "h200"),
+    ("launch-stall", &["time=50ms"], "h200"),
+    ("launch-stall", &["time=50ms"], "p100"),
+    ("multi-gpu", &["times=100", "threads=1,4"], "h200x8"),
+    ("overlap", &[], "h200"),
+    ("overlap", &[], "k20c"),
+    ("overlap", &[], "c2050"),
+    ("overlap", &[], "c1060"),
+    ("stagger", &[], "h200"),
+    ("stagger", &[], "p100"),
+    ("stagger", &[], "p100-nvprof"),
+];
+
+fn traced(workload: &Workload, model: &Model) -> Trace {
+    let options = Options { trace: true, ..Options::default() };
+    sim::run(workload, model, options).unwrap().1.unwrap()
+}
+
+/// The variants of an experiment that a model runs, with their names.
+fn variants(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<(String, Workload)> {
+    let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
+    let settings = Settings::new(experiment.name, experiment.parameters, &set).unwrap();
+    let bench = Bench {
+        name: model.device.title.clone(),
+        gpus: model.device.count,
+        copy_engines: Some(model.device.copy_engines),
+        simulated: true,
+        ..Bench::default()
+    };
+    let plan = (experiment.variants)(&settings, &bench).unwrap();
+    let name = |variant: &Variant| {
+        let known = variant.varied.iter().filter(|(_, cell)| !matches!(cell, Cell::Default | Cell::Nothing));
+        let cells: Vec<String> = known.map(|(column, cell)| format!("{column} {cell}")).collect();
+        cells.join(", ")
+    };
+    plan.variants.into_iter().map(|variant| (name(&variant), variant.workload)).collect()
+}
+
+/// What does not fit, by words of its name: the greatest difference, in percent of the time, and why.
+const LIMITS: &[(&[&str], f64, &str)] = &[
+    (&["architectures h200", "variant threads", "workers 16, memory pinned", "connections 16"], 19.0, CONVOY),
+    (&["architectures h200", "workers 16, memory pinned", "submit launches, connections 32"], 19.0, CONVOY),
+    (&["architectures h200", "workers 16, memory pinned", "submit graph"], 16.5, CONVOY),
+    (&["architectures h200", "variant threads,", "workers 16, memory pageable, sync no"], 5.0, CONVOY),
+    (&["architectures p100", "memory pageable"], 20.0, CONVOY),
+    (&["architectures p100", "submit graph"], 6.0, CONVOY),
+    (&["launch-stall p100", "beside item"], 11.0, CONVOY),
+    (&["stagger p100-nvprof", "memory pageable, sync no"], 20.0, CONVOY),
+    (&["architectures", "variant processes,"], 27.0, TURNS),
+    (&["architectures", "variant contexts,"], 27.0, TURNS),
+    (&["interference h200", "own-context", "call synchronize"], 5.0, TURNS),
+    (&["overlap c2050", "breadth-first"], 50.5, SIGNALS),
+];
+
+const CONVOY: &str =
+    "Many short calls wait for one lock. The trace has the pairs that waited: in a replay others meet.";
+const TURNS: &str = "Contexts take turns on the device. A trace does not say whose turn it is.";
+const SIGNALS: &str = "Kernels signal together: the recorded end is not the kernel's own.";
+
+/// The greatest difference that a run may have, in percent.
+fn limit(name: &str) -> f64 {
+    let of = |(words, ..): &&(&[&str], f64, &str)| words.iter().all(|word| name.contains(word));
+    LIMITS.iter().find(of).map_or(100.0 * replay::MOST_ERROR, |(_, limit, _)| *limit)
+}
+
+#[test]
+fn simulated_programs_are_reproduced() {
+    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
+    for (name, set, model) in CASES {
+        let mut model = Model::load(model).unwrap();
+        // Start-up would be most of the time, and hide differences.
+        model.calls.context_create = sim::Rule::default();
+        for (what, workload) in variants(experiments::experiment(name).unwrap(), set, &model) {
+            let fit = fit(&traced(&workload, &model));
+            let name = format!("{name} {}: {what}", model.name);
+            if 100.0 * fit.error > limit(&name) {
+                wrong.push((name.clone(), fit.error));
+            }
+            rows.push((name, fit));
+        }
+    }
+    assert!(wrong.is_empty(), "further off than they may be: {wrong:#?}");
+    expect("simulated.txt", &rows);
+}

@@ -1,0 +1,533 @@
+//! Recorded steps in virtual time. Times are small numbers of nanoseconds, so that each can be added up by hand.
+
+use sim::{
+    CallOf, Does, Error, Model, Options, Recorded, RecordedStep, Replayed, Rows, Rule, Until, Work, WorkKind,
+    run_recorded,
+};
+use trace::CopyKind;
+use workload::{StreamKind, Workload};
+
+/// More threads than a device has.
+const ALL: u32 = u32::MAX;
+
+/// A program whose steps are added one by one.
+struct Program(Recorded);
+
+impl Program {
+    /// So many processes on one device, each with so many streams, which share no hardware queue.
+    fn of(processes: usize, streams: usize) -> Program {
+        let mut workload = Workload::new("recorded");
+        for number in 0..processes {
+            let process = workload.process(format!("p{number}"));
+            let context = process.primary(0);
+            for stream in 0..streams {
+                process.stream(format!("s{stream}"), context, StreamKind::NonBlocking);
+            }
+        }
+        Program(Recorded {
+            workload,
+            threads: Vec::new(),
+            works: Vec::new(),
+            queues: vec![u32::MAX; processes * streams],
+            signals: 0,
+            holds: 0,
+            behind: Vec::new(),
+            awaited: Vec::new(),
+        })
+    }
+
+    /// One process with so many streams.
+    fn new(streams: usize) -> Program {
+        Program::of(1, streams)
+    }
+
+    /// Adds a thread to the first process.
+    fn thread(&mut self, steps: &[RecordedStep]) {
+        self.thread_of(0, steps);
+    }
+
+    fn thread_of(&mut self, process: usize, steps: &[RecordedStep]) {
+        let process = &mut self.0.workload.processes[process];
+        let context = workload::ContextId(0);
+        process.thread(format!("t{}", process.threads.len()), context);
+        self.0.threads.push(steps.to_vec());
+    }
+
+    /// Adds an operation. Its latency is 5 ns, its gap 2 ns.
+    fn work(&mut self, stream: u32, kind: WorkKind, ns: i64) -> u32 {
+        let (latency_ns, gap_ns) = (Some(5), Some(2));
+        self.0.works.push(Work { stream, kind, ns, latency_ns, gap_ns, after: None });
+        self.0.works.len() as u32 - 1
+    }
+
+    /// Adds a kernel that leaves room for others.
+    fn kernel(&mut self, stream: u32, ns: i64) -> u32 {
+        self.work(stream, WorkKind::Kernel { threads: 32, in_graph: false }, ns)
+    }
+
+    /// Adds a call that takes `before` ns, issues one operation, and takes `after` ns more.
+    fn launch(&mut self, work: u32, before: i64, after: i64) -> CallOf {
+        let does = Does::Issue { works: Rows { first: work, count: 1 }, waits: false };
+        CallOf { before_ns: before, after_ns: after, does, ..CallOf::default() }
+    }
+
+    /// Adds a call that waits for operations.
+    fn await_(&mut self, works: &[u32], before: i64, notice: i64, after: i64) -> CallOf {
+        let rows = Rows { first: self.0.awaited.len() as u32, count: works.len() as u32 };
+        self.0.awaited.extend(works);
+        let does = Does::Await(rows);
+        CallOf { before_ns: before, notice_ns: notice, after_ns: after, does, ..CallOf::default() }
+    }
+
+    /// The number of a new call that others wait behind.
+    fn hold(&mut self) -> u32 {
+        self.0.holds += 1;
+        self.0.holds - 1
+    }
+
+    /// What a call waits behind.
+    fn behind(&mut self, holds: &[(u32, i64)]) -> Rows {
+        let rows = Rows { first: self.0.behind.len() as u32, count: holds.len() as u32 };
+        self.0.behind.extend(holds);
+        rows
+    }
+
+    fn signal(&mut self) -> u32 {
+        self.0.signals += 1;
+        self.0.signals - 1
+    }
+
+    fn run(&self) -> Replayed {
+        self.run_on(&model())
+    }
+
+    fn run_on(&self, model: &Model) -> Replayed {
+        run_recorded(&self.0, model, Options::default()).unwrap()
+    }
+}
+
+/// A model that adds nothing to recorded times.
+fn model() -> Model {
+    let mut model = Model::load("h200").unwrap();
+    model.calls.context_create = Rule::default();
+    model.device.issue_ns = 0;
+    model.device.queue_gap_ns = 0;
+    model.device.notice_ns = 0;
+    model.host.processors = 0;
+    model
+}
+
+fn host(ns: i64) -> RecordedStep {
+    RecordedStep::Host(ns)
+}
+
+fn call(call: CallOf) -> RecordedStep {
+    RecordedStep::Call(call)
+}
+
+/// A call that takes this time and has no effect.
+fn plain(before: i64, after: i64) -> CallOf {
+    CallOf { before_ns: before, after_ns: after, ..CallOf::default() }
+}
+
+fn copy(kind: CopyKind) -> WorkKind {
+    WorkKind::Copy { kind, pinned: true }
+}
+
+#[test]
+fn nothing_takes_no_time() {
+    let replayed = Program::new(1).run();
+    assert_eq!((replayed.steps, replayed.works, replayed.given_up), (vec![], vec![], 0));
+    let mut program = Program::new(1);
+    program.thread(&[]);
+    assert_eq!(program.run().steps, [[0]]);
+}
+
+#[test]
+fn host_time_and_calls_follow_one_another() {
+    let mut program = Program::new(1);
+    program.thread(&[host(10), call(plain(3, 4)), call(plain(0, 1)), host(20)]);
+    program.thread(&[host(7)]);
+    let replayed = program.run();
+    assert_eq!(replayed.steps, [vec![0, 10, 17, 18, 38], vec![0, 7]]);
+    assert_eq!(replayed.end(), 38);
+}
+
+#[test]
+fn an_operation_starts_after_its_latency() {
+    let mut program = Program::new(1);
+    let kernel = program.kernel(0, 100);
+    let launch = program.launch(kernel, 3, 4);
+    program.thread(&[host(10), call(launch)]);
+    let replayed = program.run();
+    // 10 + 3 is its effect.
+    assert_eq!(replayed.works, [(18, 118)]);
+    assert_eq!(replayed.steps, [[0, 10, 17]]);
+    assert_eq!(replayed.end(), 118, "the operation ends last");
+}
+
+#[test]
+fn operations_of_a_stream_follow_one_another_with_their_gaps() {
+    for kind in [WorkKind::Fill, copy(CopyKind::HtoD), WorkKind::Kernel { threads: 32, in_graph: false }] {
+        let mut program = Program::new(1);
+        let works = [program.work(0, kind, 100), program.work(0, kind, 10), program.work(0, kind, 10)];
+        program.0.works[2].gap_ns = Some(7);
+        let launches = works.map(|work| call(program.launch(work, 1, 0)));
+        program.thread(&launches);
+        assert_eq!(program.run().works, [(6, 106), (108, 118), (125, 135)], "{kind:?}");
+    }
+}
+
+#[test]
+fn an_operation_that_is_issued_after_the_one_before_has_ended_has_no_gap() {
+    let mut program = Program::new(1);
+    let works = [program.kernel(0, 10), program.kernel(0, 10)];
+    let [first, second] = works.map(|work| call(program.launch(work, 0, 0)));
+    program.thread(&[first, host(100), second]);
+    assert_eq!(program.run().works, [(5, 15), (105, 115)]);
+}
+
+#[test]
+fn latency_and_gap_are_the_models_unless_they_are_known() {
+    let mut program = Program::new(1);
+    let works = [program.kernel(0, 1_000_000), program.kernel(0, 10)];
+    for work in &mut program.0.works {
+        (work.latency_ns, work.gap_ns) = (None, None);
+    }
+    let launches = works.map(|work| call(program.launch(work, 0, 0)));
+    program.thread(&launches);
+    let model = model();
+    let start = model.device.latency_ns + model.device.gap_ns;
+    let second = start + 1_000_000 + model.device.gap_ns;
+    assert_eq!(program.run_on(&model).works, [(start, start + 1_000_000), (second, second + 10)]);
+}
+
+#[test]
+fn a_call_issues_several_operations_at_once() {
+    let mut program = Program::new(2);
+    let first = program.kernel(0, 100);
+    program.kernel(1, 50);
+    let does = Does::Issue { works: Rows { first, count: 2 }, waits: true };
+    program.thread(&[call(CallOf { before_ns: 1, after_ns: 2, does, ..CallOf::default() })]);
+    let replayed = program.run();
+    assert_eq!(replayed.works, [(6, 106), (6, 56)]);
+    assert_eq!(replayed.steps, [[0, 108]], "it waits for both");
+}
+
+#[test]
+fn streams_that_share_a_hardware_queue_wait_for_each_other() {
+    for (queues, second) in [([0, 0], (108, 208)), ([0, 1], (7, 107)), ([u32::MAX; 2], (7, 107))] {
+        let mut program = Program::new(2);
+        let works = [program.kernel(0, 100), program.kernel(1, 100)];
+        let launches = works.map(|work| call(program.launch(work, 1, 0)));
+        program.thread(&launches);
+        program.0.queues = queues.to_vec();
+        assert_eq!(program.run().works, [(6, 106), second], "{queues:?}");
+    }
+}
+
+#[test]
+fn graphs_and_copies_are_in_no_hardware_queue() {
+    for kind in [copy(CopyKind::DtoH), WorkKind::Kernel { threads: 32, in_graph: true }] {
+        let mut program = Program::new(2);
+        let works = [program.kernel(0, 100), program.work(1, kind, 100)];
+        let launches = works.map(|work| call(program.launch(work, 1, 0)));
+        program.thread(&launches);
+        program.0.queues = vec![0, 0];
+        assert_eq!(program.run().works, [(6, 106), (7, 107)], "{kind:?}");
+    }
+}
+
+#[test]
+fn a_kernel_that_fills_the_device_keeps_others_from_it() {
+    for (threads, second) in [(32, (7, 17)), (ALL, (106, 116))] {
+        let mut program = Program::new(2);
+        let works = [
+            program.work(0, WorkKind::Kernel { threads, in_graph: false }, 100),
+            program.work(1, WorkKind::Kernel { threads, in_graph: false }, 10),
+        ];
+        let launches = works.map(|work| call(program.launch(work, 1, 0)));
+        program.thread(&launches);
+        assert_eq!(program.run().works, [(6, 106), second], "{threads}");
+    }
+}
+
+#[test]
+fn a_copy_runs_beside_a_kernel_and_in_turn_with_those_of_its_direction() {
+    let mut program = Program::new(4);
+    let full = WorkKind::Kernel { threads: ALL, in_graph: false };
+    let works = [
+        program.work(0, full, 100),
+        program.work(1, copy(CopyKind::HtoD), 30),
+        program.work(2, copy(CopyKind::HtoD), 30),
+        program.work(3, copy(CopyKind::DtoH), 30),
+    ];
+    let launches = works.map(|work| call(program.launch(work, 1, 0)));
+    program.thread(&launches);
+    assert_eq!(program.run().works, [(6, 106), (7, 37), (37, 67), (9, 39)]);
+}
+
+#[test]
+fn both_directions_take_turns_where_there_is_one_copy_engine() {
+    let mut program = Program::new(2);
+    let works = [program.work(0, copy(CopyKind::HtoD), 30), program.work(1, copy(CopyKind::DtoH), 30)];
+    let launches = works.map(|work| call(program.launch(work, 1, 0)));
+    program.thread(&launches);
+    let mut model = model();
+    model.device.copy_engines = 1;
+    assert_eq!(program.run_on(&model).works, [(6, 36), (36, 66)]);
+}
+
+#[test]
+fn an_operation_waits_for_one_of_another_stream() {
+    let mut program = Program::new(2);
+    let works = [program.kernel(0, 100), program.kernel(1, 10), program.kernel(1, 10)];
+    program.0.works[1].after = Some(0);
+    let launches = works.map(|work| call(program.launch(work, 1, 0)));
+    program.thread(&launches);
+    assert_eq!(program.run().works, [(6, 106), (108, 118), (120, 130)]);
+}
+
+#[test]
+fn an_operation_does_not_wait_for_one_that_is_issued_later_or_has_ended() {
+    for order in [[0, 1], [1, 0]] {
+        let mut program = Program::new(2);
+        let works = [program.kernel(0, 10), program.kernel(1, 10)];
+        program.0.works[works[1] as usize].after = Some(works[0]);
+        let [first, second] = order.map(|at: usize| call(program.launch(works[at], 0, 0)));
+        program.thread(&[first, host(50), second]);
+        let mut starts = program.run().works;
+        starts.sort_unstable();
+        assert_eq!(starts, [(5, 15), (55, 65)], "{order:?}");
+    }
+}
+
+#[test]
+fn a_call_waits_for_its_own_operation_and_notices_its_end() {
+    let mut program = Program::new(1);
+    let work = program.work(0, copy(CopyKind::DtoH), 100);
+    let does = Does::Issue { works: Rows { first: work, count: 1 }, waits: true };
+    let copy = CallOf { before_ns: 3, notice_ns: 7, after_ns: 4, does, ..CallOf::default() };
+    program.thread(&[call(copy), host(1)]);
+    let replayed = program.run();
+    assert_eq!(replayed.works, [(8, 108)]);
+    assert_eq!(replayed.steps, [[0, 119, 120]]);
+}
+
+#[test]
+fn a_call_waits_for_operations_and_notices_their_end() {
+    let mut program = Program::new(2);
+    let works = [program.kernel(0, 100), program.kernel(1, 200)];
+    let [first, second] = works.map(|work| call(program.launch(work, 1, 0)));
+    let both = program.await_(&works, 10, 7, 4);
+    program.thread(&[first, second, call(both)]);
+    assert_eq!(program.run().steps, [[0, 1, 2, 218]], "2 + 5 + 200 is the end of the second");
+}
+
+#[test]
+fn a_call_that_has_nothing_to_wait_for_has_nothing_to_notice() {
+    let mut program = Program::new(1);
+    let work = program.kernel(0, 10);
+    let launch = program.launch(work, 0, 0);
+    let wait = program.await_(&[work], 3, 7, 4);
+    program.thread(&[call(launch), host(100), call(wait)]);
+    assert_eq!(program.run().steps, [[0, 0, 100, 107]]);
+}
+
+#[test]
+fn a_call_waits_for_an_operation_that_another_thread_issues_later() {
+    let mut program = Program::new(1);
+    let work = program.kernel(0, 10);
+    let wait = program.await_(&[work], 0, 0, 1);
+    let launch = program.launch(work, 0, 0);
+    program.thread(&[call(wait)]);
+    program.thread(&[host(500), call(launch)]);
+    let replayed = program.run();
+    assert_eq!((&replayed.steps[0][..], replayed.given_up), (&[0, 516][..], 0));
+}
+
+#[test]
+fn a_thread_waits_until_a_signal_is_posted() {
+    for (after, goes_on) in [(100, 108), (40, 50)] {
+        let mut program = Program::new(1);
+        let signal = program.signal();
+        program.thread(&[host(after), RecordedStep::Post(signal), host(1)]);
+        program.thread(&[host(50), RecordedStep::Await { signal, handoff_ns: 8 }, host(1)]);
+        let replayed = program.run();
+        assert_eq!(replayed.steps[0], [0, after, after, after + 1]);
+        assert_eq!(replayed.steps[1], [0, 50, goes_on, goes_on + 1], "the hand-off costs only if it waited");
+    }
+}
+
+#[test]
+fn a_signal_lets_all_threads_go_on() {
+    let mut program = Program::new(1);
+    let signal = program.signal();
+    program.thread(&[host(100), RecordedStep::Post(signal)]);
+    for handoff_ns in [1, 2] {
+        program.thread(&[RecordedStep::Await { signal, handoff_ns }]);
+    }
+    assert_eq!(program.run().steps[1..], [[0, 101], [0, 102]]);
+}
+
+#[test]
+fn a_signal_that_nobody_posts_is_a_deadlock() {
+    let mut program = Program::new(1);
+    let signal = program.signal();
+    program.thread(&[RecordedStep::Await { signal, handoff_ns: 0 }]);
+    let error = run_recorded(&program.0, &model(), Options::default()).unwrap_err();
+    let waiting = "t0 of p0 waits for another thread".to_owned();
+    assert_eq!(error, Error::Deadlock { at_ms: 0, waiting });
+}
+
+/// Two threads: the first one's call holds until a moment, the second one's begins `later` ns after it and is behind it. Returns
+/// when the second returns.
+fn behind(until: Until, later: i64) -> i64 {
+    let mut program = Program::new(1);
+    let hold = program.hold();
+    let work = program.kernel(0, 100);
+    let does = Does::Issue { works: Rows { first: work, count: 1 }, waits: true };
+    let holds = Some((hold, until));
+    let holder = CallOf { before_ns: 10, notice_ns: 20, after_ns: 30, holds, does, ..CallOf::default() };
+    program.thread(&[call(holder)]);
+    let behind = program.behind(&[(hold, 3)]);
+    program.thread(&[host(later), call(CallOf { behind, ..plain(1, 2) })]);
+    let replayed = program.run();
+    assert_eq!(replayed.works, [(15, 115)]);
+    assert_eq!(replayed.steps[0], [0, 165]);
+    replayed.steps[1][2]
+}
+
+#[test]
+fn a_call_waits_behind_another_one_until_its_moment() {
+    assert_eq!(behind(Until::Effect, 5), 10 + 3 + 2);
+    assert_eq!(behind(Until::Done, 5), 115 + 3 + 2);
+    assert_eq!(behind(Until::Return, 5), 165 + 3 + 2);
+}
+
+#[test]
+fn a_call_does_its_own_work_after_its_wait() {
+    let mut program = Program::new(1);
+    let hold = program.hold();
+    program.thread(&[call(CallOf { holds: Some((hold, Until::Return)), ..plain(0, 100) })]);
+    let (behind, work) = (program.behind(&[(hold, 3)]), program.kernel(0, 10));
+    let launch = program.launch(work, 1, 2);
+    program.thread(&[call(CallOf { behind, held_ns: 40, ..launch })]);
+    let replayed = program.run();
+    assert_eq!(replayed.steps[1], [0, 100 + 3 + 40 + 2]);
+    assert_eq!(replayed.works, [(148, 158)]);
+}
+
+#[test]
+fn a_call_does_not_wait_behind_one_that_is_past_its_moment() {
+    for (until, past) in [(Until::Effect, 11), (Until::Done, 116), (Until::Return, 166)] {
+        assert_eq!(behind(until, past), past + 3, "{until:?}");
+    }
+}
+
+#[test]
+fn a_call_does_not_wait_behind_one_that_has_not_begun() {
+    let mut program = Program::new(1);
+    let hold = program.hold();
+    program.thread(&[host(50), call(CallOf { holds: Some((hold, Until::Return)), ..plain(10, 10) })]);
+    let behind = program.behind(&[(hold, 3)]);
+    program.thread(&[host(40), call(CallOf { behind, ..plain(1, 2) })]);
+    assert_eq!(program.run().steps, [[0, 50, 70], [0, 40, 43]]);
+}
+
+#[test]
+fn a_call_waits_behind_several_one_after_the_other() {
+    let mut program = Program::new(1);
+    let holds = [program.hold(), program.hold()];
+    for (hold, ns) in holds.into_iter().zip([100, 300]) {
+        program.thread(&[call(CallOf { holds: Some((hold, Until::Return)), ..plain(0, ns) })]);
+    }
+    let behind = program.behind(&[(holds[0], 3), (holds[1], 5)]);
+    program.thread(&[host(1), call(CallOf { behind, ..plain(1, 2) })]);
+    assert_eq!(program.run().steps[2], [0, 1, 307]);
+}
+
+#[test]
+fn calls_that_wait_behind_each_other_do_not_wait_for_ever() {
+    let mut program = Program::new(1);
+    let holds = [program.hold(), program.hold()];
+    for (mine, other) in [(0, 1), (1, 0)] {
+        let behind = program.behind(&[(holds[other], 3)]);
+        let holds = Some((holds[mine], Until::Return));
+        program.thread(&[host(1 + mine as i64), call(CallOf { behind, holds, ..plain(10, 5) })]);
+    }
+    let replayed = program.run();
+    // The first one waits behind the second, which had begun; that one does not wait behind the first.
+    assert_eq!(replayed.steps, [[0, 1, 25], [0, 2, 17]]);
+    assert_eq!(replayed.given_up, 0);
+}
+
+#[test]
+fn waits_that_would_never_end_are_given_up() {
+    // The operation is issued only by a call that waits behind the one that waits for it.
+    let mut program = Program::new(1);
+    let hold = program.hold();
+    let work = program.kernel(0, 10);
+    let wait = program.await_(&[work], 0, 0, 1);
+    program.thread(&[call(CallOf { holds: Some((hold, Until::Return)), ..wait })]);
+    let behind = program.behind(&[(hold, 3)]);
+    let launch = program.launch(work, 10, 0);
+    program.thread(&[call(CallOf { behind, ..launch })]);
+    let replayed = program.run();
+    assert_eq!((&replayed.steps, replayed.given_up), (&vec![vec![0, 29], vec![0, 13]], 1));
+    assert_eq!(replayed.works, [(18, 28)]);
+
+    // Nobody issues the operation.
+    let mut program = Program::new(1);
+    let work = program.kernel(0, 10);
+    for _ in 0..2 {
+        let wait = program.await_(&[work], 7, 0, 1);
+        program.thread(&[call(wait)]);
+    }
+    let replayed = program.run();
+    assert_eq!((replayed.steps, replayed.given_up), (vec![vec![0, 8], vec![0, 8]], 2));
+}
+
+/// Two processes with a kernel of 10 ms each, launched at the same time.
+fn two_processes(mps: bool, threads: u32) -> Vec<(i64, i64)> {
+    let mut program = Program::of(2, 1);
+    program.0.workload.mps = mps;
+    for process in 0..2 {
+        let kernel = program.work(process, WorkKind::Kernel { threads, in_graph: false }, 10_000_000);
+        let launch = program.launch(kernel, 0, 0);
+        program.thread_of(process as usize, &[call(launch)]);
+    }
+    program.run().works
+}
+
+#[test]
+fn processes_take_turns_without_mps_and_share_the_device_with_it() {
+    assert_eq!(two_processes(true, 32), [(5, 10_000_005); 2]);
+    assert_eq!(two_processes(true, ALL), [(5, 10_000_005), (10_000_005, 20_000_005)]);
+    let turns = two_processes(false, 32);
+    let model = model();
+    let end = turns.iter().map(|(_, end)| *end).max().unwrap();
+    // Slices of one, slices of the other, and switches between them.
+    let switches = 20_000_000 / model.sharing.slice_ns;
+    let expected = 20_000_000 + switches * model.sharing.switch_ns;
+    assert!((end - expected).abs() <= model.sharing.switch_ns + 10, "{turns:?}, {expected}");
+}
+
+#[test]
+fn a_run_is_the_same_again() {
+    let mut program = Program::new(2);
+    let works = [program.kernel(0, 100), program.kernel(1, 100)];
+    let launches = works.map(|work| call(program.launch(work, 1, 0)));
+    program.thread(&launches);
+    let wait = program.await_(&works, 1, 1, 1);
+    program.thread(&[host(1), call(wait)]);
+    assert_eq!(program.run(), program.run());
+}
+
+#[test]
+fn a_device_that_the_model_lacks_is_refused() {
+    let mut program = Program::new(1);
+    program.0.workload.processes[0].contexts[0].device = 9;
+    let error = run_recorded(&program.0, &model(), Options::default()).unwrap_err();
+    assert!(matches!(error, Error::NoDevice { .. }), "{error}");
+}
