@@ -84,6 +84,7 @@ def main(holdup: str) -> None:
             [*PROVE, "--against", "printf 'v=2\\nx'", "--", "echo", "v=1"],
             ["replay", RECORDED, "--format", "json"],
             ["replay", CONVOY, "--format", "json"],
+            ["whatif", RECORDED, "--format", "json"],
         ]
         for command in commands:
             value = json.loads(printed(holdup, command))

@@ -245,14 +245,16 @@ fn delays(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<u32>
 /// it: in a part of a trace, many were issued before it begins.
 fn issued(trace: &Trace, threads: &Threads, costs: &Costs, order: &[OpId]) -> Vec<Ns> {
     let ops = &trace.ops;
-    let mut next: FxHashMap<StreamId, Ns> = FxHashMap::default();
+    let mut latest: FxHashMap<StreamId, Ns> = FxHashMap::default();
     let mut issued = vec![0; ops.len()];
     for op in order.iter().rev() {
         let at = op.index();
-        let next = next.entry(ops.stream[at]).or_insert(Ns::MAX);
-        let known = costs.of_call(threads.outer(ops.call[at])).map(|cost| cost.effect);
-        issued[at] = known.unwrap_or(ops.start[at].min(*next));
-        *next = issued[at];
+        let latest = latest.entry(ops.stream[at]).or_insert(Ns::MAX);
+        let call = threads.outer(ops.call[at]);
+        let known = costs.of_call(call).map(|cost| cost.effect);
+        issued[at] = known.unwrap_or(ops.start[at].min(*latest));
+        // A call that waits less in a replay takes effect earlier, but not before it begins.
+        *latest = call.some().map_or(issued[at], |call| trace.calls.start[call.index()] - 1);
     }
     issued
 }

@@ -1,5 +1,5 @@
 //! How well the replay of each recording in `examples/` fits, in `tests/data/examples.txt`: name, difference of the wall time,
-//! and the greatest difference of that and of the GPU's busy time, in percent of the wall time.
+//! and the greatest difference of that and of the GPU's busy time, in percent of the wall time. `docs/replay.md` has them, too.
 
 use crate::support::{expect, fit};
 use std::path::Path;
@@ -17,5 +17,13 @@ fn recordings_are_reproduced() {
         let trace = import::open(&examples.join(&file), &mut |_| {}).unwrap();
         (file.split('.').next().unwrap_or_default().to_owned(), fit(&trace))
     };
-    expect("examples.txt", &files.into_iter().map(of).collect::<Vec<_>>());
+    let fits: Vec<_> = files.into_iter().map(of).collect();
+    expect("examples.txt", &fits);
+    let page = std::fs::read_to_string(examples.join("../docs/replay.md")).unwrap();
+    for (name, fit) in fits {
+        let wall = format!("{:+.2}", 100.0 * fit.wall_error).replace('-', "−");
+        let fits = if fit.fits { "fits" } else { "does not fit" };
+        let row = format!("| `{name}` | {wall} % | {:.2} % | {fits} |\n", 100.0 * fit.error);
+        assert!(page.contains(&row), "docs/replay.md lacks {row}");
+    }
 }
