@@ -49,28 +49,57 @@ pub(crate) enum Waits {
 
 /// The costs of all outermost calls.
 pub(crate) struct Costs {
-    of: FxHashMap<CallId, Cost>,
-    /// The operations of each outermost call, in order of their start.
-    ops: FxHashMap<CallId, Vec<OpId>>,
+    /// By call; `None` of calls within others.
+    of: Vec<Option<Cost>>,
+    ops: OpsOf,
+}
+
+/// The operations of each outermost call, in order of their start.
+struct OpsOf {
+    /// Operations with a call, those of each call together.
+    ops: Vec<OpId>,
+    /// By call, the first of them; one more at the end.
+    first: Vec<u32>,
+}
+
+impl OpsOf {
+    fn new(trace: &Trace, threads: &Threads) -> OpsOf {
+        let outer = |op: &OpId| threads.outer(trace.ops.call[op.index()]);
+        let mut ops: Vec<OpId> = trace.ops.ids().filter(|op| outer(op).is_some()).collect();
+        ops.sort_unstable_by_key(|op| (outer(op), trace.ops.start[op.index()], *op));
+        let mut first = vec![0; trace.calls.len() + 1];
+        ops.iter().for_each(|op| first[outer(op).index() + 1] += 1);
+        let mut sum = 0;
+        first.iter_mut().for_each(|count| {
+            sum += *count;
+            *count = sum;
+        });
+        OpsOf { ops, first }
+    }
+
+    fn of(&self, call: CallId) -> &[OpId] {
+        let first = &self.first[call.index()..];
+        &self.ops[first[0] as usize..first[1] as usize]
+    }
 }
 
 impl Costs {
     pub fn of(trace: &Trace, threads: &Threads, model: &Model) -> Costs {
-        let ops = by_call(trace, threads);
+        let ops = OpsOf::new(trace, threads);
         let lost = lost(trace, threads);
         let asked = asked(trace, threads);
         let streams = Streams::of(trace, threads);
-        let mut of = FxHashMap::default();
+        let mut of = vec![None; trace.calls.len()];
         for thread in trace.threads.ids() {
             let mut recent = StreamId::NONE;
             for call in threads.calls(thread).iter().copied() {
-                let ops = ops.get(&call).map_or(&[][..], Vec::as_slice);
+                let ops = ops.of(call);
                 let none = Lost::default();
                 let lost = lost.get(&call).unwrap_or(&none);
                 let asked = asked.get(&call).copied();
                 let one =
                     One { trace, streams: &streams, rules: &model.calls, call, ops, lost, asked, recent };
-                of.insert(call, one.cost());
+                of[call.index()] = Some(one.cost());
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
@@ -81,12 +110,12 @@ impl Costs {
 
     /// The costs of an outermost call.
     pub fn of_call(&self, call: CallId) -> Option<&Cost> {
-        self.of.get(&call)
+        self.of.get(call.some()?.index())?.as_ref()
     }
 
     /// The operations of an outermost call.
     pub fn ops(&self, call: CallId) -> &[OpId] {
-        self.ops.get(&call).map_or(&[], Vec::as_slice)
+        self.ops.of(call)
     }
 
     /// Finds the moments at which calls let those behind them go on: that of the longest wait.
@@ -99,17 +128,20 @@ impl Costs {
             (std::cmp::Reverse(behind.end - behind.start), *call, behind.start)
         });
         for (_, Behind { holder, end, .. }) in &behind {
-            let Some(cost) = self.of.get_mut(holder).filter(|cost| cost.holds.is_none()) else { continue };
+            let cost = self.of[holder.index()].as_mut();
+            let Some(cost) = cost.filter(|cost| cost.holds.is_none()) else { continue };
             let moments = moments(trace, *holder, cost);
             let nearest = moments.into_iter().min_by_key(|(_, at)| (end - at).abs());
             cost.holds = nearest.map(|(until, _)| until);
         }
         behind.sort_by_key(|(call, behind)| (*call, behind.start));
         for (call, Behind { holder, end, .. }) in behind {
-            let Some(of) = self.of.get(holder) else { continue };
+            let Some(of) = self.of[holder.index()].as_ref() else { continue };
             let at = moments(trace, *holder, of).into_iter().find(|(until, _)| Some(*until) == of.holds);
             let handoff = at.map_or(0, |(_, at)| (end - at).max(0));
-            self.of.entry(call).or_default().behind.push((*holder, handoff));
+            if let Some(cost) = self.of[call.index()].as_mut() {
+                cost.behind.push((*holder, handoff));
+            }
         }
     }
 }
@@ -117,17 +149,6 @@ impl Costs {
 /// The moments at which a call may let others go on.
 fn moments(trace: &Trace, call: CallId, cost: &Cost) -> [(Until, Ns); 3] {
     [(Until::Effect, cost.effect), (Until::Done, cost.done), (Until::Return, trace.calls.end[call.index()])]
-}
-
-fn by_call(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Vec<OpId>> {
-    let mut ops: FxHashMap<CallId, Vec<OpId>> = FxHashMap::default();
-    for op in trace.ops.ids() {
-        if let Some(call) = threads.outer(trace.ops.call[op.index()]).some() {
-            ops.entry(call).or_default().push(op);
-        }
-    }
-    ops.values_mut().for_each(|ops| ops.sort_by_key(|op| (trace.ops.start[op.index()], *op)));
-    ops
 }
 
 /// What an outermost call lost to others.

@@ -27,8 +27,8 @@ pub(crate) struct Works {
     rows: Vec<Row>,
     /// By operation: its row, and how long after the first one it starts, ns.
     pub places: Vec<(u32, Ns)>,
-    /// The first row and the number of rows of each outermost call.
-    of_call: FxHashMap<CallId, (u32, u32)>,
+    /// By call: the first row and the number of rows.
+    of_call: Vec<(u32, u32)>,
     /// By operation: when it was issued, ns.
     pub issued: Vec<Ns>,
     delays: Vec<Delay>,
@@ -70,7 +70,7 @@ impl Works {
         let mut works = Works {
             rows: Vec::with_capacity(trace.ops.len()),
             places: vec![(0, 0); trace.ops.len()],
-            of_call: FxHashMap::default(),
+            of_call: vec![(0, 0); trace.calls.len()],
             issued,
             delays,
             after,
@@ -112,13 +112,14 @@ impl Works {
             self.places[at] = (row as u32, starts[at] - starts[leader.index()]);
         }
         if let Some(call) = call.filter(|_| !ops.is_empty()) {
-            self.of_call.insert(call, (first as u32, (self.rows.len() - first) as u32));
+            self.of_call[call.index()] = (first as u32, (self.rows.len() - first) as u32);
         }
     }
 
     /// The effect of a call. Operations that it waits for are added to `awaited`.
     pub fn does(&self, call: CallId, cost: &Cost, awaited: &mut Vec<u32>) -> Does {
-        if let Some((first, count)) = self.of_call.get(&call).copied() {
+        let (first, count) = self.of_call[call.index()];
+        if count > 0 {
             return Does::Issue { works: Rows { first, count }, waits: cost.waits == Waits::Own };
         }
         match &cost.waits {

@@ -103,10 +103,10 @@ fn processes_that_split_early_are_both_recorded() {
 }
 
 /// The number of the GPU on which each process that made so many launches ran them, and notes.
-fn gpus(parents: &str, childs: &str) -> ([i64; 2], usize, Vec<String>) {
+fn gpus(of_parent: &str, of_child: &str) -> ([i64; 2], usize, Vec<String>) {
     let program = Program::looking_up("endings", "forks-for-gpus").at_level("full").gathered();
-    let program = program.with("STANDIN_OPERATIONS", "1").with("STANDIN_GPU", parents);
-    let recorded = program.with("STANDIN_GPU_OF_CHILD", childs).both();
+    let program = program.with("STANDIN_OPERATIONS", "1").with("STANDIN_GPU", of_parent);
+    let recorded = program.with("STANDIN_GPU_OF_CHILD", of_child).both();
     let trace = recorded.trace.expect("it was gathered");
     let ran = |launches: usize| {
         let streams = trace.ops.stream.iter();
@@ -125,14 +125,14 @@ fn gpus(parents: &str, childs: &str) -> ([i64; 2], usize, Vec<String>) {
 fn the_first_gpus_of_two_processes_are_one_if_their_uuids_are() {
     let is_told = |notes: &[String]| notes.iter().any(|note| note.contains("CUDA_VISIBLE_DEVICES"));
     // The child begins before its parent; PCI addresses decide.
-    for (parents, childs, numbers) in [("1", "2", [0, 1]), ("2", "1", [1, 0])] {
-        let (ran, devices, notes) = gpus(parents, childs);
+    for (of_parent, of_child, numbers) in [("1", "2", [0, 1]), ("2", "1", [1, 0])] {
+        let (ran, devices, notes) = gpus(of_parent, of_child);
         assert_eq!((ran, devices), (numbers, 2));
         assert!(is_told(&notes), "{notes:?}");
     }
     // A driver that knows no UUID leaves the number alone to tell GPUs apart.
-    for (parents, childs) in [("1", "1"), ("0", "0"), ("0", "2")] {
-        let (ran, devices, notes) = gpus(parents, childs);
+    for (of_parent, of_child) in [("1", "1"), ("0", "0"), ("0", "2")] {
+        let (ran, devices, notes) = gpus(of_parent, of_child);
         assert_eq!((ran, devices), ([0, 0], 1));
         assert!(!is_told(&notes), "{notes:?}");
     }
