@@ -342,7 +342,8 @@ fn a_metric_is_a_positive_number_on_both_sides() {
     );
 }
 
-/// Runs a script that creates `ready` and then goes on for long, in the run of that number, and interrupts it there.
+/// Runs a script that creates `ready` and then goes on for long, in the run of that number, and interrupts it there: with a signal that
+/// nobody ignores, as a shell's background does SIGINT.
 fn interrupted(run: u32) -> (TempDir, Output) {
     let directory = directory();
     let script = counting(&format!(
@@ -356,7 +357,7 @@ fn interrupted(run: u32) -> (TempDir, Output) {
         assert!(started.elapsed() < Duration::from_secs(60), "the run does not begin");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let sent = Command::new("kill").args(["-INT", &holdup.id().to_string()]).status();
+    let sent = Command::new("kill").args(["-TERM", &holdup.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
     let output = holdup.wait_with_output().expect("it ends");
     let child = std::fs::read_to_string(directory.path().join("child")).expect("its number");

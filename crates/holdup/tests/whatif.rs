@@ -43,11 +43,22 @@ fn changes_that_are_asked_for_are_predicted_together() {
 }
 
 #[test]
+fn anything_may_be_faster() {
+    let output =
+        whatif(&["recorded-d2h-stall.holdup", "--faster", "copies=2x", "--faster", "call:cudaMemcpy*=2x"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("copies=2x + call:cudaMemcpy*=2x"), "{shown}");
+    let refused = whatif(&["recorded-d2h-stall.holdup", "--faster", "copies"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("expected WHAT=FACTORx"), "{}", text(&refused.stderr));
+}
+
+#[test]
 fn what_cannot_be_predicted_is_refused() {
     let unknown = refuses(&["recorded-d2h-stall.holdup", "--fix", "own-steam"]);
     assert!(unknown.contains("no change `own-steam`: try own-stream, "), "{unknown}");
     let nothing = refuses(&["recorded-d2h-stall.holdup", "--fix", "mps"]);
-    assert!(nothing.contains("--fix mps: it would change nothing here"), "{nothing}");
+    assert!(nothing.contains("mps: it would change nothing here"), "{nothing}");
     let unfit = refuses(&["recorded-launch-convoy.holdup"]);
     assert!(
         unfit.contains("its replay differs by ") && unfit.contains("`holdup replay` says where"),

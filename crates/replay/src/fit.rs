@@ -107,7 +107,7 @@ pub struct CallFit {
 impl Fit {
     /// Compares a replay with its trace.
     pub fn of(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Fit {
-        let wall = Both { recorded_ns: recovered.end, replayed_ns: replayed.end() };
+        let wall = Both { recorded_ns: recovered.end, replayed_ns: recovered.wall(replayed) };
         let share = |both: Both| both.difference() as f64 / wall.recorded_ns.max(1) as f64;
         let gpus: Vec<GpuFit> =
             trace.devices.ids().map(|device| gpu(trace, recovered, replayed, device)).collect();

@@ -7,6 +7,8 @@
 //! its limits.
 
 mod calls;
+mod delays;
+mod faster;
 mod fit;
 mod fixes;
 mod machine;
@@ -21,8 +23,9 @@ mod threads;
 mod turns;
 mod works;
 
+pub use faster::{Faster, NotFaster};
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
 pub use fixes::{FIXES, Fix};
-pub use predict::{Gain, Prediction, Predictor, fix};
+pub use predict::{Change, Gain, Prediction, Predictor, fix};
 pub use recover::{Error, Recovered, StepOf, recover};
 pub use retime::retime;

@@ -2,15 +2,13 @@
 
 use explain::{beside_default, is_default};
 use trace::{ContextId, Ns, OpId, ProcessId, StreamId, ThreadId, Trace};
-use workload::{Context, ContextId as Row, Process, Repeat, Stream, StreamKind, Thread, Workload};
+use workload::{StreamKind, Workload};
 
 /// The rows of a trace in the order of a workload: those of each process together.
 pub(crate) struct Places {
     pub workload: Workload,
     /// By stream of the trace.
     streams: Vec<u32>,
-    /// The stream of operations whose stream is not known.
-    unknown: u32,
     /// The threads, in order. The last of each process stands for calls that are not known.
     pub threads: Vec<(ProcessId, Option<ThreadId>)>,
 }
@@ -18,55 +16,38 @@ pub(crate) struct Places {
 impl Places {
     /// `has_steps`: whether a thread has any.
     pub fn of(trace: &Trace, has_steps: impl Fn(ThreadId) -> bool) -> Places {
-        let mut places = Places {
-            // Recorded times have the turns of contexts, if they take turns.
-            workload: Workload { mps: true, ..Workload::new("recorded") },
-            streams: vec![0; trace.streams.len()],
-            unknown: 0,
-            threads: Vec::new(),
-        };
-        let kinds = kinds(trace);
-        let mut streams = 0;
+        // Recorded times have the turns of contexts, if they take turns.
+        let mut workload = Workload { mps: true, ..Workload::new("recorded") };
+        let (mut rows, mut threads) = (vec![0; trace.streams.len()], Vec::new());
+        let (kinds, mut first) = (kinds(trace), 0);
         for process in trace.processes.ids() {
-            let mut made = Process {
-                name: trace.text(trace.processes.name[process.index()]).to_owned(),
-                contexts: Vec::new(),
-                streams: Vec::new(),
-                events: Vec::new(),
-                buffers: Vec::new(),
-                graphs: Vec::new(),
-                threads: Vec::new(),
-            };
+            let made = workload.process(trace.text(trace.processes.name[process.index()]));
             let mine = |context: &ContextId| trace.contexts.process[context.index()] == process;
             for context in trace.contexts.ids().filter(mine) {
-                let device =
-                    trace.contexts.device[context.index()].some().map_or(0, |device| device.index() as u32);
-                let row = made.context(device);
+                let device = trace.contexts.device[context.index()].some();
+                let row = made.own_context(device.map_or(0, |device| device.index() as u32));
                 let of_context = |stream: &StreamId| trace.streams.context[stream.index()] == context;
                 for stream in trace.streams.ids().filter(of_context) {
-                    places.streams[stream.index()] = streams + made.streams.len() as u32;
-                    made.add_stream(row, kinds[stream.index()]);
+                    rows[stream.index()] = first + made.streams.len() as u32;
+                    made.stream(made.streams.len().to_string(), row, kinds[stream.index()]);
                 }
             }
             if made.contexts.is_empty() {
-                made.context(0);
+                made.own_context(0);
             }
             if made.streams.is_empty() {
-                made.add_stream(Row(0), StreamKind::NonBlocking);
+                made.stream("0", workload::ContextId(0), StreamKind::NonBlocking);
             }
             let mine =
                 |thread: &ThreadId| trace.threads.process[thread.index()] == process && has_steps(*thread);
-            let threads = trace.threads.ids().filter(mine).map(Some).chain([None]);
-            for thread in threads {
-                made.threads.push(thread_row(
-                    thread.map_or("", |thread| trace.text(trace.threads.name[thread.index()])),
-                ));
-                places.threads.push((process, thread));
+            for thread in trace.threads.ids().filter(mine).map(Some).chain([None]) {
+                let name = thread.map_or("", |thread| trace.text(trace.threads.name[thread.index()]));
+                made.thread(name, workload::ContextId(0));
+                threads.push((process, thread));
             }
-            streams += made.streams.len() as u32;
-            places.workload.processes.push(made);
+            first += made.streams.len() as u32;
         }
-        places
+        Places { workload, streams: rows, threads }
     }
 
     /// The hardware queue of each row of the streams, by the streams of the trace that share one.
@@ -79,38 +60,9 @@ impl Places {
         queues
     }
 
-    /// The row of a stream.
+    /// The row of a stream; of one that is not known, the first.
     pub fn stream(&self, stream: StreamId) -> u32 {
-        stream.some().map_or(self.unknown, |stream| self.streams[stream.index()])
-    }
-}
-
-/// Adds rows to a process.
-trait Add {
-    fn context(&mut self, device: u32) -> Row;
-    fn add_stream(&mut self, context: Row, kind: StreamKind);
-}
-
-impl Add for Process {
-    fn context(&mut self, device: u32) -> Row {
-        self.contexts.push(Context { device, primary: true });
-        Row(self.contexts.len() as u32 - 1)
-    }
-
-    fn add_stream(&mut self, context: Row, kind: StreamKind) {
-        self.streams.push(Stream { name: self.streams.len().to_string(), context, kind });
-    }
-}
-
-fn thread_row(name: &str) -> Thread {
-    Thread {
-        name: name.to_owned(),
-        context: Row(0),
-        delay_ns: 0,
-        before: Vec::new(),
-        body: Vec::new(),
-        repeat: Repeat::Times(1),
-        after: Vec::new(),
+        stream.some().map_or(0, |stream| self.streams[stream.index()])
     }
 }
 

@@ -1,5 +1,6 @@
 //! What changes would gain.
 
+use crate::faster::Faster;
 use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, Scene};
 use crate::{Error, Recovered, retime};
@@ -49,6 +50,43 @@ pub struct Gain {
     pub high: f64,
 }
 
+/// A change to a program.
+#[derive(Clone, Copy)]
+pub enum Change<'a> {
+    /// A fix.
+    Fix(&'a Fix),
+    /// Something is faster.
+    Faster(&'a Faster),
+}
+
+impl Change<'_> {
+    /// Its name, or as it was written.
+    pub fn id(&self) -> &str {
+        match self {
+            Change::Fix(fix) => fix.id,
+            Change::Faster(faster) => faster.text(),
+        }
+    }
+
+    /// When it is safe; nothing of what is only imagined.
+    fn safety(&self) -> Option<&'static str> {
+        match self {
+            Change::Fix(fix) => Some(fix.safety),
+            Change::Faster(_) => None,
+        }
+    }
+
+    fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        match self {
+            Change::Fix(fix) => (fix.apply)(scene, to),
+            Change::Faster(faster) => faster.apply(scene, to),
+        }
+    }
+}
+
+/// Fixes, and what they gain together.
+type Predicted = (Vec<&'static Fix>, Prediction);
+
 /// Predictions from one trace.
 pub struct Predictor<'a> {
     scene: Scene<'a>,
@@ -65,23 +103,23 @@ impl<'a> Predictor<'a> {
     ///
     /// # Errors
     /// The simulator refuses it.
-    pub fn predict(&self, fixes: &[&Fix]) -> Result<Option<Prediction>, Error> {
+    pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
         let mut changed = self.scene.base.clone();
         let mut changes = 0;
-        for fix in fixes {
-            match (fix.apply)(&self.scene, &mut changed) {
+        for change in wanted {
+            match change.apply(&self.scene, &mut changed) {
                 0 => return Ok(None),
                 count => changes += count,
             }
         }
         let replayed = changed.replay()?;
-        let (before, after) = (self.fit.wall.replayed_ns, replayed.end());
+        let (before, after) = (self.fit.wall.replayed_ns, changed.wall(&replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
         let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
         let new = retime(self.scene.trace, &changed, &replayed);
-        let safety: Vec<&str> = fixes.iter().map(|fix| fix.safety).collect();
+        let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
         Ok(Some(Prediction {
-            id: fixes.iter().map(|fix| fix.id).collect::<Vec<_>>().join(","),
+            id: wanted.iter().map(Change::id).collect::<Vec<_>>().join(","),
             changes,
             predicted_ns: after,
             gain: Gain { share, low: share - reach, high: share + reach },
@@ -95,38 +133,42 @@ impl<'a> Predictor<'a> {
     /// # Errors
     /// As [`Predictor::predict`].
     pub fn search(&self) -> Result<Vec<Prediction>, Error> {
-        let mut found: Vec<(Vec<&Fix>, Prediction)> = Vec::new();
+        let mut found = Vec::new();
         for fix in FIXES {
-            found.extend(self.predict(&[fix])?.map(|prediction| (vec![fix], prediction)));
+            found.extend(self.predict(&[Change::Fix(fix)])?.map(|prediction| (vec![fix], prediction)));
         }
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
-        let single: Vec<&Fix> =
-            found.iter().filter(|(_, one)| one.gain.share >= LEAST).map(|(fixes, _)| fixes[0]).collect();
-        let single = &single[..single.len().min(TRIED)];
-        let mut best: Option<(Vec<&Fix>, Prediction)> = None;
+        let gains = found.iter().filter(|(_, one)| one.gain.share >= LEAST).take(TRIED);
+        let gaining: Vec<&'static Fix> = gains.map(|(fixes, _)| fixes[0]).collect();
+        let mut best = found.first().cloned();
         for _ in 1..COMBINED {
-            let start = best
-                .as_ref()
-                .or(found.first())
-                .map(|(fixes, prediction)| (fixes.clone(), prediction.gain.share));
-            let Some((fixes, share)) = start.filter(|_| single.len() > 1) else { break };
-            let mut step: Option<(Vec<&Fix>, Prediction)> = None;
-            for fix in single.iter().filter(|fix| fixes.iter().all(|other| other.id != fix.id)) {
-                let with: Vec<&Fix> = fixes.iter().copied().chain([*fix]).collect();
-                let Some(prediction) = self.predict(&with)? else { continue };
-                let most = step.as_ref().map_or(share + LEAST, |(_, best)| best.gain.share);
-                if prediction.gain.share > most {
-                    step = Some((with, prediction));
-                }
-            }
-            match step {
-                Some(better) => best = Some(better),
+            best = match best.as_ref().map(|best| self.with_another(best, &gaining)).transpose()?.flatten() {
+                Some(better) => Some(better),
                 None => break,
-            }
+            };
         }
-        found.extend(best);
+        found.extend(best.filter(|(fixes, _)| fixes.len() > 1));
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
         Ok(found.into_iter().map(|(_, prediction)| prediction).collect())
+    }
+
+    /// The best of some changes with one more; `None` if no other one gains anything beside them.
+    fn with_another(
+        &self,
+        (fixes, prediction): &Predicted,
+        others: &[&'static Fix],
+    ) -> Result<Option<Predicted>, Error> {
+        let mut best: Option<Predicted> = None;
+        for other in others.iter().filter(|other| fixes.iter().all(|fix| fix.id != other.id)) {
+            let with: Vec<&'static Fix> = fixes.iter().copied().chain([*other]).collect();
+            let changes: Vec<Change<'_>> = with.iter().map(|fix| Change::Fix(fix)).collect();
+            let Some(together) = self.predict(&changes)? else { continue };
+            let most = best.as_ref().map_or(prediction.gain.share + LEAST, |(_, best)| best.gain.share);
+            if together.gain.share > most {
+                best = Some((with, together));
+            }
+        }
+        Ok(best)
     }
 }
 

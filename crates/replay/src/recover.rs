@@ -67,6 +67,17 @@ pub enum StepOf {
 }
 
 impl Recovered {
+    /// When the last call or operation ends in a replay, ns. What threads do after that, or threads without calls, is not counted: in a
+    /// trace it is as long as the program whatever that does.
+    pub fn wall(&self, replayed: &Replayed) -> Ns {
+        let last_call = |(row, steps): (usize, &Vec<StepOf>)| {
+            let last = steps.iter().rposition(|step| matches!(step, StepOf::Call(_)))?;
+            replayed.steps[row].get(last + 1).copied()
+        };
+        let calls = self.steps.iter().enumerate().filter_map(last_call);
+        calls.chain(replayed.works.iter().map(|(_, end)| *end)).max().unwrap_or(0)
+    }
+
     /// When an operation of the trace starts and ends in a replay, ns.
     pub fn times(&self, trace: &Trace, replayed: &Replayed, op: OpId) -> (Ns, Ns) {
         let (row, offset) = self.works[op.index()];
@@ -88,7 +99,8 @@ impl Recovered {
 /// # Errors
 /// The trace does not say how long the GPU worked, or its clocks do not fit.
 pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
-    if trace.ops.is_empty() {
+    // Without a process nobody asks for anything.
+    if trace.ops.is_empty() || trace.processes.is_empty() {
         return Err(Error::NoOperations);
     }
     if trace.meta.clock == Clock::Separate {
@@ -195,8 +207,8 @@ fn alone(trace: &Trace, threads: &Threads, works: &Works, process: ProcessId) ->
         of == process.index() && threads.outer(ops.call[op.index()]).is_none()
     };
     let mut found: Vec<OpId> = ops.ids().filter(mine).collect();
-    found.sort_by_key(|op| (works.issued[op.index()], ops.start[op.index()], *op));
-    found.into_iter().map(|op| ((works.issued[op.index()], 0), Happened::Issues(op))).collect()
+    found.sort_by_key(|op| (works.delays.issued[op.index()], ops.start[op.index()], *op));
+    found.into_iter().map(|op| ((works.delays.issued[op.index()], 0), Happened::Issues(op))).collect()
 }
 
 /// Writes the steps of one thread.
@@ -235,7 +247,7 @@ impl Writer<'_> {
                 self.push(RecordedStep::Post(number), StepOf::Ends(signal.wait));
             }
             Happened::Issues(op) => {
-                self.until(self.works.issued[op.index()]);
+                self.until(self.works.delays.issued[op.index()]);
                 let does = self.works.alone(op);
                 self.push(RecordedStep::Call(CallOf { does, ..CallOf::default() }), StepOf::Issues(op));
             }

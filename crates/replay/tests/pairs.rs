@@ -4,7 +4,7 @@
 
 use experiments::catalogue::architectures;
 use experiments::{HostMemory, Layout, Submit};
-use replay::{Fit, Gain, Predictor};
+use replay::{Change, Fit, Gain, Predictor};
 use sim::{Model, Options};
 use std::fmt::Write;
 use std::time::Duration;
@@ -193,6 +193,7 @@ fn predicted(trace: &Trace, id: &str) -> Gain {
     let recovered = replay::recover(trace).unwrap();
     let fit = Fit::of(trace, &recovered, &recovered.replay().unwrap());
     assert!(fit.fits, "{id}: {:?}", fit.error);
-    let prediction = Predictor::new(trace, &recovered, &fit).predict(&[replay::fix(id).unwrap()]).unwrap();
+    let prediction =
+        Predictor::new(trace, &recovered, &fit).predict(&[Change::Fix(replay::fix(id).unwrap())]).unwrap();
     prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0 }, |prediction| prediction.gain)
 }

@@ -2,16 +2,20 @@
 
 use super::Table;
 use clap::Args;
+use replay::Faster;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Predicts what changes to the program would gain, from its trace alone.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup whatif server.holdup
   holdup whatif server.holdup --fix own-stream,pinned-reused
+  holdup whatif server.holdup --faster host:serve.py:17=2x
+  holdup whatif trace.json.gz --faster 'kernel:*gemm*=1.5x' --faster copies=2x
   holdup whatif trace.json.gz --format json
 
-Without --fix, every change that fits the trace is tried, and the best of up to three together.
+Without --fix and --faster, every change that fits the trace is tried, and the best of up to three together.
 
 A gain is a part of the program's time. Its range has the replay's misfit and what the models assume. \"then\" is what would \
 cost the GPUs most after the change.")]
@@ -22,6 +26,10 @@ pub struct Whatif {
     /// Changes to try together, as in own-stream,pinned-reused; may be repeated for further predictions.
     #[arg(long = "fix", value_name = "FIX,…")]
     pub fixes: Vec<String>,
+    /// What if this were faster: kernel:NAME, call:NAME ("*" stands for anything), copies, or host:FILE:LINE, the program's own
+    /// code, and a factor; several together.
+    #[arg(long, value_name = "WHAT=FACTORx", value_parser = Faster::from_str)]
+    pub faster: Vec<Faster>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,

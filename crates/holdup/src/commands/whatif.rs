@@ -4,13 +4,20 @@ use crate::args::{Table, Whatif};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
-use replay::{FIXES, Fit, Fix, MOST_ERROR, Prediction, Predictor, show};
+use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor, show};
 use report::units;
 use std::process::ExitCode;
 
 /// Predicts what changes would gain.
 pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
-    let wanted: Vec<Vec<&Fix>> = arguments.fixes.iter().map(|list| fixes(list)).collect::<Result<_, _>>()?;
+    let mut wanted: Vec<Vec<Change<'_>>> =
+        arguments.fixes.iter().map(|list| fixes(list)).collect::<Result<_, _>>()?;
+    // What is faster, is so in each prediction.
+    let faster = arguments.faster.iter().map(Change::Faster);
+    wanted.iter_mut().for_each(|changes| changes.extend(faster.clone()));
+    if wanted.is_empty() && !arguments.faster.is_empty() {
+        wanted.push(faster.collect());
+    }
     let trace = input::read(&arguments.trace)?;
     let refused = |error| Failure::of(&arguments.trace, error);
     let recovered = replay::recover(&trace).map_err(refused)?;
@@ -38,12 +45,12 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
 }
 
 /// The changes of a list.
-fn fixes(list: &str) -> Result<Vec<&'static Fix>, Failure> {
+fn fixes(list: &str) -> Result<Vec<Change<'static>>, Failure> {
     let one = |id: &str| {
         let known = || FIXES.iter().map(|fix| fix.id).collect::<Vec<_>>().join(", ");
-        replay::fix(id.trim()).ok_or_else(|| {
-            Failure::Message(format!("--fix {list}: no change `{}`: try {}", id.trim(), known()))
-        })
+        let unknown =
+            || Failure::Message(format!("--fix {list}: no change `{}`: try {}", id.trim(), known()));
+        replay::fix(id.trim()).map(Change::Fix).ok_or_else(unknown)
     };
     list.split(',').map(one).collect()
 }
@@ -51,14 +58,14 @@ fn fixes(list: &str) -> Result<Vec<&'static Fix>, Failure> {
 /// The predictions that were asked for.
 fn asked(
     predictor: &Predictor<'_>,
-    wanted: &[Vec<&Fix>],
+    wanted: &[Vec<Change<'_>>],
     arguments: &Whatif,
 ) -> Result<Vec<Prediction>, Failure> {
-    let one = |fixes: &Vec<&Fix>| {
-        let prediction = predictor.predict(fixes).map_err(|error| Failure::of(&arguments.trace, error))?;
-        let names = || fixes.iter().map(|fix| fix.id).collect::<Vec<_>>().join(",");
+    let one = |changes: &Vec<Change<'_>>| {
+        let prediction = predictor.predict(changes).map_err(|error| Failure::of(&arguments.trace, error))?;
+        let names = || changes.iter().map(Change::id).collect::<Vec<_>>().join(",");
         prediction.ok_or_else(|| {
-            Failure::of(&arguments.trace, format!("--fix {}: it would change nothing here", names()))
+            Failure::of(&arguments.trace, format!("{}: it would change nothing here", names()))
         })
     };
     wanted.iter().map(one).collect()

@@ -1,0 +1,204 @@
+//! What came before the start of each operation: its call, the operation before it, or one of another stream.
+
+use crate::calls::Costs;
+use crate::threads::Threads;
+use rustc_hash::{FxHashMap, FxHashSet};
+use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, SyncKind, Trace};
+
+/// An operation that starts later than this after the one before it in its stream did not only wait for that one, ns.
+const NEXT: Ns = 50_000;
+
+/// An operation of another stream that ends at most this long before the start of one that had to wait is what that waited for, ns.
+const NEAR: Ns = 20_000;
+
+/// Hardware queues of a process unless it asks for more (CUDA programming guide, `CUDA_DEVICE_MAX_CONNECTIONS`).
+const QUEUES: usize = 8;
+
+/// A stream that was asked to wait for an event at most this long before an operation was issued into it was asked for that one, ns.
+const RECENT: Ns = 1_000_000;
+
+/// What came before each operation.
+pub(crate) struct Delays {
+    /// By operation: when it was issued, ns.
+    pub issued: Vec<Ns>,
+    /// By operation.
+    pub of: Vec<Delay>,
+    /// Operations that wait for one of another stream.
+    pub after: FxHashMap<OpId, OpId>,
+    /// Those of them that seem to share a hardware queue with it.
+    pub aliased: FxHashSet<OpId>,
+}
+
+/// What comes before the start of an operation, ns.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Delay {
+    /// From its call's effect; `None`: it waited for something else.
+    pub latency: Option<Ns>,
+    /// From the end of the operation before it; `None`: it did not wait for that.
+    pub gap: Option<Ns>,
+}
+
+impl Delays {
+    /// Goes through the operations in the order in which they started. `queues`: by stream, the first of those that share a hardware
+    /// queue.
+    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<u32>]) -> Delays {
+        let ops = &trace.ops;
+        let mut order: Vec<OpId> = ops.ids().collect();
+        order.sort_by_key(|op| (ops.start[op.index()], ops.end[op.index()], *op));
+        let mut delays = Delays {
+            issued: issued(trace, threads, costs, &order),
+            of: vec![Delay::default(); ops.len()],
+            after: FxHashMap::default(),
+            aliased: FxHashSet::default(),
+        };
+        let mut devices: FxHashMap<DeviceId, Recent> = FxHashMap::default();
+        let (asked, crowded) = (Asked::of(trace), crowded(trace));
+        for op in order {
+            let recent = devices.entry(trace.device_of_stream(ops.stream[op.index()])).or_default();
+            let before = recent.before(trace, op, queues);
+            delays.add(trace, op, before, recent, &asked, &crowded);
+            recent.add(trace, op);
+        }
+        delays
+    }
+
+    /// Adds an operation. `before` is the end of the one before it in its stream or its queue.
+    fn add(
+        &mut self,
+        trace: &Trace,
+        op: OpId,
+        before: Ns,
+        recent: &Recent,
+        asked: &Asked,
+        crowded: &FxHashSet<ContextId>,
+    ) {
+        let (start, stream) = (trace.ops.start[op.index()], trace.ops.stream[op.index()]);
+        let effect = self.issued[op.index()];
+        let (of, latency) = (&mut self.of[op.index()], start - effect);
+        if before > effect && start - before < NEXT {
+            of.gap = Some((start - before).max(0));
+            return;
+        }
+        if latency < NEAR {
+            of.latency = Some(latency.max(0));
+            return;
+        }
+        let other = recent.ended(trace, op, effect.max(before));
+        let is_event =
+            |other: &OpId| asked.between(stream, effect) || is_kernel(trace, *other) != is_kernel(trace, op);
+        let share = crowded.contains(&trace.context_of_stream(stream));
+        match other.filter(|other| share || is_event(other)) {
+            Some(other) => {
+                self.after.insert(op, other);
+                self.aliased.extend(Some(op).filter(|_| !is_event(&other)));
+            }
+            // Nothing that is known kept it waiting.
+            None if other.is_none() && before <= effect => of.latency = Some(latency),
+            None => {}
+        }
+    }
+}
+
+/// When each operation was issued, ns. One whose call is not known was issued before the operations of its stream that started after
+/// it: in a part of a trace, many were issued before it begins.
+fn issued(trace: &Trace, threads: &Threads, costs: &Costs, order: &[OpId]) -> Vec<Ns> {
+    let ops = &trace.ops;
+    let mut latest: FxHashMap<StreamId, Ns> = FxHashMap::default();
+    let mut issued = vec![0; ops.len()];
+    for op in order.iter().rev() {
+        let at = op.index();
+        let latest = latest.entry(ops.stream[at]).or_insert(Ns::MAX);
+        let call = threads.outer(ops.call[at]);
+        let known = costs.of_call(call).map(|cost| cost.effect);
+        issued[at] = known.unwrap_or(ops.start[at].min(*latest));
+        // A call that waits less in a replay takes effect earlier, but not before it begins.
+        *latest = call.some().map_or(issued[at], |call| trace.calls.start[call.index()] - 1);
+    }
+    issued
+}
+
+/// The contexts with kernels in more streams than there are hardware queues: which ones share a queue is only seen where they wait.
+fn crowded(trace: &Trace) -> FxHashSet<ContextId> {
+    let launched = |op: &OpId| is_kernel(trace, *op) && trace.ops.graph_node[op.index()] == 0;
+    let kernels = trace.ops.ids().filter(launched);
+    let streams: FxHashSet<StreamId> = kernels.map(|op| trace.ops.stream[op.index()]).collect();
+    let mut counts: FxHashMap<ContextId, usize> = FxHashMap::default();
+    streams.into_iter().for_each(|stream| *counts.entry(trace.context_of_stream(stream)).or_default() += 1);
+    counts.into_iter().filter(|(_, count)| *count > QUEUES).map(|(context, _)| context).collect()
+}
+
+fn is_kernel(trace: &Trace, op: OpId) -> bool {
+    !matches!(trace.ops.kind[op.index()], OpKind::Copy | OpKind::Memset)
+}
+
+/// The operations of a device that started last.
+#[derive(Default)]
+struct Recent {
+    /// The end of the last operation of each stream, ns.
+    last: FxHashMap<StreamId, Ns>,
+    /// The last two of each stream: the last one may run still.
+    ops: FxHashMap<StreamId, [OpId; 2]>,
+    /// The end of the last kernel of each hardware queue that streams share, ns.
+    queues: FxHashMap<u32, Ns>,
+}
+
+impl Recent {
+    /// The end of the operation before this one, in its stream or in its hardware queue, which it is now the last of.
+    fn before(&mut self, trace: &Trace, op: OpId, queues: &[Option<u32>]) -> Ns {
+        let (ops, stream) = (&trace.ops, trace.ops.stream[op.index()]);
+        let (start, end) = (ops.start[op.index()], ops.end[op.index()]);
+        let of_stream = self.last.get(&stream).copied().unwrap_or(Ns::MIN);
+        let is_launched = is_kernel(trace, op) && ops.graph_node[op.index()] == 0;
+        let queue = stream.some().and_then(|stream| queues[stream.index()]).filter(|_| is_launched);
+        let of_queue = queue.and_then(|queue| self.queues.insert(queue, end)).filter(|end| *end <= start);
+        of_queue.map_or(of_stream, |end| end.max(of_stream))
+    }
+
+    fn add(&mut self, trace: &Trace, op: OpId) {
+        let stream = trace.ops.stream[op.index()];
+        let last = self.last.entry(stream).or_insert(Ns::MIN);
+        *last = (*last).max(trace.ops.end[op.index()]);
+        let [_, last] = self.ops.get(&stream).copied().unwrap_or([OpId::NONE; 2]);
+        self.ops.insert(stream, [last, op]);
+    }
+
+    /// The operation of another stream that ended last, as this one started, and not before `from`.
+    fn ended(&self, trace: &Trace, op: OpId, from: Ns) -> Option<OpId> {
+        let (ops, start) = (&trace.ops, trace.ops.start[op.index()]);
+        let near = |other: &OpId| {
+            let end = ops.end[other.index()];
+            end > from
+                && (start - NEAR..=start).contains(&end)
+                && ops.stream[other.index()] != ops.stream[op.index()]
+        };
+        self.ops
+            .values()
+            .flatten()
+            .copied()
+            .filter(|other| other.is_some())
+            .filter(near)
+            .max_by_key(|other| (ops.end[other.index()], *other))
+    }
+}
+
+/// When streams were asked to wait for events.
+struct Asked(FxHashMap<StreamId, Vec<Ns>>);
+
+impl Asked {
+    fn of(trace: &Trace) -> Asked {
+        let syncs = &trace.syncs;
+        let mut asked: FxHashMap<StreamId, Vec<Ns>> = FxHashMap::default();
+        for at in (0..syncs.len()).filter(|at| syncs.kind[*at] == SyncKind::StreamWaitEvent) {
+            asked.entry(syncs.stream[at]).or_default().push(syncs.start[at]);
+        }
+        asked.values_mut().for_each(|times| times.sort_unstable());
+        Asked(asked)
+    }
+
+    /// Whether a stream was asked to shortly before a moment.
+    fn between(&self, stream: StreamId, at: Ns) -> bool {
+        let Some(times) = self.0.get(&stream) else { return false };
+        let before = times.partition_point(|time| *time <= at);
+        before.checked_sub(1).is_some_and(|last| at - times[last] < RECENT)
+    }
+}
