@@ -92,7 +92,7 @@ impl Delays {
                 self.after.insert(op, other);
                 self.aliased.extend(Some(op).filter(|_| !is_event(&other)));
             }
-            // Nothing that is known kept it waiting.
+            // The cause of its wait is unknown.
             None if other.is_none() && before <= effect => of.latency = Some(latency),
             None => {}
         }

@@ -2,7 +2,7 @@
 //!
 //! [`recover()`] finds out what the program asked for: the calls of each thread with what they cost by themselves, the time between
 //! them, the operations that they issue, and what each waits for: a lock, another thread, the device. [`Recovered::replay`] runs
-//! that on a model of driver and device, whose figures come from the trace where the trace has them. [`Fit`] says how well it
+//! that on a model of driver and device, whose figures come from the trace where the trace has them. [`Fit`] measures how well it
 //! reproduces the trace; only what fits may be changed and predicted. `docs/replay.md` describes what a replay takes from a trace, and
 //! its limits.
 

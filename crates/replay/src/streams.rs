@@ -1,4 +1,4 @@
-//! The operations of each stream by their ends, which tell what a synchronization waited for.
+//! The operations of each stream by their ends, which show what a synchronization waited for.
 
 use crate::threads::Threads;
 use trace::{ContextId, Ns, OpId, ProcessId, StreamId, Trace};

@@ -6,7 +6,7 @@ use crate::threads::Threads;
 use sim::{Does, Model, Rows, Work, WorkKind};
 use trace::{CallId, CopyKind, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
 
-/// A call with more operations than this launched a graph, whether the trace says so or not.
+/// A call with more operations than this launched a graph, whether or not the trace has its nodes.
 const MANY: usize = 2;
 
 /// All operations, those of a call together.

@@ -60,7 +60,7 @@ pub enum RecordedStep {
     Host(i64),
     /// Threads that wait for this signal go on.
     Post(u32),
-    /// Waits until the signal has been posted. A thread that had to wait goes on `handoff_ns` later.
+    /// Waits until the signal has been posted. A thread that had to wait continues `handoff_ns` later.
     Await {
         /// The signal.
         signal: u32,
@@ -80,17 +80,17 @@ pub struct CallOf {
     pub held_ns: i64,
     /// After its effect and its wait, ns.
     pub after_ns: i64,
-    /// From the end of what it waits for until it goes on, ns, if it has to wait.
+    /// From the end of what it waits for until it continues, ns, if it has to wait.
     pub notice_ns: i64,
-    /// Calls that keep this one from its effect if they have begun and did not let others go on yet: rows of [`Recorded::behind`].
+    /// Calls that it waits behind if they have begun and have not released it: rows of [`Recorded::behind`].
     pub behind: Rows,
-    /// Its number, and when it lets others go on, if others wait behind it.
+    /// Its number, and when it releases those that wait behind it.
     pub holds: Option<(u32, Until)>,
     /// Its effect.
     pub does: Does,
 }
 
-/// The moment at which a call lets others go on.
+/// The moment at which a call releases those behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// When it has taken effect, before it waits.

@@ -4,7 +4,7 @@ use super::Table;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Runs what a trace recorded again in virtual time, and says how well that fits.
+/// Runs what a trace recorded again in virtual time, and reports how well that fits.
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup replay server.holdup

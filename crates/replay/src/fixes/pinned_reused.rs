@@ -21,7 +21,7 @@ const LEAST: i64 = 65_536;
 /// How many calls of its thread later a synchronization may come for the copy not to wait itself.
 const SOON: usize = 3;
 
-/// A copy takes the model's time for pinned memory, holds nobody up, and returns at once where its thread waits for it anyway.
+/// A copy takes the model's time for pinned memory, holds no lock, and returns at once where its thread waits for it anyway.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let changed: Vec<At> = scene.calls().filter(|at| is_changed(scene, at)).collect();
     let mut numbers = FxHashSet::default();

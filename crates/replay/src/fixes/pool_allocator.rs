@@ -13,7 +13,7 @@ pub(super) const FIX: Fix = Fix {
     apply,
 };
 
-/// Allocations and frees of device memory cost what the model's pool costs, wait for nothing, and hold nobody up. Each thread's first
+/// Allocations and frees of device memory cost what the model's pool costs, wait for nothing, and no call waits for them. Each thread's first
 /// allocation still fills the pool.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let mut changed = FxHashSet::default();

@@ -131,7 +131,7 @@ impl Recovered {
         }
     }
 
-    /// Calls wait no more behind others, where `is_gone` says so of the waiting call and the number that it waits behind.
+    /// Removes waits behind other calls: those that are gone, by the waiting call and the number of the other one. Returns how many.
     pub(crate) fn lets_pass(&mut self, scene: &Scene<'_>, mut is_gone: impl FnMut(At, u32) -> bool) -> usize {
         // A number that no call has.
         let nobody = self.recorded.holds;

@@ -17,7 +17,7 @@ pub(super) const FIX: Fix = Fix {
 /// Shorter first uses stay where they are, ns.
 const LEAST: Ns = 100_000;
 
-/// The time of first uses moves to the start of their thread, where they hold nobody up.
+/// The time of first uses moves to the start of their thread, where no other call waits for them.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let mut first: FxHashMap<CallId, Ns> = FxHashMap::default();
     for part in explain::call_parts(scene.trace, LEAST) {
