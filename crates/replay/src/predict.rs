@@ -5,6 +5,7 @@ use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, Scene};
 use crate::{Error, Recovered, retime};
 use serde::Serialize;
+use sim::Replayed;
 use trace::{Ns, Trace};
 
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
@@ -33,6 +34,9 @@ pub struct Prediction {
     pub predicted_ns: Ns,
     /// What that gains.
     pub gain: Gain,
+    /// The thread that would be done earlier by most, with its operations, where that is more than the program gains: another thread
+    /// takes as long as before, which in many programs only runs until this one is done.
+    pub thread: Option<ThreadGain>,
     /// The cause that would cost GPUs most; `None` if they would be busy.
     pub next: Option<&'static str>,
     /// When it is safe.
@@ -87,16 +91,29 @@ impl Change<'_> {
 /// Fixes, and what they gain together.
 type Predicted = (Vec<&'static Fix>, Prediction);
 
+/// A thread that would be done earlier.
+#[derive(Clone, Debug, Serialize)]
+pub struct ThreadGain {
+    /// Its process.
+    pub pid: i64,
+    /// Its id.
+    pub tid: i64,
+    /// By how much earlier, as a part of the program's time.
+    pub share: f64,
+}
+
 /// Predictions from one trace.
 pub struct Predictor<'a> {
     scene: Scene<'a>,
+    /// The replay without a change.
+    replayed: &'a Replayed,
     fit: &'a Fit,
 }
 
 impl<'a> Predictor<'a> {
     /// Predicts from a trace whose replay fits.
-    pub fn new(trace: &'a Trace, base: &'a Recovered, fit: &'a Fit) -> Predictor<'a> {
-        Predictor { scene: Scene::new(trace, base), fit }
+    pub fn new(trace: &'a Trace, base: &'a Recovered, replayed: &'a Replayed, fit: &'a Fit) -> Predictor<'a> {
+        Predictor { scene: Scene::new(trace, base), replayed, fit }
     }
 
     /// Applies changes together and runs what comes of it. `None` if one of them changes nothing.
@@ -116,16 +133,33 @@ impl<'a> Predictor<'a> {
         let (before, after) = (self.fit.wall.replayed_ns, changed.wall(&replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
         let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
+        let thread = self.thread(&changed, &replayed).filter(|thread| thread.share > share + reach);
         let new = retime(self.scene.trace, &changed, &replayed);
         let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
         Ok(Some(Prediction {
             id: wanted.iter().map(Change::id).collect::<Vec<_>>().join(","),
             changes,
             predicted_ns: after,
-            gain: Gain { share, low: share - reach, high: share + reach },
+            gain: Gain {
+                share,
+                low: share - reach,
+                high: share.max(thread.as_ref().map_or(share, |of| of.share)) + reach,
+            },
+            thread,
             next: next(&new),
             safety: safety.join("; "),
         }))
+    }
+
+    /// The thread that is done earlier by most.
+    fn thread(&self, changed: &Recovered, replayed: &Replayed) -> Option<ThreadGain> {
+        let (base, trace) = (self.scene.base, self.scene.trace);
+        let earlier = |row: usize| Some(base.done(self.replayed, row)? - changed.done(replayed, row)?);
+        let all = (0..base.threads.len()).filter_map(|row| Some((earlier(row)?, base.threads[row]?)));
+        let (ns, thread) = all.max_by_key(|(ns, _)| *ns)?;
+        let of = trace.threads.row(thread);
+        let pid = of.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
+        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.fit.wall.replayed_ns.max(1) as f64 })
     }
 
     /// Every change that fits the trace, and the best of up to three together, by gain.

@@ -8,7 +8,7 @@ use crate::threads::Threads;
 use crate::turns;
 use crate::works::Works;
 use rustc_hash::FxHashMap;
-use sim::{CallOf, Model, Options, Recorded, RecordedStep, Replayed, Rows};
+use sim::{CallOf, Does, Model, Options, Recorded, RecordedStep, Replayed, Rows};
 use trace::{CallId, Clock, Ns, OpId, ProcessId, ThreadId, Trace, WaitId};
 
 /// Why a trace cannot be replayed.
@@ -70,12 +70,25 @@ impl Recovered {
     /// When the last call or operation ends in a replay, ns. What threads do after that, or threads without calls, is not counted: in a
     /// trace it is as long as the program whatever that does.
     pub fn wall(&self, replayed: &Replayed) -> Ns {
-        let last_call = |(row, steps): (usize, &Vec<StepOf>)| {
-            let last = steps.iter().rposition(|step| matches!(step, StepOf::Call(_)))?;
-            replayed.steps[row].get(last + 1).copied()
-        };
-        let calls = self.steps.iter().enumerate().filter_map(last_call);
+        let calls = (0..self.steps.len()).filter_map(|row| self.last_call(replayed, row));
         calls.chain(replayed.works.iter().map(|(_, end)| *end)).max().unwrap_or(0)
+    }
+
+    /// When the last call of a thread ends in a replay, ns.
+    fn last_call(&self, replayed: &Replayed, row: usize) -> Option<Ns> {
+        let last = self.steps[row].iter().rposition(|step| matches!(step, StepOf::Call(_)))?;
+        replayed.steps[row].get(last + 1).copied()
+    }
+
+    /// When a thread with calls is done in a replay, ns: its last call and its last operation have ended.
+    pub(crate) fn done(&self, replayed: &Replayed, row: usize) -> Option<Ns> {
+        let issued = |step: &RecordedStep| match step {
+            RecordedStep::Call(CallOf { does: Does::Issue { works, .. }, .. }) => works.iter(),
+            _ => 0..0,
+        };
+        let works = self.recorded.threads[row].iter().flat_map(issued);
+        let last = works.map(|work| replayed.works[work].1).max().unwrap_or(Ns::MIN);
+        self.last_call(replayed, row).map(|call| call.max(last))
     }
 
     /// When an operation of the trace starts and ends in a replay, ns.

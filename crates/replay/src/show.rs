@@ -132,6 +132,15 @@ pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> St
         ]);
     }
     text.push_str(&table.boxed(Some(page.table_columns)));
+    for one in predictions.iter().filter(|one| !one.id.contains(',')) {
+        if let Some(thread) = &one.thread {
+            let (id, tid, share) = (&one.id, thread.tid, whole(thread.share));
+            let line = format!(
+                "{id}: thread {tid} would be done earlier by {share} of the time; other threads take as long as before"
+            );
+            text.push_str(&report::paragraph(&line, page));
+        }
+    }
     for one in predictions.iter().filter(|one| one.gain.share >= LEAST && !one.id.contains(',')) {
         text.push_str(&report::paragraph(&format!("{}: {}", one.id, one.safety), page));
     }

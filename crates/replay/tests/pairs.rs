@@ -191,9 +191,11 @@ fn wall(trace: &Trace) -> i64 {
 
 fn predicted(trace: &Trace, id: &str) -> Gain {
     let recovered = replay::recover(trace).unwrap();
-    let fit = Fit::of(trace, &recovered, &recovered.replay().unwrap());
+    let replayed = recovered.replay().unwrap();
+    let fit = Fit::of(trace, &recovered, &replayed);
     assert!(fit.fits, "{id}: {:?}", fit.error);
-    let prediction =
-        Predictor::new(trace, &recovered, &fit).predict(&[Change::Fix(replay::fix(id).unwrap())]).unwrap();
+    let prediction = Predictor::new(trace, &recovered, &replayed, &fit)
+        .predict(&[Change::Fix(replay::fix(id).unwrap())])
+        .unwrap();
     prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0 }, |prediction| prediction.gain)
 }

@@ -28,7 +28,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
         let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
         return Err(Failure::of(&arguments.trace, problem));
     }
-    let predictor = Predictor::new(&trace, &recovered, &fit);
+    let predictor = Predictor::new(&trace, &recovered, &replayed, &fit);
     let predictions = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?,
         false => asked(&predictor, &wanted, arguments)?,
