@@ -8,7 +8,7 @@
 //! Loaded libraries are read from memory, without the loader's locks:
 //!
 //! ```
-//! let malloc = interpose::symbol(c"malloc").expect("the C library has one").addr();
+//! let malloc = interpose::symbol(c"malloc").map_or(0, |function| function.addr());
 //! let mut owner = Vec::new();
 //! interpose::each_library(&mut |library| {
 //!     if library.addresses.contains(&malloc) {

@@ -66,8 +66,10 @@ fn cells(both: Both, wall_ns: i64, what: String) -> Vec<String> {
     vec![units::duration(both.recorded_ns), units::duration(both.replayed_ns), signed(share), what]
 }
 
+/// A difference in percent, with two decimals.
 fn signed(share: f64) -> String {
-    format!("{:+.2} %", 100.0 * share).replace('-', "−")
+    // No negative zero.
+    format!("{:+.2} %", (10_000.0 * share).round() / 100.0 + 0.0)
 }
 
 /// Whether it fits, in a sentence.
@@ -151,5 +153,5 @@ pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> St
 fn whole(share: f64) -> String {
     let percent = (100.0 * share).round();
     // No negative zero.
-    format!("{:.0} %", percent + 0.0).replace('-', "−")
+    format!("{:.0} %", percent + 0.0)
 }

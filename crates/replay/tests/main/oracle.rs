@@ -2,8 +2,9 @@
 //! does not say.
 
 use crate::support::{expect, fit};
-use experiments::{Bench, Cell, Experiment, Settings, Variant};
+use experiments::{Cell, Experiment, Runner, Settings, Variant};
 use sim::{Model, Options};
+use std::sync::Arc;
 use trace::Trace;
 use workload::Workload;
 
@@ -34,13 +35,7 @@ fn traced(workload: &Workload, model: &Model) -> Trace {
 fn variants(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<(String, Workload)> {
     let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
     let settings = Settings::new(experiment.name, experiment.parameters, &set).unwrap();
-    let bench = Bench {
-        name: model.device.title.clone(),
-        gpus: model.device.count,
-        copy_engines: Some(model.device.copy_engines),
-        simulated: true,
-        ..Bench::default()
-    };
+    let bench = Runner::Sim(Arc::new(model.clone())).bench();
     let plan = (experiment.variants)(&settings, &bench).unwrap();
     let name = |variant: &Variant| {
         let known = variant.varied.iter().filter(|(_, cell)| !matches!(cell, Cell::Default | Cell::Nothing));

@@ -1,7 +1,8 @@
 //! Runs experiments of the lab.
 
-use experiments::{Bench, Experiment, Settings, Variant};
+use experiments::{Experiment, Runner, Settings, Variant};
 use sim::{Model, Options};
+use std::sync::Arc;
 use workload::{Outcome, Workload};
 
 /// Runs on a built-in model.
@@ -73,13 +74,7 @@ pub fn without_locks(trace: &trace::Trace) -> trace::Trace {
 pub fn variants(experiment: &Experiment, set: &[&str], model: &Model) -> Vec<Variant> {
     let set: Vec<String> = set.iter().map(|&set| set.to_owned()).collect();
     let settings = Settings::new(experiment.name, experiment.parameters, &set).unwrap();
-    let bench = Bench {
-        name: model.device.title.clone(),
-        gpus: model.device.count,
-        copy_engines: Some(model.device.copy_engines),
-        simulated: true,
-        ..Bench::default()
-    };
+    let bench = Runner::Sim(Arc::new(model.clone())).bench();
     let Ok(plan) = (experiment.variants)(&settings, &bench) else { return Vec::new() };
     plan.variants
 }
