@@ -108,12 +108,20 @@ pub struct Predictor<'a> {
     /// The replay without a change.
     replayed: &'a Replayed,
     fit: &'a Fit,
+    /// Is called with what is predicted next.
+    progress: &'a dyn Fn(&str),
 }
 
 impl<'a> Predictor<'a> {
-    /// Predicts from a trace whose replay fits.
-    pub fn new(trace: &'a Trace, base: &'a Recovered, replayed: &'a Replayed, fit: &'a Fit) -> Predictor<'a> {
-        Predictor { scene: Scene::new(trace, base), replayed, fit }
+    /// Predicts from a trace whose replay fits. `progress` is called with what is predicted next.
+    pub fn new(
+        trace: &'a Trace,
+        base: &'a Recovered,
+        replayed: &'a Replayed,
+        fit: &'a Fit,
+        progress: &'a dyn Fn(&str),
+    ) -> Predictor<'a> {
+        Predictor { scene: Scene::new(trace, base), replayed, fit, progress }
     }
 
     /// Applies changes together and runs what comes of it. `None` if one of them changes nothing.
@@ -121,6 +129,8 @@ impl<'a> Predictor<'a> {
     /// # Errors
     /// The simulator refuses it.
     pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
+        let id = wanted.iter().map(Change::id).collect::<Vec<_>>().join(",");
+        (self.progress)(&id);
         let mut changed = self.scene.base.clone();
         let mut changes = 0;
         for change in wanted {
@@ -137,7 +147,7 @@ impl<'a> Predictor<'a> {
         let new = retime(self.scene.trace, &changed, &replayed);
         let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
         Ok(Some(Prediction {
-            id: wanted.iter().map(Change::id).collect::<Vec<_>>().join(","),
+            id,
             changes,
             predicted_ns: after,
             gain: Gain {

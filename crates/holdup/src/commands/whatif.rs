@@ -4,8 +4,10 @@ use crate::args::{Table, Whatif};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
+use crate::progress::Bar;
 use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor, show};
 use report::units;
+use std::cell::RefCell;
 use std::process::ExitCode;
 
 /// Predicts what changes would gain.
@@ -28,11 +30,14 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
         let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
         return Err(Failure::of(&arguments.trace, problem));
     }
-    let predictor = Predictor::new(&trace, &recovered, &replayed, &fit);
+    let bar = RefCell::new(Bar::new("predicting"));
+    let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
+    let predictor = Predictor::new(&trace, &recovered, &replayed, &fit, &progress);
     let predictions = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?,
         false => asked(&predictor, &wanted, arguments)?,
     };
+    drop(bar);
     let name = input::name(&arguments.trace);
     let page = output::page(color);
     output::print(&match arguments.format {
