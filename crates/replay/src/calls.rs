@@ -4,11 +4,15 @@ use crate::streams::Streams;
 use crate::threads::Threads;
 use explain::{Cause, Class, classify};
 use rustc_hash::FxHashMap;
-use sim::{Calls as Rules, Model, Rule, Until};
+use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
 use trace::{CallId, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
+
+/// Shorter waits for a lock remain part of a call's own cost, ns. Threads that take turns at a lock for a few microseconds meet at
+/// random: each single wait is chance, their sum is not.
+const CHANCE: Ns = 20_000;
 
 /// A synchronization longer than this waited for something, ns.
 const LONG: Ns = 20_000;
@@ -32,8 +36,12 @@ pub(crate) struct Cost {
     pub done: Ns,
     /// The calls that it waits behind, and how long it takes to go on after each.
     pub behind: Vec<(CallId, Ns)>,
-    /// When it lets calls behind it go on, if there are any.
+    /// When it releases calls behind it, if there are any.
     pub holds: Option<Until>,
+    /// How it acquires its context's lock; not at all if nobody waits for it.
+    pub locks: Locks,
+    /// Whether it copies pageable memory.
+    pageable: bool,
 }
 
 /// What a call waits for.
@@ -104,7 +112,8 @@ impl Costs {
             }
         }
         let mut costs = Costs { of, ops };
-        costs.let_go_on(trace, &lost);
+        let behind = costs.behind(&lost, model.locks.context.wake_ns == 0);
+        costs.release(trace, behind);
         costs
     }
 
@@ -118,12 +127,27 @@ impl Costs {
         self.ops.of(call)
     }
 
-    /// Finds the moments at which calls let those behind them go on: that of the longest wait.
-    fn let_go_on(&mut self, trace: &Trace, lost: &FxHashMap<CallId, Lost>) {
-        let mut behind: Vec<(CallId, &Behind)> = lost
-            .iter()
-            .flat_map(|(call, lost)| lost.behind.iter().map(move |behind| (*call, behind)))
-            .collect();
+    /// The waits behind calls whose order remains that of the trace. The others are for the lock that a pageable copy holds: the model
+    /// knows who waits for it, and in a replay others may meet than did. If nobody waited for such a copy, or if chance decides who is next
+    /// (`in_turn` is false), no call acquires that lock.
+    fn behind(&mut self, lost: &FxHashMap<CallId, Lost>, in_turn: bool) -> Vec<(CallId, Behind)> {
+        let all = lost.iter().flat_map(|(call, lost)| lost.behind.iter().map(|behind| (*call, *behind)));
+        let (modelled, behind): (Vec<_>, Vec<_>) =
+            all.partition(|(call, of)| match (self.of_call(*call), self.of_call(of.holder)) {
+                (Some(waiter), Some(holder)) => waiter.waits_for_copy(holder),
+                _ => false,
+            });
+        let copies =
+            modelled.iter().any(|(_, of)| self.of_call(of.holder).is_some_and(|holder| holder.pageable));
+        if copies && in_turn {
+            return behind;
+        }
+        self.of.iter_mut().flatten().for_each(|cost| cost.locks = Locks::default());
+        behind.into_iter().chain(modelled).collect()
+    }
+
+    /// Finds the moments at which calls release those behind them: that of the longest wait.
+    fn release(&mut self, trace: &Trace, mut behind: Vec<(CallId, Behind)>) {
         behind.sort_by_key(|(call, behind)| {
             (std::cmp::Reverse(behind.end - behind.start), *call, behind.start)
         });
@@ -137,12 +161,22 @@ impl Costs {
         behind.sort_by_key(|(call, behind)| (*call, behind.start));
         for (call, Behind { holder, end, .. }) in behind {
             let Some(of) = self.of[holder.index()].as_ref() else { continue };
-            let at = moments(trace, *holder, of).into_iter().find(|(until, _)| Some(*until) == of.holds);
+            let at = moments(trace, holder, of).into_iter().find(|(until, _)| Some(*until) == of.holds);
             let handoff = at.map_or(0, |(_, at)| (end - at).max(0));
             if let Some(cost) = self.of[call.index()].as_mut() {
-                cost.behind.push((*holder, handoff));
+                cost.behind.push((holder, handoff));
             }
         }
+    }
+}
+
+impl Cost {
+    /// Whether it waits for the context's lock that a pageable copy holds, or that a call waits for which needs it alone because of such a
+    /// copy.
+    fn waits_for_copy(&self, holder: &Cost) -> bool {
+        let enqueue = self.locks.context != Use::None && holder.locks.context != Use::None;
+        let alone = |cost: &Cost| cost.locks.staged == Use::Exclusive;
+        enqueue && (alone(self) || alone(holder) || (self.pageable && holder.pageable))
     }
 }
 
@@ -220,8 +254,11 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
 }
 
 impl Lost {
-    /// Adds a wait for a call.
+    /// Adds a wait for a call, unless it is chance.
     fn add(&mut self, behind: Behind) {
+        if behind.end - behind.start < CHANCE {
+            return;
+        }
         let from = self.until.max(behind.start);
         self.ns += (behind.end - from).max(0);
         self.until = self.until.max(behind.end);
@@ -255,7 +292,9 @@ impl One<'_> {
         let calls = &self.trace.calls;
         let (start, end) = (calls.start[self.call.index()], calls.end[self.call.index()]);
         let class = classify(self.name());
-        let rule = self.rule(class);
+        let (rule, pageable) = (self.rule(class), self.is_pageable());
+        let enqueues = matches!(class, Class::Launch | Class::Copy { .. } | Class::Fill);
+        let locks = if enqueues { Locks::of(rule) } else { Locks::default() };
         let lost = self.lost.ns.clamp(0, end - start);
         let waits = self.waits(class, start, end);
         let done = self.done(&waits).map(|done| done.min(end)).filter(|done| *done > start + lost);
@@ -266,14 +305,25 @@ impl One<'_> {
             let effect = start + lost + first;
             let [before, held] = self.around_waits(first, rule);
             let after = end - effect;
-            return Cost { before, held, after, waits, effect, done: effect, ..Cost::default() };
+            return Cost {
+                before,
+                held,
+                after,
+                waits,
+                effect,
+                done: effect,
+                locks,
+                pageable,
+                ..Cost::default()
+            };
         };
         let until = if waits == Waits::Own { started.min(done) } else { done };
         let first = (until - start - lost).clamp(0, rule.before_ns + rule.held_ns);
         let after = (end - done).min(rule.after_ns);
         let effect = start + lost + first;
         let [before, held] = self.around_waits(first, rule);
-        Cost { before, held, after, notice: end - done - after, waits, effect, done, ..Cost::default() }
+        let notice = end - done - after;
+        Cost { before, held, after, notice, waits, effect, done, locks, pageable, ..Cost::default() }
     }
 
     /// Divides the time before a call's effect into that before it waits for others and that with what it waited for.

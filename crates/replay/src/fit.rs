@@ -1,11 +1,12 @@
 //! How well a replay reproduces its trace, and where it does not.
 
+use crate::retime::{covered, union};
 use crate::{Recovered, StepOf, retime};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use sim::Replayed;
 use std::cmp::Reverse;
-use trace::{DeviceId, Ns, OpId, Selection, Sym, Trace};
+use trace::{DeviceId, Ns, OpId, RangeId, Selection, Sym, Trace};
 
 /// A replay fits if its time, and the busy time of each GPU, differ by at most this part of the trace's time: beyond it nothing is
 /// predicted.
@@ -22,7 +23,8 @@ const MOST_ROWS: usize = 8;
 pub struct Fit {
     /// How much longer the replay takes, as a part of the trace's time; negative if it is shorter.
     pub wall_error: f64,
-    /// The greatest difference of that and of the GPUs' busy times, as parts of the trace's time.
+    /// The greatest difference of that and of the GPUs' busy times, as parts of the trace's time, and of chosen ranges, as a part of
+    /// theirs.
     pub error: f64,
     /// Whether that is at most [`MOST_ERROR`].
     pub fits: bool,
@@ -30,6 +32,8 @@ pub struct Fit {
     pub model: String,
     /// From the first call or operation of the trace to the end of the last one.
     pub wall: Both,
+    /// The time within chosen ranges, if any are.
+    pub ranges: Option<Both>,
     /// Waits that the replay gave up because the threads would have waited for each other for ever.
     pub given_up: u64,
     /// Each GPU: the time in which anything ran.
@@ -120,12 +124,38 @@ impl Fit {
             fits: error <= MOST_ERROR,
             model: recovered.model.name.clone(),
             wall,
+            ranges: None,
             given_up: replayed.given_up,
             gpus,
             idle: idle(trace, &retime(trace, recovered, replayed), least),
             threads: threads(trace, recovered, replayed),
             calls: calls(trace, recovered, replayed, least),
         }
+    }
+}
+
+impl Fit {
+    /// Compares the time within these ranges, too: a part of the program, which has to fit like the whole.
+    pub fn within(
+        self,
+        ranges: &[RangeId],
+        trace: &Trace,
+        recovered: &Recovered,
+        replayed: &Replayed,
+    ) -> Fit {
+        let of = &trace.ranges;
+        let recorded = ranges.iter().map(|range| (of.start[range.index()], of.end[range.index()]));
+        let both = Both {
+            recorded_ns: union(recorded.collect()),
+            replayed_ns: covered(trace, recovered, replayed, ranges),
+        };
+        let error = self.error.max(both.difference().abs() as f64 / both.recorded_ns.max(1) as f64);
+        Fit { ranges: Some(both), error, fits: error <= MOST_ERROR, ..self }
+    }
+
+    /// The time that changes are judged by: that within chosen ranges, or all.
+    pub fn judged(&self) -> Both {
+        self.ranges.unwrap_or(self.wall)
     }
 }
 
@@ -139,17 +169,6 @@ fn gpu(trace: &Trace, recovered: &Recovered, replayed: &Replayed, device: Device
         device: trace.devices.ordinal[device.index()],
         busy: Both { recorded_ns: union(recorded.collect()), replayed_ns: union(replayed.collect()) },
     }
-}
-
-/// The time that intervals cover, ns.
-fn union(mut intervals: Vec<(Ns, Ns)>) -> Ns {
-    intervals.sort_unstable();
-    let mut covered = (0, Ns::MIN);
-    for (start, end) in intervals {
-        let (sum, last) = covered;
-        covered = (sum + (end - start.max(last)).max(0), last.max(end));
-    }
-    covered.0
 }
 
 fn idle(trace: &Trace, new: &Trace, least: Ns) -> Vec<CauseFit> {

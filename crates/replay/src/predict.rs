@@ -3,10 +3,11 @@
 use crate::faster::Faster;
 use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, Scene};
+use crate::retime::covered;
 use crate::{Error, Recovered, retime};
 use serde::Serialize;
 use sim::Replayed;
-use trace::{Ns, Trace};
+use trace::{Ns, RangeId, Trace};
 
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
 const UNSURE: f64 = 0.2;
@@ -30,7 +31,7 @@ pub struct Prediction {
     pub id: String,
     /// How many calls and operations they change.
     pub changes: usize,
-    /// The time that the program would take, ns.
+    /// The time that the program, or the chosen ranges, would take, ns.
     pub predicted_ns: Ns,
     /// What that gains.
     pub gain: Gain,
@@ -108,6 +109,8 @@ pub struct Predictor<'a> {
     /// The replay without a change.
     replayed: &'a Replayed,
     fit: &'a Fit,
+    /// The ranges whose time is predicted; none: all time is.
+    ranges: Vec<RangeId>,
     /// Is called with what is predicted next.
     progress: &'a dyn Fn(&str),
 }
@@ -121,7 +124,12 @@ impl<'a> Predictor<'a> {
         fit: &'a Fit,
         progress: &'a dyn Fn(&str),
     ) -> Predictor<'a> {
-        Predictor { scene: Scene::new(trace, base), replayed, fit, progress }
+        Predictor { scene: Scene::new(trace, base), replayed, fit, ranges: Vec::new(), progress }
+    }
+
+    /// Predicts the time within these ranges, which the fit has been compared by: [`Fit::within`].
+    pub fn within(self, ranges: Vec<RangeId>) -> Predictor<'a> {
+        Predictor { ranges, ..self }
     }
 
     /// Applies changes together and runs what comes of it. `None` if one of them changes nothing.
@@ -140,7 +148,7 @@ impl<'a> Predictor<'a> {
             }
         }
         let replayed = changed.replay()?;
-        let (before, after) = (self.fit.wall.replayed_ns, changed.wall(&replayed));
+        let (before, after) = (self.fit.judged().replayed_ns, self.judged(&changed, &replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
         let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
         let thread = self.thread(&changed, &replayed).filter(|thread| thread.share > share + reach);
@@ -161,6 +169,14 @@ impl<'a> Predictor<'a> {
         }))
     }
 
+    /// The time that a change is judged by, ns.
+    fn judged(&self, changed: &Recovered, replayed: &Replayed) -> Ns {
+        match self.ranges.is_empty() {
+            true => changed.wall(replayed),
+            false => covered(self.scene.trace, changed, replayed, &self.ranges),
+        }
+    }
+
     /// The thread that is done earlier by most.
     fn thread(&self, changed: &Recovered, replayed: &Replayed) -> Option<ThreadGain> {
         let (base, trace) = (self.scene.base, self.scene.trace);
@@ -169,7 +185,7 @@ impl<'a> Predictor<'a> {
         let (ns, thread) = all.max_by_key(|(ns, _)| *ns)?;
         let of = trace.threads.row(thread);
         let pid = of.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.fit.wall.replayed_ns.max(1) as f64 })
+        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.fit.judged().replayed_ns.max(1) as f64 })
     }
 
     /// Every change that fits the trace, and the best of up to three together, by gain.

@@ -281,6 +281,7 @@ impl Writer<'_> {
             notice_ns: cost.notice,
             behind: Rows { first, count: cost.behind.len() as u32 },
             holds: cost.holds.map(|until| (self.number(call), until)),
+            locks: cost.locks,
             does: self.works.does(call, cost, &mut self.recorded.awaited),
         }
     }

@@ -3,7 +3,7 @@
 use crate::Recovered;
 use rustc_hash::FxHashMap;
 use sim::Replayed;
-use trace::{Ns, ProcessId, ThreadId, Trace};
+use trace::{Ns, ProcessId, RangeId, ThreadId, Trace};
 
 /// The trace with the times of the replay. What happened within a step keeps its place in it, in proportion.
 pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trace {
@@ -54,6 +54,29 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
         times.of_process(ProcessId::NONE).interval(start, end);
     }
     new
+}
+
+/// The time that ranges cover in a replay, ns.
+pub(crate) fn covered(trace: &Trace, recovered: &Recovered, replayed: &Replayed, ranges: &[RangeId]) -> Ns {
+    let times = Times::of(trace, recovered, replayed);
+    let of = &trace.ranges;
+    let interval = |range: &RangeId| {
+        let at = range.index();
+        let clock = times.of_thread(of.thread[at]);
+        (clock.at(of.start[at]), clock.at(of.end[at]))
+    };
+    union(ranges.iter().map(interval).collect())
+}
+
+/// The time that intervals cover, ns.
+pub(crate) fn union(mut intervals: Vec<(Ns, Ns)>) -> Ns {
+    intervals.sort_unstable();
+    let mut covered = (0, Ns::MIN);
+    for (start, end) in intervals {
+        let (sum, last) = covered;
+        covered = (sum + (end - start.max(last)).max(0), last.max(end));
+    }
+    covered.0
 }
 
 /// `time × after / before`.

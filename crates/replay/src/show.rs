@@ -33,6 +33,9 @@ fn main(fit: &Fit) -> Table {
     let right = Align::Right;
     let mut table =
         Table::new(&[("recorded", right), ("replayed", right), ("difference", right), ("", Align::Left)]);
+    if let Some(ranges) = fit.ranges {
+        table.push(cells(ranges, ranges.recorded_ns, String::from("within the chosen ranges")));
+    }
     let mut row = |what: String, both: Both| table.push(cells(both, fit.wall.recorded_ns, what));
     row(String::from("wall time"), fit.wall);
     fit.gpus
@@ -106,8 +109,11 @@ pub fn predictions_json(fit: &Fit, predictions: &[Prediction], path: &str) -> St
 /// Predictions for people.
 pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> String {
     let error = units::percent_two_decimals(fit.error);
-    let wall = units::duration(fit.wall.recorded_ns);
-    let mut text = format!("\nThe program took {wall}; its replay differs by at most {error}.\n");
+    let judged = units::duration(fit.judged().recorded_ns);
+    let mut text = match fit.ranges {
+        None => format!("\nThe program took {judged}; its replay differs by at most {error}.\n"),
+        Some(_) => format!("\nThe chosen ranges took {judged}; their replay differs by at most {error}.\n"),
+    };
     if predictions.is_empty() {
         text.push_str("No change that holdup knows fits this trace.\n");
         return text;

@@ -72,14 +72,16 @@ impl Selection {
 
     /// Whether any range of the trace has a selected name; always without a condition.
     pub fn has_range(&self, trace: &Trace) -> bool {
-        let names = || {
-            trace
-                .ranges
-                .ids()
-                .filter(|range| marks(trace, *range))
-                .map(|range| trace.ranges.name[range.index()])
+        self.range.is_none() || self.ranges(trace).next().is_some()
+    }
+
+    /// The program's ranges that have a selected name; none without a condition.
+    pub fn ranges<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = RangeId> + 'a {
+        let of = move |wanted: &'a String| {
+            let name = |range: &RangeId| trace.text(trace.ranges.name[range.index()]);
+            trace.ranges.ids().filter(move |range| marks(trace, *range) && contains(name(range), wanted))
         };
-        self.range.as_ref().is_none_or(|wanted| names().any(|name| contains(trace.text(name), wanted)))
+        self.range.iter().flat_map(of)
     }
 }
 

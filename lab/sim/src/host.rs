@@ -82,26 +82,32 @@ impl Machine<'_> {
 
     /// The counter of pageable copies that hold that lock, if the call is one.
     fn staging(&mut self, plan: &Plan, kind: Kind) -> Option<&mut u32> {
-        match (kind, plan.act) {
-            (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) => {
-                Some(&mut self.streams[stream as usize].staging)
-            }
+        let stream = match (kind, plan.act) {
+            (Kind::Context, Act::Copy(Copy { stream, pinned: false, .. })) => Some(stream),
+            (Kind::Context, Act::Issue { .. }) => self.stages(plan).map(|(stream, _)| stream),
             _ => None,
-        }
+        };
+        stream.map(|stream| &mut self.streams[stream as usize].staging)
     }
 
     /// Whether and how a call acquires a lock.
     fn takes(&self, plan: &Plan, kind: Kind) -> Option<bool> {
         let ordered = |way: Way| match plan.act {
             Act::Copy(copy) => !copy.pinned && copy.way == way && self.model.copies.pageable_in_order,
+            Act::Issue { .. } if self.model.copies.pageable_in_order => {
+                self.stages(plan).is_some_and(|(_, of)| of == way)
+            }
             _ => false,
         };
         match kind {
             Kind::CopyIn => ordered(Way::In).then_some(true),
             Kind::CopyOut => ordered(Way::Out).then_some(true),
             Kind::Context => {
-                let staged =
-                    plan.act.stream().is_some_and(|stream| self.streams[stream as usize].staging > 0);
+                let stream = match plan.act {
+                    Act::Issue { works, .. } => Some(self.program.works[works.first as usize].stream),
+                    _ => plan.act.stream(),
+                };
+                let staged = stream.is_some_and(|stream| self.streams[stream as usize].staging > 0);
                 let lock = if staged { plan.staged_lock } else { plan.lock };
                 (lock != Use::None).then_some(lock == Use::Exclusive)
             }

@@ -9,7 +9,7 @@ use crate::machine::{HardwareQueue, Machine};
 use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, NONE, Plan, Program, Step, ThreadPlan, Way, WorkPlan};
 use crate::thread::Stage;
-use crate::{Error, Model, Options, Use, program};
+use crate::{Error, Model, Options, Rule, Use, program};
 use rustc_hash::FxHashMap;
 use trace::CopyKind;
 use workload::{Repeat, StreamKind, Workload};
@@ -86,8 +86,28 @@ pub struct CallOf {
     pub behind: Rows,
     /// Its number, and when it releases those that wait behind it.
     pub holds: Option<(u32, Until)>,
+    /// How it acquires its context's lock, from `before_ns` on.
+    pub locks: Locks,
     /// Its effect.
     pub does: Does,
+}
+
+/// How a call acquires the lock of its context, and holds it: that of its stream, or of its thread's last operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Locks {
+    /// In which mode.
+    pub context: Use,
+    /// In which mode while another thread's pageable copy waits in its stream.
+    pub staged: Use,
+    /// Whether it holds the lock while it waits.
+    pub keeps: bool,
+}
+
+impl Locks {
+    /// As a model's rule has it.
+    pub fn of(rule: &Rule) -> Locks {
+        Locks { context: rule.lock, staged: rule.staged_stream_lock.unwrap_or(rule.lock), keeps: rule.keeps }
+    }
 }
 
 /// The moment at which a call releases those behind it.
@@ -283,13 +303,18 @@ const PREAMBLE: [Step; 2] = [Step::EndBefore, Step::EndBody];
 fn plan_thread(process: u32, steps: &[RecordedStep], program: &mut Program) -> ThreadPlan {
     let mut planned = Vec::with_capacity(steps.len() + PREAMBLE.len() + 1);
     planned.extend(PREAMBLE);
+    let mut context = program.contexts.iter().position(|of| of.process == process).unwrap_or(0) as u32;
     for step in steps {
         planned.push(match *step {
             RecordedStep::Host(ns) => Step::Pause(ns.clamp(0, LONGEST)),
             RecordedStep::Post(signal) => Step::Post { signal },
             RecordedStep::Await { signal, handoff_ns } => Step::Await { signal, handoff: handoff_ns },
             RecordedStep::Call(call) => {
-                program.plans.push(plan_call(&call));
+                if let Does::Issue { works, .. } = call.does {
+                    let stream = program.works.get(works.first as usize).map(|work| work.stream);
+                    context = stream.map_or(context, |stream| program.streams[stream as usize].context);
+                }
+                program.plans.push(plan_call(&call, context));
                 Step::Call(program.plans.len() as u32 - 1)
             }
         });
@@ -298,7 +323,7 @@ fn plan_thread(process: u32, steps: &[RecordedStep], program: &mut Program) -> T
     ThreadPlan { process, delay_ns: 0, repeat: Repeat::Times(1), steps: planned, body: 1 }
 }
 
-fn plan_call(call: &CallOf) -> Plan {
+fn plan_call(call: &CallOf, context: u32) -> Plan {
     Plan {
         // Nobody asks for sums by name.
         name: Function::Launch,
@@ -306,12 +331,12 @@ fn plan_call(call: &CallOf) -> Plan {
         held: call.held_ns,
         after: call.after_ns,
         notice: call.notice_ns,
-        lock: Use::None,
-        staged_lock: Use::None,
+        lock: call.locks.context,
+        staged_lock: call.locks.staged,
         mutex: false,
         pieces: 1,
-        keep: false,
-        context: 0,
+        keep: call.locks.keeps,
+        context,
         behind: call.behind,
         holds: call.holds,
         act: match call.does {
@@ -375,6 +400,16 @@ impl Machine<'_> {
                 let work = &self.program.works[works.first as usize];
                 matches!(work.what, What::Kernel { node: 0, .. }).then_some(work.stream)
             }
+            _ => None,
+        }
+    }
+
+    /// The pageable copy that a recorded call issues, if it issues one and acquires locks: its stream and direction.
+    pub(crate) fn stages(&self, plan: &Plan) -> Option<(u32, Way)> {
+        let Act::Issue { works, .. } = plan.act else { return None };
+        let work = self.program.works[works.first as usize];
+        match work.what {
+            What::Copy { way, pinned: false, .. } if plan.lock != Use::None => Some((work.stream, way)),
             _ => None,
         }
     }

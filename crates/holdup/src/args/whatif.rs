@@ -13,6 +13,8 @@ use std::str::FromStr;
   holdup whatif server.holdup --fix own-stream,pinned-reused
   holdup whatif server.holdup --faster host:serve.py:17=2x
   holdup whatif trace.json.gz --faster 'kernel:*gemm*=1.5x' --faster copies=2x
+  holdup whatif training.holdup --range 'step'
+      what the steps would gain, and not the start of the program
   holdup whatif trace.json.gz --format json
 
 Without --fix and --faster, every change that fits the trace is tried, and the best of up to three together.
@@ -30,6 +32,9 @@ pub struct Whatif {
     /// code, and a factor; several together.
     #[arg(long, value_name = "WHAT=FACTORx", value_parser = Faster::from_str)]
     pub faster: Vec<Faster>,
+    /// Predict the time within ranges (NVTX, record_function, operators) whose name contains this, instead of the whole time.
+    #[arg(long, value_name = "PART")]
+    pub range: Option<String>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,

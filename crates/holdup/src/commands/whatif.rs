@@ -9,6 +9,7 @@ use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor, show};
 use report::units;
 use std::cell::RefCell;
 use std::process::ExitCode;
+use trace::{RangeId, Selection};
 
 /// Predicts what changes would gain.
 pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
@@ -20,11 +21,16 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     if wanted.is_empty() && !arguments.faster.is_empty() {
         wanted.push(faster.collect());
     }
-    let trace = input::read(&arguments.trace)?;
+    let part = Selection { range: arguments.range.clone(), ..Selection::default() };
+    let trace = input::read_part(&arguments.trace, &part)?;
+    let ranges: Vec<RangeId> = part.ranges(&trace).collect();
     let refused = |error| Failure::of(&arguments.trace, error);
     let recovered = replay::recover(&trace).map_err(refused)?;
     let replayed = recovered.replay().map_err(refused)?;
-    let fit = Fit::of(&trace, &recovered, &replayed);
+    let mut fit = Fit::of(&trace, &recovered, &replayed);
+    if !ranges.is_empty() {
+        fit = fit.within(&ranges, &trace, &recovered, &replayed);
+    }
     if !fit.fits {
         let (error, most) = (units::percent(fit.error), units::percent(MOST_ERROR));
         let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
@@ -32,7 +38,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     }
     let bar = RefCell::new(Bar::new("predicting"));
     let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
-    let predictor = Predictor::new(&trace, &recovered, &replayed, &fit, &progress);
+    let predictor = Predictor::new(&trace, &recovered, &replayed, &fit, &progress).within(ranges);
     let predictions = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?,
         false => asked(&predictor, &wanted, arguments)?,

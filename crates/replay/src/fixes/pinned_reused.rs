@@ -5,7 +5,7 @@ use super::{Fix, Scene};
 use crate::Recovered;
 use explain::Class;
 use rustc_hash::FxHashSet;
-use sim::{Does, WorkKind};
+use sim::{Does, Locks, WorkKind};
 use trace::CopyKind;
 
 pub(super) const FIX: Fix = Fix {
@@ -40,6 +40,9 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         call.before_ns = call.before_ns.min(rule.before_ns);
         call.held_ns = call.held_ns.min(rule.held_ns);
         call.after_ns = call.after_ns.min(rule.after_ns);
+        if call.locks != Locks::default() {
+            call.locks = Locks::of(&rule);
+        }
         if let Does::Issue { works, waits: true } = call.does {
             call.does = Does::Issue { works, waits };
         }

@@ -1,0 +1,82 @@
+"""Compares what `holdup whatif` predicts from recordings with what `holdup prove` measured: `pairs.toml`, `measure.py`. Needs no GPU.
+
+    compare.py HOLDUP DIR
+
+Prints a table in Markdown; the gain is a part of the time before. Ends with status 1 if a recording or a result is missing.
+"""
+
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    holdup, directory = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    pairs = tomllib.loads((HERE / "pairs.toml").read_text())["pair"]
+    print("| pair | change | replay differs | predicted | range | measured | off | in the range |")
+    print("|---|---|---:|---:|---|---:|---:|---|")
+    rows = [row for pair in pairs if (row := compare(pair, holdup, directory))]
+    judge(rows)
+    sys.exit(len(rows) < len(pairs))
+
+
+def compare(pair, holdup, directory):
+    name, change = pair["name"], options(pair["change"])
+    measured, error = directory / f"{name}.json", 0
+    recording = directory / f"{name}.holdup"
+    if not measured.exists() or not recording.exists():
+        print(f"| `{name}` | not measured |")
+        return None
+    command = [holdup, "whatif", recording, "--range", "section", *change, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    gain = json.loads(measured.read_text())["gain"]
+    interval = f"{percent(gain['share'])} ({percent(gain['low'])} … {percent(gain['high'])})"
+    if done.returncode:
+        print(f"| `{name}` | {done.stderr.strip().splitlines()[-1]} | | | | {interval} | | |")
+        return None
+    said = json.loads(done.stdout)
+    error = said["replay"]["error"]
+    predicted = said["fixes"][0]["gain"]
+    off = predicted["share"] - gain["share"]
+    # A measured gain has an interval of its own.
+    inside = predicted["low"] <= gain["high"] and gain["low"] <= predicted["high"]
+    strictly = predicted["low"] <= gain["share"] <= predicted["high"]
+    sign = predicted["share"] * gain["share"] > 0 or max(abs(predicted["share"]), abs(gain["share"])) < 0.02
+    shown = f"{percent(predicted['low'])} … {percent(predicted['high'])}"
+    cells = [f"`{name}`", f"`{pair['change']}`", percent(error), percent(predicted["share"]), shown, interval, f"{100 * off:+.1f}"]
+    print("|", " | ".join([*cells, "yes" if strictly else "no"]), "|", flush=True)
+    return abs(off), strictly, sign
+
+
+def options(change):
+    """The options of a change; `prepares` stands for the number of the line that ends in it as a comment."""
+    lines = (HERE / "programs.py").read_text().splitlines()
+    numbers = {line.rsplit("# ")[-1]: str(at) for at, line in enumerate(lines, 1) if "# " in line}
+    words = change.split()
+    marks = [mark for mark in numbers if mark and f":{mark}=" in words[-1]]
+    for mark in marks:
+        words[-1] = words[-1].replace(f":{mark}=", f":{numbers[mark]}=")
+    return words
+
+
+def percent(share):
+    return f"{100 * share:.1f} %"
+
+
+def judge(rows):
+    if not rows:
+        return
+    off, inside, sign = zip(*rows)
+    print(f"\n{len(rows)} pairs: off by {100 * statistics.median(off):.1f} points in the median, {100 * max(off):.1f} at most;", end=" ")
+    print(f"{sum(inside)} in their ranges; the sign is right in {sum(sign)}")
+
+
+if __name__ == "__main__":
+    main()

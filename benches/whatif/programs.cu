@@ -1,0 +1,425 @@
+// Programs with something to mend, before and after it is mended: `pairs.toml`. Each times a section, which is an NVTX range, and
+// prints how long it took: "section: 812.3 ms".
+//
+//     programs NAME before|after
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <nvtx3/nvToolsExt.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#define CHECK(call)                                                                                                                    \
+    do {                                                                                                                               \
+        cudaError_t code = (call);                                                                                                     \
+        if (code != cudaSuccess) {                                                                                                     \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(code));                                                              \
+            exit(1);                                                                                                                   \
+        }                                                                                                                              \
+    } while (0)
+
+// y += a x, so many times.
+__global__ void axpy(float *y, const float *x, float a, long count, int times) {
+    for (long at = blockIdx.x * (long)blockDim.x + threadIdx.x; at < count; at += gridDim.x * (long)blockDim.x) {
+        float sum = y[at];
+        for (int time = 0; time < times; time++)
+            sum = fmaf(a, x[at], sum);
+        y[at] = sum;
+    }
+}
+
+__global__ void total(float *sum, const float *x, long count) {
+    float own = 0;
+    for (long at = blockIdx.x * (long)blockDim.x + threadIdx.x; at < count; at += gridDim.x * (long)blockDim.x)
+        own += x[at] * x[at];
+    atomicAdd(sum, own);
+}
+
+// As many kernels as a library has.
+template <int NUMBER> __global__ void one_of_many(float *y) { y[threadIdx.x] += NUMBER; }
+
+static long now_ns() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// What the processor does between calls.
+static void host_work(long ns) {
+    for (long until = now_ns() + ns; now_ns() < until;)
+        ;
+}
+
+template <typename Body> static void section(Body body) {
+    CHECK(cudaDeviceSynchronize());
+    long begin = now_ns();
+    nvtxRangePushA("section");
+    body();
+    CHECK(cudaDeviceSynchronize());
+    nvtxRangePop();
+    printf("section: %.3f ms\n", (now_ns() - begin) / 1e6);
+}
+
+static float *on_device(long count) {
+    float *memory;
+    CHECK(cudaMalloc(&memory, count * sizeof(float)));
+    CHECK(cudaMemset(memory, 0, count * sizeof(float)));
+    return memory;
+}
+
+static float *pageable(long count) {
+    float *memory = (float *)malloc(count * sizeof(float));
+    memset(memory, 1, count * sizeof(float));
+    return memory;
+}
+
+static float *pinned(long count) {
+    float *memory;
+    CHECK(cudaMallocHost(&memory, count * sizeof(float)));
+    memset(memory, 1, count * sizeof(float));
+    return memory;
+}
+
+static cudaStream_t stream() {
+    cudaStream_t made;
+    CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+    return made;
+}
+
+// One thread copies results to the host, another one launches (seeds 001 and 003). `own`: a stream each.
+static void neighbours(bool own, bool page_locked) {
+    const long COUNT = 4 << 20;
+    cudaStream_t first = stream(), second = own ? stream() : first;
+    float *x = on_device(COUNT), *y = on_device(COUNT), *z = on_device(1 << 20), *w = on_device(1 << 20);
+    float *host = page_locked ? pinned(COUNT) : pageable(COUNT);
+    auto copies = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            axpy<<<264, 256, 0, first>>>(y, x, 2, COUNT, 40);
+            CHECK(cudaMemcpyAsync(host, y, COUNT * sizeof(float), cudaMemcpyDeviceToHost, first));
+            CHECK(cudaStreamSynchronize(first));
+            host_work(300'000);
+        }
+    };
+    auto launches = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            for (int launch = 0; launch < 8; launch++) {
+                axpy<<<32, 256, 0, second>>>(w, z, 2, 1 << 18, 30);
+                host_work(5'000);
+            }
+            CHECK(cudaStreamSynchronize(second));
+        }
+    };
+    copies(3);
+    launches(3);
+    section([&] {
+        std::thread copier(copies, 150), launcher(launches, 3000);
+        copier.join();
+        launcher.join();
+    });
+}
+
+// Each batch is copied to the device, used, and waited for.
+static void upload(bool page_locked) {
+    const long COUNT = 4 << 20;
+    float *x = on_device(COUNT), *y = on_device(COUNT);
+    float *host = page_locked ? pinned(COUNT) : pageable(COUNT);
+    auto batches = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            CHECK(cudaMemcpyAsync(x, host, COUNT * sizeof(float), cudaMemcpyHostToDevice, 0));
+            axpy<<<264, 256>>>(y, x, 2, COUNT, 100);
+            CHECK(cudaStreamSynchronize(0));
+            host_work(200'000);
+        }
+    };
+    batches(5);
+    section([&] { batches(500); });
+}
+
+// Results of a kernel go to the host.
+static void download(bool page_locked) {
+    const long COUNT = 4 << 20;
+    float *x = on_device(COUNT), *y = on_device(COUNT);
+    float *host = page_locked ? pinned(COUNT) : pageable(COUNT);
+    auto batches = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            axpy<<<264, 256>>>(y, x, 2, COUNT, 100);
+            CHECK(cudaMemcpyAsync(host, y, COUNT * sizeof(float), cudaMemcpyDeviceToHost, 0));
+            CHECK(cudaStreamSynchronize(0));
+            host_work(200'000);
+        }
+    };
+    batches(5);
+    section([&] { batches(300); });
+}
+
+// A temporary buffer for each kernel.
+static void allocation(bool once) {
+    const long COUNT = 8 << 20;
+    float *x = on_device(COUNT), *kept = on_device(COUNT);
+    auto kernels = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            float *y = kept;
+            if (!once)
+                CHECK(cudaMalloc(&y, COUNT * sizeof(float)));
+            axpy<<<264, 256>>>(y, x, 2, COUNT, 200);
+            if (!once)
+                CHECK(cudaFree(y));
+            host_work(30'000);
+        }
+    };
+    kernels(5);
+    section([&] { kernels(1500); });
+}
+
+// A norm in each step, which the host reads (seed 002) or leaves on the device.
+static void norm(bool stays) {
+    const long COUNT = 1 << 20;
+    float *x = on_device(COUNT), *y = on_device(COUNT), *sum = on_device(1);
+    float read = 0;
+    auto steps = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            for (int launch = 0; launch < 4; launch++)
+                axpy<<<264, 256>>>(y, x, 2, COUNT, 20);
+            total<<<264, 256>>>(sum, y, COUNT);
+            if (!stays)
+                CHECK(cudaMemcpy(&read, sum, sizeof read, cudaMemcpyDeviceToHost));
+            host_work(20'000);
+        }
+    };
+    steps(5);
+    section([&] { steps(8000); });
+}
+
+// Many small kernels a step, launched one by one or as a graph; `times` makes them longer.
+static void steps(bool graph, int times, int rounds) {
+    const int KERNELS = 30;
+    const long COUNT = 1 << 18;
+    float *x = on_device(COUNT), *y = on_device(COUNT);
+    cudaStream_t on = stream();
+    auto launches = [&] {
+        for (int kernel = 0; kernel < KERNELS; kernel++)
+            axpy<<<132, 256, 0, on>>>(y, x, 2, COUNT, times);
+    };
+    cudaGraphExec_t all;
+    if (graph) {
+        cudaGraph_t captured;
+        CHECK(cudaStreamBeginCapture(on, cudaStreamCaptureModeThreadLocal));
+        launches();
+        CHECK(cudaStreamEndCapture(on, &captured));
+        CHECK(cudaGraphInstantiate(&all, captured, 0));
+    }
+    auto step = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            if (graph)
+                CHECK(cudaGraphLaunch(all, on));
+            else
+                launches();
+            CHECK(cudaStreamSynchronize(on));
+            host_work(10'000);
+        }
+    };
+    step(10);
+    section([&] { step(rounds); });
+}
+
+// Chains of small kernels on many streams; how many run at once depends on CUDA_DEVICE_MAX_CONNECTIONS.
+static void connections() {
+    const int STREAMS = 16;
+    const long COUNT = 1 << 14;
+    std::vector<cudaStream_t> streams;
+    std::vector<float *> memory;
+    for (int at = 0; at < STREAMS; at++) {
+        streams.push_back(stream());
+        memory.push_back(on_device(COUNT));
+    }
+    float *x = on_device(COUNT);
+    auto chains = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            for (int at = 0; at < STREAMS; at++)
+                for (int kernel = 0; kernel < 6; kernel++)
+                    axpy<<<4, 256, 0, streams[at]>>>(memory[at], x, 2, COUNT, 3000);
+            CHECK(cudaDeviceSynchronize());
+        }
+    };
+    chains(2);
+    section([&] { chains(40); });
+}
+
+// Workers with a stream each that launch many small kernels and wait (seed 000): threads, or processes.
+static void workers(bool processes, int rounds) {
+    const int WORKERS = 8;
+    const long COUNT = 1 << 14;
+    auto work = [&](cudaStream_t on, float *y, float *x, int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            for (int kernel = 0; kernel < 50; kernel++)
+                axpy<<<8, 256, 0, on>>>(y, x, 2, COUNT, 50);
+            CHECK(cudaStreamSynchronize(on));
+        }
+    };
+    if (!processes) {
+        std::vector<std::thread> threads;
+        cudaStream_t streams[WORKERS];
+        float *x[WORKERS], *y[WORKERS];
+        for (int at = 0; at < WORKERS; at++) {
+            streams[at] = stream();
+            x[at] = on_device(COUNT);
+            y[at] = on_device(COUNT);
+            work(streams[at], y[at], x[at], 3);
+        }
+        return section([&] {
+            for (int at = 0; at < WORKERS; at++)
+                threads.emplace_back([&, at] { work(streams[at], y[at], x[at], rounds); });
+            for (auto &thread : threads)
+                thread.join();
+        });
+    }
+    // Processes begin together, and the section ends with the last of them.
+    struct Shared {
+        std::atomic<int> ready, go;
+    };
+    auto *shared = (Shared *)mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int at = 0; at < WORKERS; at++) {
+        if (fork() == 0) {
+            cudaStream_t on = stream();
+            float *x = on_device(COUNT), *y = on_device(COUNT);
+            work(on, y, x, 3);
+            shared->ready++;
+            while (!shared->go)
+                usleep(100);
+            work(on, y, x, rounds);
+            CHECK(cudaDeviceSynchronize());
+            _exit(0);
+        }
+    }
+    while (shared->ready < WORKERS)
+        if (usleep(1000); waitpid(-1, nullptr, WNOHANG) > 0)
+            exit(1);
+    long begin = now_ns();
+    shared->go = 1;
+    for (int status, at = 0; at < WORKERS; at++)
+        if (wait(&status) < 0 || status != 0)
+            exit(1);
+    printf("section: %.3f ms\n", (now_ns() - begin) / 1e6);
+}
+
+// Two threads that only launch; a stream each, or one for both.
+static void launchers(bool own) {
+    const long COUNT = 1 << 14;
+    cudaStream_t streams[2] = {stream(), nullptr};
+    streams[1] = own ? stream() : streams[0];
+    float *x = on_device(COUNT), *y[2] = {on_device(COUNT), on_device(COUNT)};
+    auto launches = [&](int thread, int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            axpy<<<8, 256, 0, streams[thread]>>>(y[thread], x, 2, COUNT, 4);
+            host_work(20'000);
+        }
+    };
+    launches(0, 10);
+    launches(1, 10);
+    section([&] {
+        std::thread one(launches, 0, 25'000), other(launches, 1, 25'000);
+        one.join();
+        other.join();
+    });
+}
+
+// Kernels are where time is; small batches are copied meanwhile.
+static void busy(bool page_locked) {
+    const long COUNT = 1 << 18, LARGE = 16 << 20;
+    cudaStream_t copying = stream(), computing = stream();
+    float *x = on_device(COUNT), *y = on_device(LARGE), *z = on_device(LARGE);
+    float *host = page_locked ? pinned(COUNT) : pageable(COUNT);
+    auto batches = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            axpy<<<528, 256, 0, computing>>>(y, z, 2, LARGE, 3000);
+            CHECK(cudaMemcpyAsync(x, host, COUNT * sizeof(float), cudaMemcpyHostToDevice, copying));
+            CHECK(cudaStreamSynchronize(copying));
+            CHECK(cudaStreamSynchronize(computing));
+        }
+    };
+    batches(3);
+    section([&] { batches(200); });
+}
+
+// Each kernel is used for the first time, in the section or before.
+template <int... NUMBERS> static void first_uses(std::integer_sequence<int, NUMBERS...>, float *y) {
+    (one_of_many<NUMBERS><<<1, 32>>>(y), ...);
+}
+
+static void cold(bool warm) {
+    auto many = std::make_integer_sequence<int, 400>();
+    const long COUNT = 1 << 20;
+    float *x = on_device(COUNT), *y = on_device(COUNT);
+    axpy<<<132, 256>>>(y, x, 2, COUNT, 50);
+    if (warm)
+        first_uses(many, y);
+    section([&] {
+        first_uses(many, y);
+        for (int round = 0; round < 2000; round++) {
+            axpy<<<132, 256>>>(y, x, 2, COUNT, 50);
+            host_work(10'000);
+        }
+    });
+}
+
+// Two kernels a step; the slow one takes half as long after.
+__global__ void slow(float *y, const float *x, long count, int times) {
+    for (long at = blockIdx.x * (long)blockDim.x + threadIdx.x; at < count; at += gridDim.x * (long)blockDim.x) {
+        float sum = y[at];
+        for (int time = 0; time < times; time++)
+            sum = fmaf(sum, 0.5f, x[at]);
+        y[at] = sum;
+    }
+}
+
+static void kernels(bool fast) {
+    const long COUNT = 1 << 20;
+    float *x = on_device(COUNT), *y = on_device(COUNT);
+    auto steps = [&](int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            slow<<<132, 256>>>(y, x, COUNT, fast ? 1500 : 3000);
+            axpy<<<132, 256>>>(y, x, 2, COUNT, 1500);
+            CHECK(cudaStreamSynchronize(0));
+            host_work(40'000);
+        }
+    };
+    steps(5);
+    section([&] { steps(1500); });
+}
+
+int main(int count, char **words) {
+    const std::map<std::string, void (*)(bool)> programs = {
+        {"own-stream", [](bool after) { neighbours(after, false); }},
+        {"pinned", [](bool after) { neighbours(false, after); }},
+        {"both", [](bool after) { neighbours(after, after); }},
+        {"upload", upload},
+        {"download", download},
+        {"allocation", allocation},
+        {"norm", norm},
+        {"graph", [](bool after) { steps(after, 1, 4000); }},
+        {"graph-busy", [](bool after) { steps(after, 4000, 300); }},
+        {"connections", [](bool) { connections(); }},
+        {"workers", [](bool after) { workers(after, 600); }},
+        {"launchers", launchers},
+        {"busy", busy},
+        {"cold", cold},
+        {"kernels", kernels},
+    };
+    auto found = programs.find(count > 1 ? words[1] : "");
+    bool known = count == 3 && (!strcmp(words[2], "before") || !strcmp(words[2], "after"));
+    if (found == programs.end() || !known) {
+        fprintf(stderr, "programs NAME before|after, where NAME is");
+        for (auto &[name, run] : programs)
+            fprintf(stderr, " %s", name.c_str());
+        fprintf(stderr, "\n");
+        return 2;
+    }
+    found->second(!strcmp(words[2], "after"));
+    return 0;
+}
