@@ -21,6 +21,7 @@ mod signals;
 mod streams;
 mod threads;
 mod turns;
+mod untraced;
 mod works;
 
 pub use faster::{Faster, NotFaster};

@@ -106,8 +106,8 @@ pub struct ThreadGain {
 /// Predictions from one trace.
 pub struct Predictor<'a> {
     scene: Scene<'a>,
-    /// The replay without a change.
-    replayed: &'a Replayed,
+    /// The replay without a change, and without what the tracer added.
+    replayed: Replayed,
     fit: &'a Fit,
     /// The ranges whose time is predicted; none: all time is.
     ranges: Vec<RangeId>,
@@ -117,14 +117,18 @@ pub struct Predictor<'a> {
 
 impl<'a> Predictor<'a> {
     /// Predicts from a trace whose replay fits. `progress` is called with what is predicted next.
+    ///
+    /// # Errors
+    /// As [`Recovered::replay`].
     pub fn new(
         trace: &'a Trace,
-        base: &'a Recovered,
-        replayed: &'a Replayed,
+        base: &Recovered,
         fit: &'a Fit,
         progress: &'a dyn Fn(&str),
-    ) -> Predictor<'a> {
-        Predictor { scene: Scene::new(trace, base), replayed, fit, ranges: Vec::new(), progress }
+    ) -> Result<Predictor<'a>, Error> {
+        let bare = base.untraced(trace);
+        let replayed = bare.replay()?;
+        Ok(Predictor { scene: Scene::new(trace, bare), replayed, fit, ranges: Vec::new(), progress })
     }
 
     /// Predicts the time within these ranges, which the fit has been compared by: [`Fit::within`].
@@ -148,7 +152,8 @@ impl<'a> Predictor<'a> {
             }
         }
         let replayed = changed.replay()?;
-        let (before, after) = (self.fit.judged().replayed_ns, self.judged(&changed, &replayed));
+        let [before, after] = [(&self.scene.base, &self.replayed), (&changed, &replayed)]
+            .map(|(of, replayed)| self.judged(of, replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
         let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
         let thread = self.thread(&changed, &replayed).filter(|thread| thread.share > share + reach);
@@ -161,7 +166,7 @@ impl<'a> Predictor<'a> {
             gain: Gain {
                 share,
                 low: share - reach,
-                high: share.max(thread.as_ref().map_or(share, |of| of.share)) + reach,
+                high: (share.max(thread.as_ref().map_or(share, |of| of.share)) + reach).min(1.0),
             },
             thread,
             next: next(&new),
@@ -179,13 +184,17 @@ impl<'a> Predictor<'a> {
 
     /// The thread that is done earlier by most.
     fn thread(&self, changed: &Recovered, replayed: &Replayed) -> Option<ThreadGain> {
-        let (base, trace) = (self.scene.base, self.scene.trace);
-        let earlier = |row: usize| Some(base.done(self.replayed, row)? - changed.done(replayed, row)?);
+        let (base, trace) = (&self.scene.base, self.scene.trace);
+        let earlier = |row: usize| Some(base.done(&self.replayed, row)? - changed.done(replayed, row)?);
         let all = (0..base.threads.len()).filter_map(|row| Some((earlier(row)?, base.threads[row]?)));
         let (ns, thread) = all.max_by_key(|(ns, _)| *ns)?;
         let of = trace.threads.row(thread);
         let pid = of.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.fit.judged().replayed_ns.max(1) as f64 })
+        Some(ThreadGain {
+            pid,
+            tid: of.tid,
+            share: ns as f64 / self.judged(base, &self.replayed).max(1) as f64,
+        })
     }
 
     /// Every change that fits the trace, and the best of up to three together, by gain.

@@ -194,7 +194,8 @@ fn predicted(trace: &Trace, id: &str) -> Gain {
     let replayed = recovered.replay().unwrap();
     let fit = Fit::of(trace, &recovered, &replayed);
     assert!(fit.fits, "{id}: {:?}", fit.error);
-    let prediction = Predictor::new(trace, &recovered, &replayed, &fit, &|_| {})
+    let prediction = Predictor::new(trace, &recovered, &fit, &|_| {})
+        .unwrap()
         .predict(&[Change::Fix(replay::fix(id).unwrap())])
         .unwrap();
     prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0 }, |prediction| prediction.gain)

@@ -38,7 +38,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     }
     let bar = RefCell::new(Bar::new("predicting"));
     let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
-    let predictor = Predictor::new(&trace, &recovered, &replayed, &fit, &progress).within(ranges);
+    let predictor = Predictor::new(&trace, &recovered, &fit, &progress).map_err(refused)?.within(ranges);
     let predictions = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?,
         false => asked(&predictor, &wanted, arguments)?,

@@ -7,6 +7,7 @@ use explain::Class;
 use rustc_hash::{FxHashMap, FxHasher};
 use sim::{CallOf, Does, RecordedStep, WorkKind};
 use std::hash::{Hash, Hasher};
+use trace::Ns;
 
 pub(super) const FIX: Fix = Fix {
     id: "graph",
@@ -26,7 +27,7 @@ type Sequence = Vec<At>;
 
 /// From the third time on, a sequence costs the launch of a graph, and no time between its launches.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
-    let mut changed = 0;
+    let (mut changed, gap) = (0, gap(to));
     for row in 0..to.recorded.threads.len() {
         let mut seen: FxHashMap<u64, usize> = FxHashMap::default();
         for sequence in sequences(scene, row) {
@@ -34,7 +35,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
             *count += 1;
             if *count > FIRST {
                 changed += sequence.len();
-                become_graph(to, &sequence);
+                become_graph(to, &sequence, gap);
             }
         }
     }
@@ -47,12 +48,17 @@ fn sequences(scene: &Scene<'_>, row: usize) -> Vec<Sequence> {
         let launches = scene.class(at.id) == Class::Launch && issues_one_kernel(scene, &at);
         match launches {
             true => sequences.last_mut().into_iter().for_each(|last| last.push(at)),
-            false if matches!(scene.class(at.id), Class::Query | Class::Other) => {}
+            false if at.call.does == Does::Nothing && !moves_memory(scene.class(at.id)) => {}
             false => sequences.push(Sequence::new()),
         }
     }
     sequences.retain(|sequence| sequence.len() >= LEAST);
     sequences
+}
+
+/// A graph has no allocations as launches have them.
+fn moves_memory(class: Class) -> bool {
+    matches!(class, Class::Allocate | Class::Release)
 }
 
 fn issues_one_kernel(scene: &Scene<'_>, at: &At) -> bool {
@@ -75,8 +81,19 @@ fn kernels(scene: &Scene<'_>, sequence: &Sequence) -> u64 {
     hasher.finish()
 }
 
-fn become_graph(to: &mut Recovered, sequence: &Sequence) {
-    let (rule, gap) = (to.model.calls.graph_launch.clone(), to.model.device.graph_gap_ns);
+/// The time between two kernels of a graph, ns: by as much less than between launched ones as in the model. Recorded durations contain
+/// a part of the model's gap.
+fn gap(to: &Recovered) -> Ns {
+    let works = to.recorded.works.iter().filter(|work| matches!(work.kind, WorkKind::Kernel { .. }));
+    let mut gaps: Vec<Ns> = works.filter_map(|work| work.gap_ns).filter(|gap| *gap > 0).collect();
+    gaps.sort_unstable();
+    let device = &to.model.device;
+    let recorded = gaps.get(gaps.len() / 10).map_or(device.gap_ns, |gap| device.gap_ns.min(*gap));
+    (recorded - (device.gap_ns - device.graph_gap_ns)).max(0)
+}
+
+fn become_graph(to: &mut Recovered, sequence: &Sequence, gap: Ns) {
+    let rule = to.model.calls.graph_launch.clone();
     let (first, last) = (sequence[0], sequence[sequence.len() - 1]);
     for at in first.at..last.at {
         match (&mut to.recorded.threads[first.row][at], to.steps[first.row][at]) {

@@ -11,7 +11,7 @@ use workload::{ContextId, Stream, StreamKind};
 /// A trace with the steps that were recovered from it.
 pub(crate) struct Scene<'a> {
     pub trace: &'a Trace,
-    pub base: &'a Recovered,
+    pub base: Recovered,
     /// By number of a call that others wait behind: its thread and step.
     holders: FxHashMap<u32, (usize, usize)>,
     /// By row of a work: its first operation.
@@ -28,27 +28,23 @@ pub(crate) struct At {
 }
 
 impl<'a> Scene<'a> {
-    pub fn new(trace: &'a Trace, base: &'a Recovered) -> Scene<'a> {
-        let mut scene = Scene {
-            trace,
-            base,
-            holders: FxHashMap::default(),
-            ops: vec![OpId::NONE; base.recorded.works.len()],
-        };
+    pub fn new(trace: &'a Trace, base: Recovered) -> Scene<'a> {
+        let mut holders = FxHashMap::default();
         for (row, steps) in base.recorded.threads.iter().enumerate() {
             for (at, step) in steps.iter().enumerate() {
                 if let RecordedStep::Call(CallOf { holds: Some((number, _)), .. }) = step {
-                    scene.holders.insert(*number, (row, at));
+                    holders.insert(*number, (row, at));
                 }
             }
         }
+        let mut ops = vec![OpId::NONE; base.recorded.works.len()];
         for op in trace.ops.ids() {
             let (row, offset) = base.works[op.index()];
-            if offset == 0 && scene.ops[row as usize].is_none() {
-                scene.ops[row as usize] = op;
+            if offset == 0 && ops[row as usize].is_none() {
+                ops[row as usize] = op;
             }
         }
-        scene
+        Scene { trace, base, holders, ops }
     }
 
     /// The calls of all threads in order.
