@@ -161,6 +161,20 @@ impl<'a> Predictor<'a> {
         }))
     }
 
+    /// The trace that the program would leave with these changes; without any, that of the replay. `None` if one of them changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn trace(&self, wanted: &[Change<'_>]) -> Result<Option<Trace>, Error> {
+        let mut changed = self.scene.base.clone();
+        if wanted.iter().any(|change| change.apply(&self.scene, &mut changed) == 0) {
+            return Ok(None);
+        }
+        let replayed = changed.replay()?;
+        Ok(Some(retime(self.scene.trace, &changed, &replayed)))
+    }
+
     /// The thread that is done earlier by most.
     fn thread(&self, changed: &Recovered, replayed: &Replayed) -> Option<ThreadGain> {
         let (base, trace) = (self.scene.base, self.scene.trace);

@@ -1,6 +1,6 @@
 //! The grammar of `holdup whatif`.
 
-use super::Table;
+use super::Explanation;
 use clap::Args;
 use replay::Faster;
 use std::path::PathBuf;
@@ -14,6 +14,8 @@ use std::str::FromStr;
   holdup whatif server.holdup --faster host:serve.py:17=2x
   holdup whatif trace.json.gz --faster 'kernel:*gemm*=1.5x' --faster copies=2x
   holdup whatif trace.json.gz --format json
+  holdup whatif server.holdup --format html -o whatif.html
+      a page: each prediction's accounts and timelines, before and after
 
 Without --fix and --faster, every change that fits the trace is tried, and the best of up to three together.
 
@@ -32,5 +34,11 @@ pub struct Whatif {
     pub faster: Vec<Faster>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Table,
+    pub format: Explanation,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }

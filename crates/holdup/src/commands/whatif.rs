@@ -1,12 +1,14 @@
 //! `holdup whatif`
 
-use crate::args::{Table, Whatif};
+use crate::args::{Explanation as Form, Whatif};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
 use crate::progress::Bar;
-use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor, show};
-use report::units;
+use crate::save::{self, Target};
+use replay::show::{self, Asked};
+use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor};
+use report::{Page, units};
 use std::cell::RefCell;
 use std::process::ExitCode;
 
@@ -19,6 +21,10 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     wanted.iter_mut().for_each(|changes| changes.extend(faster.clone()));
     if wanted.is_empty() && !arguments.faster.is_empty() {
         wanted.push(faster.collect());
+    }
+    let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
+    if arguments.format == Form::Html && target.is_none() {
+        output::page_has_a_reader()?;
     }
     let trace = input::read(&arguments.trace)?;
     let refused = |error| Failure::of(&arguments.trace, error);
@@ -33,19 +39,32 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let bar = RefCell::new(Bar::new("predicting"));
     let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
     let predictor = Predictor::new(&trace, &recovered, &replayed, &fit, &progress);
-    let predictions = match wanted.is_empty() {
-        true => predictor.search().map_err(refused)?,
-        false => asked(&predictor, &wanted, arguments)?,
+    let asked = match wanted.is_empty() {
+        true => predictor.search().map_err(refused)?.into_iter().map(Asked::found).collect(),
+        false => asked(&predictor, wanted, arguments)?,
     };
-    drop(bar);
     let name = input::name(&arguments.trace);
-    let page = output::page(color);
-    output::print(&match arguments.format {
-        Table::Text => {
+    if arguments.format == Form::Html {
+        progress("accounts and timelines");
+        let page = show::predictions_page(&predictor, &asked, &fit, &name).map_err(refused)?;
+        drop(bar);
+        save::page(&page, target)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    drop(bar);
+    let predictions: Vec<Prediction> = asked.into_iter().map(|one| one.prediction).collect();
+    let page = if target.is_some() { Page::default() } else { output::page(color) };
+    let text = match arguments.format {
+        Form::Json => show::predictions_json(&fit, &predictions, &name),
+        Form::Markdown => show::predictions_markdown(&fit, &predictions, &name),
+        Form::Text | Form::Html => {
             report::header(&trace, &name, page) + &show::predictions_text(&fit, &predictions, page)
         }
-        Table::Json => show::predictions_json(&fit, &predictions, &name),
-    })?;
+    };
+    match target {
+        Some(target) => target.write_text(&text)?,
+        None => output::print(&text)?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,17 +80,17 @@ fn fixes(list: &str) -> Result<Vec<Change<'static>>, Failure> {
 }
 
 /// The predictions that were asked for.
-fn asked(
+fn asked<'a>(
     predictor: &Predictor<'_>,
-    wanted: &[Vec<Change<'_>>],
+    wanted: Vec<Vec<Change<'a>>>,
     arguments: &Whatif,
-) -> Result<Vec<Prediction>, Failure> {
-    let one = |changes: &Vec<Change<'_>>| {
-        let prediction = predictor.predict(changes).map_err(|error| Failure::of(&arguments.trace, error))?;
+) -> Result<Vec<Asked<'a>>, Failure> {
+    let one = |changes: Vec<Change<'a>>| {
+        let prediction = predictor.predict(&changes).map_err(|error| Failure::of(&arguments.trace, error))?;
         let names = || changes.iter().map(Change::id).collect::<Vec<_>>().join(",");
-        prediction.ok_or_else(|| {
-            Failure::of(&arguments.trace, format!("{}: it would change nothing here", names()))
-        })
+        let nothing = || Failure::of(&arguments.trace, format!("{}: it would change nothing here", names()));
+        let prediction = prediction.ok_or_else(nothing)?;
+        Ok(Asked { prediction, changes })
     };
-    wanted.iter().map(one).collect()
+    wanted.into_iter().map(one).collect()
 }

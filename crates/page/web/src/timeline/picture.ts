@@ -11,6 +11,7 @@ import type { Model } from "./model";
 import { Overview } from "./overview";
 import { palette } from "./palette";
 import type { Scene } from "./scene";
+import type { Beside } from "./start";
 import type { StepStrip } from "./steps";
 import type { View } from "./view";
 
@@ -39,6 +40,7 @@ export class Picture {
     private readonly holder: HTMLElement,
     private readonly model: Model,
     private readonly view: View,
+    private readonly beside?: Beside,
   ) {
     this.overview = new Overview(model, view);
     this.folded = foldedAtFirst(model, layOut(model, () => true, new Set()));
@@ -144,19 +146,22 @@ export class Picture {
   private recolour(): void {
     this.scene.palette = palette(this.holder, this.context);
     this.overview.resize(this.scene.width, this.scene.gutter, this.scene.palette);
-    legend(this.legend, this.model, this.scene.palette);
+    this.explain();
     this.changed();
   }
 
   private resize(width = this.holder.clientWidth, height?: number): void {
     const { scene } = this;
+    // It is hidden.
+    if (width === 0) return;
     scene.width = width;
     scene.gutter = Math.round(Math.min(190, Math.max(104, width * 0.16)));
     this.strip?.resize(width, scene.gutter);
     const wanted = scene.layout.height + AXIS + 6;
     // On the first screen, the picture fills what is left; if that is little, most of another screen.
     const left = innerHeight - (this.canvas.getBoundingClientRect().top + scrollY) - DETAILS;
-    const room = left >= LEAST ? left : Math.max(LEAST, innerHeight * 0.68);
+    const usual = left >= LEAST ? left : Math.max(LEAST, innerHeight * 0.68);
+    const room = this.beside ? Math.max(LEAST, innerHeight * this.beside.height) : usual;
     scene.height = height ?? Math.round(Math.min(wanted, room));
     this.canvas.style.height = `${scene.height}px`;
     this.canvas.width = Math.round(width * devicePixelRatio);
@@ -172,7 +177,12 @@ export class Picture {
     this.scene.palette = palette(this.holder, this.context);
     if (on) this.resize(PAPER_WIDTH, Math.min(this.scene.layout.height + AXIS + 6, PAPER_WIDTH));
     else this.resize();
-    legend(this.legend, this.model, this.scene.palette);
+    this.explain();
+  }
+
+  /** Explains the colors of this timeline, or of several. */
+  private explain(): void {
+    legend(this.legend, this.beside?.legend ?? [this.model], this.scene.palette);
   }
 
   private paint(): void {
@@ -198,8 +208,9 @@ export class Picture {
     // Not on every frame: a screen reader would read nothing else.
     if (settled) this.canvas.setAttribute(
       "aria-label",
-      `Timeline of ${many("thread")} threads and ${many("stream")} streams, from ${from} on for ` +
-        `${duration(view.span)}${arrow}. Press ? for the keys. The table of the longest calls says the same in words.`,
+      `${this.beside ? `${this.beside.name}: timeline` : "Timeline"} of ${many("thread")} threads and ${many("stream")} streams, ` +
+        `from ${from} on for ${duration(view.span)}${arrow}. Press ? for the keys. ` +
+        (this.beside ? "The accounts above have its sums." : "The table of the longest calls says the same in words."),
     );
     const { dataset } = this.canvas;
     dataset.start = String(Math.round(model.stored.start + view.start));
