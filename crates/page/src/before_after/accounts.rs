@@ -21,6 +21,8 @@ const SMALL: f64 = 0.002;
 struct Card {
     of: String,
     is_gpu: bool,
+    /// Whether it is one of several threads that have a card together, too.
+    is_member: bool,
     calls: u64,
     before: Option<Bar>,
     after: Option<Bar>,
@@ -45,18 +47,19 @@ struct Row {
 pub(super) fn both(before: &Accounts, after: &Accounts) -> Html {
     let mut cards = cards(before, after);
     // GPUs first, then what changes most.
-    cards.sort_by_key(|card| (!card.is_gpu, Reverse(card.change()), Reverse(card.calls)));
-    let all = cards.len();
-    let longest = cards.iter().map(Card::longest).max().unwrap_or(0);
-    let rest = cards.split_off(SEEN.min(all));
+    cards.sort_by_key(|card| (!card.is_gpu, card.is_member, Reverse(card.change()), Reverse(card.calls)));
+    let is_seen = |card: &Card| card.is_gpu || (card.change() > 0 && !card.is_member);
+    let seen = cards.iter().take(SEEN).take_while(|card| is_seen(card)).count();
+    let rest = cards.split_off(seen);
     let mut html = Html::new();
-    html.push(&grid(&cards, longest));
+    html.push(&grid(&cards));
     if !rest.is_empty() {
         let more = units::counted(rest.len() as u64, "more account", "more accounts");
         html.open("details", &[("class", "more-bars")]).leaf("summary", &[], &more);
-        html.push(&grid(&rest[..rest.len().min(MOST - SEEN)], longest));
-        if all > MOST {
-            let omitted = units::counted((all - MOST) as u64, "account", "accounts");
+        let room = rest.len().min(MOST - seen);
+        html.push(&grid(&rest[..room]));
+        if rest.len() > room {
+            let omitted = units::counted((rest.len() - room) as u64, "account", "accounts");
             html.leaf("p", &[("class", "remark")], &format!("{omitted} that change less: not shown."));
         }
         html.close("details");
@@ -65,11 +68,11 @@ pub(super) fn both(before: &Accounts, after: &Accounts) -> Html {
     html
 }
 
-fn grid(cards: &[Card], longest: Ns) -> Html {
+fn grid(cards: &[Card]) -> Html {
     let mut html = Html::new();
     html.open("div", &[("class", "cards")]);
     cards.iter().for_each(|card| {
-        html.push(&card.html(longest));
+        html.push(&card.html());
     });
     html.close("div");
     html
@@ -77,34 +80,41 @@ fn grid(cards: &[Card], longest: Ns) -> Html {
 
 /// A card for each bar of either side; of the threads of one name also one for each.
 fn cards(before: &Accounts, after: &Accounts) -> Vec<Card> {
-    let each = |accounts: &Accounts| -> Vec<Bar> {
-        bars(accounts)
-            .into_iter()
-            .flat_map(|bar| [vec![Bar { each: Vec::new(), ..bar.clone() }], bar.each].concat())
-            .collect()
-    };
-    let mut afters: Vec<Option<Bar>> = each(after).into_iter().map(Some).collect();
-    let gpu = |of: &str, accounts: &Accounts| -> Option<GpuAccount> {
-        accounts.gpus.iter().find(|gpu| format!("GPU {}", gpu.device) == of).cloned()
-    };
-    let card = |before_bar: Option<Bar>, after_bar: Option<Bar>| -> Option<Card> {
-        let known = before_bar.as_ref().or(after_bar.as_ref())?;
-        let (of, is_gpu, calls) = (known.of.clone(), known.is_gpu, known.calls);
-        let mut rows = Vec::new();
-        if is_gpu {
-            rows.extend(busy([gpu(&of, before), gpu(&of, after)]));
-        }
-        rows.extend(causes(before_bar.as_ref(), after_bar.as_ref()));
-        Some(Card { of, is_gpu, calls, before: before_bar, after: after_bar, rows })
-    };
+    let mut afters = single(after);
     let mut cards = Vec::new();
-    for bar in each(before) {
-        let same = afters.iter_mut().find(|after| after.as_ref().is_some_and(|after| after.of == bar.of));
-        let same = same.and_then(Option::take);
-        cards.extend(card(Some(bar), same));
+    for (bar, is_member) in single(before) {
+        let same = afters.iter().position(|(after, _)| after.of == bar.of);
+        let same = same.map(|at| afters.remove(at).0);
+        cards.push((Some(bar), same, is_member));
     }
-    cards.extend(afters.into_iter().flatten().filter_map(|bar| card(None, Some(bar))));
+    cards.extend(afters.into_iter().map(|(bar, is_member)| (None, Some(bar), is_member)));
     cards
+        .into_iter()
+        .filter_map(|(bar, after_bar, is_member)| card([before, after], bar, after_bar, is_member))
+        .collect()
+}
+
+/// The bars of an account, each group's followed by those of its members; and whether it is a member's.
+fn single(accounts: &Accounts) -> Vec<(Bar, bool)> {
+    let of = |mut bar: Bar| {
+        let each = std::mem::take(&mut bar.each);
+        std::iter::once((bar, false)).chain(each.into_iter().map(|bar| (bar, true)))
+    };
+    bars(accounts).into_iter().flat_map(of).collect()
+}
+
+fn card(accounts: [&Accounts; 2], before: Option<Bar>, after: Option<Bar>, is_member: bool) -> Option<Card> {
+    let known = before.as_ref().or(after.as_ref())?;
+    let (of, is_gpu, calls) = (known.of.clone(), known.is_gpu, known.calls);
+    let mut rows = Vec::new();
+    if is_gpu {
+        let gpu = |accounts: &'_ Accounts| {
+            accounts.gpus.iter().find(|gpu| format!("GPU {}", gpu.device) == of).cloned()
+        };
+        rows.extend(busy(accounts.map(gpu)));
+    }
+    rows.extend(causes(before.as_ref(), after.as_ref()));
+    Some(Card { of, is_gpu, is_member, calls, before, after, rows })
 }
 
 /// The busy time of a GPU by what it did, and what held it back meanwhile.
@@ -118,7 +128,7 @@ fn busy(sides: [Option<GpuAccount>; 2]) -> Vec<Row> {
         row("copies", |gpu| gpu.busy.copies_ns),
         row("kernels and copies", |gpu| gpu.busy.both_ns),
     ];
-    let held = row("held back of that", |gpu| gpu.held_back.iter().map(|held| held.part.ns).sum());
+    let held = row("held back", |gpu| gpu.held_back.iter().map(|held| held.part.ns).sum());
     rows.push(Row { is_wait: true, is_part: true, ..held });
     rows.retain(|row| row.before > 0 || row.after > 0);
     rows
@@ -167,7 +177,7 @@ impl Card {
     /// The rows with all small ones in one, so that they still add up.
     fn large(&self) -> Vec<Row> {
         let least = (SMALL * self.longest() as f64) as Ns;
-        let is_small = |row: &&Row| row.before.max(row.after) < least && !row.is_part;
+        let is_small = |row: &&Row| row.is_wait && row.before.max(row.after) < least && !row.is_part;
         let small: Vec<&Row> = self.rows.iter().filter(is_small).collect();
         let mut rows: Vec<Row> = self.rows.iter().filter(|row| !is_small(row)).cloned().collect();
         match small.as_slice() {
@@ -185,7 +195,8 @@ impl Card {
         rows
     }
 
-    fn html(&self, longest: Ns) -> Html {
+    fn html(&self) -> Html {
+        let longest = self.longest();
         let mut html = Html::new();
         html.open("article", &[("class", "card"), ("aria-label", &self.of)]);
         html.leaf("h4", &[("title", &self.of)], &self.of);
@@ -250,12 +261,12 @@ fn time(ns: Ns) -> String {
     if ns == 0 { String::new() } else { units::duration(ns) }
 }
 
-/// `+53.8 ms`, `−53.8 ms`
+/// `+53.8 ms`, `-53.8 ms`
 fn signed(ns: Ns) -> String {
     match ns {
         0 => String::from("0"),
         1.. => format!("+{}", units::duration(ns)),
-        ..0 => format!("−{}", units::duration(-ns)),
+        ..0 => units::duration(ns),
     }
 }
 
@@ -264,4 +275,121 @@ fn without_links(bar: &Bar) -> Bar {
     let without =
         |parts: &[BarPart]| parts.iter().map(|part| BarPart { finding: None, ..part.clone() }).collect();
     Bar { is_gpu: false, parts: without(&bar.parts), held: without(&bar.held), ..bar.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use explain::{AccountPart, Busy, Cause, Refusal, ThreadAccount};
+
+    fn part(cause: Cause, ns: Ns) -> AccountPart {
+        AccountPart { cause, ns, places: Vec::new(), calls: Vec::new(), finding: None, spent: Vec::new() }
+    }
+
+    fn gpu(busy: Busy, idle: Vec<AccountPart>) -> GpuAccount {
+        let busy_ns = busy.kernels_ns + busy.copies_ns + busy.both_ns;
+        GpuAccount {
+            device: 0,
+            name: String::new(),
+            span_ns: busy_ns + idle.iter().map(|part| part.ns).sum::<Ns>(),
+            busy_ns,
+            busy,
+            busy_over_time: Vec::new(),
+            exposed_communication_ns: 0,
+            collective_wait_ns: Some(0),
+            idle,
+            held_back: Vec::new(),
+        }
+    }
+
+    fn thread(tid: i64, name: &str, parts: Vec<AccountPart>) -> ThreadAccount {
+        let span_ns = parts.iter().map(|part| part.ns).sum();
+        ThreadAccount { pid: 1, tid, name: name.to_owned(), span_ns, calls: 1, parts }
+    }
+
+    /// Before: a lock. After: more copies, no lock, another cause.
+    fn sides() -> [Accounts; 2] {
+        let busy = |copies_ns| Busy { kernels_ns: 500_000, copies_ns, both_ns: 0 };
+        let before = vec![part(Cause::DriverLock, 400_000), part(Cause::Gil, 40), part(Cause::Lock, 60)];
+        let after = vec![part(Cause::HostCode, 50_000), part(Cause::Gil, 30), part(Cause::Lock, 50)];
+        let threads =
+            |ns| vec![thread(7, "", vec![part(Cause::DriverLock, ns), part(Cause::OwnWork, 10_000)])];
+        [
+            Accounts {
+                gpus: vec![gpu(busy(100_000), before)],
+                threads: threads(400_000),
+                ..Accounts::default()
+            },
+            Accounts { gpus: vec![gpu(busy(120_000), after)], threads: threads(0), ..Accounts::default() },
+        ]
+    }
+
+    fn rows(html: &str) -> Vec<String> {
+        let cells = |row: &str| {
+            let cells = row.split("<t").skip(1).map(|cell| {
+                let texts = cell.split('<').map(|piece| piece.split_once('>').map_or("", |(_, text)| text));
+                texts.collect::<String>()
+            });
+            cells.collect::<Vec<_>>().join("|")
+        };
+        html.split("<tr>").skip(1).map(|row| cells(row.split("</tr>").next().unwrap())).collect()
+    }
+
+    #[test]
+    fn busy_time_is_by_kind_and_idle_time_by_cause_with_differences_that_add_up() {
+        let [before, after] = sides();
+        let html = both(&before, &after);
+        let expected = [
+            "|before|after|difference|where",
+            "kernels|500 µs|500 µs|0|",
+            "copies|100 µs|120 µs|+20.0 µs|",
+            "driver-lock|400 µs||-400 µs|",
+            "host-code||50.0 µs|+50.0 µs|",
+            "2 more|100 ns|80 ns|-20 ns|lock, gil",
+            "all|1.00 ms|670 µs|-330 µs|",
+            "|before|after|difference|where",
+            "driver-lock|400 µs||-400 µs|",
+            "own-work|10.0 µs|10.0 µs|0|",
+            "all|410 µs|10.0 µs|-400 µs|",
+        ];
+        assert_eq!(rows(html.as_str()), expected);
+    }
+
+    #[test]
+    fn the_bars_of_a_card_have_one_scale_and_lead_nowhere() {
+        let [mut before, after] = sides();
+        before.gpus[0].idle[0].finding = Some(String::from("H1"));
+        let html = both(&before, &after);
+        let html = html.as_str();
+        assert!(html.contains("aria-label=\"GPU 0 before, 1.00 ms\""), "{html}");
+        // Half of before; the same time after.
+        assert_eq!(html.matches("width=\"59.994%\"").count(), 1, "{html}");
+        assert_eq!(html.matches("width=\"61.994%\"").count(), 1, "{html}");
+        assert!(!html.contains("data-finding") && !html.contains("data-find"), "{html}");
+    }
+
+    #[test]
+    fn a_side_without_known_causes_has_idle_time() {
+        let [before, after] = sides();
+        let after = Accounts { refused: Some(Refusal::Lost), ..after };
+        let rows = rows(both(&before, &after).as_str());
+        assert!(rows.contains(&String::from("idle||50.1 µs|+50.1 µs|")), "{rows:?}");
+    }
+
+    #[test]
+    fn what_does_not_change_is_folded_and_the_rest_is_counted() {
+        let same = |tid| thread(tid, "", vec![part(Cause::OwnWork, 10)]);
+        let pool = |ns| (100..102).map(move |tid| thread(tid, "pool", vec![part(Cause::Gil, ns)]));
+        let of = |ns| {
+            let threads = (0..50).map(same).chain(pool(ns)).collect();
+            Accounts { threads, ..Accounts::default() }
+        };
+        let html = both(&of(100), &of(30));
+        let (seen, folded) = html.as_str().split_once("<details").unwrap();
+        assert_eq!(seen.matches("<article").count(), 1);
+        assert!(seen.contains(">2 threads pool<"), "{seen}");
+        assert!(folded.contains("52 more accounts"), "{folded}");
+        assert_eq!(folded.matches("<article").count(), MOST - 1);
+        assert!(folded.contains("13 accounts that change less: not shown."), "{folded}");
+    }
 }

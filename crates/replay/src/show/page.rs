@@ -194,8 +194,8 @@ fn row(one: &Prediction, at: usize, is_selected: bool, axis: &Axis) -> Html {
     html.leaf("td", &[("class", "number gain")], &whole(one.gain.share));
     html.open("td", &[("class", "range")]).push(&axis.drawn(one.gain)).close("td");
     html.leaf("td", &[("class", "number")], &range(one.gain));
-    html.leaf("td", &[("class", "number")], &units::duration(one.predicted_ns));
-    html.leaf("td", &[("class", "text")], next(one)).close("tr");
+    html.leaf("td", &[("class", "number takes")], &units::duration(one.predicted_ns));
+    html.leaf("td", &[("class", "text then")], next(one)).close("tr");
     html
 }
 
@@ -240,5 +240,62 @@ impl Axis {
         line("reach", [high, high], ["6", "14"]);
         html.close("svg");
         html
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(gains: &[f64]) -> Vec<Asked<'static>> {
+        let one = |share: &f64| Asked {
+            prediction: Prediction {
+                id: format!("fix {share}"),
+                changes: 1,
+                predicted_ns: 1,
+                gain: Gain { share: *share, low: share - 0.01, high: share + 0.01 },
+                thread: None,
+                next: None,
+                safety: String::new(),
+            },
+            changes: Vec::new(),
+        };
+        gains.iter().map(one).collect()
+    }
+
+    #[test]
+    fn the_best_and_those_that_lose_have_timelines() {
+        let gains = [-0.2, 0.3, 0.0, 0.1, -0.1, 0.2, -0.3, 0.05];
+        assert_eq!(drawn(&asked(&gains)), [true, true, false, true, false, true, true, false]);
+        // Less than half a percent is no loss.
+        assert_eq!(drawn(&asked(&[0.3, 0.2, 0.1, 0.0, -0.004])), [true, true, true, false, false]);
+        assert_eq!(drawn(&asked(&[-0.5])), [true]);
+    }
+
+    #[test]
+    fn the_best_one_is_selected_and_of_equal_ones_the_first() {
+        assert_eq!(best(&asked(&[0.0, 0.2, 0.2, -0.1])), 1);
+        assert_eq!(best(&asked(&[-0.2, -0.1])), 1);
+    }
+
+    #[test]
+    fn all_ranges_are_on_one_axis_with_zero() {
+        let all = asked(&[0.4, -0.2]);
+        let axis = Axis::of(&all);
+        assert!((axis.at(0.0) - 0.21 / 0.62).abs() < 1e-9);
+        let drawn = axis.drawn(all[1].prediction.gain);
+        assert!(drawn.as_str().contains("class=\"interval loss\""), "{}", drawn.as_str());
+        assert!(drawn.as_str().contains("aria-label=\"-20 %, from -21 % to -19 %\""), "{}", drawn.as_str());
+        assert!(drawn.as_str().contains("<rect x=\"1.61%\" y=\"4\" width=\"32.26%\""), "{}", drawn.as_str());
+    }
+
+    #[test]
+    fn the_command_of_a_prediction_is_complete() {
+        let faster = "call:cudaMemcpy*=2x".parse().unwrap();
+        let changes = ["own-stream", "no-gil"].iter().filter_map(|id| predict::fix(id)).map(Change::Fix);
+        let changes = changes.chain([Change::Faster(&faster)]).collect();
+        let one = Asked { prediction: asked(&[0.0]).remove(0).prediction, changes };
+        let expected = "holdup whatif --format html --fix own-stream,no-gil --faster 'call:cudaMemcpy*=2x'";
+        assert_eq!(command(&one), expected);
     }
 }

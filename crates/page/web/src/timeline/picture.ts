@@ -33,6 +33,8 @@ export class Picture {
   private readonly context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
   private readonly groups = new Groups((key) => this.toggle(key));
   private readonly folded: Set<string>;
+  /** Called when the reader has folded or unfolded a group. */
+  onFold: () => void = () => {};
   private onlyRows: Set<number> | undefined;
   private dirty = false;
 
@@ -43,7 +45,7 @@ export class Picture {
     private readonly beside?: Beside,
   ) {
     this.overview = new Overview(model, view);
-    this.folded = foldedAtFirst(model, layOut(model, () => true, new Set()));
+    this.folded = beside?.folded ?? foldedAtFirst(model, layOut(model, () => true, new Set()));
     this.rows = element("div", { class: "rows" }, this.canvas, this.groups.element);
     this.scene = {
       model,
@@ -134,9 +136,11 @@ export class Picture {
   private toggle(key: string): void {
     if (!this.folded.delete(key)) this.folded.add(key);
     this.layOutAgain();
+    this.onFold();
   }
 
-  private layOutAgain(): void {
+  /** Lays the rows out again, after groups were folded or unfolded. */
+  layOutAgain(): void {
     const rows = this.onlyRows;
     this.scene.layout = layOut(this.model, (row) => !rows || rows.has(row), rows ? new Set() : this.folded);
     this.groups.update(this.scene.layout.headings);
@@ -188,6 +192,7 @@ export class Picture {
   private paint(): void {
     this.dirty = false;
     const { scene, view, context } = this;
+    if (scene.width === 0) return;
     [scene.start, scene.end] = [view.start, view.end];
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     draw(context, scene);

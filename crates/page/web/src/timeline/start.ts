@@ -26,6 +26,8 @@ export interface Beside {
   name: string;
   /** Most height of the picture, as a part of the window's. */
   height: number;
+  /** The keys of the groups of rows that are folded in all of them. */
+  folded: Set<string>;
   /** Whether it has the buttons that zoom all of them. */
   hasZoom: boolean;
   /** The timelines whose colors its legend explains; without any it has no legend. */
@@ -58,7 +60,7 @@ export class Timeline implements Controlled {
   private current = -1;
   private picked: Picked | undefined;
   private hinted = 0;
-  /** The other timelines of the same view. */
+  /** The other timelines of the same view: they have the same rows. */
   others: Timeline[] = [];
 
   constructor(
@@ -69,6 +71,9 @@ export class Timeline implements Controlled {
     this.view = beside?.view ?? new View(model.length);
     this.picture = new Picture(holder, model, this.view, beside);
     this.view.onChange(() => this.picture.changed());
+    this.picture.onFold = () => {
+      for (const other of this.others) other.picture.layOutAgain();
+    };
     this.canvas = this.picture.canvas;
     this.scene = this.picture.scene;
     this.details = new Details(model);
@@ -97,7 +102,7 @@ export class Timeline implements Controlled {
   }
 
   scrollRows(pixels: number): void {
-    this.picture.scrollRows(pixels);
+    for (const timeline of [this, ...this.others]) timeline.picture.scrollRows(pixels);
   }
 
   hover(x: number, y: number): void {
