@@ -31,11 +31,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let recovered = replay::recover(&trace).map_err(refused)?;
     let replayed = recovered.replay().map_err(refused)?;
     let fit = Fit::of(&trace, &recovered, &replayed);
-    if !fit.fits {
-        let (error, most) = (units::percent(fit.error), units::percent(MOST_ERROR));
-        let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
-        return Err(Failure::of(&arguments.trace, problem));
-    }
+    check(&fit, arguments)?;
     let bar = RefCell::new(Bar::new("predicting"));
     let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
     let predictor = Predictor::new(&trace, &recovered, &replayed, &fit, &progress);
@@ -53,19 +49,26 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     }
     drop(bar);
     let predictions: Vec<Prediction> = asked.into_iter().map(|one| one.prediction).collect();
-    let page = if target.is_some() { Page::default() } else { output::page(color) };
     let text = match arguments.format {
         Form::Json => show::predictions_json(&fit, &predictions, &name),
         Form::Markdown => show::predictions_markdown(&fit, &predictions, &name),
         Form::Text | Form::Html => {
+            let page = if target.is_some() { Page::default() } else { output::page(color) };
             report::header(&trace, &name, page) + &show::predictions_text(&fit, &predictions, page)
         }
     };
-    match target {
-        Some(target) => target.write_text(&text)?,
-        None => output::print(&text)?,
-    }
+    target.map_or_else(|| output::print(&text), |target| target.write_text(&text))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to predict from a replay that does not fit.
+fn check(fit: &Fit, arguments: &Whatif) -> Result<(), Failure> {
+    if fit.fits {
+        return Ok(());
+    }
+    let (error, most) = (units::percent(fit.error), units::percent(MOST_ERROR));
+    let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
+    Err(Failure::of(&arguments.trace, problem))
 }
 
 /// The changes of a list.

@@ -72,7 +72,10 @@ impl<'a> BeforeAfter<'a> {
         self.changes += 1;
         let label = format!("Before and after {}", change.name);
         for html in [&mut self.accounts, &mut self.timelines] {
-            html.open("div", &[("class", "change"), ("data-change", &number), ("aria-label", &label)]);
+            html.open(
+                "div",
+                &[("class", "change"), ("data-change", &number), ("role", "group"), ("aria-label", &label)],
+            );
             html.leaf("h3", &[], &label);
         }
         self.accounts.leaf("p", &[("class", "lede")], change.summary);
