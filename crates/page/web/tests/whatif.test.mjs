@@ -194,6 +194,17 @@ test("the account before is that of explain", async () => {
 
 test("light and dark are readable, and nothing is cut on a telephone", async () => {
   const { address } = predict(STALL, ...MIXED);
+  // It has an account of several threads together.
+  const { address: team } = predict(example("pytorch-staggered-copies.json.gz"));
+  for (const width of [1280, 390]) {
+    const { page, close } = await tab(browser, { viewport: { width, height: 844 } });
+    await page.goto(team);
+    const spans = await page.$$eval("#accounts .change:not([hidden]) .card .span", (all) =>
+      all.filter((one) => one.getClientRects().length > 0).map((one) => [one.textContent, one.scrollWidth <= one.clientWidth]));
+    assert.ok(spans.some(([text]) => text.endsWith(" in all")), JSON.stringify(spans));
+    assert.ok(spans.every(([, fits]) => fits), JSON.stringify(spans));
+    await close();
+  }
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [1280, 390]) {
       const { page, wrong, close } = await tab(browser, { colorScheme, viewport: { width, height: 844 } });
