@@ -34,6 +34,67 @@ fn predictions_of_an_example() {
 }
 
 #[test]
+fn predictions_as_markdown() {
+    let output = whatif(&["recorded-d2h-stall.holdup", "--format", "markdown"]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    expect_test::expect_file!["data/whatif/recorded-d2h-stall.md"].assert_eq(text(&output.stdout));
+}
+
+#[test]
+fn the_page_has_every_prediction_with_its_accounts_and_is_the_same_each_time() {
+    let output = whatif(&["recorded-d2h-stall.holdup", "--format", "html"]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+    let page = text(&output.stdout);
+    assert!(page.starts_with("<!doctype html>"));
+    let known = whatif(&["recorded-d2h-stall.holdup"]);
+    let known = text(&known.stdout).lines().filter(|line| line.starts_with('│')).skip(1);
+    let known: Vec<&str> = known.filter_map(|line| line.split('│').nth(5)).map(str::trim).collect();
+    assert!(known.len() >= 5, "{known:?}");
+    for (at, name) in known.iter().enumerate() {
+        assert!(
+            page.contains(&format!("value=\"{at}\"")) && page.contains(&format!("<b>{name}</b>")),
+            "{name}"
+        );
+        assert!(page.contains(&format!("<h3>Before and after {name}</h3>")), "{name}");
+    }
+    assert!(page.contains("The program takes 1,901 ms before and 1,282 ms after: a gain of 33 %."));
+    // The timeline before is once in the page, that after each of the best three once.
+    assert_eq!(page.matches("data-name=\"before-timeline\"").count(), 1);
+    assert_eq!(page.matches("-timeline\">").count(), 4);
+    assert!(page.contains("To see this one: holdup whatif --format html --fix warm-up."));
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    let again = whatif(&["recorded-d2h-stall.holdup", "--format", "html"]);
+    assert!(again.stdout == output.stdout, "the same trace, the same page");
+}
+
+#[test]
+fn forms_go_into_files_that_are_not_replaced_unasked() {
+    let directory = tempfile::tempdir().expect("can create");
+    for form in ["text", "json", "markdown", "html"] {
+        let file = directory.path().join(form);
+        let name = file.to_str().expect("UTF-8");
+        let arguments = ["recorded-norm-hidden-sync.holdup", "--format", form, "-o", name];
+        let first = whatif(&arguments);
+        assert_eq!((first.status.code(), text(&first.stderr)), (Some(0), ""), "{form}");
+        let said = text(&first.stdout);
+        assert!(if form == "html" {
+            said.starts_with(name) && said.ends_with(" kB\n")
+        } else {
+            said.is_empty()
+        });
+        let shown = whatif(&["recorded-norm-hidden-sync.holdup", "--format", form]).stdout;
+        assert!(std::fs::read(&file).expect("is there") == shown, "{form}");
+        assert!(
+            refuses(&arguments).contains("already exists: name another file, or replace it with --force")
+        );
+        assert!(whatif(&[&arguments[..], &["--force"]].concat()).status.success(), "{form}");
+    }
+    let file = directory.path().join("refused.html");
+    refuses(&["recorded-launch-convoy.holdup", "--format", "html", "-o", file.to_str().expect("UTF-8")]);
+    assert!(!file.exists(), "nothing is left of a page that was not made");
+}
+
+#[test]
 fn changes_that_are_asked_for_are_predicted_together() {
     let output =
         whatif(&["recorded-d2h-stall.holdup", "--fix", "own-stream,pinned-reused", "--fix", "warm-up"]);

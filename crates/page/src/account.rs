@@ -154,20 +154,24 @@ fn folded(gpus: &[&Bar], threads: &[&Bar], seen: usize) -> Html {
 
 /// A name, a bar, and what the bar adds up to.
 fn row(bar: &Bar) -> Html {
-    let label = format!("{}, {}", bar.of, bar.span);
+    labelled(bar, &bar.of, &format!("{}, {}", bar.of, bar.span), 1.0)
+}
+
+/// A bar beside a short name, described by `label`, over a part of the width: 1 for all of it.
+pub(crate) fn labelled(bar: &Bar, name: &str, label: &str, width: f64) -> Html {
     let mut html = Html::new();
-    html.open("div", &[("class", "account"), ("role", "group"), ("aria-label", &label)]);
-    html.leaf("span", &[("class", "of"), ("title", &bar.of)], &bar.of);
+    html.open("div", &[("class", "account"), ("role", "group"), ("aria-label", label)]);
+    html.leaf("span", &[("class", "of"), ("title", name)], name);
     html.open("svg", &[("class", "segments")]);
     let parts = divided(bar);
     let (wide, narrow): (Vec<&BarPart>, Vec<&BarPart>) = parts.iter().partition(|part| part.share >= NARROW);
     let mut from = 0.0;
     for part in wide {
-        html.push(&segment(&Segment::of(part, bar, from)));
+        html.push(&segment(&Segment::of(part, bar, from).over(width)));
         from += part.share;
     }
     if !narrow.is_empty() {
-        html.push(&segment(&Segment::together(&narrow, bar, from)));
+        html.push(&segment(&Segment::together(&narrow, bar, from).over(width)));
     }
     html.close("svg").leaf("span", &[("class", "span")], &bar.span).close("div");
     html
@@ -250,6 +254,11 @@ impl<'b> Segment<'b> {
         }
     }
 
+    /// The segment in a bar over a part of the width.
+    fn over(self, width: f64) -> Segment<'b> {
+        Segment { from: self.from * width, share: self.share * width, ..self }
+    }
+
     /// Its words as far as there is room for them.
     fn fitting(&self) -> Option<String> {
         let room = self.share * WIDE / CHARACTER - 1.5;
@@ -299,7 +308,7 @@ fn segment(segment: &Segment<'_>) -> Html {
 }
 
 /// The patterns of the families: shapes that differ without color.
-fn patterns() -> Html {
+pub(crate) fn patterns() -> Html {
     // Each family's tile of 6 by 6 pixels, as lines.
     const TILES: [(&str, &str); 8] = [
         ("lock", "M-1 7L7 -1M-1 1L1 -1M5 7L7 5"),

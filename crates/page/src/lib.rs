@@ -23,6 +23,7 @@
 //! ```
 
 mod account;
+pub mod before_after;
 mod document;
 mod findings;
 pub mod html;

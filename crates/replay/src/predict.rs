@@ -31,7 +31,9 @@ pub struct Prediction {
     pub id: String,
     /// How many calls and operations they change.
     pub changes: usize,
-    /// The time that the program, or the chosen ranges, would take, ns.
+    /// The time that the program, or the chosen ranges, take without them and without what the tracer adds, ns.
+    pub before_ns: Ns,
+    /// The time that they would take with them, ns.
     pub predicted_ns: Ns,
     /// What that gains.
     pub gain: Gain,
@@ -162,6 +164,7 @@ impl<'a> Predictor<'a> {
         Ok(Some(Prediction {
             id,
             changes,
+            before_ns: before,
             predicted_ns: after,
             gain: Gain {
                 share,
@@ -180,6 +183,20 @@ impl<'a> Predictor<'a> {
             true => changed.wall(replayed),
             false => covered(self.scene.trace, changed, replayed, &self.ranges),
         }
+    }
+
+    /// The trace that the program would leave with these changes; without any, that of the replay. `None` if one of them changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn trace(&self, wanted: &[Change<'_>]) -> Result<Option<Trace>, Error> {
+        let mut changed = self.scene.base.clone();
+        if wanted.iter().any(|change| change.apply(&self.scene, &mut changed) == 0) {
+            return Ok(None);
+        }
+        let replayed = changed.replay()?;
+        Ok(Some(retime(self.scene.trace, &changed, &replayed)))
     }
 
     /// The thread that is done earlier by most.

@@ -1,10 +1,17 @@
-//! Fits and predictions as text and JSON.
+//! Fits and predictions as text, JSON and Markdown, and predictions as a page.
+
+mod page;
+
+pub use self::page::{Asked, predictions_page};
 
 use crate::fit::{Both, Fit, MOST_ERROR};
 use crate::predict::{Gain, LEAST, Prediction};
 use report::table::{Align, Table};
 use report::{Page, units};
 use serde::Serialize;
+
+/// Says that there is no prediction.
+const NONE_FITS: &str = "No change that holdup knows fits this trace.";
 
 /// The fit as one JSON object: `docs/schema/replay.json`.
 pub fn json(fit: &Fit, path: &str) -> String {
@@ -108,16 +115,46 @@ pub fn predictions_json(fit: &Fit, predictions: &[Prediction], path: &str) -> St
 
 /// Predictions for people.
 pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> String {
-    let error = units::percent_two_decimals(fit.error);
-    let judged = units::duration(fit.judged().recorded_ns);
-    let mut text = match fit.ranges {
-        None => format!("\nThe program took {judged}; its replay differs by at most {error}.\n"),
-        Some(_) => format!("\nThe chosen ranges took {judged}; their replay differs by at most {error}.\n"),
-    };
+    let mut text = format!("\n{}\n", took(fit));
     if predictions.is_empty() {
-        text.push_str("No change that holdup knows fits this trace.\n");
+        text.push_str(&format!("{NONE_FITS}\n"));
         return text;
     }
+    let table = predictions_table(predictions);
+    text.push_str(&table.boxed(Some(page.table_columns)));
+    for line in notes(predictions) {
+        text.push_str(&report::paragraph(&line, page));
+    }
+    text
+}
+
+/// Predictions for an issue or a merge request.
+pub fn predictions_markdown(fit: &Fit, predictions: &[Prediction], path: &str) -> String {
+    let escaped = report::escape_markdown;
+    let mut text = format!("# What changes to {} would gain\n\n{}\n\n", escaped(path), took(fit));
+    if predictions.is_empty() {
+        text.push_str(NONE_FITS);
+        text.push('\n');
+        return text;
+    }
+    text.push_str(&predictions_table(predictions).markdown());
+    for (at, line) in notes(predictions).iter().enumerate() {
+        text.push_str(&format!("{}- {}\n", if at == 0 { "\n" } else { "" }, escaped(line)));
+    }
+    text
+}
+
+/// How long the program took, and how well the replay fits.
+fn took(fit: &Fit) -> String {
+    let (took, error) = (units::duration(fit.judged().recorded_ns), units::percent_two_decimals(fit.error));
+    match fit.ranges {
+        None => format!("The program took {took}; its replay differs by at most {error}."),
+        Some(_) => format!("The chosen ranges took {took}; their replay differs by at most {error}."),
+    }
+}
+
+/// A row for each prediction.
+fn predictions_table(predictions: &[Prediction]) -> Table {
     let right = Align::Right;
     let columns = [
         ("gain", right),
@@ -128,31 +165,47 @@ pub fn predictions_text(fit: &Fit, predictions: &[Prediction], page: Page) -> St
     ];
     let mut table = Table::new(&columns);
     for one in predictions {
-        let Gain { share, low, high } = one.gain;
-        let range = format!("{} … {}", whole(low), whole(high));
-        let next = one.next.unwrap_or("busy").to_owned();
         table.push(vec![
-            whole(share),
-            range,
+            whole(one.gain.share),
+            range(one.gain),
             units::duration(one.predicted_ns),
-            next,
-            one.id.replace(',', " + "),
+            next(one).to_owned(),
+            named(one),
         ]);
     }
-    text.push_str(&table.boxed(Some(page.table_columns)));
-    for one in predictions.iter().filter(|one| !one.id.contains(',')) {
-        if let Some(thread) = &one.thread {
-            let (id, tid, share) = (&one.id, thread.tid, whole(thread.share));
-            let line = format!(
-                "{id}: thread {tid} would be done earlier by {share} of the time; other threads take as long as before"
-            );
-            text.push_str(&report::paragraph(&line, page));
-        }
-    }
-    for one in predictions.iter().filter(|one| one.gain.share >= LEAST && !one.id.contains(',')) {
-        text.push_str(&report::paragraph(&format!("{}: {}", one.id, one.safety), page));
-    }
-    text
+    table
+}
+
+/// The changes of a prediction.
+fn named(one: &Prediction) -> String {
+    one.id.replace(',', " + ")
+}
+
+/// What costs the GPUs most afterwards.
+fn next(one: &Prediction) -> &'static str {
+    one.next.unwrap_or("busy")
+}
+
+/// Lines about single changes: threads that would be done earlier, and when a change that gains is safe.
+fn notes(predictions: &[Prediction]) -> Vec<String> {
+    let single = || predictions.iter().filter(|one| !one.id.contains(','));
+    let threads = single().filter_map(|one| Some(format!("{}: {}", one.id, earlier(one)?)));
+    let safe = single().filter(|one| one.gain.share >= LEAST);
+    threads.chain(safe.map(|one| format!("{}: {}", one.id, one.safety))).collect()
+}
+
+/// The thread that would be done earlier than the program.
+fn earlier(one: &Prediction) -> Option<String> {
+    let thread = one.thread.as_ref()?;
+    let (tid, share) = (thread.tid, whole(thread.share));
+    Some(format!(
+        "thread {tid} would be done earlier by {share} of the time; other threads take as long as before"
+    ))
+}
+
+/// `25 % … 60 %`
+fn range(gain: Gain) -> String {
+    format!("{} … {}", whole(gain.low), whole(gain.high))
 }
 
 /// A share in whole percents, with a sign if it is a loss.

@@ -561,7 +561,7 @@ pub struct Man {
     pub command: Vec<String>,
 }
 
-/// Forms of an explanation.
+/// Forms of an explanation, and of predictions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Explanation {
     #[default]

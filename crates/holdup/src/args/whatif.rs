@@ -1,6 +1,6 @@
 //! The grammar of `holdup whatif`.
 
-use super::Table;
+use super::Explanation;
 use clap::Args;
 use replay::Faster;
 use std::path::PathBuf;
@@ -16,6 +16,8 @@ use std::str::FromStr;
   holdup whatif training.holdup --range 'step'
       what the steps would gain, and not the start of the program
   holdup whatif trace.json.gz --format json
+  holdup whatif server.holdup --format html -o whatif.html
+      a page: each prediction's accounts and timelines, before and after
 
 Without --fix and --faster, every change that fits the trace is tried, and the best of up to three together.
 
@@ -37,5 +39,11 @@ pub struct Whatif {
     pub range: Option<String>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Table,
+    pub format: Explanation,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
 }

@@ -1,12 +1,14 @@
 //! `holdup whatif`
 
-use crate::args::{Table, Whatif};
+use crate::args::{Explanation as Form, Whatif};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, Color};
 use crate::progress::Bar;
-use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor, show};
-use report::units;
+use crate::save::{self, Target};
+use replay::show::{self, Asked};
+use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor};
+use report::{Page, units};
 use std::cell::RefCell;
 use std::process::ExitCode;
 use trace::{RangeId, Selection};
@@ -21,6 +23,10 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     if wanted.is_empty() && !arguments.faster.is_empty() {
         wanted.push(faster.collect());
     }
+    let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
+    if arguments.format == Form::Html && target.is_none() {
+        output::page_has_a_reader()?;
+    }
     let part = Selection { range: arguments.range.clone(), ..Selection::default() };
     let trace = input::read_part(&arguments.trace, &part)?;
     let ranges: Vec<RangeId> = part.ranges(&trace).collect();
@@ -31,28 +37,44 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     if !ranges.is_empty() {
         fit = fit.within(&ranges, &trace, &recovered, &replayed);
     }
-    if !fit.fits {
-        let (error, most) = (units::percent(fit.error), units::percent(MOST_ERROR));
-        let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
-        return Err(Failure::of(&arguments.trace, problem));
-    }
+    check(&fit, arguments)?;
     let bar = RefCell::new(Bar::new("predicting"));
     let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
     let predictor = Predictor::new(&trace, &recovered, &fit, &progress).map_err(refused)?.within(ranges);
-    let predictions = match wanted.is_empty() {
-        true => predictor.search().map_err(refused)?,
-        false => asked(&predictor, &wanted, arguments)?,
+    let asked = match wanted.is_empty() {
+        true => predictor.search().map_err(refused)?.into_iter().map(Asked::found).collect(),
+        false => asked(&predictor, wanted, arguments)?,
     };
-    drop(bar);
     let name = input::name(&arguments.trace);
-    let page = output::page(color);
-    output::print(&match arguments.format {
-        Table::Text => {
+    if arguments.format == Form::Html {
+        progress("accounts and timelines");
+        let page = show::predictions_page(&predictor, &asked, &fit, &name).map_err(refused)?;
+        drop(bar);
+        save::page(&page, target)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    drop(bar);
+    let predictions: Vec<Prediction> = asked.into_iter().map(|one| one.prediction).collect();
+    let text = match arguments.format {
+        Form::Json => show::predictions_json(&fit, &predictions, &name),
+        Form::Markdown => show::predictions_markdown(&fit, &predictions, &name),
+        Form::Text | Form::Html => {
+            let page = if target.is_some() { Page::default() } else { output::page(color) };
             report::header(&trace, &name, page) + &show::predictions_text(&fit, &predictions, page)
         }
-        Table::Json => show::predictions_json(&fit, &predictions, &name),
-    })?;
+    };
+    target.map_or_else(|| output::print(&text), |target| target.write_text(&text))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses to predict from a replay that does not fit.
+fn check(fit: &Fit, arguments: &Whatif) -> Result<(), Failure> {
+    if fit.fits {
+        return Ok(());
+    }
+    let (error, most) = (units::percent(fit.error), units::percent(MOST_ERROR));
+    let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
+    Err(Failure::of(&arguments.trace, problem))
 }
 
 /// The changes of a list.
@@ -67,17 +89,17 @@ fn fixes(list: &str) -> Result<Vec<Change<'static>>, Failure> {
 }
 
 /// The predictions that were asked for.
-fn asked(
+fn asked<'a>(
     predictor: &Predictor<'_>,
-    wanted: &[Vec<Change<'_>>],
+    wanted: Vec<Vec<Change<'a>>>,
     arguments: &Whatif,
-) -> Result<Vec<Prediction>, Failure> {
-    let one = |changes: &Vec<Change<'_>>| {
-        let prediction = predictor.predict(changes).map_err(|error| Failure::of(&arguments.trace, error))?;
+) -> Result<Vec<Asked<'a>>, Failure> {
+    let one = |changes: Vec<Change<'a>>| {
+        let prediction = predictor.predict(&changes).map_err(|error| Failure::of(&arguments.trace, error))?;
         let names = || changes.iter().map(Change::id).collect::<Vec<_>>().join(",");
-        prediction.ok_or_else(|| {
-            Failure::of(&arguments.trace, format!("{}: it would change nothing here", names()))
-        })
+        let nothing = || Failure::of(&arguments.trace, format!("{}: it would change nothing here", names()));
+        let prediction = prediction.ok_or_else(nothing)?;
+        Ok(Asked { prediction, changes })
     };
-    wanted.iter().map(one).collect()
+    wanted.into_iter().map(one).collect()
 }

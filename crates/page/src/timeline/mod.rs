@@ -74,6 +74,56 @@ impl Rows {
     }
 }
 
+/// What a timeline shows.
+struct Wanted {
+    window: Window,
+    /// Whether the trace goes on outside of it.
+    is_cut: bool,
+    /// Most deflated data, bytes.
+    room: usize,
+    /// How to see boxes that are merged; empty if there is no way.
+    to_see_each: &'static str,
+}
+
+/// A timeline for the script, and remarks about what it lacks.
+struct Drawing {
+    model: Model,
+    data: Vec<Data>,
+    row_of_thread: Vec<Option<u32>>,
+    remarks: Vec<String>,
+}
+
+impl Drawing {
+    fn of(trace: &Trace, explanation: &Explanation, losses: &[Loss], wanted: &Wanted) -> Drawing {
+        let (window, room) = (wanted.window, wanted.room);
+        let mut labels = Labels::new(trace);
+        let lanes = Builder::new(trace, explanation, window, &mut labels).build(losses);
+        let findings = pointed(trace, explanation, losses, &lanes, window);
+        let mut encoded = encode(&lanes.lanes, window.length(), room, &stretches(&findings));
+        let all_have_details = details::add(trace, &lanes, window, room, &mut encoded);
+        let mut remarks = remarks(explanation, &lanes, &labels, &encoded, wanted);
+        if !all_have_details {
+            remarks.push(String::from(NOT_ALL_DETAILS));
+        }
+        let model = Model {
+            start: window.start,
+            length: window.length(),
+            rows: lanes.rows,
+            lanes: encoded.lanes,
+            labels: counted(labels.all(), &lanes.lanes),
+            findings,
+            steps: steps::strip(explanation, window),
+        };
+        Drawing { model, data: encoded.data, row_of_thread: lanes.row_of_thread, remarks }
+    }
+
+    /// The data that the script reads: the model first.
+    fn into_data(self) -> Vec<Data> {
+        let model = serde_json::to_vec(&self.model).expect("numbers and strings always serialize");
+        std::iter::once(Data::new("timeline", &model, true)).chain(self.data).collect()
+    }
+}
+
 /// The part of the timeline that is readable without the script, and its data in about `room` bytes.
 pub(crate) fn section(
     trace: &Trace,
@@ -82,34 +132,51 @@ pub(crate) fn section(
     selection: &trace::Selection,
     room: usize,
 ) -> (Section, Rows) {
-    let window = window(trace, selection);
-    let mut labels = Labels::new(trace);
-    let lanes = Builder::new(trace, explanation, window, &mut labels).build(losses);
-    let findings = pointed(trace, explanation, losses, &lanes, window);
-    let mut encoded = encode(&lanes.lanes, window.length(), room, &stretches(&findings));
-    let all_have_details = details::add(trace, &lanes, window, room, &mut encoded);
-    let window_is_cut = selection.from.is_some() || selection.to.is_some();
-    let mut remarks = remarks(explanation, &lanes, &labels, &encoded, window_is_cut);
-    if !all_have_details {
-        remarks.push(String::from(NOT_ALL_DETAILS));
-    }
-    let body = body(explanation, &lanes, &remarks);
-    let names = lanes.rows.iter().map(|row| row.name.clone()).collect();
-    let rows = Rows { names, of_thread: lanes.row_of_thread, window };
-    let model = Model {
-        start: window.start,
-        length: window.length(),
-        rows: lanes.rows,
-        lanes: encoded.lanes,
-        labels: counted(labels.all(), &lanes.lanes),
-        findings,
-        steps: steps::strip(explanation, window),
+    let wanted = Wanted {
+        window: window(trace, selection),
+        is_cut: selection.from.is_some() || selection.to.is_some(),
+        room,
+        to_see_each: " To see each: holdup explain --format html --from TIME --to TIME.",
     };
-    let model = serde_json::to_vec(&model).expect("numbers and strings always serialize");
-    let mut data = vec![Data::new("timeline", &model, true)];
-    data.extend(encoded.data);
-    let title = String::from("Timeline");
+    let drawing = Drawing::of(trace, explanation, losses, &wanted);
+    let body = body(explanation, &drawing.model.rows, &drawing.remarks);
+    let names = drawing.model.rows.iter().map(|row| row.name.clone()).collect();
+    let rows = Rows { names, of_thread: drawing.row_of_thread.clone(), window: wanted.window };
+    let (title, data) = (String::from("Timeline"), drawing.into_data());
     (Section { id: "timeline", title, body, script: "timeline", data }, rows)
+}
+
+/// One of several timelines of a page, all of which begin at the same time.
+pub(crate) struct Beside {
+    /// Its time at the beginning, ns of the trace.
+    pub start: Ns,
+    /// Its length, ns.
+    pub length: Ns,
+    /// Its data; names begin with its own prefix.
+    pub data: Vec<Data>,
+    /// What it lacks.
+    pub remarks: Vec<String>,
+}
+
+/// A timeline of a page that has several and no findings: it refers to none.
+pub(crate) fn beside(
+    (trace, explanation, losses): (&Trace, &Explanation, &[Loss]),
+    start: Option<Ns>,
+    prefix: &str,
+    room: usize,
+) -> Beside {
+    let own = window(trace, &trace::Selection::default());
+    let start = start.unwrap_or(own.start);
+    let window = Window { start, end: own.end.max(start) };
+    let wanted = Wanted { window, is_cut: false, room, to_see_each: "" };
+    let mut drawing = Drawing::of(trace, explanation, losses, &wanted);
+    drawing.model.findings.clear();
+    drawing.model.labels.iter_mut().for_each(|label| label.finding = None);
+    drawing.model.steps.iter_mut().for_each(Strip::forget_findings);
+    let remarks = std::mem::take(&mut drawing.remarks);
+    let data = drawing.into_data().into_iter();
+    let data = data.map(|data| Data { name: format!("{prefix}{}", data.name), ..data }).collect();
+    Beside { start, length: window.length(), data, remarks }
 }
 
 /// The labels with the number of their boxes.
@@ -139,7 +206,7 @@ fn remarks(
     lanes: &Lanes,
     labels: &Labels<'_>,
     encoded: &Encoded,
-    window_is_cut: bool,
+    wanted: &Wanted,
 ) -> Vec<String> {
     let mut remarks = Vec::new();
     if explanation.trace.clock == "separate" {
@@ -162,8 +229,8 @@ fn remarks(
     if let Some(merged) = merged {
         let but = if calls > 0 { ", except around the examples of the findings" } else { "" };
         remarks.push(format!(
-            "To keep the file small, {merged} that follow each other closely are merged into blocks{but}. To see \
-             each: holdup explain --format html --from TIME --to TIME."
+            "To keep the file small, {merged} that follow each other closely are merged into blocks{but}.{}",
+            wanted.to_see_each
         ));
     }
     let gpus = encoded.gpus_merged_below;
@@ -185,7 +252,7 @@ fn remarks(
     without(lanes.rowless, "thread or stream", "threads and streams", "with the least activity");
     without(lanes.too_deep, "box", "boxes", "nested too deeply");
     without(lanes.python, "Python function", "Python functions", "(findings name the lines)");
-    if window_is_cut {
+    if wanted.is_cut {
         remarks.push(String::from("Boxes that extend beyond the selected time are cut at its edges."));
     }
     if labels.nameless > 0 {
@@ -194,14 +261,14 @@ fn remarks(
     remarks
 }
 
-fn body(explanation: &Explanation, lanes: &Lanes, remarks: &[String]) -> Html {
+fn body(explanation: &Explanation, all: &[Row], remarks: &[String]) -> Html {
     let mut html = Html::new();
-    let engines = if lanes.rows.iter().any(|row| row.kind == "engine") {
+    let engines = if all.iter().any(|row| row.kind == "engine") {
         ", with the engines of each GPU above its streams"
     } else {
         ""
     };
-    let rows = |kind: &str| lanes.rows.iter().filter(|row| row.kind == kind).count() as u64;
+    let rows = |kind: &str| all.iter().filter(|row| row.kind == kind).count() as u64;
     html.leaf(
         "p",
         &[("class", "lede")],

@@ -2,9 +2,9 @@
 
 import { followLinks, show } from "./links";
 
-export function startAccount(section: HTMLElement): void {
+/** Starts the bars of an element; the line below them says `quiet` while no part is pointed at. */
+export function startAccount(section: HTMLElement, quiet: string): void {
   const readout = section.querySelector<HTMLElement>(".readout");
-  const quiet = "Point at a part, or use the arrow keys. A click leads to its finding, or to idle time below (T).";
   const say = (text: string | null | undefined) => {
     if (readout) readout.textContent = text || quiet;
   };

@@ -5,7 +5,8 @@ export type Target =
   | { kind: "box"; row: number; start: number; end: number }
   | { kind: "time"; start: number; end: number }
   | { kind: "name"; text: string }
-  | { kind: "finding"; id: string };
+  | { kind: "finding"; id: string }
+  | { kind: "change"; number: number };
 
 const NAME = "holdup-show";
 

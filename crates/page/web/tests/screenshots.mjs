@@ -12,6 +12,10 @@ const PICTURES = [
   { name: "report-dark", trace: "recorded-library-first-use.holdup", colorScheme: "dark", height: 730, scale: 1, example: "H1.0", top: true },
 ];
 
+const PREDICTIONS = [
+  { name: "whatif", trace: "recorded-d2h-stall.holdup", colorScheme: "light", height: 1240, timelines: "whatif-timelines" },
+];
+
 const EXPERIMENTS = [
   { name: "lab-overlap", arguments: ["overlap", "--on", "sim:c2050"], section: "#timelines .plot" },
 ];
@@ -36,6 +40,16 @@ for (const { name, trace, colorScheme, height, scale, example, top } of PICTURES
     await settled(page);
   }
   await page.screenshot({ path: join(root, "docs", `${name}.png`) });
+  await close();
+}
+for (const { name, trace, colorScheme, height, timelines } of PREDICTIONS) {
+  const file = join(directory, `${name}.html`);
+  execFileSync(holdup, ["whatif", join(root, "examples", trace), "--format", "html", "-o", file]);
+  const { page, close } = await tab(browser, { colorScheme, viewport: { width: 1280, height } });
+  await page.goto(pathToFileURL(file).href);
+  await page.waitForFunction(() => [...document.querySelectorAll(".pair canvas[role=application]")].filter(({ dataset }) => dataset.settled === "true").length === 2);
+  await page.screenshot({ path: join(root, "docs", `${name}.png`) });
+  await (await page.$(".pair")).screenshot({ path: join(root, "docs", `${timelines}.png`) });
   await close();
 }
 for (const { name, arguments: experiment, section } of EXPERIMENTS) {

@@ -32,9 +32,15 @@ function rows(context: CanvasRenderingContext2D, scene: Scene): void {
   context.beginPath();
   context.rect(gutter, AXIS, width - gutter, height - AXIS);
   context.clip();
+  // Another timeline of the same scale may be longer.
+  const end = Math.min(width, across(scene, scene.model.stored.length));
   for (const row of visible) {
     context.fillStyle = palette.band;
-    context.fillRect(gutter, top(row.top) - 3, width - gutter, row.height + 6);
+    context.fillRect(gutter, top(row.top) - 3, end - gutter, row.height + 6);
+  }
+  if (end < width) {
+    context.fillStyle = palette.muted;
+    context.fillRect(end, AXIS, 1, height);
   }
   grid(context, scene);
   for (const { arrow } of scene.arrows) if (!arrow.says) shade(context, scene, arrow);

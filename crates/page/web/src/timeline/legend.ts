@@ -4,8 +4,9 @@ import { element } from "../dom";
 import type { Model } from "./model";
 import { LOOK_NAMES, LOOKS, type Palette } from "./palette";
 
-export function legend(list: HTMLElement, model: Model, palette: Palette): void {
-  const present = new Set(model.stored.labels.filter(({ n }) => n > 0).map(({ l }) => l));
+export function legend(list: HTMLElement, models: Model[], palette: Palette): void {
+  const labels = models.flatMap(({ stored }) => stored.labels);
+  const present = new Set(labels.filter(({ n }) => n > 0).map(({ l }) => l));
   list.replaceChildren(
     ...LOOKS.filter((look) => present.has(look)).map((look) => {
       const swatch = element("canvas", { "aria-hidden": "true" });

@@ -137,10 +137,16 @@ export class Model {
   private readonly decoded = new Map<number, Boxes>();
   private readonly loading = new Map<number, Promise<Boxes>>();
 
-  private constructor(readonly stored: Stored) {}
+  private constructor(
+    readonly stored: Stored,
+    private readonly prefix: string,
+    readonly length: number,
+  ) {}
 
-  static async load(): Promise<Model> {
-    const model = new Model(await json<Stored>("timeline"));
+  /** The timeline whose data have names with this prefix; of that length at least, ns. */
+  static async load(prefix = "", length = 1): Promise<Model> {
+    const stored = await json<Stored>(`${prefix}timeline`);
+    const model = new Model(stored, prefix, Math.max(stored.length, length));
     // The coarsest levels come first: with them, the first picture is complete.
     const coarsest = model.lanes.map((lane) => lane.levels[0]).filter((level) => level !== undefined);
     await Promise.all(coarsest.flatMap((level) => level.chunks.map((chunk) => model.load(chunk, level.width))));
@@ -153,10 +159,6 @@ export class Model {
 
   get rows(): Row[] {
     return this.stored.rows;
-  }
-
-  get length(): number {
-    return Math.max(this.stored.length, 1);
   }
 
   /** Whether boxes are being loaded. */
@@ -173,9 +175,9 @@ export class Model {
   /** The details of a single box; undefined where the file has none. */
   async detail(chunk: number, at: number, start: number): Promise<Detail | undefined> {
     const boxes = this.decoded.get(chunk);
-    if (!boxes || boxes.counts || !(await has(`details-${chunk}`))) return undefined;
-    this.details ??= json<StoredDetails>("details");
-    const [raw, stored] = await Promise.all([bytes(`details-${chunk}`), this.details]);
+    if (!boxes || boxes.counts || !(await has(`${this.prefix}details-${chunk}`))) return undefined;
+    this.details ??= json<StoredDetails>(`${this.prefix}details`);
+    const [raw, stored] = await Promise.all([bytes(`${this.prefix}details-${chunk}`), this.details]);
     const [row = 0, since = 0, takes = 0, launch = 0, stack = 0] = valuesAt(raw, boxes.starts.length, at);
     const from = start - (since % 2 === 0 ? since / 2 : -(since + 1) / 2);
     const found: Detail = {
@@ -249,7 +251,7 @@ export class Model {
     if (known) return Promise.resolve(known);
     let loading = this.loading.get(number);
     if (!loading) {
-      loading = bytes(`boxes-${number}`).then((raw) => {
+      loading = bytes(`${this.prefix}boxes-${number}`).then((raw) => {
         const boxes = decode(raw, start, length, width > 0, number);
         this.decoded.set(number, boxes);
         this.loading.delete(number);

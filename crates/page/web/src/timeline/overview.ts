@@ -40,7 +40,7 @@ export class Overview {
     context.fillStyle = palette.surface;
     context.fillRect(0, 0, width, OVERVIEW);
     context.fillStyle = palette.band;
-    context.fillRect(gutter, 0, width - gutter, OVERVIEW);
+    context.fillRect(gutter, 0, ((width - gutter) * this.model.stored.length) / this.model.length, OVERVIEW);
     this.strip(context, "lost", palette.lost, 4, 12);
     this.strip(context, this.hasGpus() ? "busy" : "op", palette.work, 20, 22);
     context.fillStyle = palette.muted;

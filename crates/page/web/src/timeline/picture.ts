@@ -11,6 +11,7 @@ import type { Model } from "./model";
 import { Overview } from "./overview";
 import { palette } from "./palette";
 import type { Scene } from "./scene";
+import type { Beside } from "./start";
 import type { StepStrip } from "./steps";
 import type { View } from "./view";
 
@@ -32,6 +33,8 @@ export class Picture {
   private readonly context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
   private readonly groups = new Groups((key) => this.toggle(key));
   private readonly folded: Set<string>;
+  /** Called when the reader has folded or unfolded a group. */
+  onFold: () => void = () => {};
   private onlyRows: Set<number> | undefined;
   private dirty = false;
 
@@ -39,9 +42,10 @@ export class Picture {
     private readonly holder: HTMLElement,
     private readonly model: Model,
     private readonly view: View,
+    private readonly beside?: Beside,
   ) {
     this.overview = new Overview(model, view);
-    this.folded = foldedAtFirst(model, layOut(model, () => true, new Set()));
+    this.folded = beside?.folded ?? foldedAtFirst(model, layOut(model, () => true, new Set()));
     this.rows = element("div", { class: "rows" }, this.canvas, this.groups.element);
     this.scene = {
       model,
@@ -132,9 +136,11 @@ export class Picture {
   private toggle(key: string): void {
     if (!this.folded.delete(key)) this.folded.add(key);
     this.layOutAgain();
+    this.onFold();
   }
 
-  private layOutAgain(): void {
+  /** Lays the rows out again, after groups were folded or unfolded. */
+  layOutAgain(): void {
     const rows = this.onlyRows;
     this.scene.layout = layOut(this.model, (row) => !rows || rows.has(row), rows ? new Set() : this.folded);
     this.groups.update(this.scene.layout.headings);
@@ -144,19 +150,22 @@ export class Picture {
   private recolour(): void {
     this.scene.palette = palette(this.holder, this.context);
     this.overview.resize(this.scene.width, this.scene.gutter, this.scene.palette);
-    legend(this.legend, this.model, this.scene.palette);
+    this.explain();
     this.changed();
   }
 
   private resize(width = this.holder.clientWidth, height?: number): void {
     const { scene } = this;
+    // It is hidden.
+    if (width === 0) return;
     scene.width = width;
     scene.gutter = Math.round(Math.min(190, Math.max(104, width * 0.16)));
     this.strip?.resize(width, scene.gutter);
     const wanted = scene.layout.height + AXIS + 6;
     // On the first screen, the picture fills what is left; if that is little, most of another screen.
     const left = innerHeight - (this.canvas.getBoundingClientRect().top + scrollY) - DETAILS;
-    const room = left >= LEAST ? left : Math.max(LEAST, innerHeight * 0.68);
+    const usual = left >= LEAST ? left : Math.max(LEAST, innerHeight * 0.68);
+    const room = this.beside ? Math.max(LEAST, innerHeight * this.beside.height) : usual;
     scene.height = height ?? Math.round(Math.min(wanted, room));
     this.canvas.style.height = `${scene.height}px`;
     this.canvas.width = Math.round(width * devicePixelRatio);
@@ -172,12 +181,18 @@ export class Picture {
     this.scene.palette = palette(this.holder, this.context);
     if (on) this.resize(PAPER_WIDTH, Math.min(this.scene.layout.height + AXIS + 6, PAPER_WIDTH));
     else this.resize();
-    legend(this.legend, this.model, this.scene.palette);
+    this.explain();
+  }
+
+  /** Explains the colors of this timeline, or of several. */
+  private explain(): void {
+    legend(this.legend, this.beside?.legend ?? [this.model], this.scene.palette);
   }
 
   private paint(): void {
     this.dirty = false;
     const { scene, view, context } = this;
+    if (scene.width === 0) return;
     [scene.start, scene.end] = [view.start, view.end];
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     draw(context, scene);
@@ -198,8 +213,9 @@ export class Picture {
     // Not on every frame: a screen reader would read nothing else.
     if (settled) this.canvas.setAttribute(
       "aria-label",
-      `Timeline of ${many("thread")} threads and ${many("stream")} streams, from ${from} on for ` +
-        `${duration(view.span)}${arrow}. Press ? for the keys. The table of the longest calls says the same in words.`,
+      `${this.beside ? `${this.beside.name}: timeline` : "Timeline"} of ${many("thread")} threads and ${many("stream")} streams, ` +
+        `from ${from} on for ${duration(view.span)}${arrow}. Press ? for the keys. ` +
+        (this.beside ? "The accounts above have its sums." : "The table of the longest calls says the same in words."),
     );
     const { dataset } = this.canvas;
     dataset.start = String(Math.round(model.stored.start + view.start));

@@ -2,6 +2,7 @@
 
 import { button, element } from "../dom";
 import { onShow, type Target } from "../links";
+import { duration } from "../units";
 import { aboutOf, arrowsOf } from "./about";
 import { Details, type Example, examplesOf } from "./details";
 import { Finder, length } from "./finder";
@@ -18,6 +19,21 @@ import { StepStrip } from "./steps";
 import { sumsTable, sumUp } from "./sums";
 import { View } from "./view";
 
+/** How a timeline is shown that is one of several. */
+export interface Beside {
+  /** The view that all of them have. */
+  view: View;
+  name: string;
+  /** Most height of the picture, as a part of the window's. */
+  height: number;
+  /** The keys of the groups of rows that are folded in all of them. */
+  folded: Set<string>;
+  /** Whether it has the buttons that zoom all of them. */
+  hasZoom: boolean;
+  /** The timelines whose colors its legend explains; without any it has no legend. */
+  legend: Model[];
+}
+
 export async function startTimeline(section: HTMLElement): Promise<void> {
   const holder = section.querySelector<HTMLElement>(".timeline");
   if (!holder) return;
@@ -28,7 +44,7 @@ export async function startTimeline(section: HTMLElement): Promise<void> {
 /** Room around a step that is shown, as a part of its time. */
 const AROUND_STEP = 0.04;
 
-class Timeline implements Controlled {
+export class Timeline implements Controlled {
   readonly view: View;
   readonly canvas: HTMLCanvasElement;
   private readonly picture: Picture;
@@ -44,13 +60,20 @@ class Timeline implements Controlled {
   private current = -1;
   private picked: Picked | undefined;
   private hinted = 0;
+  /** The other timelines of the same view: they have the same rows. */
+  others: Timeline[] = [];
 
   constructor(
     private readonly holder: HTMLElement,
     readonly model: Model,
+    private readonly beside?: Beside,
   ) {
-    this.view = new View(model.length, () => this.picture.changed());
-    this.picture = new Picture(holder, model, this.view);
+    this.view = beside?.view ?? new View(model.length);
+    this.picture = new Picture(holder, model, this.view, beside);
+    this.view.onChange(() => this.picture.changed());
+    this.picture.onFold = () => {
+      for (const other of this.others) other.picture.layOutAgain();
+    };
     this.canvas = this.picture.canvas;
     this.scene = this.picture.scene;
     this.details = new Details(model);
@@ -61,7 +84,8 @@ class Timeline implements Controlled {
     this.fillToolbar();
     const frame = element("div", { class: "frame" }, this.picture.overview.canvas, ...(this.strip ? [this.strip.canvas] : []),
       this.picture.rows, this.tip, this.hint);
-    holder.replaceChildren(this.toolbar, frame, this.details.element, this.picture.legend, this.help);
+    const legend = beside?.legend.length === 0 ? [] : [this.picture.legend];
+    holder.replaceChildren(this.toolbar, frame, this.details.element, ...legend, this.help);
     onShow((target) => this.show(target));
     listen(this);
     this.picture.start();
@@ -78,16 +102,23 @@ class Timeline implements Controlled {
   }
 
   scrollRows(pixels: number): void {
-    this.picture.scrollRows(pixels);
+    for (const timeline of [this, ...this.others]) timeline.picture.scrollRows(pixels);
   }
 
   hover(x: number, y: number): void {
     const found = pick(this.scene, x, y);
-    this.scene.pointer = x >= this.scene.gutter ? this.view.start + this.part(x) * this.view.span : undefined;
+    this.point(x >= this.scene.gutter ? this.view.start + this.part(x) * this.view.span : undefined);
     this.canvas.style.cursor = found ? "pointer" : this.isOnAxis(y) ? "col-resize" : "grab";
-    this.picture.changed();
     const { title, lines } = found ? describe(this.model, found) : { title: "", lines: [] };
     this.showTip(title, lines, x, this.picture.rows.offsetTop + y);
+  }
+
+  /** Marks a time in this timeline and in those of the same view. */
+  private point(time: number | undefined): void {
+    for (const timeline of [this, ...this.others]) {
+      timeline.scene.pointer = time;
+      timeline.picture.changed();
+    }
   }
 
   hoverStep(step: number | undefined, x: number): void {
@@ -107,9 +138,8 @@ class Timeline implements Controlled {
   }
 
   leave(): void {
-    this.scene.pointer = undefined;
+    this.point(undefined);
     this.tip.hidden = true;
-    this.picture.changed();
   }
 
   click(x: number, y: number): void {
@@ -214,6 +244,7 @@ class Timeline implements Controlled {
   private show(target: Target): void {
     switch (target.kind) {
       case "finding":
+      case "change":
         return;
       case "example":
         this.showExampleOf(target.finding, target.example);
@@ -394,12 +425,16 @@ class Timeline implements Controlled {
       button("‹", "Previous example (P)", () => this.nextExample(-1)),
       button("Next stall ›", "Next example (N)", () => this.nextExample(1)),
     ] : [];
+    const zoom = [
+      button("−", "Zoom out (−)", () => view.zoom(1.6)),
+      button("+", "Zoom in (+)", () => view.zoom(1 / 1.6)),
+      button("Fit", "Show everything (Home)", () => view.fit()),
+    ];
+    const { beside } = this;
     this.toolbar.append(
+      ...(beside ? [element("h4", {}, `${beside.name}: ${duration(this.model.stored.length)}`)] : []),
       element("span", { class: "group" }, ...stalls),
-      element("span", { class: "group" },
-        button("−", "Zoom out (−)", () => view.zoom(1.6)),
-        button("+", "Zoom in (+)", () => view.zoom(1 / 1.6)),
-        button("Fit", "Show everything (Home)", () => view.fit())),
+      element("span", { class: "group" }, ...(beside?.hasZoom === false ? [] : zoom)),
       this.finder.element,
       button("?", "Keys (?)", () => this.openHelp()),
     );

@@ -11,13 +11,21 @@ export class View {
   end: number;
   private glide = 0;
   private readonly narrowest: number;
+  private readonly watchers: (() => void)[] = [];
 
-  constructor(
-    private readonly length: number,
-    private readonly changed: () => void,
-  ) {
+  constructor(readonly length: number) {
     this.end = length;
     this.narrowest = Math.min(Math.max(NARROWEST, length * FINEST), length);
+  }
+
+  /** Calls `act` whenever the view has changed. */
+  onChange(act: () => void): void {
+    this.watchers.push(act);
+  }
+
+  /** Whether everything is visible. */
+  get isWhole(): boolean {
+    return this.span >= this.length;
   }
 
   /** Whether the view is moving. */
@@ -83,6 +91,10 @@ export class View {
     };
     this.glide = requestAnimationFrame(step);
     this.changed();
+  }
+
+  private changed(): void {
+    for (const act of this.watchers) act();
   }
 
   private stop(): void {
