@@ -1,8 +1,9 @@
 """Records programs and measures what mends them: `pairs.toml`. Needs a GPU, nvcc, and a Python with PyTorch, CuPy and JAX.
 
-    measure.py HOLDUP OUT [--record] [--prove ROUNDS] [--only NAME,…] [--language cu|py]
+    measure.py HOLDUP OUT [--record] [--once] [--prove ROUNDS] [--warm-ups RUNS] [--only NAME,…] [--language cu|py]
 
 Writes OUT/NAME.holdup, a recording of each program before, and OUT/NAME.json, the result of `holdup prove`. `compare.py` reads them.
+`--once` runs each program once before and once after, to see that it works.
 """
 
 import argparse
@@ -46,6 +47,7 @@ def read_arguments():
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--prove", type=int)
+    parser.add_argument("--warm-ups", type=int, default=1)
     parser.add_argument("--only")
     parser.add_argument("--language", choices=["cu", "py"])
     return parser.parse_args()
@@ -88,7 +90,7 @@ def measure(pair, arguments, binary, server):
             results.append(done.returncode)
     if arguments.prove:
         command = [arguments.holdup, "prove", "--metric", METRIC, "--less-is-better", "--format", "json"]
-        command += ["--rounds", str(arguments.prove), "--warm-ups", "1", "--against", " ".join(after)]
+        command += ["--rounds", str(arguments.prove), "--warm-ups", str(arguments.warm_ups), "--against", " ".join(after)]
         command += [word for name, value in changed.items() for word in ("--with", f"{name}={value}")]
         with open(arguments.out / f"{pair['name']}.json", "w") as result:
             results.append(subprocess.run([*command, "--", *before], env=variables, stdout=result).returncode)

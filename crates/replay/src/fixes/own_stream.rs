@@ -40,6 +40,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
             );
         }
     }
+    waits_for_own(to, &works);
     let new = to.streams_beside(&shared);
     for (work, at) in &works {
         to.recorded.works[*work].stream = new[*at];
@@ -50,4 +51,30 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let blocks = holder.is_some_and(|holder| holder.row != at.row && scene.is_pageable(&holder.call));
         blocks && enqueues(scene.class(at.id)) && !scene.is_pageable(&at.call)
     }) + works.len()
+}
+
+/// A synchronization of a shared stream waits for what its own thread issued there, not for what is in another stream now. `moved`: the
+/// new stream of each work, before works have it.
+fn waits_for_own(to: &mut Recovered, moved: &FxHashMap<usize, usize>) {
+    for row in 0..to.recorded.threads.len() {
+        let mut last: FxHashMap<u32, u32> = FxHashMap::default();
+        for step in &to.recorded.threads[row] {
+            let RecordedStep::Call(call) = step else { continue };
+            match call.does {
+                Does::Issue { works, .. } => {
+                    last.extend(works.iter().map(|work| (to.recorded.works[work].stream, work as u32)));
+                }
+                Does::Await(awaited) => {
+                    for at in awaited.iter() {
+                        let work = to.recorded.awaited[at] as usize;
+                        let own = last.get(&to.recorded.works[work].stream).copied();
+                        if let Some(own) = own.filter(|own| moved.get(&work) != moved.get(&(*own as usize))) {
+                            to.recorded.awaited[at] = own;
+                        }
+                    }
+                }
+                Does::Nothing => {}
+            }
+        }
+    }
 }

@@ -249,6 +249,7 @@ mod tests {
                 id: format!("fix {share}"),
                 changes: 1,
                 predicted_ns: 1,
+                before_ns: 1,
                 gain: Gain { share: *share, low: share - 0.01, high: share + 0.01 },
                 thread: None,
                 next: None,
