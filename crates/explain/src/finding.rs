@@ -1,6 +1,6 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Accounts, Cause, FailedCalls, Overlap, Sentence, Steps, Verdict};
+use crate::{Accounts, Cause, FailedCalls, Gains, Overlap, Sentence, Steps, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -108,6 +108,8 @@ pub struct Explanation {
     /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
     /// same time.
     pub findings: Vec<Finding>,
+    /// What their fixes would gain; the caller that predicts it fills this in.
+    pub gains: Gains,
 }
 
 /// A trace in numbers.
@@ -373,4 +375,7 @@ pub struct Fix {
     pub text: &'static str,
     /// When it is safe.
     pub safety: &'static str,
+    /// The change of `holdup whatif` that predicts what it gains; `None` if no change does.
+    #[serde(skip)]
+    pub change: Option<&'static str>,
 }

@@ -51,6 +51,7 @@ mod finding;
 mod findings;
 mod fixes;
 mod fold;
+mod gains;
 mod grounds;
 mod group;
 mod index;
@@ -80,6 +81,7 @@ pub use finding::{
     ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,
     Pauses, Phase, Place, Summary, Waiter,
 };
+pub use gains::{Gain, Gains, NoGains, ThreadGain};
 pub use loss::Loss;
 pub use overlap::{
     Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, beside_default, is_default, overlaps,
@@ -260,6 +262,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         accounts,
         steps,
         findings,
+        gains: Gains::default(),
     };
     (explanation, losses)
 }

@@ -4,6 +4,7 @@ use crate::faster::Faster;
 use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, Scene};
 use crate::{Error, Recovered, retime};
+use explain::ThreadGain;
 use serde::Serialize;
 use sim::Replayed;
 use trace::{Ns, Trace};
@@ -91,15 +92,12 @@ impl Change<'_> {
 /// Fixes, and what they gain together.
 type Predicted = (Vec<&'static Fix>, Prediction);
 
-/// A thread that would be done earlier.
-#[derive(Clone, Debug, Serialize)]
-pub struct ThreadGain {
-    /// Its process.
-    pub pid: i64,
-    /// Its id.
-    pub tid: i64,
-    /// By how much earlier, as a part of the program's time.
-    pub share: f64,
+/// A changed program and its replay.
+struct Ran {
+    /// How many calls and operations were changed.
+    changes: usize,
+    changed: Recovered,
+    replayed: Replayed,
 }
 
 /// Predictions from one trace.
@@ -130,7 +128,32 @@ impl<'a> Predictor<'a> {
     /// The simulator refuses it.
     pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
         let id = wanted.iter().map(Change::id).collect::<Vec<_>>().join(",");
-        (self.progress)(&id);
+        let Some(ran) = self.run(wanted, &id)? else { return Ok(None) };
+        let (gain, thread) = self.gain_of(&ran);
+        let new = retime(self.scene.trace, &ran.changed, &ran.replayed);
+        let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
+        Ok(Some(Prediction {
+            id,
+            changes: ran.changes,
+            predicted_ns: ran.changed.wall(&ran.replayed),
+            gain,
+            thread,
+            next: next(&new),
+            safety: safety.join("; "),
+        }))
+    }
+
+    /// As [`Predictor::predict`], only the gain: explains nothing anew.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn gain(&self, change: &Change<'_>) -> Result<Option<(Gain, Option<ThreadGain>)>, Error> {
+        Ok(self.run(&[*change], change.id())?.map(|ran| self.gain_of(&ran)))
+    }
+
+    /// Applies changes together and runs what comes of it; `None` if one of them changes nothing.
+    fn run(&self, wanted: &[Change<'_>], id: &str) -> Result<Option<Ran>, Error> {
+        (self.progress)(id);
         let mut changed = self.scene.base.clone();
         let mut changes = 0;
         for change in wanted {
@@ -140,25 +163,17 @@ impl<'a> Predictor<'a> {
             }
         }
         let replayed = changed.replay()?;
-        let (before, after) = (self.fit.wall.replayed_ns, changed.wall(&replayed));
+        Ok(Some(Ran { changes, changed, replayed }))
+    }
+
+    /// What that gains, and the thread that gains more.
+    fn gain_of(&self, ran: &Ran) -> (Gain, Option<ThreadGain>) {
+        let (before, after) = (self.fit.wall.replayed_ns, ran.changed.wall(&ran.replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
         let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
-        let thread = self.thread(&changed, &replayed).filter(|thread| thread.share > share + reach);
-        let new = retime(self.scene.trace, &changed, &replayed);
-        let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
-        Ok(Some(Prediction {
-            id,
-            changes,
-            predicted_ns: after,
-            gain: Gain {
-                share,
-                low: share - reach,
-                high: share.max(thread.as_ref().map_or(share, |of| of.share)) + reach,
-            },
-            thread,
-            next: next(&new),
-            safety: safety.join("; "),
-        }))
+        let thread = self.thread(&ran.changed, &ran.replayed).filter(|thread| thread.share > share + reach);
+        let high = share.max(thread.as_ref().map_or(share, |of| of.share)) + reach;
+        (Gain { share, low: share - reach, high }, thread)
     }
 
     /// The thread that is done earlier by most.

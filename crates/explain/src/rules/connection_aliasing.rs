@@ -7,6 +7,7 @@ const MORE_CONNECTIONS: Fix = Fix {
     id: "more-connections",
     text: "set CUDA_DEVICE_MAX_CONNECTIONS to the number of streams, at most 32, or use fewer streams",
     safety: "safe: the program starts with it, and no other setting changes",
+    change: Some("more-connections"),
 };
 
 pub(super) static ABOUT: About = About {

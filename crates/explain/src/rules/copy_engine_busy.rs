@@ -10,6 +10,7 @@ pub(crate) const ISSUE_ORDER: Fix = Fix {
     id: "issue-order",
     text: "issue copies of one direction so that none waits behind another stream's larger one",
     safety: "safe across streams that do not depend on each other",
+    change: None,
 };
 
 pub(super) static ABOUT: About = About {

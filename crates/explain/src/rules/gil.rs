@@ -23,4 +23,5 @@ const NO_GIL: Fix = Fix {
     id: "no-gil",
     text: "run the threads as processes, under MPS if they share a GPU; or a Python without the lock (3.13t and later)",
     safety: "processes share no Python objects; without the lock every extension must support it",
+    change: Some("no-gil"),
 };

@@ -12,6 +12,7 @@ const DEVICE_SCALAR: Fix = Fix {
     id: "device-scalar",
     text: "keep the result on the device (device pointer mode, no .item()), or read results in batches",
     safety: "safe if no host decision needs the value before its next use on the device",
+    change: Some("device-scalar"),
 };
 
 pub(super) static ABOUT: About = About {

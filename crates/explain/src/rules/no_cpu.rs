@@ -25,4 +25,5 @@ const MORE_CPUS: Fix = Fix {
     id: "more-cpus",
     text: "give the program more processors or a higher quota, or start fewer threads beside the ones that launch",
     safety: "always safe",
+    change: None,
 };

@@ -13,6 +13,7 @@ const REUSED_BUFFER: Fix = Fix {
     id: "pinned-reused",
     text: "copy into one buffer that you keep, pinned at best: untouched memory faults page by page",
     safety: "safe if nobody still reads the buffer's last content",
+    change: Some("pinned-reused"),
 };
 
 pub(super) static ABOUT: About = About {

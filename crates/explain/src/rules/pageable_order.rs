@@ -12,6 +12,7 @@ const SYNC_BEFORE_COPY: Fix = Fix {
     text: "in the other thread: synchronize its stream before its copy (on an H200 16 threads gained 14 %, 32 lost \
            22 %)",
     safety: "always safe: the copy waits for the same work anyway; measure it",
+    change: None,
 };
 
 pub(super) static ABOUT: About = About {

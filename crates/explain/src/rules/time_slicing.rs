@@ -7,6 +7,7 @@ const MPS: Fix = Fix {
     id: "mps",
     text: "start the MPS daemon: kernels of several processes then run at once",
     safety: "safe if the processes trust each other: a fault of one ends all of them",
+    change: Some("mps"),
 };
 
 pub(super) static ABOUT: About = About {

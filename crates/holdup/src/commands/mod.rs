@@ -8,6 +8,7 @@ pub mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod export;
+mod gains;
 pub mod import;
 pub mod lab;
 pub mod listing;

@@ -1,6 +1,7 @@
 //! Replays of recordings, of traces that the simulator made, and of made-up traces.
 
 mod examples;
+mod gains;
 mod made_up;
 mod oracle;
 mod support;

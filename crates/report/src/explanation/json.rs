@@ -3,8 +3,8 @@
 use super::any_matters;
 use super::sentence::{detail, sentence};
 use explain::{
-    Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
-    Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
+    Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix, Gain,
+    Gains, NoGains, Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -38,6 +38,8 @@ struct Document<'a> {
     overlap: &'a [Overlap],
     accounts: &'a Accounts,
     steps: Option<&'a Steps>,
+    /// Why no fix has a gain, if gains were asked for.
+    gains_absent: Option<&'static str>,
     findings: Vec<FindingDocument<'a>>,
     /// All of them, where none matters.
     minor_findings: Vec<FindingDocument<'a>>,
@@ -46,7 +48,8 @@ struct Document<'a> {
 impl Document<'_> {
     fn of(explanation: &Explanation, all: bool) -> Document<'_> {
         let matters = all || any_matters(explanation);
-        let all: Vec<_> = explanation.findings.iter().map(FindingDocument::of).collect();
+        let all: Vec<_> =
+            explanation.findings.iter().map(|one| FindingDocument::of(one, &explanation.gains)).collect();
         let (findings, minor_findings) = if matters { (all, Vec::new()) } else { (Vec::new(), all) };
         let Explanation { trace, chosen_calls, slow_call_ns, slow_calls, explained_ns, .. } = explanation;
         let Explanation { short_wait_ns, outside_wait_ns, min_wait_ns, overlap, .. } = explanation;
@@ -65,6 +68,7 @@ impl Document<'_> {
             overlap,
             accounts: &explanation.accounts,
             steps: explanation.steps.as_ref(),
+            gains_absent: explanation.gains.absent.as_ref().map(NoGains::id),
             findings,
             minor_findings,
         }
@@ -103,11 +107,11 @@ struct FindingDocument<'a> {
     #[serde(rename = "where")]
     places: &'a [Place],
     examples: &'a [Example],
-    fixes: &'a [Fix],
+    fixes: Vec<FixDocument<'a>>,
 }
 
 impl FindingDocument<'_> {
-    fn of(finding: &Finding) -> FindingDocument<'_> {
+    fn of<'a>(finding: &'a Finding, gains: &'a Gains) -> FindingDocument<'a> {
         FindingDocument {
             id: &finding.id,
             cause: finding.cause,
@@ -131,9 +135,16 @@ impl FindingDocument<'_> {
             why: finding.why,
             places: &finding.places,
             examples: &finding.examples,
-            fixes: &finding.fixes,
+            fixes: finding.fixes.iter().map(|fix| FixDocument { fix, gain: gains.of(fix) }).collect(),
         }
     }
+}
+
+#[derive(Serialize)]
+struct FixDocument<'a> {
+    #[serde(flatten)]
+    fix: &'a Fix,
+    gain: Option<&'a Gain>,
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
 //! Findings for an issue or a merge request.
 
-use super::{by_size, phrases};
+use super::{by_size, gain, phrases};
 use crate::escape;
 use crate::failed;
 use crate::header;
@@ -9,7 +9,7 @@ use crate::steps;
 use crate::table::{Align, Table};
 use crate::units;
 use crate::verdict;
-use explain::{Explanation, Finding, Fix, Nature, Party, Place};
+use explain::{Explanation, Finding, Fix, Gains, Nature, Party, Place};
 
 /// An explanation as headings, a table and lists; with `all` the small findings are in full, too.
 pub fn markdown(explanation: &Explanation, all: bool) -> String {
@@ -37,8 +37,8 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
         text.push_str(&overview(&large));
         text.push('\n');
     }
-    for finding in large {
-        text.push_str(&section(finding, many_processes));
+    for finding in &large {
+        text.push_str(&section(finding, many_processes, &explanation.gains));
         text.push('\n');
     }
     if let Some(folded) = phrases::folded(&small) {
@@ -50,6 +50,9 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     }
     let conclusion = phrases::conclusion(explanation).join("; ");
     text.push_str(&format!("**{}**\n", escape::markdown(&conclusion)));
+    if let Some(absent) = gain::absent(explanation, &large) {
+        text.push_str(&format!("\n{}\n", escape::markdown(&absent)));
+    }
     text
 }
 
@@ -84,7 +87,7 @@ fn overview(findings: &[&Finding]) -> String {
     table.markdown()
 }
 
-fn section(finding: &Finding, many_processes: bool) -> String {
+fn section(finding: &Finding, many_processes: bool, gains: &Gains) -> String {
     let sentence = phrases::sentence(finding, many_processes);
     let mut text = format!("## {}: {}\n\n", finding.id, escape::markdown(&sentence));
     let mut item = |label: &str, words: &str| {
@@ -103,17 +106,18 @@ fn section(finding: &Finding, many_processes: bool) -> String {
     item("why", finding.why);
     item("longest", &phrases::examples(finding));
     item("where", &list(&finding.places));
-    text.push_str(&fixes(&finding.fixes));
+    text.push_str(&fixes(&finding.fixes, gains));
     text
 }
 
-fn fixes(fixes: &[Fix]) -> String {
+fn fixes(fixes: &[Fix], gains: &Gains) -> String {
     let item = |fix: &Fix| {
         let safety = match fix.safety {
             "" => String::new(),
             safety => format!("; *{}*", escape::markdown(safety)),
         };
-        format!("  - `{}`: {}{safety}\n", fix.id, escape::markdown(fix.text))
+        let gain = gains.of(fix).map_or_else(String::new, |gain| format!("; **{}**", gain::gain(gain)));
+        format!("  - `{}`: {}{gain}{safety}\n", fix.id, escape::markdown(fix.text))
     };
     match fixes {
         [] => String::new(),

@@ -2,6 +2,7 @@
 
 mod brief;
 mod digest;
+mod gain;
 mod json;
 mod markdown;
 mod phrases;
@@ -10,6 +11,7 @@ mod text;
 mod words;
 
 pub use digest::digest;
+pub use gain::gain;
 pub use json::{json, json_array};
 pub use markdown::markdown;
 pub use sentence::{detail, sentence};

@@ -1,12 +1,12 @@
 //! Findings for a terminal.
 
 use super::brief::Brief;
-use super::{by_size, phrases};
+use super::{by_size, gain, phrases};
 use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::{account, failed, header, overlap, ranks, steps, units, verdict};
-use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
+use explain::{Confidence, Explanation, Finding, Fix, Gains, Nature, Place};
 use std::collections::HashMap;
 
 /// Columns before a field's label.
@@ -32,7 +32,10 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     for told in explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, all)) {
         text.push_str(&overlap::text(told, page, all));
     }
-    for line in phrases::conclusion(explanation).iter().flat_map(|line| wrap(line, page.columns)) {
+    let absent = gain::absent(explanation, &large);
+    for line in
+        phrases::conclusion(explanation).iter().chain(&absent).flat_map(|line| wrap(line, page.columns))
+    {
         text.push_str(&line);
         text.push('\n');
     }
@@ -62,7 +65,8 @@ pub(super) fn briefly(explanation: &Explanation, findings: &[&Finding], page: Pa
     let knows_costs = super::knows_costs(explanation);
     let mut text = String::new();
     for finding in findings {
-        Brief { finding, page, many_processes, knows_costs }.write(&mut text);
+        let gains = &explanation.gains;
+        Brief { finding, gains, page, many_processes, knows_costs }.write(&mut text);
         text.push('\n');
     }
     text
@@ -75,7 +79,9 @@ fn in_full(explanation: &Explanation, findings: &[&Finding], page: Page) -> Stri
     let mut text = String::new();
     let mut told = HashMap::new();
     for finding in findings {
-        Paragraph { finding, page, many_processes, knows_costs, text: &mut text, told: &mut told }.write();
+        let gains = &explanation.gains;
+        let (text, told) = (&mut text, &mut told);
+        Paragraph { finding, gains, page, many_processes, knows_costs, text, told }.write();
         text.push('\n');
     }
     text
@@ -84,6 +90,7 @@ fn in_full(explanation: &Explanation, findings: &[&Finding], page: Page) -> Stri
 /// One finding that is being written to the page.
 struct Paragraph<'a, 'findings> {
     finding: &'findings Finding,
+    gains: &'findings Gains,
     page: Page,
     many_processes: bool,
     knows_costs: bool,
@@ -201,6 +208,10 @@ impl Paragraph<'_, '_> {
                     0 => self.text.push_str(&format!("{:INDENT$}{label}{id}{line}\n", "")),
                     _ => self.text.push_str(&format!("{:hanging$}{line}\n", "")),
                 }
+            }
+            let gain = self.gains.of(fix).map_or_else(String::new, gain::gain);
+            for line in wrap(&gain, room).iter().filter(|line| !line.is_empty()) {
+                self.text.push_str(&format!("{:hanging$}{line}\n", ""));
             }
             for line in wrap(fix.safety, room).iter().filter(|line| !line.is_empty()) {
                 self.text.push_str(&format!("{:hanging$}{}\n", "", style.paint(Role::Dim, line)));

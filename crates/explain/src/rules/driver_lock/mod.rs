@@ -25,16 +25,19 @@ const WARM_STREAMS: Fix = Fix {
     id: "eager-loading",
     text: "launch once into each stream before the threads start work: only the first launch needs the lock exclusively",
     safety: "always safe: an empty kernel is enough",
+    change: None,
 };
 const LAUNCH_GRAPH: Fix = Fix {
     id: "graph",
     text: "submit many launches as one CUDA graph: it acquires the lock once for all of them",
     safety: "safe if the work and its addresses repeat from one round to the next",
+    change: Some("graph"),
 };
 const MPS: Fix = Fix {
     id: "mps",
     text: "spread the threads over processes under MPS: each process has its own context and lock",
     safety: "safe if the threads share no GPU memory; each context takes memory of its own",
+    change: Some("process-per-thread"),
 };
 /// Seed 004: with ten GPUs in ten threads of one process each kernel takes 0.33 ms instead of 0.09 ms, in ten processes
 /// 0.09 ms.
@@ -42,6 +45,7 @@ const PROCESS_PER_GPU: Fix = Fix {
     id: "process-per-gpu",
     text: "drive each GPU from its own process: the driver's locks are per process",
     safety: "safe if the threads share no GPU memory; each process has its own contexts and start-up",
+    change: None,
 };
 
 pub(super) static ABOUT: About = About {
