@@ -1,6 +1,6 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Accounts, Cause, FailedCalls, Gains, Overlap, Sentence, Steps, Verdict};
+use crate::{Accounts, At, Cause, FailedCalls, Form, Framework, Gains, Overlap, Sentence, Steps, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -110,6 +110,8 @@ pub struct Explanation {
     pub findings: Vec<Finding>,
     /// What their fixes would gain; the caller that predicts it fills this in.
     pub gains: Gains,
+    /// The program's own lines at [`Explanation::applied_places`]; the caller that reads the source fills this in.
+    pub source_lines: BTreeMap<Place, String>,
 }
 
 /// A trace in numbers.
@@ -225,6 +227,8 @@ pub struct Finding {
     pub places: Vec<Place>,
     /// The longest waits.
     pub examples: Vec<Example>,
+    /// The framework that its calls were made with; `None` if the trace does not show it.
+    pub framework: Option<Framework>,
     /// How to fix it.
     pub fixes: Vec<Fix>,
 }
@@ -378,4 +382,10 @@ pub struct Fix {
     /// The change of `holdup whatif` that predicts what it gains; `None` if no change does.
     #[serde(skip)]
     pub change: Option<&'static str>,
+    /// Which calls it changes.
+    #[serde(skip)]
+    pub at: At,
+    /// The lines that apply it, for each framework.
+    #[serde(skip)]
+    pub forms: &'static [Form],
 }

@@ -18,6 +18,15 @@ fn explained(trace: &str, more: &[&str]) -> Value {
     serde_json::from_str(&printed(&arguments)).expect("JSON")
 }
 
+#[test]
+fn every_form_has_the_gain() {
+    let gain = "would gain 33 % (25 % … 60 %)";
+    for form in ["text", "markdown", "html"] {
+        let printed = printed(&["explain", "recorded-d2h-stall.holdup", "--all", "--format", form]);
+        assert!(printed.contains(gain), "{form}");
+    }
+}
+
 /// The ids of fixes with their gains.
 fn gains(explained: &Value) -> Vec<(String, Value)> {
     let findings = explained["findings"].as_array().expect("findings");

@@ -3,8 +3,8 @@
 use crate::document::Section;
 use crate::html::Html;
 use crate::timeline::Rows;
-use explain::{Confidence, Explanation, Finding, Gains, Nature};
-use report::explanation::{Overlapped, Words, gain as gain_text, overview, share, words};
+use explain::{Confidence, Explanation, Finding, Nature};
+use report::explanation::{Applied, Overlapped, Words, gain as gain_text, overview, share, words};
 use report::units;
 
 /// Findings on the first screen. A choice: two lines each leave room for the timeline.
@@ -78,9 +78,7 @@ fn card(finding: &Finding, explanation: &Explanation, rows: &Rows) -> Html {
     html.push(&sentence(finding, &words, &heading)).push(&brief(finding, &words));
     html.close("summary").open("div", &[("class", "all")]);
     html.push(&weight(finding));
-    html.push(&fields(&words))
-        .push(&examples(finding, &words, rows))
-        .push(&fixes(finding, &explanation.gains));
+    html.push(&fields(&words)).push(&examples(finding, &words, rows)).push(&fixes(finding, explanation));
     html.close("div").close("details");
     if let Some(example) = words.examples.first() {
         html.push(&link(finding, 0, example, rows, "show"));
@@ -201,7 +199,7 @@ fn link(finding: &Finding, at: usize, example: &str, rows: &Rows, label: &str) -
     html
 }
 
-fn fixes(finding: &Finding, gains: &Gains) -> Html {
+fn fixes(finding: &Finding, explanation: &Explanation) -> Html {
     let mut html = Html::new();
     if finding.fixes.is_empty() {
         return html;
@@ -209,11 +207,17 @@ fn fixes(finding: &Finding, gains: &Gains) -> Html {
     html.open("div", &[("class", "fixes")]).leaf("h4", &[], "fix").open("ul", &[]);
     for fix in &finding.fixes {
         html.open("li", &[]).leaf("code", &[], fix.id).text(" ").text(fix.text);
-        if let Some(gain) = gains.of(fix) {
+        if let Some(gain) = explanation.gains.of(fix) {
             html.text(" – ").leaf("b", &[], &gain_text(gain));
         }
         if !fix.safety.is_empty() {
             html.leaf("small", &[], fix.safety);
+        }
+        if let Some(applied) = Applied::of(explanation, finding, fix) {
+            if let Some(at) = applied.heading() {
+                html.leaf("small", &[], &at);
+            }
+            html.leaf("pre", &[], applied.form.code.trim_end());
         }
         html.close("li");
     }

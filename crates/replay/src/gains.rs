@@ -5,12 +5,12 @@ use explain::{Gains, NoGains};
 use std::collections::BTreeSet;
 use trace::{Ns, Trace};
 
-/// Time to recover a trace, to replay it and to compare both, by call and operation, ns (`cargo bench -p holdup-replay`, on one core
-/// of a cloud machine).
-const REPLAY_NS: Ns = 1_500;
+/// Time to recover a trace, to replay it and to compare both, by call and operation, ns: 700 of a million calls, rounded up (`cargo
+/// bench -p holdup-replay`, on one core of a cloud machine).
+const REPLAY_NS: Ns = 1_000;
 
-/// Time to apply one more change and to replay what comes of it, by call and operation, ns (as above).
-const CHANGE_NS: Ns = 800;
+/// Time to apply one more change and to replay what comes of it, by call and operation, ns: at most 350, rounded up (as above).
+const CHANGE_NS: Ns = 500;
 
 /// What an explanation may take longer for its gains, ns: a choice.
 const QUICK_NS: Ns = 1_000_000_000;

@@ -48,6 +48,11 @@ explanations! {
 }
 
 #[test]
+fn lines_that_apply_fixes() {
+    check("explain-gains", "all.md", &explanation::markdown(&fixture::gains(), true));
+}
+
+#[test]
 fn comparisons() {
     let comparisons = [
         ("diff-slower", fixture::slower()),

@@ -289,7 +289,7 @@ pub struct Explain {
     /// End with exit status 1 if a finding lost more than this.
     #[arg(long, value_name = "DURATION", value_parser = time::parse)]
     pub fail_over: Option<Ns>,
-    /// Print every finding in full, those that cost little too, and every remark.
+    /// Print every finding in full, with lines of code that apply its fixes, those that cost little too, and every remark.
     #[arg(long)]
     pub all: bool,
     /// Predict what each fix would gain, as holdup whatif does; not with a selection.

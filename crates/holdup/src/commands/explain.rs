@@ -1,6 +1,6 @@
 //! `holdup explain`
 
-use super::gains;
+use super::{gains, source_lines};
 use crate::args::{Explain, Explanation as Form, Gains};
 use crate::failure::{Failure, UNREADABLE};
 use crate::output::{self, Color};
@@ -108,6 +108,7 @@ pub fn page(
     let (mut explanation, losses) = explain::explain_each(&trace, &options);
     explanation.trace.path = input::name(path);
     gains::predict(&trace, &mut explanation, filter, wanted);
+    source_lines::read(&trace, &mut explanation);
     let options = page::Options { selection: filter.clone(), all };
     Ok((page::of_trace(&trace, &explanation, &losses, &options), explanation))
 }
@@ -135,6 +136,7 @@ fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Tr
     let mut explanation = explain::explain(&trace, options);
     explanation.trace.path = input::name(path);
     gains::predict(&trace, &mut explanation, &options.selection, wanted);
+    source_lines::read(&trace, &mut explanation);
     Ok((explanation, trace))
 }
 

@@ -19,6 +19,7 @@ pub mod prove;
 #[cfg(target_os = "linux")]
 pub mod record;
 pub mod replay;
+mod source_lines;
 pub mod stats;
 pub mod view;
 pub mod whatif;

@@ -1,10 +1,11 @@
 //! The serialized form of an explanation. Its names are a contract: `docs/schema/explain.json`.
 
 use super::any_matters;
+use super::applied::Applied;
 use super::sentence::{detail, sentence};
 use explain::{
-    Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix, Gain,
-    Gains, NoGains, Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
+    Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
+    Framework, Gain, NoGains, Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -49,7 +50,7 @@ impl Document<'_> {
     fn of(explanation: &Explanation, all: bool) -> Document<'_> {
         let matters = all || any_matters(explanation);
         let all: Vec<_> =
-            explanation.findings.iter().map(|one| FindingDocument::of(one, &explanation.gains)).collect();
+            explanation.findings.iter().map(|one| FindingDocument::of(explanation, one)).collect();
         let (findings, minor_findings) = if matters { (all, Vec::new()) } else { (Vec::new(), all) };
         let Explanation { trace, chosen_calls, slow_call_ns, slow_calls, explained_ns, .. } = explanation;
         let Explanation { short_wait_ns, outside_wait_ns, min_wait_ns, overlap, .. } = explanation;
@@ -107,11 +108,12 @@ struct FindingDocument<'a> {
     #[serde(rename = "where")]
     places: &'a [Place],
     examples: &'a [Example],
+    framework: Option<Framework>,
     fixes: Vec<FixDocument<'a>>,
 }
 
 impl FindingDocument<'_> {
-    fn of<'a>(finding: &'a Finding, gains: &'a Gains) -> FindingDocument<'a> {
+    fn of<'a>(explanation: &'a Explanation, finding: &'a Finding) -> FindingDocument<'a> {
         FindingDocument {
             id: &finding.id,
             cause: finding.cause,
@@ -135,7 +137,8 @@ impl FindingDocument<'_> {
             why: finding.why,
             places: &finding.places,
             examples: &finding.examples,
-            fixes: finding.fixes.iter().map(|fix| FixDocument { fix, gain: gains.of(fix) }).collect(),
+            framework: finding.framework,
+            fixes: finding.fixes.iter().map(|fix| FixDocument::of(explanation, finding, fix)).collect(),
         }
     }
 }
@@ -145,6 +148,28 @@ struct FixDocument<'a> {
     #[serde(flatten)]
     fix: &'a Fix,
     gain: Option<&'a Gain>,
+    applied: Option<AppliedDocument<'a>>,
+}
+
+impl FixDocument<'_> {
+    fn of<'a>(explanation: &'a Explanation, finding: &'a Finding, fix: &'a Fix) -> FixDocument<'a> {
+        let applied = Applied::of(explanation, finding, fix).map(|applied| AppliedDocument {
+            language: applied.form.language(),
+            code: applied.form.code,
+            place: applied.place,
+            source: applied.source,
+        });
+        FixDocument { fix, gain: explanation.gains.of(fix), applied }
+    }
+}
+
+#[derive(Serialize)]
+struct AppliedDocument<'a> {
+    language: &'static str,
+    code: &'static str,
+    #[serde(rename = "where")]
+    place: Option<&'a Place>,
+    source: Option<&'a str>,
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,6 @@
 //! Explanations as text, JSON and Markdown.
 
+mod applied;
 mod brief;
 mod digest;
 mod gain;
@@ -10,6 +11,7 @@ mod sentence;
 mod text;
 mod words;
 
+pub use applied::Applied;
 pub use digest::digest;
 pub use gain::gain;
 pub use json::{json, json_array};

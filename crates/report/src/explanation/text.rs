@@ -1,12 +1,13 @@
 //! Findings for a terminal.
 
+use super::applied::Applied;
 use super::brief::Brief;
 use super::{by_size, gain, phrases};
 use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
 use crate::{account, failed, header, overlap, ranks, steps, units, verdict};
-use explain::{Confidence, Explanation, Finding, Fix, Gains, Nature, Place};
+use explain::{Confidence, Explanation, Finding, Fix, Nature, Place};
 use std::collections::HashMap;
 
 /// Columns before a field's label.
@@ -79,9 +80,8 @@ fn in_full(explanation: &Explanation, findings: &[&Finding], page: Page) -> Stri
     let mut text = String::new();
     let mut told = HashMap::new();
     for finding in findings {
-        let gains = &explanation.gains;
         let (text, told) = (&mut text, &mut told);
-        Paragraph { finding, gains, page, many_processes, knows_costs, text, told }.write();
+        Paragraph { finding, explanation, page, many_processes, knows_costs, text, told }.write();
         text.push('\n');
     }
     text
@@ -90,7 +90,7 @@ fn in_full(explanation: &Explanation, findings: &[&Finding], page: Page) -> Stri
 /// One finding that is being written to the page.
 struct Paragraph<'a, 'findings> {
     finding: &'findings Finding,
-    gains: &'findings Gains,
+    explanation: &'findings Explanation,
     page: Page,
     many_processes: bool,
     knows_costs: bool,
@@ -200,6 +200,8 @@ impl Paragraph<'_, '_> {
             // Findings of one cause have the same fixes: each fix is printed in full only once.
             if let Some(before) = self.told.get(fix) {
                 self.text.push_str(&format!("{:INDENT$}{label}{id}as in {before}\n", ""));
+                let applied = Applied::of(self.explanation, self.finding, fix);
+                applied.filter(|applied| applied.source.is_some()).iter().for_each(|one| self.own_line(one));
                 continue;
             }
             self.told.insert(*fix, &self.finding.id);
@@ -209,13 +211,32 @@ impl Paragraph<'_, '_> {
                     _ => self.text.push_str(&format!("{:hanging$}{line}\n", "")),
                 }
             }
-            let gain = self.gains.of(fix).map_or_else(String::new, gain::gain);
+            let gain = self.explanation.gains.of(fix).map_or_else(String::new, gain::gain);
             for line in wrap(&gain, room).iter().filter(|line| !line.is_empty()) {
                 self.text.push_str(&format!("{:hanging$}{line}\n", ""));
             }
             for line in wrap(fix.safety, room).iter().filter(|line| !line.is_empty()) {
                 self.text.push_str(&format!("{:hanging$}{}\n", "", style.paint(Role::Dim, line)));
             }
+            self.form(fix);
+        }
+    }
+
+    /// The program's own line where a fix applies, or only the place.
+    fn own_line(&mut self, applied: &Applied<'_>) {
+        if let Some(at) = applied.heading() {
+            let at = cut(&at, self.page.columns - HANGING);
+            self.text.push_str(&format!("{:HANGING$}{}\n", "", self.page.style.paint(Role::Dim, &at)));
+        }
+    }
+
+    /// The lines that apply a fix, below the program's own line.
+    fn form(&mut self, fix: &Fix) {
+        let Some(applied) = Applied::of(self.explanation, self.finding, fix) else { return };
+        self.own_line(&applied);
+        for line in applied.form.code.lines() {
+            let line = format!("{:HANGING$}{line}", "");
+            self.text.push_str(&format!("{}\n", line.trim_end()));
         }
     }
 }
