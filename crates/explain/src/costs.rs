@@ -4,11 +4,12 @@ use crate::account::{Costs, Culprit, Link, Root, Row};
 use crate::cause::Statement;
 use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
+use crate::framework::Frameworks;
 use crate::group::Key;
 use crate::places::place_of_stack;
 use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Waiter};
 use rustc_hash::FxHashMap;
-use trace::{Ns, Sym, ThreadId};
+use trace::{Ns, StackId, Sym, ThreadId};
 
 /// Places that a finding shows.
 const PLACES: usize = 3;
@@ -29,13 +30,14 @@ pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>)
 pub(crate) struct Roots<'a> {
     facts: &'a Facts<'a>,
     costs: &'a Costs,
+    frameworks: &'a Frameworks<'a>,
     /// The rows that no finding of slow calls has taken.
     left: Vec<bool>,
 }
 
 impl<'a> Roots<'a> {
-    pub fn new(facts: &'a Facts<'a>, costs: &'a Costs) -> Roots<'a> {
-        Roots { facts, costs, left: vec![true; costs.rows.len()] }
+    pub fn new(facts: &'a Facts<'a>, costs: &'a Costs, frameworks: &'a Frameworks<'a>) -> Roots<'a> {
+        Roots { facts, costs, frameworks, left: vec![true; costs.rows.len()] }
     }
 
     /// Whether the GPUs' time is known: findings rank by it.
@@ -133,6 +135,7 @@ impl<'a> Roots<'a> {
             why,
             places: if is_held { Vec::new() } else { places },
             examples: all.longest.iter().filter(|(ns, _)| *ns > 0).map(example).collect(),
+            framework: self.frameworks.of(rows.iter().filter_map(|row| stack(row.root.culprit))),
             fixes,
         };
         self.cost(&mut finding, &all);
@@ -229,6 +232,21 @@ impl<'a> Roots<'a> {
             }
         };
         row.chain.iter().map(link).collect()
+    }
+}
+
+/// The stack of the calls, if the culprit is calls of one.
+fn stack(culprit: Culprit) -> Option<StackId> {
+    match culprit {
+        Culprit::Call(_, _, stack) => Some(stack),
+        Culprit::Part(_)
+        | Culprit::Spot(..)
+        | Culprit::Lock(..)
+        | Culprit::Before(..)
+        | Culprit::Between(_)
+        | Culprit::Device(_)
+        | Culprit::Site(_)
+        | Culprit::Held(..) => None,
     }
 }
 

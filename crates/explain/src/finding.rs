@@ -1,6 +1,6 @@
 //! The parts of an explanation: names, enums and numbers. The report adds words and units.
 
-use crate::{Accounts, Cause, FailedCalls, Overlap, Sentence, Steps, Verdict};
+use crate::{Accounts, At, Cause, FailedCalls, Form, Framework, Gains, Overlap, Sentence, Steps, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::{CopyKind, MemoryKind, Ns};
@@ -108,6 +108,10 @@ pub struct Explanation {
     /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
     /// same time.
     pub findings: Vec<Finding>,
+    /// What their fixes would gain; the caller that predicts it fills this in.
+    pub gains: Gains,
+    /// The program's own lines at [`Explanation::applied_places`]; the caller that reads the source fills this in.
+    pub source_lines: BTreeMap<Place, String>,
 }
 
 /// A trace in numbers.
@@ -223,6 +227,8 @@ pub struct Finding {
     pub places: Vec<Place>,
     /// The longest waits.
     pub examples: Vec<Example>,
+    /// The framework that its calls were made with; `None` if the trace does not show it.
+    pub framework: Option<Framework>,
     /// How to fix it.
     pub fixes: Vec<Fix>,
 }
@@ -373,4 +379,13 @@ pub struct Fix {
     pub text: &'static str,
     /// When it is safe.
     pub safety: &'static str,
+    /// The change of `holdup whatif` that predicts what it gains; `None` if no change does.
+    #[serde(skip)]
+    pub change: Option<&'static str>,
+    /// Which calls it changes.
+    #[serde(skip)]
+    pub at: At,
+    /// The lines that apply it, for each framework.
+    #[serde(skip)]
+    pub forms: &'static [Form],
 }

@@ -5,6 +5,7 @@ use crate::costs::{Roots, phase};
 use crate::detail::detail;
 use crate::facts::Facts;
 use crate::fold::{Folded, fold};
+use crate::framework::Frameworks;
 use crate::grounds::Grounds;
 use crate::group::{Group, Groups, Key, add};
 use crate::links::{Links, id};
@@ -33,12 +34,13 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec
     victims_first(&mut folded);
     let stretches = folded.iter().flat_map(|folded| folded.group.stretches()).collect();
     let places = Places::new(facts.trace, stretches);
-    let mut roots = Roots::new(facts, costs);
+    let frameworks = Frameworks::new(facts.trace);
+    let mut roots = Roots::new(facts, costs, &frameworks);
     let mut links = Links::of(&folded);
     // Each with its number: those of slow calls have that of their group.
     let mut findings: Vec<(Finding, usize)> = Vec::new();
     for (at, folded) in folded.iter().enumerate() {
-        let mut finding = finding(facts, &places, folded);
+        let mut finding = finding(facts, &frameworks, &places, folded);
         if roots.are_known() {
             (finding.cost_ns, finding.cost_share) = (0, 0.0);
             roots.take(&mut finding, |root: &Root| links.finding(root) == Some(at));
@@ -90,7 +92,7 @@ fn victims_first(folded: &mut [Folded]) {
     }
 }
 
-fn finding(facts: &Facts<'_>, places: &Places, folded: &Folded) -> Finding {
+fn finding(facts: &Facts<'_>, frameworks: &Frameworks<'_>, places: &Places, folded: &Folded) -> Finding {
     let Folded { key, keys, group, waiters, holders } = folded;
     let longest = longest(group);
     let waiting: Vec<_> = group.parts.iter().map(|(_, stretch)| *stretch).collect();
@@ -98,6 +100,7 @@ fn finding(facts: &Facts<'_>, places: &Places, folded: &Folded) -> Finding {
     // A call that extends beyond the selected time counts whole, in the time that it lost and in that which it is a part of.
     let beyond = waiting.iter().map(|stretch| facts.beyond_selection(*stretch)).fold(0, Ns::saturating_add);
     let share = group.lost as f64 / span.saturating_add(beyond).max(1) as f64;
+    let stack = |stretch: Stretch| Some(facts.trace.calls.stack[stretch.call()?.index()]);
     let statement = key.cause.state(|| Grounds::new(facts, key, group));
     Finding {
         id: String::new(),
@@ -125,6 +128,7 @@ fn finding(facts: &Facts<'_>, places: &Places, folded: &Folded) -> Finding {
             .iter()
             .map(|(lost, stretch)| Example { start_ns: stretch.start(facts.trace), duration_ns: *lost })
             .collect(),
+        framework: frameworks.of(waiting.iter().copied().chain(in_calls(&group.holders)).filter_map(stack)),
         fixes: statement.fixes,
     }
 }

@@ -1,17 +1,30 @@
 //! Fixes that several causes offer: each was measured, or is in the CUDA manuals. A fix of only one cause is in that
 //! cause's file.
 
-use crate::Fix;
+use crate::forms;
+use crate::forms::PINNED;
+use crate::forms::forms;
+use crate::{At, Fix};
 
 pub(crate) const OWN_STREAM: Fix = Fix {
     id: "own-stream",
     text: "give each thread its own stream",
     safety: "safe if the threads share no GPU data, or order it by events",
+    change: Some("own-stream"),
+    at: At::Waiter,
+    forms: forms![
+        PyTorch: "own-stream.pytorch.py",
+        CuPy: "own-stream.cupy.py",
+        Cuda: "own-stream.cuda.cu",
+    ],
 };
 pub(crate) const PINNED_REUSED: Fix = Fix {
     id: "pinned-reused",
     text: "copy through pinned memory that is allocated once (pinning per copy stalls every launch)",
     safety: "safe if the buffer is not reused before its copy is done",
+    change: Some("pinned-reused"),
+    at: At::Copies,
+    forms: PINNED,
 };
 /// Without a release threshold a CUDA memory pool frees its unused memory at each synchronization: then an allocation, its
 /// free and a synchronization take 150 µs, with four GPUs at once 422 µs (H200; `docs/lab/h200.md`).
@@ -20,6 +33,13 @@ pub(crate) const POOL_ALLOCATOR: Fix = Fix {
     text: "allocate once, or from a pool that keeps its memory: a caching allocator, or cudaMallocAsync with a release \
            threshold",
     safety: "safe if each free is ordered after the last use in its stream",
+    change: Some("pool-allocator"),
+    at: At::Allocations,
+    forms: forms![
+        PyTorch: "pool-allocator.pytorch.py",
+        CuPy: "pool-allocator.cupy.py",
+        Cuda: "pool-allocator.cuda.cu",
+    ],
 };
 // Of eager loading: first uses of SVD, FFT, sort and convolution in a thread cost another thread's launches 246 ms with lazy
 // loading and 1,442 ms with eager, on an H200.
@@ -27,9 +47,20 @@ pub(crate) const EAGER_LOADING: Fix = Fix {
     id: "eager-loading",
     text: "move first uses before the program's critical phase: warm up every kernel and library call",
     safety: "costs start-up time; CUDA_MODULE_LOADING=EAGER by itself made stalls six times longer in one case",
+    change: Some("warm-up"),
+    at: At::Waiter,
+    forms: forms![
+        PyTorch: "eager-loading.pytorch.py",
+        CuPy: "eager-loading.cupy.py",
+        Jax: "eager-loading.jax.py",
+        Cuda: "eager-loading.cuda.cu",
+    ],
 };
 pub(crate) const GRAPH: Fix = Fix {
     id: "graph",
     text: "submit fewer, larger pieces: a CUDA graph, fused kernels, or a wait before the queue fills",
     safety: "safe if the work and its addresses repeat from one round to the next",
+    change: Some("graph"),
+    at: At::Launches,
+    forms: forms::GRAPH,
 };

@@ -51,6 +51,9 @@ mod finding;
 mod findings;
 mod fixes;
 mod fold;
+mod forms;
+mod framework;
+mod gains;
 mod grounds;
 mod group;
 mod index;
@@ -80,6 +83,9 @@ pub use finding::{
     ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,
     Pauses, Phase, Place, Summary, Waiter,
 };
+pub use forms::{At, Form};
+pub use framework::Framework;
+pub use gains::{Gain, Gains, NoGains, ThreadGain};
 pub use loss::Loss;
 pub use overlap::{
     Behind, Engine, LateOps, LostOverlap, Overlap, OverlapRule, beside_default, is_default, overlaps,
@@ -97,6 +103,7 @@ use facts::Facts;
 use group::Groups;
 use parts::Part;
 use rules::Holders;
+use std::collections::BTreeMap;
 use stretch::Stretch;
 use trace::{Ns, Selection, Trace};
 
@@ -260,6 +267,8 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         accounts,
         steps,
         findings,
+        gains: Gains::default(),
+        source_lines: BTreeMap::new(),
     };
     (explanation, losses)
 }

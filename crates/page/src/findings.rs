@@ -4,7 +4,7 @@ use crate::document::Section;
 use crate::html::Html;
 use crate::timeline::Rows;
 use explain::{Confidence, Explanation, Finding, Nature};
-use report::explanation::{Overlapped, Words, overview, share, words};
+use report::explanation::{Applied, Overlapped, Words, gain as gain_text, overview, share, words};
 use report::units;
 
 /// Findings on the first screen. A choice: two lines each leave room for the timeline.
@@ -78,7 +78,7 @@ fn card(finding: &Finding, explanation: &Explanation, rows: &Rows) -> Html {
     html.push(&sentence(finding, &words, &heading)).push(&brief(finding, &words));
     html.close("summary").open("div", &[("class", "all")]);
     html.push(&weight(finding));
-    html.push(&fields(&words)).push(&examples(finding, &words, rows)).push(&fixes(finding));
+    html.push(&fields(&words)).push(&examples(finding, &words, rows)).push(&fixes(finding, explanation));
     html.close("div").close("details");
     if let Some(example) = words.examples.first() {
         html.push(&link(finding, 0, example, rows, "show"));
@@ -199,7 +199,7 @@ fn link(finding: &Finding, at: usize, example: &str, rows: &Rows, label: &str) -
     html
 }
 
-fn fixes(finding: &Finding) -> Html {
+fn fixes(finding: &Finding, explanation: &Explanation) -> Html {
     let mut html = Html::new();
     if finding.fixes.is_empty() {
         return html;
@@ -207,8 +207,17 @@ fn fixes(finding: &Finding) -> Html {
     html.open("div", &[("class", "fixes")]).leaf("h4", &[], "fix").open("ul", &[]);
     for fix in &finding.fixes {
         html.open("li", &[]).leaf("code", &[], fix.id).text(" ").text(fix.text);
+        if let Some(gain) = explanation.gains.of(fix) {
+            html.text(" – ").leaf("b", &[], &gain_text(gain));
+        }
         if !fix.safety.is_empty() {
             html.leaf("small", &[], fix.safety);
+        }
+        if let Some(applied) = Applied::of(explanation, finding, fix) {
+            if let Some(at) = applied.heading() {
+                html.leaf("small", &[], &at);
+            }
+            html.leaf("pre", &[], applied.form.code.trim_end());
         }
         html.close("li");
     }

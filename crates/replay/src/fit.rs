@@ -111,13 +111,24 @@ pub struct CallFit {
 impl Fit {
     /// Compares a replay with its trace.
     pub fn of(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Fit {
+        let brief = Fit::brief(trace, recovered, replayed);
+        let least = (LEAST * brief.wall.recorded_ns as f64) as Ns;
+        Fit {
+            idle: idle(trace, &retime(trace, recovered, replayed), least),
+            threads: threads(trace, recovered, replayed),
+            calls: calls(trace, recovered, replayed, least),
+            ..brief
+        }
+    }
+
+    /// Whether a replay fits, without where it differs: no causes, threads and calls.
+    pub fn brief(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Fit {
         let wall = Both { recorded_ns: recovered.end, replayed_ns: recovered.wall(replayed) };
         let share = |both: Both| both.difference() as f64 / wall.recorded_ns.max(1) as f64;
         let gpus: Vec<GpuFit> =
             trace.devices.ids().map(|device| gpu(trace, recovered, replayed, device)).collect();
         let all = gpus.iter().map(|gpu| gpu.busy).chain([wall]);
         let error = all.map(|both| share(both).abs()).fold(0.0, f64::max);
-        let least = (LEAST * wall.recorded_ns as f64) as Ns;
         Fit {
             wall_error: share(wall),
             error,
@@ -127,9 +138,9 @@ impl Fit {
             ranges: None,
             given_up: replayed.given_up,
             gpus,
-            idle: idle(trace, &retime(trace, recovered, replayed), least),
-            threads: threads(trace, recovered, replayed),
-            calls: calls(trace, recovered, replayed, least),
+            idle: Vec::new(),
+            threads: Vec::new(),
+            calls: Vec::new(),
         }
     }
 }

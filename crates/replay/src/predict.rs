@@ -5,6 +5,7 @@ use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, Scene};
 use crate::retime::covered;
 use crate::{Error, Recovered, retime};
+use explain::ThreadGain;
 use serde::Serialize;
 use sim::Replayed;
 use trace::{Ns, RangeId, Trace};
@@ -94,15 +95,12 @@ impl Change<'_> {
 /// Fixes, and what they gain together.
 type Predicted = (Vec<&'static Fix>, Prediction);
 
-/// A thread that would be done earlier.
-#[derive(Clone, Debug, Serialize)]
-pub struct ThreadGain {
-    /// Its process.
-    pub pid: i64,
-    /// Its id.
-    pub tid: i64,
-    /// By how much earlier, as a part of the program's time.
-    pub share: f64,
+/// A changed program and its replay.
+struct Ran {
+    /// How many calls and operations were changed.
+    changes: usize,
+    changed: Recovered,
+    replayed: Replayed,
 }
 
 /// Predictions from one trace.
@@ -144,7 +142,33 @@ impl<'a> Predictor<'a> {
     /// The simulator refuses it.
     pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
         let id = wanted.iter().map(Change::id).collect::<Vec<_>>().join(",");
-        (self.progress)(&id);
+        let Some(ran) = self.run(wanted, &id)? else { return Ok(None) };
+        let (gain, thread) = self.gain_of(&ran);
+        let new = retime(self.scene.trace, &ran.changed, &ran.replayed);
+        let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
+        Ok(Some(Prediction {
+            id,
+            changes: ran.changes,
+            before_ns: self.before(),
+            predicted_ns: self.judged(&ran.changed, &ran.replayed),
+            gain,
+            thread,
+            next: next(&new),
+            safety: safety.join("; "),
+        }))
+    }
+
+    /// As [`Predictor::predict`], only the gain: explains nothing anew.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn gain(&self, change: &Change<'_>) -> Result<Option<(Gain, Option<ThreadGain>)>, Error> {
+        Ok(self.run(&[*change], change.id())?.map(|ran| self.gain_of(&ran)))
+    }
+
+    /// Applies changes together and runs what comes of it; `None` if one of them changes nothing.
+    fn run(&self, wanted: &[Change<'_>], id: &str) -> Result<Option<Ran>, Error> {
+        (self.progress)(id);
         let mut changed = self.scene.base.clone();
         let mut changes = 0;
         for change in wanted {
@@ -154,27 +178,22 @@ impl<'a> Predictor<'a> {
             }
         }
         let replayed = changed.replay()?;
-        let [before, after] = [(&self.scene.base, &self.replayed), (&changed, &replayed)]
-            .map(|(of, replayed)| self.judged(of, replayed));
+        Ok(Some(Ran { changes, changed, replayed }))
+    }
+
+    /// What that gains, and the thread that gains more.
+    fn gain_of(&self, ran: &Ran) -> (Gain, Option<ThreadGain>) {
+        let (before, after) = (self.before(), self.judged(&ran.changed, &ran.replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
         let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
-        let thread = self.thread(&changed, &replayed).filter(|thread| thread.share > share + reach);
-        let new = retime(self.scene.trace, &changed, &replayed);
-        let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
-        Ok(Some(Prediction {
-            id,
-            changes,
-            before_ns: before,
-            predicted_ns: after,
-            gain: Gain {
-                share,
-                low: share - reach,
-                high: (share.max(thread.as_ref().map_or(share, |of| of.share)) + reach).min(1.0),
-            },
-            thread,
-            next: next(&new),
-            safety: safety.join("; "),
-        }))
+        let thread = self.thread(&ran.changed, &ran.replayed).filter(|thread| thread.share > share + reach);
+        let high = share.max(thread.as_ref().map_or(share, |of| of.share)) + reach;
+        (Gain { share, low: share - reach, high: high.min(1.0) }, thread)
+    }
+
+    /// The time without a change, ns.
+    fn before(&self) -> Ns {
+        self.judged(&self.scene.base, &self.replayed)
     }
 
     /// The time that a change is judged by, ns.
@@ -207,11 +226,7 @@ impl<'a> Predictor<'a> {
         let (ns, thread) = all.max_by_key(|(ns, _)| *ns)?;
         let of = trace.threads.row(thread);
         let pid = of.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-        Some(ThreadGain {
-            pid,
-            tid: of.tid,
-            share: ns as f64 / self.judged(base, &self.replayed).max(1) as f64,
-        })
+        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.before().max(1) as f64 })
     }
 
     /// Every change that fits the trace, and the best of up to three together, by gain.

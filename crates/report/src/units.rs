@@ -139,6 +139,12 @@ pub fn change(share: f64) -> String {
     }
 }
 
+/// A change as a share of 1 in whole percents, with a minus if it is a loss: `26 %`, `-3 %`, `0 %`.
+pub fn whole_percent(share: f64) -> String {
+    // No negative zero.
+    format!("{:.0} %", (100.0 * share).round() + 0.0)
+}
+
 /// A number without a unit, with four significant digits: `0.001235`, `12.35`, `12,346`.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();

@@ -32,6 +32,9 @@ macro_rules! explanations {
 
 explanations! {
     stall: "explain-stall",
+    gains: "explain-gains",
+    misfit: "explain-misfit",
+    too_large: "explain-too-large",
     two_processes: "explain-two-processes",
     convoy: "explain-convoy",
     outside: "explain-outside",
@@ -42,6 +45,11 @@ explanations! {
     hostile: "explain-hostile",
     steps: "explain-steps",
     steps_refused: "explain-steps-refused",
+}
+
+#[test]
+fn lines_that_apply_fixes() {
+    check("explain-gains", "all.md", &explanation::markdown(&fixture::gains(), true));
 }
 
 #[test]
@@ -192,7 +200,13 @@ fn places_of_calls() {
 
 #[test]
 fn no_line_is_longer_than_the_page() {
-    let explained = [fixture::stall(), fixture::two_processes(), fixture::outside(), fixture::hostile()];
+    let explained = [
+        fixture::stall(),
+        fixture::gains(),
+        fixture::two_processes(),
+        fixture::outside(),
+        fixture::hostile(),
+    ];
     let trace = fixture::two_threads();
     let summary = stats::build(&trace, "a.json", &stats::Options::default());
     let marked = stats::build(&fixture::marked(), "a.json", &stats::Options::default());
@@ -210,7 +224,9 @@ fn no_line_is_longer_than_the_page() {
 
 #[test]
 fn a_finding_has_at_most_six_lines() {
-    for explained in [fixture::stall(), fixture::two_processes(), fixture::outside(), fixture::hostile()] {
+    for explained in
+        [fixture::stall(), fixture::gains(), fixture::two_processes(), fixture::outside(), fixture::hostile()]
+    {
         let text = explanation::text(&explained, narrow(), false);
         let findings: Vec<&str> = text.split("\n\n").filter(|part| part.starts_with('H')).collect();
         assert!(!findings.is_empty(), "{text}");

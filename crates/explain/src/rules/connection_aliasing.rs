@@ -1,12 +1,18 @@
 //! `connection-aliasing`: a kernel waits for another stream's kernel in the same hardware queue.
 
 use crate::cause::{About, Bound, Family, Nature, State};
-use crate::{Evidence, Fix};
+use crate::forms::forms;
+use crate::{At, Evidence, Fix};
 
 const MORE_CONNECTIONS: Fix = Fix {
     id: "more-connections",
     text: "set CUDA_DEVICE_MAX_CONNECTIONS to the number of streams, at most 32, or use fewer streams",
     safety: "safe: the program starts with it, and no other setting changes",
+    change: Some("more-connections"),
+    at: At::Waiter,
+    forms: forms![
+        : "more-connections.sh",
+    ],
 };
 
 pub(super) static ABOUT: About = About {

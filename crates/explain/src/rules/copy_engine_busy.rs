@@ -2,14 +2,22 @@
 
 use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::{CopyFacts, Facts};
+use crate::forms::forms;
 use crate::grounds::Grounds;
-use crate::{Evidence, Fix};
+use crate::{At, Evidence, Fix};
 use trace::OpId;
 
 pub(crate) const ISSUE_ORDER: Fix = Fix {
     id: "issue-order",
     text: "issue copies of one direction so that none waits behind another stream's larger one",
     safety: "safe across streams that do not depend on each other",
+    change: None,
+    at: At::Copies,
+    forms: forms![
+        PyTorch: "issue-order.pytorch.py",
+        CuPy: "issue-order.cupy.py",
+        Cuda: "issue-order.cuda.cu",
+    ],
 };
 
 pub(super) static ABOUT: About = About {

@@ -1,7 +1,8 @@
 //! `gil`: threads take turns at Python's lock.
 
 use crate::cause::{About, Bound, Family, Nature, State};
-use crate::{Evidence, Fix};
+use crate::forms::forms;
+use crate::{At, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
     id: "gil",
@@ -23,4 +24,9 @@ const NO_GIL: Fix = Fix {
     id: "no-gil",
     text: "run the threads as processes, under MPS if they share a GPU; or a Python without the lock (3.13t and later)",
     safety: "processes share no Python objects; without the lock every extension must support it",
+    change: Some("no-gil"),
+    at: At::Waiter,
+    forms: forms![
+        PyTorch CuPy Python: "processes.py",
+    ],
 };

@@ -2,16 +2,25 @@
 
 use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::PINNED_REUSED;
+use crate::forms::forms;
 use crate::grounds::Grounds;
 use crate::parts::Fact;
 use crate::sentence::sentence;
-use crate::{Evidence, Fix, Sentence};
+use crate::{At, Evidence, Fix, Sentence};
 use trace::CallId;
 
 const DEVICE_SCALAR: Fix = Fix {
     id: "device-scalar",
     text: "keep the result on the device (device pointer mode, no .item()), or read results in batches",
     safety: "safe if no host decision needs the value before its next use on the device",
+    change: Some("device-scalar"),
+    at: At::Waiter,
+    forms: forms![
+        PyTorch: "device-scalar.pytorch.py",
+        CuPy: "device-scalar.cupy.py",
+        Jax: "device-scalar.jax.py",
+        Cuda: "device-scalar.cuda.cu",
+    ],
 };
 
 pub(super) static ABOUT: About = About {

@@ -1,7 +1,7 @@
 //! `no-cpu`: threads are ready and have no processor.
 
 use crate::cause::{About, Bound, Family, Nature, State};
-use crate::{Evidence, Fix};
+use crate::{At, Evidence, Fix};
 
 pub(super) static ABOUT: About = About {
     id: "no-cpu",
@@ -25,4 +25,7 @@ const MORE_CPUS: Fix = Fix {
     id: "more-cpus",
     text: "give the program more processors or a higher quota, or start fewer threads beside the ones that launch",
     safety: "always safe",
+    change: None,
+    at: At::Waiter,
+    forms: &[],
 };

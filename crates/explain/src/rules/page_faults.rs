@@ -3,16 +3,20 @@
 use crate::analysis::blocking_copy::{RATED_BYTES, rate};
 use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::CopyFacts;
+use crate::forms::PINNED;
 use crate::grounds::Grounds;
 use crate::parts::{Fact, Reason};
 use crate::sentence::sentence;
-use crate::{Cause, Confidence, Evidence, Fix};
+use crate::{At, Cause, Confidence, Evidence, Fix};
 use trace::MemoryKind;
 
 const REUSED_BUFFER: Fix = Fix {
     id: "pinned-reused",
     text: "copy into one buffer that you keep, pinned at best: untouched memory faults page by page",
     safety: "safe if nobody still reads the buffer's last content",
+    change: Some("pinned-reused"),
+    at: At::Copies,
+    forms: PINNED,
 };
 
 pub(super) static ABOUT: About = About {

@@ -3,8 +3,9 @@
 use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::facts::Facts;
 use crate::fixes::PINNED_REUSED;
+use crate::forms::forms;
 use crate::grounds::Grounds;
-use crate::{Class, Evidence, Fix};
+use crate::{At, Class, Evidence, Fix};
 use trace::CallId;
 
 const SYNC_BEFORE_COPY: Fix = Fix {
@@ -12,6 +13,13 @@ const SYNC_BEFORE_COPY: Fix = Fix {
     text: "in the other thread: synchronize its stream before its copy (on an H200 16 threads gained 14 %, 32 lost \
            22 %)",
     safety: "always safe: the copy waits for the same work anyway; measure it",
+    change: None,
+    at: At::Copies,
+    forms: forms![
+        PyTorch: "sync-before-copy.pytorch.py",
+        CuPy: "sync-before-copy.cupy.py",
+        Cuda: "sync-before-copy.cuda.cu",
+    ],
 };
 
 pub(super) static ABOUT: About = About {

@@ -1,12 +1,18 @@
 //! `time-slicing`: a kernel waits for the turn of its context.
 
 use crate::cause::{About, Bound, Family, Nature, State};
-use crate::{Evidence, Fix};
+use crate::forms::forms;
+use crate::{At, Evidence, Fix};
 
 const MPS: Fix = Fix {
     id: "mps",
     text: "start the MPS daemon: kernels of several processes then run at once",
     safety: "safe if the processes trust each other: a fault of one ends all of them",
+    change: Some("mps"),
+    at: At::Waiter,
+    forms: forms![
+        : "mps.sh",
+    ],
 };
 
 pub(super) static ABOUT: About = About {

@@ -289,11 +289,26 @@ pub struct Explain {
     /// End with exit status 1 if a finding lost more than this.
     #[arg(long, value_name = "DURATION", value_parser = time::parse)]
     pub fail_over: Option<Ns>,
-    /// Print every finding in full, those that cost little too, and every remark.
+    /// Print every finding in full, with lines of code that apply its fixes, those that cost little too, and every remark.
     #[arg(long)]
     pub all: bool,
+    /// Predict what each fix would gain, as holdup whatif does; not with a selection.
+    #[arg(long, value_enum, default_value_t)]
+    pub gains: Gains,
     #[command(flatten)]
     pub filter: Filter,
+}
+
+/// Whether to predict what fixes would gain.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Gains {
+    /// If the trace is so small that it takes at most about a second.
+    #[default]
+    Auto,
+    /// However long it takes.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// Shows a trace in the browser: findings, timeline and tables, as explain --format html writes them.

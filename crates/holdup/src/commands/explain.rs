@@ -1,6 +1,7 @@
 //! `holdup explain`
 
-use crate::args::{Explain, Explanation as Form};
+use super::{gains, source_lines};
+use crate::args::{Explain, Explanation as Form, Gains};
 use crate::failure::{Failure, UNREADABLE};
 use crate::output::{self, Color};
 use crate::save::{self, Target};
@@ -49,7 +50,7 @@ fn write_texts(
         None => output::print(text),
     };
     for path in &arguments.traces {
-        match one(path, &options) {
+        match one(path, &options, arguments.gains) {
             Ok((explanation, trace)) => {
                 if arguments.traces.len() > 1 && explain::has_collectives(&trace) {
                     ranks.push((explained.len(), trace));
@@ -89,7 +90,7 @@ fn write_page(
     if target.is_none() {
         output::page_has_a_reader()?;
     }
-    let (page, explanation) = page(path, arguments.min_wait, filter, arguments.all)?;
+    let (page, explanation) = page(path, arguments.min_wait, filter, arguments.all, arguments.gains)?;
     save::page(&page, target)?;
     Ok(explanation)
 }
@@ -100,11 +101,14 @@ pub fn page(
     min_wait_ns: trace::Ns,
     filter: &Selection,
     all: bool,
+    wanted: Gains,
 ) -> Result<(page::Page, Explanation), Failure> {
     let trace = input::read_part(path, filter)?;
     let options = Options { min_wait_ns, selection: filter.clone() };
     let (mut explanation, losses) = explain::explain_each(&trace, &options);
     explanation.trace.path = input::name(path);
+    gains::predict(&trace, &mut explanation, filter, wanted);
+    source_lines::read(&trace, &mut explanation);
     let options = page::Options { selection: filter.clone(), all };
     Ok((page::of_trace(&trace, &explanation, &losses, &options), explanation))
 }
@@ -127,10 +131,12 @@ fn compare(ranks: &[(usize, Trace)], explained: &mut [Explanation], page: Page) 
     }
 }
 
-fn one(path: &Path, options: &Options) -> Result<(Explanation, Trace), Failure> {
+fn one(path: &Path, options: &Options, wanted: Gains) -> Result<(Explanation, Trace), Failure> {
     let trace = input::read_part(path, &options.selection)?;
     let mut explanation = explain::explain(&trace, options);
     explanation.trace.path = input::name(path);
+    gains::predict(&trace, &mut explanation, &options.selection, wanted);
+    source_lines::read(&trace, &mut explanation);
     Ok((explanation, trace))
 }
 

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod export;
+mod gains;
 pub mod import;
 pub mod lab;
 pub mod listing;
@@ -18,6 +19,7 @@ pub mod prove;
 #[cfg(target_os = "linux")]
 pub mod record;
 pub mod replay;
+mod source_lines;
 pub mod stats;
 pub mod view;
 pub mod whatif;

@@ -1,7 +1,7 @@
 //! `holdup view`
 
 use super::explain;
-use crate::args::View;
+use crate::args::{Gains, View};
 use crate::failure::{Failure, operating_system};
 use crate::{output, time};
 use page::serve::Server;
@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 pub fn run(arguments: &View) -> Result<ExitCode, Failure> {
     let filter = arguments.filter.selection();
     time::check(&filter)?;
-    let (page, _) = explain::page(&arguments.trace, arguments.min_wait, &filter, false)?;
+    let (page, _) = explain::page(&arguments.trace, arguments.min_wait, &filter, false, Gains::Auto)?;
     let mut bytes = Vec::new();
     page.write(&mut bytes)?;
     drop(page);

@@ -4,7 +4,7 @@ use super::{Fix, Scene};
 use crate::Recovered;
 use explain::Cause;
 use rustc_hash::FxHashMap;
-use sim::RecordedStep;
+use sim::{CallOf, RecordedStep};
 use trace::{CallId, Ns};
 
 pub(super) const FIX: Fix = Fix {
@@ -37,11 +37,13 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         *moved.entry(at.row).or_default() += ns - rest;
     }
     for (row, ns) in &moved {
-        match to.recorded.threads[*row].first_mut() {
-            Some(RecordedStep::Host(host)) => *host += ns,
-            Some(RecordedStep::Call(call)) => call.before_ns += ns,
-            _ => {}
-        }
+        // A thread may begin with what takes no time: a wait, or the end of another one's.
+        let mut steps = to.recorded.threads[*row].iter_mut();
+        let at_start = steps.find_map(|step| match step {
+            RecordedStep::Host(ns) | RecordedStep::Call(CallOf { before_ns: ns, .. }) => Some(ns),
+            _ => None,
+        });
+        at_start.into_iter().for_each(|at_start| *at_start += ns);
     }
     to.lets_pass(scene, |_, number| {
         scene.holder(number).is_some_and(|holder| first.contains_key(&holder.id))

@@ -2,6 +2,7 @@
 
 mod changes;
 mod examples;
+mod gains;
 mod made_up;
 mod oracle;
 mod support;

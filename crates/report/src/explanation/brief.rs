@@ -1,19 +1,23 @@
 //! A finding in at most six lines of a terminal. `--all` shows it in full.
 
-use super::phrases;
 use super::sentence::spoken;
 use super::text::{HANGING, INDENT, is_unknown, list, painted_verdict};
+use super::{gain, phrases};
 use crate::escape::visible;
 use crate::layout::{cut, elide, width};
 use crate::page::Page;
 use crate::style::Role;
 use crate::units;
 use crate::verdict::short;
-use explain::Finding;
+use explain::{Finding, Fix, Gains};
+
+/// Fewest columns for what a fix is, beside its gain: a name says more than half a sentence.
+const LEAST: usize = 16;
 
 /// A finding that is written to the page.
 pub(super) struct Brief<'a> {
     pub finding: &'a Finding,
+    pub gains: &'a Gains,
     pub page: Page,
     pub many_processes: bool,
     pub knows_costs: bool,
@@ -85,13 +89,24 @@ impl Brief<'_> {
         }
     }
 
-    /// The names of the fixes, and what the first one is.
+    /// The names of the fixes with their gains, and what the first one is as far as there is room.
     fn fixes(&self, text: &mut String) {
         let Some((first, others)) = self.finding.fixes.split_first() else { return };
-        let others: Vec<&str> = others.iter().map(|fix| fix.id).collect();
+        let with_gain = |fix: &Fix| match self.gains.of(fix).and_then(gain::brief) {
+            Some(gain) => format!("{} ({gain})", fix.id),
+            None => fix.id.to_owned(),
+        };
+        let others: Vec<String> = others.iter().map(with_gain).collect();
         let or = if others.is_empty() { String::new() } else { format!("; or {}", others.join(", ")) };
-        let room = self.page.columns.saturating_sub(HANGING + width(first.id) + width(&or) + 2);
-        self.field(text, "fix", &format!("{}: {}{or}", first.id, cut(first.text, room)));
+        let gain = self.gains.of(first).map_or_else(String::new, gain::phrase);
+        let dash = if gain.is_empty() { "" } else { " – " };
+        let taken = HANGING + width(first.id) + width(dash) + width(&gain) + width(&or) + 2;
+        let room = self.page.columns.saturating_sub(taken);
+        let fix = match room < LEAST.min(width(first.text)) && !gain.is_empty() {
+            true => format!("{}: {gain}{or}", first.id),
+            false => format!("{}: {}{dash}{gain}{or}", first.id, cut(first.text, room)),
+        };
+        self.field(text, "fix", &fix);
     }
 
     /// A label and its text in one line; nothing if the text is empty.

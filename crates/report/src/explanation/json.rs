@@ -1,10 +1,11 @@
 //! The serialized form of an explanation. Its names are a contract: `docs/schema/explain.json`.
 
 use super::any_matters;
+use super::applied::Applied;
 use super::sentence::{detail, sentence};
 use explain::{
     Accounts, Cause, ChainLink, Confidence, Evidence, Example, Explanation, FailedCalls, Finding, Fix,
-    Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
+    Framework, Gain, NoGains, Overlap, Party, Pauses, Phase, Place, Steps, Summary, Verdict, Waiter,
 };
 use serde::Serialize;
 use trace::Ns;
@@ -38,6 +39,8 @@ struct Document<'a> {
     overlap: &'a [Overlap],
     accounts: &'a Accounts,
     steps: Option<&'a Steps>,
+    /// Why no fix has a gain, if gains were asked for.
+    gains_absent: Option<&'static str>,
     findings: Vec<FindingDocument<'a>>,
     /// All of them, where none matters.
     minor_findings: Vec<FindingDocument<'a>>,
@@ -46,7 +49,8 @@ struct Document<'a> {
 impl Document<'_> {
     fn of(explanation: &Explanation, all: bool) -> Document<'_> {
         let matters = all || any_matters(explanation);
-        let all: Vec<_> = explanation.findings.iter().map(FindingDocument::of).collect();
+        let all: Vec<_> =
+            explanation.findings.iter().map(|one| FindingDocument::of(explanation, one)).collect();
         let (findings, minor_findings) = if matters { (all, Vec::new()) } else { (Vec::new(), all) };
         let Explanation { trace, chosen_calls, slow_call_ns, slow_calls, explained_ns, .. } = explanation;
         let Explanation { short_wait_ns, outside_wait_ns, min_wait_ns, overlap, .. } = explanation;
@@ -65,6 +69,7 @@ impl Document<'_> {
             overlap,
             accounts: &explanation.accounts,
             steps: explanation.steps.as_ref(),
+            gains_absent: explanation.gains.absent.as_ref().map(NoGains::id),
             findings,
             minor_findings,
         }
@@ -103,11 +108,12 @@ struct FindingDocument<'a> {
     #[serde(rename = "where")]
     places: &'a [Place],
     examples: &'a [Example],
-    fixes: &'a [Fix],
+    framework: Option<Framework>,
+    fixes: Vec<FixDocument<'a>>,
 }
 
 impl FindingDocument<'_> {
-    fn of(finding: &Finding) -> FindingDocument<'_> {
+    fn of<'a>(explanation: &'a Explanation, finding: &'a Finding) -> FindingDocument<'a> {
         FindingDocument {
             id: &finding.id,
             cause: finding.cause,
@@ -131,9 +137,39 @@ impl FindingDocument<'_> {
             why: finding.why,
             places: &finding.places,
             examples: &finding.examples,
-            fixes: &finding.fixes,
+            framework: finding.framework,
+            fixes: finding.fixes.iter().map(|fix| FixDocument::of(explanation, finding, fix)).collect(),
         }
     }
+}
+
+#[derive(Serialize)]
+struct FixDocument<'a> {
+    #[serde(flatten)]
+    fix: &'a Fix,
+    gain: Option<&'a Gain>,
+    applied: Option<AppliedDocument<'a>>,
+}
+
+impl FixDocument<'_> {
+    fn of<'a>(explanation: &'a Explanation, finding: &'a Finding, fix: &'a Fix) -> FixDocument<'a> {
+        let applied = Applied::of(explanation, finding, fix).map(|applied| AppliedDocument {
+            language: applied.form.language(),
+            code: applied.form.code,
+            place: applied.place,
+            source: applied.source,
+        });
+        FixDocument { fix, gain: explanation.gains.of(fix), applied }
+    }
+}
+
+#[derive(Serialize)]
+struct AppliedDocument<'a> {
+    language: &'static str,
+    code: &'static str,
+    #[serde(rename = "where")]
+    place: Option<&'a Place>,
+    source: Option<&'a str>,
 }
 
 #[derive(Serialize)]

@@ -1,6 +1,7 @@
 //! Findings for an issue or a merge request.
 
-use super::{by_size, phrases};
+use super::applied::Applied;
+use super::{by_size, gain, phrases};
 use crate::escape;
 use crate::failed;
 use crate::header;
@@ -14,7 +15,6 @@ use explain::{Explanation, Finding, Fix, Nature, Party, Place};
 /// An explanation as headings, a table and lists; with `all` the small findings are in full, too.
 pub fn markdown(explanation: &Explanation, all: bool) -> String {
     let summary = &explanation.trace;
-    let many_processes = summary.processes > 1;
     let (large, small) = by_size(explanation, all);
     let mut text = format!("# What holds up {}\n\n", escape::markdown(&summary.path));
     text.push_str(&escape::markdown(&header::facts(summary).join(" · ")));
@@ -37,8 +37,8 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
         text.push_str(&overview(&large));
         text.push('\n');
     }
-    for finding in large {
-        text.push_str(&section(finding, many_processes));
+    for finding in &large {
+        text.push_str(&section(explanation, finding, all));
         text.push('\n');
     }
     if let Some(folded) = phrases::folded(&small) {
@@ -50,6 +50,9 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
     }
     let conclusion = phrases::conclusion(explanation).join("; ");
     text.push_str(&format!("**{}**\n", escape::markdown(&conclusion)));
+    if let Some(absent) = gain::absent(explanation, &large) {
+        text.push_str(&format!("\n{}\n", escape::markdown(&absent)));
+    }
     text
 }
 
@@ -84,7 +87,8 @@ fn overview(findings: &[&Finding]) -> String {
     table.markdown()
 }
 
-fn section(finding: &Finding, many_processes: bool) -> String {
+fn section(explanation: &Explanation, finding: &Finding, all: bool) -> String {
+    let many_processes = explanation.trace.processes > 1;
     let sentence = phrases::sentence(finding, many_processes);
     let mut text = format!("## {}: {}\n\n", finding.id, escape::markdown(&sentence));
     let mut item = |label: &str, words: &str| {
@@ -103,22 +107,34 @@ fn section(finding: &Finding, many_processes: bool) -> String {
     item("why", finding.why);
     item("longest", &phrases::examples(finding));
     item("where", &list(&finding.places));
-    text.push_str(&fixes(&finding.fixes));
+    text.push_str(&fixes(explanation, finding, all));
     text
 }
 
-fn fixes(fixes: &[Fix]) -> String {
+/// The fixes; with `all` with the lines that apply them.
+fn fixes(explanation: &Explanation, finding: &Finding, all: bool) -> String {
     let item = |fix: &Fix| {
         let safety = match fix.safety {
             "" => String::new(),
             safety => format!("; *{}*", escape::markdown(safety)),
         };
-        format!("  - `{}`: {}{safety}\n", fix.id, escape::markdown(fix.text))
+        let gain = explanation.gains.of(fix);
+        let gain = gain.map_or_else(String::new, |gain| format!("; **{}**", gain::gain(gain)));
+        let applied = Applied::of(explanation, finding, fix).filter(|_| all);
+        let lines = applied.map_or_else(String::new, |applied| lines(&applied));
+        format!("  - `{}`: {}{gain}{safety}\n{lines}", fix.id, escape::markdown(fix.text))
     };
-    match fixes {
+    match finding.fixes.as_slice() {
         [] => String::new(),
         fixes => format!("- **fix**\n{}", fixes.iter().map(item).collect::<String>()),
     }
+}
+
+/// The lines that apply a fix, as a block within an item.
+fn lines(applied: &Applied<'_>) -> String {
+    let heading = applied.heading().map_or_else(String::new, |at| format!("    {}\n", escape::markdown(&at)));
+    let code: String = applied.form.code.lines().map(|line| format!("    {line}\n")).collect();
+    format!("\n{heading}\n    ```{}\n{code}    ```\n\n", applied.form.language())
 }
 
 fn list(places: &[Place]) -> String {

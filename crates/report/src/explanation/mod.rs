@@ -1,7 +1,9 @@
 //! Explanations as text, JSON and Markdown.
 
+mod applied;
 mod brief;
 mod digest;
+mod gain;
 mod json;
 mod markdown;
 mod phrases;
@@ -9,7 +11,9 @@ mod sentence;
 mod text;
 mod words;
 
+pub use applied::Applied;
 pub use digest::digest;
+pub use gain::gain;
 pub use json::{json, json_array};
 pub use markdown::markdown;
 pub use sentence::{detail, sentence};

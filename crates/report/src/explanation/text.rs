@@ -1,7 +1,8 @@
 //! Findings for a terminal.
 
+use super::applied::Applied;
 use super::brief::Brief;
-use super::{by_size, phrases};
+use super::{by_size, gain, phrases};
 use crate::layout::{cut, elide, width, wrap};
 use crate::page::Page;
 use crate::style::Role;
@@ -32,7 +33,10 @@ pub fn text(explanation: &Explanation, page: Page, all: bool) -> String {
     for told in explanation.overlap.iter().filter(|overlap| overlap::is_worth_telling(overlap, all)) {
         text.push_str(&overlap::text(told, page, all));
     }
-    for line in phrases::conclusion(explanation).iter().flat_map(|line| wrap(line, page.columns)) {
+    let absent = gain::absent(explanation, &large);
+    for line in
+        phrases::conclusion(explanation).iter().chain(&absent).flat_map(|line| wrap(line, page.columns))
+    {
         text.push_str(&line);
         text.push('\n');
     }
@@ -62,7 +66,8 @@ pub(super) fn briefly(explanation: &Explanation, findings: &[&Finding], page: Pa
     let knows_costs = super::knows_costs(explanation);
     let mut text = String::new();
     for finding in findings {
-        Brief { finding, page, many_processes, knows_costs }.write(&mut text);
+        let gains = &explanation.gains;
+        Brief { finding, gains, page, many_processes, knows_costs }.write(&mut text);
         text.push('\n');
     }
     text
@@ -75,7 +80,8 @@ fn in_full(explanation: &Explanation, findings: &[&Finding], page: Page) -> Stri
     let mut text = String::new();
     let mut told = HashMap::new();
     for finding in findings {
-        Paragraph { finding, page, many_processes, knows_costs, text: &mut text, told: &mut told }.write();
+        let (text, told) = (&mut text, &mut told);
+        Paragraph { finding, explanation, page, many_processes, knows_costs, text, told }.write();
         text.push('\n');
     }
     text
@@ -84,6 +90,7 @@ fn in_full(explanation: &Explanation, findings: &[&Finding], page: Page) -> Stri
 /// One finding that is being written to the page.
 struct Paragraph<'a, 'findings> {
     finding: &'findings Finding,
+    explanation: &'findings Explanation,
     page: Page,
     many_processes: bool,
     knows_costs: bool,
@@ -193,6 +200,8 @@ impl Paragraph<'_, '_> {
             // Findings of one cause have the same fixes: each fix is printed in full only once.
             if let Some(before) = self.told.get(fix) {
                 self.text.push_str(&format!("{:INDENT$}{label}{id}as in {before}\n", ""));
+                let applied = Applied::of(self.explanation, self.finding, fix);
+                applied.filter(|applied| applied.source.is_some()).iter().for_each(|one| self.own_line(one));
                 continue;
             }
             self.told.insert(*fix, &self.finding.id);
@@ -202,9 +211,32 @@ impl Paragraph<'_, '_> {
                     _ => self.text.push_str(&format!("{:hanging$}{line}\n", "")),
                 }
             }
+            let gain = self.explanation.gains.of(fix).map_or_else(String::new, gain::gain);
+            for line in wrap(&gain, room).iter().filter(|line| !line.is_empty()) {
+                self.text.push_str(&format!("{:hanging$}{line}\n", ""));
+            }
             for line in wrap(fix.safety, room).iter().filter(|line| !line.is_empty()) {
                 self.text.push_str(&format!("{:hanging$}{}\n", "", style.paint(Role::Dim, line)));
             }
+            self.form(fix);
+        }
+    }
+
+    /// The program's own line where a fix applies, or only the place.
+    fn own_line(&mut self, applied: &Applied<'_>) {
+        if let Some(at) = applied.heading() {
+            let at = cut(&at, self.page.columns - HANGING);
+            self.text.push_str(&format!("{:HANGING$}{}\n", "", self.page.style.paint(Role::Dim, &at)));
+        }
+    }
+
+    /// The lines that apply a fix, below the program's own line.
+    fn form(&mut self, fix: &Fix) {
+        let Some(applied) = Applied::of(self.explanation, self.finding, fix) else { return };
+        self.own_line(&applied);
+        for line in applied.form.code.lines() {
+            let line = format!("{:HANGING$}{line}", "");
+            self.text.push_str(&format!("{}\n", line.trim_end()));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Findings in words, without a layout: for outputs with their own layout.
 
-use super::{by_size, phrases};
+use super::{by_size, gain, phrases};
 use crate::{failed, header, overlap, units};
 use explain::{Explanation, Finding, Nature, Party, Place, Summary};
 
@@ -58,7 +58,7 @@ pub struct Overlapped {
 
 /// The trace and the explanation as a whole; with `all` no finding is small.
 pub fn overview(explanation: &Explanation, all: bool) -> Overview {
-    let (_, small) = by_size(explanation, all);
+    let (large, small) = by_size(explanation, all);
     let versions = header::versions(&explanation.trace);
     let versions = (!versions.is_empty()).then(|| versions.join(" · "));
     // The small findings are in the order of all findings.
@@ -74,7 +74,10 @@ pub fn overview(explanation: &Explanation, all: bool) -> Overview {
         small: explanation.findings.iter().map(is_small).collect(),
         folded: phrases::folded(&small),
         overlaps: overlaps(explanation, all),
-        conclusion: phrases::conclusion(explanation),
+        conclusion: phrases::conclusion(explanation)
+            .into_iter()
+            .chain(gain::absent(explanation, &large))
+            .collect(),
     }
 }
 

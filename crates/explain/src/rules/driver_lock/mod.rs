@@ -11,11 +11,13 @@ pub(super) use situation::Situation;
 
 use crate::cause::{About, Bound, Family, Nature, State, Statement};
 use crate::fixes::{EAGER_LOADING, GRAPH, OWN_STREAM, PINNED_REUSED, POOL_ALLOCATOR};
+use crate::forms;
+use crate::forms::forms;
 use crate::grounds::Grounds;
 use crate::parts::Fact;
 use crate::sentence::sentence;
 use crate::stretch::Stretch;
-use crate::{Evidence, Fix, Piece, Sentence};
+use crate::{At, Evidence, Fix, Piece, Sentence};
 use situation::{Beside, Purpose};
 use trace::Ns;
 
@@ -25,16 +27,32 @@ const WARM_STREAMS: Fix = Fix {
     id: "eager-loading",
     text: "launch once into each stream before the threads start work: only the first launch needs the lock exclusively",
     safety: "always safe: an empty kernel is enough",
+    change: None,
+    at: At::Waiter,
+    forms: forms![
+        PyTorch: "warm-streams.pytorch.py",
+        CuPy: "warm-streams.cupy.py",
+        Cuda: "warm-streams.cuda.cu",
+    ],
 };
 const LAUNCH_GRAPH: Fix = Fix {
     id: "graph",
     text: "submit many launches as one CUDA graph: it acquires the lock once for all of them",
     safety: "safe if the work and its addresses repeat from one round to the next",
+    change: Some("graph"),
+    at: At::Launches,
+    forms: forms::GRAPH,
 };
 const MPS: Fix = Fix {
     id: "mps",
     text: "spread the threads over processes under MPS: each process has its own context and lock",
     safety: "safe if the threads share no GPU memory; each context takes memory of its own",
+    change: Some("process-per-thread"),
+    at: At::Waiter,
+    forms: forms![
+        PyTorch CuPy Python: "processes.py",
+        Cuda: "processes.cuda.sh",
+    ],
 };
 /// Seed 004: with ten GPUs in ten threads of one process each kernel takes 0.33 ms instead of 0.09 ms, in ten processes
 /// 0.09 ms.
@@ -42,6 +60,12 @@ const PROCESS_PER_GPU: Fix = Fix {
     id: "process-per-gpu",
     text: "drive each GPU from its own process: the driver's locks are per process",
     safety: "safe if the threads share no GPU memory; each process has its own contexts and start-up",
+    change: None,
+    at: At::Waiter,
+    forms: forms![
+        PyTorch: "process-per-gpu.pytorch.py",
+        Cuda: "process-per-gpu.sh",
+    ],
 };
 
 pub(super) static ABOUT: About = About {

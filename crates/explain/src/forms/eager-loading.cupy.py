@@ -1,0 +1,2 @@
+step(example)  # once, with the types of later calls
+cupy.cuda.Device().synchronize()

@@ -1,0 +1,1 @@
+jax.block_until_ready(step(example))  # compiles and loads, once

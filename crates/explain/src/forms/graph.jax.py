@@ -1,0 +1,1 @@
+step = jax.jit(step)  # the whole step: XLA fuses its kernels

@@ -1,0 +1,3 @@
+// what work waits for, first
+cudaMemcpyAsync(small, a, few, cudaMemcpyDefault, first);
+cudaMemcpyAsync(large, b, many, cudaMemcpyDefault, second);

@@ -1,0 +1,2 @@
+small.set(small_host, stream=first)  # what work waits for, first
+large.set(large_host, stream=second)

@@ -1,0 +1,3 @@
+stream = cupy.cuda.Stream(non_blocking=True)  # one per thread
+with stream:                                  # around its work
+    ...

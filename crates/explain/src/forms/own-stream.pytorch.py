@@ -1,0 +1,3 @@
+stream = torch.cuda.Stream()     # once in each thread
+with torch.cuda.stream(stream):  # around the thread's work
+    ...

@@ -1,0 +1,1 @@
+cudaStreamSynchronize(stream);  // before the copy

@@ -1,0 +1,1 @@
+cupy.cuda.get_current_stream().synchronize()  # before the copy

@@ -1,0 +1,1 @@
+torch.cuda.current_stream().synchronize()  # before the copy

@@ -1,0 +1,29 @@
+//! What the fixes of an explanation would gain.
+
+use crate::args::Gains;
+use crate::progress::Bar;
+use explain::{Explanation, NoGains};
+use std::cell::RefCell;
+use trace::{Selection, Trace};
+
+/// Predicts what the fixes of an explanation would gain, each alone, if that is asked for, or quick. A prediction is for the whole
+/// program: with a selection there is none.
+pub fn predict(trace: &Trace, explanation: &mut Explanation, selection: &Selection, wanted: Gains) {
+    let changes = explanation.changes();
+    if changes.is_empty() || wanted == Gains::Never {
+        return;
+    }
+    let absent = match () {
+        () if *selection != Selection::default() => NoGains::Selection,
+        () if wanted == Gains::Auto && !replay::is_quick(trace, changes.len()) => {
+            NoGains::Size((trace.calls.len() + trace.ops.len()) as u64)
+        }
+        () => {
+            let bar = RefCell::new(Bar::new("predicting"));
+            let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
+            explanation.gains = replay::gains(trace, &changes, &progress);
+            return;
+        }
+    };
+    explanation.gains.absent = Some(absent);
+}

@@ -1,0 +1,58 @@
+//! What the fixes of an explanation would gain, for the explanation.
+
+use crate::{Change, Error, Fit, MOST_ERROR, Predictor, fix, recover};
+use explain::{Gains, NoGains};
+use std::collections::BTreeSet;
+use trace::{Ns, Trace};
+
+/// Time to recover a trace, to replay it and to compare both, by call and operation, ns: 700 of a million calls, rounded up (`cargo
+/// bench -p holdup-replay`, on one core of a cloud machine).
+const REPLAY_NS: Ns = 1_000;
+
+/// Time to apply one more change and to replay what comes of it, by call and operation, ns: at most 350, rounded up (as above).
+const CHANGE_NS: Ns = 500;
+
+/// What an explanation may take longer for its gains, ns: a choice.
+const QUICK_NS: Ns = 1_000_000_000;
+
+/// Whether the gains of so many changes take at most about a second. The trace's size decides, so that the same trace always has
+/// the same explanation.
+pub fn is_quick(trace: &Trace, changes: usize) -> bool {
+    let rows = (trace.calls.len() + trace.ops.len()) as Ns;
+    let each = CHANGE_NS.saturating_mul(changes as Ns).saturating_add(REPLAY_NS);
+    rows.saturating_mul(each) <= QUICK_NS
+}
+
+/// What each of some changes would gain alone, by their names ([`crate::FIXES`]); those with nothing to change in the trace, and
+/// unknown ones, are not among them. `progress` is called with what is predicted next.
+pub fn gains(trace: &Trace, changes: &BTreeSet<&'static str>, progress: &dyn Fn(&str)) -> Gains {
+    let absent = |why| Gains { absent: Some(why), ..Gains::default() };
+    match predict(trace, changes, progress) {
+        Ok(Ok(gains)) => gains,
+        Ok(Err(error)) => absent(NoGains::Misfit { error, most: MOST_ERROR }),
+        Err(error) => absent(NoGains::Refused(error.to_string())),
+    }
+}
+
+/// The gains; the error of a replay that does not fit.
+fn predict(
+    trace: &Trace,
+    changes: &BTreeSet<&'static str>,
+    progress: &dyn Fn(&str),
+) -> Result<Result<Gains, f64>, Error> {
+    let recovered = recover(trace)?;
+    let replayed = recovered.replay()?;
+    let fit = Fit::brief(trace, &recovered, &replayed);
+    if !fit.fits {
+        return Ok(Err(fit.error));
+    }
+    let predictor = Predictor::new(trace, &recovered, &fit, progress)?;
+    let mut gains = Gains::default();
+    for (id, fix) in changes.iter().filter_map(|id| Some((*id, fix(id)?))) {
+        if let Some((gain, thread)) = predictor.gain(&Change::Fix(fix))? {
+            let (share, low, high) = (gain.share, gain.low, gain.high);
+            gains.of.insert(id, explain::Gain { share, low, high, thread });
+        }
+    }
+    Ok(Ok(gains))
+}

@@ -1,0 +1,90 @@
+//! The gains of an explanation's fixes are those that are predicted for each alone.
+
+use crate::support::replayed;
+use explain::{Cause, Gains, NoGains, Options};
+use replay::{Change, FIXES, Fit, MOST_ERROR, Predictor};
+use std::collections::BTreeSet;
+use std::path::Path;
+use trace::{Call, Trace};
+
+fn example(file: &str) -> Trace {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    import::open(&examples.join(file), &mut |_| {}).unwrap()
+}
+
+fn all() -> BTreeSet<&'static str> {
+    FIXES.iter().map(|fix| fix.id).collect()
+}
+
+fn gains(trace: &Trace, changes: &BTreeSet<&'static str>) -> Gains {
+    replay::gains(trace, changes, &|_| {})
+}
+
+#[test]
+fn each_change_predicts_a_fix_and_each_predicted_fix_has_a_change() {
+    let fixes = Cause::ALL.iter().flat_map(|cause| cause.about().fixes);
+    let changes: BTreeSet<&'static str> = fixes.filter_map(|fix| fix.change).collect();
+    assert_eq!(changes, all());
+}
+
+#[test]
+fn gains_are_those_of_whatif() {
+    for file in ["recorded-d2h-stall.holdup", "recorded-norm-hidden-sync.holdup"] {
+        let trace = example(file);
+        let wanted = explain::explain(&trace, &Options::default()).changes();
+        let gains = gains(&trace, &wanted);
+        let (base, replayed) = replayed(&trace);
+        let fit = Fit::of(&trace, &base, &replayed);
+        let predictor = Predictor::new(&trace, &base, &fit, &|_| {}).unwrap();
+        let mut compared = 0;
+        for id in &wanted {
+            let fix = replay::fix(id).unwrap();
+            let alone = predictor.predict(&[Change::Fix(fix)]).unwrap();
+            let gain = gains.of.get(id);
+            assert_eq!(gain.is_some(), alone.is_some(), "{file} {id}");
+            if let (Some(gain), Some(alone)) = (gain, alone) {
+                assert_eq!(
+                    (gain.share, gain.low, gain.high),
+                    (alone.gain.share, alone.gain.low, alone.gain.high)
+                );
+                assert_eq!(gain.thread, alone.thread, "{file} {id}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 0 && gains.absent.is_none(), "{file}");
+    }
+}
+
+#[test]
+fn nothing_is_predicted_without_a_replay_that_fits() {
+    let convoy = gains(&example("recorded-launch-convoy.holdup"), &all());
+    assert!(convoy.of.is_empty());
+    assert!(
+        matches!(convoy.absent, Some(NoGains::Misfit { error, most }) if error > most && most == MOST_ERROR),
+        "{convoy:?}"
+    );
+    let empty = gains(&Trace::default(), &all());
+    assert!(empty.of.is_empty() && matches!(empty.absent, Some(NoGains::Refused(_))), "{empty:?}");
+}
+
+/// The thread whose first uses move begins with the end of another thread's wait.
+#[test]
+fn first_uses_that_move_are_not_lost() {
+    let gains = gains(&example("recorded-library-first-use.holdup"), &BTreeSet::from(["warm-up"]));
+    let share = gains.of["warm-up"].share;
+    assert!(share.abs() < 0.02, "{share}");
+}
+
+#[test]
+fn more_changes_and_larger_traces_are_not_quick() {
+    let mut trace = Trace::default();
+    let add = |trace: &mut Trace, calls: usize| {
+        for _ in 0..calls {
+            trace.calls.push(Call::default());
+        }
+    };
+    add(&mut trace, 200_000);
+    assert!(replay::is_quick(&trace, 1) && !replay::is_quick(&trace, 10));
+    add(&mut trace, 1_000_000);
+    assert!(!replay::is_quick(&trace, 1));
+}
