@@ -27,5 +27,5 @@ pub use faster::{Faster, NotFaster};
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
 pub use fixes::{FIXES, Fix};
 pub use predict::{Change, Gain, Prediction, Predictor, ThreadGain, fix};
-pub use recover::{Error, Recovered, StepOf, recover};
+pub use recover::{Error, Recovered, StepOf, recover, recover_on};
 pub use retime::retime;
