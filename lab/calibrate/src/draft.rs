@@ -24,8 +24,6 @@ pub(crate) struct Draft {
     pub base: String,
     /// How long calls took that created a context, ns.
     pub contexts_ns: Vec<i64>,
-    /// From the start of a launch of an empty kernel to the end of the synchronization behind it.
-    pub round_trip: Option<Sample>,
     /// Calls that hold up another thread's launches: the time of each without its locks, at its end, by the field of its rule, ns.
     pub after_locks: BTreeMap<&'static str, Sample>,
     /// What could not be measured, one sentence each.
@@ -53,7 +51,6 @@ impl Draft {
             origins: BTreeMap::new(),
             base: base_name,
             contexts_ns: Vec::new(),
-            round_trip: None,
             after_locks: BTreeMap::new(),
             remarks: Vec::new(),
         };

@@ -79,12 +79,11 @@ fn launched(steps: &mut Steps<'_>, stream: workload::StreamId) {
     steps.launch(Kernel::Empty, 1, 32, stream).synchronize(stream);
 }
 
-/// The launch, the first launch of a kernel, and the way there and back.
+/// The launch, and the first launch of a kernel.
 fn launches(sections: &Sections<'_>, draft: &mut Draft) {
     let Some(section) = sections.get("launch") else { return };
     let Some(launch) = section.sample("cuLaunchKernel") else { return };
     draft.divide("launch", |model| &mut model.calls.launch, launch);
-    draft.round_trip = Sample::of(section.spans("cuLaunchKernel", "cuStreamSynchronize"));
     let first = sections.before.took("cuLaunchKernel").into_iter().take(FIRST);
     if let Some(first) = Sample::of(first.map(|took| took - launch.median)) {
         let origin = format!("measured: {first}; a kernel's first launch less later ones");

@@ -3,7 +3,7 @@
 use super::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
-use crate::statistics::{Line, Sample, divided};
+use crate::statistics::{Line, Sample, divided, mb_s};
 use workload::{Kernel, Memory, Workload};
 
 /// Runs it.
@@ -12,8 +12,7 @@ pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
     let ran = runs.run(&workload)?;
     let sections = Sections::of(&ran.trace, 0, &labels);
     clock(&sections, runs.draft);
-    gap(&sections, runs.draft);
-    way(runs.draft);
+    gap_and_way(&sections, runs.draft);
     fills(&sections, runs.draft);
     let (workload, labels) = pending(runs);
     let ran = runs.run(&workload)?;
@@ -86,33 +85,28 @@ fn clock(sections: &Sections<'_>, draft: &mut Draft) {
     set!(draft, device.clock_mhz = mhz.max(1), origin);
 }
 
-/// The gap between kernels of a stream, from chains of kernels of a known length.
-fn gap(sections: &Sections<'_>, draft: &mut Draft) {
+/// The gap between kernels of a stream, from chains of kernels of a known length; and from a single one of them the way to the
+/// device and back. It runs longer than any call, so that the thread waits for it.
+fn gap_and_way(sections: &Sections<'_>, draft: &mut Draft) {
     let Some((link, _)) = sections.sized("link").next() else { return };
     let samples = sections.samples("chain", |part| part.spans("cuLaunchKernel", "cuStreamSynchronize"));
-    let Some(line) = Line::of(&samples) else { return };
+    let (Some(line), Some((1, single))) = (Line::of(&samples), samples.first()) else { return };
     let runs_ns = link as f64 * 1000.0 / draft.model.device.clock_mhz as f64;
     let gap = (line.per_unit - runs_ns).round() as i64 - draft.model.kernels.base_ns;
-    let origin = format!(
-        "measured: {:.2} µs from kernel to kernel, less {runs_ns:.0} ns of cycles and kernels.base_ns",
-        line.per_unit / 1000.0
-    );
+    let of = format!("{:.2} µs from kernel to kernel", line.per_unit / 1000.0);
+    let origin = format!("measured: {of}, less {runs_ns:.0} ns of cycles and kernels.base_ns");
     set!(draft, device.gap_ns = gap.max(0), origin);
-}
-
-/// The way to the device and back, from the launch of an empty kernel to the return of the synchronization behind it.
-fn way(draft: &mut Draft) {
-    let Some(trip) = draft.round_trip else { return };
     let (model, calls) = (&draft.model, &draft.model.calls);
     let known = calls.launch.before_ns
         + calls.launch.held_ns
         + model.device.gap_ns
         + model.kernels.base_ns
+        + runs_ns.round() as i64
         + calls.synchronize.after_ns;
     let both = [model.device.latency_ns, model.device.notice_ns];
-    let [latency, notice] = divided(trip.median - known, both);
+    let [latency, notice] = divided(single.median - known, both);
     let origin = format!(
-        "measured: {trip}, launch, kernel and wait; what they do not take, divided as in {}",
+        "measured: {single} for launch, kernel and wait; what else that takes, its parts as in {}",
         draft.base
     );
     set!(draft, device.latency_ns = latency, origin.clone());
@@ -125,7 +119,7 @@ fn fills(sections: &Sections<'_>, draft: &mut Draft) {
         draft.divide("fill", |model| &mut model.calls.fill, sample);
     }
     let samples = sections.samples("fill", |part| part.spans("cuMemsetD32Async", "cuStreamSynchronize"));
-    let rate = Line::of(&samples).and_then(|line| crate::statistics::mb_s(line.per_unit));
+    let rate = Line::of(&samples).and_then(|line| mb_s(line.per_unit));
     if let Some(rate) = rate {
         set!(draft, kernels.memory_mb_s = rate, "measured: fills of 4 KiB to 64 MiB");
     }

@@ -5,7 +5,7 @@ use super::{Runs, STREAM};
 use crate::draft::{Draft, set};
 use crate::sections::calls_of;
 use crate::statistics::{Line, Sample, divided};
-use sim::Use;
+use sim::{Lock, Model, Use};
 use workload::{Kernel, Workload};
 
 /// Numbers of threads.
@@ -73,9 +73,10 @@ fn read(periods: &[(u32, Sample)], draft: &mut Draft) {
     let rule = &draft.model.calls.launch;
     let locks = &draft.model.locks;
     let alone = rule.before_ns + rule.held_ns + rule.after_ns;
-    let (lock, waiter) = match (rule.mutex, rule.lock) {
-        (true, _) => (&locks.mutex, "locks.mutex.waiter_ns"),
-        (false, Use::Exclusive) => (&locks.context, "locks.context.waiter_ns"),
+    let has_mutex = rule.mutex;
+    let (lock, path) = match (rule.mutex, rule.lock) {
+        (true, _) => (&locks.mutex, "locks.mutex"),
+        (false, Use::Exclusive) => (&locks.context, "locks.context"),
         (false, _) => return,
     };
     if lock.wake_ns > 0 {
@@ -86,21 +87,40 @@ fn read(periods: &[(u32, Sample)], draft: &mut Draft) {
     }
     let Some((line, count)) = turns(alone, periods) else { return };
     let per_turn = line.at_zero.round() as i64;
-    let handover = lock.handover_ns.min(per_turn / 2);
-    let held = (per_turn - handover).clamp(0, alone);
+    let (held, handover) = held_of(per_turn, alone, rule.held_ns, lock.handover_ns);
     let [before, after] = divided(alone - held, [rule.before_ns, rule.after_ns]);
     let of = format!("of {per_turn} ns from launch to launch with up to {count} threads");
     set!(draft, calls.launch.held_ns = held, format!("measured: {of}, less the time to hand over"));
+    let lock = lock_of(&mut draft.model, has_mutex);
+    if handover != lock.handover_ns {
+        lock.handover_ns = handover;
+        draft
+            .note(&format!("{path}.handover_ns"), format!("measured: {of}, which a launch does not hold it"));
+    }
     let rest =
         format!("measured: what is left of {alone} ns of a launch alone; its parts as in {}", draft.base);
     set!(draft, calls.launch.before_ns = before, rest.clone());
     set!(draft, calls.launch.after_ns = after, rest);
-    let further = line.per_unit.max(0.0).round() as i64;
-    match waiter {
-        "locks.mutex.waiter_ns" => draft.model.locks.mutex.waiter_ns = further,
-        _ => draft.model.locks.context.waiter_ns = further,
+    let lock = lock_of(&mut draft.model, has_mutex);
+    lock.waiter_ns = line.per_unit.max(0.0).round() as i64;
+    draft.note(&format!("{path}.waiter_ns"), format!("measured: what each further thread adds {of}"));
+}
+
+/// The lock that lets one launch through at a time.
+fn lock_of(model: &mut Model, has_mutex: bool) -> &mut Lock {
+    if has_mutex { &mut model.locks.mutex } else { &mut model.locks.context }
+}
+
+/// How long a launch holds its lock and how long handing over takes, ns, from the time of a turn and of a launch alone. `held` and
+/// `handover` are those of the base: its handover counts, unless a launch alone would not last as long as it held the lock.
+fn held_of(per_turn: i64, alone: i64, held: i64, handover: i64) -> (i64, i64) {
+    match per_turn - handover {
+        rest if (0..=alone).contains(&rest) => (rest, handover),
+        _ => {
+            let held = held.min(alone).min(per_turn);
+            (held, per_turn - held)
+        }
     }
-    draft.note(waiter, format!("measured: what each further thread adds {of}"));
 }
 
 /// The time of a turn without others that wait, and what each of those adds; and the most threads. From the times between
@@ -141,6 +161,13 @@ mod tests {
         let (line, most) = turns(3_500, &periods).expect("threads wait");
         assert_eq!(most, 16);
         assert!((line.at_zero - 1_450.0).abs() < 15.0 && (line.per_unit - 10.0).abs() < 2.0, "{line:?}");
+    }
+
+    #[test]
+    fn a_turn_longer_than_a_launch_is_handing_over() {
+        assert_eq!(held_of(1_450, 3_500, 1_000, 200), (1_250, 200));
+        assert_eq!(held_of(33_000, 6_500, 2_500, 200), (2_500, 30_500));
+        assert_eq!(held_of(33_300, 6_500, 2_000, 30_800), (2_500, 30_800));
     }
 
     #[test]
