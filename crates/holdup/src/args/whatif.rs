@@ -30,6 +30,10 @@ pub struct Whatif {
     /// code, and a factor; several together.
     #[arg(long, value_name = "WHAT=FACTORx", value_parser = Faster::from_str)]
     pub faster: Vec<Faster>,
+    /// Use this model of driver, host and device: a built-in one, or a file of `holdup lab calibrate` [default: the built-in model of
+    /// the nearest device].
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub model: Option<String>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,

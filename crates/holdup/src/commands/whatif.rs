@@ -3,6 +3,7 @@
 use crate::args::{Table, Whatif};
 use crate::failure::Failure;
 use crate::input;
+use crate::model;
 use crate::output::{self, Color};
 use crate::progress::Bar;
 use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor, show};
@@ -20,9 +21,10 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     if wanted.is_empty() && !arguments.faster.is_empty() {
         wanted.push(faster.collect());
     }
+    let model = model::named(arguments.model.as_deref())?;
     let trace = input::read(&arguments.trace)?;
     let refused = |error| Failure::of(&arguments.trace, error);
-    let recovered = replay::recover(&trace).map_err(refused)?;
+    let recovered = replay::recover_on(&trace, model.as_ref()).map_err(refused)?;
     let replayed = recovered.replay().map_err(refused)?;
     let fit = Fit::of(&trace, &recovered, &replayed);
     if !fit.fits {
