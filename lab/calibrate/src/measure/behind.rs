@@ -179,7 +179,9 @@ pub(super) fn settle(
 
 /// Divides the time of a call, ns, where launches went on that waited for it. Without such launches it stays as it is.
 fn divide_at_release(draft: &mut Draft, field: &'static str, rule: fn(&mut Model) -> &mut Rule, whole: i64) {
-    let Some(after) = draft.after_locks.get(field).copied() else { return };
+    let after = draft.after_locks.get(field).copied();
+    // A call that takes no longer than that was too short to tell.
+    let Some(after) = after.filter(|after| after.median < whole) else { return };
     let parts = draft.outside(rule, whole, after.median);
     let rule = rule(&mut draft.model);
     [rule.before_ns, rule.held_ns, rule.after_ns] = parts;

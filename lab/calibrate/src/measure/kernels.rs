@@ -35,7 +35,8 @@ fn kernels(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
         let buffers = FILLS
             .map(|bytes| (bytes, process.buffer(format!("fill {bytes}"), context, Memory::Device, bytes)));
         let thread = process.thread("caller", context);
-        let warm = Kernel::Delay { cycles: 1000 };
+        // For 20 ms, until the clock is up.
+        let warm = Kernel::Delay { cycles: lengths[1] };
         thread.before().repeat(20, |steps| {
             steps.launch(warm, 1, 32, s).synchronize(s);
         });
