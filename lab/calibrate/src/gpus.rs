@@ -5,7 +5,7 @@ use gpu::{Machine, Options};
 use std::time::{Duration, Instant};
 use workload::Workload;
 
-/// The longest that a calibration takes on a GPU. It takes less than a minute on an H200.
+/// The longest that a calibration takes on a GPU.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// This machine's first GPU.

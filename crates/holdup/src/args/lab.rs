@@ -107,7 +107,7 @@ pub struct LabShow {
 #[derive(Args)]
 #[command(after_help = "Examples:
   holdup lab calibrate -o mine.toml
-      less than a minute on this machine's first GPU, never more than three
+      on this machine's first GPU, in at most three minutes
   holdup lab run overlap --on sim:mine.toml
   holdup whatif server.holdup --model mine.toml
   holdup lab calibrate --on sim:h200 -o same.toml

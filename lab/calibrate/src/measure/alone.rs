@@ -1,7 +1,7 @@
 //! What calls cost that one thread makes while nothing else runs.
 
 use super::{Runs, STREAM, script, workload};
-use crate::draft::{Draft, set};
+use crate::draft::{Draft, RuleOf, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::Sample;
 use sim::{Model, Rule};
@@ -95,7 +95,7 @@ fn launches(sections: &Sections<'_>, draft: &mut Draft) {
 const FIRST: usize = 5;
 
 /// A rule, with the section and the calls that measure it.
-type Read = (&'static str, &'static str, &'static [&'static str], fn(&mut Model) -> &mut Rule);
+type Read = (&'static str, &'static str, &'static [&'static str], RuleOf);
 
 const READ: &[Read] = &[
     ("synchronize", "synchronize", &["cuStreamSynchronize"], |model| &mut model.calls.synchronize),
@@ -118,7 +118,7 @@ fn rules(sections: &Sections<'_>, draft: &mut Draft) {
     for (field, section, names, rule) in READ {
         let Some(section) = sections.get(section) else { continue };
         if let Some(sample) = Sample::of(names.iter().flat_map(|name| section.took(name))) {
-            draft.divide(field, rule, sample);
+            draft.divide(field, *rule, sample);
         }
     }
 }

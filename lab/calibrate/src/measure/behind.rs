@@ -4,10 +4,10 @@
 //! call released its locks: what the call still took from then on, it took without them.
 
 use super::{Runs, STREAM, script, workload};
-use crate::draft::Draft;
+use crate::draft::{Draft, RuleOf};
 use crate::sections::{Label, Sections, Timed, calls_of};
 use crate::statistics::Sample;
-use sim::{Model, Rule, Use};
+use sim::Use;
 use std::time::Duration;
 use workload::{Kernel, Memory, Workload};
 
@@ -18,7 +18,7 @@ const DEVICE: u64 = 64 << 20;
 const HOST: u64 = 4 << 20;
 
 /// A call: the field of its rule, its section, its name, and the rule.
-type Call = (&'static str, &'static str, &'static str, fn(&mut Model) -> &mut Rule);
+pub(super) type Call = (&'static str, &'static str, &'static str, RuleOf);
 
 const CALLS: &[Call] = &[
     ("allocate", "allocate", "cuMemAlloc", |model| &mut model.calls.allocate),
@@ -167,18 +167,13 @@ fn read(call: &Call, sections: &Sections<'_>, launches: &[Timed<'_>], runs: &mut
 }
 
 /// Sets the times of a call from those of all of it, and from what launches waited for, if they did.
-pub(super) fn settle(
-    draft: &mut Draft,
-    field: &'static str,
-    rule: fn(&mut Model) -> &mut Rule,
-    whole: Sample,
-) {
+pub(super) fn settle(draft: &mut Draft, field: &'static str, rule: RuleOf, whole: Sample) {
     draft.divide(field, rule, whole);
     divide_at_release(draft, field, rule, whole.median);
 }
 
 /// Divides the time of a call, ns, where launches went on that waited for it. Without such launches it stays as it is.
-fn divide_at_release(draft: &mut Draft, field: &'static str, rule: fn(&mut Model) -> &mut Rule, whole: i64) {
+fn divide_at_release(draft: &mut Draft, field: &'static str, rule: RuleOf, whole: i64) {
     let after = draft.after_locks.get(field).copied();
     // A call that takes no longer than that was too short to tell.
     let Some(after) = after.filter(|after| after.median < whole) else { return };

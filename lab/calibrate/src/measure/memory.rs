@@ -1,12 +1,11 @@
 //! Allocating and freeing memory: of the device, in a block that is there and with new blocks, of its pool, and of the host; and
 //! page-locking memory in place.
 
-use super::behind::settle;
+use super::behind::{Call, settle};
 use super::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::{Line, Sample, per_unit};
-use sim::{Model, Rule};
 use workload::{Memory, Workload};
 
 /// Bytes of a block of device memory (`cuMemGetAllocationGranularity` of all GPUs so far).
@@ -105,18 +104,28 @@ fn pool() -> (Workload, Vec<Label>) {
     })
 }
 
+/// Calls for device memory.
+const OF_DEVICE: [Call; 2] = [
+    ("allocate", "blocks", "cuMemAlloc", |model| &mut model.calls.allocate),
+    ("free", "blocks", "cuMemFree", |model| &mut model.calls.free),
+];
+
+/// Calls for host memory.
+const OF_HOST: [Call; 4] = [
+    ("host_allocate", "host", "cuMemHostAlloc", |model| &mut model.calls.host_allocate),
+    ("host_free", "host", "cuMemFreeHost", |model| &mut model.calls.host_free),
+    ("register", "register", "cuMemHostRegister", |model| &mut model.calls.register),
+    ("unregister", "register", "cuMemHostUnregister", |model| &mut model.calls.unregister),
+];
+
 /// Allocating and freeing within a block, and what new blocks add.
 fn of_device(sections: &Sections<'_>, draft: &mut Draft) {
     let Some(small) = sections.get("small") else { return };
     let mut any = Vec::new();
-    let calls: [(&'static str, &str, fn(&mut Model) -> &mut Rule); 2] = [
-        ("allocate", "cuMemAlloc", |model| &mut model.calls.allocate),
-        ("free", "cuMemFree", |model| &mut model.calls.free),
-    ];
-    for (field, name, rule) in calls {
+    for (field, section, name, rule) in OF_DEVICE {
         let Some(whole) = small.sample(name) else { continue };
         settle(draft, field, rule, whole);
-        let Some(line) = Line::of(&sections.samples("blocks", |part| part.took(name))) else { continue };
+        let Some(line) = Line::of(&sections.samples(section, |part| part.took(name))) else { continue };
         rule(&mut draft.model).unit_ns = per_unit(line.per_unit);
         draft.note(&format!("calls.{field}.unit_ns"), "measured: buffers of 1 to 128 blocks of 2 MiB");
         any.push(line.at_zero.round() as i64 - whole.median);
@@ -129,13 +138,7 @@ fn of_device(sections: &Sections<'_>, draft: &mut Draft) {
 
 /// Page-locked memory, and memory that is page-locked in place.
 fn of_host(sections: &Sections<'_>, draft: &mut Draft) {
-    let calls: [(&'static str, &str, &str, fn(&mut Model) -> &mut Rule); 4] = [
-        ("host_allocate", "host", "cuMemHostAlloc", |model| &mut model.calls.host_allocate),
-        ("host_free", "host", "cuMemFreeHost", |model| &mut model.calls.host_free),
-        ("register", "register", "cuMemHostRegister", |model| &mut model.calls.register),
-        ("unregister", "register", "cuMemHostUnregister", |model| &mut model.calls.unregister),
-    ];
-    for (field, section, name, rule) in calls {
+    for (field, section, name, rule) in OF_HOST {
         let samples = sections.samples(section, |part| part.took(name));
         let (Some(line), Some((_, sample))) = (Line::of(&samples), samples.first()) else { continue };
         settle(draft, field, rule, Sample { median: line.at_zero.max(0.0).round() as i64, ..*sample });
