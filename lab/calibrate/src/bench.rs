@@ -51,7 +51,7 @@ pub struct Ran {
     pub contexts_ns: Vec<i64>,
 }
 
-/// A model instead of a machine: what is measured on it must be what the model says.
+/// A model instead of a machine: what is measured on it must be what the model has.
 pub struct Simulated {
     model: Model,
     facts: Facts,

@@ -3,7 +3,7 @@
 use crate::draft::Calibrated;
 use std::collections::BTreeMap;
 
-/// What comes before the first table: the model says it of itself.
+/// What comes before the first table: a model describes itself with it.
 const OWN: [&str; 5] = ["name", "about", "driver", "notes", "seed"];
 
 /// The fields of a model in the order in which it declares them, each with its table and value as TOML has them.
@@ -19,7 +19,7 @@ fn fields(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     })
 }
 
-/// What a rule or a lock has where a model does not say otherwise: neither written nor assumed.
+/// What a rule or a lock has where a model leaves it out: neither written nor assumed.
 const DEFAULTS: [(&str, &[(&str, &str)]); 3] = [
     (
         "calls.",
@@ -70,7 +70,7 @@ impl Calibrated {
         format!("Assumed, from the model {}: {}.", self.base, lists.join("; "))
     }
 
-    /// The text of the model's file. Each value says in a comment whether it was measured, and what, or that it is assumed.
+    /// The text of the model's file. Each value states in a comment whether it was measured, and what, or that it is assumed.
     pub fn text(&self) -> String {
         let mut text = String::from(
             "# A model of a machine, by `holdup lab calibrate`. Times are in ns, sizes in bytes, rates in 10⁶ bytes per second.\n\

@@ -83,7 +83,7 @@ fn wrong(truth: &Model, found: &Calibrated, least_ns: f64) -> Vec<String> {
     measured.filter_map(apart).collect()
 }
 
-/// A built-in model whose times and rates are others: times `factor`, by groups that keep what no measurement can tell apart.
+/// A built-in model whose times and rates are others: times `factor`, by groups that keep what no measurement can separate.
 fn unlike(name: &str, factors: [f64; 3]) -> Model {
     let model = Model::load(name).expect("a built-in model");
     let mut table = toml::Table::try_from(&model).expect("a model is a table");

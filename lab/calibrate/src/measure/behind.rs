@@ -175,7 +175,7 @@ pub(super) fn settle(draft: &mut Draft, field: &'static str, rule: RuleOf, whole
 /// Divides the time of a call, ns, where launches went on that waited for it. Without such launches it stays as it is.
 fn divide_at_release(draft: &mut Draft, field: &'static str, rule: RuleOf, whole: i64) {
     let after = draft.after_locks.get(field).copied();
-    // A call that takes no longer than that was too short to tell.
+    // A call that takes no longer than that is too short for that.
     let Some(after) = after.filter(|after| after.median < whole) else { return };
     let parts = draft.outside(rule, whole, after.median);
     let rule = rule(&mut draft.model);

@@ -67,7 +67,7 @@ fn period(launches: &[Vec<(i64, i64)>], burst: usize) -> Option<i64> {
     (within > 1 && to > from).then(|| (to - from) / within as i64)
 }
 
-/// Divides the time of a launch: the times between launches of `threads` threads say how much of it holds the lock that lets one
+/// Divides the time of a launch: the time from launch to launch shows how much of it holds the lock that lets one
 /// through at a time, the launch mutex or else the context's lock.
 fn read(periods: &[(u32, Sample)], draft: &mut Draft) {
     let rule = &draft.model.calls.launch;
