@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 mod input;
 mod interrupt;
+mod model;
 mod output;
 mod progress;
 mod save;

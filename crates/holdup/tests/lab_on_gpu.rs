@@ -201,6 +201,48 @@ fn devices_are_described_and_measured() {
 }
 
 #[test]
+fn a_gpu_is_calibrated() {
+    let directory = directory();
+    let file = directory.path().join("mine.toml");
+    let arguments = format!("lab calibrate -o {}", file.display());
+    let said = holdup(&arguments);
+    assert!(said.contains("mine.toml: a model of Stand-in 0: "), "{said}");
+    let model = std::fs::read_to_string(&file).expect("written");
+    // What the driver reports, what threads measured, and what the stand-in gives nobody to measure.
+    for line in ["title = \"Stand-in 0\" # reported by the device", "slice_ns = 2000000 # assumed: from h200"]
+    {
+        assert!(model.lines().any(|own| own == line), "{line}: {model}");
+    }
+    for field in ["calls.context_create", "calls.host_allocate", "calls.capture"] {
+        let rule = model.split(&format!("[{field}]\n")).nth(1).and_then(|rest| rest.split("\n[").next());
+        assert!(
+            rule.is_some_and(|rule| rule.contains("held_ns = ") && rule.contains("# measured: ")),
+            "{field}: {model}"
+        );
+    }
+    let devices = holdup(&format!("devices --on sim:{}", file.display()));
+    assert!(devices.contains("Stand-in 0"), "{devices}");
+}
+
+#[test]
+fn a_calibration_that_fails_leaves_no_file() {
+    let directory = directory();
+    let arguments = format!("lab calibrate -o {}", directory.path().join("mine.toml").display());
+    let mut full = command(&arguments);
+    full.env("STANDIN_FAIL", "cuMemHostAlloc 1 2");
+    let problem = refusal(full);
+    assert!(
+        problem.starts_with("holdup: lab calibrate: ") && problem.contains("CUDA_ERROR_OUT_OF_MEMORY"),
+        "{problem}"
+    );
+    let mut none = command(&arguments);
+    none.env("STANDIN_DEVICES", "0");
+    let problem = refusal(none);
+    assert!(problem.contains("no GPU is visible") && problem.contains("--on sim:h200"), "{problem}");
+    assert_eq!(std::fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+#[test]
 fn errors_of_a_gpu_are_one_line() {
     let mut lost = command("lab run overlap --set bytes=64KiB");
     lost.env("STANDIN_FAIL", "cuLaunchKernel 2 719");

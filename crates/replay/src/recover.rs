@@ -112,6 +112,15 @@ impl Recovered {
 /// # Errors
 /// The trace does not say how long the GPU worked, or its clocks do not fit.
 pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
+    recover_on(trace, None)
+}
+
+/// As [`recover`], on that model of driver, host and device instead of the built-in one whose device is closest to the trace's. What
+/// the trace says of its device counts all the same.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Error> {
     // Without a process nobody asks for anything.
     if trace.ops.is_empty() || trace.processes.is_empty() {
         return Err(Error::NoOperations);
@@ -120,7 +129,7 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
         return Err(Error::Clocks);
     }
     let threads = Threads::of(trace);
-    let model = machine::model(trace)?;
+    let model = machine::model(trace, model)?;
     let costs = Costs::of(trace, &threads, &model);
     let queues = explain::shared_queues(trace);
     let works = Works::of(trace, &threads, &costs, &queues);

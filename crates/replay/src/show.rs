@@ -166,7 +166,7 @@ fn predictions_table(predictions: &[Prediction]) -> Table {
     let mut table = Table::new(&columns);
     for one in predictions {
         table.push(vec![
-            whole(one.gain.share),
+            units::whole_percent(one.gain.share),
             range(one.gain),
             units::duration(one.predicted_ns),
             next(one).to_owned(),
@@ -197,7 +197,7 @@ fn notes(predictions: &[Prediction]) -> Vec<String> {
 /// The thread that would be done earlier than the program.
 fn earlier(one: &Prediction) -> Option<String> {
     let thread = one.thread.as_ref()?;
-    let (tid, share) = (thread.tid, whole(thread.share));
+    let (tid, share) = (thread.tid, units::whole_percent(thread.share));
     Some(format!(
         "thread {tid} would be done earlier by {share} of the time; other threads take as long as before"
     ))
@@ -205,12 +205,5 @@ fn earlier(one: &Prediction) -> Option<String> {
 
 /// `25 % … 60 %`
 fn range(gain: Gain) -> String {
-    format!("{} … {}", whole(gain.low), whole(gain.high))
-}
-
-/// A share in whole percents, with a sign if it is a loss.
-fn whole(share: f64) -> String {
-    let percent = (100.0 * share).round();
-    // No negative zero.
-    format!("{:.0} %", percent + 0.0)
+    format!("{} … {}", units::whole_percent(gain.low), units::whole_percent(gain.high))
 }

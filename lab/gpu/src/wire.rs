@@ -73,6 +73,8 @@ pub struct Report {
     pub cuda: i32,
     /// The device of each context.
     pub devices: Vec<Device>,
+    /// How long the call took that created each context, ns.
+    pub contexts_ns: Vec<u64>,
     /// Its threads.
     pub threads: Vec<ThreadReport>,
     /// Remarks on the figures, one line each.

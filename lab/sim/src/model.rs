@@ -1,7 +1,7 @@
 //! A model: the properties of a driver, a host and its devices that a run needs. One TOML file each, in `models/`.
 
 use crate::Error;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// A driver, a host and its devices.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// A short name, as in `h200`.
@@ -51,7 +51,7 @@ pub struct Model {
 }
 
 /// A device.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
     /// Its marketing name.
@@ -96,7 +96,7 @@ pub struct Device {
 }
 
 /// The order in which engines start operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// The order of issue, across streams: an operation that is not ready delays those after it (before Hyper-Q).
@@ -106,7 +106,7 @@ pub enum Order {
 }
 
 /// Rates of copies.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Copies {
     /// The time of a copy besides that of its bytes, ns.
@@ -127,7 +127,7 @@ pub struct Copies {
 }
 
 /// Rates by the kind of host memory, in MB/s (10⁶ bytes).
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rates {
     /// Page-locked.
@@ -145,7 +145,7 @@ pub struct Rates {
 }
 
 /// The durations of the built-in kernels alone on the device.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernels {
     /// The duration of an empty kernel, ns, which is part of every other.
@@ -166,7 +166,7 @@ pub struct Kernels {
 }
 
 /// Hardware queues, which streams are assigned to in turn.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connections {
     /// Without `CUDA_DEVICE_MAX_CONNECTIONS`.
@@ -180,7 +180,7 @@ pub struct Connections {
 }
 
 /// Several contexts on one device: without MPS they take turns.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sharing {
     /// Whether MPS is available.
@@ -192,7 +192,7 @@ pub struct Sharing {
 }
 
 /// The costs of host memory.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Allocating or freeing, before any page, ns.
@@ -213,7 +213,7 @@ pub struct Host {
 }
 
 /// How locks pass from thread to thread.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Locks {
     /// The reader-writer lock that each context has.
@@ -232,7 +232,7 @@ pub struct Locks {
 }
 
 /// How one lock passes from thread to thread.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lock {
     /// 0: a release hands the lock to the longest waiter. More: a release wakes the longest waiter, which takes this time, ns; if
@@ -257,7 +257,7 @@ pub struct Lock {
 }
 
 /// What shares one launch mutex.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// Each context has one.
@@ -267,7 +267,7 @@ pub enum Scope {
 }
 
 /// The costs and the locks of calls, by kind.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calls {
     /// `cuDevicePrimaryCtxRetain`, `cuCtxCreate`.
@@ -326,7 +326,7 @@ pub struct Calls {
 
 /// The costs and the locks of a call: its time before the locks, its locks, its time with them, its wait, and after the release
 /// its time without them.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rule {
     /// Before the locks, ns.
@@ -350,7 +350,7 @@ pub struct Rule {
 }
 
 /// How a call acquires a lock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Use {
     /// Not at all.
@@ -385,6 +385,18 @@ impl Model {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::Model { file: name.to_owned(), problem: error.to_string() })?;
         Model::parse(&text, name)
+    }
+
+    /// The built-in model of the newest device that is not newer than that compute capability, major and minor part; of several
+    /// for the same device, the one with the fewest devices. The oldest if all are newer.
+    ///
+    /// # Errors
+    /// A built-in model is broken.
+    pub fn nearest(compute: (u32, u32)) -> Result<Model, Error> {
+        let mut models = Model::names().map(Model::load).collect::<Result<Vec<Model>, _>>()?;
+        let at = models.iter().rposition(|model| model.device.compute <= compute).unwrap_or(0);
+        let first = models.iter().position(|model| model.device.compute == models[at].device.compute);
+        Ok(models.swap_remove(first.unwrap_or(at)))
     }
 
     /// The model of a text. With `base = "NAME"` it is that model with the text's fields instead of its own.

@@ -16,6 +16,7 @@ pub enum LabVerb {
     List(LabList),
     Run(LabRun),
     Show(LabShow),
+    Calibrate(LabCalibrate),
 }
 
 /// Lists the experiments, or the settings of one.
@@ -100,6 +101,34 @@ pub struct LabShow {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub shown: ResultsOutput,
+}
+
+/// Measures this machine and writes a model of it, for predictions and simulations.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  holdup lab calibrate -o mine.toml
+      on this machine's first GPU, in at most three minutes
+  holdup lab run overlap --on sim:mine.toml
+  holdup whatif server.holdup --model mine.toml
+  holdup lab calibrate --on sim:h200 -o same.toml
+      what a calibration finds on a model
+
+Each value of the file states in a comment what was measured, with median and spread, or the built-in model that it is \
+assumed from. End other programs on the GPU first.
+
+The file is written atomically, and never replaces a file without --force.
+
+Exit status: 0 done; 2 not measured, and nothing is written.")]
+pub struct LabCalibrate {
+    /// What to measure: gpu, or sim:MODEL with a built-in model or a file [default: gpu].
+    #[arg(long, value_name = "gpu|sim:MODEL")]
+    pub on: Option<String>,
+    /// Write the model to this file; its name is the file's, without .toml.
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub output: PathBuf,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// How results are shown, and where.

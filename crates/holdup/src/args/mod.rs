@@ -8,7 +8,9 @@ mod replay;
 mod whatif;
 
 pub use diff::{Diff, Limit};
-pub use lab::{Devices, Lab, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput};
+pub use lab::{
+    Devices, Lab, LabCalibrate, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput,
+};
 #[cfg(unix)]
 pub use prove::Prove;
 pub use replay::Replay;

@@ -18,6 +18,10 @@ pub struct Replay {
     /// A trace of any format that holdup reads; "-" is standard input.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
+    /// Use this model of driver, host and device: a built-in one, or a file of `holdup lab calibrate` [default: the built-in model of
+    /// the nearest device].
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub model: Option<String>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Table,

@@ -37,6 +37,10 @@ pub struct Whatif {
     /// Predict the time within ranges (NVTX, record_function, operators) whose name contains this, instead of the whole time.
     #[arg(long, value_name = "PART")]
     pub range: Option<String>,
+    /// Use this model of driver, host and device: a built-in one, or a file of `holdup lab calibrate` [default: the built-in model of
+    /// the nearest device].
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub model: Option<String>,
     /// Form of the output.
     #[arg(long, value_enum, default_value_t)]
     pub format: Explanation,

@@ -21,6 +21,7 @@ pub fn run(arguments: &Lab, color: Color) -> Result<ExitCode, Failure> {
         LabVerb::Run(arguments) if names_file(&arguments.name) => run_file(arguments, color),
         LabVerb::Run(arguments) => run_experiment(arguments, color),
         LabVerb::Show(arguments) => show(arguments, color),
+        LabVerb::Calibrate(arguments) => super::calibrate::run(arguments),
     }
 }
 

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod calibrate;
 pub mod causes;
 pub mod completions;
 pub mod devices;

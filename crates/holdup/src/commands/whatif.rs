@@ -3,6 +3,7 @@
 use crate::args::{Explanation as Form, Whatif};
 use crate::failure::Failure;
 use crate::input;
+use crate::model;
 use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::save::{self, Target};
@@ -23,6 +24,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     if wanted.is_empty() && !arguments.faster.is_empty() {
         wanted.push(faster.collect());
     }
+    let model = model::named(arguments.model.as_deref())?;
     let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
     if arguments.format == Form::Html && target.is_none() {
         output::page_has_a_reader()?;
@@ -31,7 +33,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let trace = input::read_part(&arguments.trace, &part)?;
     let ranges: Vec<RangeId> = part.ranges(&trace).collect();
     let refused = |error| Failure::of(&arguments.trace, error);
-    let recovered = replay::recover(&trace).map_err(refused)?;
+    let recovered = replay::recover_on(&trace, model.as_ref()).map_err(refused)?;
     let replayed = recovered.replay().map_err(refused)?;
     let mut fit = Fit::of(&trace, &recovered, &replayed);
     if !ranges.is_empty() {

@@ -1,6 +1,7 @@
 //! `holdup lab` and `holdup devices` without a GPU; what they print is in `tests/data/lab/`, rewritten by `UPDATE_EXPECT=1`.
 //! What each experiment prints is tested in `lab_runs.rs`.
 
+mod calibrate;
 mod command;
 #[cfg(unix)]
 #[path = "../../../record/tests/support/interruptible.rs"]

@@ -1,6 +1,6 @@
 //! Predictions as a page: a table, and for each prediction the accounts and the timelines before and after.
 
-use super::{NONE_FITS, earlier, named, next, range, took, whole};
+use super::{NONE_FITS, earlier, named, next, range, took};
 use crate::fit::Fit;
 use crate::predict::{Change, Gain, LEAST, Prediction, Predictor};
 use crate::{Error, predict};
@@ -123,8 +123,8 @@ fn command(one: &Asked<'_>) -> String {
 fn summary(one: &Prediction) -> String {
     let (before, after) = (units::duration(one.before_ns), units::duration(one.predicted_ns));
     let result = match one.gain.share {
-        share if share >= LEAST => format!("a gain of {}", whole(share)),
-        share if share <= -LEAST => format!("a loss of {}", whole(-share)),
+        share if share >= LEAST => format!("a gain of {}", units::whole_percent(share)),
+        share if share <= -LEAST => format!("a loss of {}", units::whole_percent(-share)),
         _ => String::from("no gain"),
     };
     format!("The program takes {before} before and {after} after: {result}.")
@@ -187,7 +187,7 @@ fn row(one: &Prediction, at: usize, is_selected: bool, axis: &Axis) -> Html {
         html.leaf("small", &[], &note);
     }
     html.close("td");
-    html.leaf("td", &[("class", "number gain")], &whole(one.gain.share));
+    html.leaf("td", &[("class", "number gain")], &units::whole_percent(one.gain.share));
     html.open("td", &[("class", "range")]).push(&axis.drawn(one.gain)).close("td");
     html.leaf("td", &[("class", "number")], &range(one.gain));
     html.leaf("td", &[("class", "number takes")], &units::duration(one.predicted_ns));
@@ -219,7 +219,12 @@ impl Axis {
     fn drawn(&self, gain: Gain) -> Html {
         let percent = |part: f64| format!("{:.2}%", 100.0 * part);
         let [zero, share, low, high] = [0.0, gain.share, gain.low, gain.high].map(|share| self.at(share));
-        let label = format!("{}, from {} to {}", whole(gain.share), whole(gain.low), whole(gain.high));
+        let label = format!(
+            "{}, from {} to {}",
+            units::whole_percent(gain.share),
+            units::whole_percent(gain.low),
+            units::whole_percent(gain.high)
+        );
         let class = if gain.share <= -LEAST { "interval loss" } else { "interval" };
         let mut html = Html::new();
         html.open("svg", &[("class", class), ("role", "img"), ("aria-label", &label)]);

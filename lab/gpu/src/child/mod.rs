@@ -104,6 +104,7 @@ fn run(job: &Job, segment: &Segment, results: &mut impl Write) -> Result<Report,
     for context in &process.asked.contexts {
         report.devices.push(devices::describe(&process.driver, context.device as i32)?);
     }
+    report.contexts_ns = process.contexts.iter().map(|context| context.created_ns).collect();
     let near = match job.workload.affinity {
         Affinity::Any => Vec::new(),
         Affinity::Node => near(&report.devices, &mut report.notes),

@@ -4,7 +4,7 @@ use super::uses::first_users;
 use crate::driver::{self, Context, Driver, Function, Kernel, attribute};
 use crate::kernels::{self, Code};
 use crate::segment::{self, Aborted, Segment};
-use crate::{Error, Place};
+use crate::{Error, Place, clock};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
@@ -31,6 +31,8 @@ pub struct Process {
 /// A context and what was loaded into it.
 pub struct Contextual {
     pub context: Context,
+    /// How long the call took that created it, ns.
+    pub created_ns: u64,
     /// By number of [`Code`].
     pub kernels: [Kernel; Code::ALL.len()],
     /// Whether its device has memory pools.
@@ -163,6 +165,7 @@ fn contextual(
         let code = unsafe { (table.primary_set_flags)(device, flags) };
         driver.done(Function::PrimarySetFlags, code)?;
     }
+    let began = clock::now();
     // SAFETY: either writes a handle.
     let (function, code) = unsafe {
         match asked.primary {
@@ -170,6 +173,7 @@ fn contextual(
             false => (Function::ContextCreate, (table.context_create)(&mut context, flags, device)),
         }
     };
+    let created_ns = (clock::now() - began).unsigned_abs();
     driver.done(function, code)?;
     // SAFETY: the context was just made.
     driver.done(Function::ContextSetCurrent, unsafe { (table.context_set_current)(context) })?;
@@ -183,5 +187,5 @@ fn contextual(
         driver.done(Function::ModuleKernel, done)?;
     }
     let pools = driver.attribute(device, attribute::MEMORY_POOLS) != 0;
-    Ok(Contextual { context, kernels: handles, pools })
+    Ok(Contextual { context, created_ns, kernels: handles, pools })
 }

@@ -76,6 +76,8 @@ pub struct Started {
     pub pid: u32,
     /// The ids of its threads, in the workload's order; none if it was killed.
     pub tids: Vec<i64>,
+    /// How long the calls took that created its contexts, ns, in their order; none if it was killed.
+    pub contexts_ns: Vec<u64>,
 }
 
 /// What stopped a run before its end.

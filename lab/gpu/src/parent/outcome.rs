@@ -52,7 +52,8 @@ pub fn put_together(
 
 fn started(heard: &Messages) -> Started {
     let threads = heard.report.iter().flat_map(|report| &report.threads);
-    Started { pid: heard.pid, tids: threads.map(|thread| thread.tid).collect() }
+    let contexts_ns = heard.report.as_ref().map(|report| report.contexts_ns.clone()).unwrap_or_default();
+    Started { pid: heard.pid, tids: threads.map(|thread| thread.tid).collect(), contexts_ns }
 }
 
 fn thread_outcome(

@@ -124,3 +124,10 @@ fn every_cell_of_the_matrix_runs() {
         }
     }
 }
+
+#[test]
+fn the_nearest_model_is_not_newer_than_the_device() {
+    let nearest = |compute| Model::nearest(compute).expect("built-in models load").name;
+    let names = [(1, 0), (3, 7), (6, 0), (6, 1), (7, 5), (8, 9), (9, 0), (10, 0)].map(nearest);
+    assert_eq!(names, ["c1060", "k20c", "p100", "p40", "v100", "a4000x10", "h200", "h200"]);
+}
