@@ -56,7 +56,7 @@ fn rates_of_changes(trace: &trace::Trace, recovered: &replay::Recovered, fit: &r
     let predictor = replay::Predictor::new(trace, recovered, fit, &|_| {}).expect("it runs");
     let rate = |fix| {
         let start = Instant::now();
-        let gain = predictor.gain(&replay::Change::Fix(fix)).expect("it runs");
+        let gain = predictor.gain(&[replay::Change::Fix(fix)]).expect("it runs");
         let nothing = if gain.is_none() { " (changes nothing)" } else { "" };
         format!(" {} {:.2} s{nothing}", fix.id, start.elapsed().as_secs_f64())
     };

@@ -1,6 +1,6 @@
 //! What the fixes of an explanation would gain, for the explanation.
 
-use crate::{Change, Error, Fit, MOST_ERROR, Predictor, fix, recover};
+use crate::{Error, Fit, MOST_ERROR, Predictor, fixes, recover};
 use explain::{Gains, NoGains};
 use std::collections::BTreeSet;
 use trace::{Ns, Trace};
@@ -23,7 +23,7 @@ pub fn is_quick(trace: &Trace, changes: usize) -> bool {
     rows.saturating_mul(each) <= QUICK_NS
 }
 
-/// What each of some changes would gain alone, by their names ([`crate::FIXES`]); those with nothing to change in the trace, and
+/// What each of some changes would gain alone, by their names ([`crate::FIXES`], with commas if several belong together); those with nothing to change in the trace, and
 /// unknown ones, are not among them. `progress` is called with what is predicted next.
 pub fn gains(trace: &Trace, changes: &BTreeSet<&'static str>, progress: &dyn Fn(&str)) -> Gains {
     let absent = |why| Gains { absent: Some(why), ..Gains::default() };
@@ -48,8 +48,9 @@ fn predict(
     }
     let predictor = Predictor::new(trace, &recovered, &fit, progress)?;
     let mut gains = Gains::default();
-    for (id, fix) in changes.iter().filter_map(|id| Some((*id, fix(id)?))) {
-        if let Some((gain, thread)) = predictor.gain(&Change::Fix(fix))? {
+    for id in changes {
+        let Some(fixes) = fixes(id) else { continue };
+        if let Some((gain, thread)) = predictor.gain(&fixes)? {
             let (share, low, high) = (gain.share, gain.low, gain.high);
             gains.of.insert(id, explain::Gain { share, low, high, thread });
         }

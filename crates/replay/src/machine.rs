@@ -22,8 +22,6 @@ pub(crate) fn model(trace: &Trace, chosen: Option<&Model>) -> Result<Model, sim:
     }
     // The recorded times have these.
     model.calls.context_create = Rule::default();
-    model.device.issue_ns = 0;
-    model.device.queue_gap_ns = 0;
     model.device.notice_ns = 0;
     model.host.processors = 0;
     model.device.delayed_signals = false;

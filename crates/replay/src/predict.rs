@@ -58,6 +58,9 @@ pub struct Gain {
     pub high: f64,
 }
 
+/// Fixes of which one has use for the other: processes without MPS take turns.
+const TOGETHER: &[&[&str]] = &[&["process-per-thread", "mps"]];
+
 /// A change to a program.
 #[derive(Clone, Copy)]
 pub enum Change<'a> {
@@ -73,6 +76,14 @@ impl Change<'_> {
         match self {
             Change::Fix(fix) => fix.id,
             Change::Faster(faster) => faster.text(),
+        }
+    }
+
+    /// Fixes are applied in the order of [`FIXES`], then what is faster.
+    fn order(&self) -> usize {
+        match self {
+            Change::Fix(fix) => FIXES.iter().position(|of| of.id == fix.id).unwrap_or(FIXES.len()),
+            Change::Faster(_) => FIXES.len(),
         }
     }
 
@@ -141,7 +152,7 @@ impl<'a> Predictor<'a> {
     /// # Errors
     /// The simulator refuses it.
     pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
-        let id = wanted.iter().map(Change::id).collect::<Vec<_>>().join(",");
+        let id = ids(wanted);
         let Some(ran) = self.run(wanted, &id)? else { return Ok(None) };
         let (gain, thread) = self.gain_of(&ran);
         let new = retime(self.scene.trace, &ran.changed, &ran.replayed);
@@ -162,8 +173,8 @@ impl<'a> Predictor<'a> {
     ///
     /// # Errors
     /// As [`Predictor::predict`].
-    pub fn gain(&self, change: &Change<'_>) -> Result<Option<(Gain, Option<ThreadGain>)>, Error> {
-        Ok(self.run(&[*change], change.id())?.map(|ran| self.gain_of(&ran)))
+    pub fn gain(&self, wanted: &[Change<'_>]) -> Result<Option<(Gain, Option<ThreadGain>)>, Error> {
+        Ok(self.run(wanted, &ids(wanted))?.map(|ran| self.gain_of(&ran)))
     }
 
     /// Applies changes together and runs what comes of it; `None` if one of them changes nothing.
@@ -171,6 +182,8 @@ impl<'a> Predictor<'a> {
         (self.progress)(id);
         let mut changed = self.scene.base.clone();
         let mut changes = 0;
+        let mut wanted = wanted.to_vec();
+        wanted.sort_by_key(Change::order);
         for change in wanted {
             match change.apply(&self.scene, &mut changed) {
                 0 => return Ok(None),
@@ -186,7 +199,9 @@ impl<'a> Predictor<'a> {
         let (before, after) = (self.before(), self.judged(&ran.changed, &ran.replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
         let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
-        let thread = self.thread(&ran.changed, &ran.replayed).filter(|thread| thread.share > share + reach);
+        let thread = self.thread(&ran.changed, &ran.replayed);
+        // No thread makes up for a loss of the program.
+        let thread = thread.filter(|thread| thread.share > share + reach && share + reach > 0.0);
         let high = share.max(thread.as_ref().map_or(share, |of| of.share)) + reach;
         (Gain { share, low: share - reach, high: high.min(1.0) }, thread)
     }
@@ -210,12 +225,8 @@ impl<'a> Predictor<'a> {
     /// # Errors
     /// As [`Predictor::predict`].
     pub fn trace(&self, wanted: &[Change<'_>]) -> Result<Option<Trace>, Error> {
-        let mut changed = self.scene.base.clone();
-        if wanted.iter().any(|change| change.apply(&self.scene, &mut changed) == 0) {
-            return Ok(None);
-        }
-        let replayed = changed.replay()?;
-        Ok(Some(retime(self.scene.trace, &changed, &replayed)))
+        let ran = self.run(wanted, "accounts and timelines")?;
+        Ok(ran.map(|ran| retime(self.scene.trace, &ran.changed, &ran.replayed)))
     }
 
     /// The thread that is done earlier by most.
@@ -238,9 +249,17 @@ impl<'a> Predictor<'a> {
         for fix in FIXES {
             found.extend(self.predict(&[Change::Fix(fix)])?.map(|prediction| (vec![fix], prediction)));
         }
+        for fixes in TOGETHER {
+            let alone = found.iter().filter(|(fix, _)| fixes.contains(&fix[0].id));
+            let most = alone.map(|(_, one)| one.gain.share).reduce(f64::max);
+            let fixes: Vec<&'static Fix> = fixes.iter().copied().filter_map(fix).collect();
+            let changes: Vec<Change<'_>> = fixes.iter().copied().map(Change::Fix).collect();
+            let better = |one: &Prediction| most.is_none_or(|most| one.gain.share > most + LEAST);
+            found.extend(self.predict(&changes)?.filter(better).map(|prediction| (fixes, prediction)));
+        }
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
         let gains = found.iter().filter(|(_, one)| one.gain.share >= LEAST).take(TRIED);
-        let gaining: Vec<&'static Fix> = gains.map(|(fixes, _)| fixes[0]).collect();
+        let gaining: Vec<Vec<&'static Fix>> = gains.map(|(fixes, _)| fixes.clone()).collect();
         let mut best = found.first().cloned();
         for _ in 1..COMBINED {
             best = match best.as_ref().map(|best| self.with_another(best, &gaining)).transpose()?.flatten() {
@@ -248,7 +267,7 @@ impl<'a> Predictor<'a> {
                 None => break,
             };
         }
-        found.extend(best.filter(|(fixes, _)| fixes.len() > 1));
+        found.extend(best.filter(|(_, best)| found.iter().all(|(_, other)| other.id != best.id)));
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
         Ok(found.into_iter().map(|(_, prediction)| prediction).collect())
     }
@@ -257,11 +276,14 @@ impl<'a> Predictor<'a> {
     fn with_another(
         &self,
         (fixes, prediction): &Predicted,
-        others: &[&'static Fix],
+        others: &[Vec<&'static Fix>],
     ) -> Result<Option<Predicted>, Error> {
         let mut best: Option<Predicted> = None;
-        for other in others.iter().filter(|other| fixes.iter().all(|fix| fix.id != other.id)) {
-            let with: Vec<&'static Fix> = fixes.iter().copied().chain([*other]).collect();
+        let is_new =
+            |other: &&Vec<&Fix>| other.iter().all(|other| fixes.iter().all(|fix| fix.id != other.id));
+        let fits = |other: &&Vec<&Fix>| fixes.len() + other.len() <= COMBINED;
+        for other in others.iter().filter(is_new).filter(fits) {
+            let with: Vec<&'static Fix> = fixes.iter().chain(other).copied().collect();
             let changes: Vec<Change<'_>> = with.iter().map(|fix| Change::Fix(fix)).collect();
             let Some(together) = self.predict(&changes)? else { continue };
             let most = best.as_ref().map_or(prediction.gain.share + LEAST, |(_, best)| best.gain.share);
@@ -276,6 +298,15 @@ impl<'a> Predictor<'a> {
 /// The cause of the finding that costs most.
 fn next(trace: &Trace) -> Option<&'static str> {
     explain::explain(trace, &explain::Options::default()).findings.first().map(|finding| finding.cause.id())
+}
+
+fn ids(wanted: &[Change<'_>]) -> String {
+    wanted.iter().map(Change::id).collect::<Vec<_>>().join(",")
+}
+
+/// The fixes of these names, with commas between them; `None` if there is no such fix.
+pub fn fixes(ids: &str) -> Option<Vec<Change<'static>>> {
+    ids.split(',').map(|id| fix(id).map(Change::Fix)).collect()
 }
 
 /// The change of this name.

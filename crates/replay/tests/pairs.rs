@@ -4,7 +4,7 @@
 
 use experiments::catalogue::architectures;
 use experiments::{HostMemory, Layout, Submit};
-use replay::{Change, Fit, Gain, Predictor};
+use replay::{Fit, Gain, Predictor};
 use sim::{Model, Options};
 use std::fmt::Write;
 use std::time::Duration;
@@ -22,7 +22,7 @@ struct Pair {
 #[test]
 fn predictions_hold_in_the_simulator() {
     let model = Model::load("h200").unwrap();
-    let mut text = String::from("change              predicted  range            simulated\n");
+    let mut text = String::from("change                 predicted  range                simulated\n");
     let mut wrong = Vec::new();
     for Pair { fix, what, before, after } in pairs() {
         let [before, after] = [before, after].map(|workload| run(&workload, &model));
@@ -31,7 +31,7 @@ fn predictions_hold_in_the_simulator() {
         let Gain { share, low, high } = gain;
         let percent = |share: f64| format!("{:.1} %", 100.0 * share);
         let range = format!("{} to {}", percent(low), percent(high));
-        writeln!(text, "{fix:19} {:>9}  {range:16} {:>9}  {what}", percent(share), percent(simulated))
+        writeln!(text, "{fix:22} {:>9}  {range:20} {:>9}  {what}", percent(share), percent(simulated))
             .unwrap();
         let same_sign = share * simulated > 0.0 || (share.abs() < 0.005 && simulated.abs() < 0.02);
         if !same_sign || !(low..=high).contains(&simulated) {
@@ -65,10 +65,16 @@ fn pairs() -> Vec<Pair> {
             after: architectures::Case { submit: Submit::Graph, ..wide.clone() }.workload(),
         },
         Pair {
-            fix: "process-per-thread",
+            fix: "process-per-thread,mps",
             what: "8 threads, as processes under MPS",
             before: wide.workload(),
             after: architectures::Case { layout: Layout::ProcessesMps, ..wide.clone() }.workload(),
+        },
+        Pair {
+            fix: "process-per-thread",
+            what: "8 threads, as processes that take turns",
+            before: wide.workload(),
+            after: architectures::Case { layout: Layout::Processes, ..wide.clone() }.workload(),
         },
         Pair {
             fix: "pinned-reused",
@@ -194,9 +200,7 @@ fn predicted(trace: &Trace, id: &str) -> Gain {
     let replayed = recovered.replay().unwrap();
     let fit = Fit::of(trace, &recovered, &replayed);
     assert!(fit.fits, "{id}: {:?}", fit.error);
-    let prediction = Predictor::new(trace, &recovered, &fit, &|_| {})
-        .unwrap()
-        .predict(&[Change::Fix(replay::fix(id).unwrap())])
-        .unwrap();
+    let predictor = Predictor::new(trace, &recovered, &fit, &|_| {}).unwrap();
+    let prediction = predictor.predict(&replay::fixes(id).unwrap()).unwrap();
     prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0 }, |prediction| prediction.gain)
 }

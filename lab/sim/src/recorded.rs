@@ -155,6 +155,13 @@ pub struct Work {
     pub after: Option<u32>,
 }
 
+impl Work {
+    /// Whether it is a kernel that the host launched, not one of a graph.
+    pub fn is_launched(&self) -> bool {
+        matches!(self.kind, WorkKind::Kernel { in_graph: false, .. })
+    }
+}
+
 /// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkKind {

@@ -30,7 +30,7 @@ pub struct Fix {
     pub(crate) apply: fn(&Scene<'_>, &mut Recovered) -> usize,
 }
 
-/// All of them.
+/// All of them, in the order in which they are applied: MPS is for processes.
 pub const FIXES: &[Fix] = &[
     own_stream::FIX,
     pinned_reused::FIX,
@@ -38,8 +38,8 @@ pub const FIXES: &[Fix] = &[
     pool_allocator::FIX,
     graph::FIX,
     more_connections::FIX,
-    mps::FIX,
     process_per_thread::FIX,
+    mps::FIX,
     no_gil::FIX,
     warm_up::FIX,
 ];

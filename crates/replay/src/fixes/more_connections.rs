@@ -10,7 +10,7 @@ pub(super) const FIX: Fix = Fix {
     apply,
 };
 
-fn apply(_: &Scene<'_>, to: &mut Recovered) -> usize {
+pub(super) fn apply(_: &Scene<'_>, to: &mut Recovered) -> usize {
     let shared = to.recorded.queues.iter().filter(|queue| **queue != u32::MAX).count();
     to.recorded.queues.fill(u32::MAX);
     let aliased = std::mem::take(&mut to.aliased);

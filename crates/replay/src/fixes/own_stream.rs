@@ -17,6 +17,20 @@ pub(super) const FIX: Fix = Fix {
 /// Streams that several threads issue to become one for each thread. Then what waits behind a copy of pageable memory is other such
 /// copies, and what needs the context for itself (H200, `docs/lab/h200.md`): launches and copies of other threads go on.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    let moved = divide(to);
+    if moved == 0 {
+        return 0;
+    }
+    let enqueues = |class: Class| matches!(class, Class::Launch | Class::Fill | Class::Copy { .. });
+    to.lets_pass(scene, |at, number| {
+        let holder = scene.holder(number);
+        let blocks = holder.is_some_and(|holder| holder.row != at.row && scene.is_pageable(&holder.call));
+        blocks && enqueues(scene.class(at.id)) && !scene.is_pageable(&at.call)
+    }) + moved
+}
+
+/// Divides streams that several threads issue to. Returns how many operations have another stream.
+pub(super) fn divide(to: &mut Recovered) -> usize {
     let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     let threads = (0..to.recorded.threads.len()).filter(|row| to.threads[*row].is_some());
     for row in threads {
@@ -45,12 +59,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     for (work, at) in &works {
         to.recorded.works[*work].stream = new[*at];
     }
-    let enqueues = |class: Class| matches!(class, Class::Launch | Class::Fill | Class::Copy { .. });
-    to.lets_pass(scene, |at, number| {
-        let holder = scene.holder(number);
-        let blocks = holder.is_some_and(|holder| holder.row != at.row && scene.is_pageable(&holder.call));
-        blocks && enqueues(scene.class(at.id)) && !scene.is_pageable(&at.call)
-    }) + works.len()
+    works.len()
 }
 
 /// A synchronization of a shared stream waits for what its own thread issued there, not for what is in another stream now. `moved`: the

@@ -47,7 +47,7 @@ const MPS: Fix = Fix {
     id: "mps",
     text: "spread the threads over processes under MPS: each process has its own context and lock",
     safety: "safe if the threads share no GPU memory; each context takes memory of its own",
-    change: Some("process-per-thread"),
+    change: Some("process-per-thread,mps"),
     at: At::Waiter,
     forms: forms![
         PyTorch CuPy Python: "processes.py",
