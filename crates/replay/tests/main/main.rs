@@ -6,6 +6,7 @@ mod gains;
 mod made_up;
 mod oracle;
 mod support;
+mod warm_up;
 
 #[path = "../../../explain/tests/random/mod.rs"]
 mod random;

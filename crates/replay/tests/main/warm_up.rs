@@ -1,0 +1,72 @@
+//! First uses of libraries: what of a pause moves with them.
+
+use replay::{Fit, Predictor, recover};
+use trace::*;
+
+const MS: Ns = 1_000_000;
+
+/// A launch, then a pause of which samples show a line each, then a call with its line; then launches for 100 ms.
+fn trace_of(pause: Ns, lines: &[u32], call: &str, call_line: u32) -> Trace {
+    let mut trace = Trace::default();
+    let device = trace.devices.push(Device { multiprocessors: 132, ..Device::default() });
+    let process = trace.processes.push(Process { pid: 1, ..Process::default() });
+    let context = trace.contexts.push(Context { process, device, number: 1 });
+    let stream = trace.streams.push(Stream { context, number: 7 });
+    let thread = trace.threads.push(Thread { process, tid: 1, ..Thread::default() });
+    let [file, function] = ["train.py", "main"].map(|text| trace.strings.intern(text));
+    let stack_at = |trace: &mut Trace, line: u32| {
+        let frame = trace.frames.push(Frame { file, line, function, ..Frame::default() });
+        trace.stacks.push(Stack { frame, ..Stack::default() })
+    };
+    let called = stack_at(&mut trace, call_line);
+    for (at, line) in (0..).zip(lines) {
+        let stack = stack_at(&mut trace, *line);
+        let at = 5_000 + (at + 1) * pause / (lines.len() as Ns + 1);
+        trace.samples.push(Sample { at, thread, stack, ..Sample::default() });
+    }
+    let launch = trace.strings.intern("cudaLaunchKernel");
+    let mut correlation = 0;
+    let mut launch_at = |trace: &mut Trace, start: Ns| {
+        correlation += 1;
+        let call = Call { start, end: start + 5_000, thread, name: launch, correlation, ..Call::default() };
+        trace.calls.push(call);
+        let op = Op { start: start + 8_000, end: start + MS, stream, correlation, ..Op::default() };
+        trace.ops.push(Op { kind: OpKind::Kernel, grid_x: 64, block_x: 64, ..op });
+    };
+    launch_at(&mut trace, 0);
+    let start = 5_000 + pause;
+    let name = trace.strings.intern(call);
+    trace.calls.push(Call { start, end: start + 1_000, thread, name, stack: called, ..Call::default() });
+    (1..100).for_each(|at| launch_at(&mut trace, start + at * MS));
+    trace.join();
+    trace
+}
+
+/// How much earlier the last operation ends after the first one, ns: what moves comes before all.
+fn moved(trace: &Trace) -> Ns {
+    let base = recover(trace).unwrap();
+    let fit = Fit::of(trace, &base, &base.replay().unwrap());
+    let predictor = Predictor::new(trace, &base, &fit, &|_| {}).unwrap();
+    let Some(after) = predictor.trace(&replay::fixes("warm-up").unwrap()).unwrap() else { return 0 };
+    let span = |trace: &Trace| trace.ops.end.iter().max().unwrap() - trace.ops.end.iter().min().unwrap();
+    span(trace) - span(&after)
+}
+
+#[test]
+fn a_pause_moves_in_which_the_line_loads_a_library() {
+    assert_eq!(moved(&trace_of(50 * MS, &[7, 7, 7, 9], "cuLibraryLoadData", 7)), 50 * MS);
+    assert_eq!(moved(&trace_of(50 * MS, &[7, 7, 7, 7], "cuInit", 7)), 50 * MS);
+}
+
+#[test]
+fn another_line_or_another_call_is_no_first_use() {
+    // The data loader's line, then the model's.
+    assert_eq!(moved(&trace_of(50 * MS, &[9, 9, 9, 7], "cuLibraryLoadData", 7)), 0);
+    assert_eq!(moved(&trace_of(50 * MS, &[7, 7, 7, 7], "cudaLaunchKernel", 7)), 0);
+    assert_eq!(moved(&trace_of(50 * MS, &[], "cuLibraryLoadData", 7)), 0);
+}
+
+#[test]
+fn a_short_pause_stays() {
+    assert_eq!(moved(&trace_of(MS / 2, &[7, 7, 7], "cuLibraryLoadData", 7)), 0);
+}
