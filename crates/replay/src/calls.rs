@@ -14,6 +14,9 @@ const SLOW: Ns = 100_000;
 /// random: each single wait is chance, their sum is not.
 const CHANCE: Ns = 20_000;
 
+/// So many waits show how long a lock takes to pass from one thread to the next.
+const ENOUGH: usize = 30;
+
 /// A synchronization longer than this waited for something, ns.
 const LONG: Ns = 20_000;
 
@@ -60,6 +63,8 @@ pub(crate) struct Costs {
     /// By call; `None` of calls within others.
     of: Vec<Option<Cost>>,
     ops: OpsOf,
+    /// From the release of a context's lock until a thread that slept has it, ns, where the model says who waits for it.
+    pub handover: Option<Ns>,
 }
 
 /// The operations of each outermost call, in order of their start.
@@ -111,8 +116,8 @@ impl Costs {
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
-        let mut costs = Costs { of, ops };
-        let behind = costs.behind(&lost, model.locks.context.wake_ns == 0);
+        let mut costs = Costs { of, ops, handover: None };
+        let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
         costs.release(trace, behind);
         costs
     }
@@ -130,7 +135,12 @@ impl Costs {
     /// The waits behind calls whose order remains that of the trace. The others are for the lock that a pageable copy holds: the model
     /// knows who waits for it, and in a replay others may meet than did. If nobody waited for such a copy, or if chance decides who is next
     /// (`in_turn` is false), no call acquires that lock.
-    fn behind(&mut self, lost: &FxHashMap<CallId, Lost>, in_turn: bool) -> Vec<(CallId, Behind)> {
+    fn behind(
+        &mut self,
+        trace: &Trace,
+        lost: &FxHashMap<CallId, Lost>,
+        in_turn: bool,
+    ) -> Vec<(CallId, Behind)> {
         let all = lost.iter().flat_map(|(call, lost)| lost.behind.iter().map(|behind| (*call, *behind)));
         let (modelled, behind): (Vec<_>, Vec<_>) =
             all.partition(|(call, of)| match (self.of_call(*call), self.of_call(of.holder)) {
@@ -140,10 +150,22 @@ impl Costs {
         let copies =
             modelled.iter().any(|(_, of)| self.of_call(of.holder).is_some_and(|holder| holder.pageable));
         if copies && in_turn {
+            self.handover = self.handover_of(trace, &modelled);
             return behind;
         }
         self.of.iter_mut().flatten().for_each(|cost| cost.locks = Locks::default());
         behind.into_iter().chain(modelled).collect()
+    }
+
+    /// The usual time between the return of a launch, which has just released the lock, and the end of a wait behind it.
+    fn handover_of(&self, trace: &Trace, waits: &[(CallId, Behind)]) -> Option<Ns> {
+        let launches = waits.iter().filter(|(_, of)| {
+            self.of_call(of.holder).is_some_and(|holder| !holder.pageable && holder.waits == Waits::Nothing)
+        });
+        let late = |of: &Behind| of.end - trace.calls.end[of.holder.index()];
+        let mut times: Vec<Ns> = launches.map(|(_, of)| late(of)).filter(|ns| *ns > 0).collect();
+        let middle = times.len() / 2;
+        (times.len() >= ENOUGH).then(|| *times.select_nth_unstable(middle).1)
     }
 
     /// Finds the moments at which calls release those behind them: that of the longest wait.

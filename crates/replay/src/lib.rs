@@ -17,6 +17,7 @@ mod places;
 mod predict;
 mod recover;
 mod retime;
+mod sections;
 pub mod show;
 mod signals;
 mod streams;

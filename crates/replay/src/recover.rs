@@ -3,6 +3,7 @@
 use crate::calls::Costs;
 use crate::machine;
 use crate::places::Places;
+use crate::sections::Sections;
 use crate::signals::{Signal, signals};
 use crate::threads::Threads;
 use crate::turns;
@@ -62,6 +63,8 @@ pub enum StepOf {
     Wait(WaitId),
     /// The moment at which this wait of another thread ends.
     Ends(WaitId),
+    /// The thread acquires a lock without a wait.
+    Takes,
     /// An operation of an unknown call is issued.
     Issues(OpId),
 }
@@ -129,12 +132,14 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         return Err(Error::Clocks);
     }
     let threads = Threads::of(trace);
-    let model = machine::model(trace, model)?;
+    let mut model = machine::model(trace, model)?;
     let costs = Costs::of(trace, &threads, &model);
+    model.locks.context.handover_ns = costs.handover.unwrap_or(model.locks.context.handover_ns);
     let queues = explain::shared_queues(trace);
     let works = Works::of(trace, &threads, &costs, &queues);
     let signals = signals(trace, &threads);
-    let mut events = by_thread(trace, &threads, &signals);
+    let sections = Sections::of(trace, &threads, &signals);
+    let mut events = by_thread(trace, &threads, &signals, &sections);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
     let (start, end) = span(trace, &threads);
     let mut recovered = Recovered {
@@ -144,6 +149,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             works: works.works(trace, &model, |stream| places.stream(stream)),
             queues: places.queues(&queues),
             signals: signals.len() as u32,
+            locks: sections.count,
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
@@ -169,6 +175,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             trace,
             costs: &costs,
             works: &works,
+            sections: &sections,
             recorded,
             numbers: &mut numbers,
             now: start,
@@ -203,11 +210,17 @@ enum Happened {
     Call(CallId),
     Waits(u32, Signal),
     Posts(u32, Signal),
+    Takes(Ns, u32),
     Issues(OpId),
 }
 
 /// What happens to each thread, in order: what ends another thread's wait comes before what begins at the same time.
-fn by_thread(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Vec<((Ns, u8), Happened)>> {
+fn by_thread(
+    trace: &Trace,
+    threads: &Threads,
+    signals: &[Signal],
+    sections: &Sections,
+) -> Vec<Vec<((Ns, u8), Happened)>> {
     let mut events: Vec<Vec<((Ns, u8), Happened)>> = vec![Vec::new(); trace.threads.len()];
     for thread in trace.threads.ids() {
         let call = |call: &CallId| ((trace.calls.start[call.index()], 2), Happened::Call(*call));
@@ -216,6 +229,9 @@ fn by_thread(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Vec<((
     for (number, signal) in (0..).zip(signals) {
         events[signal.waiter.index()].push(((signal.start, 1), Happened::Waits(number, *signal)));
         events[signal.by.index()].push(((signal.at, 0), Happened::Posts(number, *signal)));
+    }
+    for (thread, at, lock) in &sections.taken {
+        events[thread.index()].push(((*at, 1), Happened::Takes(*at, *lock)));
     }
     events.iter_mut().for_each(|events| events.sort_by_key(|(at, _)| *at));
     events
@@ -238,6 +254,7 @@ struct Writer<'a> {
     trace: &'a Trace,
     costs: &'a Costs,
     works: &'a Works,
+    sections: &'a Sections,
     recorded: &'a mut Recorded,
     /// The numbers of calls that others wait behind.
     numbers: &'a mut FxHashMap<CallId, u32>,
@@ -261,12 +278,32 @@ impl Writer<'_> {
                 self.until(signal.start);
                 // What the thread did meanwhile, in a wait within this one, is over when it ends.
                 let handoff_ns = (signal.end - signal.at.max(self.now)).max(0);
-                self.push(RecordedStep::Await { signal: number, handoff_ns }, StepOf::Wait(signal.wait));
-                self.now = self.now.max(signal.end);
+                let of = StepOf::Wait(signal.wait);
+                match self.sections.acquired[number as usize] {
+                    Some((lock, keeps)) => {
+                        self.push(RecordedStep::Acquire { lock, handoff_ns }, of);
+                        self.now = self.now.max(signal.end);
+                        if !keeps {
+                            self.push(RecordedStep::Release(lock), StepOf::Ends(signal.wait));
+                        }
+                    }
+                    None => {
+                        self.push(RecordedStep::Await { signal: number, handoff_ns }, of);
+                        self.now = self.now.max(signal.end);
+                    }
+                }
             }
             Happened::Posts(number, signal) => {
                 self.until(signal.at);
-                self.push(RecordedStep::Post(number), StepOf::Ends(signal.wait));
+                let step = match self.sections.acquired[number as usize] {
+                    Some((lock, _)) => RecordedStep::Release(lock),
+                    None => RecordedStep::Post(number),
+                };
+                self.push(step, StepOf::Ends(signal.wait));
+            }
+            Happened::Takes(at, lock) => {
+                self.until(at);
+                self.push(RecordedStep::Acquire { lock, handoff_ns: 0 }, StepOf::Takes);
             }
             Happened::Issues(op) => {
                 self.until(self.works.delays.issued[op.index()]);

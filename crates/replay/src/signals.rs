@@ -56,7 +56,7 @@ fn of_wait(trace: &Trace, threads: &Threads, wait: WaitId) -> Option<Signal> {
 }
 
 /// A moment of a thread outside of its calls: steps take effect between calls.
-fn within_no_call(trace: &Trace, threads: &Threads, thread: ThreadId, at: Ns) -> Ns {
+pub(crate) fn within_no_call(trace: &Trace, threads: &Threads, thread: ThreadId, at: Ns) -> Ns {
     threads.call_at(trace, thread, at).map_or(at, |call| trace.calls.start[call.index()])
 }
 
@@ -67,7 +67,9 @@ fn births(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Signal> {
     let first = |thread: ThreadId| {
         let call = threads.calls(thread).first().map(|call| trace.calls.start[call.index()]);
         let waits = signals.iter().filter(|signal| signal.waiter == thread).map(|signal| signal.start);
-        call.into_iter().chain(waits).min()
+        // It ends another thread's wait after it began.
+        let ends = signals.iter().filter(|signal| signal.by == thread).map(|signal| signal.at - 1);
+        call.into_iter().chain(waits).chain(ends).min()
     };
     let mut firsts: Vec<(ThreadId, Ns)> = Vec::new();
     for thread in trace.threads.ids() {

@@ -62,4 +62,11 @@ impl Threads {
         let call = *calls.get(after.checked_sub(1)?)?;
         (at < trace.calls.end[call.index()]).then_some(call)
     }
+
+    /// When the last call of a thread that had ended by then ended, ns.
+    pub fn last_end(&self, trace: &Trace, thread: ThreadId, by: Ns) -> Ns {
+        let calls = self.calls(thread);
+        let ended = calls.partition_point(|call| trace.calls.end[call.index()] <= by);
+        ended.checked_sub(1).map_or(Ns::MIN, |last| trace.calls.end[calls[last].index()])
+    }
 }

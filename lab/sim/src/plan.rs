@@ -297,6 +297,14 @@ pub(crate) enum Step {
         signal: u32,
         handoff: i64,
     },
+    /// Acquires a recorded lock, and releases it.
+    Acquire {
+        lock: u32,
+        handoff: i64,
+    },
+    Release {
+        lock: u32,
+    },
     EndBefore,
     EndBody,
     End,

@@ -11,6 +11,7 @@ use crate::plan::{Act, NONE, Plan, Program, Step, ThreadPlan, Way, WorkPlan};
 use crate::thread::Stage;
 use crate::{Error, Model, Options, Rule, Use, program};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use trace::CopyKind;
 use workload::{Repeat, StreamKind, Workload};
 
@@ -28,6 +29,8 @@ pub struct Recorded {
     pub queues: Vec<u32>,
     /// The number of signals.
     pub signals: u32,
+    /// The number of locks that steps acquire outside of calls.
+    pub locks: u32,
     /// The number of calls that others wait behind.
     pub holds: u32,
     /// What calls wait behind, those of a call together: a number below `holds`, and the time that it takes to go on after that
@@ -67,6 +70,16 @@ pub enum RecordedStep {
         /// ns.
         handoff_ns: i64,
     },
+    /// Acquires a lock below [`Recorded::locks`], which threads acquire in the order in which they come; nothing if the thread has it. A
+    /// thread that had to wait continues `handoff_ns` after the release.
+    Acquire {
+        /// The lock.
+        lock: u32,
+        /// ns.
+        handoff_ns: i64,
+    },
+    /// Releases a lock; nothing if the thread does not have it.
+    Release(u32),
     /// A call.
     Call(CallOf),
 }
@@ -208,10 +221,17 @@ pub(crate) struct Replay<'a> {
     awaited: &'a [u32],
     holds: Vec<Hold>,
     works: Vec<Progress>,
+    locks: Vec<Held>,
     /// Threads that wait for an operation.
     waiting: FxHashMap<u32, Vec<u32>>,
     /// The call that each thread waits behind.
     stuck: Vec<Option<u32>>,
+    /// The lock that each thread waits for.
+    wants: Vec<Option<u32>>,
+    /// The operation that each thread waits for, or waited for last.
+    awaits: Vec<Option<u32>>,
+    /// The thread that issues each operation.
+    issuers: Vec<u32>,
     pub replayed: Replayed,
 }
 
@@ -234,15 +254,36 @@ struct Hold {
     waiting: Vec<(u32, i64)>,
 }
 
+/// A lock outside of calls.
+#[derive(Clone, Default)]
+struct Held {
+    by: Option<u32>,
+    /// The threads that wait, and how long each takes to go on.
+    waiting: VecDeque<(u32, i64)>,
+}
+
 impl Replay<'_> {
-    /// Whether a thread waits behind a call of another one, which may wait behind further ones.
+    /// Whether a thread waits for another one, or for one that waits in turn.
     fn waits_for(&self, mut thread: u32, other: u32) -> bool {
-        while thread != other {
-            let behind = self.stuck[thread as usize].and_then(|number| self.holds[number as usize].begun);
-            let Some((_, by)) = behind else { return false };
+        // Threads that wait for each other are given up later.
+        for _ in 0..self.stuck.len() {
+            if thread == other {
+                return true;
+            }
+            let Some(by) = self.blocker(thread) else { return false };
             thread = by;
         }
-        true
+        false
+    }
+
+    /// The thread whose call, lock or launch a thread waits for.
+    fn blocker(&self, thread: u32) -> Option<u32> {
+        let at = thread as usize;
+        let call = self.stuck[at].and_then(|number| self.holds[number as usize].begun);
+        let lock = self.wants[at].and_then(|lock| self.locks[lock as usize].by);
+        let work = self.awaits[at].filter(|work| self.works[*work as usize] == Progress::Unknown);
+        let issuer = work.map(|work| self.issuers[work as usize]).filter(|by| *by != NONE);
+        call.map(|(_, by)| by).or(lock).or(issuer)
     }
 
     /// A thread's next step begins.
@@ -290,8 +331,12 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         awaited: &recorded.awaited,
         holds: vec![Hold::default(); recorded.holds as usize],
         works: vec![Progress::default(); recorded.works.len()],
+        locks: vec![Held::default(); recorded.locks as usize],
         waiting: FxHashMap::default(),
         stuck: vec![None; counts.len()],
+        wants: vec![None; counts.len()],
+        awaits: vec![None; counts.len()],
+        issuers: issuers(recorded),
         replayed: Replayed {
             steps: counts.into_iter().map(Vec::with_capacity).collect(),
             works: vec![(0, 0); recorded.works.len()],
@@ -302,6 +347,19 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     // The first two steps of each thread are the machine's own.
     replayed.steps.iter_mut().for_each(|times| drop(times.drain(..PREAMBLE.len().min(times.len()))));
     Ok(replayed)
+}
+
+/// The thread that issues each operation, or [`NONE`].
+fn issuers(recorded: &Recorded) -> Vec<u32> {
+    let mut issuers = vec![NONE; recorded.works.len()];
+    for (row, steps) in (0..).zip(&recorded.threads) {
+        for step in steps {
+            if let RecordedStep::Call(CallOf { does: Does::Issue { works, .. }, .. }) = step {
+                issuers[works.iter()].fill(row);
+            }
+        }
+    }
+    issuers
 }
 
 /// A thread's first steps: it waits for the release of all, and has no body.
@@ -316,6 +374,8 @@ fn plan_thread(process: u32, steps: &[RecordedStep], program: &mut Program) -> T
             RecordedStep::Host(ns) => Step::Pause(ns.clamp(0, LONGEST)),
             RecordedStep::Post(signal) => Step::Post { signal },
             RecordedStep::Await { signal, handoff_ns } => Step::Await { signal, handoff: handoff_ns },
+            RecordedStep::Acquire { lock, handoff_ns } => Step::Acquire { lock, handoff: handoff_ns },
+            RecordedStep::Release(lock) => Step::Release { lock },
             RecordedStep::Call(call) => {
                 if let Does::Issue { works, .. } = call.does {
                     let stream = program.works.get(works.first as usize).map(|work| work.stream);
@@ -453,17 +513,22 @@ impl Machine<'_> {
         let first: Option<u32> = held.min_by_key(|(_, hold)| hold.begun).map(|(number, _)| number);
         let unknown = |work: &&u32| replay.works[**work as usize] == Progress::Unknown;
         let work = replay.waiting.keys().filter(unknown).min().copied();
-        match (first, work) {
-            (Some(number), _) => {
+        let lock = replay.locks.iter().position(|lock| !lock.waiting.is_empty());
+        match (lock, first, work) {
+            (Some(lock), ..) => {
+                replay.replayed.given_up += 1;
+                self.passes(lock as u32);
+            }
+            (None, Some(number), _) => {
                 replay.replayed.given_up += replay.holds[number as usize].waiting.len() as u64;
                 self.lets_go_on(number);
             }
-            (None, Some(work)) => {
+            (None, None, Some(work)) => {
                 let threads = replay.waiting.remove(&work).unwrap_or_default();
                 replay.replayed.given_up += threads.len() as u64;
                 threads.into_iter().for_each(|thread| self.arrived(thread));
             }
-            (None, None) => return false,
+            (None, None, None) => return false,
         }
         true
     }
@@ -514,12 +579,17 @@ impl Machine<'_> {
         }
     }
 
-    /// Makes a thread wait for recorded operations.
+    /// Makes a thread wait for recorded operations. One that a thread will issue only after this one has gone on is not waited for.
     pub(crate) fn await_works(&mut self, row: u32, works: Rows) {
         let Some(replay) = &mut self.replay else { return };
         for work in &replay.awaited[works.iter()] {
-            if replay.works[*work as usize] != Progress::Done {
+            let progress = replay.works[*work as usize];
+            let by = replay.issuers[*work as usize];
+            if progress == Progress::Unknown && by != NONE && by != row && replay.waits_for(by, row) {
+                replay.replayed.given_up += 1;
+            } else if progress != Progress::Done {
                 replay.waiting.entry(*work).or_default().push(row);
+                replay.awaits[row as usize] = Some(*work);
                 self.threads[row as usize].awaited += 1;
             }
         }
@@ -536,6 +606,51 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether a thread goes on with a lock; if not, it sleeps until it has acquired it. When a thread began to hold a lock is not
+    /// always known: one that would wait for itself goes on without it.
+    pub(crate) fn acquires(&mut self, row: u32, lock: u32, handoff: i64) -> bool {
+        let Some(replay) = &mut self.replay else { return true };
+        let held = &mut replay.locks[lock as usize];
+        let Some(by) = held.by.filter(|by| *by != row) else {
+            held.by = Some(row);
+            return true;
+        };
+        if replay.waits_for(by, row) {
+            replay.replayed.given_up += 1;
+            return true;
+        }
+        replay.locks[lock as usize].waiting.push_back((row, handoff));
+        replay.wants[row as usize] = Some(lock);
+        self.thread(row).stage = Stage::Awaiting;
+        self.sleeps(row);
+        false
+    }
+
+    pub(crate) fn releases(&mut self, row: u32, lock: u32) {
+        let by = self.replay.as_ref().and_then(|replay| replay.locks[lock as usize].by);
+        if by == Some(row) {
+            self.passes(lock);
+        }
+    }
+
+    /// A thread that waits for another one holds no lock meanwhile: Python releases its own, and a wait for a condition its mutex.
+    fn releases_all(&mut self, row: u32) {
+        let locks = self.replay.as_ref().map_or(0, |replay| replay.locks.len() as u32);
+        (0..locks).for_each(|lock| self.releases(row, lock));
+    }
+
+    /// A lock passes to the first thread that waits for it.
+    fn passes(&mut self, lock: u32) {
+        let Some(replay) = &mut self.replay else { return };
+        let held = &mut replay.locks[lock as usize];
+        let next = held.waiting.pop_front();
+        held.by = next.map(|(thread, _)| thread);
+        if let Some((thread, handoff)) = next {
+            replay.wants[thread as usize] = None;
+            self.events.plan(self.now + handoff, Event::Resume(thread));
+        }
+    }
+
     pub(crate) fn post(&mut self, signal: u32) {
         let signal = &mut self.signals[signal as usize];
         signal.posted = true;
@@ -549,6 +664,7 @@ impl Machine<'_> {
         let signal = &mut self.signals[signal as usize];
         if !signal.posted {
             signal.waiting.push((row, handoff));
+            self.releases_all(row);
             self.thread(row).stage = Stage::Awaiting;
             self.sleeps(row);
             return false;

@@ -25,7 +25,8 @@ impl Machine<'_> {
             let step = self.program.threads[row as usize].steps[thread.at as usize];
             let depends_on_others =
                 matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End)
-                    || matches!(step, Step::Post { .. } | Step::Await { .. });
+                    || matches!(step, Step::Post { .. } | Step::Await { .. })
+                    || matches!(step, Step::Acquire { .. } | Step::Release { .. });
             if depends_on_others && time > self.now {
                 return self.events.plan(time, Event::Resume(row));
             }
@@ -61,6 +62,12 @@ impl Machine<'_> {
                         return;
                     }
                 }
+                Step::Acquire { lock, handoff } => {
+                    if !self.acquires(row, lock, handoff) {
+                        return;
+                    }
+                }
+                Step::Release { lock } => self.releases(row, lock),
                 Step::EndBefore => return self.prepared(row),
                 Step::EndBody => match self.end_of_body(row) {
                     Some(later) => time = later,

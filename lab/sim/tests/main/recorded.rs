@@ -30,6 +30,7 @@ impl Program {
             works: Vec::new(),
             queues: vec![u32::MAX; processes * streams],
             signals: 0,
+            locks: 0,
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
@@ -95,6 +96,11 @@ impl Program {
     fn signal(&mut self) -> u32 {
         self.0.signals += 1;
         self.0.signals - 1
+    }
+
+    fn lock(&mut self) -> u32 {
+        self.0.locks += 1;
+        self.0.locks - 1
     }
 
     fn run(&self) -> Replayed {
@@ -371,6 +377,33 @@ fn a_signal_lets_all_threads_go_on() {
 }
 
 #[test]
+fn a_lock_passes_in_the_order_in_which_threads_come() {
+    let mut program = Program::new(1);
+    let (acquire, release) =
+        (RecordedStep::Acquire { lock: program.lock(), handoff_ns: 3 }, RecordedStep::Release(0));
+    program.thread(&[acquire, acquire, host(100), release, host(1)]);
+    program.thread(&[host(20), acquire, host(50), release]);
+    program.thread(&[host(10), acquire, host(50), release]);
+    // Free by then.
+    program.thread(&[host(500), release, acquire, host(5), release]);
+    let replayed = program.run();
+    assert_eq!(replayed.steps[0], [0, 0, 0, 100, 100, 101]);
+    assert_eq!(replayed.steps[2], [0, 10, 103, 153, 153]);
+    assert_eq!(replayed.steps[1], [0, 20, 156, 206, 206]);
+    assert_eq!(replayed.steps[3], [0, 500, 500, 500, 505, 505]);
+}
+
+#[test]
+fn a_lock_that_is_never_released_is_given_up() {
+    let mut program = Program::new(1);
+    let lock = program.lock();
+    program.thread(&[RecordedStep::Acquire { lock, handoff_ns: 0 }]);
+    program.thread(&[host(10), RecordedStep::Acquire { lock, handoff_ns: 0 }, host(1)]);
+    let replayed = program.run();
+    assert_eq!((&replayed.steps[1][..], replayed.given_up), (&[0, 10, 10, 11][..], 1));
+}
+
+#[test]
 fn a_signal_that_nobody_posts_is_a_deadlock() {
     let mut program = Program::new(1);
     let signal = program.signal();
@@ -463,8 +496,7 @@ fn calls_that_wait_behind_each_other_do_not_wait_for_ever() {
 }
 
 #[test]
-fn waits_that_would_never_end_are_given_up() {
-    // The operation is issued only by a call that waits behind the one that waits for it.
+fn a_call_does_not_wait_behind_one_that_waits_for_its_operation() {
     let mut program = Program::new(1);
     let hold = program.hold();
     let work = program.kernel(0, 10);
@@ -474,9 +506,48 @@ fn waits_that_would_never_end_are_given_up() {
     let launch = program.launch(work, 10, 0);
     program.thread(&[call(CallOf { behind, ..launch })]);
     let replayed = program.run();
-    assert_eq!((&replayed.steps, replayed.given_up), (&vec![vec![0, 29], vec![0, 13]], 1));
-    assert_eq!(replayed.works, [(18, 28)]);
+    assert_eq!((&replayed.steps, replayed.given_up), (&vec![vec![0, 26], vec![0, 10]], 0));
+    assert_eq!(replayed.works, [(15, 25)]);
+}
 
+#[test]
+fn a_lock_is_not_waited_for_by_a_thread_that_its_holder_waits_for() {
+    let mut program = Program::new(1);
+    let lock = program.lock();
+    let acquire = RecordedStep::Acquire { lock, handoff_ns: 0 };
+    let work = program.kernel(0, 10);
+    let wait = program.await_(&[work], 0, 0, 1);
+    program.thread(&[acquire, call(wait), RecordedStep::Release(lock)]);
+    let launch = program.launch(work, 0, 0);
+    program.thread(&[host(100), acquire, call(launch)]);
+    let replayed = program.run();
+    assert_eq!((&replayed.steps[1][..], replayed.given_up), (&[0, 100, 100, 100][..], 1));
+    // The other way round: the holder is the one that comes last.
+    let mut program = Program::new(1);
+    let lock = program.lock();
+    let acquire = RecordedStep::Acquire { lock, handoff_ns: 0 };
+    let work = program.kernel(0, 10);
+    let wait = program.await_(&[work], 0, 0, 1);
+    program.thread(&[acquire, host(100), call(wait), RecordedStep::Release(lock)]);
+    let launch = program.launch(work, 0, 0);
+    program.thread(&[host(50), acquire, call(launch)]);
+    let replayed = program.run();
+    assert_eq!((&replayed.steps[1][..2], replayed.steps[0][3], replayed.given_up), (&[0, 50][..], 101, 1));
+}
+
+#[test]
+fn a_thread_that_waits_for_a_signal_has_released_its_locks() {
+    let mut program = Program::new(1);
+    let (lock, signal) = (program.lock(), program.signal());
+    let acquire = RecordedStep::Acquire { lock, handoff_ns: 0 };
+    program.thread(&[acquire, host(10), RecordedStep::Await { signal, handoff_ns: 0 }, host(1)]);
+    program.thread(&[host(5), acquire, host(7), RecordedStep::Post(signal)]);
+    let replayed = program.run();
+    assert_eq!((&replayed.steps[0][..], replayed.given_up), (&[0, 0, 10, 17, 18][..], 0));
+}
+
+#[test]
+fn waits_that_would_never_end_are_given_up() {
     // Nobody issues the operation.
     let mut program = Program::new(1);
     let work = program.kernel(0, 10);
