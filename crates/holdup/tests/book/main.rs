@@ -1,6 +1,6 @@
 //! README and the book (`docs/`): every command line works as written, every link leads somewhere, and the pages of causes and fixes are
-//! what the program knows. `UPDATE_EXPECT=1` rewrites those pages, and the list of command lines that no test runs
-//! (`tests/data/book/commands.txt`).
+//! what the program knows. `UPDATE_EXPECT=1` rewrites those pages, the samples of output in all pages,
+//! and the list of command lines that no test runs (`tests/data/book/commands.txt`).
 #![cfg(target_os = "linux")]
 
 mod catalogue;
@@ -10,6 +10,7 @@ mod commands;
 mod compile;
 mod links;
 mod page;
+mod samples;
 mod shown;
 mod stage;
 
