@@ -91,9 +91,11 @@ fn list_of_causes() -> Made {
     for cause in Cause::ALL {
         let about = cause.about();
         let kinds: Vec<_> = about.evidence.iter().map(|kind| kind.id()).collect();
-        let links = names(about.fixes).iter().map(|id| format!("[`{id}`](../fixes/{id}.md)")).collect::<Vec<_>>();
+        let links =
+            names(about.fixes).iter().map(|id| format!("[`{id}`](../fixes/{id}.md)")).collect::<Vec<_>>();
         let (id, meaning) = (about.id, about.meaning);
-        writeln!(text, "| [`{id}`]({id}.md) | {meaning} | {} | {} |", kinds.join(", "), links.join(", ")).expect("a string");
+        writeln!(text, "| [`{id}`]({id}.md) | {meaning} | {} | {} |", kinds.join(", "), links.join(", "))
+            .expect("a string");
     }
     text.push_str("\n[What prevents overlap](overlap.md) has names of its own.\n");
     Made { name: "docs/causes/README.md".to_owned(), text }
@@ -146,8 +148,16 @@ fn overlap(printed: &mut Printed) -> Made {
     );
     for rule in OverlapRule::ALL {
         let (id, kind) = (rule.id(), rule.evidence());
-        write!(text, "\n## {id}\n\n{} Evidence: `{}`, {}.\n\n", sentence(rule.meaning()), kind.id(), kind.meaning()).expect("a string");
-        let tried = tried(id, OVERLAP, printed).unwrap_or_else(|| panic!("no trace shows {id}: name one in shown.rs"));
+        write!(
+            text,
+            "\n## {id}\n\n{} Evidence: `{}`, {}.\n\n",
+            sentence(rule.meaning()),
+            kind.id(),
+            kind.meaning()
+        )
+        .expect("a string");
+        let tried = tried(id, OVERLAP, printed)
+            .unwrap_or_else(|| panic!("no trace shows {id}: name one in shown.rs"));
         text.push_str(&tried.replace("## Try it\n\n", ""));
     }
     Made { name: "docs/causes/overlap.md".to_owned(), text }
@@ -161,7 +171,8 @@ fn list_of_fixes() -> Made {
     for fix in fixes() {
         let causes: Vec<_> = fix.causes.iter().map(|cause| cause_link(*cause)).collect();
         let (what, _) = fix.texts[0];
-        writeln!(text, "| [`{}`]({}.md) | {what} | {} |", fix.id, fix.id, causes.join(", ")).expect("a string");
+        writeln!(text, "| [`{}`]({}.md) | {what} | {} |", fix.id, fix.id, causes.join(", "))
+            .expect("a string");
     }
     Made { name: "docs/fixes/README.md".to_owned(), text }
 }
@@ -178,11 +189,18 @@ fn of_fix(fix: &Offered, printed: &mut Printed) -> Made {
     let causes: Vec<_> = fix.causes.iter().map(|cause| cause_link(*cause)).collect();
     write!(text, "\nFor {}.\n", causes.join(", ")).expect("a string");
     if !fix.forms.is_empty() {
-        text.push_str("\n## Apply it\n\nNames such as `step`, `gpu` and `batch` stand for the program's own.\n");
+        text.push_str(
+            "\n## Apply it\n\nNames such as `step`, `gpu` and `batch` stand for the program's own.\n",
+        );
     }
     for form in &fix.forms {
-        let marked = if form.language() == "sh" { "<!-- not run: it changes this machine, or starts your program -->\n" } else { "" };
-        write!(text, "\n### {}\n\n{marked}```{}\n{}```\n", title(form), form.language(), form.code).expect("a string");
+        let marked = if form.language() == "sh" {
+            "<!-- not run: it changes this machine, or starts your program -->\n"
+        } else {
+            ""
+        };
+        write!(text, "\n### {}\n\n{marked}```{}\n{}```\n", title(form), form.language(), form.code)
+            .expect("a string");
     }
     text.push_str("\n## What it gains\n\n");
     text.push_str(&match tried(fix.id, FIXES, printed) {
@@ -240,8 +258,12 @@ fn tried(id: &str, list: &[Shown], printed: &mut Printed) -> Option<String> {
 
 /// A sentence: with a capital and a full stop, where it begins with a word of prose.
 fn sentence(text: &str) -> String {
-    let is_name = text.split(' ').next().is_some_and(|word| word.contains(['_', '=', '.']) || word.chars().skip(1).any(char::is_uppercase));
+    let is_name = text
+        .split(' ')
+        .next()
+        .is_some_and(|word| word.contains(['_', '=', '.']) || word.chars().skip(1).any(char::is_uppercase));
     let mut chars = text.chars();
-    let first = chars.next().map(|first| if is_name { first.to_string() } else { first.to_uppercase().to_string() });
+    let first =
+        chars.next().map(|first| if is_name { first.to_string() } else { first.to_uppercase().to_string() });
     format!("{}{}.", first.unwrap_or_default(), chars.as_str())
 }

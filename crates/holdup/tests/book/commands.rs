@@ -1,9 +1,10 @@
 //! Every command line of a page is run, and prints what the page shows. What stands within a sentence and has a placeholder, or nothing
 //! to work on, is compared with what the command takes.
 
-use crate::page::{Block, Documented, Mark, Page};
+use crate::page::{Block, Documented, Mark, Page, root};
 use crate::samples;
 use crate::stage::Stage;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How a command line is tested.
@@ -16,38 +17,51 @@ enum Way {
     Never,
 }
 
-/// The command lines of a page that no test runs, with the reasons, below a count of all.
-pub fn listed(page: &Page) -> String {
-    let all = || page.blocks.iter().flat_map(|block| block.commands.iter().map(move |command| (block, command)));
-    let count = |wanted| all().filter(|(block, command)| way(page, block, command) == wanted).count();
-    let counts = [count(Way::Run), count(Way::Compare), count(Way::Elsewhere), count(Way::Never)];
-    if counts == [0; 4] {
-        return String::new();
+/// How many command lines of pages are tested in which way.
+pub fn counted<'a>(pages: impl Iterator<Item = &'a Page>) -> String {
+    let mut counts = [0; 4];
+    for page in pages {
+        all(page).for_each(|(block, command)| counts[way(page, block, command) as usize] += 1);
     }
     let [run, compared, elsewhere, never] = counts;
-    let mut text = format!("{}: {run} run, {compared} compared, {elsewhere} elsewhere, {never} not run\n", page.name);
-    for (block, command) in all() {
+    format!(
+        "command lines: {run} run, {compared} compared with --help, {elsewhere} run by tests/seeds.rs, {never} not run"
+    )
+}
+
+/// The command lines of a page that no test runs, by reason.
+pub fn not_run(page: &Page) -> String {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (block, command) in all(page) {
         if let Mark::NotRun(reason) = &block.mark {
-            writeln!(text, "    {}\n        {reason}", command.line).expect("a string");
+            by_reason.entry(reason).or_default().push(&command.line);
         }
     }
+    let mut text = String::new();
+    for (reason, lines) in by_reason {
+        writeln!(text, "{}: {}: {reason}", page.name, lines.len()).expect("a string");
+        lines.iter().for_each(|line| writeln!(text, "    {line}").expect("a string"));
+    }
     text
+}
+
+fn all(page: &Page) -> impl Iterator<Item = (&Block, &Documented)> {
+    page.blocks.iter().flat_map(|block| block.commands.iter().map(move |command| (block, command)))
 }
 
 /// Tests each command line of a page: what is wrong, and with which.
 pub fn wrong(page: &Page) -> Vec<String> {
     let stage = Stage::new();
     let mut wrong = Vec::new();
-    for block in &page.blocks {
-        for command in &block.commands {
-            let complaint = match way(page, block, command) {
-                Way::Run => run(&stage, page, block, command),
-                Way::Compare => compare(&stage, &command.line),
-                Way::Elsewhere | Way::Never => Ok(()),
-            };
-            if let Err(complaint) = complaint {
-                wrong.push(format!("{}:{}: `{}`: {complaint}", page.name, block.line, command.line));
-            }
+    for (block, command) in all(page) {
+        let complaint = match way(page, block, command) {
+            Way::Run => run(&stage, page, block, command),
+            Way::Compare => compare(&stage, &command.line),
+            Way::Never => names_files(&command.line),
+            Way::Elsewhere => Ok(()),
+        };
+        if let Err(complaint) = complaint {
+            wrong.push(format!("{}:{}: `{}`: {complaint}", page.name, block.line, command.line));
         }
     }
     wrong
@@ -63,23 +77,23 @@ fn way(page: &Page, block: &Block, command: &Documented) -> Way {
     }
 }
 
-/// Whether a command line within a sentence has no placeholder (`TRACE`, `FILE.toml`, `…`, `[NAME]`) and names what to work on.
+/// Whether a command line within a sentence names what to work on, and has no placeholder.
 fn is_complete(line: &str) -> bool {
-    let is_placeholder = |word: &str| {
-        let stem = word.trim_matches(['\'', '"', '…', '[', ']']).split(['.', '=', ':']).next_back().unwrap_or(word);
-        let stem = if stem.chars().any(char::is_uppercase) { stem } else { word };
-        word.contains(['…', '[']) || stem.len() > 1 && stem.chars().all(|c| c.is_ascii_uppercase() || c == '-')
-    };
     let mut words = line.split_ascii_whitespace().skip(1);
     let verb = words.next().unwrap_or_default();
     let rest: Vec<&str> = words.collect();
-    let begins_upper = |word: &&str| word.split('.').next().is_some_and(is_placeholder);
     let names_work = match verb {
         "causes" | "completions" | "man" | "devices" => !rest.is_empty(),
         "lab" => rest.len() > 1,
         _ => rest.iter().any(|word| word.contains('.') && !word.starts_with('-')),
     };
-    names_work && !is_placeholder(verb) && !rest.iter().any(|word| is_placeholder(word) || begins_upper(&word))
+    names_work && !line.split_ascii_whitespace().any(is_placeholder)
+}
+
+/// `TRACE`, `FILE.toml`, `sim:MODEL`, `[NAME…]`.
+fn is_placeholder(word: &str) -> bool {
+    let is_upper = |part: &str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_uppercase());
+    word.contains(['…', '[']) || word.split(['.', ':', '=', '\'']).any(is_upper)
 }
 
 /// Runs a command line and compares what it prints.
@@ -100,12 +114,26 @@ fn run(stage: &Stage, page: &Page, block: &Block, command: &Documented) -> Resul
     Err(format!("it prints\n{}", done.output))
 }
 
+/// Whether the files of the repository that a command line names are there.
+fn names_files(line: &str) -> Result<(), String> {
+    let words =
+        line.split([' ', '=']).filter(|word| word.starts_with("benches/") || word.starts_with("crates/"));
+    match words.into_iter().find(|word| !root().join(word).exists()) {
+        Some(missing) => Err(format!("there is no {missing}")),
+        None => Ok(()),
+    }
+}
+
 /// Whether the command exists and has the options of a command line that is not complete.
 fn compare(stage: &Stage, line: &str) -> Result<(), String> {
     let words = || line.split_ascii_whitespace().skip(1);
     let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let verb: Vec<&str> = words().take_while(is_name).take(2).collect();
-    let verb = if verb.first() == Some(&"lab") { verb.join(" ") } else { verb.first().copied().unwrap_or("").to_owned() };
+    let verb = if verb.first() == Some(&"lab") {
+        verb.join(" ")
+    } else {
+        verb.first().copied().unwrap_or("").to_owned()
+    };
     let help = stage.run(&format!("holdup {verb} --help"));
     if !help.success {
         return Err(format!("no such command: {}", help.errors));

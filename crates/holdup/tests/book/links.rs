@@ -14,7 +14,9 @@ pub fn broken(pages: &[Page]) -> Vec<String> {
             let target = if path.is_empty() { page.name.clone() } else { joined(&page.name, path) };
             let is_there = root().join(&target).exists();
             let has_anchor = anchor.is_empty()
-                || by_name.get(target.as_str()).is_some_and(|page| page.anchors.iter().any(|known| known == anchor));
+                || by_name
+                    .get(target.as_str())
+                    .is_some_and(|page| page.anchors.iter().any(|known| known == anchor));
             // A book is its folder: the site that is made of it has nothing else.
             let leaves = page.name.starts_with("docs/") && !target.starts_with("docs/");
             if !is_there || !has_anchor || leaves {

@@ -63,7 +63,8 @@ impl Mark {
 impl Page {
     /// Reads a page by its path from the root.
     pub fn read(name: &str) -> Page {
-        let text = std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let text =
+            std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         Reading::new(name, &text).read()
     }
 }

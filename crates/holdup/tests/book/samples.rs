@@ -52,7 +52,9 @@ fn pieces<'a>(shown: &[&str], mut printed: &[&'a str]) -> Vec<&'a str> {
             fresh.push("…");
         }
         let places = 0..(printed.len() + 1).saturating_sub(piece.len());
-        let Some(best) = places.max_by_key(|at| (likeness(piece, &printed[*at..]), usize::MAX - at)) else { break };
+        let Some(best) = places.max_by_key(|at| (likeness(piece, &printed[*at..]), usize::MAX - at)) else {
+            break;
+        };
         fresh.extend(&printed[best..best + piece.len()]);
         printed = &printed[best + piece.len()..];
     }

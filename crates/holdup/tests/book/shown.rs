@@ -52,9 +52,17 @@ pub const CAUSES: &[Shown] = &[
     finding("profiler-overhead", "holdup explain --all examples/recorded-staggered-copies.holdup"),
     rows("copy-engine-busy", C1060, "holdup stats c1060.holdup"),
     recorded("gil", "holdup record -o gil.holdup python examples/threads.py gil", "holdup stats gil.holdup"),
-    recorded("lock", "holdup record -o lock.holdup python examples/threads.py lock", "holdup stats lock.holdup"),
+    recorded(
+        "lock",
+        "holdup record -o lock.holdup python examples/threads.py lock",
+        "holdup stats lock.holdup",
+    ),
     rows("blocked", "", "holdup stats examples/pytorch-d2h-stall-operators.json.gz"),
-    recorded("no-cpu", "holdup record -o no-cpu.holdup python examples/threads.py no-cpu", "holdup stats no-cpu.holdup"),
+    recorded(
+        "no-cpu",
+        "holdup record -o no-cpu.holdup python examples/threads.py no-cpu",
+        "holdup stats no-cpu.holdup",
+    ),
     finding("host-code", "holdup explain --all examples/pytorch-d2h-stall-operators.json.gz"),
     recorded(
         "no-demand",
@@ -96,7 +104,11 @@ pub const FIXES: &[Shown] = &[
     predicted("graph", LAUNCHES, "holdup whatif launches.holdup --fix graph"),
     predicted("mps", CONNECTIONS, "holdup whatif queues.holdup --fix process-per-thread,mps"),
     predicted("more-connections", CONNECTIONS, "holdup whatif queues.holdup --fix more-connections"),
-    predicted("device-scalar", "", "holdup whatif examples/recorded-norm-hidden-sync.holdup --fix device-scalar"),
+    predicted(
+        "device-scalar",
+        "",
+        "holdup whatif examples/recorded-norm-hidden-sync.holdup --fix device-scalar",
+    ),
 ];
 
 const fn shown(id: &'static str, make: &'static str, look: &'static str, part: Part) -> Shown {
@@ -159,7 +171,8 @@ fn rows_of<'a>(cause: &str, lines: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn overlap_of<'a>(rule: &str, lines: &[&'a str]) -> Vec<&'a str> {
-    let begins = |line: &str| line.trim_start().starts_with("lost ") && line.contains(&format!("  {rule} · "));
+    let begins =
+        |line: &str| line.trim_start().starts_with("lost ") && line.contains(&format!("  {rule} · "));
     let Some(from) = lines.iter().position(|line| begins(line)) else { return Vec::new() };
     let deeper = |line: &&&str| line.starts_with("                   ");
     [&lines[from]].into_iter().chain(lines[from + 1..].iter().take_while(deeper)).copied().collect()

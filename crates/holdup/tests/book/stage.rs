@@ -71,7 +71,7 @@ impl Stage {
     pub fn run(&self, line: &str) -> Run {
         self.bring(line);
         let line = installed(line);
-        if line.starts_with("holdup view ") {
+        if line.starts_with("holdup view ") && !line.contains("--help") {
             return self.serve(&line);
         }
         let output = self.shell(&line).output().expect("bash starts");
@@ -110,7 +110,8 @@ impl Stage {
     /// Serves a page until its address is printed.
     fn serve(&self, line: &str) -> Run {
         let mut command = self.shell(&format!("exec {line}"));
-        let mut server: Child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("bash starts");
+        let mut server: Child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("bash starts");
         let mut output = String::new();
         let mut printed = BufReader::new(server.stdout.take().expect("a pipe"));
         printed.read_line(&mut output).expect("readable");
