@@ -92,13 +92,18 @@ fn list_of_causes() -> Made {
         let about = cause.about();
         let kinds: Vec<_> = about.evidence.iter().map(|kind| kind.id()).collect();
         let links =
-            names(about.fixes).iter().map(|id| format!("[`{id}`](../fixes/{id}.md)")).collect::<Vec<_>>();
+            names(about.fixes).iter().map(|id| format!("[`{id}`](fixes/{id}.md)")).collect::<Vec<_>>();
         let (id, meaning) = (about.id, about.meaning);
-        writeln!(text, "| [`{id}`]({id}.md) | {meaning} | {} | {} |", kinds.join(", "), links.join(", "))
-            .expect("a string");
+        writeln!(
+            text,
+            "| [`{id}`](causes/{id}.md) | {meaning} | {} | {} |",
+            kinds.join(", "),
+            links.join(", ")
+        )
+        .expect("a string");
     }
-    text.push_str("\n[What prevents overlap](overlap.md) has names of its own.\n");
-    Made { name: "docs/causes/README.md".to_owned(), text }
+    text.push_str("\n[What prevents overlap](causes/overlap.md) has names of its own.\n");
+    Made { name: "docs/causes.md".to_owned(), text }
 }
 
 /// The names of fixes, each once.
@@ -165,20 +170,21 @@ fn overlap(printed: &mut Printed) -> Made {
 
 fn list_of_fixes() -> Made {
     let mut text = String::from(
-        "# Fixes\n\nWhat a finding offers. `holdup explain` prints beside each fix what it [would gain](../findings.md#gains), and with \
+        "# Fixes\n\nWhat a finding offers. `holdup explain` prints beside each fix what it [would gain](findings.md#gains), and with \
          `--all` the lines that apply it in the program's framework.\n\n| fix | what to do | for |\n|---|---|---|\n",
     );
     for fix in fixes() {
-        let causes: Vec<_> = fix.causes.iter().map(|cause| cause_link(*cause)).collect();
+        let causes = cause_links(&fix.causes, "");
         let (what, _) = fix.texts[0];
-        writeln!(text, "| [`{}`]({}.md) | {what} | {} |", fix.id, fix.id, causes.join(", "))
-            .expect("a string");
+        writeln!(text, "| [`{}`](fixes/{}.md) | {what} | {} |", fix.id, fix.id, causes).expect("a string");
     }
-    Made { name: "docs/fixes/README.md".to_owned(), text }
+    Made { name: "docs/fixes.md".to_owned(), text }
 }
 
-fn cause_link(cause: Cause) -> String {
-    format!("[`{}`](../causes/{}.md)", cause.id(), cause.id())
+/// Links to causes, from the book's folder or from one within it.
+fn cause_links(causes: &[Cause], folder: &str) -> String {
+    let links = causes.iter().map(|cause| format!("[`{}`]({folder}causes/{}.md)", cause.id(), cause.id()));
+    links.collect::<Vec<_>>().join(", ")
 }
 
 fn of_fix(fix: &Offered, printed: &mut Printed) -> Made {
@@ -186,8 +192,7 @@ fn of_fix(fix: &Offered, printed: &mut Printed) -> Made {
     for (what, safety) in &fix.texts {
         writeln!(text, "- {} {}", sentence(what), sentence(safety)).expect("a string");
     }
-    let causes: Vec<_> = fix.causes.iter().map(|cause| cause_link(*cause)).collect();
-    write!(text, "\nFor {}.\n", causes.join(", ")).expect("a string");
+    write!(text, "\nFor {}.\n", cause_links(&fix.causes, "../")).expect("a string");
     if !fix.forms.is_empty() {
         text.push_str(
             "\n## Apply it\n\nNames such as `step`, `gpu` and `batch` stand for the program's own.\n",

@@ -17,8 +17,10 @@ pub fn broken(pages: &[Page]) -> Vec<String> {
                 || by_name
                     .get(target.as_str())
                     .is_some_and(|page| page.anchors.iter().any(|known| known == anchor));
-            // A book is its folder: the site that is made of it has nothing else.
-            let leaves = page.name.starts_with("docs/") && !target.starts_with("docs/");
+            // A book is its folder: the site that is made of it has nothing else, and no page of the name README.
+            let leaves = page.name.starts_with("docs/")
+                && (!target.starts_with("docs/")
+                    || target.ends_with("README.md") && page.name != "docs/SUMMARY.md");
             if !is_there || !has_anchor || leaves {
                 broken.push(format!("{}: {link}{}", page.name, if leaves { " leaves the book" } else { "" }));
             }
