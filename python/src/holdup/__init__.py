@@ -1,0 +1,1 @@
+"""holdup: why a CUDA program's threads, streams and GPUs wait."""
