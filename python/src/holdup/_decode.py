@@ -20,7 +20,8 @@ def decode(kind: type[T], value: Mapping[str, Any]) -> T:
     >>> decode(Place, {"file": "train.py", "line": 7, "function": "step", "new": 1})
     Place(file='train.py', line=7, function='step')
     """
-    return typing.cast(T, _reader(kind)(value))
+    read: Callable[[Any], T] = _reader(typing.cast(Any, kind))
+    return read(value)
 
 
 @functools.cache

@@ -57,7 +57,7 @@ class Table:
         return f"<Table {self.name}>"
 
     def _repr_html_(self) -> str:
-        html: str = self.to_pandas()._repr_html_()  # type: ignore[operator]
+        html: str = self.to_pandas()._repr_html_()
         return html
 
 
