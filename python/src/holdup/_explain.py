@@ -51,7 +51,7 @@ class Explanation(results.Result):
     def __str__(self) -> str:
         """The verdict, and a line for each of the first findings."""
         lines = [_html.headline(self), self.verdict.text]
-        for finding in self.findings[: _html.FINDINGS]:
+        for finding in _html.first(self):
             lines.append(f"{finding.id}  {_html.percent(finding.cost_share)}  {_html.summary(finding)}")
         return "\n".join(lines)
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from holdup._explain import Explanation
 
 FINDINGS = 5
-"""Findings on the first screen."""
+"""Findings on the first screen, at most."""
+LEAST_SHARE = 0.01
+"""The cost of one, as a share of the GPUs' time."""
 THREADS = 4
 """Threads on the first screen: those with the longest spans."""
 NAMED = 3
@@ -45,8 +47,8 @@ STYLE = """
   font: 14px/1.45 system-ui, sans-serif; }
 [data-jp-theme-light="true"] .holdup, .vscode-light .holdup, html[theme="light"] .holdup { color-scheme: light; }
 [data-jp-theme-light="false"] .holdup, .vscode-dark .holdup, html[theme="dark"] .holdup { color-scheme: dark; }
-.holdup p, .holdup ul { margin: 0 0 8px; padding: 0; color: inherit; }
-.holdup ul { list-style: none; }
+.holdup p, .holdup ul { margin: 0 0 8px !important; padding: 0 !important; color: inherit; }
+.holdup ul { list-style: none !important; }
 .holdup .muted { color: var(--muted); font-size: 12px; }
 .holdup .verdict { font-size: 15px; font-weight: 600; }
 .holdup .bars { display: grid; grid-template-columns: max-content minmax(120px, 1fr) minmax(0, 1.2fr); gap: 4px 10px;
@@ -64,6 +66,7 @@ STYLE = """
 .holdup .findings li { margin: 0 0 8px; overflow-wrap: anywhere; }
 .holdup .share { color: var(--lost); font-weight: 600; }
 .holdup .cause { float: right; }
+.holdup .why { display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden; }
 .holdup .fix { color: var(--accent); }
 """
 
@@ -84,7 +87,7 @@ def first_screen(explanation: Explanation) -> str:
         f"<style>{STYLE}</style><div class='holdup'>"
         f"<p class='muted'>{escape(headline(explanation))}</p>"
         f"<p class='verdict'>{escape(head)}</p><ul>{lines}</ul>"
-        f"{_bars(explanation.accounts)}{_findings(explanation.findings)}{_rest(explanation)}</div>"
+        f"{_bars(explanation.accounts)}{_findings(first(explanation))}{_rest(explanation)}</div>"
     )
 
 
@@ -135,20 +138,25 @@ def _bar(name: str, span_ns: int, parts: Sequence[Part]) -> str:
 
 def _findings(findings: Sequence[results.Finding]) -> str:
     items = []
-    for finding in findings[:FINDINGS]:
+    for finding in findings:
         fixes = "".join(
-            f"<br><span class='fix'>{escape(fix.id)}: {escape(fix.text)}</span>" for fix in finding.fixes[:1]
+            f"<span class='fix'>{escape(fix.id)}: {escape(fix.text)}</span>" for fix in finding.fixes[:1]
         )
         items.append(
             f"<li><span class='cause muted'>{escape(finding.cause)} · {finding.confidence}</span>"
             f"{finding.id} <span class='share'>{percent(finding.cost_share)}</span> {escape(summary(finding))}"
-            f"<br><span class='muted'>{escape(finding.because)}</span>{fixes}</li>"
+            f"<span class='muted why' title='{escape(finding.because)}'>{escape(finding.because)}</span>{fixes}</li>"
         )
     return f"<ul class='findings'>{''.join(items)}</ul>" if items else ""
 
 
+def first(explanation: results.Result) -> list[results.Finding]:
+    """The findings on the first screen."""
+    return [finding for finding in explanation.findings if finding.cost_share >= LEAST_SHARE][:FINDINGS]
+
+
 def _rest(explanation: Explanation) -> str:
-    more = len(explanation.findings) - FINDINGS
+    more = len(explanation.findings) - len(first(explanation))
     if more > 0:
         return f"<p class='muted'>{counted(more, 'more finding')} in <code>findings</code></p>"
     if not explanation.findings:
