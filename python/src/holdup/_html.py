@@ -62,7 +62,7 @@ STYLE = """
 .holdup .calls { background: light-dark(#dcebf8, #1e3c59); }
 .holdup .asleep { background: light-dark(#e9ebee, #2f343c); }
 .holdup .unknown { background: light-dark(#f1f1ee, #24272d); }
-.holdup .findings { border-top: 1px solid var(--line); padding-top: 8px; }
+.holdup .findings { border-top: 1px solid var(--line); padding-top: 8px !important; }
 .holdup .findings li { margin: 0 0 8px; overflow-wrap: anywhere; }
 .holdup .share { color: var(--lost); font-weight: 600; }
 .holdup .cause { float: right; }
