@@ -18,6 +18,7 @@
 //! Everything here runs in a program that did not ask for it. What runs within its calls does not panic, allocate or
 //! lock (`cargo xtask hot` checks the machine code, by `hot.toml`), and the program cannot see it (`unseen`).
 
+mod asked;
 mod c_library;
 mod clock_records;
 mod control;

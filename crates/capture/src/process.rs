@@ -161,7 +161,17 @@ fn clock(which: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
+/// Maps what all processes of the program share, before there is a file of this one.
+pub fn share() {
+    if let Some(directory) = env::text(spool::VAR_DIRECTORY) {
+        map_shared(directory);
+    }
+}
+
 fn map_shared(directory: &[u8]) {
+    if shared().is_some() {
+        return;
+    }
     let path = Path::of(&[directory, b"/", spool::SHARED.as_bytes(), b"\0"]);
     let file = path.as_ref().and_then(Path::path).and_then(|path| create(path, 0).ok());
     if let Some(file) = file

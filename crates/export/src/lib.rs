@@ -20,7 +20,7 @@ mod tables;
 mod view;
 
 pub use flame::{folded, speedscope};
-pub use tables::{csv, is_export, parquet};
+pub use tables::{csv, is_export, named_parquet, parquet};
 pub use view::{chrome, perfetto};
 
 use explain::{Explanation, Loss};

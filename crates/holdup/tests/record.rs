@@ -387,6 +387,33 @@ fn recording_begins_at_a_signal() {
 }
 
 #[test]
+fn a_program_opens_windows_with_files_of_their_own() {
+    let directory = directory();
+    let program = built().looking_up("long").display().to_string();
+    let arguments = ["--after", "program", "--level", "light", "--", &program, "windows"];
+    let output = record(directory.path(), &arguments);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "done\n"), "{}", text(&output.stderr));
+    for (window, expected) in [(0, [10, 0, 0, 0, 0]), (2, [0, 0, 10, 0, 0]), (4, [0, 0, 0, 0, 10])] {
+        let (counts, notes) = phases(&directory.path().join(format!("window{window}.holdup")));
+        assert_eq!(counts, expected, "{notes}");
+    }
+    // Windows that are all of the recording need no file of the whole.
+    assert!(!directory.path().join("long-look-up.holdup").exists());
+}
+
+#[test]
+fn windows_of_a_program_that_is_recorded_are_cut_from_its_recording() {
+    let directory = directory();
+    std::fs::write(directory.path().join("window2.holdup"), "not ours").expect("can write");
+    long(directory.path(), &["--quiet"], "windows");
+    let counts = |name: &str| phases(&directory.path().join(name)).0;
+    assert_eq!(counts("long.holdup"), [10; 5]);
+    assert_eq!(counts("window0.holdup"), [10, 0, 0, 0, 0]);
+    // No file is replaced.
+    assert_eq!(counts("window2-2.holdup"), [0, 0, 10, 0, 0]);
+}
+
+#[test]
 fn recording_begins_later_and_ends_earlier_than_the_program() {
     let directory = directory();
     long(directory.path(), &["--quiet", "--after", "400ms", "--for", "300ms"], "lasts");

@@ -32,6 +32,7 @@ mod imports;
 mod launches;
 mod locks;
 mod looked;
+mod newer;
 mod patch;
 mod pending;
 mod program;

@@ -21,6 +21,10 @@ pub type Spin = c_int;
 /// unwind: a thread that is cancelled while it waits for a condition leaves through the wait.
 pub(crate) mod real {
     use super::*;
+    pub use crate::newer::{
+        pthread_clockjoin_np, pthread_cond_clockwait, pthread_mutex_clocklock, pthread_rwlock_clockrdlock,
+        pthread_rwlock_clockwrlock, sem_clockwait,
+    };
 
     unsafe extern "C-unwind" {
         pub fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int;
@@ -29,25 +33,12 @@ pub(crate) mod real {
             mutex: *mut pthread_mutex_t,
             until: *const timespec,
         ) -> c_int;
-        pub fn pthread_cond_clockwait(
-            condition: *mut pthread_cond_t,
-            mutex: *mut pthread_mutex_t,
-            clock: clockid_t,
-            until: *const timespec,
-        ) -> c_int;
         pub fn sem_wait(semaphore: *mut sem_t) -> c_int;
         pub fn sem_timedwait(semaphore: *mut sem_t, until: *const timespec) -> c_int;
-        pub fn sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, until: *const timespec) -> c_int;
         pub fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int;
         pub fn pthread_timedjoin_np(
             thread: pthread_t,
             result: *mut *mut c_void,
-            until: *const timespec,
-        ) -> c_int;
-        pub fn pthread_clockjoin_np(
-            thread: pthread_t,
-            result: *mut *mut c_void,
-            clock: clockid_t,
             until: *const timespec,
         ) -> c_int;
     }
@@ -56,21 +47,6 @@ pub(crate) mod real {
         pub fn pthread_spin_lock(lock: *mut Spin) -> c_int;
         pub fn pthread_spin_trylock(lock: *mut Spin) -> c_int;
         pub fn pthread_spin_unlock(lock: *mut Spin) -> c_int;
-        pub fn pthread_mutex_clocklock(
-            mutex: *mut pthread_mutex_t,
-            clock: clockid_t,
-            until: *const timespec,
-        ) -> c_int;
-        pub fn pthread_rwlock_clockrdlock(
-            lock: *mut pthread_rwlock_t,
-            clock: clockid_t,
-            until: *const timespec,
-        ) -> c_int;
-        pub fn pthread_rwlock_clockwrlock(
-            lock: *mut pthread_rwlock_t,
-            clock: clockid_t,
-            until: *const timespec,
-        ) -> c_int;
         pub fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
         pub fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, until: *const timespec) -> c_int;
     }

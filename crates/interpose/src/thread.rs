@@ -370,8 +370,8 @@ fn mode(noted: usize) -> LockMode {
 /// A place for the calling thread: a new one, else one whose thread ended.
 #[cold]
 fn claim() -> Option<&'static Thread> {
-    // SAFETY: asks for a number.
-    let tid = unsafe { libc::gettid() } as u32;
+    // SAFETY: asks for a number. The C library has a function for it since glibc 2.30.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     // Those of threads that ended first: who looks through the places looks at few.
     let thread = if FREE.load(Relaxed) > 0 { claim_free(tid) } else { None };
     let Some(thread) = thread.or_else(|| claim_new(tid)).or_else(|| claim_free(tid)) else {

@@ -17,8 +17,9 @@ pub struct Unusable {
     pub remedy: String,
 }
 
-/// Finds the capture library: the one that [`VARIABLE`] names, or else the one next to the executable or in the `lib`
-/// directory next to the executable's directory.
+/// Finds the capture library: the one that [`VARIABLE`] names, or else the one next to the executable or in the `lib` or
+/// `libexec` directory next to the executable's directory. The wheel has it in `libexec`: `pip install --target` leaves out
+/// what a package puts into `lib`.
 ///
 /// # Errors
 /// If there is no library in these places, or `LD_PRELOAD` cannot hold its path.
@@ -51,9 +52,8 @@ fn places() -> Vec<PathBuf> {
     }
     let executable = std::env::current_exe().unwrap_or_default();
     let Some(directory) = executable.parent() else { return Vec::new() };
-    let beside = directory.join(NAME);
-    let library = directory.parent().map(|parent| parent.join("lib").join(NAME));
-    [Some(beside), library].into_iter().flatten().collect()
+    let prefix = directory.parent().unwrap_or(directory);
+    [directory.join(NAME), prefix.join("lib").join(NAME), prefix.join("libexec").join(NAME)].into()
 }
 
 /// Whether `LD_PRELOAD` can hold the path: the loader ends names there at spaces and colons and replaces some words

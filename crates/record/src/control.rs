@@ -17,6 +17,8 @@ pub enum Begin {
     After(Duration),
     /// When this process gets SIGUSR2.
     AtSignal,
+    /// When the program asks for it: while it has windows open (`holdup_window_open` of the capture library).
+    AtProgram,
 }
 
 /// When a program is recorded. SIGUSR2 switches recording on and off whatever this says.
@@ -80,7 +82,7 @@ impl Control {
     fn toggle(&mut self, now: Instant) {
         let control = &self.shared().control;
         let is_off = control.is_off();
-        if control.switch(crate::run::monotonic_ns()) {
+        if control.set(is_off, crate::run::monotonic_ns) {
             self.next = if is_off { self.end(now) } else { None };
         } else {
             self.next = None;

@@ -148,5 +148,7 @@ fn problems_of_the_recording() {
 fn a_missing_capture_library_is_reported_with_the_searched_places() {
     let output = Try::shell("true").env("HOLDUP_CAPTURE_LIB", "").run();
     let said = text(&output.stderr);
-    assert!(said.contains("/examples/libholdup_capture.so, ") && said.contains("/lib/libholdup_capture.so)"));
+    assert!(
+        said.contains("/examples/libholdup_capture.so, ") && said.contains("/libexec/libholdup_capture.so)")
+    );
 }

@@ -1,6 +1,6 @@
 //! What the fixes of an explanation would gain, for the explanation.
 
-use crate::{Error, Fit, MOST_ERROR, Predictor, fixes, recover};
+use crate::{Error, Fit, MOST_ERROR, Predictor, Progress, fixes, recover};
 use explain::{Gains, NoGains};
 use std::collections::BTreeSet;
 use trace::{Ns, Trace};
@@ -25,7 +25,7 @@ pub fn is_quick(trace: &Trace, changes: usize) -> bool {
 
 /// What each of some changes would gain alone, by their names ([`crate::FIXES`], with commas if several belong together); those with nothing to change in the trace, and
 /// unknown ones, are not among them. `progress` is called with what is predicted next.
-pub fn gains(trace: &Trace, changes: &BTreeSet<&'static str>, progress: &dyn Fn(&str)) -> Gains {
+pub fn gains(trace: &Trace, changes: &BTreeSet<&'static str>, progress: &Progress<'_>) -> Gains {
     let absent = |why| Gains { absent: Some(why), ..Gains::default() };
     match predict(trace, changes, progress) {
         Ok(Ok(gains)) => gains,
@@ -38,7 +38,7 @@ pub fn gains(trace: &Trace, changes: &BTreeSet<&'static str>, progress: &dyn Fn(
 fn predict(
     trace: &Trace,
     changes: &BTreeSet<&'static str>,
-    progress: &dyn Fn(&str),
+    progress: &Progress<'_>,
 ) -> Result<Result<Gains, f64>, Error> {
     let recovered = recover(trace)?;
     let replayed = recovered.replay()?;

@@ -31,6 +31,6 @@ pub use faster::{Faster, NotFaster};
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
 pub use fixes::{FIXES, Fix};
 pub use gains::{gains, is_quick};
-pub use predict::{Change, Gain, Prediction, Predictor, fix, fixes};
+pub use predict::{Change, Gain, Prediction, Predictor, Progress, fix, fixes};
 pub use recover::{Error, Recovered, StepOf, recover, recover_on};
 pub use retime::retime;

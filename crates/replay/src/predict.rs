@@ -6,8 +6,10 @@ use crate::fixes::{FIXES, Fix, Scene};
 use crate::retime::covered;
 use crate::{Error, Recovered, retime};
 use explain::ThreadGain;
+use rayon::prelude::*;
 use serde::Serialize;
 use sim::Replayed;
+use std::sync::OnceLock;
 use trace::{Ns, RangeId, Trace};
 
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
@@ -58,6 +60,9 @@ pub struct Gain {
     pub high: f64,
 }
 
+/// So many predictions run at once at most: each has a copy of the program.
+const AT_ONCE: usize = 8;
+
 /// Fixes of which one has use for the other: processes without MPS take turns.
 const TOGETHER: &[&[&str]] = &[&["process-per-thread", "mps"]];
 
@@ -103,8 +108,8 @@ impl Change<'_> {
     }
 }
 
-/// Fixes, and what they gain together.
-type Predicted = (Vec<&'static Fix>, Prediction);
+/// Fixes that are applied together.
+type Fixes = Vec<&'static Fix>;
 
 /// A changed program and its replay.
 struct Ran {
@@ -123,8 +128,13 @@ pub struct Predictor<'a> {
     /// The ranges whose time is predicted; none: all time is.
     ranges: Vec<RangeId>,
     /// Is called with what is predicted next.
-    progress: &'a dyn Fn(&str),
+    progress: &'a Progress<'a>,
+    /// What costs the GPUs most without a change.
+    unchanged: OnceLock<Option<&'static str>>,
 }
+
+/// Is called with what is predicted next, from any thread.
+pub type Progress<'a> = dyn Fn(&str) + Sync + 'a;
 
 impl<'a> Predictor<'a> {
     /// Predicts from a trace whose replay fits. `progress` is called with what is predicted next.
@@ -135,11 +145,12 @@ impl<'a> Predictor<'a> {
         trace: &'a Trace,
         base: &Recovered,
         fit: &'a Fit,
-        progress: &'a dyn Fn(&str),
+        progress: &'a Progress<'a>,
     ) -> Result<Predictor<'a>, Error> {
         let bare = base.untraced(trace);
         let replayed = bare.replay()?;
-        Ok(Predictor { scene: Scene::new(trace, bare), replayed, fit, ranges: Vec::new(), progress })
+        let (scene, unchanged) = (Scene::new(trace, bare), OnceLock::new());
+        Ok(Predictor { scene, replayed, fit, ranges: Vec::new(), progress, unchanged })
     }
 
     /// Predicts the time within these ranges, which the fit has been compared by: [`Fit::within`].
@@ -155,7 +166,10 @@ impl<'a> Predictor<'a> {
         let id = ids(wanted);
         let Some(ran) = self.run(wanted, &id)? else { return Ok(None) };
         let (gain, thread) = self.gain_of(&ran);
-        let new = retime(self.scene.trace, &ran.changed, &ran.replayed);
+        let next = match thread.is_none() && gain.share.abs() < LEAST {
+            true => self.next_unchanged(),
+            false => next(&retime(self.scene.trace, &ran.changed, &ran.replayed)),
+        };
         let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
         Ok(Some(Prediction {
             id,
@@ -164,7 +178,7 @@ impl<'a> Predictor<'a> {
             predicted_ns: self.judged(&ran.changed, &ran.replayed),
             gain,
             thread,
-            next: next(&new),
+            next,
             safety: safety.join("; "),
         }))
     }
@@ -245,54 +259,84 @@ impl<'a> Predictor<'a> {
     /// # Errors
     /// As [`Predictor::predict`].
     pub fn search(&self) -> Result<Vec<Prediction>, Error> {
-        let mut found = Vec::new();
-        for fix in FIXES {
-            found.extend(self.predict(&[Change::Fix(fix)])?.map(|prediction| (vec![fix], prediction)));
-        }
-        for fixes in TOGETHER {
-            let alone = found.iter().filter(|(fix, _)| fixes.contains(&fix[0].id));
-            let most = alone.map(|(_, one)| one.gain.share).reduce(f64::max);
-            let fixes: Vec<&'static Fix> = fixes.iter().copied().filter_map(fix).collect();
-            let changes: Vec<Change<'_>> = fixes.iter().copied().map(Change::Fix).collect();
-            let better = |one: &Prediction| most.is_none_or(|most| one.gain.share > most + LEAST);
-            found.extend(self.predict(&changes)?.filter(better).map(|prediction| (fixes, prediction)));
-        }
+        let together = TOGETHER.iter().map(|ids| ids.iter().copied().filter_map(fix).collect());
+        let sets: Vec<Fixes> = FIXES.iter().map(|fix| vec![fix]).chain(together).collect();
+        let mut found: Vec<(Fixes, Prediction)> = each(&sets, |fixes| {
+            Ok(self.predict(&changes(fixes))?.map(|prediction| (fixes.clone(), prediction)))
+        })?;
+        drop_needless(&mut found);
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
         let gains = found.iter().filter(|(_, one)| one.gain.share >= LEAST).take(TRIED);
-        let gaining: Vec<Vec<&'static Fix>> = gains.map(|(fixes, _)| fixes.clone()).collect();
-        let mut best = found.first().cloned();
-        for _ in 1..COMBINED {
-            best = match best.as_ref().map(|best| self.with_another(best, &gaining)).transpose()?.flatten() {
-                Some(better) => Some(better),
-                None => break,
-            };
+        let gaining: Vec<Fixes> = gains.map(|(fixes, _)| fixes.clone()).collect();
+        let mut best = found.first().map(|(fixes, prediction)| (fixes.clone(), prediction.gain.share));
+        let alone = best.as_ref().map_or(0, |(fixes, _)| fixes.len());
+        while let Some(better) =
+            best.as_ref().map(|best| self.with_another(best, &gaining)).transpose()?.flatten()
+        {
+            best = Some(better);
         }
-        found.extend(best.filter(|(_, best)| found.iter().all(|(_, other)| other.id != best.id)));
+        if let Some((fixes, _)) = best.filter(|(fixes, _)| fixes.len() > alone) {
+            found.extend(self.predict(&changes(&fixes))?.map(|prediction| (fixes, prediction)));
+        }
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
         Ok(found.into_iter().map(|(_, prediction)| prediction).collect())
     }
 
-    /// The best of some changes with one more; `None` if no other one gains anything beside them.
+    /// The best of some changes with others, and its gain; `None` if none gains anything beside them.
     fn with_another(
         &self,
-        (fixes, prediction): &Predicted,
-        others: &[Vec<&'static Fix>],
-    ) -> Result<Option<Predicted>, Error> {
-        let mut best: Option<Predicted> = None;
-        let is_new =
-            |other: &&Vec<&Fix>| other.iter().all(|other| fixes.iter().all(|fix| fix.id != other.id));
-        let fits = |other: &&Vec<&Fix>| fixes.len() + other.len() <= COMBINED;
-        for other in others.iter().filter(is_new).filter(fits) {
-            let with: Vec<&'static Fix> = fixes.iter().chain(other).copied().collect();
-            let changes: Vec<Change<'_>> = with.iter().map(|fix| Change::Fix(fix)).collect();
-            let Some(together) = self.predict(&changes)? else { continue };
-            let most = best.as_ref().map_or(prediction.gain.share + LEAST, |(_, best)| best.gain.share);
-            if together.gain.share > most {
-                best = Some((with, together));
-            }
-        }
-        Ok(best)
+        (fixes, gain): &(Fixes, f64),
+        others: &[Fixes],
+    ) -> Result<Option<(Fixes, f64)>, Error> {
+        let is_new = |other: &&Fixes| other.iter().all(|other| fixes.iter().all(|fix| fix.id != other.id));
+        let fits = |other: &&Fixes| fixes.len() + other.len() <= COMBINED;
+        let with = |other: &Fixes| fixes.iter().chain(other).copied().collect();
+        let sets: Vec<Fixes> = others.iter().filter(is_new).filter(fits).map(with).collect();
+        let gains = each(&sets, |fixes| {
+            Ok(self.gain(&changes(fixes))?.map(|(gain, _)| (fixes.clone(), gain.share)))
+        })?;
+        let better = gains.into_iter().filter(|(_, share)| *share > gain + LEAST);
+        // Of equal ones the first.
+        Ok(better.reduce(|best, one| if one.1 > best.1 { one } else { best }))
     }
+
+    /// What costs the GPUs most without a change.
+    fn next_unchanged(&self) -> Option<&'static str> {
+        *self.unchanged.get_or_init(|| next(&retime(self.scene.trace, &self.scene.base, &self.replayed)))
+    }
+}
+
+/// What some sets of fixes give, several at a time, in order.
+fn each<R: Send>(
+    sets: &[Fixes],
+    run: impl Fn(&Fixes) -> Result<Option<R>, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let mut all = Vec::new();
+    for some in sets.chunks(AT_ONCE) {
+        let given: Result<Vec<Option<R>>, Error> = some.par_iter().map(&run).collect();
+        all.extend(given?.into_iter().flatten());
+    }
+    Ok(all)
+}
+
+/// Drops fixes that belong together but gain no more than one of them.
+fn drop_needless(found: &mut Vec<(Fixes, Prediction)>) {
+    let gains: Vec<(&str, f64)> = found
+        .iter()
+        .filter(|(fixes, _)| fixes.len() == 1)
+        .map(|(fixes, one)| (fixes[0].id, one.gain.share))
+        .collect();
+    let most = |fixes: &Fixes| {
+        let of = gains.iter().filter(|(id, _)| fixes.iter().any(|fix| fix.id == *id));
+        of.map(|(_, share)| *share).reduce(f64::max)
+    };
+    found.retain(|(fixes, one)| {
+        fixes.len() == 1 || most(fixes).is_none_or(|most| one.gain.share > most + LEAST)
+    });
+}
+
+fn changes(fixes: &Fixes) -> Vec<Change<'static>> {
+    fixes.iter().copied().map(Change::Fix).collect()
 }
 
 /// The cause of the finding that costs most.

@@ -1,6 +1,7 @@
 //! What all processes of a program share while they record.
 
 use std::mem::offset_of;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 
 /// Name of the file in the spool's directory that holds [`Shared`].
@@ -18,16 +19,19 @@ pub struct Shared {
     pub control: Control,
 }
 
-/// Whether recording is switched on, as its user asked for.
+/// Whether recording is switched on, as its user or the program asked for.
 #[repr(C, align(128))]
 pub struct Control {
     /// How often it was switched: it is on if this is even.
     pub count: AtomicU32,
-    /// Zero.
-    pub reserved: AtomicU32,
+    /// How many windows of the program are open, in its lower half; [`OPENED`] if recording is on because of them.
+    pub windows: AtomicU32,
     /// When, ns: written before it is counted.
     pub at: [AtomicI64; MOST_REQUESTS],
 }
+
+/// In [`Control::windows`]: the program's windows switched recording on, and the last one switches it off.
+const OPENED: u32 = 1 << 31;
 
 const _: () = assert!(size_of::<Shared>() <= 4096);
 
@@ -35,18 +39,47 @@ impl Control {
     /// Whether recording is switched off.
     #[inline]
     pub fn is_off(&self) -> bool {
-        self.count.load(std::sync::atomic::Ordering::Relaxed) % 2 == 1
+        self.count.load(Relaxed) % 2 == 1
     }
 
-    /// Switches recording on or off at a time, ns; false when it was switched [`MOST_REQUESTS`] times. One process alone
-    /// may do this.
-    pub fn switch(&self, at: i64) -> bool {
-        use std::sync::atomic::Ordering::{Relaxed, Release};
-        let count = self.count.load(Relaxed);
-        let Some(place) = self.at.get(count as usize) else { return false };
-        place.store(at, Relaxed);
-        self.count.store(count + 1, Release);
-        true
+    /// Switches recording on or off unless it is so already; `now` is the time, ns. False when it was switched
+    /// [`MOST_REQUESTS`] times. Any thread of any process may do this.
+    pub fn set(&self, on: bool, now: impl Fn() -> i64) -> bool {
+        loop {
+            let count = self.count.load(Acquire);
+            if count.is_multiple_of(2) == on {
+                return true;
+            }
+            let Some(place) = self.at.get(count as usize) else { return false };
+            place.store(now(), Release);
+            if self.count.compare_exchange(count, count + 1, AcqRel, Acquire).is_ok() {
+                return true;
+            }
+        }
+    }
+
+    /// The program opens a window: recording is on until the last one is closed. False as of [`Control::set`].
+    pub fn open(&self, now: impl Fn() -> i64) -> bool {
+        self.windows.fetch_add(1, AcqRel);
+        if !self.is_off() {
+            return true;
+        }
+        self.windows.fetch_or(OPENED, AcqRel);
+        self.set(true, now)
+    }
+
+    /// The program closes a window. Recording stays on if it was before the first one.
+    pub fn close(&self, now: impl Fn() -> i64) {
+        self.windows.fetch_sub(1, AcqRel);
+        if self.windows.compare_exchange(OPENED, 0, AcqRel, Acquire).is_err() {
+            return;
+        }
+        self.set(false, &now);
+        // Another process may have opened one meanwhile, and found recording on.
+        if self.windows.load(Acquire) > 0 {
+            self.windows.fetch_or(OPENED, AcqRel);
+            self.set(true, now);
+        }
     }
 }
 
@@ -58,4 +91,68 @@ pub fn requests(bytes: &[u8]) -> Vec<i64> {
         .map_or(0, |word: [u8; 8]| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]) as usize);
     let at = |number: usize| word(CONTROL + offset_of!(Control, at) + number * 8).map(i64::from_ne_bytes);
     (0..count.min(MOST_REQUESTS)).map_while(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn control() -> Box<Control> {
+        // SAFETY: atomics of zeros.
+        Box::new(unsafe { std::mem::zeroed() })
+    }
+
+    #[test]
+    fn windows_are_recorded_and_what_is_between_them_is_not() {
+        let (control, time) = (control(), Cell::new(0));
+        let now = || time.replace(time.get() + 1);
+        assert!(control.set(false, now) && control.is_off());
+        // Two that overlap are one time.
+        assert!(control.open(now) && control.open(now) && !control.is_off());
+        control.close(now);
+        assert!(!control.is_off());
+        control.close(now);
+        assert!(control.is_off());
+        assert!(control.open(now));
+        control.close(now);
+        assert_eq!((control.count.load(Relaxed), time.get()), (5, 5));
+    }
+
+    #[test]
+    fn windows_within_a_recording_leave_it_on() {
+        let control = control();
+        assert!(control.open(|| 0));
+        control.close(|| 0);
+        assert_eq!((control.is_off(), control.count.load(Relaxed)), (false, 0));
+    }
+
+    #[test]
+    fn recording_is_switched_only_so_often() {
+        let control = control();
+        let switched = (0..).take_while(|number| control.set(number % 2 == 1, || 0)).count();
+        assert_eq!(switched, MOST_REQUESTS);
+    }
+
+    #[test]
+    fn threads_that_open_windows_at_once_record_them_all() {
+        let control = control();
+        control.set(false, || 0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        if control.open(|| 0) {
+                            assert!(
+                                !control.is_off()
+                                    || control.count.load(Relaxed) as usize >= MOST_REQUESTS - 1
+                            );
+                        }
+                        control.close(|| 0);
+                    }
+                });
+            }
+        });
+        assert!(control.is_off() && control.windows.load(Relaxed) == 0);
+    }
 }

@@ -164,6 +164,33 @@ static void lasts(void) {
     }
 }
 
+/* What a recorded program asks of the capture library; without it nothing. */
+static long no_window(void) { return 0; }
+static int no_range(const char *name, long start) { return name == NULL && start == 0; }
+
+/* Its own windows, and ranges in them: the first begins before the driver is initialized. */
+static void windows(void) {
+    long (*open)(void) = (long (*)(void))dlsym(RTLD_DEFAULT, "holdup_window_open");
+    int (*close)(const char *, long) = (int (*)(const char *, long))dlsym(RTLD_DEFAULT, "holdup_window_close");
+    int (*range)(const char *, long) = (int (*)(const char *, long))dlsym(RTLD_DEFAULT, "holdup_range");
+    int is_recorded = open != NULL;
+    open = open ? open : no_window, close = close ? close : no_range, range = range ? range : no_range;
+    char directory[2048], name[4096];
+    CHECK(getcwd(directory, sizeof directory) != NULL);
+    for (unsigned long phase = 0; phase < 5; phase++) {
+        long start = phase % 2 == 0 ? open() : 0;
+        CHECK(phase > 0 || CU(cuInit)(0) == 0);
+        for (int at = 0; at < 10; at++) {
+            fill(phase);
+        }
+        if (phase % 2 == 0) {
+            CHECK(range("step 1", start) == is_recorded);
+            snprintf(name, sizeof name, "holdup.record %s/window%lu.holdup", directory, phase);
+            CHECK(close(name, start) == is_recorded);
+        }
+    }
+}
+
 int main(int count, char **words) {
     static const struct scenario all[] = {
         {"much", much},
@@ -175,11 +202,12 @@ int main(int count, char **words) {
         {"switched-in-calls", switched_in_calls},
         {"signals", signals},
         {"lasts", lasts},
+        {"windows", windows},
     };
     sem_init(&enough, 0, 0);
     sem_init(&is_in, 0, 0);
     sem_init(&may_go, 0, 0);
     bind_driver();
-    CHECK(CU(cuInit)(0) == 0);
+    CHECK((count > 1 && strcmp(words[1], "windows") == 0) || CU(cuInit)(0) == 0);
     return RUN_SCENARIO(all);
 }

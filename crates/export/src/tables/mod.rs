@@ -6,6 +6,7 @@ mod found;
 mod resolved;
 
 use crate::{Export, Meter, Progress};
+use column::Table;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -56,6 +57,37 @@ pub fn parquet(
     Ok(())
 }
 
+/// Writes the tables of [`parquet`], with names instead of row numbers, as [`csv`] does; texts are exact.
+///
+/// # Errors
+/// Errors of the file system or the Parquet writer.
+pub fn named_parquet(
+    export: &Export<'_>,
+    directory: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), FileError> {
+    let names = crate::view::Names::new(export.trace);
+    let tables = named_tables(export, &names, directory)?;
+    let mut meter = Meter::new(tables.len(), progress);
+    for table in tables {
+        fs::write(directory.join(format!("{}.parquet", table.name)), table.to_parquet()?)?;
+        meter.file();
+    }
+    Ok(())
+}
+
+/// All tables with names instead of row numbers, and `meta.json` in the directory.
+fn named_tables<'a>(
+    export: &Export<'a>,
+    names: &'a crate::view::Names<'a>,
+    directory: &Path,
+) -> Result<Vec<Table<'a>>, FileError> {
+    fs::write(directory.join("meta.json"), serde_json::to_vec_pretty(&export.trace.meta)?)?;
+    let mut tables = resolved::tables(export.trace, names);
+    tables.extend([found::findings(export), found::losses(export, found::Refer::ByName)]);
+    Ok(tables)
+}
+
 /// Writes the tables of [`parquet`] as CSV, with names instead of row numbers (a thread's id and name, a call's name).
 ///
 /// A text that a spreadsheet would run as a formula gets an apostrophe before it; see `csv.rs`.
@@ -67,10 +99,8 @@ pub fn csv(
     directory: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), FileError> {
-    fs::write(directory.join("meta.json"), serde_json::to_vec_pretty(&export.trace.meta)?)?;
     let names = crate::view::Names::new(export.trace);
-    let mut tables = resolved::tables(export.trace, &names);
-    tables.extend([found::findings(export), found::losses(export, found::Refer::ByName)]);
+    let tables = named_tables(export, &names, directory)?;
     let mut meter = Meter::new(tables.iter().map(|table| table.rows).sum(), progress);
     for table in tables {
         csv::write(&table, &directory.join(format!("{}.csv", table.name)), &mut meter)?;

@@ -132,7 +132,8 @@ pub struct Record {
     /// Which records to keep if not all fit into --max-size.
     #[arg(long, value_enum, default_value_t)]
     pub keep: Keep,
-    /// Begin to record after this duration, or with "signal" when holdup gets SIGUSR2.
+    /// Begin to record after this duration, with "signal" when holdup gets SIGUSR2, or with "program" when the program
+    /// asks for it (`holdup.record` in Python).
     #[arg(long, value_name = "DURATION", value_parser = begin)]
     pub after: Option<Begin>,
     /// Record for this duration; the program goes on.
@@ -166,12 +167,17 @@ pub enum Begin {
     After(Duration),
     /// When holdup gets SIGUSR2.
     AtSignal,
+    /// When the program asks for it.
+    AtProgram,
 }
 
 fn begin(text: &str) -> Result<Begin, String> {
     match text {
         "signal" => Ok(Begin::AtSignal),
-        _ => duration(text).map(Begin::After).map_err(|problem| format!("{problem}, or \"signal\"")),
+        "program" => Ok(Begin::AtProgram),
+        _ => duration(text)
+            .map(Begin::After)
+            .map_err(|problem| format!("{problem}, \"signal\" or \"program\"")),
     }
 }
 
@@ -492,6 +498,9 @@ pub struct Export {
     /// The file to write, for parquet and csv the directory; "-" is standard output.
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
+    /// In Parquet tables, names of threads and calls instead of row numbers, as in CSV.
+    #[arg(long)]
+    pub names: bool,
     /// Replace the file, or an export's directory, if it exists.
     #[arg(long)]
     pub force: bool,

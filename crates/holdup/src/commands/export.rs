@@ -81,7 +81,7 @@ impl Destination {
                 target.write_with(|file| Ok(draw(export, format, file, &mut progress)?))
             }
             Destination::Directory(directory) => {
-                directory.write_with(|directory| tabulate(export, format, directory, &mut progress))
+                directory.write_with(|directory| tabulate(export, arguments, directory, &mut progress))
             }
             Destination::StandardOutput => Ok(draw(export, format, io::stdout().lock(), &mut progress)?),
         }
@@ -104,12 +104,13 @@ fn draw(
 
 fn tabulate(
     export: &Export<'_>,
-    format: args::Target,
+    arguments: &args::Export,
     directory: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), FileError> {
-    match format {
+    match arguments.format {
         args::Target::Csv => export::csv(export, directory, progress),
+        _ if arguments.names => export::named_parquet(export, directory, progress),
         _ => export::parquet(export, directory, progress),
     }
 }

@@ -3,7 +3,7 @@
 use crate::args::Gains;
 use crate::progress::Bar;
 use explain::{Explanation, NoGains};
-use std::cell::RefCell;
+use std::sync::Mutex;
 use trace::{Selection, Trace};
 
 /// Predicts what the fixes of an explanation would gain, each alone, if that is asked for, or quick. A prediction is for the whole
@@ -19,8 +19,12 @@ pub fn predict(trace: &Trace, explanation: &mut Explanation, selection: &Selecti
             NoGains::Size((trace.calls.len() + trace.ops.len()) as u64)
         }
         () => {
-            let bar = RefCell::new(Bar::new("predicting"));
-            let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
+            let bar = Mutex::new(Bar::new("predicting"));
+            let progress = |id: &str| {
+                if let Ok(mut bar) = bar.lock() {
+                    bar.update(id, 0, None);
+                }
+            };
             explanation.gains = replay::gains(trace, &changes, &progress);
             return;
         }

@@ -1,5 +1,7 @@
 //! `holdup record`
 
+mod windows;
+
 use crate::args::{self, Keep, Record};
 use crate::failure::Failure;
 use crate::input;
@@ -55,6 +57,7 @@ fn begin(arguments: &Record) -> Begin {
         None => Begin::AtOnce,
         Some(args::Begin::After(wait)) => Begin::After(wait),
         Some(args::Begin::AtSignal) => Begin::AtSignal,
+        Some(args::Begin::AtProgram) => Begin::AtProgram,
     }
 }
 
@@ -68,17 +71,7 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
         return;
     }
     match save(&outcome, target, arguments) {
-        Ok((trace, _)) if arguments.after.is_some() && trace.calls.is_empty() => {
-            eprintln!(
-                "holdup: no call was recorded: the program ended before recording was switched on (--after)"
-            );
-        }
-        Ok((trace, path)) if !arguments.quiet => say(&trace, &path, color),
-        Ok((trace, path)) => {
-            if let Some(losses) = report::losses(&trace) {
-                eprintln!("holdup: {losses}; `holdup explain {}` has the details", path.display());
-            }
-        }
+        Ok(saved) => saved.iter().for_each(|(trace, path)| report(trace, path, arguments, color)),
         Err(failure) => {
             failure.report();
             let kept = outcome.spool.keep();
@@ -88,7 +81,8 @@ fn keep(outcome: Outcome, target: Target, arguments: &Record, color: Color) {
     }
 }
 
-fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<(Trace, PathBuf), Failure> {
+/// Writes the files of the program's windows, and the whole recording unless it has windows and began for them alone.
+fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<Vec<(Trace, PathBuf)>, Failure> {
     let mut trace = input::read_as(outcome.spool.path(), "the recording")?;
     trace.meta.command = line(&arguments.command);
     trace.meta.host = host();
@@ -97,9 +91,37 @@ fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<(Trace,
     if let Status::Signaled(signal) = outcome.status {
         trace.meta.notes.push(format!("the program was ended by signal {signal}"));
     }
-    let path = target.path().to_owned();
-    target.write(&trace)?;
-    Ok((trace, path))
+    let windows = windows::of(&trace);
+    let (mut saved, mut failed) = (Vec::new(), false);
+    for window in &windows {
+        match window.write(&trace) {
+            Ok(file) => saved.push(file),
+            Err(failure) => {
+                failure.report();
+                failed = true;
+            }
+        }
+    }
+    let for_windows = arguments.after == Some(args::Begin::AtProgram) && arguments.output.is_none();
+    if failed || windows.is_empty() || !for_windows {
+        let path = target.path().to_owned();
+        target.write(&trace)?;
+        saved.push((trace, path));
+    }
+    Ok(saved)
+}
+
+/// Prints what was recorded into a file: the first findings, or with `--quiet` what was lost.
+fn report(trace: &Trace, path: &Path, arguments: &Record, color: Color) {
+    if arguments.after.is_some() && trace.calls.is_empty() {
+        eprintln!(
+            "holdup: no call was recorded: the program ended before recording was switched on (--after)"
+        );
+    } else if !arguments.quiet {
+        say(trace, path, color);
+    } else if let Some(losses) = ::report::losses(trace) {
+        eprintln!("holdup: {losses}; `holdup explain {}` has the details", path.display());
+    }
 }
 
 /// When a part of the program's run begins that was recorded.
@@ -113,7 +135,7 @@ fn beginning(outcome: &Outcome, trace: &Trace) -> Option<String> {
 fn say(trace: &Trace, path: &Path, color: Color) {
     let mut explanation = explain::explain(trace, &Options::default());
     explanation.trace.path = path.display().to_string();
-    eprint!("\n{}", report::explanation::digest(&explanation, output::error_page(color), FINDINGS));
+    eprint!("\n{}", ::report::explanation::digest(&explanation, output::error_page(color), FINDINGS));
 }
 
 /// Where to write: the named file, or the first free one of `NAME.holdup`,

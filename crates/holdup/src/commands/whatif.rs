@@ -10,8 +10,8 @@ use crate::save::{self, Target};
 use replay::show::{self, Asked};
 use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor};
 use report::{Page, units};
-use std::cell::RefCell;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use trace::{RangeId, Selection};
 
 /// Predicts what changes would gain.
@@ -40,8 +40,12 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
         fit = fit.within(&ranges, &trace, &recovered, &replayed);
     }
     check(&fit, arguments)?;
-    let bar = RefCell::new(Bar::new("predicting"));
-    let progress = |id: &str| bar.borrow_mut().update(id, 0, None);
+    let bar = Mutex::new(Bar::new("predicting"));
+    let progress = |id: &str| {
+        if let Ok(mut bar) = bar.lock() {
+            bar.update(id, 0, None);
+        }
+    };
     let predictor = Predictor::new(&trace, &recovered, &fit, &progress).map_err(refused)?.within(ranges);
     let asked = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?.into_iter().map(Asked::found).collect(),
