@@ -33,6 +33,7 @@ NAMES = {
     "finding.threads": "FindingThread",
     "chain": "ChainLink",
     "fixes": "Fix",
+    "gain.thread": "ThreadGain",
     "slow_step": "SlowStep",
 }
 # What an object is that the schema describes by its place alone.
@@ -57,6 +58,9 @@ ABOUT = {
     "Pauses": "Pauses of a thread between two calls",
     "FindingThread": "A thread that lost time",
     "ChainLink": "A thread in a chain of waits",
+    "ThreadGain": "What a fix would gain for the thread that gains most",
+    "Gain": "What a fix would gain",
+    "Applied": "Lines of code that apply a fix",
     "Fix": "A change to the program that helps",
     "Finding": "One cause with its threads, times, evidence and fixes",
 }

@@ -24,7 +24,7 @@ pub struct Shared {
 pub struct Control {
     /// How often it was switched: it is on if this is even.
     pub count: AtomicU32,
-    /// How many windows of the program are open, in its lower half; [`OPENED`] if recording is on because of them.
+    /// How many windows of the program are open, in its lower half; `OPENED` if recording is on because of them.
     pub windows: AtomicU32,
     /// When, ns: written before it is counted.
     pub at: [AtomicI64; MOST_REQUESTS],

@@ -533,6 +533,48 @@ class ChainLink:
 
 
 @dataclass(frozen=True)
+class ThreadGain:
+    """What a fix would gain for the thread that gains most."""
+
+    pid: int
+    """Its process."""
+    tid: int
+    """Its id."""
+    share: float
+    """By how much earlier it would be done, as a part of the program's time."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a fix would gain."""
+
+    share: float
+    """The best guess, as a part of the program's time; negative for a loss."""
+    low: float
+    """The least; no gain is certain unless it is above 0."""
+    high: float
+    """The most, or what the thread gains."""
+    thread: ThreadGain | None
+    """The thread that would be done much earlier than the program, if there is one."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """Lines of code that apply a fix."""
+
+    language: Literal['python', 'cpp', 'sh']
+    """The language of the lines."""
+    code: str
+    """The lines, with a line end after each; names such as step and gpu stand for the program's own."""
+    where: Place | None
+    """Where to apply them."""
+    source: str | None
+    """The program's own line there, without the white space around it; null if its file is not here or changed since
+    the recording.
+    """
+
+
+@dataclass(frozen=True)
 class Fix:
     """A change to the program that helps."""
 
@@ -541,6 +583,12 @@ class Fix:
     """What to do."""
     safety: str
     """When it is safe."""
+    gain: Gain | None
+    """What it would gain alone, as holdup whatif predicts; null if that is not predicted, or if the fix has nothing
+    to change in this trace.
+    """
+    applied: Applied | None
+    """Lines of code that apply it; null if there are none for the finding's framework."""
 
 
 @dataclass(frozen=True)
@@ -597,6 +645,10 @@ class Finding:
     """Where the waiter's calls were made, most time first."""
     examples: tuple[Example, ...]
     """The longest waits."""
+    framework: Literal['pytorch', 'cupy', 'jax', 'python', 'cuda', None]
+    """What its calls were made with: a framework, another Python program, or CUDA's own functions; null if the
+    program uses several and the calls' stacks do not show which.
+    """
     fixes: tuple[Fix, ...]
     """How to fix it."""
 
@@ -633,6 +685,11 @@ class Result:
     """Where all of each GPU's and each thread's time went."""
     steps: Steps | None
     """What the program repeats, as a training loop does; null if no steps were found."""
+    gains_absent: Literal['selection', 'size', 'misfit', 'refused', None]
+    """Why no fix has a gain: only a part of the trace is explained, the trace is too large to be replayed beside
+    that, its replay does not fit, or it cannot be replayed; null if gains are predicted, if no change predicts the
+    findings' fixes, or with --gains never.
+    """
     findings: tuple[Finding, ...]
     """Most GPU time lost first. Empty if none matters: then minor_findings has them."""
     minor_findings: tuple[Finding, ...]

@@ -57,7 +57,7 @@ pub fn parquet(
     Ok(())
 }
 
-/// Writes the tables of [`parquet`], with names instead of row numbers, as [`csv`] does; texts are exact.
+/// Writes the tables of [`parquet`], with names instead of row numbers, as [`csv()`] does; texts are exact.
 ///
 /// # Errors
 /// Errors of the file system or the Parquet writer.
