@@ -12,7 +12,7 @@ const SLOW: Ns = 100_000;
 
 /// Shorter waits for a lock remain part of a call's own cost, ns. Threads that take turns at a lock for a few microseconds meet at
 /// random: each single wait is chance, their sum is not.
-const CHANCE: Ns = 20_000;
+pub(crate) const CHANCE: Ns = 20_000;
 
 /// So many waits show how long a lock takes to pass from one thread to the next.
 const ENOUGH: usize = 30;

@@ -24,6 +24,7 @@ mod streams;
 mod threads;
 mod turns;
 mod untraced;
+mod waits;
 mod works;
 
 pub use explain::ThreadGain;

@@ -243,6 +243,11 @@ impl<'a> Predictor<'a> {
         Ok(ran.map(|ran| retime(self.scene.trace, &ran.changed, &ran.replayed)))
     }
 
+    /// The trace that predictions are of.
+    pub fn recorded(&self) -> &'a Trace {
+        self.scene.trace
+    }
+
     /// The thread that is done earlier by most.
     fn thread(&self, changed: &Recovered, replayed: &Replayed) -> Option<ThreadGain> {
         let (base, trace) = (&self.scene.base, self.scene.trace);

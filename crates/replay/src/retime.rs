@@ -1,9 +1,10 @@
 //! A trace with the times of a replay: what it would have recorded.
 
 use crate::Recovered;
+use crate::waits::{modelled, of_replay};
 use rustc_hash::FxHashMap;
 use sim::Replayed;
-use trace::{Ns, ProcessId, RangeId, ThreadId, Trace};
+use trace::{Ns, ProcessId, RangeId, ThreadId, Trace, Wait, Waits};
 
 /// The trace with the times of the replay. What happened within a step keeps its place in it, in proportion.
 pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trace {
@@ -18,13 +19,7 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
         (new.ops.start[op.index()], new.ops.end[op.index()]) =
             (start + recovered.start, end + recovered.start);
     }
-    let waits = &mut new.waits;
-    for at in 0..waits.len() {
-        let length = waits.end[at] - waits.start[at];
-        times.of_thread(waits.thread[at]).interval(&mut waits.start[at], &mut waits.end[at]);
-        let now = waits.end[at] - waits.start[at];
-        waits.handoff[at] = waits.handoff[at].min(now).min(length);
-    }
+    new.waits = waits(trace, recovered, replayed, &times);
     let (syncs, calls) = (&mut new.syncs, &new.calls);
     for at in 0..syncs.len() {
         let thread = syncs.call[at].some().map_or(ThreadId::NONE, |call| calls.thread[call.index()]);
@@ -54,6 +49,25 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
         times.of_process(ProcessId::NONE).interval(start, end);
     }
     new
+}
+
+/// The waits for locks: those that the replay has made, and those that it has not, with the times of their threads.
+fn waits(trace: &Trace, recovered: &Recovered, replayed: &Replayed, times: &Times) -> Waits {
+    let modelled = modelled(trace, recovered);
+    let mut rows = of_replay(trace, recovered, replayed, &modelled);
+    for (at, _) in trace.waits.ids().zip(&modelled).filter(|(_, modelled)| !**modelled) {
+        let old = trace.waits.row(at);
+        let mut wait = old;
+        times.of_thread(wait.thread).interval(&mut wait.start, &mut wait.end);
+        wait.handoff = old.handoff.min(wait.end - wait.start).min(old.end - old.start);
+        rows.push(wait);
+    }
+    rows.sort_by_key(|wait: &Wait| (wait.start, wait.end, wait.thread));
+    let mut waits = Waits::default();
+    for wait in rows {
+        waits.push(wait);
+    }
+    waits
 }
 
 /// The time that ranges cover in a replay, ns.

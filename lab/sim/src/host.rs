@@ -23,7 +23,10 @@ impl Machine<'_> {
     pub(crate) fn call(&mut self, row: u32, plan: u32, time: i64) {
         let plan = self.as_it_is(plan);
         let Plan { name, before, pieces, .. } = self.program.plans[plan as usize];
-        let call = self.record.call(row, name, time);
+        let call = match &self.replay {
+            Some(replay) => replay.at(row).step,
+            None => self.record.call(row, name, time),
+        };
         let thread = self.thread(row);
         thread.plan = plan;
         thread.call = call;
@@ -158,7 +161,10 @@ impl Machine<'_> {
             return self.spend(row);
         }
         let call = self.threads[row as usize].call;
-        self.record.wait(row, &wait, self.now, call, releaser, kind != Kind::Context);
+        match &mut self.replay {
+            Some(replay) => replay.waited(row, &wait, self.now),
+            None => self.record.wait(row, &wait, self.now, call, releaser, kind != Kind::Context),
+        }
         self.take_locks(row, &plan, kind as usize + 1);
     }
 

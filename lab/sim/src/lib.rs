@@ -55,7 +55,8 @@ pub use chance::Chance;
 pub use delays::{Delay, Delays};
 pub use model::*;
 pub use recorded::{
-    CallOf, Does, Locks, Recorded, RecordedStep, Replayed, Rows, Until, Work, WorkKind, run_recorded,
+    CallOf, Does, Locks, Recorded, RecordedStep, Replayed, Rows, StepAt, Until, Waited, Work, WorkKind,
+    run_recorded,
 };
 
 use trace::Trace;

@@ -5,10 +5,11 @@ use crate::calls::LONGEST;
 use crate::device::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
 use crate::events::Event;
 use crate::functions::Function;
+use crate::locks::Holder;
 use crate::machine::{HardwareQueue, Machine};
 use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, NONE, Plan, Program, Step, ThreadPlan, Way, WorkPlan};
-use crate::thread::Stage;
+use crate::thread::{Stage, Wait};
 use crate::{Error, Model, Options, Rule, Use, program};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -203,8 +204,34 @@ pub struct Replayed {
     pub steps: Vec<Vec<i64>>,
     /// The start and the end of each operation; the same rows as [`Recorded::works`].
     pub works: Vec<(i64, i64)>,
+    /// Waits of calls for those of other threads, in the order of their ends.
+    pub waits: Vec<Waited>,
     /// Waits that were given up, because nothing else could go on.
     pub given_up: u64,
+}
+
+/// A call waited for one of another thread, which held a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waited {
+    /// When, ns from the start.
+    pub start: i64,
+    /// Until when, ns.
+    pub end: i64,
+    /// The call: a step of a thread.
+    pub by: StepAt,
+    /// The call that held the lock at first.
+    pub holder: StepAt,
+    /// Whether it needed the lock alone.
+    pub exclusive: bool,
+}
+
+/// A step of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StepAt {
+    /// The thread: a row of [`Recorded::threads`].
+    pub thread: u32,
+    /// The row of its step.
+    pub step: u32,
 }
 
 impl Replayed {
@@ -247,11 +274,11 @@ enum Progress {
 /// A call that others wait behind.
 #[derive(Clone, Default)]
 struct Hold {
-    /// When it began, and the thread.
-    begun: Option<(i64, u32)>,
+    /// When it began, and which step it is.
+    begun: Option<(i64, StepAt)>,
     over: bool,
-    /// The threads that wait, and how long each takes to go on.
-    waiting: Vec<(u32, i64)>,
+    /// The threads that wait, since when, and how long each takes to go on.
+    waiting: Vec<(u32, i64, i64)>,
 }
 
 /// A lock outside of calls.
@@ -283,12 +310,26 @@ impl Replay<'_> {
         let lock = self.wants[at].and_then(|lock| self.locks[lock as usize].by);
         let work = self.awaits[at].filter(|work| self.works[*work as usize] == Progress::Unknown);
         let issuer = work.map(|work| self.issuers[work as usize]).filter(|by| *by != NONE);
-        call.map(|(_, by)| by).or(lock).or(issuer)
+        call.map(|(_, by)| by.thread).or(lock).or(issuer)
     }
 
     /// A thread's next step begins.
     pub(crate) fn step(&mut self, thread: u32, time: i64) {
         self.replayed.steps[thread as usize].push(time);
+    }
+
+    /// The step that a thread is in.
+    pub(crate) fn at(&self, thread: u32) -> StepAt {
+        let begun = self.replayed.steps[thread as usize].len();
+        // Not counting the machine's own.
+        StepAt { thread, step: begun.saturating_sub(PREAMBLE.len() + 1) as u32 }
+    }
+
+    /// A thread has acquired a lock that it waited for.
+    pub(crate) fn waited(&mut self, thread: u32, wait: &Wait, end: i64) {
+        let Wait { since: start, holder: Holder { thread: holder, call: step }, exclusive, .. } = *wait;
+        let holder = StepAt { thread: holder, step };
+        self.replayed.waits.push(Waited { start, end, by: self.at(thread), holder, exclusive });
     }
 }
 
@@ -320,6 +361,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     }
     let streams = program.streams.len() as u32;
     let counts: Vec<usize> = program.threads.iter().map(|thread| thread.steps.len()).collect();
+    let options = Options { trace: false, ..options };
     let mut machine = Machine::new(&recorded.workload, model, program, options);
     machine.queues = (0..2 * streams).map(|_| HardwareQueue { last: OpRef::DONE, kernels: 0 }).collect();
     for stream in 0..streams {
@@ -340,6 +382,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         replayed: Replayed {
             steps: counts.into_iter().map(Vec::with_capacity).collect(),
             works: vec![(0, 0); recorded.works.len()],
+            waits: Vec::new(),
             given_up: 0,
         },
     });
@@ -485,7 +528,7 @@ impl Machine<'_> {
     pub(crate) fn begins(&mut self, row: u32, plan: u32, time: i64) {
         let holds = self.program.plans[plan as usize].holds;
         if let (Some((number, _)), Some(replay)) = (holds, &mut self.replay) {
-            replay.holds[number as usize].begun = Some((time, row));
+            replay.holds[number as usize].begun = Some((time, replay.at(row)));
         }
     }
 
@@ -496,8 +539,8 @@ impl Machine<'_> {
             // A number that no call has stands for nobody.
             let hold = replay.holds.get(*number as usize).filter(|hold| !hold.over);
             let Some((begun, by)) = hold.and_then(|hold| hold.begun) else { continue };
-            if begun <= now && !replay.waits_for(by, row) {
-                replay.holds[*number as usize].waiting.push((row, *handoff));
+            if begun <= now && !replay.waits_for(by.thread, row) {
+                replay.holds[*number as usize].waiting.push((row, now, *handoff));
                 replay.stuck[row as usize] = Some(*number);
                 return true;
             }
@@ -546,9 +589,20 @@ impl Machine<'_> {
         let Some(replay) = &mut self.replay else { return };
         let hold = &mut replay.holds[number as usize];
         hold.over = true;
-        for (thread, handoff) in hold.waiting.drain(..) {
+        let waiting = std::mem::take(&mut hold.waiting);
+        let holder = hold.begun.map(|(_, by)| by);
+        for (thread, start, handoff) in waiting {
             replay.stuck[thread as usize] = None;
-            self.events.plan(self.now + handoff, Event::Want(thread));
+            let end = self.now + handoff;
+            let by = replay.at(thread);
+            replay.replayed.waits.extend(holder.map(|holder| Waited {
+                start,
+                end,
+                by,
+                holder,
+                exclusive: true,
+            }));
+            self.events.plan(end, Event::Want(thread));
         }
     }
 

@@ -143,7 +143,7 @@ test("both timelines have one scale: zoom, pan and folding in one move the other
 });
 
 test("the shorter program ends where it ends", async () => {
-  const { address, fixes, replay } = predict(example("recorded-library-first-use.holdup"));
+  const { address, fixes, replay } = predict(example("recorded-library-first-use.holdup"), "--faster", "call:*=20x");
   const { page, wrong, close } = await tab(browser);
   await page.goto(address);
   await settled(page);

@@ -79,10 +79,12 @@ fn before_and_after(predictor: &Predictor<'_>, asked: &[Asked<'_>]) -> Result<Ve
         let (explanation, losses) = explain::explain_each(&trace, &Options::default());
         Ok(Some((trace, explanation, losses)))
     };
-    let Some((trace, explanation, losses)) = explained(&[])? else { return Ok(Vec::new()) };
+    // Before is what was recorded, and so what `holdup explain` prints; only after is replayed.
+    let trace = predictor.recorded();
+    let (explanation, losses) = explain::explain_each(trace, &Options::default());
     let drawn = drawn(asked);
     let timelines = drawn.iter().filter(|is_drawn| **is_drawn).count();
-    let before = Explained { trace: &trace, explanation: &explanation, losses: &losses };
+    let before = Explained { trace, explanation: &explanation, losses: &losses };
     let mut both = BeforeAfter::new(before, timelines);
     for (one, is_drawn) in asked.iter().zip(drawn) {
         // Without a change, before and after are the same.

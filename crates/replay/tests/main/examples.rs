@@ -1,8 +1,10 @@
 //! How well the replay of each recording in `examples/` fits, in `tests/data/examples.txt`: name, difference of the wall time,
 //! and the greatest difference of that and of the GPU's busy time, in percent of the wall time. `docs/replay.md` has them, too.
 
-use crate::support::{expect, fit};
+use crate::support::{expect, fit, replayed};
+use replay::retime;
 use std::path::Path;
+use trace::{CallId, Trace};
 
 #[test]
 fn recordings_are_reproduced() {
@@ -25,5 +27,27 @@ fn recordings_are_reproduced() {
         let fits = if fit.fits { "fits" } else { "does not fit" };
         let row = format!("| `{name}` | {wall} % | {:.2} % | {fits} |\n", 100.0 * fit.error);
         assert!(page.contains(&row), "docs/replay.md lacks {row}");
+    }
+}
+
+/// Threads race for the lock that a pageable copy holds: in a replay, other launches wait for it than did.
+#[test]
+fn the_waits_of_a_replay_are_its_own() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/recorded-d2h-stall.holdup");
+    let trace = import::open(&example, &mut |_| {}).unwrap();
+    let (recovered, replayed) = replayed(&trace);
+    let again = retime(&trace, &recovered, &replayed);
+    let unexplained = |trace: &Trace| {
+        let parts = explain::call_parts(trace, 0);
+        let parts = parts.into_iter().filter(|part| part.cause == explain::Cause::Unexplained);
+        parts.map(|part| part.end - part.start).sum::<i64>()
+    };
+    // Each of these waits is of 130 ms.
+    assert!(unexplained(&again) < unexplained(&trace) + 10_000_000, "{}", unexplained(&again));
+    for wait in again.waits.ids().map(|wait| again.waits.row(wait)) {
+        let calls = &again.calls;
+        let within =
+            |call: CallId| calls.start[call.index()] <= wait.start && wait.end <= calls.end[call.index()];
+        assert!(wait.call.some().is_none_or(within), "{wait:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Recorded steps in virtual time. Times are small numbers of nanoseconds, so that each can be added up by hand.
 
 use sim::{
-    CallOf, Does, Error, Model, Options, Recorded, RecordedStep, Replayed, Rows, Rule, Until, Work, WorkKind,
-    run_recorded,
+    CallOf, Does, Error, Locks, Model, Options, Recorded, RecordedStep, Replayed, Rows, Rule, StepAt, Until,
+    Use, Waited, Work, WorkKind, run_recorded,
 };
 use trace::CopyKind;
 use workload::{StreamKind, Workload};
@@ -436,6 +436,38 @@ fn a_call_waits_behind_another_one_until_its_moment() {
     assert_eq!(behind(Until::Effect, 5), 10 + 3 + 2);
     assert_eq!(behind(Until::Done, 5), 115 + 3 + 2);
     assert_eq!(behind(Until::Return, 5), 165 + 3 + 2);
+}
+
+#[test]
+fn waits_are_reported_with_the_call_that_held_the_lock() {
+    let mut program = Program::new(1);
+    let hold = program.hold();
+    program.thread(&[host(1), call(CallOf { holds: Some((hold, Until::Return)), ..plain(10, 10) })]);
+    let behind = program.behind(&[(hold, 3)]);
+    program.thread(&[
+        host(5),
+        call(CallOf { behind, ..plain(1, 2) }),
+        call(CallOf { behind, ..plain(1, 2) }),
+    ]);
+    let holder = StepAt { thread: 0, step: 1 };
+    let by = StepAt { thread: 1, step: 1 };
+    let wait = Waited { start: 6, end: 21 + 3, by, holder, exclusive: true };
+    assert_eq!(program.run().waits, [wait], "the second call does not wait");
+}
+
+#[test]
+fn a_wait_for_the_lock_of_a_context_is_reported() {
+    let mut program = Program::new(1);
+    let locks = Locks { context: Use::Exclusive, staged: Use::Exclusive, keeps: false };
+    let kernels = [program.kernel(0, 1), program.kernel(0, 1)];
+    let [first, second] = kernels.map(|kernel| program.launch(kernel, 0, 0));
+    program.thread(&[call(CallOf { held_ns: 100, locks, ..first })]);
+    program.thread(&[host(10), call(CallOf { held_ns: 20, locks, ..second })]);
+    let replayed = program.run();
+    let [holder, by] = [(0, 0), (1, 1)].map(|(thread, step)| StepAt { thread, step });
+    let [Waited { start: 10, end, .. }] = replayed.waits[..] else { panic!("{:?}", replayed.waits) };
+    assert_eq!(replayed.waits, [Waited { start: 10, end, by, holder, exclusive: true }]);
+    assert!(end >= 100 && replayed.steps[1][2] == end + 20, "{replayed:?}");
 }
 
 #[test]
