@@ -242,21 +242,6 @@ fn import_writes_whole_files_only() {
     refuses(&run(&["import", path(&trace), "-o", "/nonexistent/out.holdup"]));
 }
 
-/// README's table of causes is what the program says of them.
-#[test]
-fn the_readme_lists_the_causes() {
-    let readme = include_str!("../../../README.md");
-    let start = readme.find("<!-- holdup causes -->\n").expect("README has the table")
-        + "<!-- holdup causes -->\n".len();
-    let end = start + readme[start..].find("<!-- end -->").expect("the table ends");
-    let output = run(&["causes", "--format", "markdown"]);
-    assert_eq!(
-        readme[start..end],
-        String::from_utf8(output.stdout).unwrap(),
-        "run holdup causes --format markdown"
-    );
-}
-
 #[test]
 fn every_shell_gets_completions() {
     for (shell, sign) in [

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Threads that wait for something else than a GPU: each program loses time for one reason outside of CUDA calls. It needs CUDA's driver, and
+no other package.
+
+    holdup record python examples/threads.py gil
+
+PROGRAM   gil        a thread computes and holds Python's lock, which the thread that calls CUDA needs
+          lock       a thread computes under a lock of the program that the other thread needs
+          no-cpu     both threads' process may use one processor, which another process uses, too
+          no-demand  the thread that calls CUDA waits for connections
+"""
+
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+SECONDS = 1
+
+
+class Cuda:
+    """A thread's context on the first GPU, in which nothing runs."""
+
+    def __init__(self):
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        self.check(self.driver.cuInit(0))
+
+    def create(self):
+        self.check(self.driver.cuCtxCreate_v2(ctypes.byref(ctypes.c_void_p()), 0, 0))
+
+    def synchronize(self):
+        self.check(self.driver.cuStreamSynchronize(None))
+
+    @staticmethod
+    def check(result):
+        if result:
+            sys.exit(f"a call of the driver failed: error {result}")
+
+
+def compute(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        sum(range(2000))
+
+
+def gil(cuda, until):
+    def serve():
+        cuda.create()
+        while time.monotonic() < until:
+            cuda.synchronize()
+            sum(range(20000))
+
+    return serve, lambda: compute(SECONDS)
+
+
+def lock(cuda, until):
+    shared = threading.Lock()
+
+    def serve():
+        cuda.create()
+        while time.monotonic() < until:
+            cuda.synchronize()
+            with shared:
+                pass
+            time.sleep(0.001)
+
+    def hold():
+        while time.monotonic() < until:
+            with shared:
+                compute(0.01)
+            time.sleep(0.001)
+
+    return serve, hold
+
+
+def no_cpu(cuda, until):
+    processor = min(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {processor})
+    other = subprocess.Popen([sys.executable, "-c", f"import time\nwhile time.time() < {time.time() + SECONDS}: pass"])
+
+    def serve():
+        cuda.create()
+        while time.monotonic() < until:
+            cuda.synchronize()
+            sum(range(20000))
+
+    return serve, other.wait
+
+
+def no_demand(cuda, until):
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        cuda.create()
+        while time.monotonic() < until:
+            cuda.synchronize()
+            server.accept()[0].close()
+
+    def ask():
+        while time.monotonic() < until + 0.2:
+            socket.create_connection(server.getsockname()).close()
+            time.sleep(0.1)
+
+    return serve, ask
+
+
+def main():
+    programs = {"gil": gil, "lock": lock, "no-cpu": no_cpu, "no-demand": no_demand}
+    if len(sys.argv) != 2 or sys.argv[1] not in programs:
+        sys.exit(f"threads.py: expected one of {', '.join(programs)}")
+    cuda = Cuda()
+    works = programs[sys.argv[1]](cuda, time.monotonic() + SECONDS)
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+if __name__ == "__main__":
+    main()
