@@ -115,6 +115,18 @@ fn anything_may_be_faster() {
 }
 
 #[test]
+fn the_cause_of_a_finding_may_be_gone() {
+    let output = whatif(&["recorded-library-first-use.holdup", "--remove", "H4", "--fix", "pinned-reused"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("pinned-reused + remove H4"), "{shown}");
+    let unknown = refuses(&["recorded-library-first-use.holdup", "--remove", "H99"]);
+    assert!(
+        unknown.contains("--remove H99: no such finding: `holdup explain --all` has H1 to H"),
+        "{unknown}"
+    );
+}
+
+#[test]
 fn what_cannot_be_predicted_is_refused() {
     let unknown = refuses(&["recorded-d2h-stall.holdup", "--fix", "own-steam"]);
     assert!(unknown.contains("no change `own-steam`: try own-stream, "), "{unknown}");

@@ -4,7 +4,7 @@ use crate::faster::Faster;
 use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, Scene};
 use crate::retime::covered;
-use crate::{Error, Recovered, retime};
+use crate::{Error, Recovered, Removed, retime};
 use explain::ThreadGain;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -73,6 +73,8 @@ pub enum Change<'a> {
     Fix(&'a Fix),
     /// Something is faster.
     Faster(&'a Faster),
+    /// The cause of a finding is gone.
+    Removed(&'a Removed),
 }
 
 impl Change<'_> {
@@ -81,14 +83,15 @@ impl Change<'_> {
         match self {
             Change::Fix(fix) => fix.id,
             Change::Faster(faster) => faster.text(),
+            Change::Removed(removed) => removed.text(),
         }
     }
 
-    /// Fixes are applied in the order of [`FIXES`], then what is faster.
+    /// Fixes are applied in the order of [`FIXES`], then what is only imagined.
     fn order(&self) -> usize {
         match self {
             Change::Fix(fix) => FIXES.iter().position(|of| of.id == fix.id).unwrap_or(FIXES.len()),
-            Change::Faster(_) => FIXES.len(),
+            Change::Faster(_) | Change::Removed(_) => FIXES.len(),
         }
     }
 
@@ -96,7 +99,7 @@ impl Change<'_> {
     fn safety(&self) -> Option<&'static str> {
         match self {
             Change::Fix(fix) => Some(fix.safety),
-            Change::Faster(_) => None,
+            Change::Faster(_) | Change::Removed(_) => None,
         }
     }
 
@@ -104,6 +107,7 @@ impl Change<'_> {
         match self {
             Change::Fix(fix) => (fix.apply)(scene, to),
             Change::Faster(faster) => faster.apply(scene, to),
+            Change::Removed(removed) => removed.apply(scene, to),
         }
     }
 }

@@ -190,7 +190,7 @@ fn next(one: &Prediction) -> &'static str {
 fn notes(predictions: &[Prediction]) -> Vec<String> {
     let single = || predictions.iter().filter(|one| !one.id.contains(','));
     let threads = single().filter_map(|one| Some(format!("{}: {}", one.id, earlier(one)?)));
-    let safe = single().filter(|one| one.gain.share >= LEAST);
+    let safe = single().filter(|one| one.gain.share >= LEAST && !one.safety.is_empty());
     threads.chain(safe.map(|one| format!("{}: {}", one.id, one.safety))).collect()
 }
 

@@ -13,13 +13,14 @@ use std::str::FromStr;
   holdup whatif server.holdup --fix own-stream,pinned-reused
   holdup whatif server.holdup --faster host:serve.py:17=2x
   holdup whatif trace.json.gz --faster 'kernel:*gemm*=1.5x' --faster copies=2x
+  holdup whatif server.holdup --remove H2
   holdup whatif training.holdup --range 'step'
       what the steps would gain, and not the start of the program
   holdup whatif trace.json.gz --format json
   holdup whatif server.holdup --format html -o whatif.html
       a page: each prediction's accounts and timelines, before and after
 
-Without --fix and --faster, every change that fits the trace is tried, and the best of up to three together.
+Without --fix, --faster and --remove, every change that fits the trace is tried, and the best of up to three together.
 
 A gain is a part of the program's time. Its range has the replay's misfit and what the models assume. \"then\" is what would \
 cost the GPUs most after the change.")]
@@ -34,6 +35,9 @@ pub struct Whatif {
     /// code, and a factor; several together.
     #[arg(long, value_name = "WHAT=FACTORx", value_parser = Faster::from_str)]
     pub faster: Vec<Faster>,
+    /// What if the cause of this finding of `holdup explain` were gone: H2; several together.
+    #[arg(long, value_name = "FINDING")]
+    pub remove: Vec<String>,
     /// Predict the time within ranges (NVTX, record_function, operators) whose name contains this, instead of the whole time.
     #[arg(long, value_name = "PART")]
     pub range: Option<String>,

@@ -8,22 +8,16 @@ use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::save::{self, Target};
 use replay::show::{self, Asked};
-use replay::{Change, FIXES, Fit, MOST_ERROR, Prediction, Predictor};
+use replay::{Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
 use report::{Page, units};
 use std::process::ExitCode;
 use std::sync::Mutex;
-use trace::{RangeId, Selection};
+use trace::{RangeId, Selection, Trace};
 
 /// Predicts what changes would gain.
 pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let mut wanted: Vec<Vec<Change<'_>>> =
         arguments.fixes.iter().map(|list| fixes(list)).collect::<Result<_, _>>()?;
-    // What is faster, is so in each prediction.
-    let faster = arguments.faster.iter().map(Change::Faster);
-    wanted.iter_mut().for_each(|changes| changes.extend(faster.clone()));
-    if wanted.is_empty() && !arguments.faster.is_empty() {
-        wanted.push(faster.collect());
-    }
     let model = model::named(arguments.model.as_deref())?;
     let target = arguments.output.as_deref().map(|file| Target::new(file, arguments.force)).transpose()?;
     if arguments.format == Form::Html && target.is_none() {
@@ -46,6 +40,8 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
             bar.update(id, 0, None);
         }
     };
+    let removed = removed(&trace, arguments)?;
+    imagine(&mut wanted, &arguments.faster, &removed);
     let predictor = Predictor::new(&trace, &recovered, &fit, &progress).map_err(refused)?.within(ranges);
     let asked = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?.into_iter().map(Asked::found).collect(),
@@ -92,6 +88,35 @@ fn fixes(list: &str) -> Result<Vec<Change<'static>>, Failure> {
         replay::fix(id.trim()).map(Change::Fix).ok_or_else(unknown)
     };
     list.split(',').map(one).collect()
+}
+
+/// The findings whose causes would be gone.
+fn removed(trace: &Trace, arguments: &Whatif) -> Result<Vec<Removed>, Failure> {
+    if arguments.remove.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (explanation, losses) = explain::explain_each(trace, &explain::Options::default());
+    let one = |name: &String| {
+        let last = explanation.findings.last().map_or("", |finding| &finding.id);
+        let unknown = || match last {
+            "" => Failure::Message(format!("--remove {name}: `holdup explain` finds nothing in this trace")),
+            _ => Failure::Message(format!(
+                "--remove {name}: no such finding: `holdup explain --all` has H1 to {last}"
+            )),
+        };
+        Removed::of(name, &explanation, &losses).ok_or_else(unknown)
+    };
+    arguments.remove.iter().map(one).collect()
+}
+
+/// What is only imagined is so in each prediction.
+fn imagine<'a>(wanted: &mut Vec<Vec<Change<'a>>>, faster: &'a [Faster], removed: &'a [Removed]) {
+    let imagined = faster.iter().map(Change::Faster).chain(removed.iter().map(Change::Removed));
+    let imagined: Vec<Change<'a>> = imagined.collect();
+    if wanted.is_empty() && !imagined.is_empty() {
+        wanted.push(Vec::new());
+    }
+    wanted.iter_mut().for_each(|changes| changes.extend(&imagined));
 }
 
 /// The predictions that were asked for.

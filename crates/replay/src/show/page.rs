@@ -112,12 +112,16 @@ fn before_and_after(predictor: &Predictor<'_>, asked: &[Asked<'_>]) -> Result<Ve
 fn command(one: &Asked<'_>) -> String {
     let fixes: Vec<&str> =
         one.changes.iter().filter(|change| matches!(change, Change::Fix(_))).map(Change::id).collect();
-    let faster = one.changes.iter().filter(|change| matches!(change, Change::Faster(_)));
+    let imagined = one.changes.iter().filter_map(|change| match change {
+        Change::Fix(_) => None,
+        Change::Faster(faster) => Some(format!(" --faster '{}'", faster.text())),
+        Change::Removed(removed) => Some(format!(" --{}", removed.text())),
+    });
     let mut command = String::from("holdup whatif --format html");
     if !fixes.is_empty() {
         command.push_str(&format!(" --fix {}", fixes.join(",")));
     }
-    faster.for_each(|faster| command.push_str(&format!(" --faster '{}'", faster.id())));
+    command.extend(imagined);
     command
 }
 

@@ -3,7 +3,7 @@
 use crate::random;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use replay::{Fit, Recovered, recover, retime};
+use replay::{Change, Fit, Predictor, Recovered, Removed, recover, retime};
 use sim::Replayed;
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -198,6 +198,18 @@ fn check(trace: &Trace) {
     calls_are_in_order(trace, &new);
     // It is a trace as any other.
     replays(&new);
+    without_findings(trace, &recovered, &replayed);
+}
+
+/// Any finding may be removed.
+fn without_findings(trace: &Trace, recovered: &Recovered, replayed: &Replayed) {
+    let fit = Fit::of(trace, recovered, replayed);
+    let predictor = Predictor::new(trace, recovered, &fit, &|_| {}).unwrap();
+    let (explanation, losses) = explain::explain_each(trace, &explain::Options::default());
+    for finding in &explanation.findings {
+        let removed = Removed::of(&finding.id, &explanation, &losses).unwrap();
+        predictor.gain(&[Change::Removed(&removed)]).unwrap();
+    }
 }
 
 /// Checks the traces of any programs.

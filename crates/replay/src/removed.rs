@@ -1,0 +1,135 @@
+//! What if the cause of a finding were gone.
+
+use crate::fixes::Scene;
+use crate::{Recovered, StepOf};
+use explain::{Cause, Explanation, Loss};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sim::{CallOf, Does, Locks, RecordedStep};
+use trace::{CallId, Ns, Sym, ThreadId};
+
+/// A finding whose time is gone: its calls and threads no longer lose what it counts. Operations take as long as before.
+#[derive(Clone, Debug)]
+pub struct Removed {
+    text: String,
+    losses: Vec<Loss>,
+}
+
+impl Removed {
+    /// The finding of that name, as `H2`, of a whole trace; `None` if there is none.
+    pub fn of(name: &str, explanation: &Explanation, losses: &[Loss]) -> Option<Removed> {
+        let row = explanation.findings.iter().position(|finding| finding.id == name)? as u32;
+        let of = |loss: &&Loss| loss.finding == Some(row) && loss.lost_ns > 0;
+        let losses = losses.iter().filter(of).copied().collect();
+        Some(Removed { text: format!("remove {name}"), losses })
+    }
+
+    /// `remove H2`
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Applies it. Returns how many calls and pauses it changed.
+    pub(crate) fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        let (calls, pauses): (Vec<Loss>, Vec<Loss>) =
+            self.losses.iter().partition(|loss| loss.call.is_some());
+        in_calls(&calls, scene, to) + in_pauses(&pauses, to)
+    }
+}
+
+/// Calls no longer lose this time.
+fn in_calls(losses: &[Loss], scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    let mut lost: FxHashMap<CallId, Vec<Loss>> = FxHashMap::default();
+    losses.iter().for_each(|loss| lost.entry(loss.call).or_default().push(*loss));
+    to.lets_pass(scene, |at, number| {
+        let losses = lost.get(&at.id).map_or(&[][..], Vec::as_slice);
+        let holder = scene.holder(number).map_or(CallId::NONE, |holder| holder.id);
+        losses.iter().any(|loss| is_lock(loss.cause) && [CallId::NONE, holder].contains(&loss.holder_call))
+    });
+    // Which calls of a thread meet the holder is chance: none of them waits for the lock.
+    let kind = |call: CallId| (scene.trace.calls.thread[call.index()], scene.trace.calls.name[call.index()]);
+    let locks = losses.iter().filter(|loss| is_lock(loss.cause));
+    let free: FxHashSet<(ThreadId, Sym)> = locks.map(|loss| kind(loss.call)).collect();
+    let mut changed = 0;
+    for at in scene.calls() {
+        let Some(call) = to.call_mut(at) else { continue };
+        let before = *call;
+        if free.contains(&kind(at.id)) {
+            call.locks = Locks::default();
+        }
+        lost.get(&at.id).into_iter().flatten().for_each(|loss| spare(call, loss));
+        changed += usize::from(*call != before || lost.contains_key(&at.id));
+    }
+    changed
+}
+
+/// A call no longer loses this time: it does not wait for the device, or takes that much less. What it needs after a wait for a lock, it
+/// needed.
+fn spare(call: &mut CallOf, loss: &Loss) {
+    match call.does {
+        _ if is_lock(loss.cause) => {}
+        Does::Await(_) if is_of_device(loss.cause) => (call.does, call.notice_ns) = (Does::Nothing, 0),
+        Does::Issue { works, waits: true } if is_of_device(loss.cause) => {
+            (call.does, call.notice_ns) = (Does::Issue { works, waits: false }, 0);
+        }
+        _ => {
+            let mut rest = loss.lost_ns;
+            for part in [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns] {
+                let taken = rest.min(*part);
+                (*part, rest) = (*part - taken, rest - taken);
+            }
+        }
+    }
+}
+
+/// Whether a call waits for the device.
+fn is_of_device(cause: Cause) -> bool {
+    use Cause::{CollectiveWait, ExplicitSync, HiddenSync, ImplicitDeviceSync, PageFaults, PageableStaging};
+    matches!(
+        cause,
+        CollectiveWait | ExplicitSync | HiddenSync | ImplicitDeviceSync | PageFaults | PageableStaging
+    )
+}
+
+/// Whether a thread waits for another one's call.
+fn is_lock(cause: Cause) -> bool {
+    matches!(cause, Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder)
+}
+
+/// Threads no longer lose this time between calls: waits end at once, and pauses are that much shorter.
+fn in_pauses(losses: &[Loss], to: &mut Recovered) -> usize {
+    let mut lost: FxHashMap<ThreadId, Vec<Loss>> = FxHashMap::default();
+    losses.iter().for_each(|loss| lost.entry(loss.thread).or_default().push(*loss));
+    let mut changed = 0;
+    for row in 0..to.threads.len() {
+        let Some(losses) = to.threads[row].and_then(|thread| lost.get(&thread)) else { continue };
+        for loss in losses {
+            let [from, until] = [loss.start - to.start, loss.end - to.start];
+            let begins = &to.begins[row];
+            let first = begins.partition_point(|begin| *begin <= from).saturating_sub(1);
+            let mut rest = loss.lost_ns;
+            for at in first..to.steps[row].len().min(begins.partition_point(|begin| *begin < until)) {
+                let within = (begins[at + 1].min(until) - begins[at].max(from)).clamp(0, rest);
+                changed +=
+                    usize::from(shorten(&to.steps[row][at], &mut to.recorded.threads[row][at], within));
+                rest -= within;
+            }
+        }
+    }
+    changed
+}
+
+/// Takes some time from a step outside of calls. Returns whether that changes it.
+fn shorten(of: &StepOf, step: &mut RecordedStep, ns: Ns) -> bool {
+    match (of, step) {
+        (StepOf::Outside, RecordedStep::Host(host)) => {
+            let taken = ns.min(*host);
+            *host -= taken;
+            taken > 0
+        }
+        (StepOf::Wait(_), step @ (RecordedStep::Await { .. } | RecordedStep::Acquire { .. })) if ns > 0 => {
+            *step = RecordedStep::Host(0);
+            true
+        }
+        _ => false,
+    }
+}
