@@ -87,11 +87,15 @@ impl Change<'_> {
         }
     }
 
-    /// Fixes are applied in the order of [`FIXES`], then what is only imagined.
+    /// Fixes are applied in the order of [`FIXES`], and what is only imagined before the last of them, which moves calls.
     fn order(&self) -> usize {
+        let last = FIXES.len() - 1;
         match self {
-            Change::Fix(fix) => FIXES.iter().position(|of| of.id == fix.id).unwrap_or(FIXES.len()),
-            Change::Faster(_) | Change::Removed(_) => FIXES.len(),
+            Change::Fix(fix) => match FIXES.iter().position(|of| of.id == fix.id) {
+                Some(at) if at < last => at,
+                _ => FIXES.len(),
+            },
+            Change::Faster(_) | Change::Removed(_) => last,
         }
     }
 

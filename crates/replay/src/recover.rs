@@ -50,6 +50,8 @@ pub struct Recovered {
     pub aliased: Vec<u32>,
     /// Whether contexts take turns on a device.
     pub turns: bool,
+    /// Whether kernels that are issued back to back signal their end together on this device.
+    pub signals_together: bool,
 }
 
 /// What a step is in the trace.
@@ -133,6 +135,8 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     }
     let threads = Threads::of(trace);
     let mut model = machine::model(trace, model)?;
+    // The recorded times of kernels that signal together have this already.
+    let signals_together = std::mem::take(&mut model.device.delayed_signals);
     let costs = Costs::of(trace, &threads, &model);
     model.locks.context.handover_ns = costs.handover.unwrap_or(model.locks.context.handover_ns);
     let queues = explain::shared_queues(trace);
@@ -163,6 +167,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         works: works.places.clone(),
         aliased: works.aliased(),
         turns: turns::are_taken(trace),
+        signals_together,
     };
     let mut numbers = FxHashMap::default();
     for (process, thread) in &places.threads {

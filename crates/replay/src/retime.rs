@@ -1,10 +1,10 @@
 //! A trace with the times of a replay: what it would have recorded.
 
-use crate::Recovered;
 use crate::waits::{modelled, of_replay};
+use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::Replayed;
-use trace::{Ns, ProcessId, RangeId, ThreadId, Trace, Wait, Waits};
+use trace::{CallId, Ns, ProcessId, RangeId, ThreadId, Trace, Wait, Waits};
 
 /// The trace with the times of the replay. What happened within a step keeps its place in it, in proportion.
 pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trace {
@@ -13,6 +13,9 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
     let calls = &mut new.calls;
     for at in 0..calls.len() {
         times.of_thread(calls.thread[at]).interval(&mut calls.start[at], &mut calls.end[at]);
+    }
+    for (call, start, end) in moved(trace, recovered, replayed) {
+        (calls.start[call.index()], calls.end[call.index()]) = (start, end);
     }
     for op in trace.ops.ids() {
         let (start, end) = recovered.times(trace, replayed, op);
@@ -49,6 +52,22 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
         times.of_process(ProcessId::NONE).interval(start, end);
     }
     new
+}
+
+/// The calls that a change has moved to another step of their thread, and when they are now.
+fn moved(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Vec<(CallId, Ns, Ns)> {
+    let mut moved = Vec::new();
+    for (row, steps) in recovered.steps.iter().enumerate() {
+        let times = &replayed.steps[row];
+        for (at, step) in steps.iter().enumerate() {
+            let StepOf::Call(call) = *step else { continue };
+            if trace.calls.start[call.index()] != recovered.begins[row][at] + recovered.start {
+                let [start, end] = [times[at], times[at + 1]].map(|time| time + recovered.start);
+                moved.push((call, start, end));
+            }
+        }
+    }
+    moved
 }
 
 /// The waits for locks: those that the replay has made, and those that it has not, with the times of their threads.

@@ -3,6 +3,7 @@
 //! `UPDATE_EXPECT=1 cargo test -p holdup-replay --test pairs` rewrites `tests/data/pairs.txt`.
 
 use experiments::catalogue::architectures;
+use experiments::catalogue::overlap::{self, Order};
 use experiments::{HostMemory, Layout, Submit};
 use replay::{Fit, Gain, Predictor};
 use sim::{Model, Options};
@@ -13,6 +14,7 @@ use workload::{Kernel, Memory, Process, Repeat, StreamKind, Workload};
 
 /// A program, a change, and the changed program.
 struct Pair {
+    model: &'static str,
     fix: &'static str,
     what: &'static str,
     before: Workload,
@@ -21,10 +23,10 @@ struct Pair {
 
 #[test]
 fn predictions_hold_in_the_simulator() {
-    let model = Model::load("h200").unwrap();
     let mut text = String::from("change                 predicted  range                simulated\n");
     let mut wrong = Vec::new();
-    for Pair { fix, what, before, after } in pairs() {
+    for Pair { model, fix, what, before, after } in pairs() {
+        let model = Model::load(model).unwrap();
         let [before, after] = [before, after].map(|workload| run(&workload, &model));
         let gain = predicted(&before, fix);
         let simulated = 1.0 - wall(&after) as f64 / wall(&before) as f64;
@@ -53,60 +55,81 @@ fn pairs() -> Vec<Pair> {
     let wide = threads(8, Some(32));
     vec![
         Pair {
+            model: "h200",
             fix: "more-connections",
             what: "8 threads on 2 hardware queues, on 32",
             before: threads(8, Some(2)).workload(),
             after: wide.workload(),
         },
         Pair {
+            model: "h200",
             fix: "graph",
             what: "8 threads launch 100 kernels an iteration, as a graph",
             before: wide.workload(),
             after: architectures::Case { submit: Submit::Graph, ..wide.clone() }.workload(),
         },
         Pair {
+            model: "h200",
             fix: "process-per-thread,mps",
             what: "8 threads, as processes under MPS",
             before: wide.workload(),
             after: architectures::Case { layout: Layout::ProcessesMps, ..wide.clone() }.workload(),
         },
         Pair {
+            model: "h200",
             fix: "process-per-thread",
             what: "8 threads, as processes that take turns",
             before: wide.workload(),
             after: architectures::Case { layout: Layout::Processes, ..wide.clone() }.workload(),
         },
         Pair {
+            model: "h200",
             fix: "pinned-reused",
             what: "one thread's pageable copies, pinned",
             before: architectures::Case { memory: HostMemory::Pageable, ..threads(1, None) }.workload(),
             after: threads(1, None).workload(),
         },
         Pair {
+            model: "h200",
             fix: "own-stream",
             what: "launches beside pageable copies",
             before: beside(true),
             after: beside(false),
         },
         Pair {
+            model: "h200",
             fix: "pool-allocator",
             what: "an allocation and a free for each kernel",
             before: allocates(Memory::Device),
             after: allocates(Memory::Pool),
         },
         Pair {
+            model: "h200",
             fix: "device-scalar",
             what: "4 bytes read after each kernel",
             before: reads(true),
             after: reads(false),
         },
         Pair {
+            model: "h200",
             fix: "own-stream",
             what: "two threads that only launch",
             before: launches(true),
             after: launches(false),
         },
+        issued("c1060", Order::DepthFirst, "one copy engine, breadth-first"),
+        issued("c1060", Order::BreadthFirst, "one copy engine, depth-first"),
+        issued("c2050", Order::DepthFirst, "two copy engines and one hardware queue, breadth-first"),
+        issued("k20c", Order::DepthFirst, "hardware queues for each stream, breadth-first"),
+        issued("h200", Order::DepthFirst, "hardware queues for each stream, breadth-first"),
     ]
+}
+
+/// Copies and kernels of four streams, in the other order (seed 002).
+fn issued(model: &'static str, order: Order, what: &'static str) -> Pair {
+    let other = if order == Order::DepthFirst { Order::BreadthFirst } else { Order::DepthFirst };
+    let case = |order| overlap::Case { order, passes: 50, ..overlap::Case::default() }.workload();
+    Pair { model, fix: "issue-order", what, before: case(order), after: case(other) }
 }
 
 /// A thread copies pageable memory to the host, another launches as many kernels as it may; on one stream, or on one each.
@@ -199,7 +222,7 @@ fn predicted(trace: &Trace, id: &str) -> Gain {
     let recovered = replay::recover(trace).unwrap();
     let replayed = recovered.replay().unwrap();
     let fit = Fit::of(trace, &recovered, &replayed);
-    assert!(fit.fits, "{id}: {:?}", fit.error);
+    assert!(fit.fits, "{id}: {fit:?}");
     let predictor = Predictor::new(trace, &recovered, &fit, &|_| {}).unwrap();
     let prediction = predictor.predict(&replay::fixes(id).unwrap()).unwrap();
     prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0 }, |prediction| prediction.gain)

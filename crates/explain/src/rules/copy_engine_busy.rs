@@ -11,7 +11,7 @@ pub(crate) const ISSUE_ORDER: Fix = Fix {
     id: "issue-order",
     text: "issue copies of one direction so that none waits behind another stream's larger one",
     safety: "safe across streams that do not depend on each other",
-    change: None,
+    change: Some("issue-order"),
     at: At::Copies,
     forms: forms![
         PyTorch: "issue-order.pytorch.py",

@@ -4,6 +4,7 @@
 
 mod device_scalar;
 mod graph;
+mod issue_order;
 mod more_connections;
 mod mps;
 mod no_gil;
@@ -30,7 +31,7 @@ pub struct Fix {
     pub(crate) apply: fn(&Scene<'_>, &mut Recovered) -> usize,
 }
 
-/// All of them, in the order in which they are applied: MPS is for processes.
+/// All of them, in the order in which they are applied: MPS is for processes, and the last one moves calls.
 pub const FIXES: &[Fix] = &[
     own_stream::FIX,
     pinned_reused::FIX,
@@ -42,4 +43,5 @@ pub const FIXES: &[Fix] = &[
     mps::FIX,
     no_gil::FIX,
     warm_up::FIX,
+    issue_order::FIX,
 ];

@@ -3,7 +3,7 @@
 use crate::random;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use replay::{Change, Fit, Predictor, Recovered, Removed, recover, retime};
+use replay::{Change, FIXES, Fit, Predictor, Recovered, Removed, recover, retime};
 use sim::Replayed;
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -198,13 +198,17 @@ fn check(trace: &Trace) {
     calls_are_in_order(trace, &new);
     // It is a trace as any other.
     replays(&new);
-    without_findings(trace, &recovered, &replayed);
+    changes(trace, &recovered, &replayed);
 }
 
-/// Any finding may be removed.
-fn without_findings(trace: &Trace, recovered: &Recovered, replayed: &Replayed) {
+/// Any change may be made, and any finding removed.
+fn changes(trace: &Trace, recovered: &Recovered, replayed: &Replayed) {
     let fit = Fit::of(trace, recovered, replayed);
     let predictor = Predictor::new(trace, recovered, &fit, &|_| {}).unwrap();
+    for fix in FIXES {
+        let changed = predictor.trace(&[Change::Fix(fix)]).unwrap();
+        changed.iter().for_each(|changed| drop(read_again(changed)));
+    }
     let (explanation, losses) = explain::explain_each(trace, &explain::Options::default());
     for finding in &explanation.findings {
         let removed = Removed::of(&finding.id, &explanation, &losses).unwrap();
