@@ -149,6 +149,11 @@ pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>
     run(trace, options, true)
 }
 
+/// The findings of [`explain()`] alone, on one core: the overlap of operations is not looked at.
+pub fn findings(trace: &Trace, options: &Options) -> Vec<Finding> {
+    of_threads(trace, options, false).0.findings
+}
+
 /// Where all of each GPU's and each thread's time went, in the selected time. Selected threads and names have no effect.
 pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     let facts = Facts::new(trace, &Options { selection: selection.clone(), ..Options::default() });

@@ -354,7 +354,7 @@ fn changes(fixes: &Fixes) -> Vec<Change<'static>> {
 
 /// The cause of the finding that costs most.
 fn next(trace: &Trace) -> Option<&'static str> {
-    explain::explain(trace, &explain::Options::default()).findings.first().map(|finding| finding.cause.id())
+    explain::findings(trace, &explain::Options::default()).first().map(|finding| finding.cause.id())
 }
 
 fn ids(wanted: &[Change<'_>]) -> String {

@@ -61,7 +61,7 @@ fn is_changed(scene: &Scene<'_>, at: &At) -> bool {
 
 /// Whether the thread waits for the device soon after the call.
 fn syncs_soon(scene: &Scene<'_>, at: &At) -> bool {
-    let later = scene.calls_of(at.row).skip_while(|other| other.at <= at.at);
-    let counted = later.filter(|other| !matches!(scene.class(other.id), Class::Query | Class::Other));
+    let counted =
+        scene.calls_after(at).filter(|other| !matches!(scene.class(other.id), Class::Query | Class::Other));
     counted.take(SOON).any(|other| scene.class(other.id) == Class::Sync)
 }

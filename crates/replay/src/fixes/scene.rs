@@ -54,8 +54,18 @@ impl<'a> Scene<'a> {
 
     /// The calls of one thread.
     pub fn calls_of(&self, row: usize) -> impl Iterator<Item = At> + '_ {
-        let steps = self.base.steps[row].iter().zip(&self.base.recorded.threads[row]).enumerate();
-        steps.filter_map(move |(at, step)| match step {
+        self.calls_from(row, 0)
+    }
+
+    /// The calls of its thread after a call.
+    pub fn calls_after(&self, call: &At) -> impl Iterator<Item = At> + '_ {
+        self.calls_from(call.row, call.at + 1)
+    }
+
+    /// The calls of one thread from a step on.
+    fn calls_from(&self, row: usize, first: usize) -> impl Iterator<Item = At> + '_ {
+        let steps = self.base.steps[row][first..].iter().zip(&self.base.recorded.threads[row][first..]);
+        (first..).zip(steps).filter_map(move |(at, step)| match step {
             (StepOf::Call(id), RecordedStep::Call(call)) => Some(At { row, at, id: *id, call: *call }),
             _ => None,
         })
