@@ -247,9 +247,9 @@ static void connections() {
     section([&] { chains(40); });
 }
 
-// Workers with a stream each that launch many small kernels and wait (seed 000): threads, or processes.
-static void workers(bool processes, int rounds) {
-    const int WORKERS = 8;
+// Workers with a stream each that launch many small kernels and wait, by turns on so many GPUs (seeds 000 and 004): threads, or processes.
+static void workers(bool processes, int rounds, int count, int gpus) {
+    const int MOST = 8;
     const long COUNT = 1 << 14;
     auto work = [&](cudaStream_t on, float *y, float *x, int rounds) {
         for (int round = 0; round < rounds; round++) {
@@ -260,17 +260,21 @@ static void workers(bool processes, int rounds) {
     };
     if (!processes) {
         std::vector<std::thread> threads;
-        cudaStream_t streams[WORKERS];
-        float *x[WORKERS], *y[WORKERS];
-        for (int at = 0; at < WORKERS; at++) {
+        cudaStream_t streams[MOST];
+        float *x[MOST], *y[MOST];
+        for (int at = 0; at < count; at++) {
+            CHECK(cudaSetDevice(at % gpus));
             streams[at] = stream();
             x[at] = on_device(COUNT);
             y[at] = on_device(COUNT);
             work(streams[at], y[at], x[at], 3);
         }
         return section([&] {
-            for (int at = 0; at < WORKERS; at++)
-                threads.emplace_back([&, at] { work(streams[at], y[at], x[at], rounds); });
+            for (int at = 0; at < count; at++)
+                threads.emplace_back([&, at] {
+                    CHECK(cudaSetDevice(at % gpus));
+                    work(streams[at], y[at], x[at], rounds);
+                });
             for (auto &thread : threads)
                 thread.join();
         });
@@ -280,8 +284,9 @@ static void workers(bool processes, int rounds) {
         std::atomic<int> ready, go, done;
     };
     auto *shared = (Shared *)mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (int at = 0; at < WORKERS; at++) {
+    for (int at = 0; at < count; at++) {
         if (fork() == 0) {
+            CHECK(cudaSetDevice(at % gpus));
             cudaStream_t on = stream();
             float *x = on_device(COUNT), *y = on_device(COUNT);
             work(on, y, x, 3);
@@ -294,15 +299,15 @@ static void workers(bool processes, int rounds) {
             _exit(0);
         }
     }
-    while (shared->ready < WORKERS)
+    while (shared->ready < count)
         if (usleep(1000); waitpid(-1, nullptr, WNOHANG) > 0)
             exit(1);
     long begin = now_ns();
     shared->go = 1;
-    while (shared->done < WORKERS && now_ns() - begin < 60'000'000'000)
+    while (shared->done < count && now_ns() - begin < 60'000'000'000)
         usleep(100);
     printf("section: %.3f ms\n", (now_ns() - begin) / 1e6);
-    for (int status, at = 0; at < WORKERS; at++)
+    for (int status, at = 0; at < count; at++)
         if (wait(&status) < 0 || status != 0)
             exit(1);
 }
@@ -383,7 +388,8 @@ int main(int count, char **words) {
         {"graph", [](bool after) { steps(after, 1, 4000); }},
         {"graph-busy", [](bool after) { steps(after, 4000, 300); }},
         {"connections", [](bool) { connections(); }},
-        {"workers", [](bool after) { workers(after, 600); }},
+        {"workers", [](bool after) { workers(after, 600, 8, 1); }},
+        {"gpus", [](bool after) { workers(after, 2000, 2, 2); }},
         {"launchers", launchers},
         {"busy", busy},
         {"kernels", kernels},

@@ -3,6 +3,9 @@
 //! The kernel counts a thread's time on a processor when it leaves it, and at each tick; the time that it was ready
 //! without one, when it gets one. So the counters of a thread that is ready lag behind, and the row of such a thread
 //! ends where its counters end. Those of a blocked thread are exact: what they do not have of the time is blocked.
+//! Counters that changed since the look before were exact at some time since then: what they do not have of the time
+//! before that look is blocked, too. Without this a thread that blocks for 1.5 ms of each 9 ms, and is ready at each look,
+//! has rows that begin up to 60 ms late and then one of all that it was blocked.
 
 use spool::Run;
 
@@ -62,6 +65,8 @@ pub struct Account {
     /// The counters there.
     running: i64,
     runnable: i64,
+    /// The look before.
+    seen: Look,
     last: Option<Row>,
 }
 
@@ -96,14 +101,14 @@ impl Row {
 impl Account {
     /// The account of a thread that is counted from this look on.
     pub fn from(look: &Look) -> Account {
-        Account { start: look.at, running: look.running, runnable: look.runnable, last: None }
+        Account { start: look.at, running: look.running, runnable: look.runnable, seen: *look, last: None }
     }
 
     /// The account of a thread that began after `since`: all that it counted so far lies before this look.
     pub fn of_new(look: &Look, since: i64) -> Account {
         let lived = look.running.saturating_add(look.runnable);
         let start = look.at.saturating_sub(lived).max(since.min(look.at));
-        Account { start, running: 0, runnable: 0, last: None }
+        Account { start, running: 0, runnable: 0, seen: Look { at: start, ..Look::default() }, last: None }
     }
 
     /// Calls `change` for each change of the thread's rows.
@@ -118,7 +123,10 @@ impl Account {
         let running = running.min(time);
         let runnable = runnable.min(time - running);
         let is_ready = matches!(look.place.state, Run::Running | Run::Ready);
-        let end = if is_ready { self.start + running + runnable } else { look.at };
+        let changed = (look.running, look.runnable) != (self.seen.running, self.seen.runnable);
+        let exact = if changed { self.seen.at } else { self.start };
+        let end = if is_ready { exact.max(self.start + running + runnable) } else { look.at };
+        self.seen = *look;
         if end > self.start {
             let place = Place { state: state(look.place.state, running), ..look.place };
             self.push(Row { start: self.start, end, running, runnable, place }, change);
@@ -218,6 +226,17 @@ mod tests {
         let looks = [look(10, 0, 0, FUTEX), look(20, 0, 0, FUTEX), look(30, 2, 13, READY)];
         let running = Place { state: Run::Running, ..READY };
         assert_eq!(rows(account, &looks), [row(0, 15, 0, 0, FUTEX), row(15, 30, 2, 13, running)]);
+    }
+
+    #[test]
+    fn what_a_ready_thread_was_blocked_is_in_the_rows_of_its_time() {
+        // It runs for 7 of each 9, and is ready at each look: its counters seem to lag, but not by more than a look.
+        let account = Account::from(&look(0, 0, 0, READY));
+        let looks: Vec<Look> = (1..9).map(|at| look(9 * at, 7 * at, 0, READY)).collect();
+        let running = Place { state: Run::Running, ..READY };
+        let found = rows(account, &looks);
+        let expected = [(0, 28, 28), (28, 36, 7), (36, 45, 7), (45, 54, 7), (54, 63, 7)];
+        assert_eq!(found, expected.map(|(start, end, ran)| row(start, end, ran, 0, running)));
     }
 
     #[test]

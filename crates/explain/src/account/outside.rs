@@ -7,7 +7,7 @@
 use super::activity::{Activity, Doing, Segment};
 use crate::facts::Facts;
 use crate::index;
-use trace::{CallId, Ns, State, Sym, ThreadId, Times};
+use trace::{CallId, Ns, State, Sym, ThreadId, ThreadState, Times};
 
 /// The shortest pause that is looked at by itself, ns. Frameworks spend 3 to 30 µs between two launches (PyTorch, H200).
 pub(super) const PAUSE: Ns = 50_000;
@@ -229,12 +229,14 @@ impl Filling {
 
     /// The pauses, with each row's times given to its longest fragments, and the rows that were crowded.
     fn done(mut self) -> (Vec<Pause>, Vec<Crowded>) {
-        let crowded = (0..self.rows.len()).filter_map(|row| self.crowded(row)).collect();
+        let asleep = self.asleep();
+        let crowded = (0..self.rows.len()).filter_map(|row| self.crowded(row, asleep[row])).collect();
         self.fragments.sort_by_key(|fragment| (fragment.row, std::cmp::Reverse(fragment.length)));
         let fragments = std::mem::take(&mut self.fragments);
         for fragments in fragments.chunk_by(|a, b| a.row == b.row) {
-            let (mut blocked, mut runnable) = self.outside_of(fragments[0].row);
-            let call = self.rows[fragments[0].row].call;
+            let row = fragments[0].row;
+            let (mut blocked, mut runnable) = self.outside_of(row, asleep[row]);
+            let call = self.rows[row].call;
             for fragment in fragments {
                 let pause = &mut self.pauses[fragment.pause];
                 let sleeps = blocked.min(fragment.length);
@@ -252,24 +254,36 @@ impl Filling {
     }
 
     /// What a row has of time in calls without a processor; `None` if it is little.
-    fn crowded(&self, row: usize) -> Option<Crowded> {
+    fn crowded(&self, row: usize, asleep: Ns) -> Option<Crowded> {
         let State { start, end, runnable, .. } = self.rows[row];
         let working = self.working[row];
-        let ready = (runnable - self.outside_of(row).1).min(working);
+        let ready = (runnable - self.outside_of(row, asleep).1).min(working);
         (ready * CROWDED > working).then_some(Crowded { start, end, working, ready })
     }
 
+    /// How long the thread was blocked outside calls and waits, by row, ns.
+    ///
+    /// The kernel counts a thread that runs late, so a row can lack time blocked that a later one has instead, until the
+    /// thread is seen blocked. Recorded waits show what a row lacks: a later row has it for them.
+    fn asleep(&self) -> Vec<Ns> {
+        let mut owed = 0;
+        let of = |(row, state): (usize, &State)| {
+            let asleep = state.end - state.start - state.running - state.runnable;
+            // A thread that waits for the GPU in a call polls, unless the program asked it not to.
+            let asleep_in_calls = self.working[row] - self.working[row].min(state.running);
+            let left = asleep - self.waiting[row] - asleep_in_calls - owed;
+            owed = if state.state == ThreadState::Blocked { 0 } else { (-left).max(0) };
+            left.clamp(0, self.outside[row])
+        };
+        self.rows.iter().enumerate().map(of).collect()
+    }
+
     /// How long the thread was blocked, and ready without a processor, outside calls and waits in a row, ns.
-    fn outside_of(&self, row: usize) -> (Ns, Ns) {
-        let State { start, end, running, runnable, .. } = self.rows[row];
-        let outside = self.outside[row];
-        let asleep = end - start - running - runnable;
-        // A thread that waits for the GPU in a call polls, unless the program asked it not to.
-        let asleep_in_calls = self.working[row] - self.working[row].min(running);
-        let blocked = (asleep - self.waiting[row] - asleep_in_calls).clamp(0, outside);
+    fn outside_of(&self, row: usize, blocked: Ns) -> (Ns, Ns) {
+        let State { running, runnable, .. } = self.rows[row];
         // Waits for a processor come wherever the thread could run.
         let awake = (running + runnable).max(1);
-        let ready = scaled(runnable, outside - blocked, awake).min(outside - blocked);
-        (blocked, ready)
+        let outside = self.outside[row] - blocked;
+        (blocked, scaled(runnable, outside, awake).min(outside))
     }
 }
