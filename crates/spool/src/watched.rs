@@ -105,8 +105,8 @@ pub struct Glance {
     pub state: u32,
     /// The number of its [`Seen`]; 0 if its stack is not known.
     pub stack: u32,
-    /// Zero.
-    pub zero: u32,
+    /// How long after [`Look::at`] its stack was read, ns: a process of many threads is not read at one time.
+    pub after: u32,
 }
 
 impl Glance {
@@ -116,7 +116,7 @@ impl Glance {
     /// Its bytes, as they follow a [`Look`].
     pub fn bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
-        let words = [self.tid, self.state, self.stack, self.zero];
+        let words = [self.tid, self.state, self.stack, self.after];
         for (into, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
             *into = u32::to_ne_bytes(word);
         }
@@ -171,7 +171,7 @@ impl Record<'_> {
             tid: u32_at(bytes, 0),
             state: u32_at(bytes, 4),
             stack: u32_at(bytes, 8),
-            zero: 0,
+            after: u32_at(bytes, 12),
         };
         Some((at, glances.chunks_exact(size_of::<Glance>()).map(glance).collect()))
     }
@@ -198,7 +198,7 @@ mod tests {
         let seen = Seen { native: 1, python: 1 };
         let parts = [seen.bytes(), &77u64.to_ne_bytes(), &frame_bytes];
         assert_eq!(only(Seen::KIND, 1, &parts, |record| record.seen()), Some((vec![77], vec![frame])));
-        let glance = Glance { tid: 9, state: Run::Blocked as u32, stack: 1, zero: 0 };
+        let glance = Glance { tid: 9, state: Run::Blocked as u32, stack: 1, after: 5 };
         let parts = [Look { at: 6 }.bytes(), &glance.bytes()];
         assert_eq!(only(Look::KIND, 1, &parts, |record| record.glances()), Some((6, vec![glance])));
     }

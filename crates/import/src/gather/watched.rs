@@ -34,8 +34,9 @@ enum Kept {
 struct Now {
     stack: StackId,
     state: ThreadState,
-    /// Since when, and its last sample.
+    /// The look that saw it so, how long after that its stack was read, and its last sample.
     since: Ns,
+    after: Ns,
     sampled: Ns,
 }
 
@@ -122,7 +123,8 @@ impl Process<'_, '_> {
     }
 
     fn look(&mut self, at: Ns, glances: &[Glance]) {
-        let Some((at, _)) = self.times(at, at) else { return };
+        let latest = glances.iter().map(|glance| glance.after).max().unwrap_or(0);
+        let Some((at, _)) = self.times(at, at.saturating_add(latest.into())) else { return };
         let mut any_gone = false;
         for glance in glances {
             if glance.state == Glance::GONE {
@@ -130,7 +132,8 @@ impl Process<'_, '_> {
                 self.watched.threads.remove(&glance.tid);
             } else {
                 let (stack, state) = (self.seen(glance.stack), thread_state(glance.state));
-                self.watched.threads.insert(glance.tid, Now { stack, state, since: at, sampled: Ns::MIN });
+                let after = glance.after.into();
+                self.watched.threads.insert(glance.tid, Now { stack, state, since: at, after, sampled: Ns::MIN });
             }
         }
         if !any_gone {
@@ -146,6 +149,8 @@ impl Process<'_, '_> {
             if now.stack.is_some() && !is_idle {
                 now.sampled = at;
                 let thread = self.thread(*tid);
+                // It was seen so before, or its stack was read now.
+                let at = if now.since == at { at + now.after } else { at };
                 self.all.trace.samples.push(Sample { at, thread, stack: now.stack, state: now.state });
             }
         }
@@ -230,11 +235,13 @@ mod tests {
         build.record(0, Seen::KIND, id, &[Seen { native: 0, python: 1 }.bytes(), &frame]);
     }
 
+    /// A look whose stacks are read 10 ns after each other.
     fn look(build: &mut Build, at: Ns, glances: &[(u32, u32, u32)]) {
         let glances: Vec<u8> = glances
             .iter()
-            .flat_map(|(tid, state, stack)| {
-                Glance { tid: *tid, state: *state, stack: *stack, zero: 0 }.bytes()
+            .zip((0..).step_by(10))
+            .flat_map(|((tid, state, stack), after)| {
+                Glance { tid: *tid, state: *state, stack: *stack, after }.bytes()
             })
             .collect();
         build.record(0, Look::KIND, (glances.len() / 16) as u32, &[Look { at }.bytes(), &glances]);
@@ -301,7 +308,7 @@ mod tests {
         let (work, wait) = (("work", 9), ("wait", 5));
         let expected = [
             (1000, 100, work, ThreadState::Running),
-            (1000, 101, wait, ThreadState::Blocked),
+            (1010, 101, wait, ThreadState::Blocked),
             (2000, 100, work, ThreadState::Running),
             (2000, 101, wait, ThreadState::Blocked),
         ];

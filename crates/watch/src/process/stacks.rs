@@ -107,7 +107,7 @@ impl Process {
         let mut glances = Vec::new();
         let tids: Vec<u32> = self.entries.keys().copied().collect();
         for tid in tids {
-            if let Some(glance) = self.glance(tid, budget) {
+            if let Some(glance) = self.glance(tid, now, budget) {
                 glances.extend(glance.bytes());
             }
         }
@@ -135,8 +135,8 @@ impl Process {
         }
     }
 
-    /// What a thread does, if that may have changed.
-    fn glance(&mut self, tid: u32, budget: &Budget) -> Option<Glance> {
+    /// What a thread does, if that may have changed since the look that began at `now`.
+    fn glance(&mut self, tid: u32, now: i64, budget: &Budget) -> Option<Glance> {
         let entry = self.entries.get_mut(&tid)?;
         let running = entry.task.running();
         let state = match entry.task.seen.place.state {
@@ -150,6 +150,7 @@ impl Process {
         }
         entry.sampled = running;
         let seen = entry.task.seen;
+        let after = clock::now().saturating_sub(now).clamp(0, u32::MAX.into()) as u32;
         let (native, python) = self.frames(tid, seen.stack, seen.counter, budget);
         let stack = self.stack_id(native, python, budget);
         let entry = self.entries.get_mut(&tid)?;
@@ -157,7 +158,7 @@ impl Process {
         let woke_up = !is_ready && entry.task.has_moved();
         entry.moved = woke_up;
         let state = if woke_up { Run::Running } else { state };
-        let glance = Glance { tid, state: state as u32, stack, zero: 0 };
+        let glance = Glance { tid, state: state as u32, stack, after };
         entry.glance = Some(glance);
         Some(glance)
     }
