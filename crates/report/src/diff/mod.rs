@@ -1,12 +1,18 @@
-//! The difference between traces before and after a change as text, JSON and Markdown.
+//! The difference between traces before and after a change as text, JSON and Markdown, and what a gate judged as JUnit and SARIF.
 
+mod gate;
 mod json;
+mod junit;
 mod lines;
 mod markdown;
+mod sarif;
 mod text;
 
+pub use gate::{Reason, doubts, reasons};
 pub use json::json;
+pub use junit::junit;
 pub use markdown::markdown;
+pub use sarif::sarif;
 pub use text::text;
 
 use crate::{header, steps, units};
@@ -25,7 +31,7 @@ pub struct Comparison {
 
 /// One of several figures by which a change is judged.
 #[derive(Clone, Copy)]
-pub enum Judged<'a> {
+enum Judged<'a> {
     /// The selected time.
     Wall,
     /// The median step.
@@ -33,7 +39,7 @@ pub enum Judged<'a> {
 }
 
 /// What is judged, and how it changed: the median step if both sides have the same steps, else the selected time.
-pub fn judged(diff: &Diff) -> (Judged<'_>, &Change) {
+fn judged(diff: &Diff) -> (Judged<'_>, &Change) {
     match &diff.steps {
         Some(steps) => (Judged::Step(steps.source, &steps.name), &steps.median),
         None => (Judged::Wall, &diff.wall),
@@ -41,7 +47,7 @@ pub fn judged(diff: &Diff) -> (Judged<'_>, &Change) {
 }
 
 /// Why a change is too large: `a step (ProfilerStep) took 17.2 ms, 12 % more than 15.4 ms before`.
-pub fn reason(judged: Judged<'_>, change: &Change) -> String {
+fn reason(judged: Judged<'_>, change: &Change) -> String {
     let what = match judged {
         Judged::Wall => String::from("the program"),
         Judged::Step(source, name) => format!("a step ({})", steps::name(source, name)),
