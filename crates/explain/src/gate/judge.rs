@@ -1,6 +1,6 @@
 //! The limits, and what is beyond them.
 
-use super::figures::{Figures, Measured, Sum, Unit};
+use super::figures::{Figures, Measured, Site, Sum, Unit};
 use super::grown::{grown, mean};
 use super::{Counted, CountedSteps, Doubt, Gate, GateState, GateUnit, Judgement, Kind, Level, Red};
 use crate::{Cause, Explanation};
@@ -12,7 +12,7 @@ use trace::Ns;
 /// and what comes less often than every tenth step is an exception. Choices; `benches/gate` measures them.
 const MORE_COUNTED: f64 = 0.1;
 const MORE_PER_STEP: f64 = 0.1;
-const MORE_PER_LAUNCH: f64 = 0.01;
+const MORE_PER_LAUNCH: f64 = 0.002;
 /// The idle part of the GPU's time may grow by so much of this time, and by a fifth of what it was. Choices.
 const MORE_IDLE: f64 = 0.03;
 const MORE_IDLE_OF_ALL: f64 = 0.05;
@@ -58,7 +58,8 @@ pub(crate) fn gate(before: &[&Figures], after: &[&Figures], lacks: &[Lack], alik
         after: side(after),
     };
     let mut gates: Vec<Gate> = Counted::ALL.iter().filter_map(|kind| sides.count(*kind)).collect();
-    gates.extend([sides.first_uses(), sides.idle()]);
+    gates.extend(sides.first_uses());
+    gates.push(sides.idle());
     let steps = match first.filter(|_| by_step) {
         Some(Unit::Steps(source, name)) => Some(CountedSteps { name: name.clone(), source: *source }),
         _ => None,
@@ -100,7 +101,7 @@ impl Sides {
     }
 
     /// How much more each site has of something, most first.
-    fn grown(&self, of: impl Fn(&Measured) -> Option<&Sum>) -> Vec<(super::figures::Site, f64)> {
+    fn grown(&self, of: impl Fn(&Measured) -> Option<&Sum>) -> Vec<(Site, f64)> {
         let mean = |side: &[Measured]| mean(side.iter().map(|measured| of(measured).map(|sum| &sum.sites)));
         grown(&mean(&self.before), &mean(&self.after))
     }
@@ -119,6 +120,7 @@ impl Sides {
         let reds = || {
             let grown = self.grown(|of| of.counts.get(&kind));
             let enough = (limit - before.median) / 2.0;
+            let grown = with_places(grown);
             let mut reds: Vec<Red> = grown.into_iter().map(|(site, more)| self.red(kind, site, more)).collect();
             let rest = reds.iter().skip(1).take_while(|red| red.more >= enough).count();
             reds.truncate((1 + rest).min(MOST_REDS));
@@ -127,7 +129,7 @@ impl Sides {
         Some(decided(Kind::Count(kind), unit, (before, after), limit, self.counts_doubt, reds))
     }
 
-    fn red(&self, kind: Counted, site: super::figures::Site, more: f64) -> Red {
+    fn red(&self, kind: Counted, site: Site, more: f64) -> Red {
         let known = self.after.iter().find_map(|measured| measured.causes.get(&site)).copied();
         let is_release = site.call.contains("Free") || site.call.contains("Unregister");
         let usual = match kind {
@@ -142,17 +144,20 @@ impl Sides {
     }
 
     /// First uses after the warm-up, at places where there was none before.
-    fn first_uses(&self) -> Gate {
+    /// `None` without steps: a start cannot be told from what comes later.
+    fn first_uses(&self) -> Option<Gate> {
+        if !self.by_step && !self.other_steps {
+            return None;
+        }
         let (before, after) = self.level(|of| of.first_uses.total);
         let step = Level::of(self.after.iter().map(|of| of.median_ns).collect()).median;
         let limit = before.median + LEAST_FIRST_USE_NS.max(LEAST_FIRST_USE_STEP * step);
         let grown = self.grown(|of| Some(&of.first_uses));
         let new: f64 = grown.iter().map(|(_, more)| more).sum();
-        // Without steps a start cannot be told from what comes later.
         let doubt = if self.by_step { None } else { Some(Doubt::OtherSteps) };
         let judged = if new < limit - before.median { (before, before) } else { (before, after) };
         let reds = || {
-            let red = |(site, more): (super::figures::Site, f64)| Red {
+            let red = |(site, more): (Site, f64)| Red {
                 cause: Cause::FirstUse,
                 place: site.place,
                 call: site.call,
@@ -162,10 +167,7 @@ impl Sides {
         };
         let mut gate = decided(Kind::FirstUses, GateUnit::Ns, judged, limit, doubt, reds);
         gate.after = after;
-        if doubt.is_some() && !self.other_steps {
-            (gate.state, gate.doubt) = (GateState::Passed, None);
-        }
-        gate
+        Some(gate)
     }
 
     fn idle(&self) -> Gate {
@@ -202,6 +204,19 @@ impl Sides {
         reds.truncate((1 + rest).min(MOST_REDS));
         reds
     }
+}
+
+/// Adds what has no place to the largest growth of the same call at a place: only stacks of slow calls are recorded.
+fn with_places(grown: Vec<(Site, f64)>) -> Vec<(Site, f64)> {
+    let (mut placed, alone): (Vec<_>, Vec<_>) = grown.into_iter().partition(|(site, _)| site.place.is_some());
+    for (site, more) in alone {
+        match placed.iter_mut().find(|(other, _)| other.place.is_some() && other.call == site.call) {
+            Some((_, sum)) => *sum += more,
+            None => placed.push((site, more)),
+        }
+    }
+    placed.sort_by(|one, other| other.1.total_cmp(&one.1));
+    placed
 }
 
 /// A gate whose figures are judged; `reds` are asked for if it is exceeded.

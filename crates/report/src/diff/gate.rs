@@ -31,7 +31,7 @@ pub fn reasons(diff: &Diff) -> Vec<Reason<'_>> {
     exceeded.flat_map(of).collect()
 }
 
-/// `synchronizations: 1.10 per step, 0.10 before: hidden-sync, +1.00 at train.py:52 (train), cudaStreamSynchronize`
+/// `synchronizations: 1.10 per step, 0.10 before: hidden-sync, +1.00 at train.py:52 in train, in cudaStreamSynchronize`
 fn line(diff: &Diff, judgement: &Judgement, gate: &Gate, red: Option<&Red>) -> String {
     if gate.gate == Kind::Time {
         return time(diff, gate);
@@ -82,14 +82,13 @@ fn figure(gate: &Gate, value: f64) -> String {
 }
 
 /// What the figures are for.
-fn per(judgement: &Judgement, gate: &Gate) -> String {
+fn per(judgement: &Judgement, gate: &Gate) -> &'static str {
     match (gate.unit, &judgement.steps) {
-        (GateUnit::PerStep, Some(of)) => format!(" per step ({})", visible(&steps::name(of.source, &of.name))),
-        (GateUnit::PerStep, None) => String::from(" per step"),
-        (GateUnit::PerLaunch, _) => String::from(" per 100 launches"),
-        (GateUnit::Share, Some(_)) => String::from(" of a step"),
-        (GateUnit::Share, None) => String::from(" of the GPU's time"),
-        (GateUnit::Ns, _) => String::new(),
+        (GateUnit::PerStep, _) => " per step",
+        (GateUnit::PerLaunch, _) => " per 100 launches",
+        (GateUnit::Share, Some(_)) => " of a step",
+        (GateUnit::Share, None) => " of the GPU's time",
+        (GateUnit::Ns, _) => "",
     }
 }
 
@@ -107,12 +106,16 @@ pub(super) fn title(gate: &Gate) -> &'static str {
     }
 }
 
-/// `Gate exceeded`.
-fn verdict(judgement: &Judgement) -> &'static str {
-    match judgement.state {
+/// `Gate exceeded: steps from one sgemm to the next`.
+fn verdict(judgement: &Judgement) -> String {
+    let state = match judgement.state {
         GateState::Exceeded => "Gate exceeded",
         GateState::Passed => "Gate passed",
         GateState::Inconclusive => "Gate passed, in part inconclusive",
+    };
+    match &judgement.steps {
+        Some(of) => format!("{state}: steps {}", steps::name(of.source, &of.name)),
+        None => state.to_owned(),
     }
 }
 
@@ -131,7 +134,7 @@ pub(super) fn text(diff: &Diff) -> String {
 /// The gates as Markdown; empty without.
 pub(super) fn markdown(diff: &Diff) -> String {
     let Some(judgement) = &diff.gate else { return String::new() };
-    let mut text = format!("# {}\n\n", verdict(judgement));
+    let mut text = format!("# {}\n\n", escape::markdown(&verdict(judgement)));
     let lines = reasons(diff).into_iter().map(|reason| format!("**{}**", escape::markdown(&reason.line)));
     let lines: Vec<String> = lines.chain(doubts(diff).iter().map(|line| escape::markdown(line))).collect();
     lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
