@@ -2,10 +2,10 @@
 //! within one run, so that traces of machines of different speed can be compared.
 
 use super::Counted;
-use crate::{Cause, Class, Explanation, Loss, OneStep, Phase, Place, Spent, StepSource, classify};
+use crate::{Cause, Class, Explanation, GpuAccount, Loss, OneStep, Place, Spent, StepSource, classify};
 use std::collections::BTreeMap;
 use std::collections::HashMap;
-use trace::{Api, CallId, MemoryKind, Ns, OpKind, Trace};
+use trace::{Api, CallId, MemoryKind, Ns, OpKind, Selection, Trace};
 
 /// One step in so many may be slow for reasons outside of the program: the slowest ones are no part of the idle share. A choice.
 const SLOWEST: usize = 20;
@@ -35,6 +35,17 @@ impl Sum {
     }
 }
 
+/// A part of a GPU's time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shares {
+    /// The part, 0 to 1.
+    pub share: f64,
+    /// The time for each step, or in all, ns.
+    pub ns: f64,
+    /// The parts of each cause.
+    pub causes: BTreeMap<Cause, Sum>,
+}
+
 /// In what a trace is counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
@@ -57,11 +68,10 @@ pub(super) struct Measured {
     pub unit: Unit,
     /// The number of each kind for each unit.
     pub counts: BTreeMap<Counted, Sum>,
-    /// The idle part of the GPU's time, 0 to 1, and for each unit in ns.
-    pub idle_share: f64,
-    pub idle_ns: f64,
-    /// The idle time of each cause: its parts of the GPU's time.
-    pub idle: BTreeMap<Cause, Sum>,
+    /// The part of the GPU's time in which it was idle.
+    pub idle: Shares,
+    /// The part of the middle of the GPU's time in which it was held back.
+    pub held_back: Shares,
     /// Calls that set something up after the warm-up: ns.
     pub first_uses: Sum,
     /// The duration of the median step, ns; 0 without steps.
@@ -74,18 +84,22 @@ impl Figures {
     /// The figures of a trace that [`crate::explain_each`] explained.
     pub fn of(trace: &Trace, explanation: &Explanation, losses: &[Loss]) -> Figures {
         let calls = OuterCalls::of(trace, losses);
+        let window = middle(trace);
+        let selection = Selection { from: Some(window.0), to: Some(window.1), ..Selection::default() };
+        let gpus = crate::accounts(trace, &selection).gpus;
+        let held_back = held_back(&gpus, explanation);
         let by_step = explanation.steps.as_ref().filter(|steps| !steps.each.is_empty()).map(|steps| {
             let warm_up = (steps.each.len() / WARM_UP).clamp(1, MOST_WARM_UP);
             let kept: Vec<&OneStep> = steps.each.iter().skip(warm_up).collect();
             let windows: Vec<(Ns, Ns)> =
                 kept.iter().map(|step| (step.start_ns, step.start_ns + step.duration_ns)).collect();
-            let mut measured = calls.measured(Unit::Steps(steps.source, steps.name.clone()), Some((&windows, steps.pid)));
+            let mut measured = calls.measured(Unit::Steps(steps.source, steps.name.clone()), (&windows, Some(steps.pid)));
             measured.median_ns = steps.median_ns as f64;
-            idle_of_steps(&mut measured, explanation, kept);
+            (measured.idle, measured.held_back) = (idle_of_steps(explanation, kept), held_back.clone());
             measured
         });
-        let mut by_launch = calls.measured(Unit::Launches, None);
-        idle_of_all(&mut by_launch, explanation);
+        let mut by_launch = calls.measured(Unit::Launches, (&[window], None));
+        (by_launch.idle, by_launch.held_back) = (idle_of(&gpus), held_back);
         Figures { by_step, by_launch }
     }
 
@@ -142,16 +156,15 @@ impl<'a> OuterCalls<'a> {
         Site { place: self.places.get(&call).cloned(), call: name }
     }
 
-    /// What the calls of a process in some windows count; without windows, all calls.
-    fn measured(&self, unit: Unit, steps: Option<(&[(Ns, Ns)], i64)>) -> Measured {
+    /// What the calls of a process, else of all, count in some windows.
+    fn measured(&self, unit: Unit, (windows, pid): (&[(Ns, Ns)], Option<i64>)) -> Measured {
         let trace = self.trace;
         let is_in = |call: CallId| {
-            let Some((windows, pid)) = steps else { return true };
             let at = trace.calls.start[call.index()];
             let next = windows.partition_point(|(start, _)| *start <= at);
             let process = trace.process_of_thread(trace.calls.thread[call.index()]);
-            let is_of = process.some().is_some_and(|process| trace.processes.pid[process.index()] == pid);
-            is_of && next > 0 && at < windows[next - 1].1
+            let is_of = |pid| process.some().is_some_and(|process| trace.processes.pid[process.index()] == pid);
+            pid.is_none_or(is_of) && next > 0 && at < windows[next - 1].1
         };
         let mut counts: BTreeMap<Counted, Sum> = Counted::ALL.iter().map(|kind| (*kind, Sum::default())).collect();
         let mut first_uses = Sum::default();
@@ -178,15 +191,15 @@ impl<'a> OuterCalls<'a> {
             counts.entry(kind).or_default().add(site, count);
         }
         let launches = counts.get(&Counted::Launches).map_or(0.0, |launches| launches.total);
-        let units = steps.map_or(launches, |(windows, _)| windows.len() as f64);
+        let units = if unit == Unit::Launches { launches } else { windows.len() as f64 };
         for sum in counts.values_mut() {
             sum.total /= units.max(1.0);
             sum.sites.values_mut().for_each(|count| *count /= units.max(1.0));
         }
         let most = |of: BTreeMap<Cause, Ns>| of.into_iter().max_by_key(|(_, ns)| *ns).map(|(cause, _)| cause);
         let causes = causes.into_iter().filter_map(|(site, of)| Some((site, most(of)?))).collect();
-        let (idle_share, idle_ns, idle, median_ns) = (0.0, 0.0, BTreeMap::new(), 0.0);
-        Measured { unit, counts, idle_share, idle_ns, idle, first_uses, median_ns, causes }
+        let (idle, held_back, median_ns) = (Shares::default(), Shares::default(), 0.0);
+        Measured { unit, counts, idle, held_back, first_uses, median_ns, causes }
     }
 
     fn kinds(&self, call: CallId) -> Vec<Counted> {
@@ -237,19 +250,20 @@ fn copies(trace: &Trace) -> (Vec<CallId>, Vec<CallId>) {
 }
 
 /// The idle time in steps, without the slowest ones; each cause's time has the sites that it has in all steps.
-fn idle_of_steps(measured: &mut Measured, explanation: &Explanation, mut kept: Vec<&OneStep>) {
+fn idle_of_steps(explanation: &Explanation, mut kept: Vec<&OneStep>) -> Shares {
     kept.sort_by_key(|step| step.duration_ns);
     kept.truncate(kept.len() - kept.len() / SLOWEST);
     let duration = kept.iter().map(|step| step.duration_ns).sum::<Ns>().max(1) as f64;
     let mut of_cause = BTreeMap::<Cause, Ns>::new();
     kept.iter().flat_map(|step| &step.idle).for_each(|(cause, ns)| *of_cause.entry(*cause).or_default() += ns);
     let idle = of_cause.values().sum::<Ns>() as f64;
-    (measured.idle_share, measured.idle_ns) = (idle / duration, idle / kept.len().max(1) as f64);
+    let (share, ns) = (idle / duration, idle / kept.len().max(1) as f64);
     let parts = explanation.steps.as_ref().map_or(&[][..], |steps| &steps.total.idle);
-    for (cause, ns) in of_cause {
+    let of = |(cause, ns): (Cause, Ns)| {
         let part = parts.iter().find(|part| part.cause == cause);
-        measured.idle.insert(cause, shared(ns as f64 / duration, part.map_or(&[], |part| &part.spent)));
-    }
+        (cause, shared(ns as f64 / duration, part.map_or(&[], |part| &part.spent)))
+    };
+    Shares { share, ns, causes: of_cause.into_iter().map(of).collect() }
 }
 
 /// A share among the sites of a part of an account.
@@ -263,16 +277,44 @@ fn shared(share: f64, spent: &[Spent]) -> Sum {
     sum
 }
 
-/// What recurs of the idle time of all GPUs from their first operations on: a part that comes once is a start of something.
-fn idle_of_all(measured: &mut Measured, explanation: &Explanation) {
-    let working: Ns = explanation.accounts.gpus.iter().map(|gpu| gpu.working_ns()).sum();
-    let cost = |phase: Phase| explanation.findings.iter().filter(move |of| of.phase == phase);
-    let once: Ns = cost(Phase::Once).map(|finding| finding.cost_ns).sum();
-    let recurring: Ns = cost(Phase::Recurring).map(|finding| finding.cost_ns).sum();
-    let whole = (working - once).max(recurring).max(1) as f64;
-    (measured.idle_share, measured.idle_ns) = (recurring as f64 / whole, recurring as f64);
-    for finding in cost(Phase::Recurring) {
-        let site = Site { place: finding.places.first().cloned(), call: finding.waiter.call.clone() };
-        measured.idle.entry(finding.cause).or_default().add(site, finding.cost_ns as f64 / whole);
+/// The middle of a trace: from the start of a tenth of its operations, else of its calls, to that of nine tenths. What comes before
+/// is set-up.
+fn middle(trace: &Trace) -> (Ns, Ns) {
+    let mut starts = if trace.ops.is_empty() { trace.calls.start.clone() } else { trace.ops.start.clone() };
+    starts.sort_unstable();
+    let at = |tenths: usize| starts.get(starts.len() * tenths / 10).copied().unwrap_or(0);
+    (at(1), at(9).max(at(1) + 1))
+}
+
+/// The idle time of GPUs.
+fn idle_of(gpus: &[GpuAccount]) -> Shares {
+    let span = span(gpus);
+    let ns = gpus.iter().map(|gpu| gpu.span_ns - gpu.busy_ns).sum::<Ns>() as f64;
+    let mut causes = BTreeMap::<Cause, Sum>::new();
+    for part in gpus.iter().flat_map(|gpu| &gpu.idle) {
+        let sum = causes.entry(part.cause).or_default();
+        shared(part.ns as f64 / span, &part.spent).sites.into_iter().for_each(|(site, share)| sum.add(site, share));
     }
+    Shares { share: ns / span, ns, causes }
+}
+
+/// The busy time of GPUs in which they were held back: each cause where the findings of the whole trace have it first.
+fn held_back(gpus: &[GpuAccount], explanation: &Explanation) -> Shares {
+    let span = span(gpus);
+    let mut shares = Shares::default();
+    for part in gpus.iter().flat_map(|gpu| &gpu.held_back).map(|held_back| &held_back.part) {
+        let finding = explanation.findings.iter().find(|finding| finding.cause == part.cause);
+        let site = Site {
+            place: finding.and_then(|finding| finding.places.first().cloned()),
+            call: finding.map_or(String::new(), |finding| finding.waiter.call.clone()),
+        };
+        shares.causes.entry(part.cause).or_default().add(site, part.ns as f64 / span);
+        shares.ns += part.ns as f64;
+    }
+    shares.share = shares.ns / span;
+    shares
+}
+
+fn span(gpus: &[GpuAccount]) -> f64 {
+    gpus.iter().map(|gpu| gpu.span_ns).sum::<Ns>().max(1) as f64
 }

@@ -1,6 +1,6 @@
 //! The limits, and what is beyond them.
 
-use super::figures::{Figures, Measured, Site, Sum, Unit};
+use super::figures::{Figures, Measured, Shares, Site, Sum, Unit};
 use super::grown::{grown, mean};
 use super::{Counted, CountedSteps, Doubt, Gate, GateState, GateUnit, Judgement, Kind, Level, Red};
 use crate::{Cause, Explanation};
@@ -16,7 +16,9 @@ const MORE_PER_LAUNCH: f64 = 0.002;
 /// The idle part of the GPU's time may grow by so much of this time, and by a fifth of what it was. Choices.
 const MORE_IDLE: f64 = 0.03;
 const MORE_IDLE_OF_ALL: f64 = 0.05;
-const MORE_IDLE_SHARE: f64 = 0.2;
+const MORE_SHARE: f64 = 0.2;
+/// The part in which it is held back, which is an estimate, may grow by so much, and by a fifth. A choice.
+const MORE_HELD_BACK: f64 = 0.1;
 /// Idle time that is less than this is no matter: ns in a step, ns in a program without steps. Choices.
 const LEAST_IDLE_STEP_NS: f64 = 10_000.0;
 const LEAST_IDLE_NS: f64 = 5_000_000.0;
@@ -59,7 +61,7 @@ pub(crate) fn gate(before: &[&Figures], after: &[&Figures], lacks: &[Lack], alik
     };
     let mut gates: Vec<Gate> = Counted::ALL.iter().filter_map(|kind| sides.count(*kind)).collect();
     gates.extend(sides.first_uses());
-    gates.push(sides.idle());
+    gates.extend([sides.idle(), sides.held_back()]);
     let steps = match first.filter(|_| by_step) {
         Some(Unit::Steps(source, name)) => Some(CountedSteps { name: name.clone(), source: *source }),
         _ => None,
@@ -171,30 +173,38 @@ impl Sides {
     }
 
     fn idle(&self) -> Gate {
-        let (before, after) = self.level(|of| of.idle_share);
-        let (time_before, time_after) = self.level(|of| of.idle_ns);
-        let (points, least) = match self.by_step {
+        let (more, least) = match self.by_step {
             true => (MORE_IDLE, LEAST_IDLE_STEP_NS),
             false => (MORE_IDLE_OF_ALL, LEAST_IDLE_NS),
         };
-        let limit = before.median + points.max(MORE_IDLE_SHARE * before.median);
-        // What is small in time is no matter, whatever share it is.
+        self.share(Kind::GpuIdle, (more, least), |of| &of.idle)
+    }
+
+    fn held_back(&self) -> Gate {
+        self.share(Kind::GpuHeldBack, (MORE_HELD_BACK, LEAST_IDLE_NS), |of| &of.held_back)
+    }
+
+    /// The gate of a part of the GPU's time, which may grow by `more` of it; what is less than `least` ns is no matter.
+    fn share(&self, kind: Kind, (more, least): (f64, f64), of: impl Fn(&Measured) -> &Shares) -> Gate {
+        let (before, after) = self.level(|measured| of(measured).share);
+        let (time_before, time_after) = self.level(|measured| of(measured).ns);
+        let limit = before.median + more.max(MORE_SHARE * before.median);
         let is_small = time_after.median - time_before.median < least;
         let judged = if is_small { (before, before) } else { (before, after) };
-        let reds = || self.idle_reds(points / 2.0);
         let doubt = self.counts_doubt.or(self.idle_doubt);
-        let mut gate = decided(Kind::GpuIdle, GateUnit::Share, judged, limit, doubt, reds);
+        let mut gate = decided(kind, GateUnit::Share, judged, limit, doubt, || self.of_causes(more / 2.0, &of));
         gate.after = after;
         gate
     }
 
     /// The causes of which there is more, each at the place that grew most.
-    fn idle_reds(&self, enough: f64) -> Vec<Red> {
-        let causes: BTreeSet<Cause> = self.after.iter().flat_map(|of| of.idle.keys().copied()).collect();
+    fn of_causes(&self, enough: f64, of: &impl Fn(&Measured) -> &Shares) -> Vec<Red> {
+        let causes: BTreeSet<Cause> = self.after.iter().flat_map(|measured| of(measured).causes.keys().copied()).collect();
         let of_cause = |cause: Cause| {
-            let (before, after) = self.level(|of| of.idle.get(&cause).map_or(0.0, |sum| sum.total));
+            let total = |measured: &Measured| of(measured).causes.get(&cause).map_or(0.0, |sum| sum.total);
+            let (before, after) = self.level(total);
             let more = after.median - before.median;
-            let site = self.grown(|of| of.idle.get(&cause)).into_iter().next();
+            let site = self.grown(|measured| of(measured).causes.get(&cause)).into_iter().next();
             let (place, call) = site.map_or((None, String::new()), |(site, _)| (site.place, site.call));
             Red { cause, place, call, more }
         };

@@ -37,6 +37,8 @@ pub enum Kind {
     FirstUses,
     /// The idle part of the GPU's time.
     GpuIdle,
+    /// The part in which a GPU had room, and something that was ready, or a call, waited.
+    GpuHeldBack,
     /// The time of a step, or of the program: only with a limit that the user states.
     Time,
 }
@@ -48,6 +50,7 @@ impl Kind {
             Kind::Count(counted) => counted.id(),
             Kind::FirstUses => "first-uses",
             Kind::GpuIdle => "gpu-idle",
+            Kind::GpuHeldBack => "gpu-held-back",
             Kind::Time => "time",
         }
     }

@@ -86,6 +86,7 @@ fn per(judgement: &Judgement, gate: &Gate) -> &'static str {
     match (gate.unit, &judgement.steps) {
         (GateUnit::PerStep, _) => " per step",
         (GateUnit::PerLaunch, _) => " per 100 launches",
+        (GateUnit::Share, _) if gate.gate == Kind::GpuHeldBack => " of the GPU's time",
         (GateUnit::Share, Some(_)) => " of a step",
         (GateUnit::Share, None) => " of the GPU's time",
         (GateUnit::Ns, _) => "",
@@ -102,6 +103,7 @@ pub(super) fn title(gate: &Gate) -> &'static str {
         Kind::Count(Counted::Launches) => "launches",
         Kind::FirstUses => "first uses after the first steps",
         Kind::GpuIdle => "GPU idle",
+        Kind::GpuHeldBack => "GPU held back",
         Kind::Time => "time",
     }
 }
