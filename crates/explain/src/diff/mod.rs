@@ -109,7 +109,8 @@ fn judgement(
     limits: Limits<'_>,
 ) -> Option<Judgement> {
     let [before, after] = sides.map(|run| run.figures.as_ref());
-    let [before, after]: [Vec<&Figures>; 2] = [before, after].map(|side| side.into_iter().flatten().collect());
+    let [before, after]: [Vec<&Figures>; 2] =
+        [before, after].map(|side| side.into_iter().flatten().collect());
     let mut gates: Vec<Gate> = Vec::new();
     let same_gpus = gate::same_gpus(sides.all().map(|run| &run.explanation));
     if let Some(limit) = limits.time {

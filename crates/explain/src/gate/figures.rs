@@ -93,7 +93,8 @@ impl Figures {
             let kept: Vec<&OneStep> = steps.each.iter().skip(warm_up).collect();
             let windows: Vec<(Ns, Ns)> =
                 kept.iter().map(|step| (step.start_ns, step.start_ns + step.duration_ns)).collect();
-            let mut measured = calls.measured(Unit::Steps(steps.source, steps.name.clone()), (&windows, Some(steps.pid)));
+            let mut measured =
+                calls.measured(Unit::Steps(steps.source, steps.name.clone()), (&windows, Some(steps.pid)));
             measured.median_ns = steps.median_ns as f64;
             (measured.idle, measured.held_back) = (idle_of_steps(explanation, kept), held_back.clone());
             measured
@@ -125,7 +126,8 @@ struct OuterCalls<'a> {
 
 impl<'a> OuterCalls<'a> {
     fn of(trace: &'a Trace, losses: &[Loss]) -> OuterCalls<'a> {
-        let mut order: Vec<CallId> = trace.calls.ids().filter(|call| trace.calls.api[call.index()] != Api::Os).collect();
+        let mut order: Vec<CallId> =
+            trace.calls.ids().filter(|call| trace.calls.api[call.index()] != Api::Os).collect();
         let key = |call: &CallId| {
             let at = call.index();
             (trace.calls.thread[at], trace.calls.start[at], std::cmp::Reverse(trace.calls.end[at]))
@@ -135,7 +137,8 @@ impl<'a> OuterCalls<'a> {
         for call in order {
             let (at, thread) = (call.index(), trace.calls.thread[call.index()]);
             let is_within = outer.last().is_some_and(|last| {
-                trace.calls.thread[last.index()] == thread && trace.calls.end[last.index()] > trace.calls.start[at]
+                trace.calls.thread[last.index()] == thread
+                    && trace.calls.end[last.index()] > trace.calls.start[at]
             });
             if !is_within {
                 outer.push(call);
@@ -163,10 +166,12 @@ impl<'a> OuterCalls<'a> {
             let at = trace.calls.start[call.index()];
             let next = windows.partition_point(|(start, _)| *start <= at);
             let process = trace.process_of_thread(trace.calls.thread[call.index()]);
-            let is_of = |pid| process.some().is_some_and(|process| trace.processes.pid[process.index()] == pid);
+            let is_of =
+                |pid| process.some().is_some_and(|process| trace.processes.pid[process.index()] == pid);
             pid.is_none_or(is_of) && next > 0 && at < windows[next - 1].1
         };
-        let mut counts: BTreeMap<Counted, Sum> = Counted::ALL.iter().map(|kind| (*kind, Sum::default())).collect();
+        let mut counts: BTreeMap<Counted, Sum> =
+            Counted::ALL.iter().map(|kind| (*kind, Sum::default())).collect();
         let mut first_uses = Sum::default();
         let mut causes = BTreeMap::<Site, BTreeMap<Cause, Ns>>::new();
         let mut sums = HashMap::<(Counted, Site), f64>::new();
@@ -240,7 +245,11 @@ fn copies(trace: &Trace) -> (Vec<CallId>, Vec<CallId>) {
     // Recordings without the GPU's records have the calls' arguments.
     for row in trace.arguments.ids().map(|row| row.index()) {
         let (arguments, kind) = (&trace.arguments, trace.arguments.copy[row]);
-        add(arguments.call[row], kind.to_host() || kind.to_device(), [arguments.src[row], arguments.dst[row]]);
+        add(
+            arguments.call[row],
+            kind.to_host() || kind.to_device(),
+            [arguments.src[row], arguments.dst[row]],
+        );
     }
     for calls in [&mut copies, &mut pageable] {
         calls.sort_unstable();
@@ -255,7 +264,9 @@ fn idle_of_steps(explanation: &Explanation, mut kept: Vec<&OneStep>) -> Shares {
     kept.truncate(kept.len() - kept.len() / SLOWEST);
     let duration = kept.iter().map(|step| step.duration_ns).sum::<Ns>().max(1) as f64;
     let mut of_cause = BTreeMap::<Cause, Ns>::new();
-    kept.iter().flat_map(|step| &step.idle).for_each(|(cause, ns)| *of_cause.entry(*cause).or_default() += ns);
+    kept.iter()
+        .flat_map(|step| &step.idle)
+        .for_each(|(cause, ns)| *of_cause.entry(*cause).or_default() += ns);
     let idle = of_cause.values().sum::<Ns>() as f64;
     let (share, ns) = (idle / duration, idle / kept.len().max(1) as f64);
     let parts = explanation.steps.as_ref().map_or(&[][..], |steps| &steps.total.idle);
@@ -293,7 +304,10 @@ fn idle_of(gpus: &[GpuAccount]) -> Shares {
     let mut causes = BTreeMap::<Cause, Sum>::new();
     for part in gpus.iter().flat_map(|gpu| &gpu.idle) {
         let sum = causes.entry(part.cause).or_default();
-        shared(part.ns as f64 / span, &part.spent).sites.into_iter().for_each(|(site, share)| sum.add(site, share));
+        shared(part.ns as f64 / span, &part.spent)
+            .sites
+            .into_iter()
+            .for_each(|(site, share)| sum.add(site, share));
     }
     Shares { share: ns / span, ns, causes }
 }

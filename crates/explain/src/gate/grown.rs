@@ -9,7 +9,10 @@ pub(super) fn mean<'a>(traces: impl Iterator<Item = Option<&'a BTreeMap<Site, f6
     let mut count = 0.0;
     for sites in traces {
         count += 1.0;
-        sites.into_iter().flatten().for_each(|(site, amount)| *sums.entry(site.clone()).or_default() += amount);
+        sites
+            .into_iter()
+            .flatten()
+            .for_each(|(site, amount)| *sums.entry(site.clone()).or_default() += amount);
     }
     sums.values_mut().for_each(|sum| *sum /= count);
     sums
@@ -38,14 +41,18 @@ pub(super) fn grown(before: &BTreeMap<Site, f64>, after: &BTreeMap<Site, f64>) -
 }
 
 fn closest(new: &[(Site, f64)], gone: &[(&Site, f64)]) -> Option<(usize, usize)> {
-    let pairs = new.iter().enumerate().flat_map(|(at, one)| gone.iter().enumerate().map(move |(old, other)| (at, one, old, other)));
+    let pairs = new
+        .iter()
+        .enumerate()
+        .flat_map(|(at, one)| gone.iter().enumerate().map(move |(old, other)| (at, one, old, other)));
     let alike = pairs.filter(|(_, one, _, other)| is_alike(&one.0, other.0));
     let nearest = alike.min_by(|a, b| (a.1.1 - a.3.1).abs().total_cmp(&(b.1.1 - b.3.1).abs()));
     nearest.map(|(at, _, old, _)| (at, old))
 }
 
 fn is_alike(one: &Site, other: &Site) -> bool {
-    let function = |site: &Site| site.place.as_ref().map(|place| (place.file.clone(), place.function.clone()));
+    let function =
+        |site: &Site| site.place.as_ref().map(|place| (place.file.clone(), place.function.clone()));
     one.call == other.call && function(one) == function(other)
 }
 

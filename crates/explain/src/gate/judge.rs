@@ -3,8 +3,8 @@
 use super::figures::{Figures, Measured, Shares, Site, Sum, Unit};
 use super::grown::{grown, mean};
 use super::{Counted, CountedSteps, Doubt, Gate, GateState, GateUnit, Judgement, Kind, Level, Red};
-use crate::{Cause, Explanation};
 use crate::diff::{Amount, Change, Kept, Lack};
+use crate::{Cause, Explanation};
 use std::collections::BTreeSet;
 use trace::Ns;
 
@@ -82,7 +82,8 @@ pub(crate) fn time(change: &Change, limit_ns: Ns, same_gpu: bool) -> Gate {
 
 /// Whether all traces were recorded on GPUs of the same names.
 pub(crate) fn same_gpus<'a>(mut traces: impl Iterator<Item = &'a Explanation>) -> bool {
-    let names = |of: &Explanation| -> Vec<String> { of.accounts.gpus.iter().map(|gpu| gpu.name.clone()).collect() };
+    let names =
+        |of: &Explanation| -> Vec<String> { of.accounts.gpus.iter().map(|gpu| gpu.name.clone()).collect() };
     let first = traces.next().map(names);
     traces.all(|of| Some(names(of)) == first)
 }
@@ -123,7 +124,8 @@ impl Sides {
             let grown = self.grown(|of| of.counts.get(&kind));
             let enough = (limit - before.median) / 2.0;
             let grown = with_places(grown);
-            let mut reds: Vec<Red> = grown.into_iter().map(|(site, more)| self.red(kind, site, more)).collect();
+            let mut reds: Vec<Red> =
+                grown.into_iter().map(|(site, more)| self.red(kind, site, more)).collect();
             let rest = reds.iter().skip(1).take_while(|red| red.more >= enough).count();
             reds.truncate((1 + rest).min(MOST_REDS));
             reds
@@ -192,14 +194,16 @@ impl Sides {
         let is_small = time_after.median - time_before.median < least;
         let judged = if is_small { (before, before) } else { (before, after) };
         let doubt = self.counts_doubt.or(self.idle_doubt);
-        let mut gate = decided(kind, GateUnit::Share, judged, limit, doubt, || self.of_causes(more / 2.0, &of));
+        let mut gate =
+            decided(kind, GateUnit::Share, judged, limit, doubt, || self.of_causes(more / 2.0, &of));
         gate.after = after;
         gate
     }
 
     /// The causes of which there is more, each at the place that grew most.
     fn of_causes(&self, enough: f64, of: &impl Fn(&Measured) -> &Shares) -> Vec<Red> {
-        let causes: BTreeSet<Cause> = self.after.iter().flat_map(|measured| of(measured).causes.keys().copied()).collect();
+        let causes: BTreeSet<Cause> =
+            self.after.iter().flat_map(|measured| of(measured).causes.keys().copied()).collect();
         let of_cause = |cause: Cause| {
             let total = |measured: &Measured| of(measured).causes.get(&cause).map_or(0.0, |sum| sum.total);
             let (before, after) = self.level(total);

@@ -142,7 +142,9 @@ mod tests {
         assert_eq!(limit("0.5 %"), Ok(Limit::Share(500, None)));
         assert_eq!(limit("5% + 2ms"), Ok(Limit::Share(5_000, Some(2_000_000))));
         assert_eq!(limit("20ms"), Ok(Limit::Time(20_000_000)));
-        for wrong in ["5", "%", "-5%", "5%%", "1.2345%", "x%", "99999999%", "", "5%+", "5%+5%", "1ms+5%", "5%+1ms+1ms"] {
+        for wrong in
+            ["5", "%", "-5%", "5%%", "1.2345%", "x%", "99999999%", "", "5%+", "5%+5%", "1ms+5%", "5%+1ms+1ms"]
+        {
             assert!(limit(wrong).is_err(), "{wrong}");
         }
     }

@@ -25,7 +25,9 @@ pub fn reasons(diff: &Diff) -> Vec<Reason<'_>> {
         let reason = |red: Option<&'_ Red>| line(diff, judgement, gate, red);
         match gate.reds.is_empty() {
             true => vec![Reason { gate, red: None, line: reason(None) }],
-            false => gate.reds.iter().map(|red| Reason { gate, red: Some(red), line: reason(Some(red)) }).collect(),
+            false => {
+                gate.reds.iter().map(|red| Reason { gate, red: Some(red), line: reason(Some(red)) }).collect()
+            }
         }
     };
     exceeded.flat_map(of).collect()
@@ -39,7 +41,8 @@ fn line(diff: &Diff, judgement: &Judgement, gate: &Gate, red: Option<&Red>) -> S
     let (before, after) = (figure(gate, gate.before.median), figure(gate, gate.after.median));
     let head = format!("{}: {after}{}, {before} before", gate.gate.id(), per(judgement, gate));
     let Some(red) = red else { return head };
-    let place = red.place.as_ref().map(|place| format!("at {}", visible(&place_text(place)))).unwrap_or_default();
+    let place =
+        red.place.as_ref().map(|place| format!("at {}", visible(&place_text(place)))).unwrap_or_default();
     let call = if red.call.is_empty() { String::new() } else { format!("in {}", visible(&red.call)) };
     let site = [place, call].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     format!("{head}: {}, +{} {site}", red.cause.id(), figure(gate, red.more)).trim_end().to_owned()
@@ -59,14 +62,22 @@ pub fn doubts(diff: &Diff) -> Vec<String> {
 }
 
 fn why(gate: &Gate, doubt: Doubt) -> String {
-    let range = |level: explain::gate::Level| format!("{} to {}", figure(gate, level.least), figure(gate, level.most));
+    let range = |level: explain::gate::Level| {
+        format!("{} to {}", figure(gate, level.least), figure(gate, level.most))
+    };
     match doubt {
         Doubt::Spread => {
-            format!("beyond the limit, and within the spread: {} before, {} after", range(gate.before), range(gate.after))
+            format!(
+                "beyond the limit, and within the spread: {} before, {} after",
+                range(gate.before),
+                range(gate.after)
+            )
         }
         Doubt::OtherGpu => String::from("recorded on different GPUs"),
         Doubt::OtherRecords => String::from("recorded by different tools, or with different records"),
-        Doubt::Refused => String::from("records were lost, or clocks do not fit: the causes of idle time are unknown"),
+        Doubt::Refused => {
+            String::from("records were lost, or clocks do not fit: the causes of idle time are unknown")
+        }
         Doubt::OtherSteps => String::from("the traces do not have the same steps"),
     }
 }
@@ -126,9 +137,13 @@ pub(super) fn text(diff: &Diff) -> String {
     let Some(judgement) = &diff.gate else { return String::new() };
     let mut text = format!("\n{}\n", verdict(judgement));
     for gate in &judgement.gates {
-        let [before, after, limit] = [gate.before.median, gate.after.median, gate.limit].map(|of| figure(gate, of));
+        let [before, after, limit] =
+            [gate.before.median, gate.after.median, gate.limit].map(|of| figure(gate, of));
         let title = format!("{}{}", title(gate), per(judgement, gate));
-        text.push_str(&format!("  {:12} {title}: {after}, {before} before, limit {limit}\n", gate.state.id()));
+        text.push_str(&format!(
+            "  {:12} {title}: {after}, {before} before, limit {limit}\n",
+            gate.state.id()
+        ));
     }
     text
 }

@@ -62,7 +62,8 @@ fn result(reason: &Reason<'_>, causes: &[Option<Cause>], file: &impl Fn(&str) ->
         "message": { "text": reason.line },
         "partialFingerprints": { "holdupGate/v1": fingerprint(reason) },
     });
-    if let Some(place) = reason.red.and_then(|red| red.place.as_ref()).filter(|place| !place.file.is_empty()) {
+    if let Some(place) = reason.red.and_then(|red| red.place.as_ref()).filter(|place| !place.file.is_empty())
+    {
         result["locations"] = json!([location(place, file)]);
     }
     result
@@ -93,7 +94,9 @@ fn uri(path: &str) -> String {
     let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
     for byte in path.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                uri.push(char::from(byte))
+            }
             _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
