@@ -13,7 +13,7 @@ const PLANTS: [(&str, &str, &str); 4] = [
     ("  { synchronize = \"s\" },\n", "synchronizations", "explicit-sync"),
     ("  { copy = [\"pageable\", \"x\"], stream = \"s\" },\n", "pageable-copies", "pageable-staging"),
     ("  { allocate = \"temporary\" }, { free = \"temporary\" },\n", "allocations", "allocation"),
-    ("  { sleep = \"2 ms\" },\n", "gpu-idle", "not-recorded"),
+    ("  { sleep = \"20 ms\" },\n", "gpu-idle", "not-recorded"),
 ];
 
 fn run(arguments: &[&str]) -> Output {
