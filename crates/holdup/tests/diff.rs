@@ -81,7 +81,11 @@ fn a_trace_does_not_differ_from_itself() {
     let trace = program(&directory, "a.holdup", 9, 500_000, true);
     let output = diff(&trace, &trace, &["--fail-over", "0%"]);
     assert_eq!(ended(&output), (Some(0), ""));
-    assert!(text(&output.stdout).contains("\nno change beyond noise\n\nGate passed\n"), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains("\nno change beyond noise\n\nGate passed\n"),
+        "{}",
+        text(&output.stdout)
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct Comparison {
 
 /// One of several figures by which a change is judged.
 #[derive(Clone, Copy)]
-enum Judged<'a> {
+pub enum Judged<'a> {
     /// The selected time.
     Wall,
     /// The median step.
@@ -39,7 +39,7 @@ enum Judged<'a> {
 }
 
 /// What is judged, and how it changed: the median step if both sides have the same steps, else the selected time.
-fn judged(diff: &Diff) -> (Judged<'_>, &Change) {
+pub fn judged(diff: &Diff) -> (Judged<'_>, &Change) {
     match &diff.steps {
         Some(steps) => (Judged::Step(steps.source, &steps.name), &steps.median),
         None => (Judged::Wall, &diff.wall),
@@ -47,7 +47,7 @@ fn judged(diff: &Diff) -> (Judged<'_>, &Change) {
 }
 
 /// Why a change is too large: `a step (ProfilerStep) took 17.2 ms, 12 % more than 15.4 ms before`.
-fn reason(judged: Judged<'_>, change: &Change) -> String {
+pub fn reason(judged: Judged<'_>, change: &Change) -> String {
     let what = match judged {
         Judged::Wall => String::from("the program"),
         Judged::Step(source, name) => format!("a step ({})", steps::name(source, name)),
