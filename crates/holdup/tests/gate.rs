@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
+use trace::{
+    Api, Call, Context, Device, Frame, Ns, Op, OpKind, Process, Range, RangeKind, Stack, StackId, Stream,
+    Thread, Trace,
+};
 
 const BASE: &str = include_str!("data/gate/steps.toml");
 const MODELS: [&str; 3] = ["h200", "p100", "k20c"];
@@ -116,6 +120,106 @@ fn what_is_within_the_spread_is_inconclusive() {
         ),
         "{said}"
     );
+}
+
+/// A program of 40 steps at lines that `moved` shifts: each launches a kernel of 1 ms and waits for it, after a wait in line 30 if it is
+/// `planted`, and after a pause of `slow` ns in one of them.
+fn steps(directory: &TempDir, name: &str, moved: u32, planted: bool, slow: Ns) -> PathBuf {
+    let mut trace = Trace::default();
+    let process = trace.processes.push(Process { pid: 1, ..Process::default() });
+    let thread = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
+    let device = trace.devices.push(Device::default());
+    let context = trace.contexts.push(Context { process, device, number: 1 });
+    let stream = trace.streams.push(Stream { context, number: 7 });
+    let names = ["cudaLaunchKernel", "cudaStreamSynchronize", "saxpy", "train.py", "step"];
+    let [launch, wait, kernel, file, function] = names.map(|name| trace.strings.intern(name));
+    let [at_plant, at_wait] = [30, 40 + moved].map(|line| {
+        let frame = trace.frames.push(Frame { function, file, line, ..Frame::default() });
+        trace.stacks.push(Stack { frame, caller: StackId::NONE })
+    });
+    let api = Api::Runtime;
+    let mut now = 0;
+    for step in 0..40 {
+        let begin = now;
+        now += if step == 20 { slow } else { 0 };
+        let correlation = step + 1;
+        trace.calls.push(Call {
+            start: now,
+            end: now + 10_000,
+            thread,
+            api,
+            name: launch,
+            correlation,
+            ..Call::default()
+        });
+        let (start, end) = (now + 15_000, now + 1_015_000);
+        trace.ops.push(Op {
+            start,
+            end,
+            kind: OpKind::Kernel,
+            name: kernel,
+            stream,
+            correlation,
+            ..Op::default()
+        });
+        now += 20_000;
+        for stack in [at_plant, at_wait].into_iter().skip(usize::from(!planted)) {
+            let done = if stack == at_plant { now + 500_000 } else { end + 5_000 };
+            trace.calls.push(Call {
+                start: now,
+                end: done,
+                thread,
+                api,
+                name: wait,
+                stack,
+                ..Call::default()
+            });
+            now = done + 1_000;
+        }
+        let (kind, name) = (RangeKind::User, trace.strings.intern(&format!("step {step}")));
+        trace.ranges.push(Range { start: begin, end: now, thread, kind, name, ..Range::default() });
+    }
+    trace.join();
+    let path = directory.path().join(name);
+    trace::write(&trace, std::fs::File::create(&path).expect("can create")).expect("can write");
+    path
+}
+
+#[test]
+fn a_reason_has_the_planted_line_and_not_one_that_moved() {
+    let directory = tempfile::tempdir().expect("can create");
+    let base = steps(&directory, "base.holdup", 0, false, 0);
+    let moved = steps(&directory, "moved.holdup", 2, false, 0);
+    let planted = steps(&directory, "planted.holdup", 2, true, 0);
+    let (status, passed) = gate(&base, &moved, &[]);
+    assert_eq!((status, in_state(&passed, "passed").len()), (Some(0), 8), "{passed:#}");
+    let (status, red) = gate(&base, &planted, &[]);
+    assert_eq!(
+        (status, in_state(&red, "exceeded")),
+        (Some(1), vec![String::from("synchronizations")]),
+        "{red:#}"
+    );
+    let output = run(&["diff", path(&base), path(&planted), "--format", "sarif"]);
+    let why = "synchronizations: 2.00 per step, 1.00 before: explicit-sync, +1.00 at train.py:30 in step, in cudaStreamSynchronize";
+    assert_eq!(text(&output.stderr), format!("holdup: {}: {why}\n", path(&planted)));
+    let sarif: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(
+        (&place["artifactLocation"]["uri"], &place["region"]["startLine"]),
+        (&"train.py".into(), &30.into())
+    );
+    assert_eq!((&result["message"]["text"], &result["level"]), (&why.into(), &"error".into()));
+}
+
+#[test]
+fn one_slow_step_is_no_regression() {
+    let directory = tempfile::tempdir().expect("can create");
+    let base = steps(&directory, "base.holdup", 0, false, 0);
+    let slow = steps(&directory, "slow.holdup", 0, false, 200_000_000);
+    let (status, gate) = gate(&base, &slow, &["--fail-over", "5%"]);
+    assert_eq!(status, Some(0), "{gate:#}");
+    assert_eq!(in_state(&gate, "passed").len(), 9, "{gate:#}");
 }
 
 /// `--format junit` and `sarif` are judged without `--gate`, and only what is red has a result.

@@ -40,14 +40,23 @@ pub(super) fn grown(before: &BTreeMap<Site, f64>, after: &BTreeMap<Site, f64>) -
     grown
 }
 
+/// The two of one function that are most alike: first by their amounts, in tenths of the larger one, then by their lines.
 fn closest(new: &[(Site, f64)], gone: &[(&Site, f64)]) -> Option<(usize, usize)> {
-    let pairs = new
-        .iter()
-        .enumerate()
-        .flat_map(|(at, one)| gone.iter().enumerate().map(move |(old, other)| (at, one, old, other)));
-    let alike = pairs.filter(|(_, one, _, other)| is_alike(&one.0, other.0));
-    let nearest = alike.min_by(|a, b| (a.1.1 - a.3.1).abs().total_cmp(&(b.1.1 - b.3.1).abs()));
-    nearest.map(|(at, _, old, _)| (at, old))
+    let line = |site: &Site| site.place.as_ref().map_or(0, |place| place.line);
+    let distance = |(one, amount): &(Site, f64), (other, old): &(&Site, f64)| {
+        let tenths = (10.0 * (amount - old).abs() / amount.max(*old)).round();
+        (tenths as u64, line(one).abs_diff(line(other)))
+    };
+    let mut found: Option<((u64, u32), usize, usize)> = None;
+    for (at, one) in new.iter().enumerate() {
+        for (old, other) in gone.iter().enumerate().filter(|(_, other)| is_alike(&one.0, other.0)) {
+            let distance = distance(one, other);
+            if found.is_none_or(|(least, _, _)| distance < least) {
+                found = Some((distance, at, old));
+            }
+        }
+    }
+    found.map(|(_, at, old)| (at, old))
 }
 
 fn is_alike(one: &Site, other: &Site) -> bool {

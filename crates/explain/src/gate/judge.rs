@@ -13,11 +13,13 @@ use trace::Ns;
 const MORE_COUNTED: f64 = 0.1;
 const MORE_PER_STEP: f64 = 0.1;
 const MORE_PER_LAUNCH: f64 = 0.002;
-/// The idle part of the GPU's time may grow by so much of this time, and by a fifth of what it was. Choices.
+/// The idle part of the GPU's time may grow by so much of this time, and by a fifth of what it was, but a tenth of this time at most.
+/// Choices.
 const MORE_IDLE: f64 = 0.03;
 const MORE_IDLE_OF_ALL: f64 = 0.05;
 const MORE_SHARE: f64 = 0.2;
-/// The part in which it is held back, which is an estimate, may grow by so much, and by a fifth. A choice.
+const MOST_MORE_SHARE: f64 = 0.1;
+/// The part in which it is held back, which is an estimate, may grow by so much. A choice.
 const MORE_HELD_BACK: f64 = 0.1;
 /// Idle time that is less than this is no matter: ns in a step, ns in a program without steps. Choices.
 const LEAST_IDLE_STEP_NS: f64 = 10_000.0;
@@ -190,7 +192,7 @@ impl Sides {
     fn share(&self, kind: Kind, (more, least): (f64, f64), of: impl Fn(&Measured) -> &Shares) -> Gate {
         let (before, after) = self.level(|measured| of(measured).share);
         let (time_before, time_after) = self.level(|measured| of(measured).ns);
-        let limit = before.median + more.max(MORE_SHARE * before.median);
+        let limit = before.median + more.max((MORE_SHARE * before.median).min(MOST_MORE_SHARE));
         let is_small = time_after.median - time_before.median < least;
         let judged = if is_small { (before, before) } else { (before, after) };
         let doubt = self.counts_doubt.or(self.idle_doubt);
