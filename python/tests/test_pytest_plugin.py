@@ -34,6 +34,14 @@ def test_a_slower_trace_fails_and_the_same_passes(project, pytester):
     failed.stdout.fnmatch_lines(["*driver-lock*cudaLaunchKernel*"])
 
 
+def test_without_a_limit_the_gate_judges(project, pytester):
+    project(FAST, "--holdup-update", fail_over=None)
+    assert project(FAST, fail_over=None).ret == 0
+    failed = project(SLOW, fail_over=None)
+    assert failed.ret == 1
+    failed.stdout.fnmatch_lines(["*gpu-held-back: *driver-lock, * at *d2h_stall.py:34 in launch_worker*"])
+
+
 def test_a_wrong_limit_is_an_error(project):
     project(FAST, "--holdup-update")
     result = project(FAST, fail_over="much")
@@ -56,7 +64,7 @@ def test_a_mark_without_a_baseline_and_a_test_without_a_trace_are_errors(pyteste
         """
     )
     result = pytester.runpytest_inprocess("--strict-markers")
-    result.stdout.fnmatch_lines(["*the mark holdup takes fail_over, baseline and options*", "*recorded nothing*"])
+    result.stdout.fnmatch_lines(["*the mark holdup takes baseline, fail_over and options*", "*recorded nothing*"])
     result.assert_outcomes(failed=2)
 
 

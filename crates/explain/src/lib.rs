@@ -54,6 +54,7 @@ mod fold;
 mod forms;
 mod framework;
 mod gains;
+pub mod gate;
 mod grounds;
 mod group;
 mod index;

@@ -5,7 +5,7 @@
 mod random;
 mod timeline;
 
-use explain::diff::{AccountChange, Change, Diff, Run, diff, kept};
+use explain::diff::{AccountChange, Change, Diff, Limits, Run, diff, kept};
 use explain::{Options, explain};
 use libtest_mimic::{Arguments, Trial};
 use proptest::test_runner::{Config, TestRunner};
@@ -22,7 +22,7 @@ fn main() {
     tests.push(Trial::test("changes_add_up", || {
         let traces = traces();
         for pair in traces.windows(2) {
-            adds_up(&diff(&[run(&pair[0].1)], &[run(&pair[1].1)]));
+            adds_up(&diff(&[run(&pair[0].1)], &[run(&pair[1].1)], Limits::default()));
         }
         Ok(())
     }));
@@ -32,7 +32,7 @@ fn main() {
         let outcome = TestRunner::new(config).run(&any, |(before, after)| {
             let (before, after) = (random::trace(&before), random::trace(&after));
             no_change("made up", &before);
-            adds_up(&diff(&[run(&before)], &[run(&after)]));
+            adds_up(&diff(&[run(&before)], &[run(&after)], Limits::default()));
             Ok(())
         });
         outcome.map_err(|problem| problem.to_string().into())
@@ -60,13 +60,13 @@ fn traces() -> Vec<(String, Trace)> {
 
 fn run(trace: &Trace) -> Run {
     let explanation = explain(trace, &Options { selection: Selection::default(), ..Options::default() });
-    Run { kept: kept(trace), explanation }
+    Run { kept: kept(trace), explanation, figures: None }
 }
 
 /// Checks that nothing changed between a trace and itself.
 fn no_change(name: &str, trace: &Trace) {
     let run = run(trace);
-    let diff = diff(std::slice::from_ref(&run), std::slice::from_ref(&run));
+    let diff = diff(std::slice::from_ref(&run), std::slice::from_ref(&run), Limits::default());
     assert!(!diff.has_changes() && diff.lacks.is_empty(), "{name}");
     assert_eq!((diff.wall.change_ns, diff.steps.is_some()), (0, run.explanation.steps.is_some()), "{name}");
     for account in accounts(&diff) {
@@ -99,7 +99,7 @@ fn case(folder: PathBuf) -> Trial {
             texts.map(|text| run(&timeline::parse(&text).0)).collect()
         };
         let (before, after) = (side("before"), side("after"));
-        let diff = diff(&before, &after);
+        let diff = diff(&before, &after, Limits::default());
         if (before.len(), after.len()) == (1, 1) {
             adds_up(&diff);
         }

@@ -81,7 +81,11 @@ fn a_trace_does_not_differ_from_itself() {
     let trace = program(&directory, "a.holdup", 9, 500_000, true);
     let output = diff(&trace, &trace, &["--fail-over", "0%"]);
     assert_eq!(ended(&output), (Some(0), ""));
-    assert!(text(&output.stdout).ends_with("\nno change beyond noise\n"), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains("\nno change beyond noise\n\nGate passed\n"),
+        "{}",
+        text(&output.stdout)
+    );
 }
 
 #[test]
@@ -91,7 +95,7 @@ fn a_longer_step_exceeds_a_limit() {
     let before = program(&directory, "a.holdup", 20, 500_000, true);
     let after = program(&directory, "b.holdup", 10, 800_000, true);
     let output = diff(&before, &after, &["--fail-over", "5%"]);
-    let why = "a step (step) took 1.80 ms, 20 % more than 1.50 ms before, over the limit of 5 %";
+    let why = "time: a step (step) took 1.80 ms, 20 % more than 1.50 ms before, over the limit of 1.60 ms";
     assert_eq!(ended(&output), (Some(1), &*format!("holdup: {}: {why}", path(&after))));
     assert!(text(&output.stdout).contains("median step (step)"), "{}", text(&output.stdout));
     for (limit, code) in [("19.9%", 1), ("20%", 0), ("299us", 1), ("300us", 0)] {
@@ -105,7 +109,8 @@ fn without_steps_the_programs_time_counts() {
     let directory = directory();
     let before = program(&directory, "a.holdup", 4, 500_000, false);
     let after = program(&directory, "b.holdup", 4, 800_000, false);
-    let output = diff(&before, &after, &["--fail-over", "5%"]);
+    assert_eq!(ended(&diff(&before, &after, &["--fail-over", "5%"])), (Some(0), ""), "900 µs of a program");
+    let output = diff(&before, &after, &["--fail-over", "5%+500us"]);
     let (code, said) = ended(&output);
     assert!(
         code == Some(1) && said.contains(": the program took 6.40 ms, 16 % more than 5.50 ms before, "),
@@ -122,7 +127,8 @@ fn what_lies_within_the_spread_passes() {
     assert_eq!(alone.status.code(), Some(1));
     let output =
         diff(&fast, &middle, &["--before", path(&slow), "--after", path(&middle), "--fail-over", "5%"]);
-    assert_eq!(ended(&output), (Some(0), ""));
+    let why = "time: inconclusive: beyond the limit, and within the spread: 1.40 ms to 1.90 ms before, 1.80 ms to 1.80 ms after";
+    assert_eq!(ended(&output), (Some(0), &*format!("holdup: {}: {why}", path(&middle))));
     assert!(
         text(&output.stdout).contains("1.40 ms to 1.90 ms before, 1.80 ms to 1.80 ms"),
         "{}",

@@ -18,6 +18,7 @@ SCHEMAS = ROOT / "docs/schema"
 RECORDED = "examples/recorded-d2h-stall.holdup"
 KINETO = "examples/pytorch-d2h-stall.json.gz"
 STEPS = "examples/recorded-norm-hidden-sync.holdup"
+OWN = "examples/recorded-d2h-own-streams.holdup"
 CONVOY = "examples/recorded-launch-convoy.holdup"
 OVERLAP = ["lab", "run", "overlap", "--on", "sim:c2050", "--format", "json"]
 PROVE = ["prove", "--metric", "v=([0-9]+)", "--format", "json"]
@@ -25,7 +26,7 @@ WORKLOAD = "crates/holdup/tests/data/schema/workload.toml"
 
 
 def printed(holdup: str, arguments: list[str]) -> str:
-    """What a command prints; `doctor` ends with 1 where nothing can be recorded."""
+    """What a command prints; `doctor` ends with 1 where nothing can be recorded, and `diff` with an exceeded gate."""
     result = subprocess.run([holdup, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if not result.stdout:
         sys.exit(f"{' '.join(arguments)}: nothing printed, status {result.returncode}")
@@ -79,6 +80,9 @@ def main(holdup: str) -> None:
             ["diff", KINETO, RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--before", RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--format", "json"],
+            ["diff", STEPS, STEPS, "--gate", "--fail-over", "5%", "--format", "json"],
+            ["diff", RECORDED, RECORDED, "--gate", "--format", "json"],
+            ["diff", OWN, RECORDED, "--gate", "--format", "json"],
             ["prove", "--with", "A=1", "--rounds", "4", "--format", "json", "--", "true"],
             [*PROVE, "--predicted", "29%", "--against", "echo v=2", "--", "echo", "v=1"],
             [*PROVE, "--against", "printf 'v=2\\nx'", "--", "echo", "v=1"],

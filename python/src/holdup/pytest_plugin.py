@@ -1,11 +1,11 @@
-"""A plugin for pytest: a test fails if what it runs has become slower than a baseline.
+"""A plugin for pytest: a test fails if what it runs holds up its GPU more than a baseline does.
 
-    @pytest.mark.holdup(fail_over="5%", baseline="baselines/step.holdup")
+    @pytest.mark.holdup(baseline="baselines/step.holdup")
     def test_step(holdup_trace):
         holdup_trace.record(sys.executable, "train.py", "--steps", "20")
 
 The trace is what the test records, what it names (`holdup_trace.use(path)`), or else one of PyTorch's profiler around the
-test. `pytest --holdup-update` writes the baselines.
+test. `pytest --holdup-update` writes the baselines. With `fail_over="5%+1ms"` the time of a step is judged instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from holdup._program import HoldupError, program, run
 if TYPE_CHECKING:
     from holdup._explain import Explanation
 
-MARK = "holdup(fail_over, baseline, options=()): fails if `holdup diff BASELINE TRACE --fail-over FAIL_OVER` does"
+MARK = "holdup(baseline, fail_over=None, options=()): fails if `holdup diff BASELINE TRACE` does with --gate, or --fail-over FAIL_OVER"
 
 
 class TraceOfTest:
@@ -124,15 +124,16 @@ class Gate:
 
     def __init__(self, item: pytest.Item, **arguments: Any) -> None:
         unknown = set(arguments) - {"fail_over", "baseline", "options"}
-        if unknown or "baseline" not in arguments or "fail_over" not in arguments:
-            pytest.fail(f"the mark holdup takes fail_over, baseline and options: {MARK}", pytrace=False)
+        if unknown or "baseline" not in arguments:
+            pytest.fail(f"the mark holdup takes baseline, fail_over and options: {MARK}", pytrace=False)
         self.baseline = item.path.parent / arguments["baseline"]
-        self.fail_over = str(arguments["fail_over"])
+        fail_over = arguments.get("fail_over")
+        self.limit = ["--gate"] if fail_over is None else ["--fail-over", str(fail_over)]
         self.options = list(arguments.get("options", ()))
         self.updates = item.config.getoption("holdup_update")
 
     def judge(self, trace: Path) -> None:
-        """Fails the test if the trace is slower than the baseline."""
+        """Fails the test if the trace is worse than the baseline."""
         if self.updates:
             self.baseline.parent.mkdir(parents=True, exist_ok=True)
             run(["import", "--force", "--output", str(self.baseline), "--", str(trace)])
@@ -141,7 +142,7 @@ class Gate:
             pytest.fail(f"{self.baseline}: no baseline: `pytest --holdup-update` writes it", pytrace=False)
         try:
             done = run(
-                ["diff", "--fail-over", self.fail_over, *self.options, "--", str(self.baseline), str(trace)], (0, 1)
+                ["diff", *self.limit, *self.options, "--", str(self.baseline), str(trace)], (0, 1)
             )
         except HoldupError as error:
             pytest.fail(f"holdup: {error}", pytrace=False)

@@ -14,6 +14,7 @@ pub use kept::{Kept, Lack, Side, kept};
 pub use steps::StepsChange;
 
 use crate::Explanation;
+use crate::gate::{self, Figures, Gate, Judgement};
 use serde::Serialize;
 use trace::Ns;
 
@@ -24,6 +25,8 @@ pub struct Run {
     pub explanation: Explanation,
     /// What it has records of.
     pub kept: Vec<Kept>,
+    /// What a gate judges; `None` if nothing is judged.
+    pub figures: Option<Figures>,
 }
 
 impl Run {
@@ -52,6 +55,18 @@ pub struct Diff {
     pub threads: Vec<ThreadsChange>,
     /// The findings of both sides by cause, call and place, the largest change first.
     pub findings: Vec<FindingChange>,
+    /// The gates, if some are judged.
+    pub gate: Option<Judgement>,
+}
+
+/// What is judged.
+#[derive(Clone, Copy, Default)]
+pub struct Limits<'a> {
+    /// Counts, and shares within one run: by limits of our own. Needs [`Run::figures`].
+    pub counts: bool,
+    /// The smallest time beyond the limit of the median step, or, without common steps, of the program, ns: from the time
+    /// before, and whether it is a step's.
+    pub time: Option<&'a dyn Fn(Ns, bool) -> Ns>,
 }
 
 impl Diff {
@@ -66,22 +81,55 @@ impl Diff {
     }
 }
 
-/// Compares the traces of two sides, of which each has at least one.
-pub fn diff(before: &[Run], after: &[Run]) -> Diff {
+/// Compares the traces of two sides, of which each has at least one, and judges the difference.
+pub fn diff(before: &[Run], after: &[Run], limits: Limits<'_>) -> Diff {
     let sides = Sides { before, after };
     let wall = sides.change(Run::wall_ns);
     let lacks = kept::lacks(&sides);
     let has_places = !lacks.iter().any(|lack| lack.what == Kept::Stacks);
     // What is a thousandth of the whole is small, even for a thread that lived shortly.
     let noise = wall.larger_ns() / 1000;
+    let steps = steps::steps(&sides);
     Diff {
+        gate: judgement(&sides, &lacks, (&wall, steps.as_ref()), limits),
         lacks,
-        steps: steps::steps(&sides),
+        steps,
         gpus: accounts::gpus(&sides, noise),
         threads: accounts::threads(&sides, noise),
         findings: findings::findings(&sides, wall.larger_ns(), has_places),
         wall,
     }
+}
+
+/// The gates that are judged.
+fn judgement(
+    sides: &Sides<'_>,
+    lacks: &[Lack],
+    (wall, steps): (&Change, Option<&StepsChange>),
+    limits: Limits<'_>,
+) -> Option<Judgement> {
+    let [before, after] = sides.map(|run| run.figures.as_ref());
+    let [before, after]: [Vec<&Figures>; 2] =
+        [before, after].map(|side| side.into_iter().flatten().collect());
+    let mut gates: Vec<Gate> = Vec::new();
+    let same_gpus = gate::same_gpus(sides.all().map(|run| &run.explanation));
+    if let Some(limit) = limits.time {
+        let judged = steps.map_or(wall, |steps| &steps.median);
+        gates.push(gate::time(judged, limit(judged.before.ns, steps.is_some()), same_gpus));
+    }
+    if !limits.counts || before.is_empty() || after.is_empty() {
+        return limits.time.map(|_| Judgement::of(None, gates));
+    }
+    let source = |run: &'_ Run| run.explanation.trace.source.clone();
+    let first = sides.all().next().map(source);
+    let alike = gate::Alike {
+        tool: sides.all().all(|run| Some(source(run)) == first),
+        gpus: same_gpus,
+        causes: sides.all().all(|run| run.explanation.accounts.refused.is_none()),
+    };
+    let judgement = gate::gate(&before, &after, lacks, &alike);
+    gates.splice(0..0, judgement.gates);
+    Some(Judgement::of(judgement.steps, gates))
 }
 
 /// The traces of both sides.

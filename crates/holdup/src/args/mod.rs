@@ -7,7 +7,7 @@ mod prove;
 mod replay;
 mod whatif;
 
-pub use diff::{Diff, Limit};
+pub use diff::{Diff, Form, Limit};
 pub use lab::{
     Devices, Lab, LabCalibrate, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput,
 };

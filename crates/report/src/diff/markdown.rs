@@ -1,7 +1,7 @@
 //! A comparison for an issue or a merge request.
 
 use super::lines::{Section, folded, sections, spread};
-use super::{Comparison, remarks};
+use super::{Comparison, gate, remarks};
 use crate::escape;
 use crate::table::{Align, Table};
 use crate::units;
@@ -9,7 +9,8 @@ use explain::Summary;
 
 /// A comparison as headings and tables; with `all` also the changes that are noise.
 pub fn markdown(comparison: &Comparison, all: bool) -> String {
-    let mut text = String::from("# What changed\n\n");
+    let mut text = gate::markdown(&comparison.diff);
+    text.push_str("# What changed\n\n");
     for (name, traces) in [("before", &comparison.before), ("after", &comparison.after)] {
         traces.iter().for_each(|trace| text.push_str(&format!("- {name}: {}\n", facts(trace))));
     }

@@ -1,12 +1,18 @@
-//! The difference between traces before and after a change as text, JSON and Markdown.
+//! The difference between traces before and after a change as text, JSON and Markdown, and what a gate judged as JUnit and SARIF.
 
+mod gate;
 mod json;
+mod junit;
 mod lines;
 mod markdown;
+mod sarif;
 mod text;
 
+pub use gate::{Reason, doubts, reasons};
 pub use json::json;
+pub use junit::junit;
 pub use markdown::markdown;
+pub use sarif::sarif;
 pub use text::text;
 
 use crate::{header, steps, units};

@@ -1,7 +1,7 @@
 //! A comparison for a terminal.
 
 use super::lines::{Line, Section, folded, sections, spread};
-use super::{Comparison, remarks};
+use super::{Comparison, gate, remarks};
 use crate::escape::visible;
 use crate::layout::{cut, elide, hang, width};
 use crate::page::Page;
@@ -42,6 +42,7 @@ pub fn text(comparison: &Comparison, page: Page, all: bool) -> String {
     if !comparison.diff.has_changes() {
         text.push_str("\nno change beyond noise\n");
     }
+    text.push_str(&gate::text(&comparison.diff));
     text
 }
 
