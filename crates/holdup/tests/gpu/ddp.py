@@ -110,7 +110,9 @@ def check_ranks(what, ranks, name):
         print(f"{what}: GPU {rank['device']} late at {rank['late']} of {rank['collectives']}, {rank['late_ns'] / MS:.2f} ms, cost {rank['cost_ns'] / MS:.1f} ms: {causes}")
     first, second = sorted(ranks["ranks"], key=lambda rank: (rank["trace"] or 0, rank["device"]))
     if name == "even":
-        return first["cost_ns"] + second["cost_ns"] < 0.05 * ranks["collectives"] * MS
+        # Each rank loads its kernels once, and not as fast as the other.
+        waits = sum(part["ns"] for rank in (first, second) for part in rank["causes"] if part["cause"] != "first-use")
+        return waits < 0.05 * ranks["collectives"] * MS
     planted = sum(part["ns"] for part in second["causes"] if part["cause"] == "host-code" and is_planted(part["where"]))
     return second["late"] > 2 * first["late"] and planted >= 0.9 * second["cost_ns"]
 
@@ -122,7 +124,8 @@ def check(name, folder):
     right = check_ranks(f"{name} recorded", ranks, name)
     facts = [json.loads((folder / f"{name}-recorded{rank}.facts").read_text()) for rank in range(2)]
     # The facts are of the steps alone; the warm-up computes, too.
-    planted = sum(each["computed"] for each in facts) * (STEPS + WARM_UP) / STEPS + sum(rank["cost_ns"] for rank in ranks["ranks"])
+    planted = sum(each["computed"] for each in facts) * (STEPS + WARM_UP) / STEPS
+    planted += max(rank["cost_ns"] for rank in ranks["ranks"]) if name == "late" else 0
     there = [finding for finding in recorded["findings"] if finding["phase"] == "recurring" and is_planted(finding["where"][:1])]
     blamed, wall = sum(finding["cost_ns"] for finding in there), sum(each["wall"] for each in facts) * (STEPS + WARM_UP) / STEPS
     first = next(finding for finding in recorded["findings"] if finding["phase"] == "recurring")
