@@ -83,6 +83,28 @@ pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
     output::print(&format!("{}: {}\n", report::visible(&name), report::units::file_size(written.bytes)))
 }
 
+/// A folder that gets files of any depth, each replaced at once.
+pub struct Place {
+    path: PathBuf,
+}
+
+impl Place {
+    /// Makes the folder, and checks before the work that it can be written to.
+    pub fn new(name: &str) -> Result<Place, Failure> {
+        let path = PathBuf::from(name);
+        std::fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
+        builder(0o666).tempfile_in(&path).map_err(|error| unwritable(&path, &error))?;
+        Ok(Place { path })
+    }
+
+    /// Writes a file, or replaces it.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        std::fs::create_dir_all(parent(&path)).map_err(|error| unwritable(&path, &error))?;
+        Target::new(&path, true)?.write_with(|out| Ok(out.write_all(bytes)?))
+    }
+}
+
 /// A directory to write.
 pub struct Directory {
     path: PathBuf,

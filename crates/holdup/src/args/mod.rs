@@ -1,6 +1,7 @@
 //! The command line's grammar.
 
 mod diff;
+mod fleet;
 mod lab;
 #[cfg(unix)]
 mod prove;
@@ -8,6 +9,7 @@ mod replay;
 mod whatif;
 
 pub use diff::{Diff, Limit};
+pub use fleet::{Digest, Fleet};
 pub use lab::{
     Devices, Lab, LabCalibrate, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput,
 };
@@ -72,6 +74,8 @@ pub enum Verb {
     Prove(Prove),
     Causes(Causes),
     View(View),
+    Digest(Digest),
+    Fleet(Fleet),
     Stats(Stats),
     Calls(Listing),
     Ops(OpListing),

@@ -1,0 +1,137 @@
+//! `holdup digest`
+
+use crate::args::Digest;
+use crate::failure::{Failure, UNREADABLE, operating_system};
+use crate::progress::Bar;
+use crate::{input, output, save};
+use explain::Options;
+use fleet::{EncodeError, File, Given, Identity};
+use report::units;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Traces of one file: so few that a worker that is killed loses little, and so many that thousands of traces are few files.
+const TOGETHER: usize = 64;
+
+/// A trace to digest.
+struct Input {
+    path: PathBuf,
+    /// The path or address in the digest.
+    name: String,
+}
+
+/// What was done.
+#[derive(Default)]
+struct Done {
+    traces: u64,
+    unreadable: u64,
+    files: u64,
+    bytes: u64,
+}
+
+/// Digests every trace; one that cannot be read becomes a row with its error.
+pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
+    let inputs = inputs(arguments)?;
+    let given = Given { run: arguments.run.clone(), rank: arguments.rank };
+    if given.rank.is_some() && inputs.len() > 1 {
+        let message = "--rank is the rank of one trace: give it with each trace of its own";
+        return Err(Failure::Message(message.to_owned()));
+    }
+    let place = save::Place::new(&arguments.output)?;
+    let (mut done, mut bar) = (Done::default(), Bar::new("digesting"));
+    for some in inputs.chunks(TOGETHER) {
+        let mut files = Vec::<File>::new();
+        for input in some {
+            bar.update(&input.name, done.traces, Some(inputs.len() as u64));
+            add(input, &given, &mut files, &mut done)?;
+        }
+        for file in files {
+            let name = file.name();
+            let bytes = file.bytes().map_err(|error| Failure::Message(format!("{name}: {error}")))?;
+            place.put(&name, &bytes)?;
+            (done.files, done.bytes) = (done.files + 1, done.bytes + bytes.len() as u64);
+        }
+    }
+    drop(bar);
+    output::print(&summary(&done, &arguments.output))?;
+    Ok(if done.unreadable == done.traces { ExitCode::from(UNREADABLE) } else { ExitCode::SUCCESS })
+}
+
+/// Digests a trace into the file of its run.
+fn add(input: &Input, given: &Given, files: &mut Vec<File>, done: &mut Done) -> Result<(), Failure> {
+    done.traces += 1;
+    let pushed = match import::open(&input.path, &mut |_| {}) {
+        Ok(trace) => {
+            let identity = Identity::of(&input.name, Some(&trace), given);
+            let (mut explanation, _) = explain::explain_each(&trace, &Options::default());
+            explanation.trace.path.clone_from(&input.name);
+            of_run(files, &identity.run).push(&fleet::digest(&trace, &explanation, identity))
+        }
+        Err(error) => {
+            done.unreadable += 1;
+            let message = Failure::from(error).line();
+            eprintln!("holdup: {message}");
+            let identity = Identity::of(&input.name, None, given);
+            of_run(files, &identity.run).push(&fleet::unreadable(identity, &message))
+        }
+    };
+    pushed.map(drop).map_err(|error: EncodeError| Failure::Message(error.to_string()))
+}
+
+fn of_run<'f>(files: &'f mut Vec<File>, run: &str) -> &'f mut File {
+    let at = files.iter().position(|file| file.run == run).unwrap_or_else(|| {
+        files.push(File::new(run));
+        files.len() - 1
+    });
+    &mut files[at]
+}
+
+fn summary(done: &Done, place: &str) -> String {
+    let Done { traces, unreadable, files, bytes } = done;
+    let place = report::visible(place);
+    let size = units::file_size(*bytes);
+    let digested = units::counted(*traces - *unreadable, "trace", "traces");
+    let mut text =
+        format!("{place}: {digested} digested, {size} in {}\n", units::counted(*files, "file", "files"));
+    if *unreadable > 0 {
+        text += &format!(
+            "{} cannot be read: the digests have the errors\n",
+            units::counted(*unreadable, "trace", "traces")
+        );
+    }
+    text
+}
+
+/// The traces of the command line, or of a list.
+fn inputs(arguments: &Digest) -> Result<Vec<Input>, Failure> {
+    let Some(list) = &arguments.list else {
+        return Ok(arguments
+            .traces
+            .iter()
+            .map(|path| Input { path: path.clone(), name: full(path) })
+            .collect());
+    };
+    let mut text = String::new();
+    let read = match list == Path::new("-") {
+        true => std::io::stdin().lock().read_to_string(&mut text),
+        false => std::fs::File::open(list).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    read.map_err(|error| Failure::of(list, operating_system(&error)))?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let inputs: Vec<Input> = lines
+        .map(|line| match line.split_once('\t') {
+            Some((path, name)) => Input { path: PathBuf::from(path), name: name.to_owned() },
+            None => Input { path: PathBuf::from(line), name: full(Path::new(line)) },
+        })
+        .collect();
+    match inputs.is_empty() {
+        true => Err(Failure::of(list, "no traces to digest: list one per line")),
+        false => Ok(inputs),
+    }
+}
+
+/// The path from the root, so that a trace has one name wherever it is digested.
+fn full(path: &Path) -> String {
+    std::path::absolute(path).map_or_else(|_| input::name(path), |path| path.to_string_lossy().into_owned())
+}
