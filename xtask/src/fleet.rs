@@ -234,7 +234,8 @@ impl Made {
             let call = self.call((now, now + launch), self.launch);
             let start = (now + launch + 2_000).max(free);
             free = start + kernel;
-            let op = Op { kind: OpKind::Kernel, name: self.kernel, grid_x: 132, block_x: 128, ..Op::default() };
+            let op =
+                Op { kind: OpKind::Kernel, name: self.kernel, grid_x: 132, block_x: 128, ..Op::default() };
             self.op((start, free), 0, op, call);
             now += every;
         }

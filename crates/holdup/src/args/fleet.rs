@@ -1,5 +1,6 @@
 //! The grammar of `holdup digest` and `holdup fleet`.
 
+use super::Table;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,9 +37,13 @@ pub struct Digest {
     /// The rank of the trace, where neither it nor its name states one.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i64).range(0..))]
     pub rank: Option<i64>,
-    /// A file with one trace per line; after a tab the address that the digest shall have for it. "-" is standard input.
+    /// A file with one trace per line; after a tab the address that the digest shall have for it, after another one an
+    /// error that is known already. "-" is standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "traces")]
     pub list: Option<PathBuf>,
+    /// Form of the summary.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Table,
 }
 
 /// Compares the digests of a run's ranks: which are late at the collectives, why, and what that costs.

@@ -1,6 +1,6 @@
 //! `holdup digest`
 
-use crate::args::Digest;
+use crate::args::{Digest, Table};
 use crate::failure::{Failure, UNREADABLE, operating_system};
 use crate::progress::Bar;
 use crate::{input, output, save};
@@ -19,14 +19,30 @@ struct Input {
     path: PathBuf,
     /// The path or address in the digest.
     name: String,
+    /// Why it cannot be read, where that is known already.
+    error: Option<String>,
+}
+
+impl Input {
+    fn of(path: &Path) -> Input {
+        Input { path: path.to_owned(), name: full(path), error: None }
+    }
+
+    /// A line of a list: the path, its name in the digest, and an error, with tabs between.
+    fn of_line(line: &str) -> Input {
+        let mut words = line.splitn(3, '\t');
+        let path = PathBuf::from(words.next().unwrap_or_default());
+        let name = words.next().map_or_else(|| full(&path), str::to_owned);
+        Input { path, name, error: words.next().map(str::to_owned) }
+    }
 }
 
 /// What was done.
-#[derive(Default)]
+#[derive(Default, serde::Serialize)]
 struct Done {
     traces: u64,
     unreadable: u64,
-    files: u64,
+    files: Vec<String>,
     bytes: u64,
 }
 
@@ -50,27 +66,34 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
             let name = file.name();
             let bytes = file.bytes().map_err(|error| Failure::Message(format!("{name}: {error}")))?;
             place.put(&name, &bytes)?;
-            (done.files, done.bytes) = (done.files + 1, done.bytes + bytes.len() as u64);
+            done.files.push(name);
+            done.bytes += bytes.len() as u64;
         }
     }
     drop(bar);
-    output::print(&summary(&done, &arguments.output))?;
+    output::print(&match arguments.format {
+        Table::Json => report::json("holdup/digest/1", &done),
+        Table::Text => summary(&done, &arguments.output),
+    })?;
     Ok(if done.unreadable == done.traces { ExitCode::from(UNREADABLE) } else { ExitCode::SUCCESS })
 }
 
 /// Digests a trace into the file of its run.
 fn add(input: &Input, given: &Given, files: &mut Vec<File>, done: &mut Done) -> Result<(), Failure> {
     done.traces += 1;
-    let pushed = match import::open(&input.path, &mut |_| {}) {
+    let read = match &input.error {
+        Some(error) => Err(error.clone()),
+        None => import::open(&input.path, &mut |_| {}).map_err(|error| Failure::from(error).line()),
+    };
+    let pushed = match read {
         Ok(trace) => {
             let identity = Identity::of(&input.name, Some(&trace), given);
             let (mut explanation, _) = explain::explain_each(&trace, &Options::default());
             explanation.trace.path.clone_from(&input.name);
             of_run(files, &identity.run).push(&fleet::digest(&trace, &explanation, identity))
         }
-        Err(error) => {
+        Err(message) => {
             done.unreadable += 1;
-            let message = Failure::from(error).line();
             eprintln!("holdup: {message}");
             let identity = Identity::of(&input.name, None, given);
             of_run(files, &identity.run).push(&fleet::unreadable(identity, &message))
@@ -92,8 +115,10 @@ fn summary(done: &Done, place: &str) -> String {
     let place = report::visible(place);
     let size = units::file_size(*bytes);
     let digested = units::counted(*traces - *unreadable, "trace", "traces");
-    let mut text =
-        format!("{place}: {digested} digested, {size} in {}\n", units::counted(*files, "file", "files"));
+    let mut text = format!(
+        "{place}: {digested} digested, {size} in {}\n",
+        units::counted(files.len() as u64, "file", "files")
+    );
     if *unreadable > 0 {
         text += &format!(
             "{} cannot be read: the digests have the errors\n",
@@ -106,11 +131,7 @@ fn summary(done: &Done, place: &str) -> String {
 /// The traces of the command line, or of a list.
 fn inputs(arguments: &Digest) -> Result<Vec<Input>, Failure> {
     let Some(list) = &arguments.list else {
-        return Ok(arguments
-            .traces
-            .iter()
-            .map(|path| Input { path: path.clone(), name: full(path) })
-            .collect());
+        return Ok(arguments.traces.iter().map(|path| Input::of(path)).collect());
     };
     let mut text = String::new();
     let read = match list == Path::new("-") {
@@ -119,12 +140,7 @@ fn inputs(arguments: &Digest) -> Result<Vec<Input>, Failure> {
     };
     read.map_err(|error| Failure::of(list, operating_system(&error)))?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let inputs: Vec<Input> = lines
-        .map(|line| match line.split_once('\t') {
-            Some((path, name)) => Input { path: PathBuf::from(path), name: name.to_owned() },
-            None => Input { path: PathBuf::from(line), name: full(Path::new(line)) },
-        })
-        .collect();
+    let inputs: Vec<Input> = lines.map(Input::of_line).collect();
     match inputs.is_empty() {
         true => Err(Failure::of(list, "no traces to digest: list one per line")),
         false => Ok(inputs),
