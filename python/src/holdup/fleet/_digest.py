@@ -178,15 +178,14 @@ def _on_ray(tasks: list[list[str]], output: str, run: str | None, workers: int |
     def work(row: dict[str, Any]) -> dict[str, Any]:
         if named:
             os.environ["HOLDUP_PROGRAM"] = named
-        return {"done": json.dumps(_task(json.loads(row["task"]), output, run, 1))}
+        return {"done": json.dumps(_again(json.loads(row["task"]), output, run, 1, retries))}
 
     rows = [{"task": json.dumps(task)} for task in tasks]
     dataset = ray.data.from_items(rows, override_num_blocks=len(rows))
-    options: dict[str, Any] = {"num_cpus": 1, "max_retries": retries, "retry_exceptions": True}
-    if workers is not None:
-        options["concurrency"] = workers
+    compute = ray.data.TaskPoolStrategy(size=workers)
+    # Ray starts a task again if its worker ended; an error in a task is tried again there.
     try:
-        for row in dataset.map(work, **options).iter_rows():
+        for row in dataset.map(work, num_cpus=1, compute=compute).iter_rows():
             yield json.loads(row["done"])
     except Exception as error:
         cause = getattr(error, "cause", None) or error

@@ -48,7 +48,7 @@ def compare(place: str | os.PathLike[str], *, run: str | None = None, heat: bool
 
 def reduce(database: Any, run: str, remarks: list[str], heat: bool) -> Summary:
     """Runs the SQL over the view `digests`."""
-    for name in ("members", "causes", "collectives", "nodes", "steps"):
+    for name in ("members", "causes", "collectives", "steps"):
         execute(database, name)
     read, ranks, world, hosts, events = database.execute(
         "SELECT count(*) FILTER (kind = 'trace'), count(DISTINCT rank), max(bytes), count(DISTINCT host), sum(count) "
@@ -61,6 +61,7 @@ def reduce(database: Any, run: str, remarks: list[str], heat: bool) -> Summary:
     remarks += _align(database)
     execute(database, "lateness")
     execute(database, "costs")
+    execute(database, "nodes")
     collectives, wait = database.execute(
         "SELECT (SELECT count(*) FROM (SELECT DISTINCT comm, reference, number FROM joined)), "
         "(SELECT coalesce(sum(cost_ns), 0) FROM late)"
@@ -84,7 +85,7 @@ def reduce(database: Any, run: str, remarks: list[str], heat: bool) -> Summary:
         wait_ns=int(wait),
         late_ranks=_late_ranks(database),
         costs=_costs(database, int(span)),
-        nodes=tuple(Node(*row) for row in database.execute("SELECT host, gpus, cause, share, usual FROM nodes LIMIT 64").fetchall()),
+        nodes=tuple(Node(*row) for row in database.execute("SELECT host, gpus, cause, share, usual FROM nodes ORDER BY distance DESC, host, cause LIMIT 64").fetchall()),
         clocks=clocks,
         remarks=tuple(remarks),
         heat=_heat(database) if heat else None,
@@ -198,9 +199,9 @@ def _take(database: Any, all_of_it: bool) -> None:
 
 def _late_ranks(database: Any) -> tuple[LateRank, ...]:
     causes: dict[int, list[Part]] = {}
-    for who, cause, place, call, share, cost in database.execute("SELECT who, cause, place, call, share, cost_ns FROM late_causes").fetchall():
+    for who, cause, place, call, share, cost in database.execute("SELECT who, cause, place, call, share, cost_ns FROM late_causes ORDER BY cost_ns DESC, cause, place, call").fetchall():
         causes.setdefault(who, []).append(Part(cause, place, call, int(cost), share))
-    rows = database.execute("SELECT who, rank, host, trace, device, late, late_ns, cost_ns FROM late_ranks WHERE cost_ns > 0").fetchall()
+    rows = database.execute("SELECT who, rank, host, trace, device, late, late_ns, cost_ns FROM late_ranks WHERE cost_ns > 0 ORDER BY cost_ns DESC, who").fetchall()
     return tuple(
         LateRank(rank, host, trace, device, late, late_ns, int(cost), tuple(causes.get(who, [])[:NAMED]))
         for who, rank, host, trace, device, late, late_ns, cost in rows
@@ -208,7 +209,7 @@ def _late_ranks(database: Any) -> tuple[LateRank, ...]:
 
 
 def _costs(database: Any, span: int) -> tuple[Cost, ...]:
-    rows = database.execute("SELECT cause, place, call, own_ns, waited_ns, gpus, most_rank FROM costs LIMIT 64").fetchall()
+    rows = database.execute("SELECT cause, place, call, own_ns, waited_ns, gpus, most_rank FROM costs ORDER BY own_ns + waited_ns DESC, cause, place, call LIMIT 64").fetchall()
     return tuple(
         Cost(cause, place, call, int(own), int(waited), int(own + waited) / max(span, 1), gpus, most)
         for cause, place, call, own, waited, gpus, most in rows

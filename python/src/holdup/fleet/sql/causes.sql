@@ -7,4 +7,4 @@ FROM (SELECT who, members.rank, d.cause, d.place, d.name, sum(d.ns) AS ns
       WHERE d.kind = 'account' AND members.copy = 1
       GROUP BY ALL)
 GROUP BY ALL
-ORDER BY ns DESC;
+;

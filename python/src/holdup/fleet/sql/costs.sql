@@ -11,4 +11,4 @@ SELECT coalesce(own.cause, waits.cause) AS cause, coalesce(own.place, waits.plac
        CASE WHEN coalesce(waited_ns, 0) > coalesce(ns, 0) THEN rank ELSE most_rank END AS most_rank
 FROM own FULL JOIN waits ON own.cause = waits.cause AND own.place IS NOT DISTINCT FROM waits.place
                         AND own.call IS NOT DISTINCT FROM waits.call
-ORDER BY own_ns + waited_ns DESC, 1, 2, 3;
+;

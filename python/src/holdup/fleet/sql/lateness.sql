@@ -63,11 +63,11 @@ CREATE OR REPLACE TEMP VIEW late_ranks AS
 SELECT who, rank, host, trace, device, count(*) AS late, CAST(median(late_ns) AS BIGINT) AS late_ns,
        sum(coalesce(cost_ns, 0)) AS cost_ns
 FROM late JOIN members USING (who)
-GROUP BY ALL ORDER BY cost_ns DESC, rank;
+GROUP BY ALL;
 
 -- late_causes: why, as parts of what it cost.
 CREATE OR REPLACE TEMP VIEW late_causes AS
 SELECT m.who, r.rank, m.cause, m.place, m.call, m.ns / sum(m.ns) OVER (PARTITION BY m.who) AS share,
        CAST(r.cost_ns * (m.ns / sum(m.ns) OVER (PARTITION BY m.who)) AS BIGINT) AS cost_ns
 FROM more m JOIN late_ranks r USING (who)
-ORDER BY cost_ns DESC;
+;
