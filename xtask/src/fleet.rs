@@ -81,7 +81,7 @@ fn ahead(options: &Options, rank: i64) -> Ns {
 fn rank_trace(options: &Options, rank: i64, steps: usize) -> Trace {
     let mut made = Made::new(options, rank);
     let mut random = Random::new(options.seed.wrapping_mul(31).wrapping_add(rank as u64));
-    let late = (rank == options.late).then_some(options.late_ns);
+    let is_late = rank == options.late && options.plant != Plant::None;
     // All ranks end a step together: when the late one has begun, or the slowest of the others.
     let (mut now, slowest) = (1_000_000, LOADS.0 + LOADS.1);
     for step in 0..steps {
@@ -92,12 +92,12 @@ fn rank_trace(options: &Options, rank: i64, steps: usize) -> Trace {
         let loads = LOADS.0 + random.within(0, LOADS.1);
         made.loads(now, loads);
         now += loads;
-        if let Some(ns) = late {
-            Culprit { made: &mut made, step }.add(options.plant, now, ns);
-            now += ns;
+        if is_late {
+            Culprit { made: &mut made }.add(options.plant, now, options.late_ns);
+            now += options.late_ns;
         }
         let issued = made.kernels(now);
-        let waited = options.late_ns.max(0);
+        let waited = if options.plant == Plant::None { 0 } else { options.late_ns.max(0) };
         let end = begun + slowest + waited + LAUNCH.0 * KERNELS as Ns + LAUNCH.2 + REDUCES;
         made.reduces(issued, end + random.within(0, 8_000));
         now = end + 60_000;

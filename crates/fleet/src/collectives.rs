@@ -3,10 +3,10 @@
 
 use crate::cells::{Kind, Row};
 use crate::digest::{elided, place_text};
-use explain::{Explanation, IdlePart, collective, communicates};
+use explain::{Cause, Explanation, IdlePart, collective, communicates, place_of_stack};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use trace::{CopyKind, DeviceId, Ns, OpKind, Times, Trace};
+use trace::{CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, Times, Trace};
 
 /// How much of the collectives a digest has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,9 @@ pub(crate) fn rows(trace: &Trace, explanation: &Explanation, detail: Detail) -> 
         let computes = computes(trace, device);
         let parts: Vec<&IdlePart> =
             explanation.accounts.idle.parts.iter().filter(|part| part.device == device).collect();
-        let of = Of { trace, explanation, device, parts: &parts, computes: &computes, detail };
+        let copies = copies(trace, device);
+        let of =
+            Of { trace, explanation, device, parts: &parts, computes: &computes, copies: &copies, detail };
         of.rows(&kernels, &mut rows);
     }
     rows
@@ -80,6 +82,51 @@ fn computes(trace: &Trace, device: DeviceId) -> Times {
     Times::of(work.map(|op| (trace.ops.start[op.index()], trace.ops.end[op.index()])))
 }
 
+/// A copy from or to pageable memory.
+struct Copy {
+    start: Ns,
+    end: Ns,
+    reason: Reason,
+}
+
+/// A GPU's copies of pageable memory, and when it does anything else.
+struct Copies {
+    /// By start.
+    all: Vec<Copy>,
+    /// The longest of them, ns.
+    longest: Ns,
+    others: Times,
+}
+
+/// The copies for which a rank may be late: the driver stages them on the host, and the GPU counts as busy meanwhile.
+fn copies(trace: &Trace, device: DeviceId) -> Copies {
+    let ops = &trace.ops;
+    let is_pageable = |at: usize| {
+        ops.kind[at] == OpKind::Copy && [ops.src[at], ops.dst[at]].contains(&MemoryKind::Pageable)
+    };
+    let of_device = || trace.ops.ids().filter(|op| trace.device_of_stream(ops.stream[op.index()]) == device);
+    let copy = |op: OpId| {
+        let call = ops.call[op.index()].some();
+        let place = call.and_then(|call| place_of_stack(trace, trace.calls.stack[call.index()]));
+        let name = call.map_or("", |call| trace.text(trace.calls.name[call.index()]));
+        let name = (place.is_none() && !name.is_empty()).then(|| elided(name));
+        let reason = (Cause::PageableStaging.id(), place.as_ref().map(place_text), name);
+        Copy { start: ops.start[op.index()], end: ops.end[op.index()], reason }
+    };
+    let mut all: Vec<Copy> = of_device().filter(|op| is_pageable(op.index())).map(copy).collect();
+    all.sort_by_key(|copy| (copy.start, copy.end));
+    let others = match all.is_empty() {
+        true => Times::default(),
+        false => Times::of(
+            of_device()
+                .filter(|op| !is_pageable(op.index()))
+                .map(|op| (ops.start[op.index()], ops.end[op.index()])),
+        ),
+    };
+    let longest = all.iter().map(|copy| copy.end - copy.start).max().unwrap_or(0);
+    Copies { all, longest, others }
+}
+
 /// One GPU's collectives.
 struct Of<'a> {
     trace: &'a Trace,
@@ -88,6 +135,7 @@ struct Of<'a> {
     /// Its idle time, in order.
     parts: &'a [&'a IdlePart],
     computes: &'a Times,
+    copies: &'a Copies,
     detail: Detail,
 }
 
@@ -125,7 +173,21 @@ impl Of<'_> {
         }
     }
 
-    /// The idle time within a time, by cause and place or call.
+    /// Adds the time for which only copies of pageable memory ran.
+    fn copying(&self, (from, to): (Ns, Ns), named: &mut BTreeMap<Reason, Ns>) {
+        let first = self.copies.all.partition_point(|copy| copy.start < from - self.copies.longest);
+        let mut since = from;
+        for copy in self.copies.all[first..].iter().take_while(|copy| copy.start < to) {
+            let (start, end) = (copy.start.max(since), copy.end.min(to));
+            if start < end {
+                *named.entry(copy.reason.clone()).or_default() +=
+                    end - start - self.copies.others.part(start, end);
+                since = end;
+            }
+        }
+    }
+
+    /// The idle time within a time, and that of copies of pageable memory alone, by cause and place or call.
     fn idle(&self, (from, to): (Ns, Ns)) -> BTreeMap<Reason, Ns> {
         let least = (to - from) / 1000 * self.detail.least;
         let mut sums = FxHashMap::<u32, Ns>::default();
@@ -134,6 +196,7 @@ impl Of<'_> {
             *sums.entry(part.reason).or_default() += part.end.min(to) - part.start.max(from);
         }
         let mut named = BTreeMap::<Reason, Ns>::new();
+        self.copying((from, to), &mut named);
         for (reason, ns) in sums {
             let reason = &self.explanation.accounts.idle.reasons[reason as usize];
             let place = reason.place.as_ref().map(place_text);

@@ -59,7 +59,6 @@ impl Plant {
 /// The late rank's trace.
 pub(super) struct Culprit<'a> {
     pub made: &'a mut Made,
-    pub step: usize,
 }
 
 impl Culprit<'_> {
@@ -137,7 +136,7 @@ impl Culprit<'_> {
             dst: MemoryKind::Device,
             ..Op::default()
         };
-        self.made.op((to - 12_000, to - 4_000), 0, op, call);
+        self.made.op((from + 20_000, to - 4_000), 0, op, call);
     }
 
     fn allocates(&mut self, (from, to): (Ns, Ns)) {
@@ -147,7 +146,6 @@ impl Culprit<'_> {
 
     /// A kernel more, as long as the rank is late.
     fn computes(&mut self, (from, to): (Ns, Ns)) {
-        let _ = self.step;
         let call = self.made.call((from - 5_000, from), self.made.launch);
         let op = Op { kind: OpKind::Kernel, name: self.made.kernel, grid_x: 132, ..Op::default() };
         self.made.op((from, to), 0, op, call);
