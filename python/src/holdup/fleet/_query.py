@@ -18,7 +18,7 @@ TOGETHER_NS = 50_000
 DRIFT_NS = 50_000
 """Least change of a clock that is reported, ns."""
 COLUMNS = 240
-"""Columns of the heat map."""
+"""Most columns of the heat map; no more than there are collectives."""
 REFERENCES = 64
 """Most groups of ranks that are looked for among collectives of one name."""
 

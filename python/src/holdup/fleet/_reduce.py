@@ -262,20 +262,23 @@ def _of_clocks(clocks: tuple[Clock, ...]) -> list[str]:
 
 
 def _heat(database: Any) -> Heat | None:
-    database.execute(f"SET VARIABLE columns = {COLUMNS}")
-    execute(database, "cells")
-    length = database.execute("SELECT max(at_ns) - min(at_ns) FROM joined").fetchone()[0]
+    length, numbers = database.execute(
+        "SELECT max(at_ns) - min(at_ns), (SELECT max(numbers) FROM (SELECT count(DISTINCT number) AS numbers FROM joined GROUP BY comm, reference)) FROM joined"
+    ).fetchone()
     if length is None:
         return None
+    columns = min(COLUMNS, numbers)
+    database.execute(f"SET VARIABLE columns = {columns}")
+    execute(database, "cells")
     rows = database.execute(
         "SELECT rank, trace, device, host, list(x ORDER BY x), list(late_ns ORDER BY x) FROM cells JOIN members USING (who) "
         "GROUP BY who, rank, trace, device, host ORDER BY who"
     ).fetchall()
     cells = []
     for *_, xs, values in rows:
-        row = [-1] * COLUMNS
+        row = [-1] * columns
         for x, value in zip(xs, values, strict=True):
             row[x] = value
         cells.append(tuple(row))
     names = tuple(f"rank {rank}" if rank is not None else os.path.basename(trace) for rank, trace, *_ in rows)
-    return Heat(names, tuple(row[3] or "" for row in rows), COLUMNS, int(length), tuple(cells))
+    return Heat(names, tuple(row[3] or "" for row in rows), columns, int(length), tuple(cells))

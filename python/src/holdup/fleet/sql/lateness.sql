@@ -2,7 +2,7 @@
 -- collective end together, so the shortest belongs to the last rank: no clock is compared. Input: collectives, aligned, members.
 CREATE OR REPLACE TEMP TABLE joined AS
 WITH known AS (
-    SELECT c.*, a.reference, c.seq + a.skipped AS number, c.end_ns - a.shift_ns AS at_ns
+    SELECT c.*, a.reference, c.seq + a.skipped AS number, c.end_ns - a.shift_ns AS ended_ns
     FROM collectives c JOIN aligned a USING (who, comm)
 ), reach AS (
     SELECT who, comm, reference, min(number) AS low, max(number) AS high FROM known GROUP BY ALL
@@ -15,10 +15,10 @@ WITH known AS (
     FROM marks GROUP BY comm, reference, number
 ), whole AS (
     SELECT comm, reference, number, min(took_ns) AS shortest_ns, max(took_ns) AS longest_ns,
-           arg_min(who, took_ns) AS last, arg_max(who, took_ns) AS first, count(*) AS kernels, avg(CAST(alone AS INTEGER)) >= 0.9 AS apart
+           CAST(median(ended_ns) AS BIGINT) AS at_ns, arg_min(who, took_ns) AS last, arg_max(who, took_ns) AS first, count(*) AS kernels, avg(CAST(alone AS INTEGER)) >= 0.9 AS apart
     FROM known GROUP BY ALL
 )
-SELECT known.*, last, first, apart, took_ns - shortest_ns AS waited_ns, longest_ns - took_ns AS late_ns,
+SELECT known.*, at_ns, last, first, apart, took_ns - shortest_ns AS waited_ns, longest_ns - took_ns AS late_ns,
        longest_ns - shortest_ns AS spread_ns
 FROM known JOIN whole USING (comm, reference, number)
 ASOF JOIN sizes ON known.comm = sizes.comm AND known.reference = sizes.reference AND known.number >= sizes.number
