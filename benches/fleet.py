@@ -196,7 +196,7 @@ def queries(options: argparse.Namespace) -> None:
         multiply(source, target, options.count)
     files = glob.glob(f"{target}/**/*.parquet", recursive=True)
     print(f"{options.count:,} digests, {sum(map(os.path.getsize, files)) / 1e6:.0f} MB in {len(files)} files, {os.cpu_count()} processors")
-    pattern = f"'{target}/*/*.parquet'"
+    pattern = f"'{target}/*/digests-*.parquet'"
     asked = {
         "rows": f"SELECT count(*) FROM {pattern}",
         "verdicts": f"SELECT name, count(*) FROM {pattern} WHERE kind = 'verdict' GROUP BY 1",
@@ -220,26 +220,32 @@ def queries(options: argparse.Namespace) -> None:
 
 def multiply(source: Path, target: Path, count: int) -> None:
     """As many digests as wanted, of those of fewer ranks: each with a rank and a name of its own."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     folder = target / "run=bench"
     folder.mkdir(parents=True)
-    made = 0
-    while made < count:
-        for path in sorted(glob.glob(f"{source}/**/*.parquet", recursive=True)):
-            if made == count:
-                return
-            file = pq.ParquetFile(path)
-            schema = file.schema_arrow
-            with pq.ParquetWriter(folder / f"digests-{made:08}.parquet", schema, compression="zstd", write_statistics=False) as writer:
-                for group in range(min(file.num_row_groups, count - made)):
-                    table = file.read_row_group(group)
-                    for name, value in (("rank", made), ("trace", f"/bench/rank{made}.holdup"), ("host", f"node{made // 8:04}")):
-                        at = schema.get_field_index(name)
-                        table = table.set_column(at, schema.field(at), pa.array([value] * table.num_rows, schema.field(at).type))
-                    writer.write_table(table, row_group_size=table.num_rows)
-                    made += 1
+    for kind in ("digests", "collectives"):
+        made = 0
+        while made < count:
+            for path in sorted(glob.glob(f"{source}/**/{kind}-*.parquet", recursive=True)):
+                if made < count:
+                    made += copied(pq.ParquetFile(path), folder / f"{kind}-{made:016x}.parquet", made, count - made)
+
+
+def copied(file, target: Path, first: int, most: int) -> int:
+    """Copies the groups of a file for other ranks; returns how many."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema, groups = file.schema_arrow, min(file.num_row_groups, most)
+    with pq.ParquetWriter(target, schema, compression="zstd", write_statistics=False) as writer:
+        for group in range(groups):
+            table, rank = file.read_row_group(group), first + group
+            for name, value in (("rank", rank), ("trace", f"/bench/rank{rank}.holdup"), ("host", f"node{rank // 8:04}")):
+                at = schema.get_field_index(name)
+                table = table.set_column(at, schema.field(at), pa.array([value] * table.num_rows, schema.field(at).type))
+            writer.write_table(table, row_group_size=table.num_rows)
+    return groups
 
 
 def main() -> None:

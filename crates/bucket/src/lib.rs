@@ -10,7 +10,7 @@ use ureq::Agent;
 const VALID: Duration = Duration::from_secs(900);
 
 /// How often a request is tried, and the time before it is tried again; each next time is four times as long. Choices.
-const TRIES: u32 = 4;
+const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Longest time to connect, and for a whole request: an upload has at most a few megabytes. Choices.
@@ -103,8 +103,8 @@ impl Folder {
             None => (format!("https://s3.{}.amazonaws.com", access.region), UrlStyle::VirtualHost),
         };
         let endpoint = endpoint.parse().map_err(|_| BucketError::Endpoint)?;
-        let bucket = Bucket::new(endpoint, style, name.to_owned(), access.region)
-            .map_err(|_| BucketError::Address)?;
+        let bucket =
+            Bucket::new(endpoint, style, name.to_owned(), access.region).map_err(|_| BucketError::Address)?;
         let credentials = match access.token {
             Some(token) => Credentials::new_with_token(access.key, access.secret, token),
             None => Credentials::new(access.key, access.secret),

@@ -24,8 +24,8 @@ pub enum Kind {
     SlowStep,
     /// A rank's kernel of a collective.
     Collective,
-    /// What a GPU did between two collectives.
-    Since,
+    /// What a GPU did before a collective, since the one before.
+    Before,
 }
 
 impl Kind {
@@ -42,7 +42,7 @@ impl Kind {
             Kind::Step => "step",
             Kind::SlowStep => "slow-step",
             Kind::Collective => "collective",
-            Kind::Since => "since",
+            Kind::Before => "before",
         }
     }
 }

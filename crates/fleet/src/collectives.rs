@@ -166,7 +166,7 @@ impl Of<'_> {
                     cause: Some(cause),
                     place,
                     name: call,
-                    ..Row::new(Kind::Since, n)
+                    ..Row::new(Kind::Before, n)
                 });
             }
             before = Some(kernel.end.max(before.unwrap_or(Ns::MIN)));

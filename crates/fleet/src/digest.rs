@@ -24,14 +24,18 @@ pub struct Digest<'a> {
 }
 
 impl Digest<'_> {
-    /// The rows in a level of detail, 0 for the most; `None` beyond the last level.
-    pub(crate) fn level(&self, level: usize) -> Option<Vec<Row>> {
+    /// All rows but those of the collectives.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The rows of the collectives in a level of detail, 0 for the most; `None` beyond the last level.
+    pub(crate) fn collectives(&self, level: usize) -> Option<Vec<Row>> {
         let detail = LEVELS.get(level)?;
-        let mut rows = self.rows.clone();
-        if let Some((trace, explanation)) = self.of {
-            rows.extend(collectives::rows(trace, explanation, *detail));
-        }
-        Some(rows)
+        Some(
+            self.of
+                .map_or_else(Vec::new, |(trace, explanation)| collectives::rows(trace, explanation, *detail)),
+        )
     }
 }
 

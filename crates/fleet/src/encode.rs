@@ -1,4 +1,5 @@
-//! Digests as a Parquet file: a group of rows for each trace.
+//! Digests as Parquet files: a group of rows for each trace. The collectives have a file of their own: they are most rows, and most
+//! questions need none of them.
 
 use crate::cells::{COLUMNS, Row};
 use crate::digest::Digest;
@@ -28,20 +29,21 @@ pub enum EncodeError {
 }
 
 /// Digests of one run, encoded.
-pub struct File {
+pub struct Files {
     /// The run.
     pub run: String,
-    groups: Vec<Vec<Encoded>>,
+    /// The groups of both files.
+    groups: Vec<[Vec<Encoded>; 2]>,
     /// What the name follows from.
     key: Hash,
 }
 
 type Encoded = (Bytes, ColumnCloseResult);
 
-impl File {
-    /// A file without digests.
-    pub fn new(run: &str) -> File {
-        File { run: run.to_owned(), groups: Vec::new(), key: Hash::default() }
+impl Files {
+    /// Files without digests.
+    pub fn new(run: &str) -> Files {
+        Files { run: run.to_owned(), groups: Vec::new(), key: Hash::default() }
     }
 
     /// Adds a digest in the most detail that fits; returns its bytes.
@@ -50,13 +52,15 @@ impl File {
     /// If the Parquet writer fails, or the digest fits in no level of detail.
     pub fn push(&mut self, digest: &Digest<'_>) -> Result<usize, EncodeError> {
         let identity = &digest.identity;
-        let mut bytes = 0;
+        let size = |group: &[Encoded]| group.iter().map(|(bytes, _)| bytes.len()).sum::<usize>();
+        let rows = encode(identity, digest.rows())?;
+        let mut bytes = size(&rows);
         for level in 0.. {
-            let Some(rows) = digest.level(level) else { break };
-            let group = encode(identity, &rows)?;
-            bytes = group.iter().map(|(bytes, _)| bytes.len()).sum();
+            let Some(collectives) = digest.collectives(level) else { break };
+            let collectives = encode(identity, &collectives)?;
+            bytes = size(&rows) + size(&collectives);
             if bytes <= LIMIT {
-                self.groups.push(group);
+                self.groups.push([rows, collectives]);
                 self.key.add(&identity.name);
                 self.key.add(&identity.host);
                 self.key.add(&identity.rank.map_or_else(String::new, |rank| rank.to_string()));
@@ -66,27 +70,31 @@ impl File {
         Err(EncodeError::TooLarge(identity.name.clone(), bytes))
     }
 
-    /// Where the file belongs below the folder of all digests: the same traces give the same name, so that a second attempt
-    /// replaces the first.
-    pub fn name(&self) -> String {
-        format!("run={}/digests-{:016x}.parquet", folder(&self.run), self.key.0)
-    }
-
-    /// The file's bytes.
+    /// The files, each with its place below the folder of all digests. The same traces give the same names, so that a second
+    /// attempt replaces the first.
     ///
     /// # Errors
     /// If the Parquet writer fails.
-    pub fn bytes(self) -> Result<Vec<u8>, ParquetError> {
-        let mut file = SerializedFileWriter::new(Vec::new(), schema()?, Arc::new(properties().build()))?;
-        for group in self.groups {
-            let mut writer = file.next_row_group()?;
-            for (bytes, closed) in group {
-                writer.append_column(&bytes, closed)?;
-            }
-            writer.close()?;
-        }
-        file.into_inner()
+    pub fn write(self) -> Result<[(String, Vec<u8>); 2], ParquetError> {
+        let (folder, key) = (folder(&self.run), self.key.0);
+        let name = |kind| format!("run={folder}/{kind}-{key:016x}.parquet");
+        let (rows, collectives) =
+            self.groups.into_iter().map(|[rows, collectives]| (rows, collectives)).unzip();
+        Ok([(name("digests"), file(rows)?), (name("collectives"), file(collectives)?)])
     }
+}
+
+/// A file of some groups; a group without rows is left out.
+fn file(groups: Vec<Vec<Encoded>>) -> Result<Vec<u8>, ParquetError> {
+    let mut file = SerializedFileWriter::new(Vec::new(), schema()?, Arc::new(properties().build()))?;
+    for group in groups.into_iter().filter(|group| group.iter().any(|(_, closed)| closed.rows_written > 0)) {
+        let mut writer = file.next_row_group()?;
+        for (bytes, closed) in group {
+            writer.append_column(&bytes, closed)?;
+        }
+        writer.close()?;
+    }
+    file.into_inner()
 }
 
 /// A run's name as a folder's: letters, digits and a few signs; others as `%2F`, as in Hive's layout.

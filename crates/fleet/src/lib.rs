@@ -4,7 +4,7 @@
 //!
 //! - [`Identity`]: the run and the rank of a trace, and how they are known.
 //! - [`digest`]: the rows of a trace, in several levels of detail.
-//! - [`File`]: rows of several traces as a Parquet file, whose name follows from what is in it.
+//! - [`Files`]: rows of several traces as Parquet files, whose names follow from what is in them.
 
 mod cells;
 mod collectives;
@@ -14,5 +14,5 @@ mod identity;
 
 pub use cells::{COLUMNS, Column, Kind, Row};
 pub use digest::{Digest, digest, unreadable};
-pub use encode::{EncodeError, File, LIMIT};
+pub use encode::{EncodeError, Files, LIMIT};
 pub use identity::{From, Given, Identity};

@@ -18,8 +18,9 @@ use std::path::PathBuf;
 The rank is what --rank, else the trace, else a name such as rank12.json states; otherwise it stays unknown. The run is \
 --run, else the folder's name.
 
-OUT gets one file per run for every 64 traces, run=RUN/digests-HASH.parquet. The same traces replace the same files: a \
-command that was killed can be repeated. A trace that cannot be read becomes a row with its error.
+OUT gets two files per run for every 64 traces, run=RUN/digests-HASH.parquet and run=RUN/collectives-HASH.parquet. The same \
+traces replace the same files: a command that was killed can be repeated. A trace that cannot be read becomes a row with its \
+error.
 
 s3:// needs AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION; AWS_SESSION_TOKEN and AWS_ENDPOINT_URL are used if set.
 

@@ -5,7 +5,7 @@ use crate::failure::{Failure, UNREADABLE, operating_system};
 use crate::progress::Bar;
 use crate::{input, output, save};
 use explain::Options;
-use fleet::{EncodeError, File, Given, Identity};
+use fleet::{EncodeError, Files, Given, Identity};
 use report::units;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -57,17 +57,18 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
     let place = save::Place::new(&arguments.output)?;
     let (mut done, mut bar) = (Done::default(), Bar::new("digesting"));
     for some in inputs.chunks(TOGETHER) {
-        let mut files = Vec::<File>::new();
+        let mut files = Vec::<Files>::new();
         for input in some {
             bar.update(&input.name, done.traces, Some(inputs.len() as u64));
             add(input, &given, &mut files, &mut done)?;
         }
         for file in files {
-            let name = file.name();
-            let bytes = file.bytes().map_err(|error| Failure::Message(format!("{name}: {error}")))?;
-            place.put(&name, &bytes)?;
-            done.files.push(name);
-            done.bytes += bytes.len() as u64;
+            let written = file.write().map_err(|error| Failure::Message(error.to_string()))?;
+            for (name, bytes) in written {
+                place.put(&name, &bytes)?;
+                done.files.push(name);
+                done.bytes += bytes.len() as u64;
+            }
         }
     }
     drop(bar);
@@ -79,7 +80,7 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
 }
 
 /// Digests a trace into the file of its run.
-fn add(input: &Input, given: &Given, files: &mut Vec<File>, done: &mut Done) -> Result<(), Failure> {
+fn add(input: &Input, given: &Given, files: &mut Vec<Files>, done: &mut Done) -> Result<(), Failure> {
     done.traces += 1;
     let read = match &input.error {
         Some(error) => Err(error.clone()),
@@ -102,9 +103,9 @@ fn add(input: &Input, given: &Given, files: &mut Vec<File>, done: &mut Done) -> 
     pushed.map(drop).map_err(|error: EncodeError| Failure::Message(error.to_string()))
 }
 
-fn of_run<'f>(files: &'f mut Vec<File>, run: &str) -> &'f mut File {
+fn of_run<'f>(files: &'f mut Vec<Files>, run: &str) -> &'f mut Files {
     let at = files.iter().position(|file| file.run == run).unwrap_or_else(|| {
-        files.push(File::new(run));
+        files.push(Files::new(run));
         files.len() - 1
     });
     &mut files[at]

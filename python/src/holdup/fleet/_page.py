@@ -13,7 +13,7 @@ from pathlib import Path
 
 from holdup.fleet import _text
 from holdup.fleet._against import Changes
-from holdup.fleet._query import Heat, Summary, counted
+from holdup.fleet._query import Heat, LateRank, Summary, counted
 from holdup.fleet._text import duration, gpu_time, percent, visible, where
 
 FOLDER = Path(__file__).resolve().parent
@@ -21,8 +21,8 @@ LATE = 50
 """Late ranks of the page."""
 COSTS = 50
 """Causes of the page."""
-LEAST_NS = 20_000
-"""A rank that is less late is not late in the picture, ns."""
+LEAST_NS = 50_000
+"""A rank that is less late is not late in the picture, ns; as in the tables."""
 DARKEST = 255
 """Level of the latest cell; 0 is a cell without collectives, 1 one in which the rank was not late."""
 
@@ -143,7 +143,7 @@ def _late(summary: Summary) -> str:
         return ""
     rows_of = {name: at for at, name in enumerate(summary.heat.ranks)} if summary.heat else {}
 
-    def row(late: _text.LateRank) -> Iterable[str]:
+    def row(late: LateRank) -> Iterable[str]:
         name = f"rank {late.rank}" if late.rank is not None else visible(late.trace)
         at = rows_of.get(name)
         shown = escape(name) if at is None else f"<button data-row='{at}' aria-label='{escape(name)}: show in the heat map'>{escape(name)}</button>"

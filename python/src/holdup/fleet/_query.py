@@ -69,7 +69,7 @@ class Cost:
     gpus: int
     """GPUs that had nothing to do because of it."""
     most_rank: int | None
-    """The rank that has most of it."""
+    """The rank that has most of it, if it has half as much again as they have on average."""
 
     @property
     def ns(self) -> int:
@@ -169,33 +169,37 @@ def connect() -> Any:
     return database
 
 
-def files(place: str, database: Any) -> list[str]:
-    """The files of digests below a folder or an address that fsspec knows.
+def files(place: str, folder: str) -> list[str]:
+    """The files of digests below a folder, or of an address that fsspec knows: these are copied into `folder`, because a query reads
+    each several times.
 
     Raises:
         HoldupError: there are none, or they cannot be reached.
     """
-    if "://" not in place:
-        found = sorted(glob.glob(os.path.join(glob.escape(place), "**", "*.parquet"), recursive=True))
-        if not found:
-            why = "no digests: make some with holdup digest" if os.path.isdir(place) else "no such folder: check the name"
-            raise HoldupError(f"{place}: {why}")
-        return found
+    root = place if "://" not in place else _copied(place, folder)
+    found = sorted(glob.glob(os.path.join(glob.escape(root), "**", "*.parquet"), recursive=True))
+    if not found:
+        is_there = os.path.isdir(root)
+        raise HoldupError(f"{place}: {'no digests: make some with holdup digest' if is_there else 'no such folder: check the name'}")
+    return found
+
+
+def _copied(place: str, folder: str) -> str:
     try:
         import fsspec
 
         system, path = fsspec.url_to_fs(place)
-        scheme = place.split("://")[0]
-        found = sorted(f"{scheme}://{each}" for each in system.find(path) if each.endswith(".parquet"))
-        database.register_filesystem(system)
+        names = [name for name in system.find(path) if name.endswith(".parquet")]
+        targets = [os.path.join(folder, os.path.basename(os.path.dirname(name)), os.path.basename(name)) for name in names]
+        for target in targets:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+        system.get(names, targets)
     except ImportError as error:
         raise HoldupError(f"{place}: {error}: pip install 'holdup[fleet]'") from None
     except Exception as error:
-        line = (str(error).splitlines() or [type(error).__name__])[0]
+        line = " ".join((str(error) or type(error).__name__).split())
         raise HoldupError(f"{place}: cannot be reached: {line}: check the address and its credentials") from None
-    if not found:
-        raise HoldupError(f"{place}: no digests: make some with holdup digest")
-    return found
+    return folder
 
 
 def statements(name: str) -> Iterator[str]:
@@ -213,39 +217,33 @@ def execute(database: Any, name: str) -> None:
         database.execute(statement)
 
 
-def open_digests(database: Any, place: str, run: str | None = None) -> tuple[str, list[str]]:
-    """Makes the view `digests` of one run; returns its name and what is wrong with its files.
+def open_digests(database: Any, place: str, run: str | None, folder: str) -> tuple[str, list[str]]:
+    """Makes the views `digests` and `digested_collectives` of one run; returns its name and what is wrong with its files.
 
     Raises:
         HoldupError: there is no such run, or there are several and none is named.
     """
-    names = files(place, database)
-    readable, remarks = [], []
     import duckdb
 
-    quoted = "[" + ", ".join(_quote(name) for name in names) + "]"
+    names = files(place, folder)
+    readable, remarks = _readable(names, database)
+    parts = {kind: [name for name in readable if os.path.basename(name).startswith(f"{kind}-")] for kind in ("digests", "collectives")}
+    if not parts["digests"]:
+        raise HoldupError(f"{place}: none of {counted(len(names), 'file')} has digests: digest the traces again")
     try:
-        database.execute(f"SELECT count(*) FROM parquet_file_metadata({quoted})").fetchall()
-        readable = names
-    except duckdb.Error:
-        for name in names:
-            try:
-                database.execute(f"SELECT count(*) FROM parquet_file_metadata({_quote(name)})").fetchall()
-                readable.append(name)
-            except duckdb.Error:
-                remarks.append(f"{os.path.basename(name)} is no Parquet file: digest its traces again")
-    if not readable:
-        raise HoldupError(f"{place}: none of {len(names)} files is Parquet: digest the traces again")
-    quoted = "[" + ", ".join(_quote(name) for name in readable) + "]"
-    try:
-        database.execute(
-            f"CREATE OR REPLACE TEMP VIEW every AS SELECT * FROM read_parquet({quoted}, filename = true, hive_partitioning = false)"
-        )
+        for view, of in (("every", parts["digests"]), ("every_collective", parts["collectives"] or parts["digests"])):
+            listed = ", ".join(_quote(name) for name in of)
+            database.execute(
+                f"CREATE OR REPLACE TEMP VIEW {view} AS "
+                f"SELECT * FROM read_parquet([{listed}], filename = true, hive_partitioning = false)"
+            )
         rows = database.execute(
             "SELECT filename, run, trace, kind = 'error' AS failed FROM every WHERE kind IN ('trace', 'error')"
         ).fetchall()
     except duckdb.Error as error:
-        raise HoldupError(f"{place}: not digests: {str(error).splitlines()[0]}") from None
+        raise HoldupError(f"{place}: not digests of this holdup: {str(error).splitlines()[0]}: digest the traces again") from None
+    if not rows:
+        raise HoldupError(f"{place}: the digests have no trace: digest traces")
     runs = sorted({row[1] for row in rows})
     if run is None and len(runs) > 1:
         shown = ", ".join(runs[:5]) + (", …" if len(runs) > 5 else "")
@@ -254,16 +252,37 @@ def open_digests(database: Any, place: str, run: str | None = None) -> tuple[str
         raise HoldupError(f"{place}: no run `{run}`: it has {', '.join(runs[:5])}")
     run = run or runs[0]
     chosen, again = _newest([(row[0], row[2], row[3]) for row in rows if row[1] == run])
+    wanted = []
     if again:
         remarks.append(f"{counted(again, 'trace')} digested twice: one digest of each counts")
         database.execute("CREATE OR REPLACE TEMP TABLE chosen (filename VARCHAR, trace VARCHAR)")
         database.executemany("INSERT INTO chosen VALUES (?, ?)", [list(each) for each in chosen])
-        source = "every JOIN chosen USING (filename, trace)"
-    else:
-        source = "every"
-    where = f"WHERE run = {_quote(run)}" if len(runs) > 1 else ""
-    database.execute(f"CREATE OR REPLACE TEMP VIEW digests AS SELECT * FROM {source} {where}")
+        wanted.append("(replace(filename, '/collectives-', '/digests-'), trace) IN (SELECT filename, trace FROM chosen)")
+    if len(runs) > 1:
+        wanted.append(f"run = {_quote(run)}")
+    where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
+    database.execute(f"CREATE OR REPLACE TEMP VIEW digests AS SELECT * FROM every {where}")
+    database.execute(f"CREATE OR REPLACE TEMP VIEW digested_collectives AS SELECT * FROM every_collective {where}")
     return run, remarks
+
+
+def _readable(names: list[str], database: Any) -> tuple[list[str], list[str]]:
+    """The files that are Parquet, and a remark on each other one."""
+    import duckdb
+
+    def is_parquet(some: list[str]) -> bool:
+        listed = ", ".join(_quote(name) for name in some)
+        try:
+            database.execute(f"SELECT count(*) FROM parquet_file_metadata([{listed}])").fetchall()
+        except duckdb.Error:
+            return False
+        return True
+
+    if is_parquet(names):
+        return names, []
+    readable = [name for name in names if is_parquet([name])]
+    broken = [os.path.basename(name) for name in names if name not in set(readable)]
+    return readable, [f"{name} is no Parquet file: digest its traces again" for name in broken[:8]]
 
 
 def _newest(rows: list[tuple[str, str, bool]]) -> tuple[list[tuple[str, str]], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from typing import Any
 
 from holdup._program import HoldupError
@@ -26,6 +27,15 @@ from holdup.fleet._query import (
 
 SKIPPED = 64
 """Most collectives by which the beginnings of two traces may differ; as in `holdup explain`."""
+NEARBY = 8
+"""Those that are tried first."""
+SURE_NS = 8_000
+"""If ends agree so well, no other order of collectives is tried, ns: a choice."""
+NEAR_NS = 20_000_000
+"""And if clocks differ by at most this from what the traces state of theirs, ns: a choice."""
+EVERY = 9_223_372_036_854_775_807
+"""All collectives are looked at."""
+ALIGNED = "who, comm, reference, skipped, shift_ns, within_ns, fits, jump_ns, jump_seq, pairs, ahead_ns"
 NAMED = 8
 """Ranks that a sentence names."""
 
@@ -42,8 +52,9 @@ def compare(place: str | os.PathLike[str], *, run: str | None = None, heat: bool
         HoldupError: there are no digests, or several runs.
     """
     database = connect()
-    run, remarks = open_digests(database, os.fspath(place), run)
-    return reduce(database, run, remarks, heat)
+    with tempfile.TemporaryDirectory(prefix="holdup-fleet-") as folder:
+        run, remarks = open_digests(database, os.fspath(place), run, folder)
+        return reduce(database, run, remarks, heat)
 
 
 def reduce(database: Any, run: str, remarks: list[str], heat: bool) -> Summary:
@@ -145,56 +156,71 @@ def _named(ranks: list[int]) -> str:
 
 def _align(database: Any) -> list[str]:
     """Finds for each member which of its collectives belong to which of a reference; returns what fits nothing."""
-    database.execute("CREATE OR REPLACE TEMP TABLE skips (skipped BIGINT, first BIGINT)")
-    database.execute("CREATE OR REPLACE TEMP TABLE wanted (who INTEGER, comm VARCHAR, reference INTEGER)")
-    database.execute("CREATE OR REPLACE TEMP TABLE apart AS SELECT DISTINCT who, comm FROM collectives")
+    database.execute("CREATE OR REPLACE TEMP TABLE rest AS SELECT DISTINCT who, comm FROM collectives")
     for _ in range(REFERENCES):
-        _reference(database)
-        if not database.execute("SELECT count(*) FROM wanted").fetchone()[0]:
+        if not database.execute("SELECT count(*) FROM rest").fetchone()[0]:
             break
-        for skips in ("SELECT 0, 9223372036854775807", f"SELECT unnest(range({-SKIPPED}, {SKIPPED + 1})), {3 * SKIPPED}"):
-            database.execute(f"DELETE FROM skips; INSERT INTO skips {skips}")
-            execute(database, "candidates")
-            _take(database, all_of_it=skips.startswith("SELECT 0"))
-            database.execute("DELETE FROM wanted WHERE (who, comm) IN (SELECT who, comm FROM aligned)")
-        # The references themselves are done, with or without others.
-        database.execute("DELETE FROM apart WHERE (who, comm) IN (SELECT who, comm FROM aligned)")
+        _reference(database)
+        # Nearly all traces begin with the same collective, and their ends agree.
+        _try(database, "range(0, 1)", EVERY)
+        database.execute(
+            f"INSERT INTO aligned SELECT {ALIGNED} FROM candidates WHERE who = reference OR (within_ns <= {SURE_NS} "
+            f"AND coalesce(abs(ahead_ns) <= {NEAR_NS}, true))"
+        )
+        database.execute("CREATE OR REPLACE TEMP TABLE picks (who INTEGER, comm VARCHAR, reference INTEGER, skipped BIGINT)")
+        for skipped in (NEARBY, SKIPPED):
+            _try(database, f"range({-skipped}, {skipped + 1})", 3 * skipped)
+            _pick(database)
+        database.execute(f"CREATE OR REPLACE TEMP TABLE wanted AS SELECT *, {EVERY} AS first FROM picks")
+        execute(database, "candidates")
+        database.execute(f"INSERT INTO aligned SELECT {ALIGNED} FROM candidates")
+        database.execute("DELETE FROM rest WHERE (who, comm) IN (SELECT who, comm FROM aligned UNION ALL SELECT reference, comm FROM references_)")
+    return _alone(database)
+
+
+def _reference(database: Any) -> None:
+    """Chooses for each communicator the member with most collectives, to which the others are compared."""
+    database.execute(
+        "CREATE OR REPLACE TEMP TABLE references_ AS WITH counts AS (SELECT who, comm, count(*) AS kernels FROM collectives "
+        "SEMI JOIN rest USING (who, comm) GROUP BY ALL) SELECT comm, (list(who ORDER BY kernels DESC, who))[1] AS reference FROM counts GROUP BY comm"
+    )
+
+
+def _try(database: Any, skips: str, first: int) -> None:
+    """Makes the candidates of all that are neither aligned nor picked."""
+    database.execute(
+        "CREATE OR REPLACE TEMP TABLE wanted AS SELECT who, comm, reference, skipped, "
+        f"CAST({first} AS BIGINT) AS first FROM rest JOIN references_ USING (comm), (SELECT unnest({skips}) AS skipped) "
+        "WHERE (who, comm) NOT IN (SELECT who, comm FROM aligned)"
+        + (" AND (who, comm) NOT IN (SELECT who, comm FROM picks)" if first != EVERY else "")
+    )
+    execute(database, "candidates")
+
+
+def _pick(database: Any) -> None:
+    """Picks of each member's candidates those that fit best. If several do, as where all steps take equally long, traces begin with
+    the same collective; else the one whose clock is nearest to what the traces state of theirs."""
+    database.execute(
+        "INSERT INTO picks SELECT who, comm, reference, skipped FROM "
+        "(SELECT *, min(uneven_ns) OVER (PARTITION BY who, comm) AS best_ns FROM (SELECT *, max(pairs) OVER (PARTITION BY who, comm) AS most "
+        f"FROM candidates) WHERE 2 * pairs >= most) WHERE uneven_ns <= 2 * best_ns + {SURE_NS} / 2 "
+        "QUALIFY row_number() OVER (PARTITION BY who, comm ORDER BY skipped <> 0, abs(coalesce(ahead_ns, 0)), abs(skipped)) = 1"
+    )
+
+
+def _alone(database: Any) -> list[str]:
+    """The ranks whose collectives fit those of no other."""
     alone = database.execute(
         "SELECT rank FROM members WHERE who IN (SELECT who FROM collectives) AND who NOT IN "
         "(SELECT who FROM aligned WHERE (comm, reference) IN (SELECT comm, reference FROM aligned GROUP BY ALL HAVING count(*) > 1)) "
         "ORDER BY rank"
     ).fetchall()
     total = database.execute("SELECT count(DISTINCT who) FROM collectives").fetchone()[0]
-    if alone and total > 1:
-        ranks = [row[0] for row in alone if row[0] is not None]
-        named = f" ({_named(ranks)})" if ranks else ""
-        return [f"the collectives of {counted(len(alone), 'rank')}{named} fit those of no other: they may be of another run"]
-    return []
-
-
-def _reference(database: Any) -> None:
-    """Chooses for each communicator the member with most collectives, to which the others are compared."""
-    database.execute("DELETE FROM wanted")
-    database.execute(
-        "INSERT INTO wanted WITH counts AS (SELECT who, comm, count(*) AS kernels FROM collectives "
-        "WHERE (who, comm) IN (SELECT who, comm FROM apart) GROUP BY ALL), "
-        "firsts AS (SELECT comm, (list(who ORDER BY kernels DESC, who))[1] AS reference FROM counts GROUP BY comm) "
-        "SELECT who, comm, reference FROM counts JOIN firsts USING (comm)"
-    )
-
-
-def _take(database: Any, all_of_it: bool) -> None:
-    """Takes of each member's candidates the one whose clock is nearest to what the traces state of theirs."""
-    doubtful = (
-        "AND (expected_ns IS NULL OR who = reference OR abs(shift_ns - expected_ns) < 20000000)" if all_of_it else ""
-    )
-    database.execute(
-        "INSERT INTO aligned WITH epochs AS (SELECT who, epoch_ns FROM members), "
-        "expected AS (SELECT c.*, r.epoch_ns - m.epoch_ns AS expected_ns FROM candidates c JOIN epochs m ON m.who = c.who JOIN epochs r ON r.who = c.reference) "
-        "SELECT who, comm, reference, skipped, shift_ns, within_ns, fits, jump_ns, jump_seq, pairs FROM expected "
-        f"WHERE (expected_ns IS NULL OR abs(shift_ns - expected_ns) < 1000000000) {doubtful} "
-        "QUALIFY row_number() OVER (PARTITION BY who, comm ORDER BY abs(coalesce(shift_ns - expected_ns, 0)), abs(skipped)) = 1"
-    )
+    if not alone or total < 2:
+        return []
+    ranks = [row[0] for row in alone if row[0] is not None]
+    named = f" ({_named(ranks)})" if ranks else ""
+    return [f"the collectives of {counted(len(alone), 'rank')}{named} fit those of no other: they may be of another run"]
 
 
 def _late_ranks(database: Any) -> tuple[LateRank, ...]:
@@ -233,7 +259,7 @@ def _clocks(database: Any) -> tuple[Clock, ...]:
                    median(apart_ns) FILTER (part >= 0.9) AS high
             FROM numbered GROUP BY who
         )
-        SELECT m.rank, m.trace, b.shift_ns, b.within_ns, c.before, c.after, c.jump_at, c.low, c.high, b.jump_ns
+        SELECT m.rank, m.trace, coalesce(b.ahead_ns, b.shift_ns), b.within_ns, c.before, c.after, c.jump_at, c.low, c.high, b.jump_ns
         FROM best b JOIN members m USING (who) JOIN changes c USING (who) ORDER BY m.who"""
     ).fetchall()
     clocks = []

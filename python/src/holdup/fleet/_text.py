@@ -131,9 +131,9 @@ def _costs(summary: Summary, top: int) -> list[str]:
         return []
     lines = ["What cost most GPU time, idle and in waits of other ranks:"]
     for cost in shown:
-        rank = f"most rank {cost.most_rank}" if cost.most_rank is not None and cost.gpus != 1 else f"rank {cost.most_rank}"
-        rank = "" if cost.most_rank is None else f"  {counted(cost.gpus, 'GPU')}, {rank}"
-        lines.append(f"  {percent(cost.share):>5}  {gpu_time(cost.ns):>12}  {cost.cause:<18} {where(cost)}{rank}".rstrip())
+        rank = "" if cost.most_rank is None else f", {'rank' if cost.gpus == 1 else 'most rank'} {cost.most_rank}"
+        named = f"{cost.cause:<18} {where(cost)}".rstrip()
+        lines.append(f"  {percent(cost.share):>5}  {gpu_time(cost.ns):>12}  {named} ({counted(cost.gpus, 'GPU')}{rank})")
     return [*lines, ""]
 
 

@@ -1,5 +1,5 @@
 -- joined: each kernel with how long it waited for the last rank, and how much later than the first it began. The kernels of a
--- collective end together, so the shortest belongs to the last rank: no clock is compared. Input: collectives, aligned, members.
+-- collective end together, so the shortest belongs to the last rank: no clock is compared. Input: collectives, aligned, members, digested_collectives.
 CREATE OR REPLACE TEMP TABLE joined AS
 WITH known AS (
     SELECT c.*, a.reference, c.seq + a.skipped AS number, c.end_ns - a.shift_ns AS ended_ns
@@ -47,8 +47,8 @@ WHERE marked.who IN (late.who, late.early) AND since IS NOT NULL;
 CREATE OR REPLACE TEMP TABLE more AS
 WITH spent AS (
     SELECT m.who, CAST(d.n AS INTEGER) AS n, d.cause, d.place, d.name, d.ns
-    FROM digests d JOIN members m USING (trace, device)
-    WHERE d.kind = 'since' AND m.copy = 1 AND m.who IN (SELECT who FROM bounds)
+    FROM digested_collectives d JOIN members m USING (trace, device)
+    WHERE d.kind = 'before' AND m.copy = 1 AND m.who IN (SELECT who FROM bounds)
 ), compared AS (
     SELECT late, cause, place, name, sum(CASE WHEN is_late THEN ns ELSE -ns END) AS ns
     FROM bounds b JOIN spent s ON s.who = b.who AND s.n > b.since AND s.n <= b.n GROUP BY ALL
