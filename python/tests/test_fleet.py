@@ -319,3 +319,56 @@ def test_the_program_hands_over(tmp_path):
     environment["HOLDUP_PYTHON"] = str(tmp_path / "no-python")
     done = subprocess.run([holdup.program(), "fleet", place], capture_output=True, text=True, env=environment)
     assert done.returncode == 2 and "holdup[fleet]" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_json_is_as_its_schema_says(tmp_path):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: JSON is not checked")
+    schema = json.loads((Path(__file__).parents[2] / "docs/schema/fleet.json").read_text())
+
+    def strict(value):
+        """No other fields than those that it names."""
+        if isinstance(value, list):
+            return [strict(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        return ({"additionalProperties": False} if "properties" in value else {}) | {key: strict(each) for key, each in value.items()}
+
+    digested(tmp_path, run="a", late=1)
+    digested(tmp_path, run="b", late=2, stated=False)
+    for more in ([], ["--against-run", "a"]):
+        printed = json.loads(fleet(tmp_path / "digests", "--run", "b", "--format", "json", *more).stdout)
+        jsonschema.validate(printed, strict(schema))
+        assert printed["late_ranks"][0]["causes"] and printed["costs"] and printed["clocks"]
+
+
+def blocks(language: str) -> list[str]:
+    """The statements of SQL of docs/fleet.md: those that every engine runs, and those of one."""
+    text = (Path(__file__).parents[2] / "docs/fleet.md").read_text()
+    found = [block.split("\n", 1) for block in text.split("```")[1::2]]
+    own = [body for head, body in found if head.split() == ["sql", language]]
+    shared = [body for head, body in found if head.split() == ["sql"]]
+    return [statement for body in (own + shared) for statement in body.split(";") if statement.strip()]
+
+
+def test_the_documented_sql_runs_in_duckdb(tmp_path, monkeypatch):
+    digested(tmp_path, late=2)
+    monkeypatch.chdir(tmp_path)
+    database = _query.connect()
+    results = [database.execute(statement).fetchall() for statement in blocks("duckdb")]
+    assert len(results) == 7
+    costs, _, late, more, busy = results[2:]
+    assert costs[0][:2] == ("host-code", "ddp.py:31 augment") and late[0][:3] == (2, "node1", 12)
+    assert more[0][:3] == (2, "host-code", "ddp.py:31 augment") and {row[0] for row in busy} == {"node0", "node1"}
+
+
+def test_the_documented_sql_runs_in_spark(tmp_path, monkeypatch):
+    sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed: its SQL is not run")
+    digested(tmp_path, late=2)
+    monkeypatch.chdir(tmp_path)
+    session = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        results = [[tuple(row) for row in session.sql(statement).collect()] for statement in blocks("spark")]
+    finally:
+        session.stop()
+    assert results[2][0][:2] == ("host-code", "ddp.py:31 augment") and results[4][0][:3] == (2, "node1", 12)
+    assert results[5][0][:3] == (2, "host-code", "ddp.py:31 augment")

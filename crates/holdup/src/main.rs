@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         args::Verb::Causes(arguments) => commands::causes::run(&arguments, command.color),
         args::Verb::View(arguments) => commands::view::run(&arguments),
         args::Verb::Digest(arguments) => commands::digest::run(&arguments),
-        args::Verb::Fleet(arguments) => commands::fleet::run(&arguments, command.color),
+        args::Verb::Fleet(arguments) => commands::fleet::run(&arguments),
         args::Verb::Stats(arguments) => commands::stats::run(&arguments, command.color),
         args::Verb::Calls(arguments) => commands::listing::calls(&arguments),
         args::Verb::Ops(arguments) => commands::listing::ops(&arguments),

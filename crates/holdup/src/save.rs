@@ -113,17 +113,21 @@ impl Place {
         Ok(Place::Folder(path))
     }
 
-    /// Writes a file, or replaces it. What a bucket does not take is written into a folder of this machine instead.
-    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    /// Writes files, or replaces them. If a bucket does not take them all, they are written into a folder of this machine instead.
+    pub fn put(&self, files: &[(String, Vec<u8>)]) -> Result<(), Failure> {
+        let locally = |folder: &Path| files.iter().try_for_each(|(name, bytes)| put(folder, name, bytes));
         match self {
-            Place::Folder(path) => put(path, name, bytes),
-            Place::Bucket(address, folder) => folder.put(name, bytes).map_err(|error| {
-                let kept = match put(Path::new(UNSENT), name, bytes) {
-                    Ok(()) => format!("; the digests are in {UNSENT}: copy them, or repeat the command"),
-                    Err(_) => String::from("; repeat the command"),
-                };
-                Failure::Message(format!("{address}: {error}{kept}"))
-            }),
+            Place::Folder(path) => locally(path),
+            Place::Bucket(address, folder) => {
+                let sent = files.iter().try_for_each(|(name, bytes)| folder.put(name, bytes));
+                sent.map_err(|error| {
+                    let kept = match locally(Path::new(UNSENT)) {
+                        Ok(()) => format!("; the digests are in {UNSENT}: copy them, or repeat the command"),
+                        Err(_) => String::from("; repeat the command"),
+                    };
+                    Failure::Message(format!("{address}: {error}{kept}"))
+                })
+            }
         }
     }
 }

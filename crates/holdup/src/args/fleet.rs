@@ -49,19 +49,80 @@ pub struct Digest {
 
 /// Compares the digests of a run's ranks: which are late at the collectives, why, and what that costs.
 ///
-/// It is SQL over the files that holdup digest wrote, run by DuckDB in the Python package holdup[fleet].
+/// SQL over the files that holdup digest wrote. DuckDB runs it, in the Python package holdup[fleet].
 #[derive(Args)]
-#[command(
-    disable_help_flag = true,
-    after_help = "Examples:
+#[command(after_help = "Examples:
   holdup fleet digests
   holdup fleet digests/run=today --against digests/run=yesterday
+  holdup fleet s3://bucket/digests --run 2026-11-24 --format json
   holdup fleet digests --format html -o fleet.html
+      a page that opens offline, with a heat map of ranks and time
 
-Options are those of python -m holdup.fleet: holdup fleet --help prints them."
-)]
+pip install 'holdup[fleet]' installs what it needs. The Python is the one beside holdup, else python3; HOLDUP_PYTHON names \
+another.
+
+Exit status: 0 done; 2 wrong usage, or no digests.")]
 pub struct Fleet {
-    /// Arguments of python -m holdup.fleet.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "DIR")]
-    pub arguments: Vec<OsString>,
+    /// The folder of digests, or an address that fsspec knows (s3://BUCKET/FOLDER).
+    #[arg(value_name = "DIR")]
+    pub digests: OsString,
+    /// The run, where DIR has several.
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<OsString>,
+    /// Digests of an earlier run to compare with.
+    #[arg(long, value_name = "DIR")]
+    pub against: Option<OsString>,
+    /// The earlier run, where its folder has several; its folder is DIR unless --against names another.
+    #[arg(long, value_name = "NAME")]
+    pub against_run: Option<OsString>,
+    /// Form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Fleets,
+    /// Write to this file instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<OsString>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// Rows of each part of the text.
+    #[arg(long, value_name = "COUNT")]
+    pub top: Option<u32>,
+}
+
+/// Forms of a comparison of ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Fleets {
+    #[default]
+    Text,
+    Json,
+    /// One self-contained page.
+    Html,
+}
+
+impl Fleet {
+    /// As arguments of `python -m holdup.fleet`.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let format = match self.format {
+            Fleets::Text => "text",
+            Fleets::Json => "json",
+            Fleets::Html => "html",
+        };
+        let mut arguments = vec![OsString::from("--format"), OsString::from(format)];
+        let top = self.top.map(|top| OsString::from(top.to_string()));
+        let options = [
+            ("--run", &self.run),
+            ("--against", &self.against),
+            ("--against-run", &self.against_run),
+            ("--output", &self.output),
+            ("--top", &top),
+        ];
+        for (name, value) in options {
+            arguments.extend(value.iter().flat_map(|value| [OsString::from(name), value.clone()]));
+        }
+        if self.force {
+            arguments.push(OsString::from("--force"));
+        }
+        arguments.extend([OsString::from("--"), self.digests.clone()]);
+        arguments
+    }
 }

@@ -62,13 +62,14 @@ pub fn run(arguments: &Digest) -> Result<ExitCode, Failure> {
             bar.update(&input.name, done.traces, Some(inputs.len() as u64));
             add(input, &given, &mut files, &mut done)?;
         }
+        let mut written = Vec::new();
         for file in files {
-            let written = file.write().map_err(|error| Failure::Message(error.to_string()))?;
-            for (name, bytes) in written {
-                place.put(&name, &bytes)?;
-                done.files.push(name);
-                done.bytes += bytes.len() as u64;
-            }
+            written.extend(file.write().map_err(|error| Failure::Message(error.to_string()))?);
+        }
+        place.put(&written)?;
+        for (name, bytes) in written {
+            done.files.push(name);
+            done.bytes += bytes.len() as u64;
         }
     }
     drop(bar);

@@ -1,19 +1,29 @@
-//! `holdup fleet`: becomes `python -m holdup.fleet` of the environment that has this program.
+//! `holdup fleet`: becomes the package's `holdup.fleet`, run by the Python of the environment that has this program.
 
 use crate::args::Fleet;
 use crate::failure::Failure;
-use crate::output::Color;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 /// Names another Python.
 const PYTHON: &str = "HOLDUP_PYTHON";
 
+/// As `python -m holdup.fleet`, and one line if there is no such package. The working folder's files are not imported.
+const START: &str = "import sys
+sys.path[:] = [path for path in sys.path if path]
+try:
+    from holdup.fleet.__main__ import main
+except ImportError as error:
+    sys.stderr.write(f\"holdup: {sys.executable}: {error}: pip install 'holdup[fleet]', or name another Python in HOLDUP_PYTHON\\n\")
+    sys.exit(2)
+main()
+";
+
 /// Runs the comparison in Python, with DuckDB.
-pub fn run(arguments: &Fleet, _color: Color) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Fleet) -> Result<ExitCode, Failure> {
     let python = python();
     let mut command = Command::new(&python);
-    command.args(["-m", "holdup.fleet"]).args(&arguments.arguments);
+    command.args(["-c", START]).args(arguments.arguments());
     if let Ok(program) = std::env::current_exe() {
         command.env("HOLDUP_PROGRAM", program);
     }
