@@ -1,8 +1,10 @@
 """Digests of made-up ranks, and what is found in them. What is wrong with a run is said, and nothing else is lost."""
 
 import glob
+import html
 import json
 import os
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -12,7 +14,7 @@ import holdup
 import holdup.fleet
 import pytest
 import ranks
-from holdup.fleet import _query, _text
+from holdup.fleet import _page, _query, _text
 
 pytest.importorskip("duckdb", reason="DuckDB is not installed: fleets are not compared")
 
@@ -280,10 +282,10 @@ def test_the_page_opens_offline_and_hostile_names_are_harmless(tmp_path):
     place = digested(tmp_path, place=f"x.py(3): {bad}", host=lambda rank: bad)
     page = tmp_path / "fleet.html"
     assert fleet(place, "--format", "html", "-o", page).returncode == 0
-    html = page.read_text()
+    text = page.read_text()
     tags = Tags()
-    tags.feed(html)
-    assert not tags.open and "\x1b" not in html
+    tags.feed(text)
+    assert not tags.open and "\x1b" not in text
     assert [tag for tag, _ in tags.found].count("script") == 2 and "img" not in [tag for tag, _ in tags.found]
     policy = next(attributes["content"] for _, attributes in tags.found if attributes.get("http-equiv"))
     assert "default-src 'none'" in policy and "unsafe" not in policy
@@ -291,11 +293,46 @@ def test_the_page_opens_offline_and_hostile_names_are_harmless(tmp_path):
     # The picture can be focused and has a name; what is under the cursor is said; tables have captions.
     heat = next(attributes for _, attributes in tags.found if attributes.get("id") == "map")
     assert heat["tabindex"] == "0" and "Heat map: 4 ranks" in heat["aria-label"]
-    assert any(attributes.get("aria-live") == "polite" for _, attributes in tags.found) and "<caption>" in html
-    text = fleet(place).stdout
-    assert "\x1b" not in text and "\\x1b[31m" in text
+    assert any(attributes.get("aria-live") == "polite" for _, attributes in tags.found) and "<caption>" in text
+    printed = fleet(place).stdout
+    assert "\x1b" not in printed and "\\x1b[31m" in printed
     again = fleet(place, "--format", "html", "-o", page)
-    assert again.returncode == 2 and "add --force" in again.stderr and page.read_text() == html
+    assert again.returncode == 2 and "add --force" in again.stderr and page.read_text() == text
+
+
+KEYS = """
+setTimeout(() => {
+  const map = document.getElementById("map"), said = [];
+  for (const key of ["n", "ArrowDown", "ArrowRight", "End", "ArrowUp"]) {
+    map.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    said.push(document.getElementById("said").textContent);
+  }
+  document.querySelector("button[data-row]").click();
+  said.push(document.getElementById("said").textContent, String(document.activeElement === map));
+  document.title = JSON.stringify(said);
+}, 1000);
+"""
+
+
+def test_the_heat_map_is_used_by_keys_in_a_browser(tmp_path, monkeypatch):
+    browser = os.environ.get("CHROMIUM", shutil.which("chromium") or "")
+    if not browser:
+        pytest.skip("Chromium is not installed: the page is not opened")
+    bad = "<img src=x onerror=alert(2)>"
+    summary = holdup.fleet.compare(digested(tmp_path, late=2, host=lambda rank: bad), heat=True)
+    for name in ("page.css", "page.js"):
+        shutil.copy(_page.FOLDER / name, tmp_path / name)
+    with (tmp_path / "page.js").open("a") as script:
+        script.write(KEYS)
+    monkeypatch.setattr(_page, "FOLDER", tmp_path)
+    (tmp_path / "page.html").write_text(_page.page(summary))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", f"--user-data-dir={tmp_path}/browser", "--dump-dom"]
+    dom = subprocess.run([browser, *options, f"file://{tmp_path}/page.html"], capture_output=True, text=True, timeout=60).stdout
+    said = json.loads(html.unescape(dom.split("<title>")[1].split("</title>")[0]))
+    assert said[0].startswith(f"rank 2 on {bad}, ") and " ms late" in said[0] and "3.0" in said[0]
+    assert [line.split(" on ")[0] for line in said[:5]] == ["rank 2", "rank 3", "rank 3", "rank 3", "rank 2"]
+    assert "not late" in said[1] and said[2] != said[1] and said[5].startswith("rank 2 on ") and said[6] == "true"
+    assert "<img" not in dom and "<canvas" in dom and 'data-ready="true"' in dom
 
 
 def test_the_heat_map_has_each_rank_and_time(tmp_path):

@@ -88,7 +88,7 @@ pub enum Place {
     /// Of this machine.
     Folder(PathBuf),
     /// With its address.
-    Bucket(String, bucket::Folder),
+    Bucket(String, Box<bucket::Folder>),
 }
 
 /// Where files are kept that a bucket did not take.
@@ -100,7 +100,7 @@ impl Place {
         if bucket::is_address(name) {
             let folder = bucket::Folder::open(name, bucket::Access::of_environment());
             return folder
-                .map(|folder| Place::Bucket(name.to_owned(), folder))
+                .map(|folder| Place::Bucket(name.to_owned(), Box::new(folder)))
                 .map_err(|error| Failure::Message(format!("{name}: {error}")));
         }
         if name.contains("://") {
