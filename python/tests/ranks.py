@@ -22,9 +22,10 @@ def write(
     host=lambda rank: f"node{rank // 2}",
     skips=lambda rank: 0,
     irregular: int = 1,
+    buckets: bool = False,
 ) -> list[Path]:
     """Writes the traces, rank0.json and so on. `ahead` is by how much a rank's clock is ahead in a step, us; `skips` how many of the
-    first steps its trace lacks."""
+    first steps its trace lacks. With `buckets`, a first bucket is reduced while the rank still computes."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for rank in range(ranks):
@@ -35,13 +36,13 @@ def write(
         body["deviceProperties"] = [{"id": 0, "name": "NVIDIA H100"}]
         if stated:
             body["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": world or ranks}
-        events = _events(rank, ranks, steps, late_us if rank == late else 0.0, late_us, ahead, place, skips(rank), irregular)
+        events = _events(rank, ranks, steps, late_us if rank == late else 0.0, late_us, ahead, place, skips(rank), irregular, buckets)
         path.write_text(json.dumps(body | {"traceEvents": events}))
         paths.append(path)
     return paths
 
 
-def _events(rank, ranks, steps, own, late_us, ahead, place, skips, irregular):
+def _events(rank, ranks, steps, own, late_us, ahead, place, skips, irregular, buckets):
     events, now = [], 1000.0
     for step in range(steps):
         at = ahead(rank, step)
@@ -60,10 +61,18 @@ def _events(rank, ranks, steps, own, late_us, ahead, place, skips, irregular):
             event("cuda_runtime", "cudaLaunchKernel", now, 6.0, correlation=correlation)
             event("kernel", "gemm", now + 10, 40.0, 7, correlation=correlation, stream=7, device=0, context=1)
             now += 50
+        if buckets:
+            # Launched after the first kernel; ends 400 us after the last rank's has begun, while the later kernels run.
+            event("cuda_runtime", "cudaLaunchKernel", now - 90, 6.0, correlation=step * 10 + 8)
+            begin, end = now - 80, begun + 100 + 20 + late_us + 150 + 400
+            event("kernel", NCCL, begin, end - begin, 20, correlation=step * 10 + 8, stream=20, device=0, context=1)
+            event("cuda_runtime", "cudaLaunchKernel", now, 6.0, correlation=step * 10 + 7)
+            event("kernel", "gemm", now + 10, 350.0, 7, correlation=step * 10 + 7, stream=7, device=0, context=1)
+            now = end
         correlation = step * 10 + 9
         event("cuda_runtime", "cudaLaunchKernel", now, 6.0, correlation=correlation)
         # All end together: 200 us after the last has begun.
-        end = begun + 100 + 20 + late_us + 150 + 200 + (step * 37 * irregular) % 91 * 10
+        end = begun + 100 + 20 + late_us + 150 + (700 if buckets else 200) + (step * 37 * irregular) % 91 * 10
         event("kernel", NCCL, now + 8, end - now - 8, 20, correlation=correlation, stream=20, device=0, context=1)
         event("cuda_runtime", "cudaStreamSynchronize", now + 10, end - now - 5, correlation=correlation + 1)
         now = end + 20

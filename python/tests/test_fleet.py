@@ -45,6 +45,14 @@ def test_the_late_rank_and_its_cause_are_named(tmp_path):
     assert summary.costs[0].place == "ddp.py:31 augment" and summary.costs[0].most_rank == 2
 
 
+def test_a_rank_that_is_late_at_a_bucket_that_computation_hides(tmp_path):
+    summary = holdup.fleet.compare(digested(tmp_path, late=2, buckets=True))
+    late = summary.late_ranks[0]
+    assert (summary.collectives, late.rank, late.late) == (24, 2, 12) and abs(late.late_ns - 3_000_000) < 30_000
+    assert (late.causes[0].cause, late.causes[0].place) == ("host-code", "ddp.py:31 augment") and late.causes[0].share > 0.9
+    assert len(summary.late_ranks) == 1
+
+
 def test_a_rank_that_is_not_late_is_not_blamed(tmp_path):
     summary = holdup.fleet.compare(digested(tmp_path, late=-1, late_us=0))
     assert summary.collectives == 12 and summary.late_ranks == () and summary.wait_ns == 0
