@@ -265,3 +265,55 @@ impl Made {
         self.trace
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(plant: Plant, jumps: i64) -> Options {
+        let (ranks, seed, late, late_ns) = (4, 7, 2, 3_000_000);
+        Options { ranks, some: 0..4, events: 5_000, seed, plant, late, late_ns, jumps }
+    }
+
+    /// When a rank's collectives begin and end, ns.
+    fn reduced(options: &Options, rank: i64) -> Vec<(Ns, Ns)> {
+        let trace = rank_trace(options, rank, 10);
+        let ops = trace.ops.ids().map(|op| trace.ops.row(op));
+        ops.filter(|op| trace.text(op.name).starts_with("nccl")).map(|op| (op.start, op.end)).collect()
+    }
+
+    #[test]
+    fn a_trace_is_a_function_of_its_options_and_can_be_read() {
+        for plant in [Plant::HostCode, Plant::Gil, Plant::Pageable, Plant::Allocation] {
+            let write = || {
+                let mut file = io::Cursor::new(Vec::new());
+                trace::write(&rank_trace(&options(plant, -1), 2, 10), &mut file).expect("written");
+                file.into_inner()
+            };
+            assert!(write() == write());
+            let read = trace::read(write()).expect("a trace that keeps the rules");
+            assert_eq!((read.meta.rank, read.meta.world_size), (Some(2), Some(4)));
+        }
+    }
+
+    #[test]
+    fn collectives_end_together_and_one_rank_is_late() {
+        for plant in [Plant::None, Plant::Blocked, Plant::Slow] {
+            let made = options(plant, -1);
+            let [first, late] = [0, 2].map(|rank| reduced(&made, rank));
+            let clocks = late[0].1 - first[0].1;
+            for (one, other) in first.iter().zip(&late) {
+                assert!((other.1 - one.1 - clocks).abs() <= 16_000);
+                let waited = (other.0 - one.0 - clocks) - if plant == Plant::None { 0 } else { made.late_ns };
+                assert!(waited.abs() <= LOADS.1 + 16_000, "{waited}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_jumps_in_the_middle() {
+        let [steady, jumping] = [-1, 0].map(|jumps| reduced(&options(Plant::None, jumps), 0));
+        let apart: Vec<Ns> = jumping.iter().zip(&steady).map(|(one, other)| one.1 - other.1).collect();
+        assert_eq!(apart, [[0; 5], [5_000_000; 5]].concat());
+    }
+}

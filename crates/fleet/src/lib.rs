@@ -3,7 +3,7 @@
 //! [`LIMIT`] bytes, and all digests have one schema ([`COLUMNS`]), so that SQL can read thousands of them at once.
 //!
 //! - [`Identity`]: the run and the rank of a trace, and how they are known.
-//! - [`digest`]: the rows of a trace, in several levels of detail.
+//! - [`digest()`]: the rows of a trace, in several levels of detail.
 //! - [`Files`]: rows of several traces as Parquet files, whose names follow from what is in them.
 
 mod cells;

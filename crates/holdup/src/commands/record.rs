@@ -86,7 +86,10 @@ fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<Vec<(Tr
     let mut trace = input::read_as(outcome.spool.path(), "the recording")?;
     trace.meta.command = line(&arguments.command);
     trace.meta.host = host();
-    (trace.meta.rank, trace.meta.world_size) = rank(|name| std::env::var(name).ok());
+    // What uses several GPUs is no single rank: a launcher of ranks was recorded, whose own number is another one.
+    if trace.devices.len() <= 1 {
+        (trace.meta.rank, trace.meta.world_size) = rank(|name| std::env::var(name).ok());
+    }
     trace.meta.notes.extend(outcome.notes.iter().cloned());
     trace.meta.notes.extend(beginning(outcome, &trace));
     if let Status::Signaled(signal) = outcome.status {
