@@ -23,9 +23,11 @@ def write(
     skips=lambda rank: 0,
     irregular: int = 1,
     buckets: bool = False,
+    pairs: bool = False,
 ) -> list[Path]:
     """Writes the traces, rank0.json and so on. `ahead` is by how much a rank's clock is ahead in a step, us; `skips` how many of the
-    first steps its trace lacks. With `buckets`, a first bucket is reduced while the rank still computes."""
+    first steps its trace lacks. With `buckets`, a first bucket is reduced while the rank still computes; with `pairs`, only between two ranks
+    each, and the traces state the communicators."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for rank in range(ranks):
@@ -36,17 +38,22 @@ def write(
         body["deviceProperties"] = [{"id": 0, "name": "NVIDIA H100"}]
         if stated:
             body["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": world or ranks}
-        events = _events(rank, ranks, steps, late_us if rank == late else 0.0, late_us, ahead, place, skips(rank), irregular, buckets)
+        events = _events(rank, ranks, steps, late_us if rank == late else 0.0, late_us, ahead, place, skips(rank), irregular, buckets or pairs, late if pairs else None)
         path.write_text(json.dumps(body | {"traceEvents": events}))
         paths.append(path)
     return paths
 
 
-def _events(rank, ranks, steps, own, late_us, ahead, place, skips, irregular, buckets):
+def _events(rank, ranks, steps, own, late_us, ahead, place, skips, irregular, buckets, late):
     events, now = [], 1000.0
     for step in range(steps):
         at = ahead(rank, step)
         took = len(events)
+        pair = [rank // 2 * 2, rank // 2 * 2 + 1]
+        stated = {"In msg nelems": 1 << 20, "dtype": "BFloat16"} if late is not None else {}
+        of_pair = stated | ({"Process Group Name": f"{rank // 2 + 1}", "Process Group Ranks": str(pair)} if stated else {})
+        of_all = stated | ({"Process Group Name": "0", "Process Group Ranks": list(range(ranks))} if stated else {})
+        waited = late_us if late is None or late in pair else 0.0
 
         def event(category, name, start, length, tid=0, at=at, **args):
             pid = 0 if category == "kernel" else 4000 + rank
@@ -64,8 +71,8 @@ def _events(rank, ranks, steps, own, late_us, ahead, place, skips, irregular, bu
         if buckets:
             # Launched after the first kernel; ends 400 us after the last rank's has begun, while the later kernels run.
             event("cuda_runtime", "cudaLaunchKernel", now - 90, 6.0, correlation=step * 10 + 8)
-            begin, end = now - 80, begun + 100 + 20 + late_us + 150 + 400
-            event("kernel", NCCL, begin, end - begin, 20, correlation=step * 10 + 8, stream=20, device=0, context=1)
+            begin, end = now - 80, begun + 100 + 20 + waited + 150 + 400
+            event("kernel", NCCL, begin, end - begin, 20, correlation=step * 10 + 8, stream=20, device=0, context=1, **of_pair)
             event("cuda_runtime", "cudaLaunchKernel", now, 6.0, correlation=step * 10 + 7)
             event("kernel", "gemm", now + 10, 350.0, 7, correlation=step * 10 + 7, stream=7, device=0, context=1)
             now = end
@@ -73,7 +80,7 @@ def _events(rank, ranks, steps, own, late_us, ahead, place, skips, irregular, bu
         event("cuda_runtime", "cudaLaunchKernel", now, 6.0, correlation=correlation)
         # All end together: 200 us after the last has begun.
         end = begun + 100 + 20 + late_us + 150 + (700 if buckets else 200) + (step * 37 * irregular) % 91 * 10
-        event("kernel", NCCL, now + 8, end - now - 8, 20, correlation=correlation, stream=20, device=0, context=1)
+        event("kernel", NCCL, now + 8, end - now - 8, 20, correlation=correlation, stream=20, device=0, context=1, **of_all)
         event("cuda_runtime", "cudaStreamSynchronize", now + 10, end - now - 5, correlation=correlation + 1)
         now = end + 20
         event("user_annotation", f"ProfilerStep#{step}", begun, now - begun - 1)

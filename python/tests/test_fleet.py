@@ -53,6 +53,24 @@ def test_a_rank_that_is_late_at_a_bucket_that_computation_hides(tmp_path):
     assert len(summary.late_ranks) == 1
 
 
+def test_communicators_of_some_ranks_are_told_apart(tmp_path):
+    place = digested(tmp_path, late=1, pairs=True)
+    database = _query.connect()
+    found = database.execute(
+        f"SELECT comm, count(DISTINCT rank), max(count), any_value(bytes) FROM '{place}/*/collectives-*.parquet' WHERE kind = 'collective' "
+        "GROUP BY comm ORDER BY comm"
+    ).fetchall()
+    bytes = 2 << 20
+    assert found == [("0 [0, 1, 2, 3]", 4, 11, bytes), ("1 [0, 1]", 2, 11, bytes), ("2 [2, 3]", 2, 11, bytes)]
+    summary = holdup.fleet.compare(place)
+    assert summary.collectives == 36 and not summary.remarks
+    late = {late.rank: late for late in summary.late_ranks}
+    # Rank 0 waits for rank 1 in their pair, and so both are late where all four meet.
+    assert set(late) <= {0, 1} and (late[1].causes[0].cause, late[1].causes[0].place) == ("host-code", "ddp.py:31 augment")
+    assert 0 not in late or late[0].causes[0].call == "another collective"
+    assert sum(each.late for each in summary.late_ranks) == 24
+
+
 def test_a_rank_that_is_not_late_is_not_blamed(tmp_path):
     summary = holdup.fleet.compare(digested(tmp_path, late=-1, late_us=0))
     assert summary.collectives == 12 and summary.late_ranks == () and summary.wait_ns == 0

@@ -22,8 +22,11 @@ struct Kernel {
     start: Ns,
     end: Ns,
     kind: &'static str,
-    stream: i64,
-    /// Number among those of its stream.
+    /// Name and ranks where the trace states them, else the stream.
+    communicator: String,
+    /// What the rank contributes, bytes; `None` if unknown.
+    bytes: Option<i64>,
+    /// Number among those of its communicator.
     seq: i64,
 }
 
@@ -52,14 +55,20 @@ fn kernels(trace: &Trace) -> BTreeMap<DeviceId, Vec<Kernel>> {
             continue;
         };
         let (start, end) = (trace.ops.start[at], trace.ops.end[at]);
-        let stream = trace.streams.number[stream.index()];
-        found.entry(device).or_default().push(Kernel { start, end, kind, stream, seq: 0 });
+        let communicator = match trace.text(trace.ops.communicator[at]) {
+            "" => format!("stream {}", trace.streams.number[stream.index()]),
+            stated => elided(stated),
+        };
+        let bytes = Some(trace.ops.bytes[at]).filter(|bytes| *bytes > 0);
+        found.entry(device).or_default().push(Kernel { start, end, kind, communicator, bytes, seq: 0 });
     }
     for kernels in found.values_mut() {
-        kernels.sort_by_key(|kernel| (kernel.end, kernel.start, kernel.stream));
-        let mut next = FxHashMap::<i64, i64>::default();
+        kernels.sort_by(|one, other| {
+            (one.end, one.start, &one.communicator).cmp(&(other.end, other.start, &other.communicator))
+        });
+        let mut next = FxHashMap::<String, i64>::default();
         for kernel in kernels {
-            let next = next.entry(kernel.stream).or_default();
+            let next = next.entry(kernel.communicator.clone()).or_default();
             kernel.seq = *next;
             *next += 1;
         }
@@ -156,7 +165,8 @@ impl Of<'_> {
                 ns2: Some(self.computes.part(kernel.start, kernel.end)),
                 count: Some(kernel.seq),
                 name: Some(kernel.kind.to_owned()),
-                comm: Some(format!("stream {}", kernel.stream)),
+                bytes: kernel.bytes,
+                comm: Some(kernel.communicator.clone()),
                 ..Row::new(Kind::Collective, n)
             });
             for ((cause, place, call), ns) in idle {

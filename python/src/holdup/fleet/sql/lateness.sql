@@ -43,7 +43,8 @@ SELECT late.who AS late, marked.who, marked.who = late.who AS is_late, since, ma
 FROM late JOIN marked USING (comm, reference, number)
 WHERE marked.who IN (late.who, late.early) AND since IS NOT NULL;
 
--- more: what late ranks did more than the first ones, by cause and place: 'collective-wait' is what their GPUs worked longer.
+-- more: what late ranks did more than the first ones, by cause and place: 'collective-wait' is what their GPUs worked longer, or what they
+-- waited at another collective themselves.
 CREATE OR REPLACE TEMP TABLE more AS
 WITH spent AS (
     SELECT m.who, CAST(d.n AS INTEGER) AS n, d.cause, d.place, d.name, d.ns
@@ -55,6 +56,9 @@ WITH spent AS (
     UNION ALL
     SELECT late, 'collective-wait', NULL, NULL, sum(CASE WHEN is_late THEN worked_ns ELSE -worked_ns END)
     FROM bounds b JOIN collectives c ON c.who = b.who AND c.n > b.since AND c.n <= b.n GROUP BY ALL
+    UNION ALL
+    SELECT late, 'collective-wait', NULL, 'another collective', sum(CASE WHEN is_late THEN waited_ns ELSE -waited_ns END)
+    FROM bounds b JOIN joined j ON j.who = b.who AND j.n > b.since AND j.n < b.n GROUP BY ALL
 )
 SELECT late AS who, cause, place, name AS call, sum(ns) AS ns FROM compared GROUP BY ALL HAVING sum(ns) > 0;
 
