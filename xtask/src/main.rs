@@ -1,5 +1,6 @@
 //! The project's own chores, run as `cargo xtask …`.
 
+mod fleet;
 mod hot;
 mod kineto;
 mod random;
@@ -42,6 +43,39 @@ enum Format {
         #[arg(long)]
         stacks: bool,
     },
+    /// A folder of .holdup files of the ranks of a program, one of which is late at each collective.
+    Fleet {
+        /// Ranks of the program.
+        #[arg(long)]
+        ranks: i64,
+        /// The first rank to write.
+        #[arg(long, default_value_t = 0)]
+        from: i64,
+        /// The rank after the last one to write; all of them if none is given.
+        #[arg(long)]
+        to: Option<i64>,
+        /// About how many calls and operations each trace has.
+        #[arg(long, default_value_t = 250_000)]
+        events: usize,
+        /// Why the late rank is late.
+        #[arg(long, value_enum, default_value = "host-code")]
+        cause: fleet::Plant,
+        /// The late rank.
+        #[arg(long, default_value_t = 1)]
+        late: i64,
+        /// How late it is in each step, microseconds.
+        #[arg(long, default_value_t = 3_000)]
+        late_us: i64,
+        /// A rank whose clock jumps by 5 ms in the middle.
+        #[arg(long, default_value_t = -1)]
+        jumps: i64,
+        /// The folder to write.
+        #[arg(short, long)]
+        output: PathBuf,
+        /// Two fleets of one seed and size are the same to the byte.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// A directory as a recorded program leaves it.
     Spool {
         /// About how many events.
@@ -83,6 +117,12 @@ fn generate(format: Format) -> ExitCode {
         Format::Kineto { size, output, seed, stacks } => {
             let made = kineto::generate(&output, &kineto::Options { size, seed, stacks });
             (output, made.map(|summary| summary.to_string()))
+        }
+        Format::Fleet { ranks, from, to, events, cause, late, late_us, jumps, output, seed } => {
+            let (some, late_ns) = (from..to.unwrap_or(ranks), late_us * 1_000);
+            let options = fleet::Options { ranks, some, events, seed, plant: cause, late, late_ns, jumps };
+            let made = fleet::generate(&output, &options);
+            (output, made)
         }
         Format::Spool { events, output, seed, convoy, full } => {
             let made = spools::generate(&output, &spools::Options { events, seed, convoy, full });

@@ -212,7 +212,7 @@ impl<'a> Communicating<'a> {
 /// The kind of collective, or of another exchange in which every rank takes part, of which this is a rank's kernel:
 /// `AllReduce` for `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`, `ncclKernel_AllReduce_…` and `ncclAllReduceRingLLKernel_…`.
 /// `None` for other kernels, and for those of NCCL and RCCL whose name does not state it.
-pub(crate) fn collective(kernel: &str) -> Option<&'static str> {
+pub fn collective(kernel: &str) -> Option<&'static str> {
     // `Reduce` is a part of other names: it is last.
     const KINDS: [&str; 6] = ["AllReduce", "ReduceScatter", "AllGather", "Broadcast", "SendRecv", "Reduce"];
     let kernel = kernel.strip_prefix("nccl")?;

@@ -78,7 +78,7 @@ pub use account::{
     OperationWait, Rank, Ranks, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart,
 };
 pub use cause::{About, Bound, Family, Nature};
-pub use class::{Class, classify, communicates};
+pub use class::{Class, classify, collective, communicates};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
     ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,

@@ -23,6 +23,14 @@ impl Failure {
         Failure::Message(format!("{}: {problem}", path.display()))
     }
 
+    /// Its message in one line; empty if there is none.
+    pub fn line(&self) -> String {
+        match self {
+            Failure::Closed => String::new(),
+            Failure::Message(message) => one_line(message),
+        }
+    }
+
     /// Prints it on standard error.
     pub fn report(self) -> ExitCode {
         match self {

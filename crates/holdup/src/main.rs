@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         args::Verb::Prove(arguments) => commands::prove::run(&arguments, command.color),
         args::Verb::Causes(arguments) => commands::causes::run(&arguments, command.color),
         args::Verb::View(arguments) => commands::view::run(&arguments),
+        args::Verb::Digest(arguments) => commands::digest::run(&arguments),
+        args::Verb::Fleet(arguments) => commands::fleet::run(&arguments),
         args::Verb::Stats(arguments) => commands::stats::run(&arguments, command.color),
         args::Verb::Calls(arguments) => commands::listing::calls(&arguments),
         args::Verb::Ops(arguments) => commands::listing::ops(&arguments),

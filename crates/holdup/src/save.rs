@@ -83,6 +83,61 @@ pub fn page(page: &page::Page, target: Option<Target>) -> Result<(), Failure> {
     output::print(&format!("{}: {}\n", report::visible(&name), report::units::file_size(written.bytes)))
 }
 
+/// A folder that gets files of any depth, each replaced at once: of this machine, or in a bucket.
+pub enum Place {
+    /// Of this machine.
+    Folder(PathBuf),
+    /// With its address.
+    Bucket(String, Box<bucket::Folder>),
+}
+
+/// Where files are kept that a bucket did not take.
+const UNSENT: &str = "digests-not-sent";
+
+impl Place {
+    /// Makes the folder, and checks before the work that it can be written to.
+    pub fn new(name: &str) -> Result<Place, Failure> {
+        if bucket::is_address(name) {
+            let folder = bucket::Folder::open(name, bucket::Access::of_environment());
+            return folder
+                .map(|folder| Place::Bucket(name.to_owned(), Box::new(folder)))
+                .map_err(|error| Failure::Message(format!("{name}: {error}")));
+        }
+        if name.contains("://") {
+            let message = format!("{name}: not a folder or an address of S3: write s3://BUCKET/FOLDER");
+            return Err(Failure::Message(message));
+        }
+        let path = PathBuf::from(name);
+        std::fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
+        builder(0o666).tempfile_in(&path).map_err(|error| unwritable(&path, &error))?;
+        Ok(Place::Folder(path))
+    }
+
+    /// Writes files, or replaces them. If a bucket does not take them all, they are written into a folder of this machine instead.
+    pub fn put(&self, files: &[(String, Vec<u8>)]) -> Result<(), Failure> {
+        let locally = |folder: &Path| files.iter().try_for_each(|(name, bytes)| put(folder, name, bytes));
+        match self {
+            Place::Folder(path) => locally(path),
+            Place::Bucket(address, folder) => {
+                let sent = files.iter().try_for_each(|(name, bytes)| folder.put(name, bytes));
+                sent.map_err(|error| {
+                    let kept = match locally(Path::new(UNSENT)) {
+                        Ok(()) => format!("; the digests are in {UNSENT}: copy them, or repeat the command"),
+                        Err(_) => String::from("; repeat the command"),
+                    };
+                    Failure::Message(format!("{address}: {error}{kept}"))
+                })
+            }
+        }
+    }
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let path = folder.join(name);
+    std::fs::create_dir_all(parent(&path)).map_err(|error| unwritable(&path, &error))?;
+    Target::new(&path, true)?.write_with(|out| Ok(out.write_all(bytes)?))
+}
+
 /// A directory to write.
 pub struct Directory {
     path: PathBuf,

@@ -77,6 +77,7 @@ def main(holdup: str) -> None:
             ["explain", KINETO, "--format", "json"],
             ["explain", KINETO, RECORDED, "--format", "json"],
             ["explain", STEPS, "--format", "json"],
+            ["digest", KINETO, RECORDED, "nowhere.json", "--format", "json", "-o", f"{directory}/digests"],
             ["diff", KINETO, RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--before", RECORDED, "--format", "json"],
             ["diff", STEPS, STEPS, "--format", "json"],
@@ -97,7 +98,8 @@ def main(holdup: str) -> None:
         # Rows are alike.
         for line in printed(holdup, [verb, RECORDED, "--format", "json"]).splitlines()[:100]:
             checked.add(check([verb], json.loads(line)))
-    described = {path.stem for path in SCHEMAS.glob("*.json")}
+    # python/tests/test_fleet.py checks what `holdup fleet` prints: it needs DuckDB.
+    described = {path.stem for path in SCHEMAS.glob("*.json")} - {"fleet"}
     if checked != described:
         sys.exit(f"described and printed differ: {sorted(checked ^ described)}")
     print(f"{len(described)} schemas describe what is printed")

@@ -86,6 +86,7 @@ impl Trace {
             start: row.start + shift,
             end: row.end + shift,
             name: moved.name(row.name),
+            communicator: moved.name(row.communicator),
             stream: row.stream.after(streams),
             call: row.call.after(calls),
             ..row

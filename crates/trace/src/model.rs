@@ -185,7 +185,7 @@ table! {
         correlation: i64,
         /// The call that asked for it, once joined.
         call: CallId,
-        /// Bytes copied or filled.
+        /// Bytes copied or filled; of a collective's kernel those that the rank contributes, if the source states it.
         bytes: i64,
         /// Direction of a copy.
         copy: CopyKind,
@@ -213,6 +213,8 @@ table! {
         dynamic_shared: u32,
         /// Node of the CUDA graph it belongs to; 0 for none.
         graph_node: i64,
+        /// Communicator of a collective's kernel: its name and its ranks, as the source states them.
+        communicator: Sym,
     }
 }
 

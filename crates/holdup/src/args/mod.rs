@@ -1,6 +1,7 @@
 //! The command line's grammar.
 
 mod diff;
+mod fleet;
 mod lab;
 #[cfg(unix)]
 mod prove;
@@ -8,6 +9,7 @@ mod replay;
 mod whatif;
 
 pub use diff::{Diff, Form, Limit};
+pub use fleet::{Digest, Fleet};
 pub use lab::{
     Devices, Lab, LabCalibrate, LabList, LabRun, LabShow, LabVerb, Results as ResultsForm, ResultsOutput,
 };
@@ -33,6 +35,7 @@ use trace::{Ns, Selection};
   holdup explain trace.json.gz          why the program waited, and how to fix it
   holdup view trace.json.gz             the same as a page in the browser
   holdup diff old.json.gz new.json.gz   what got slower, and by what cause
+  holdup digest traces/* -o digests     digests of thousands of ranks, for holdup fleet
   holdup prove --against ./new -- ./old whether a change makes it faster
   holdup stats report.sqlite            where host and GPU time went
   holdup where cudaMemcpyAsync t.json   which lines of the program call it
@@ -72,6 +75,8 @@ pub enum Verb {
     Prove(Prove),
     Causes(Causes),
     View(View),
+    Digest(Digest),
+    Fleet(Fleet),
     Stats(Stats),
     Calls(Listing),
     Ops(OpListing),

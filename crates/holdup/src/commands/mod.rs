@@ -5,10 +5,12 @@ pub mod causes;
 pub mod completions;
 pub mod devices;
 pub mod diff;
+pub mod digest;
 #[cfg(target_os = "linux")]
 pub mod doctor;
 pub mod explain;
 pub mod export;
+pub mod fleet;
 mod gains;
 pub mod import;
 pub mod lab;

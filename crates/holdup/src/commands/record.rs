@@ -86,6 +86,10 @@ fn save(outcome: &Outcome, target: Target, arguments: &Record) -> Result<Vec<(Tr
     let mut trace = input::read_as(outcome.spool.path(), "the recording")?;
     trace.meta.command = line(&arguments.command);
     trace.meta.host = host();
+    // What uses several GPUs is no single rank: a launcher of ranks was recorded, whose own number is another one.
+    if trace.devices.len() <= 1 {
+        (trace.meta.rank, trace.meta.world_size) = rank(|name| std::env::var(name).ok());
+    }
     trace.meta.notes.extend(outcome.notes.iter().cloned());
     trace.meta.notes.extend(beginning(outcome, &trace));
     if let Status::Signaled(signal) = outcome.status {
@@ -165,6 +169,21 @@ fn line(command: &[OsString]) -> String {
     command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
+/// The rank and the number of ranks that a launcher states in the environment: torchrun and others, Slurm, Open MPI, MPICH.
+fn rank(variable: impl Fn(&str) -> Option<String>) -> (Option<i64>, Option<i64>) {
+    const NAMES: [(&str, &str); 4] = [
+        ("RANK", "WORLD_SIZE"),
+        ("SLURM_PROCID", "SLURM_NTASKS"),
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+    ];
+    let number = |name: &str| variable(name)?.parse::<i64>().ok().filter(|number| *number >= 0);
+    // One process of Slurm or torchrun is no rank of anything.
+    let of = |(rank, size): (&str, &str)| Some((number(rank)?, number(size).filter(|size| *size > 1)?));
+    let found = NAMES.into_iter().find_map(of).filter(|(rank, size)| rank < size);
+    (found.map(|(rank, _)| rank), found.map(|(_, size)| size))
+}
+
 fn host() -> String {
     std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim_end().to_owned()
 }
@@ -172,6 +191,19 @@ fn host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_launcher_states_the_rank() {
+        let of = |set: &[(&str, &str)]| {
+            rank(|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert_eq!(of(&[("RANK", "3"), ("WORLD_SIZE", "8")]), (Some(3), Some(8)));
+        assert_eq!(of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "2")]), (Some(0), Some(2)));
+        assert_eq!(of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1")]), (None, None));
+        assert_eq!(of(&[("RANK", "9"), ("WORLD_SIZE", "8")]), (None, None));
+        assert_eq!(of(&[("RANK", "many"), ("WORLD_SIZE", "8")]), (None, None));
+        assert_eq!(of(&[]), (None, None));
+    }
 
     #[test]
     fn recordings_are_named_after_scripts_and_programs() {

@@ -264,6 +264,19 @@ impl Batch {
         Ok(Span { start, end, thread, name, external: event.args.external.unwrap_or(0) })
     }
 
+    /// The communicator and the bytes of a collective's kernel.
+    fn exchange(&mut self, event: &Event<'_>, op: &mut Op) {
+        let Args { elements, element, group, members, .. } = event.args;
+        if let (Some(elements), Some(size)) = (elements, bytes_of(element)) {
+            op.bytes = elements.max(0).saturating_mul(size);
+        }
+        if !group.bytes.is_empty() {
+            let name = if group.escaped { group.unescape(&mut self.scratch).as_bytes() } else { group.bytes };
+            let text = [name, b" ", members].concat();
+            op.communicator = self.strings.intern_bytes(text.trim_ascii_end());
+        }
+    }
+
     fn op(&mut self, event: &Event<'_>, kind: OpKind) -> Result<(), Skip> {
         let (start, end) = times(event)?;
         let Args { correlation, bytes, graph_node, registers, shared, .. } = event.args;
@@ -281,7 +294,10 @@ impl Batch {
         [op.grid_x, op.grid_y, op.grid_z] = event.args.grid;
         [op.block_x, op.block_y, op.block_z] = event.args.block;
         match kind {
-            OpKind::Kernel => op.name = self.text(event.name),
+            OpKind::Kernel => {
+                op.name = self.text(event.name);
+                self.exchange(event, &mut op);
+            }
             OpKind::Copy => (op.copy, op.src, op.dst) = copy_of(event.name.bytes),
             _ => op.dst = memory_in(event.name.bytes).1,
         }
@@ -339,6 +355,19 @@ fn times(event: &Event<'_>) -> Result<(Ns, Ns), Skip> {
     }
     let end = start + duration;
     if end < LATEST { Ok((start, end)) } else { Err(NO_TIME) }
+}
+
+/// The size of an element by the name of its type, as PyTorch's profiler writes it.
+fn bytes_of(element: &[u8]) -> Option<i64> {
+    Some(match element {
+        b"Byte" | b"Char" | b"Bool" | b"uint8" | b"int8" | b"bool" => 1,
+        b"Half" | b"BFloat16" | b"Short" | b"float16" | b"bfloat16" | b"int16" => 2,
+        b"Float" | b"Int" | b"float32" | b"int32" => 4,
+        b"Double" | b"Long" | b"ComplexFloat" | b"float64" | b"int64" | b"complex64" => 8,
+        b"ComplexDouble" | b"complex128" => 16,
+        other if other.starts_with(b"Float8") || other.starts_with(b"float8") => 1,
+        _ => return None,
+    })
 }
 
 /// Device, context and stream of a GPU event: from its args, or else from its row in the viewer.

@@ -74,6 +74,12 @@ pub(super) struct Args<'a> {
     pub registers: u32,
     pub shared: u32,
     pub graph_node: Option<i64>,
+    /// Of a collective: elements that the rank contributes, and their type.
+    pub elements: Option<i64>,
+    pub element: &'a [u8],
+    /// Its communicator's name and ranks.
+    pub group: Raw<'a>,
+    pub members: &'a [u8],
     pub event: Option<i64>,
     pub sync_kind: &'a [u8],
     pub call_stack: Raw<'a>,
@@ -137,6 +143,10 @@ enum Arg {
     Registers,
     Shared,
     GraphNode,
+    Elements,
+    Element,
+    Group,
+    Members,
     Event,
     SyncKind,
     CallStack,
@@ -160,6 +170,10 @@ impl Arg {
             b"registers per thread" => Arg::Registers,
             b"shared memory" => Arg::Shared,
             b"graph node id" => Arg::GraphNode,
+            b"In msg nelems" => Arg::Elements,
+            b"dtype" => Arg::Element,
+            b"Process Group Name" => Arg::Group,
+            b"Process Group Ranks" => Arg::Members,
             b"event_id" | b"wait_on_cuda_event_record_corr_id" => Arg::Event,
             b"cuda_sync_kind" => Arg::SyncKind,
             b"Call stack" => Arg::CallStack,
@@ -220,6 +234,7 @@ impl<'a> Args<'a> {
             match arg {
                 Arg::Grid => args.grid = triple(scanner)?,
                 Arg::Block => args.block = triple(scanner)?,
+                Arg::Members => args.members = ranks(scanner)?,
                 Arg::Other => scanner.skip()?,
                 _ => {
                     if let Some(value) = scanner.scalar_or_skip()? {
@@ -243,13 +258,16 @@ impl<'a> Args<'a> {
             Arg::Registers => self.registers = small(value),
             Arg::Shared => self.shared = small(value),
             Arg::GraphNode => self.graph_node = value.integer(),
+            Arg::Elements => self.elements = value.integer(),
+            Arg::Element => self.element = text(value).bytes,
+            Arg::Group => self.group = text(value),
             Arg::Event => self.event = value.integer(),
             Arg::SyncKind => self.sync_kind = text(value).bytes,
             Arg::CallStack => self.call_stack = text(value),
             Arg::Sequence => self.sequence = value.integer(),
             Arg::Forward => self.forward = value.integer(),
             Arg::Label => self.label = text(value),
-            Arg::Grid | Arg::Block | Arg::Other => {}
+            Arg::Grid | Arg::Block | Arg::Members | Arg::Other => {}
         }
     }
 }
@@ -275,6 +293,16 @@ fn small(value: Scalar<'_>) -> u32 {
 }
 
 /// `[x, y, z]`, missing ones 0.
+/// The ranks of a communicator as they are written: an array, or a text of one.
+fn ranks<'a>(scanner: &mut Scanner<'a>) -> Result<&'a [u8], Stop> {
+    if scanner.peek()? == b'[' {
+        let start = scanner.at();
+        scanner.skip()?;
+        return Ok(scanner.since(start));
+    }
+    scanner.scalar_or_skip().map(|value| value.map_or(&[][..], |value| text(value).bytes))
+}
+
 fn triple(scanner: &mut Scanner<'_>) -> Result<[u32; 3], Stop> {
     let mut sizes = [0; 3];
     if scanner.peek()? != b'[' {

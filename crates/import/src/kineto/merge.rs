@@ -57,6 +57,7 @@ impl Merge {
         let streams: Vec<_> = batch.streams.keys.iter().map(|key| self.streams.number(*key)).collect();
         for (stream, mut op) in batch.ops {
             op.name = symbols.of(op.name);
+            op.communicator = symbols.of(op.communicator);
             op.stream = StreamId::new(streams[stream as usize] as usize);
             self.trace.ops.push(op);
         }

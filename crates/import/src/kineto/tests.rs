@@ -98,3 +98,28 @@ proptest! {
         prop_assert_eq!(stream(&text, block), expected);
     }
 }
+
+#[test]
+fn a_collective_has_its_communicator_and_bytes() {
+    let kernel = |ranks: &str, more: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": 5, "dur": 9, "args": {{"stream": 7,
+            "Process Group Name": "tp", "Process Group Ranks": {ranks}, "In msg nelems": 1024{more}}}}}"#
+        )
+    };
+    let events = [
+        kernel("[0, 8]", r#", "dtype": "BFloat16""#),
+        kernel(r#""[0, 8]""#, r#", "dtype": "Float""#),
+        kernel("null", r#", "dtype": "unheard of""#),
+        kernel("{}", ""),
+    ];
+    let text = format!(r#"{{"schemaVersion": 1, "traceEvents": [{}]}}"#, events.join(",\n"));
+    let trace = import_in_blocks(Text::Whole(text.as_bytes()), 64, &mut |_| {}).expect("a trace");
+    let found: Vec<_> = trace
+        .ops
+        .ids()
+        .map(|op| trace.ops.row(op))
+        .map(|op| (trace.text(op.communicator), op.bytes))
+        .collect();
+    assert_eq!(found, [("tp [0, 8]", 2048), ("tp [0, 8]", 4096), ("tp null", 0), ("tp", 0)]);
+}

@@ -23,6 +23,7 @@ fn with_symbols_of(original: &Trace, read: &mut Trace) {
         &mut devices.uuid,
         &mut calls.name,
         &mut ops.name,
+        &mut ops.communicator,
         &mut waits.library,
         &mut arguments.kernel,
         &mut ranges.name,

@@ -260,6 +260,7 @@ fn op(trace: &mut Trace, dice: &mut Dice) {
         static_shared: dice.small(),
         dynamic_shared: dice.small(),
         graph_node: dice.number(),
+        communicator: dice.text(),
     });
 }
 
