@@ -173,7 +173,10 @@ impl Comparing<'_, '_> {
         before.into_iter().find_map(|before| {
             let exchange = before.last().start;
             let end = |device: DeviceId, start: Ns| {
-                before.of(device).filter(|of| of.end <= start && self.is_in_step(of, exchange)).map(|of| of.end)
+                before
+                    .of(device)
+                    .filter(|of| of.end <= start && self.is_in_step(of, exchange))
+                    .map(|of| of.end)
             };
             Some((end(kernel.device, kernel.start)?, end(late.device, late.start)?))
         })

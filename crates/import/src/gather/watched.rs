@@ -133,7 +133,9 @@ impl Process<'_, '_> {
             } else {
                 let (stack, state) = (self.seen(glance.stack), thread_state(glance.state));
                 let after = glance.after.into();
-                self.watched.threads.insert(glance.tid, Now { stack, state, since: at, after, sampled: Ns::MIN });
+                self.watched
+                    .threads
+                    .insert(glance.tid, Now { stack, state, since: at, after, sampled: Ns::MIN });
             }
         }
         if !any_gone {
