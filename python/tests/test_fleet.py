@@ -1,4 +1,4 @@
-"""Digests of made-up ranks, and what is found in them. What is wrong with a run is said, and nothing else is lost."""
+"""Digests of made-up ranks, and what is found in them. It reports what is wrong with a run, and loses nothing else."""
 
 import glob
 import html
@@ -316,7 +316,7 @@ def test_the_page_opens_offline_and_hostile_names_are_harmless(tmp_path):
     policy = next(attributes["content"] for _, attributes in tags.found if attributes.get("http-equiv"))
     assert "default-src 'none'" in policy and "unsafe" not in policy
     assert not any("src" in attributes or "href" in attributes or any(name.startswith("on") for name in attributes) for _, attributes in tags.found)
-    # The picture can be focused and has a name; what is under the cursor is said; tables have captions.
+    # The picture can be focused and has a name, the text below names what is under the cursor, tables have captions.
     heat = next(attributes for _, attributes in tags.found if attributes.get("id") == "map")
     assert heat["tabindex"] == "0" and "Heat map: 4 ranks" in heat["aria-label"]
     assert any(attributes.get("aria-live") == "polite" for _, attributes in tags.found) and "<caption>" in text

@@ -14,7 +14,7 @@ fn rank(number: i64, collectives: usize, places: u32) -> Trace {
     (trace.meta.rank, trace.meta.world_size) = (Some(number), Some(8));
     trace.meta.host = String::from("node1");
     let mut sym = |text: &str| trace.strings.intern(text);
-    let (launch, kernel, file) = (sym("cuLaunchKernel"), sym("gemm"), sym("/work/program/loader.py"));
+    let (launch, kernel, file) = (sym("cuLaunchKernel"), sym("gemm"), sym("/home/me/loader.py"));
     let (reduce, copy) = (sym("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), sym("cuMemcpyHtoDAsync"));
     let process = trace.processes.push(Process { pid: 1, ..Process::default() });
     let thread = trace.threads.push(Thread { process, tid: 1, ..Thread::default() });

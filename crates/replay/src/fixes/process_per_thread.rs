@@ -7,7 +7,7 @@ use explain::Class;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, RecordedStep, Rows};
 use std::collections::BTreeMap;
-use trace::{Ns, ProcessId, Sym};
+use trace::{ContextId as ContextOf, Ns, ProcessId, Sym};
 use workload::ContextId;
 
 pub(super) const FIX: Fix = Fix {
@@ -110,22 +110,30 @@ fn waits_for_own(scene: &Scene<'_>, to: &mut Recovered) {
     }
 }
 
-/// Calls that met those of other threads cost what they cost alone: threads contend for a mutex of their context at each launch, and for
-/// what the driver writes (H200: 5.8 µs a launch alone, 9.5 µs beside seven other threads, 1.2 µs of it in waits for locks).
+/// Calls that met those of other threads in their context cost what they cost alone: threads contend for a mutex of their context at each
+/// launch, and for what the driver writes (H200: 5.8 µs a launch alone, 9.5 µs beside seven other threads, 1.2 µs of it in waits for locks).
+/// Threads of several contexts, as of several GPUs, do not: two that launch into a GPU each gained nothing as processes (H200).
 fn calls_alone(scene: &Scene<'_>, to: &mut Recovered) {
-    let mut calls: Vec<At> = scene.calls().filter(|at| enqueues(scene.class(at.id))).collect();
     let (starts, ends) = (&scene.trace.calls.start, &scene.trace.calls.end);
-    calls.sort_by_key(|at| (starts[at.id.index()], at.id));
+    let mut of: BTreeMap<Option<ContextOf>, Vec<At>> = BTreeMap::new();
+    for at in scene.calls().filter(|at| enqueues(scene.class(at.id))) {
+        of.entry(context(scene, &at)).or_default().push(at);
+    }
     let name = |at: &At| scene.trace.calls.name[at.id.index()];
-    let mut alone: FxHashMap<Sym, Vec<Ns>> = FxHashMap::default();
-    let mut until = Ns::MIN;
-    for (row, at) in calls.iter().enumerate() {
-        let [start, end] = [starts, ends].map(|times| times[at.id.index()]);
-        let next = calls.get(row + 1).map_or(Ns::MAX, |next| starts[next.id.index()]);
-        if until <= start && end <= next {
-            alone.entry(name(at)).or_default().push(own_ns(&at.call));
+    let (mut alone, mut met): (FxHashMap<Sym, Vec<Ns>>, Vec<At>) = Default::default();
+    for mut calls in of.into_values() {
+        calls.sort_by_key(|at| (starts[at.id.index()], at.id));
+        let mut until = Ns::MIN;
+        for (row, at) in calls.iter().enumerate() {
+            let [start, end] = [starts, ends].map(|times| times[at.id.index()]);
+            let next = calls.get(row + 1).map_or(Ns::MAX, |next| starts[next.id.index()]);
+            if until <= start && end <= next {
+                alone.entry(name(at)).or_default().push(own_ns(&at.call));
+            } else {
+                met.push(*at);
+            }
+            until = until.max(end);
         }
-        until = until.max(end);
     }
     let usual: FxHashMap<Sym, Ns> = alone
         .into_iter()
@@ -137,7 +145,7 @@ fn calls_alone(scene: &Scene<'_>, to: &mut Recovered) {
         .collect();
     let rule = &to.model.calls.launch;
     let launch = rule.before_ns + rule.held_ns + rule.after_ns;
-    for at in calls {
+    for at in met {
         let own = own_ns(&at.call);
         let of_model = || (scene.class(at.id) == Class::Launch).then_some(launch);
         let Some(least) = usual.get(&name(&at)).copied().or_else(of_model) else { continue };
@@ -150,6 +158,13 @@ fn calls_alone(scene: &Scene<'_>, to: &mut Recovered) {
             call.after_ns = least - call.before_ns - call.held_ns;
         }
     }
+}
+
+/// The context that a call issues into.
+fn context(scene: &Scene<'_>, at: &At) -> Option<ContextOf> {
+    let Does::Issue { works, .. } = at.call.does else { return None };
+    let op = scene.op(works.iter().next()? as u32);
+    Some(scene.trace.context_of_stream(scene.trace.ops.stream[op.index()]))
 }
 
 fn enqueues(class: Class) -> bool {
