@@ -7,7 +7,7 @@
 use super::activity::{Activity, Doing, Segment};
 use crate::facts::Facts;
 use crate::index;
-use trace::{CallId, Ns, State, Sym, ThreadId, ThreadState, Times};
+use trace::{CallId, Ns, Source, State, Sym, ThreadId, ThreadState, Times};
 
 /// The shortest pause that is looked at by itself, ns. Frameworks spend 3 to 30 µs between two launches (PyTorch, H200).
 pub(super) const PAUSE: Ns = 50_000;
@@ -85,9 +85,11 @@ impl Outside {
             *known = Times::of(rows.iter().map(|row| (row.start, row.end)));
         }
         let has_rows: Vec<bool> = rows.iter().map(|rows| !rows.is_empty()).collect();
+        // Other tools record each switch.
+        let is_counted = facts.trace.meta.source == Source::HOLDUP.id;
         let filled = facts.trace.threads.ids().zip(rows).map(|(thread, rows)| {
             let (first, last) = spans[thread.index()];
-            let mut filled = Filling::new(exact(&rows));
+            let mut filled = Filling::new(if is_counted { exact(&rows) } else { rows });
             activity.walk(thread, first, last, |segment| filled.add(segment, activity.blocks(segment.doing)));
             filled.done()
         });
@@ -299,5 +301,31 @@ impl Filling {
         let awake = (running + runnable).max(1);
         let ready = scaled(runnable, outside - blocked, awake).min(outside - blocked);
         (blocked, ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_end_where_the_thread_was_seen_blocked() {
+        use ThreadState::{Blocked, Running};
+        let row = |start, end, running, state| State { start, end, running, state, ..State::default() };
+        let rows = [
+            row(0, 10, 10, Running),
+            row(10, 20, 4, Blocked),
+            row(20, 30, 0, Blocked),
+            row(30, 40, 9, Running),
+            // Nothing is known from 40 to 45.
+            row(45, 50, 5, Running),
+        ];
+        let expected = [
+            row(0, 20, 14, Blocked),
+            row(20, 30, 0, Blocked),
+            row(30, 40, 9, Running),
+            row(45, 50, 5, Running),
+        ];
+        assert_eq!(exact(&rows), expected);
     }
 }
