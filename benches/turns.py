@@ -2,7 +2,7 @@
 """What recording costs a program, within one process: bursts of steps with recording off and on take turns, so that what differs
 between two processes does not count. Off means that the wrapped calls are there and record nothing. Needs a GPU and PyTorch.
 
-    holdup record -q --after signal --level full -o a.holdup -- python3 benches/turns.py train|generate [PAIRS]
+    holdup record -q --after signal --level full -o a.holdup -- python3 benches/turns.py train|generate|beside [PAIRS]
 
 Prints the medians of a step, and how much longer one takes with recording on (mean over pairs, with its 95 % interval). SIGUSR2 to
 `holdup record`, the parent, switches.
@@ -14,6 +14,7 @@ import pathlib
 import signal
 import statistics
 import sys
+import threading
 import time
 
 import torch
@@ -22,6 +23,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).p
 from intervals import interval
 
 BURST, WARM_UP = 25, 40
+STOP = threading.Event()
 
 
 def train():
@@ -52,6 +54,17 @@ def generate():
     return lambda: program.generate(words, model, 1)
 
 
+def beside():
+    """A token, while another thread embeds texts: the two take turns at Python's lock."""
+    import generate as program
+
+    step = generate()
+    words = torch.nn.Embedding(program.WORDS, program.WIDTH).cuda().half()
+    reader = program.transformer(6)
+    threading.Thread(target=program.embed, args=(words, reader, STOP)).start()
+    return step
+
+
 def burst(step):
     """The median time of a step, s."""
     times = []
@@ -68,7 +81,7 @@ def switch():
 
 
 def main(name, pairs):
-    step = {"train": train, "generate": generate}[name]()
+    step = {"train": train, "generate": generate, "beside": beside}[name]()
     for _ in range(WARM_UP):
         step()
     off, on = [], []
@@ -77,6 +90,7 @@ def main(name, pairs):
         switch()
         on.append(burst(step))
         switch()
+    STOP.set()
     mean, reach = interval([math.log(with_it / without) for without, with_it in zip(off, on)])
     low, middle, high = (math.expm1(value) for value in (mean - reach, mean, mean + reach))
     medians = " and ".join(f"{statistics.median(times) * 1e3:.2f}" for times in (off, on))

@@ -1,8 +1,9 @@
 """Records programs and measures what mends them: `pairs.toml`. Needs a GPU, nvcc, and a Python with PyTorch, CuPy and JAX.
 
-    measure.py HOLDUP OUT [--record] [--once] [--prove ROUNDS] [--warm-ups RUNS] [--only NAME,…] [--language cu|py]
+    measure.py HOLDUP OUT [--record] [--kineto] [--once] [--prove ROUNDS] [--warm-ups RUNS] [--only NAME,…] [--language cu|py]
 
 Writes OUT/NAME.holdup, a recording of each program before, and OUT/NAME.json, the result of `holdup prove`. `compare.py` reads them.
+`--kineto` writes OUT/NAME.kineto.json.gz besides, a trace of PyTorch's profiler of each program of PyTorch before.
 `--once` runs each program once before and once after, to see that it works.
 """
 
@@ -45,6 +46,7 @@ def read_arguments():
     parser.add_argument("holdup", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("out", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--kineto", action="store_true")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--prove", type=int)
     parser.add_argument("--warm-ups", type=int, default=1)
@@ -83,6 +85,9 @@ def measure(pair, arguments, binary, server):
         recording = arguments.out / f"{pair['name']}.holdup"
         command = [arguments.holdup, "record", "--force", "-o", recording, "--", *before]
         results.append(subprocess.run(command, env=variables).returncode)
+    if arguments.kineto and pair.get("kineto"):
+        trace = str(arguments.out / f"{pair['name']}.kineto.json.gz")
+        results.append(subprocess.run(before, env=variables | {"KINETO": trace}).returncode)
     if arguments.once:
         for command, environment in (before, variables), (after, variables | changed):
             done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)

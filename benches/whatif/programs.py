@@ -2,6 +2,8 @@
 and prints how long it took: "section: 812.3 ms".
 
     programs.py NAME before|after
+
+KINETO    where to write a trace of PyTorch's profiler, for the programs of PyTorch
 """
 
 import contextlib
@@ -25,8 +27,31 @@ def section(push, pop, synchronize):
 def torch_section():
     import torch
 
-    nvtx = torch.cuda.nvtx
-    return section(nvtx.range_push, nvtx.range_pop, torch.cuda.synchronize)
+    nvtx, ranges = torch.cuda.nvtx, []
+
+    def push(name):
+        nvtx.range_push(name)
+        ranges.append(torch.profiler.record_function(name))
+        ranges[-1].__enter__()
+
+    def pop():
+        ranges.pop().__exit__(None, None, None)
+        nvtx.range_pop()
+
+    return section(push, pop, torch.cuda.synchronize)
+
+
+@contextlib.contextmanager
+def profiled(path):
+    """A trace of PyTorch's profiler of all that runs within, if there is a path."""
+    if not path:
+        yield
+        return
+    import torch
+
+    with torch.profiler.profile() as profiler:
+        yield
+    profiler.export_chrome_trace(path)
 
 
 def serve(own, pinned):
@@ -270,4 +295,5 @@ PROGRAMS = {
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in PROGRAMS or sys.argv[2] not in ("before", "after"):
         sys.exit(f"programs.py NAME before|after, where NAME is {' '.join(PROGRAMS)}")
-    PROGRAMS[sys.argv[1]](sys.argv[2] == "after")
+    with profiled(os.environ.get("KINETO")):
+        PROGRAMS[sys.argv[1]](sys.argv[2] == "after")

@@ -25,6 +25,8 @@ pub type Subscribe = unsafe extern "C" fn(*mut *mut c_void, Callback, *mut c_voi
 pub type Unsubscribe = unsafe extern "C" fn(*mut c_void) -> Code;
 /// On (1) or off (0), the subscriber, the domain, and the function's number.
 pub type EnableCallback = unsafe extern "C" fn(u32, *mut c_void, c_int, u32) -> Code;
+/// The attribute, the bytes of its value, and the value.
+pub type SetAttribute = unsafe extern "C" fn(c_int, *mut usize, *mut c_void) -> Code;
 
 fn find(library: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the library stays loaded.
@@ -54,6 +56,8 @@ macro_rules! functions {
             pub enable_driver: Option<Switch>,
             /// `cuptiActivityEnableRuntimeApi`, where there is one.
             pub enable_runtime: Option<Switch>,
+            /// `cuptiActivitySetAttribute`, where there is one.
+            pub set_attribute: Option<SetAttribute>,
         }
 
         impl Cupti {
@@ -89,6 +93,10 @@ macro_rules! functions {
                     }),
                     enable_driver: switch(library, c"cuptiActivityEnableDriverApi"),
                     enable_runtime: switch(library, c"cuptiActivityEnableRuntimeApi"),
+                    set_attribute: find(library, c"cuptiActivitySetAttribute").map(|function| {
+                        // SAFETY: as above.
+                        unsafe { std::mem::transmute::<*mut c_void, SetAttribute>(function) }
+                    }),
                 })
             }
         }
