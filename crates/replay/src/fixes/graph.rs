@@ -27,7 +27,7 @@ type Sequence = Vec<At>;
 
 /// From the third time on, a sequence costs the launch of a graph, and no time between its launches.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
-    let (mut changed, gap) = (0, gap(to));
+    let (mut changed, gap) = (0, (to.model.device.graph_gap_ns - to.gap_in_durations()).max(0));
     for row in 0..to.recorded.threads.len() {
         let mut seen: FxHashMap<u64, usize> = FxHashMap::default();
         for sequence in sequences(scene, row) {
@@ -79,17 +79,6 @@ fn kernels(scene: &Scene<'_>, sequence: &Sequence) -> u64 {
         }
     }
     hasher.finish()
-}
-
-/// The time between two kernels of a graph, ns: by as much less than between launched ones as in the model. Recorded durations contain
-/// a part of the model's gap.
-fn gap(to: &Recovered) -> Ns {
-    let works = to.recorded.works.iter().filter(|work| matches!(work.kind, WorkKind::Kernel { .. }));
-    let mut gaps: Vec<Ns> = works.filter_map(|work| work.gap_ns).filter(|gap| *gap > 0).collect();
-    gaps.sort_unstable();
-    let device = &to.model.device;
-    let recorded = gaps.get(gaps.len() / 10).map_or(device.gap_ns, |gap| device.gap_ns.min(*gap));
-    (recorded - (device.gap_ns - device.graph_gap_ns)).max(0)
 }
 
 fn become_graph(to: &mut Recovered, sequence: &Sequence, gap: Ns) {

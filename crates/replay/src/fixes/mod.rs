@@ -2,6 +2,7 @@
 //!
 //! To add one: write `fixes/NAME.rs`, declare it as a module, and add it to [`FIXES`].
 
+mod alone;
 mod device_scalar;
 mod graph;
 mod issue_order;

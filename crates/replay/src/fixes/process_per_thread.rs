@@ -1,14 +1,11 @@
 //! A process for each thread.
 
-use super::scene::At;
-use super::{Fix, Scene, more_connections, no_gil, own_stream};
+use super::{Fix, Scene, alone, more_connections, no_gil, own_stream};
 use crate::Recovered;
-use explain::Class;
-use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, RecordedStep, Rows};
-use std::collections::BTreeMap;
-use trace::{ContextId as ContextOf, Ns, ProcessId, Sym};
-use workload::ContextId;
+use std::collections::{BTreeMap, BTreeSet};
+use trace::{Ns, ProcessId};
+use workload::{ContextId, Process, Stream};
 
 pub(super) const FIX: Fix = Fix {
     id: "process-per-thread",
@@ -16,13 +13,6 @@ pub(super) const FIX: Fix = Fix {
     safety: "safe if the threads share no memory; each process has a context of its own, some 500 MB of device memory",
     apply,
 };
-
-/// A call that takes longer than others of its name by more than this did not only meet other threads: longer waits for locks are not
-/// part of its own cost, ns.
-const CROWDED: Ns = 20_000;
-
-/// So many calls that met no other thread show what a call costs alone.
-const ENOUGH: usize = 30;
 
 /// Each thread has a context of its own, and shares neither the driver's locks nor an interpreter's. Without MPS the contexts take turns.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
@@ -40,9 +30,9 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     waits_for_own(scene, to);
     no_gil::apply(scene, to);
     to.lets_pass(scene, |at, number| scene.holder(number).is_some_and(|holder| holder.row != at.row));
-    calls_alone(scene, to);
-    // When a kernel starts depends on other processes: the model knows.
-    to.recorded.works.iter_mut().filter(|work| work.is_launched()).for_each(|work| work.gap_ns = None);
+    alone::calls(scene, to);
+    alone::kernels(scene, to);
+    start_as_in_model(scene, to);
     // The times of contexts that take turns already have their turns.
     to.recorded.workload.mps = to.turns;
     threads
@@ -79,6 +69,54 @@ fn own_contexts(to: &mut Recovered, process: usize, row: usize) {
     }
 }
 
+/// When a kernel starts depends on other processes where several use its device at the same time: the model knows, not the trace.
+fn start_as_in_model(scene: &Scene<'_>, to: &mut Recovered) {
+    let contexts = contexts(to);
+    let ops = &scene.trace.ops;
+    let mut used: BTreeMap<OneContext, (Ns, Ns)> = BTreeMap::new();
+    for (row, work) in (0..).zip(&to.recorded.works) {
+        if let (Some(context), Some(op)) = (contexts.get(work.stream as usize), scene.op(row).some()) {
+            let (start, end) = (ops.start[op.index()], ops.end[op.index()]);
+            let span = used.entry(*context).or_insert((start, end));
+            *span = (span.0.min(start), span.1.max(end));
+        }
+    }
+    let share = |one: &OneContext, other: &OneContext| {
+        let ((start, end), (other_start, other_end)) = (used[one], used[other]);
+        one != other && one.device == other.device && start < other_end && other_start < end
+    };
+    let shared: BTreeSet<OneContext> =
+        used.keys().filter(|one| used.keys().any(|other| share(one, other))).copied().collect();
+    let within = to.gap_in_durations();
+    for work in to.recorded.works.iter_mut().filter(|work| work.is_launched()) {
+        let is_shared = contexts.get(work.stream as usize).is_some_and(|context| shared.contains(context));
+        if is_shared && work.gap_ns.take().is_some() {
+            work.ns = (work.ns - within).max(0);
+        }
+    }
+}
+
+/// A context of a process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct OneContext {
+    device: u32,
+    process: usize,
+    context: ContextId,
+}
+
+/// The contexts of all streams, by row.
+fn contexts(to: &Recovered) -> Vec<OneContext> {
+    let processes = to.recorded.workload.processes.iter().enumerate();
+    let of_process = |(number, process): (usize, &Process)| {
+        let of = |stream: &Stream| {
+            let device = process.contexts.get(stream.context.0 as usize).map_or(0, |context| context.device);
+            OneContext { device, process: number, context: stream.context }
+        };
+        process.streams.iter().map(of).collect::<Vec<_>>()
+    };
+    processes.flat_map(of_process).collect()
+}
+
 /// What waits for a whole context or device waits for the operations of its own thread only.
 fn waits_for_own(scene: &Scene<'_>, to: &mut Recovered) {
     let mut by = vec![usize::MAX; to.recorded.works.len()];
@@ -108,69 +146,4 @@ fn waits_for_own(scene: &Scene<'_>, to: &mut Recovered) {
         *awaited = Rows { first, count: own.len() as u32 };
         to.recorded.awaited.extend(own);
     }
-}
-
-/// Calls that met those of other threads in their context cost what they cost alone: threads contend for a mutex of their context at each
-/// launch, and for what the driver writes (H200: 5.8 µs a launch alone, 9.5 µs beside seven other threads, 1.2 µs of it in waits for locks).
-/// Threads of several contexts, as of several GPUs, do not: two that launch into a GPU each gained nothing as processes (H200).
-fn calls_alone(scene: &Scene<'_>, to: &mut Recovered) {
-    let (starts, ends) = (&scene.trace.calls.start, &scene.trace.calls.end);
-    let mut of: BTreeMap<Option<ContextOf>, Vec<At>> = BTreeMap::new();
-    for at in scene.calls().filter(|at| enqueues(scene.class(at.id))) {
-        of.entry(context(scene, &at)).or_default().push(at);
-    }
-    let name = |at: &At| scene.trace.calls.name[at.id.index()];
-    let (mut alone, mut met): (FxHashMap<Sym, Vec<Ns>>, Vec<At>) = Default::default();
-    for mut calls in of.into_values() {
-        calls.sort_by_key(|at| (starts[at.id.index()], at.id));
-        let mut until = Ns::MIN;
-        for (row, at) in calls.iter().enumerate() {
-            let [start, end] = [starts, ends].map(|times| times[at.id.index()]);
-            let next = calls.get(row + 1).map_or(Ns::MAX, |next| starts[next.id.index()]);
-            if until <= start && end <= next {
-                alone.entry(name(at)).or_default().push(own_ns(&at.call));
-            } else {
-                met.push(*at);
-            }
-            until = until.max(end);
-        }
-    }
-    let usual: FxHashMap<Sym, Ns> = alone
-        .into_iter()
-        .filter(|(_, costs)| costs.len() >= ENOUGH)
-        .map(|(name, mut costs)| {
-            let middle = costs.len() / 2;
-            (name, *costs.select_nth_unstable(middle).1)
-        })
-        .collect();
-    let rule = &to.model.calls.launch;
-    let launch = rule.before_ns + rule.held_ns + rule.after_ns;
-    for at in met {
-        let own = own_ns(&at.call);
-        let of_model = || (scene.class(at.id) == Class::Launch).then_some(launch);
-        let Some(least) = usual.get(&name(&at)).copied().or_else(of_model) else { continue };
-        if own > least
-            && own - least < CROWDED
-            && let Some(call) = to.call_mut(at)
-        {
-            let part = |ns: Ns| (i128::from(ns) * i128::from(least) / i128::from(own)) as Ns;
-            (call.before_ns, call.held_ns) = (part(call.before_ns), part(call.held_ns));
-            call.after_ns = least - call.before_ns - call.held_ns;
-        }
-    }
-}
-
-/// The context that a call issues into.
-fn context(scene: &Scene<'_>, at: &At) -> Option<ContextOf> {
-    let Does::Issue { works, .. } = at.call.does else { return None };
-    let op = scene.op(works.iter().next()? as u32);
-    Some(scene.trace.context_of_stream(scene.trace.ops.stream[op.index()]))
-}
-
-fn enqueues(class: Class) -> bool {
-    matches!(class, Class::Launch | Class::Fill | Class::Copy { .. })
-}
-
-fn own_ns(call: &CallOf) -> Ns {
-    call.before_ns + call.held_ns + call.after_ns
 }

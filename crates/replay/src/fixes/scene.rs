@@ -137,6 +137,15 @@ impl Recovered {
         }
     }
 
+    /// The part of the model's gap between kernels of a stream that recorded durations contain, ns: between recorded kernels is less,
+    /// from the end of one to the start of the next that is ready. The model's gap is from runs without a tracer.
+    pub(crate) fn gap_in_durations(&self) -> Ns {
+        let works = self.recorded.works.iter().filter(|work| matches!(work.kind, WorkKind::Kernel { .. }));
+        let mut gaps: Vec<Ns> = works.filter_map(|work| work.gap_ns).filter(|gap| *gap > 0).collect();
+        let (gap, row) = (self.model.device.gap_ns, gaps.len() / 100);
+        if gaps.is_empty() { 0 } else { (gap - *gaps.select_nth_unstable(row).1).max(0) }
+    }
+
     /// Removes waits behind other calls: those that are gone, by the waiting call and the number of the other one. Returns how many.
     pub(crate) fn lets_pass(&mut self, scene: &Scene<'_>, mut is_gone: impl FnMut(At, u32) -> bool) -> usize {
         // A number that no call has.
