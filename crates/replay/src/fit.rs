@@ -175,7 +175,8 @@ fn gpu(trace: &Trace, recovered: &Recovered, replayed: &Replayed, device: Device
     let of = |op: &OpId| trace.device_of_stream(ops.stream[op.index()]) == device;
     let rows: Vec<OpId> = ops.ids().filter(of).collect();
     let recorded = rows.iter().map(|op| (ops.start[op.index()], ops.end[op.index()]));
-    let replayed = rows.iter().map(|op| recovered.times(trace, replayed, *op));
+    let spans = recovered.spans(trace);
+    let replayed = rows.iter().map(|op| recovered.times(trace, replayed, *op, &spans));
     GpuFit {
         device: trace.devices.ordinal[device.index()],
         busy: Both { recorded_ns: union(recorded.collect()), replayed_ns: union(replayed.collect()) },

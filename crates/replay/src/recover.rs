@@ -3,6 +3,7 @@
 use crate::calls::Costs;
 use crate::machine;
 use crate::places::Places;
+use crate::retime::part;
 use crate::sections::Sections;
 use crate::signals::{Signal, signals};
 use crate::threads::Threads;
@@ -96,11 +97,24 @@ impl Recovered {
         self.last_call(replayed, row).map(|call| call.max(last))
     }
 
-    /// When an operation of the trace starts and ends in a replay, ns.
-    pub fn times(&self, trace: &Trace, replayed: &Replayed, op: OpId) -> (Ns, Ns) {
+    /// When an operation of the trace starts and ends in a replay, ns: in proportion if its work, a graph for instance, takes another
+    /// time than `recorded`, by work ([`Recovered::spans`]).
+    pub fn times(&self, trace: &Trace, replayed: &Replayed, op: OpId, recorded: &[Ns]) -> (Ns, Ns) {
         let (row, offset) = self.works[op.index()];
-        let start = replayed.works[row as usize].0 + offset;
-        (start, start + trace.ops.end[op.index()] - trace.ops.start[op.index()])
+        let ((start, end), span) = (replayed.works[row as usize], recorded[row as usize]);
+        let at = |ns: Ns| if span == end - start { ns } else { part(ns, end - start, span) };
+        (start + at(offset), start + at(offset + trace.ops.end[op.index()] - trace.ops.start[op.index()]))
+    }
+
+    /// By work: how long it took in the trace, ns.
+    pub fn spans(&self, trace: &Trace) -> Vec<Ns> {
+        let mut spans = vec![0; self.recorded.works.len()];
+        for op in trace.ops.ids() {
+            let (row, offset) = self.works[op.index()];
+            let end = offset + trace.ops.end[op.index()] - trace.ops.start[op.index()];
+            spans[row as usize] = end.max(spans[row as usize]);
+        }
+        spans
     }
 
     /// Runs the steps.

@@ -17,8 +17,9 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
     for (call, start, end) in moved(trace, recovered, replayed) {
         (calls.start[call.index()], calls.end[call.index()]) = (start, end);
     }
+    let spans = recovered.spans(trace);
     for op in trace.ops.ids() {
-        let (start, end) = recovered.times(trace, replayed, op);
+        let (start, end) = recovered.times(trace, replayed, op, &spans);
         (new.ops.start[op.index()], new.ops.end[op.index()]) =
             (start + recovered.start, end + recovered.start);
     }
@@ -113,7 +114,7 @@ pub(crate) fn union(mut intervals: Vec<(Ns, Ns)>) -> Ns {
 }
 
 /// `time × after / before`.
-fn part(time: Ns, after: Ns, before: Ns) -> Ns {
+pub(crate) fn part(time: Ns, after: Ns, before: Ns) -> Ns {
     if before == 0 { 0 } else { (i128::from(time) * i128::from(after) / i128::from(before)) as Ns }
 }
 

@@ -5,6 +5,7 @@ mod examples;
 mod gains;
 mod made_up;
 mod oracle;
+mod processes;
 mod removed;
 mod support;
 mod warm_up;
