@@ -1,7 +1,7 @@
-//! The verdict: how busy the GPUs were and what they lost most time to, in three lines.
+//! The verdict: how busy the GPUs were, what they lost most time to again and again, and what they lost once.
 
 use crate::escape::visible;
-use crate::layout::{elide, width, wrap};
+use crate::layout::{cut, elide, width, wrap};
 use crate::units;
 use explain::{Cause, Explanation, Finding, GpuAccount, Phase, Place, Refusal};
 use trace::Ns;
@@ -16,9 +16,9 @@ pub(crate) const SMALL: f64 = 0.01;
 const SMALL_OF_BUSY: f64 = 0.05;
 
 /// Most lines of the verdict.
-const LINES: usize = 3;
+const LINES: usize = 4;
 
-/// Most causes that the verdict names.
+/// Most causes that the verdict names of what recurs.
 const NAMED: usize = 2;
 
 /// Most fixes of a cause that the verdict names.
@@ -41,45 +41,22 @@ pub struct VerdictLine {
     pub finding: Option<String>,
 }
 
-/// The verdict for a page: the sentence about the GPUs, the causes that cost most, and what else costs once.
+/// The verdict for a page: the sentence about the GPUs, the causes that cost most, and what costs once.
 pub fn verdict_lines(explanation: &Explanation) -> Vec<VerdictLine> {
-    let line = |text| VerdictLine { text, finding: None };
-    let mut lines = vec![line(sentence(explanation))];
-    lines.extend(causes(explanation).into_iter().map(|cause| {
-        let text = cause.line(usize::MAX);
-        VerdictLine { text, finding: Some(cause.id).filter(|id| !id.is_empty()) }
+    let mut lines = vec![VerdictLine { text: sentence(explanation), finding: None }];
+    lines.extend(costs(explanation).into_iter().map(|cost| {
+        let finding = Some(cost.finding().to_owned()).filter(|id| !id.is_empty());
+        VerdictLine { text: cost.line(usize::MAX), finding }
     }));
-    lines.extend(once(explanation).map(line));
     lines
 }
 
-/// The verdict in at most three lines of so many columns; with names escaped.
+/// The verdict in at most four lines of so many columns, one of which has what costs once; with names escaped.
 pub(crate) fn lines(explanation: &Explanation, columns: usize) -> Vec<String> {
     let mut lines = wrap(&sentence(explanation), columns);
-    lines.extend(causes(explanation).into_iter().map(|cause| cause.line(columns)));
+    lines.extend(costs(explanation).into_iter().map(|cost| cost.line(columns)));
     lines.truncate(LINES);
     lines
-}
-
-/// What else costs once, in a line: `once: start-up 812 ms, first-use 430 ms`; `None` if that is little.
-pub(crate) fn once(explanation: &Explanation) -> Option<String> {
-    let gpus = &explanation.accounts.gpus;
-    let start_up = gpus.iter().map(GpuAccount::start_up_ns).max().unwrap_or(0);
-    let all = gpus.iter().map(|gpu| gpu.span_ns).max().unwrap_or(0);
-    let start_up = (start_up as f64 >= all as f64 * SMALL && start_up > 0)
-        .then(|| format!("{} {}", Cause::StartUp.id(), units::duration(start_up)));
-    let named = causes(explanation);
-    let is_once = |finding: &&Finding| {
-        let is_named = named.iter().any(|cause| cause.id == finding.id);
-        finding.phase == Phase::Once && finding.cost_share >= SMALL && !is_named
-    };
-    let known = explanation.findings.iter().filter(|_| super::explanation::knows_costs(explanation));
-    let findings = known.filter(is_once).map(|finding| {
-        let place = at(finding).map_or(String::new(), |place| format!(" ({})", short(place)));
-        format!("{} {}{place}", finding.cause.id(), units::duration(finding.cost_ns))
-    });
-    let all: Vec<String> = start_up.into_iter().chain(findings).collect();
-    (!all.is_empty() && explanation.accounts.refused.is_none()).then(|| format!("once: {}", all.join(", ")))
 }
 
 /// `GPU 0 was idle 64 % of the 1.9 s after start-up (0.8 s).`
@@ -275,20 +252,117 @@ impl Named {
     }
 }
 
-/// The causes that cost most.
-fn causes(explanation: &Explanation) -> Vec<Named> {
-    let gpus = &explanation.accounts.gpus;
+/// What the GPUs lost time to, in a line.
+enum Cost {
+    /// A cause that recurs, or the only one that costs once.
+    One(Named),
+    /// Several causes that cost once.
+    Once(Once),
+}
+
+impl Cost {
+    fn share(&self) -> f64 {
+        match self {
+            Cost::One(cause) => cause.share,
+            Cost::Once(once) => once.share,
+        }
+    }
+
+    /// The finding that it is about; empty if it is about none.
+    fn finding(&self) -> &str {
+        match self {
+            Cost::One(cause) => &cause.id,
+            Cost::Once(once) => &once.id,
+        }
+    }
+
+    fn line(&self, columns: usize) -> String {
+        match self {
+            Cost::One(cause) => cause.line(columns),
+            Cost::Once(once) => once.line(columns),
+        }
+    }
+}
+
+/// What the GPUs lost most time to: two causes that recur at most, and what costs once, by what they cost.
+fn costs(explanation: &Explanation) -> Vec<Cost> {
     if explanation.accounts.refused.is_some() {
         return Vec::new();
     }
     let knows_costs = super::explanation::knows_costs(explanation);
-    let findings = explanation.findings.iter().map(|finding| Named::of(finding, knows_costs));
-    let mut causes: Vec<Named> = findings.chain(unfound(explanation)).collect();
-    let least = least(gpus);
-    causes.retain(|cause| cause.share >= least);
-    causes.sort_by(|a, b| b.share.total_cmp(&a.share));
-    causes.truncate(NAMED);
-    causes
+    let least = least(&explanation.accounts.gpus);
+    let findings: Vec<&Finding> = explanation.findings.iter().collect();
+    let (once, again): (Vec<&Finding>, Vec<&Finding>) =
+        findings.into_iter().partition(|finding| knows_costs && finding.phase == Phase::Once);
+    let again = again.into_iter().map(|finding| Named::of(finding, knows_costs));
+    let mut named: Vec<Named> = again.chain(unfound(explanation)).collect();
+    named.retain(|cause| cause.share >= least);
+    named.sort_by(|a, b| b.share.total_cmp(&a.share));
+    named.truncate(NAMED);
+    let mut costs: Vec<Cost> = named.into_iter().map(Cost::One).collect();
+    costs.extend(cost_of_once(explanation, &once, least));
+    costs.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    costs
+}
+
+/// What costs once; `None` if that is little. One cause is named as those that recur are.
+fn cost_of_once(explanation: &Explanation, findings: &[&Finding], least: f64) -> Option<Cost> {
+    let start_up = start_up_of_several(&explanation.accounts.gpus);
+    let share: f64 = findings.iter().map(|finding| finding.cost_share).sum();
+    let known: Vec<&&Finding> = findings.iter().filter(|finding| finding.cost_share >= SMALL).collect();
+    match (known.as_slice(), start_up) {
+        ([one], None) if one.cost_share >= least => Some(Cost::One(Named::of(one, true))),
+        _ if share < least && start_up.is_none() => None,
+        ([], None) => None,
+        (known, start_up) => Some(Cost::Once(Once::of(known, share, start_up))),
+    }
+}
+
+/// The longest start-up of several GPUs, ns: the sentence about one GPU has it.
+fn start_up_of_several(gpus: &[GpuAccount]) -> Option<Ns> {
+    let start_up = gpus.iter().map(GpuAccount::start_up_ns).max()?;
+    let all = gpus.iter().map(|gpu| gpu.span_ns).max()?;
+    (gpus.len() > 1 && start_up > 0 && start_up as f64 >= all as f64 * SMALL).then_some(start_up)
+}
+
+/// What costs once.
+struct Once {
+    /// The finding that costs most; empty if start-up is all.
+    id: String,
+    /// The part of the GPUs' time after start-up.
+    share: f64,
+    /// `first-use 430 ms (serve.py:3)`, by what they cost.
+    items: Vec<String>,
+}
+
+impl Once {
+    fn of(findings: &[&&Finding], share: f64, start_up: Option<Ns>) -> Once {
+        let mut items: Vec<(&str, String, Ns)> = Vec::new();
+        for finding in findings {
+            let place = at(finding).map_or_else(String::new, |place| format!(" ({})", short(place)));
+            let cause = finding.cause.id();
+            match items.iter_mut().find(|(of, at, _)| *of == cause && *at == place) {
+                Some((_, _, ns)) => *ns += finding.cost_ns,
+                None => items.push((cause, place, finding.cost_ns)),
+            }
+        }
+        items.sort_by_key(|(_, _, ns)| std::cmp::Reverse(*ns));
+        items.extend(start_up.map(|ns| (Cause::StartUp.id(), String::new(), ns)));
+        let text =
+            |(cause, place, ns): &(&str, String, Ns)| format!("{cause} {}{place}", units::duration(*ns));
+        Once {
+            id: findings.first().map_or_else(String::new, |finding| finding.id.clone()),
+            share,
+            items: items.iter().map(text).collect(),
+        }
+    }
+
+    /// `63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).`
+    fn line(&self, columns: usize) -> String {
+        let share =
+            if self.id.is_empty() { String::new() } else { format!("{} ", units::percent(self.share)) };
+        cut(&format!("{share}once: {}.", self.items.join(", ")), columns)
+    }
 }
 
 /// Parts of the GPUs' time that are no findings, because nobody can act on them.

@@ -9,7 +9,6 @@ use crate::overlap;
 use crate::steps;
 use crate::table::{Align, Table};
 use crate::units;
-use crate::verdict;
 use explain::{Explanation, Finding, Fix, Nature, Party, Place};
 
 /// An explanation as headings, a table and lists; with `all` the small findings are in full, too.
@@ -27,9 +26,6 @@ pub fn markdown(explanation: &Explanation, all: bool) -> String {
         text.push_str(&format!("> {}\n\n", escape::markdown(&remark)));
     }
     text.push_str(&format!("**{}**\n\n", escape::markdown(&crate::verdict(explanation))));
-    if let Some(once) = verdict::once(explanation) {
-        text.push_str(&format!("{}\n\n", escape::markdown(&once)));
-    }
     for sentence in steps::sentences(explanation.steps.as_ref(), explanation.accounts.refused) {
         text.push_str(&format!("{}\n\n", escape::markdown(&sentence)));
     }

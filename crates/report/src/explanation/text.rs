@@ -53,9 +53,6 @@ pub(super) fn first_lines(explanation: &Explanation, page: Page, all: bool) -> S
         let line = if at == 0 { page.style.paint(Role::Strong, line) } else { line.clone() };
         text.push_str(&format!("{line}\n"));
     }
-    if let Some(once) = verdict::once(explanation) {
-        text.push_str(&format!("{}\n", cut(&once, page.columns)));
-    }
     text.push('\n');
     text
 }
