@@ -39,7 +39,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         Column::measured("host_ms", "host blocked", Unit::Milliseconds),
         Column::measured("ms", "time", Unit::Milliseconds),
     ],
-    rounds: 5,
+    rounds: 8,
     warm_up: true,
     variants,
     relation: None,

@@ -49,7 +49,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         Column::measured("ms", "time", Unit::Milliseconds),
         Column::measured("events_ms", "by events", Unit::Milliseconds),
     ],
-    rounds: 5,
+    rounds: 8,
     warm_up: true,
     variants,
     relation: None,
