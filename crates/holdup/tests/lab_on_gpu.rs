@@ -86,6 +86,48 @@ fn results_are_checked_and_rounds_spread() {
     assert!(text.contains("3 rounds, ± half of their range"), "{text}");
 }
 
+/// The samples of each row's first figure.
+fn samples(results: &Value) -> Vec<Vec<f64>> {
+    let of = |row: &Value| {
+        let samples = row["samples"].as_array().into_iter().flatten();
+        samples.map(|sample| sample.as_f64().expect("a number")).collect()
+    };
+    results["rows"].as_array().expect("rows").iter().map(of).collect()
+}
+
+#[test]
+fn rounds_keep_their_samples_and_are_judged() {
+    let directory = directory();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let run = "lab run overlap --set bytes=64KiB --set passes=2 --set memory=pinned";
+    holdup(&format!("{run} --rounds 4 --format json -o {}", path("four.json")));
+    let mut four: Value =
+        serde_json::from_str(&std::fs::read_to_string(path("four.json")).expect("written")).expect("JSON");
+    assert!(samples(&four).iter().all(|samples| samples.len() == 4), "{four}");
+    let judged = ["a gain of ", "a loss of ", "no difference shown", "not certain, the machine"];
+    let is_judged = |text: &str| judged.iter().any(|words| text.contains(words));
+    assert!(is_judged(four["verdict"].as_str().expect("a verdict")), "{four}");
+    // Another command shows the same, and compares the samples.
+    let shown = json(&format!("lab show {}", path("four.json")));
+    assert_eq!(shown, four);
+    let compared = holdup(&format!("lab show {} --baseline {}", path("four.json"), path("four.json")));
+    assert!(compared.contains("4 rounds, ± half of their range, intervals of 95 %"), "{compared}");
+    assert!(compared.contains("no difference shown in 3 rows"), "{compared}");
+    let three = holdup(&format!("{run} --rounds 3"));
+    assert!(!is_judged(&three) && !three.contains("95 %"), "{three}");
+
+    // As an interruption in the third round leaves it.
+    for (at, row) in four["rows"].as_array_mut().expect("rows").iter_mut().enumerate() {
+        row["samples"].as_array_mut().expect("samples").truncate(if at == 0 { 3 } else { 2 });
+    }
+    let before = samples(&four);
+    std::fs::write(path("part.json"), four.to_string()).expect("can write");
+    let whole = json(&format!("{run} --resume {}", path("part.json")));
+    let after = samples(&whole);
+    assert!(after.iter().all(|samples| samples.len() == 4), "{whole}");
+    assert!(before.iter().zip(&after).all(|(before, after)| after.starts_with(before)), "{whole}");
+}
+
 /// A test for each run of an experiment: every row has a measurement, and results are right.
 macro_rules! experiments {
     ($($name:ident: $arguments:literal,)*) => {

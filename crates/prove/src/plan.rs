@@ -31,16 +31,22 @@ impl Plan {
         self.rounds / 2
     }
 
-    /// The runs of a block in their order.
+    /// Whether a round, counted from 0, runs what it compares in the reversed order.
     ///
-    /// Which command is first follows the sequence of Thue and Morse: ABBA BAAB BAAB ABBA. No drift of a low degree favours
-    /// one of them, and nor does anything that returns at a fixed interval.
+    /// It follows the sequence of Thue and Morse, so that two rounds of A and B make a block: ABBA BAAB BAAB ABBA. No drift of
+    /// a low degree favours one of them, and nor does anything that returns at a fixed interval.
+    pub fn is_reversed(round: usize) -> bool {
+        round.count_ones() % 2 == 1
+    }
+
+    /// The runs of a block in their order.
     pub(crate) fn block(number: usize) -> [Side; 4] {
-        let (a, b) = (Side::Before, Side::After);
-        match number.count_ones() % 2 {
-            0 => [a, b, b, a],
-            _ => [b, a, a, b],
-        }
+        let round = |round| match Plan::is_reversed(round) {
+            false => [Side::Before, Side::After],
+            true => [Side::After, Side::Before],
+        };
+        let ([first, second], [third, fourth]) = (round(2 * number), round(2 * number + 1));
+        [first, second, third, fourth]
     }
 
     /// Whether no further block is needed: the interval is narrow enough, or all rounds have run. It never depends on which

@@ -1,6 +1,6 @@
 //! The verdicts on measured numbers: `tests/data/verdicts/EXPERIMENT-WHAT.txt` has rows, one line each
-//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, which `UPDATE_EXPECT=1` rewrites. A line
-//! `set NAME=VALUE …` changes settings, a line `device NAME=VALUE …` states properties of the device. One file is one test
+//! (`COLUMN=VALUE … : FIGURE=VALUE±SPREAD …`), and the verdict below them, which `UPDATE_EXPECT=1` rewrites. `FIGURE=A,B,C` has
+//! the values of rounds instead, which took turns. A line `set NAME=VALUE …` changes settings, a line `device NAME=VALUE …` states properties of the device. One file is one test
 //! of that name.
 
 use experiments::{Bench, Cell, Experiment, Figure, Results, Row, Settings};
@@ -44,7 +44,10 @@ fn row(experiment: &Experiment, line: &str) -> Row {
             "max_error" => row.max_error = Some(number(value)),
             name => {
                 let name = column(experiment, name);
-                row.figures.push(Figure { name, value: number(value), spread: spread.map(number) });
+                row.figures.push(match value.contains(',') {
+                    true => Figure::of_rounds(name, value.split(',').map(number).collect()),
+                    false => Figure::new(name, number(value), spread.map(number)),
+                });
             }
         }
     }

@@ -70,10 +70,10 @@ pub struct LabRun {
     /// Run only matching variants, such as variant=threads,workers=8, and those that they are compared with.
     #[arg(long, value_name = "COLUMN=VALUE,…")]
     pub variant: Option<String>,
-    /// Runs per variant on a GPU; reports the median.
+    /// Runs per variant on a GPU, by turns; reports the median, and from 4 on intervals of 95 %.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
-    /// Take the rows of an earlier run (--format json), and run only what is missing.
+    /// Take the rows of an earlier run (--format json), and run only the variants and rounds that are missing.
     #[arg(long, value_name = "FILE.json")]
     pub resume: Option<PathBuf>,
     /// Record the run for `holdup explain`; several variants go to one file each, FILE-VARIANT.holdup.

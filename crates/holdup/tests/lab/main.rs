@@ -189,6 +189,8 @@ fn hostile_results_are_harmless() {
         let value = [f64::MAX, -1.0, 0.0, 1e-300][at % 4];
         row["per_s"] = value.into();
         row["spread"] = value.into();
+        let huge = [1e300, f64::MIN_POSITIVE, 1e300, f64::MIN_POSITIVE, f64::MAX];
+        row["samples"] = if at % 3 == 0 { NAME.into() } else { huge[at % 2..].to_vec().into() };
         row["max_error"] = value.into();
         row["workers"] = [u64::MAX, 0, 1, 8][at % 4].into();
         row["variant"] = if at % 2 == 0 { NAME.into() } else { row["variant"].clone() };

@@ -7,7 +7,7 @@ mod text;
 
 pub use json::json;
 pub use markdown::markdown;
-pub use sentences::reason;
+pub use sentences::{judged, reason};
 pub use text::text;
 
 use prove::{Proof, Tested};

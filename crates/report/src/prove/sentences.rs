@@ -2,7 +2,7 @@
 
 use super::Shown;
 use crate::units;
-use prove::judge::{Gain, Verdict};
+use prove::judge::{Gain, Judgement, Verdict};
 use prove::{Agreement, Difference, Metric, Side};
 
 /// A title and what it says; the first is the verdict.
@@ -18,11 +18,16 @@ pub(super) fn lines(shown: Shown<'_>) -> Vec<Line> {
 
 /// `after is faster by 26.0 % (25.1 % to 26.9 %)`
 fn verdict(shown: Shown<'_>) -> String {
-    let judged = &shown.proof.judgement;
-    let by = |word| format!("after is {word} by {}", size(&judged.gain));
+    let by = |word| format!("after is {word} by");
+    judged(&shown.proof.judgement, &by(better(shown)), &by(worse(shown)))
+}
+
+/// What a judgement shows. The words before a gain and before a loss make it `a gain of 26.0 % (25.1 % to 26.9 %)`; without
+/// either it is `no difference shown: at most 0.84 % (-0.84 % to 0.21 %)`.
+pub fn judged(judged: &Judgement, gain: &str, loss: &str) -> String {
     let sentence = match judged.verdict {
-        Verdict::Faster => by(better(shown)),
-        Verdict::Slower => by(worse(shown)),
+        Verdict::Faster => format!("{gain} {}", size(&judged.gain)),
+        Verdict::Slower => format!("{loss} {}", size(&judged.gain)),
         Verdict::NoDifference => {
             format!(
                 "no difference shown: at most {} ({})",
@@ -52,6 +57,7 @@ fn size(gain: &Gain) -> String {
     format!("{} ({} to {})", units::change(share), units::change(low), units::change(high))
 }
 
+/// A gain's interval: `25.1 % to 26.9 %`.
 fn interval(gain: &Gain) -> String {
     format!("{} to {}", units::change(gain.low), units::change(gain.high))
 }

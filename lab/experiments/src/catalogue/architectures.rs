@@ -9,7 +9,7 @@ use crate::experiment::{
     Bench, Cell, Column, Experiment, HostMemory, Kind, Layout, Near, Parameter, Plan, Reading, Settings,
     Submit, Take, Unit, Values, Variant, View, Waiting, Word, max_error,
 };
-use crate::results::{Results, Row, differ, most};
+use crate::results::{Results, Row, differ, ending, most};
 use crate::show::charts;
 use workload::{Kernel, Number, Outcome, Process, Repeat, Steps, StreamKind, Workload};
 
@@ -499,10 +499,11 @@ fn question_a(results: &Results) -> Option<String> {
     let (without, with) = widest(pageable)?;
     let workers = without.text("workers");
     let (a, b) = (without.figure("per_s")?, with.figure("per_s")?);
-    Some(match differ(a, b) {
+    let judged = judged(without, with);
+    Some(match differ(a, b) || !judged.is_empty() {
         true => format!(
             "Question A: {workers} threads with pageable memory reach {} with a synchronization before the copy back and {} \
-             without: {}.",
+             without: {}{judged}.",
             per_s(with),
             per_s(without),
             ratio(with, without)
@@ -521,12 +522,13 @@ fn question_b(results: &Results) -> Option<String> {
     let pairs = results.pairs("variant", "threads".into(), "processes-mps".into());
     let (threads, processes) = widest(pairs)?;
     Some(format!(
-        "Question B: {} threads reach {}, as many processes with MPS {}: {} ({}).",
+        "Question B: {} threads reach {}, as many processes with MPS {}: {} ({}){}.",
         threads.text("workers"),
         per_s(threads),
         per_s(processes),
         ratio(threads, processes),
-        conditions(threads)
+        conditions(threads),
+        judged(processes, threads)
     ))
 }
 
@@ -540,13 +542,14 @@ fn plateau(results: &Results) -> Option<String> {
     let flat = pairs.iter().rev().take_while(|pair| !gains(pair[0], pair[1])).last()?;
     let (last, next) = (flat[0], flat[1]);
     Some(format!(
-        "Threads stop gaining at {}: {} with {}, {} with {} ({}).",
+        "Threads stop gaining at {}: {} with {}, {} with {} ({}){}.",
         last.text("workers"),
         per_s(last),
         last.text("workers"),
         per_s(next),
         next.text("workers"),
-        conditions(first)
+        conditions(first),
+        judged(last, next)
     ))
 }
 
@@ -562,16 +565,22 @@ fn graphs(results: &Results) -> Option<String> {
     let pairs = results.pairs("submit", "launches".into(), "graph".into());
     let (launches, graph) = widest(pairs)?;
     Some(format!(
-        "One graph per iteration instead of {} launches: {} instead of {} ({}).",
+        "One graph per iteration instead of {} launches: {} instead of {} ({}){}.",
         results.settings.number("launches"),
         per_s(graph),
         per_s(launches),
-        described(graph)
+        described(graph),
+        judged(launches, graph)
     ))
 }
 
 fn per_s(row: &Row) -> String {
     Unit::PerSecond.text(row.value("per_s"))
+}
+
+/// What the rounds show of the change from one row to another, as the end of a sentence.
+fn judged(before: &Row, after: &Row) -> String {
+    ending(before, after, ("per_s", Unit::PerSecond))
 }
 
 fn ratio(a: &Row, b: &Row) -> String {

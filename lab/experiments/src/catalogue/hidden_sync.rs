@@ -4,7 +4,7 @@ use crate::experiment::{
     Bench, Column, Experiment, Kind, Parameter, Plan, Reading, Settings, Unit, Values, Variant, View, Word,
     choices::words, max_error,
 };
-use crate::results::{Figure, Results, Row, differ};
+use crate::results::{Figure, Results, Row, differ, ending};
 use crate::show::charts;
 use workload::{BufferId, Kernel, Memory, Outcome, Repeat, Steps, StreamId, StreamKind, Workload};
 
@@ -39,7 +39,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         Column::measured("host_ms", "host blocked", Unit::Milliseconds),
         Column::measured("ms", "time", Unit::Milliseconds),
     ],
-    rounds: 5,
+    rounds: 8,
     warm_up: true,
     variants,
     relation: None,
@@ -334,10 +334,11 @@ fn also_in(out: &Row, both: &Row) -> Option<String> {
     let is_longer = differ(alone, with) && with.value > alone.value;
     is_longer.then(|| {
         format!(
-            "{}: with a copy to the device as well, the calls block the thread for {} instead of {}.",
+            "{}: with a copy to the device as well, the calls block the thread for {} instead of {}{}.",
             what(out),
             text(with),
-            text(alone)
+            text(alone),
+            judged(out, both, "host_ms")
         )
     })
 }
@@ -348,14 +349,20 @@ fn first_time(first: &Row, later: &Row) -> Option<String> {
     let is_longer = differ(one, others) && one.value > others.value;
     is_longer.then(|| {
         format!(
-            "First uses cost most in the {} with {}: the first iteration blocks the thread for {}, later ones for {}: {} as long.",
+            "First uses cost most in the {} with {}: the first iteration blocks the thread for {}, later ones for {}: {} as long{}.",
             what(first),
             first.text("variant"),
             Unit::Milliseconds.text(one.value),
             Unit::Milliseconds.text(others.value),
-            Unit::Times.text(one.value / others.value)
+            Unit::Times.text(one.value / others.value),
+            judged(first, later, "host_ms")
         )
     })
+}
+
+/// What the rounds show of the change from one row to another, as the end of a sentence.
+fn judged(before: &Row, after: &Row, figure: &str) -> String {
+    ending(before, after, (figure, Unit::Milliseconds))
 }
 
 fn held(host: &Row, device: &Row) -> String {
@@ -366,7 +373,12 @@ fn held(host: &Row, device: &Row) -> String {
         both.is_some_and(|(host, device)| differ(host, device))
     };
     let sooner = 1.0 - device.value("ms") / host.value("ms");
+    // An interval has more than equal times in it.
+    let is_judged = |figure| !judged(host, device, figure).is_empty();
     let result = match (changes("ms"), sooner > 0.0) {
+        (false, _) if is_judged("ms") => {
+            format!("the result arrives after {} instead of {}", text(device, "ms"), text(host, "ms"))
+        }
         (false, _) => String::from("the result arrives no sooner"),
         (true, true) => format!("the result arrives {} sooner", Unit::Share.text(sooner)),
         (true, false) => format!("the result arrives {} later", Unit::Share.text(-sooner)),
@@ -379,10 +391,13 @@ fn held(host: &Row, device: &Row) -> String {
             Unit::Times.text(host.value("host_ms") / device.value("host_ms"))
         ),
         false => format!(
-            "the calls block the thread equally long either way ({} and {})",
+            "the calls block the thread {} ({} and {})",
+            if is_judged("host_ms") { "either way" } else { "equally long either way" },
             text(host, "host_ms"),
             text(device, "host_ms")
         ),
     };
-    format!("{what}: {held}; {result} if the scalar stays on the device.")
+    let of = |name, figure| judged(host, device, figure).replacen("; ", &format!("; {name}: "), 1);
+    let (blocked, arrives) = (of("the thread", "host_ms"), of("the result", "ms"));
+    format!("{what}: {held}; {result} if the scalar stays on the device{blocked}{arrives}.")
 }

@@ -408,11 +408,14 @@ fn verdict(results: &Results) -> Vec<String> {
 
 fn named(row: &Row) -> String {
     format!(
-        "{} makes {} {} as long ({})",
+        "{} makes {} {} as long ({}{})",
         row.text("call"),
         row.text("effect"),
         Unit::Times.text(row.value("slowdown")),
-        row.text("variant")
+        row.text("variant"),
+        row.figure("slowdown")
+            .and_then(|figure| figure.interval_text(Unit::Times))
+            .map_or(String::new(), |ends| format!(", {ends}"))
     )
 }
 

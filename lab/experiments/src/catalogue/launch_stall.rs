@@ -4,7 +4,7 @@ use crate::experiment::{
     Bench, Cell, Column, Experiment, HostMemory, Kind, Parameter, Place, Plan, Reading, Settings, Unit,
     Variant, View, Word, choices::words,
 };
-use crate::results::{Results, Row};
+use crate::results::{Results, Row, ending};
 use crate::show::charts;
 use std::time::Duration;
 use workload::{
@@ -339,20 +339,24 @@ fn cures(results: &Results, stalling: &[&Row]) -> Vec<String> {
     let worst = stalling.iter().copied().min_by(|a, b| a.value("per_s").total_cmp(&b.value("per_s")));
     let Some(worst) = worst else { return Vec::new() };
     let times = |row: &Row| Unit::Times.text(row.value("per_s") / worst.value("per_s"));
+    let judged = |row: &Row| ending(worst, row, ("per_s", Unit::PerSecond));
     let own = results.pairs("variant", "same-stream".into(), "own-stream".into());
     let own = own.filter(|(row, _)| std::ptr::eq(*row, worst)).map(|(_, row)| row).next();
     let mut sentences: Vec<String> = own
         .map(|row| {
             format!(
-                "With one stream per thread, B launches {} as many kernels as in the worst case.",
-                times(row)
+                "With one stream per thread, B launches {} as many kernels as in the worst case{}.",
+                times(row),
+                judged(row)
             )
         })
         .into_iter()
         .collect();
     let same = &[("variant", worst.text("variant").as_str().into()), ("memory", "pinned".into())];
     if let Some(row) = results.rows.iter().find(|row| row.is(same)) {
-        sentences.push(format!("With copies into pinned memory in the same stream, {} as many.", times(row)));
+        let (times, judged) = (times(row), judged(row));
+        sentences
+            .push(format!("With copies into pinned memory in the same stream, {times} as many{judged}."));
     }
     sentences
 }

@@ -5,7 +5,7 @@ use crate::experiment::{
     AUTOMATIC, Bench, Column, Experiment, Kind, Layout, Parameter, Plan, Reading, Relation, Settings, Unit,
     Values, Variant, View, Word, choices::words, max_error,
 };
-use crate::results::{Figure, Results, Row, differ};
+use crate::results::{Figure, Results, Row, differ, ending};
 use crate::show::charts;
 use workload::{
     Kernel, Loading, Memory, Outcome, Process, Repeat, Steps, StreamKind, ThreadOutcome, Workload,
@@ -400,24 +400,43 @@ fn verdict(results: &Results) -> Vec<String> {
     };
     let (held, free): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(one, all)| takes_longer(all, one));
     let mut sentences: Vec<String> = held.iter().map(|(one, all)| holding_up(one, all)).collect();
-    if !free.is_empty() {
-        let list: Vec<String> = free.iter().map(|(one, all)| briefly(one, all)).collect();
-        sentences.push(format!(
-            "Workers do not delay each other measurably (by less than 10 %) in {}.",
-            list.join("; ")
-        ));
+    for (is_said, words) in FREE {
+        let alike =
+            free.iter().filter(|(_, all)| is_said(all.figure("slowdown").and_then(|figure| figure.interval)));
+        let list: Vec<String> = alike.map(|(one, all)| briefly(one, all)).collect();
+        if !list.is_empty() {
+            sentences.push(format!("{words} in {}.", list.join("; ")));
+        }
     }
     sentences
 }
+
+/// Whether a slowdown has this interval, if it has one.
+type Has = fn(Option<[f64; 2]>) -> bool;
+
+/// What is reported of rows that are no delay, by the interval of the slowdown.
+const FREE: [(Has, &str); 3] = [
+    (|interval| interval.is_none(), "Workers do not delay each other measurably (by less than 10 %)"),
+    (
+        |interval| interval.is_some_and(|[_, high]| high < HELD_UP),
+        "Workers delay each other by less than 10 %, if at all,",
+    ),
+    (|interval| interval.is_some_and(|[_, high]| high >= HELD_UP), "No delay of 10 % or more is shown"),
+];
 
 /// The least slowdown that counts as a delay by other workers: a few percent may come from the processors' caches and clocks
 /// as well (H200: 29.1 and 29.8 µs).
 const HELD_UP: f64 = 1.1;
 
-/// Whether a row's time is longer than another's, by [`HELD_UP`] and by more than the spread.
+/// Whether a row's time is longer than another's, by [`HELD_UP`] and as the rounds show.
 pub(super) fn takes_longer(row: &Row, than: &Row) -> bool {
     let Some((time, others)) = row.figure("ms").zip(than.figure("ms")) else { return false };
     time.value >= HELD_UP * others.value && differ(time, others)
+}
+
+/// What the rounds show of the change from one worker to all, as the end of a sentence.
+fn judged(one: &Row, all: &Row) -> String {
+    ending(one, all, ("ms", Unit::Milliseconds))
 }
 
 /// The row with one worker on each of the most GPUs that is otherwise like `one`.
@@ -444,13 +463,14 @@ fn holding_up(one: &Row, all: &Row) -> String {
         .figure("launch_share")
         .map(|share| format!(", {} of it in launches", Unit::Share.text(share.value)));
     format!(
-        "{}: {what} {} with one GPU and {} with {}{}, {} as long: the workers delay each other.",
+        "{}: {what} {} with one GPU and {} with {}{}, {} as long: the workers delay each other{}.",
         all.text("variant"),
         Unit::Milliseconds.text(one.value("ms")),
         Unit::Milliseconds.text(all.value("ms")),
         all.text("gpus"),
         waits.unwrap_or_default(),
-        Unit::Times.text(all.value("slowdown"))
+        Unit::Times.text(all.value("slowdown")),
+        judged(one, all)
     )
 }
 
@@ -459,11 +479,12 @@ pub(super) fn briefly(one: &Row, all: &Row) -> String {
     let both_ways = ["products", "pool"].contains(&one.text("load").as_str());
     let sync = if both_ways && one.is(&[("sync", true.into())]) { ", synchronizing" } else { "" };
     format!(
-        "{} with {}{sync} ({} with one GPU, {} with {})",
+        "{} with {}{sync} ({} with one GPU, {} with {}{})",
         all.text("variant"),
         one.text("load"),
         Unit::Milliseconds.text(one.value("ms")),
         Unit::Milliseconds.text(all.value("ms")),
-        all.text("gpus")
+        all.text("gpus"),
+        judged(one, all)
     )
 }

@@ -5,7 +5,7 @@ use crate::experiment::{
     Bench, Cell, Column, Experiment, HostMemory, Kind, Parameter, Plan, Reading, Settings, Unit, Values,
     Variant, View, Word, choices::words, max_error,
 };
-use crate::results::{Results, Row, differ};
+use crate::results::{Results, Row, differ, ending};
 use crate::show::charts;
 use workload::{
     BufferId, EventId, Kernel, Memory, Outcome, Process, Repeat, Steps, StreamId, StreamKind, Workload,
@@ -49,7 +49,7 @@ pub const EXPERIMENT: Experiment = Experiment {
         Column::measured("ms", "time", Unit::Milliseconds),
         Column::measured("events_ms", "by events", Unit::Milliseconds),
     ],
-    rounds: 5,
+    rounds: 8,
     warm_up: true,
     variants,
     relation: None,
@@ -302,9 +302,10 @@ fn gains(results: &Results, sequential: &Row) -> Option<String> {
     let best = others.min_by(|a, b| a.value("ms").total_cmp(&b.value("ms")))?;
     let (before, after) = (sequential.figure("ms")?, best.figure("ms")?);
     let share = Unit::Share.text(after.value / before.value);
+    let judged = ending(sequential, best, ("ms", Unit::Milliseconds));
     Some(match (differ(before, after), after.value < before.value) {
         (true, true) => format!(
-            "{}: {} streams, {}, take {share} of the sequential time ({} instead of {}).",
+            "{}: {} streams, {}, take {share} of the sequential time ({} instead of {}){judged}.",
             conditions(results, sequential),
             best.text("streams"),
             best.text("variant"),
@@ -312,8 +313,10 @@ fn gains(results: &Results, sequential: &Row) -> Option<String> {
             Unit::Milliseconds.text(before.value)
         ),
         _ => format!(
-            "{}: streams gain nothing: {} at best, {} without.",
+            "{}: {}: {} at best, {} without{judged}.",
             conditions(results, sequential),
+            // An interval has more than nothing in it.
+            if judged.is_empty() { "streams gain nothing" } else { "streams show no gain" },
             Unit::Milliseconds.text(after.value),
             Unit::Milliseconds.text(before.value)
         ),
@@ -326,13 +329,17 @@ fn order(results: &Results, depth: &Row, breadth: &Row) -> Option<String> {
     let conditions = format!("{}, {} streams", conditions(results, depth), depth.text("streams"));
     if !differ(a, b) {
         let why = why(results, depth, None).map(|why| format!(": {why}")).unwrap_or_default();
-        return Some(format!("{conditions}: the order of issue does not matter{why}."));
+        return Some(match ending(depth, breadth, ("ms", Unit::Milliseconds)) {
+            judged if judged.is_empty() => format!("{conditions}: the order of issue does not matter{why}."),
+            judged => format!("{conditions}: depth-first compared with breadth-first{judged}{why}."),
+        });
     }
     let (better, worse) = if a.value < b.value { (depth, breadth) } else { (breadth, depth) };
+    let judged = ending(worse, better, ("ms", Unit::Milliseconds));
     let more = Unit::Share.text(worse.value("ms") / better.value("ms") - 1.0);
     let why = why(results, depth, Some(worse)).map(|why| format!(": {why}")).unwrap_or_default();
     Some(format!(
-        "{conditions}: issue {}; {} takes {more} longer{why}.",
+        "{conditions}: issue {}; {} takes {more} longer{judged}{why}.",
         better.text("variant"),
         worse.text("variant")
     ))

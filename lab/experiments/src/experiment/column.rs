@@ -1,6 +1,7 @@
 //! What a column of an experiment's rows holds, and how people see its values.
 
 use super::Cell;
+use prove::judge::Sense;
 use report::units;
 
 /// A column of an experiment's rows.
@@ -154,6 +155,11 @@ impl Unit {
     /// Whether more is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Unit::PerSecond | Unit::Throughput | Unit::Flops)
+    }
+
+    /// The same as `prove` has it.
+    pub(crate) fn sense(self) -> Sense {
+        if self.more_is_better() { Sense::MoreIsBetter } else { Sense::LessIsBetter }
     }
 
     /// The number with its unit.

@@ -187,6 +187,13 @@ pub struct Reading {
     pub each: Vec<Reading>,
 }
 
+impl Reading {
+    /// The figure of that name.
+    pub(crate) fn value(&self, name: &str) -> Option<f64> {
+        self.figures.iter().find(|(own, _)| *own == name).map(|(_, value)| *value)
+    }
+}
+
 impl Variant {
     /// Its name in messages and on the command line: `variant=threads,workers=8`.
     pub fn label(&self) -> String {

@@ -72,6 +72,7 @@ impl Results {
             (Some(own), Some(others)) => Some(Partial {
                 why: own.why,
                 missing: own.missing.saturating_add(others.missing),
+                incomplete: own.incomplete.saturating_add(others.incomplete),
                 of: own.of.saturating_add(others.of),
             }),
             (own, others) => own.or(others),

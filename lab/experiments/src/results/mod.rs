@@ -1,11 +1,13 @@
 //! The results of an experiment: rows of figures, with where and how they were measured.
 
 mod baseline;
+mod judged;
 mod merge;
 mod read;
 mod write;
 
 pub use baseline::{Change, Comparison};
+pub(crate) use judged::ending;
 pub(crate) use merge::Part;
 pub use write::json;
 pub(crate) use write::number;
@@ -21,6 +23,10 @@ pub struct Figure {
     pub value: f64,
     /// Half of the range of the rounds; unknown after one round on a GPU, 0 on a model.
     pub spread: Option<f64>,
+    /// The value of each round on a GPU, in the order of the rounds; empty on a model, and where it is unknown.
+    pub samples: Vec<f64>,
+    /// Both ends of the interval of 95 % of a figure that compares two rows, if they have enough rounds to be judged.
+    pub interval: Option<[f64; 2]>,
 }
 
 /// One row: what it varies and what was measured.
@@ -83,17 +89,21 @@ pub struct Partial {
     pub why: String,
     /// Variants that were not run.
     pub missing: usize,
+    /// Variants that lack rounds, the times of their calls or their trace.
+    pub incomplete: usize,
     /// Variants that were to be run.
     pub of: usize,
 }
 
 impl std::fmt::Display for Partial {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            to,
-            "{}; the results are partial: {} of {} variants are missing",
-            self.why, self.missing, self.of
-        )
+        let Partial { why, missing, incomplete, of } = self;
+        write!(to, "{why}; the results are partial: ")?;
+        match (missing, incomplete) {
+            (_, 0) => write!(to, "{missing} of {of} variants are missing"),
+            (0, _) => write!(to, "{incomplete} of {of} variants are incomplete"),
+            _ => write!(to, "{missing} of {of} variants are missing, and {incomplete} more incomplete"),
+        }
     }
 }
 
@@ -138,7 +148,8 @@ impl Results {
             }
             false => format!("{} rounds, ± half of their range", self.rounds),
         };
-        format!("{} · {how}", self.bench.title())
+        let judged = if self.is_judged() { ", intervals of 95 %" } else { "" };
+        format!("{} · {how}{judged}", self.bench.title())
     }
 
     /// The sentences of the verdict.
@@ -183,6 +194,12 @@ impl Results {
         !self.bench.simulated && self.rows.iter().any(is_known)
     }
 
+    /// Whether rows have enough rounds to be judged.
+    fn is_judged(&self) -> bool {
+        let is_one = |figure: &Figure| figure.samples.len() >= prove::Plan::FEWEST_ROUNDS;
+        self.rows.iter().flat_map(|row| &row.figures).any(is_one)
+    }
+
     /// The names of the columns that differ between rows, and the columns that are the same in all, each in the rows' order.
     pub fn columns(&self) -> (Vec<&'static str>, Vec<(&'static str, Cell)>) {
         let Some(first) = self.rows.first() else { return Default::default() };
@@ -199,22 +216,44 @@ pub(crate) fn six_digits(value: f64) -> f64 {
 }
 
 impl Figure {
-    /// A figure of six digits.
-    pub(crate) fn new(name: &'static str, value: f64, spread: Option<f64>) -> Figure {
-        Figure { name, value: six_digits(value), spread: spread.map(six_digits) }
+    /// A figure of six digits that was measured once.
+    pub fn new(name: &'static str, value: f64, spread: Option<f64>) -> Figure {
+        let (value, spread) = (six_digits(value), spread.map(six_digits));
+        Figure { name, value, spread, samples: Vec::new(), interval: None }
     }
 
-    /// Its ratio to another figure; the relative spreads add up.
+    /// The median of its rounds' values, and half of their range if there are several.
+    pub fn of_rounds(name: &'static str, mut values: Vec<f64>) -> Figure {
+        let samples = values.iter().copied().map(six_digits).collect();
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        let median = match values.len() {
+            0 => f64::NAN,
+            count if count % 2 == 1 => values[middle],
+            _ => (values[middle - 1] + values[middle]) / 2.0,
+        };
+        let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
+        let spread = (values.len() > 1).then_some(range / 2.0);
+        Figure { samples, ..Figure::new(name, median, spread) }
+    }
+
+    /// Its ratio to another figure; the relative spreads add up. Rounds of the same number are divided.
     pub(crate) fn over(&self, name: &'static str, other: &Figure) -> Figure {
         let relative = |figure: &Figure| figure.spread.map(|spread| spread / figure.value);
         let value = self.value / other.value;
         let spread = relative(self).zip(relative(other)).map(|(own, others)| value * (own + others));
-        Figure::new(name, value, spread)
+        let samples = self.samples.iter().zip(&other.samples).map(|(own, others)| six_digits(own / others));
+        let interval = self.ratio_interval(other).map(|ends| ends.map(six_digits));
+        Figure { samples: samples.collect(), interval, ..Figure::new(name, value, spread) }
     }
 
-    /// Whether it differs from another by more than both spreads together and by more than 2 %; after one round, by more than
-    /// the part `one_round`.
+    /// Whether it differs from another, as their samples show. With too few of them, by more than both spreads together and by
+    /// more than 2 %; after one round, by more than the part `one_round`.
     pub(crate) fn differs(&self, other: &Figure, one_round: f64) -> bool {
+        // Whether more is better does not matter here.
+        if let Some(judged) = self.since(other, prove::judge::Sense::LessIsBetter) {
+            return judged::is_shown(&judged);
+        }
         let (spread, least) = match self.spread.zip(other.spread) {
             Some((own, others)) => (own + others, 0.02),
             None => (0.0, one_round),

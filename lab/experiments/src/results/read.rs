@@ -77,8 +77,11 @@ fn cell(value: &Value, null: Cell) -> Option<Cell> {
     }
 }
 
-/// What a row has besides the experiment's columns. `spread` is that of the first figure, and `NAME_spread` that of another.
-const BESIDE: [&str; 4] = ["spread", "max_error", "simulated", "each"];
+/// What a row has besides the experiment's columns: `max_error`, `simulated`, `each`, and what belongs to its first figure.
+const BESIDE: [&str; 6] = ["spread", "samples", "interval", "max_error", "simulated", "each"];
+
+/// What belongs to another figure than the first: `NAME_spread`.
+const OF_FIGURES: [&str; 3] = ["_spread", "_samples", "_interval"];
 
 /// A row: all columns that it has, in the order that the experiment declares.
 ///
@@ -121,7 +124,8 @@ fn worker(experiment: &Experiment, worker: &Value) -> Result<Row, String> {
 
 fn no_unknown_column(experiment: &Experiment, object: &Map<String, Value>) -> Result<(), String> {
     let is_known = |name: &str| {
-        let is = |column: &Column| column.name == name.strip_suffix("_spread").unwrap_or(name);
+        let of_figure = OF_FIGURES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+        let is = |column: &Column| column.name == of_figure;
         BESIDE.contains(&name) || experiment.columns.iter().any(is)
     };
     match object.keys().find(|name| !is_known(name)) {
@@ -135,9 +139,17 @@ fn no_unknown_column(experiment: &Experiment, object: &Map<String, Value>) -> Re
 }
 
 fn figure(column: &Column, value: &Value, object: &Map<String, Value>, is_first: bool) -> Figure {
-    let spread = if is_first { String::from("spread") } else { format!("{}_spread", column.name) };
-    let spread = object.get(&spread).map(number).filter(|spread| !spread.is_nan());
-    Figure { name: column.name, value: number(value), spread }
+    let of = |what: &str| object.get(&super::write::beside(column.name, what, is_first));
+    let numbers = |value: &Value| -> Vec<f64> {
+        value.as_array().map(|values| values.iter().map(number).collect()).unwrap_or_default()
+    };
+    Figure {
+        name: column.name,
+        value: number(value),
+        spread: of("spread").map(number).filter(|spread| !spread.is_nan()),
+        samples: of("samples").map(numbers).unwrap_or_default(),
+        interval: of("interval").and_then(|ends| numbers(ends).try_into().ok()),
+    }
 }
 
 fn number(value: &Value) -> f64 {
@@ -147,7 +159,8 @@ fn number(value: &Value) -> f64 {
 fn partial(value: &Value) -> Partial {
     let number = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0) as usize;
     let why = value.get("why").and_then(Value::as_str).unwrap_or("the run did not finish");
-    Partial { why: harmless(why), missing: number("variants"), of: number("of") }
+    let (missing, incomplete) = (number("variants"), number("incomplete"));
+    Partial { why: harmless(why), missing, incomplete, of: number("of") }
 }
 
 #[cfg(test)]
@@ -156,7 +169,7 @@ mod tests {
 
     /// The verdicts on a row with that error, before it is written and after it is read again.
     fn verdicts(max_error: Option<f64>) -> [Vec<String>; 2] {
-        let figures = vec![Figure { name: "ms", value: 1.0, spread: None }];
+        let figures = vec![Figure::new("ms", 1.0, None)];
         let varied = vec![("variant", Cell::from("sequential")), ("memory", "pinned".into())];
         let experiment = crate::experiment("overlap").expect("there");
         let results = Results {
@@ -190,6 +203,32 @@ mod tests {
             assert_eq!(first, again, "{error:?}");
         }
         assert!(!verdicts(Some(f64::INFINITY))[1].contains(&String::from("Every result was right.")));
+    }
+
+    #[test]
+    fn samples_and_intervals_survive_writing_and_reading() {
+        let text = r#"{"experiment": "multi-gpu", "rows": [
+            {"variant": "threads", "workers": 2, "ms": 1.5, "spread": 0.1, "samples": [1.4, null, 1.6],
+             "slowest_ms": 2, "slowest_ms_samples": [2, 2, 2.1], "slowdown": 1.1, "slowdown_interval": [1, 1.2],
+             "each": [{"worker": 0, "ms": 1, "samples": [1]}]},
+            {"variant": "threads", "workers": 1, "ms": 1, "samples": "none", "slowdown": 1, "slowdown_interval": [1]}]}"#;
+        let results = Results::read(text).expect("own JSON");
+        let [row, other] = &results.rows[..] else { panic!("two rows") };
+        let samples = |row: &Row, name| row.figure(name).expect("there").samples.clone();
+        assert!(samples(row, "ms").len() == 3 && samples(row, "ms")[1].is_nan());
+        assert_eq!(
+            (samples(row, "slowest_ms"), samples(&row.each[0], "ms")),
+            (vec![2.0, 2.0, 2.1], vec![1.0])
+        );
+        assert_eq!(row.figure("slowdown").and_then(|figure| figure.interval), Some([1.0, 1.2]));
+        assert_eq!(
+            (samples(other, "ms"), other.figure("slowdown").expect("there").interval),
+            (Vec::new(), None)
+        );
+        let written = crate::json(&results, None).to_string();
+        let again = Results::read(&written).expect("own JSON");
+        assert_eq!(crate::json(&again, None).to_string(), written);
+        assert!(written.contains(r#""samples":[1.4,null,1.6]"#), "{written}");
     }
 
     fn problem(row: &str) -> String {

@@ -2,6 +2,7 @@
 
 use super::{Change, Comparison, Results, Row, six_digits};
 use crate::experiment::Cell;
+use prove::judge::Gain;
 use serde_json::{Map, Value, json};
 
 /// The results as a JSON object, with those of a comparison if there is one.
@@ -21,7 +22,11 @@ pub fn json(results: &Results, comparison: Option<&Comparison>) -> Value {
     put("spread", "half of the range of the rounds".into());
     put("partial", results.partial.is_some().into());
     if let Some(partial) = &results.partial {
-        put("missing", json!({"variants": partial.missing, "of": partial.of, "why": partial.why}));
+        let mut missing = json!({"variants": partial.missing, "of": partial.of, "why": partial.why});
+        if partial.incomplete > 0 {
+            missing["incomplete"] = partial.incomplete.into();
+        }
+        put("missing", missing);
     }
     put("left_out", results.left_out.clone().into());
     put("notes", results.notes.clone().into());
@@ -41,13 +46,24 @@ fn settings(results: &Results) -> Value {
     Value::Object(results.settings.iter().map(one).collect())
 }
 
-/// A row as one flat object. `spread` is that of the first figure, null after one round.
+/// The name of what belongs to a figure: that of the first one stands alone, `spread`, others have a prefix, `NAME_spread`.
+pub(super) fn beside(figure: &str, what: &str, is_first: bool) -> String {
+    if is_first { what.to_owned() } else { format!("{figure}_{what}") }
+}
+
+/// A row as one flat object. A figure's spread is null after one round; samples are those of rounds on a GPU.
 fn row(row: &Row, simulated: bool) -> Value {
     let mut object = varied(&row.varied);
     for (at, figure) in row.figures.iter().enumerate() {
         object.insert(figure.name.to_owned(), number(figure.value));
-        let spread = if at == 0 { String::from("spread") } else { format!("{}_spread", figure.name) };
-        object.insert(spread, figure.spread.map_or(Value::Null, number));
+        let mut put = |what: &str, value: Value| object.insert(beside(figure.name, what, at == 0), value);
+        put("spread", figure.spread.map_or(Value::Null, number));
+        if !figure.samples.is_empty() {
+            put("samples", figure.samples.iter().copied().map(number).collect());
+        }
+        if let Some(ends) = figure.interval {
+            put("interval", ends.into_iter().map(number).collect());
+        }
     }
     if let Some(error) = row.max_error {
         object.insert(String::from("max_error"), number(error));
@@ -69,6 +85,13 @@ fn changes(comparison: &Comparison) -> Value {
         object.insert(String::from("now"), number(change.now));
         object.insert(String::from("ratio"), number(change.ratio()));
         object.insert(String::from("beyond_spread"), change.beyond_spread.into());
+        if let Some(judged) = &change.judged {
+            let Gain { share, low, high } = judged.gain;
+            let gain = json!({"share": number(share), "low": number(low), "high": number(high)});
+            object.insert(String::from("gain"), gain);
+            object.insert(String::from("verdict"), judged.verdict.id().into());
+            object.insert(String::from("certain"), judged.steady.into());
+        }
         Value::Object(object)
     };
     let Comparison { device, changes, added, gone } = comparison;

@@ -1,66 +1,8 @@
-//! The runs of one variant, and the rows that they make: medians of rounds, or the best round.
+//! The rows that the rounds of a variant make: medians of rounds, or the best round.
 
-use super::{Failure, Run, Want};
 use crate::experiment::{Column, Experiment, Reading, Variant, Varied};
-use crate::results::{Figure, Row};
-use trace::Trace;
+use crate::results::{Figure, Row, six_digits};
 use workload::Outcome;
-
-/// The rows of a variant, and the rest that its runs gave.
-pub(super) struct Measured {
-    pub rows: Vec<Row>,
-    pub trace: Option<Trace>,
-    pub notes: Vec<String>,
-}
-
-/// How often a variant runs, and what counts.
-pub(super) struct Times {
-    pub warm_ups: u32,
-    pub rounds: u32,
-    /// Whether the best round counts instead of the median.
-    pub best: bool,
-    /// Whether it runs once more for a trace.
-    pub trace: bool,
-    /// Whether it runs on a model, where one run is enough.
-    pub simulated: bool,
-}
-
-/// Runs a variant.
-pub(super) fn measure(
-    experiment: &Experiment,
-    variant: &Variant,
-    times: &Times,
-    execute: &mut dyn FnMut(Want) -> Result<Run, Failure>,
-) -> Result<Measured, Failure> {
-    let want = Want { timed: variant.timed, trace: false, contention: variant.contention };
-    for _ in 0..times.warm_ups {
-        execute(want)?;
-    }
-    let (mut readings, mut notes, mut averages) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..times.rounds {
-        let run = execute(want)?;
-        readings.push((variant.read)(&run.outcome));
-        // The simulator always measures calls, at no cost.
-        if variant.averages && times.simulated {
-            averages = averages_of(experiment, &run.outcome);
-        }
-        notes.extend(run.notes);
-    }
-    if variant.averages && !times.simulated {
-        averages = averages_of(experiment, &execute(Want { timed: true, ..want })?.outcome);
-    }
-    let mut rows = rows(experiment, variant, &readings, times.best);
-    if let Some(row) = rows.first_mut() {
-        row.figures.extend(averages.into_iter().map(|(name, value)| Figure::new(name, value, None)));
-    }
-    let mut trace = None;
-    if times.trace {
-        let traced = execute(Want { timed: true, trace: true, ..want })?;
-        notes.extend(traced.notes);
-        trace = traced.trace;
-    }
-    Ok(Measured { rows, trace, notes })
-}
 
 /// The rows of a variant: the medians of its rounds, or the best round.
 pub(super) fn rows(
@@ -77,11 +19,11 @@ fn rows_of(experiment: &Experiment, varied: &Varied, rounds: &[&[Reading]], best
     let row = |(at, reading): (usize, &Reading)| {
         let of_rounds: Vec<&Reading> = rounds.iter().filter_map(|round| round.get(at)).collect();
         let chosen = if best { best_of(experiment, &of_rounds) } else { None };
-        let figures = reading.figures.iter().enumerate();
+        let figures = reading.figures.iter();
         let each: Vec<&[Reading]> = of_rounds.iter().map(|reading| reading.each.as_slice()).collect();
         Row {
             varied: varied.iter().chain(&reading.also).cloned().collect(),
-            figures: figures.map(|(at, (name, _))| figure(name, at, &of_rounds, chosen)).collect(),
+            figures: figures.map(|(name, _)| figure(name, &of_rounds, chosen)).collect(),
             max_error: of_rounds.iter().filter_map(|reading| reading.max_error).reduce(f64::max),
             each: rows_of(experiment, &[], &each, best),
         }
@@ -99,24 +41,38 @@ fn best_of<'a>(experiment: &Experiment, rounds: &[&'a Reading]) -> Option<&'a Re
     rounds.iter().copied().reduce(|best, round| if better(&round, &best) { round } else { best })
 }
 
-/// The median of the rounds, or the value of the chosen round; and half of the rounds' range if there are several.
-fn figure(name: &'static str, at: usize, rounds: &[&Reading], chosen: Option<&Reading>) -> Figure {
-    let mut values: Vec<f64> =
-        rounds.iter().filter_map(|round| round.figures.get(at)).map(|(_, value)| *value).collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let median = match values.len() {
-        0 => f64::NAN,
-        count if count % 2 == 1 => values[middle],
-        _ => (values[middle - 1] + values[middle]) / 2.0,
-    };
-    let value = chosen.and_then(|round| round.figures.get(at)).map_or(median, |(_, value)| *value);
-    let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
-    Figure::new(name, value, (values.len() > 1).then_some(range / 2.0))
+/// The median of the rounds, or the value of the chosen round.
+fn figure(name: &'static str, rounds: &[&Reading], chosen: Option<&Reading>) -> Figure {
+    let figure = Figure::of_rounds(name, rounds.iter().filter_map(|round| round.value(name)).collect());
+    match chosen.and_then(|round| round.value(name)) {
+        Some(value) => Figure { value: six_digits(value), ..figure },
+        None => figure,
+    }
+}
+
+/// The rounds of which the rows of an earlier run of a variant were made; none if the rows do not have them.
+pub(super) fn rounds_of(experiment: &Experiment, variant: &Variant, rows: &[Row]) -> Vec<Vec<Reading>> {
+    let samples = |row: &Row| row.figures.first().map_or(0, |figure| figure.samples.len());
+    let count = rows.iter().map(samples).min().unwrap_or(0);
+    let round = |at| rows.iter().map(|row| reading(experiment, &variant.varied, row, at)).collect();
+    (0..count).map(round).collect()
+}
+
+/// What one round measured of a row: the figures that have a sample, except one that follows from two rows.
+fn reading(experiment: &Experiment, varied: &Varied, row: &Row, round: usize) -> Reading {
+    let follows = experiment.relation.as_ref().map(|relation| relation.name);
+    let measured = row.figures.iter().filter(|figure| Some(figure.name) != follows);
+    let of_variant = |name: &str| varied.iter().any(|(own, _)| *own == name);
+    Reading {
+        also: row.varied.iter().filter(|(name, _)| !of_variant(name)).cloned().collect(),
+        figures: measured.filter_map(|figure| Some((figure.name, *figure.samples.get(round)?))).collect(),
+        max_error: row.max_error,
+        each: row.each.iter().map(|worker| reading(experiment, &[], worker, round)).collect(),
+    }
 }
 
 /// The mean times of an outcome's calls, those of all threads together, as the experiment's columns name them.
-fn averages_of(experiment: &Experiment, outcome: &Outcome) -> Vec<(&'static str, f64)> {
+pub(super) fn averages_of(experiment: &Experiment, outcome: &Outcome) -> Vec<(&'static str, f64)> {
     let calls = || outcome.threads.iter().flat_map(|thread| &thread.calls);
     let average = |column: &Column| {
         let times = calls().filter(|times| times.name == column.title);

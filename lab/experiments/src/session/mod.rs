@@ -1,17 +1,18 @@
-//! Running an experiment: every variant, one warm-up and then in rounds.
+//! Running an experiment: a warm-up of every variant, and then rounds in which the variants take turns.
 
 mod measure;
 #[cfg(target_os = "linux")]
 mod recording;
 mod runner;
+mod turns;
 
 pub use runner::Runner;
 
 use crate::experiment::{Bench, Cell, Experiment, Relation, Settings, Variant};
 use crate::results::{Part, Partial, Results, Row};
-use measure::{Measured, Times, measure};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use trace::Trace;
+use turns::{Left, Runs, Times, Turn};
 use workload::{Outcome, Workload};
 
 /// What to run, and how.
@@ -93,10 +94,15 @@ pub struct Session {
     only: Vec<(String, String)>,
     left_out: Vec<String>,
     rounds: u32,
+    /// Whether the request states the rounds.
+    are_asked: bool,
     traces: bool,
     /// The results of an earlier run, whose variants do not run again.
     earlier: Option<Results>,
 }
+
+/// The most rounds, which is also that of `--rounds`: a file that states more is wrong.
+const MOST_ROUNDS: u32 = 1000;
 
 impl Session {
     /// The variants of an experiment that a request selects on a device.
@@ -115,16 +121,33 @@ impl Session {
         })?;
         let rounds = if bench.simulated { 1 } else { request.rounds.unwrap_or(experiment.rounds).max(1) };
         let (left_out, only, traces) = (plan.left_out, request.only.clone(), request.traces);
-        Ok(Session { experiment, bench, settings, variants, only, left_out, rounds, traces, earlier: None })
+        let are_asked = request.rounds.is_some();
+        let earlier = None;
+        Ok(Session {
+            experiment,
+            bench,
+            settings,
+            variants,
+            only,
+            left_out,
+            rounds,
+            are_asked,
+            traces,
+            earlier,
+        })
     }
 
-    /// Keeps the rows of an earlier run of the experiment on the same device. Only variants without rows run.
+    /// Keeps the rows of an earlier run of the experiment on the same device. Only what they lack runs: variants without rows,
+    /// and the rounds that other rows' samples lack. Unless the request states the rounds, they are those of the earlier run.
     ///
     /// # Errors
     /// One line that says why the two cannot be merged.
     pub fn resume(mut self, earlier: Results) -> Result<Session, String> {
         let here = Part { experiment: self.experiment, bench: &self.bench, settings: &self.settings };
         here.goes_on_with(earlier.part())?;
+        if !self.are_asked && !self.bench.simulated {
+            self.rounds = earlier.rounds.clamp(1, MOST_ROUNDS);
+        }
         self.earlier = Some(earlier);
         Ok(self)
     }
@@ -157,80 +180,63 @@ impl Session {
     }
 
     fn to_be_run(&self) -> impl Iterator<Item = &Variant> {
-        let rows = self.earlier.iter().flat_map(|earlier| &earlier.rows);
-        self.variants.iter().filter(move |variant| !rows.clone().any(|row| row.is(&variant.varied)))
+        let times = self.times();
+        let left = move |variant: &Variant| {
+            let rows = self.earlier.iter().flat_map(|earlier| &earlier.rows);
+            let rows: Vec<Row> = rows.filter(|row| row.is(&variant.varied)).cloned().collect();
+            Left::after(self.experiment, variant, &rows, times)
+        };
+        self.variants.iter().filter(move |variant| !left(variant).is_nothing())
     }
 
-    /// Runs the variants one after another, each with a warm-up and in rounds. A model needs one run each.
+    fn times(&self) -> Times {
+        let simulated = self.bench.simulated;
+        let warm_ups = u32::from(self.experiment.warm_up && !simulated);
+        Times { warm_ups, rounds: self.rounds, best: self.settings.takes_best(), simulated }
+    }
+
+    /// Runs the variants by turns, after a warm-up of each. A model needs one run each.
     ///
     /// # Errors
-    /// One line that says why nothing was measured. A failure after the first row is not an error: the results have the rows
-    /// so far, and [`Results::partial`] has the reason.
+    /// One line that says why nothing was measured. A failure after the first round of a variant is not an error: the results
+    /// have what was measured, and [`Results::partial`] has the reason.
     pub fn run(
         self,
         execute: &mut Execute<'_>,
         interrupted: &AtomicBool,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Results, String> {
-        let warm_ups = u32::from(self.experiment.warm_up && !self.bench.simulated);
-        let rounds = self.rounds;
-        let (traces, only) = (self.traces, self.only.clone());
-        let is_traced = |variant: &Variant| traces && variant.matches(&only);
-        let simulated = self.bench.simulated;
-        let more = |variant: &Variant| variant.averages && !simulated;
-        let runs = |variant: &Variant| {
-            u64::from(warm_ups + rounds) + u64::from(is_traced(variant)) + u64::from(more(variant))
-        };
-        let total = self.to_be_run().map(runs).sum();
+        let (times, traces, only) = (self.times(), self.traces, self.only.clone());
         let (mut results, variants, mut earlier) = self.begin();
-        let known = earlier.len();
-        let best = results.settings.takes_best();
-        let (mut done, mut impossible) = (0, Impossible::default());
+        let (experiment, was_run) = (results.experiment, !earlier.is_empty());
+        let mut turns: Vec<Turn<'_>> = Vec::new();
         for variant in &variants {
-            let before = results.rows.len();
-            results.rows.extend(earlier.extract_if(.., |row| row.is(&variant.varied)));
-            if results.rows.len() > before {
-                continue;
-            }
-            if let Some(partial) = &mut results.partial {
-                partial.missing += 1;
-                continue;
-            }
-            let mut at = Progress { done, total, variant: variant.label() };
-            done += runs(variant);
-            let mut execute = |want| {
-                progress(&at);
-                at.done += 1;
-                if interrupted.load(Ordering::Relaxed) {
-                    return Err(Failure::Stopped(String::from("interrupted")));
-                }
-                let run = execute(&variant.workload, want)?;
-                run.stopped.clone().map_or(Ok(run), |why| Err(Failure::Stopped(why)))
-            };
-            let times = Times { warm_ups, rounds, best, trace: is_traced(variant), simulated };
-            let why = match measure(results.experiment, variant, &times, &mut execute) {
-                Ok(measured) => {
-                    results.add(variant, measured);
-                    continue;
-                }
-                Err(Failure::Impossible(why)) => {
-                    impossible.add(why, variant);
-                    continue;
-                }
-                Err(Failure::Stopped(why)) if results.rows.is_empty() && earlier.is_empty() => {
-                    format!("{why} before the first measurement")
-                }
-                Err(Failure::Stopped(why)) => why,
-                Err(Failure::Failed(why)) => {
-                    format!("{}, {}: {why}", results.experiment.name, variant.label())
-                }
-            };
-            results.partial = Some(Partial { why, missing: 1, of: variants.len() });
+            let rows = earlier.extract_if(.., |row| row.is(&variant.varied)).collect();
+            turns.push(Turn::new(experiment, variant, rows, traces && variant.matches(&only), times));
         }
-        results.rows.extend(earlier);
-        if known > 0 && results.rows.len() > known {
+        let ended = Runs::new(experiment, execute, interrupted, progress).all(&mut turns, times).err();
+        if was_run && turns.iter().any(Turn::has_run) {
             results.are_of_several_runs();
         }
+        let missing = turns.iter().filter(|turn| turn.is_missing()).count();
+        let incomplete = turns.iter().filter(|turn| turn.is_incomplete()).count();
+        let mut impossible = Impossible::default();
+        for turn in turns {
+            if let Some(why) = &turn.impossible {
+                impossible.add(why.clone(), turn.variant);
+            }
+            results.add(turn, times);
+        }
+        results.rows.extend(earlier);
+        results.partial = ended.map(|failure| {
+            let why = match failure {
+                Failure::Stopped(why) if results.rows.is_empty() => {
+                    format!("{why} before the first measurement")
+                }
+                failure => failure.to_string(),
+            };
+            Partial { why, missing, incomplete, of: variants.len() }
+        });
         results.left_out.extend(impossible.lines());
         results.end()
     }
@@ -310,18 +316,20 @@ impl Results {
         Err(why.unwrap_or_default())
     }
 
-    fn add(&mut self, variant: &Variant, measured: Measured) {
-        let mut rows = measured.rows;
-        if self.bench.simulated {
+    /// Adds what the runs of a variant gave.
+    fn add(&mut self, turn: Turn<'_>, times: Times) {
+        let mut rows = turn.rows(self.experiment, times);
+        if times.simulated && turn.has_run() {
             // A model gives the same figure every time.
             let all = rows.iter_mut().flat_map(|row| {
                 row.figures.iter_mut().chain(row.each.iter_mut().flat_map(|row| &mut row.figures))
             });
-            all.for_each(|figure| figure.spread = Some(0.0));
+            all.for_each(|figure| (figure.spread, figure.samples) = (Some(0.0), Vec::new()));
         }
         self.rows.extend(rows);
-        self.traces.extend(measured.trace.map(|trace| (variant.label(), trace)));
-        for note in measured.notes {
+        let label = turn.variant.label();
+        self.traces.extend(turn.trace.map(|trace| (label, trace)));
+        for note in turn.notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
             }

@@ -1,6 +1,6 @@
 //! Results as a page: the contents of the text, with the plot, timelines and a table to sort and filter.
 
-use super::{measured_in, shows_errors, timelines, varying};
+use super::{has_interval, interval, measured_in, shows_errors, timelines, varying};
 use crate::experiment::Column;
 use crate::results::{Change, Comparison, Results, Row};
 use page::html::Html;
@@ -93,6 +93,7 @@ fn rows(results: &Results) -> Section {
     for (at, column) in figures.iter().enumerate() {
         columns.push((column.title, Kind::Number));
         columns.extend((at == 0 && spread).then_some(("±", Kind::Number)));
+        columns.extend(has_interval(results, column).then_some(("95 %", Kind::Text)));
         columns.extend((at == 0).then_some(("", Kind::Bar)));
     }
     columns.extend(errors.then_some(("max error", Kind::Number)));
@@ -105,6 +106,9 @@ fn rows(results: &Results) -> Section {
             cells.push(measured(row, column));
             if at == 0 {
                 cells.extend(spread.then(|| spread_of(row, column)));
+            }
+            cells.extend(has_interval(results, column).then(|| Cell::text(&interval(row, column))));
+            if at == 0 {
                 cells.push(bar(value(row), most));
             }
         }
@@ -153,29 +157,31 @@ fn changes(results: &Results, comparison: &Comparison) -> Section {
     let (varying, _) = results.columns();
     let mut body = Html::new();
     body.leaf("p", &[("class", "lede")], &comparison.verdict());
-    let mut table = Table::new(
-        &format!("Before: {}", comparison.device),
-        &[
-            ("Row", Kind::Text),
-            ("Before", Kind::Number),
-            ("Now", Kind::Number),
-            ("Times", Kind::Number),
-            ("Change", Kind::Text),
-        ],
-    );
+    let mut columns = vec![
+        ("Row", Kind::Text),
+        ("Before", Kind::Number),
+        ("Now", Kind::Number),
+        ("Times", Kind::Number),
+        ("Change", Kind::Text),
+    ];
+    let has_gains = comparison.has_gains();
+    columns.extend(has_gains.then_some(("95 %", Kind::Text)));
+    let mut table = Table::new(&format!("Before: {}", comparison.device), &columns);
     let (changed, same): (Vec<&Change>, Vec<&Change>) =
         comparison.changes.iter().partition(|change| change.beyond_spread);
     for change in changed.into_iter().chain(same) {
         let of_row = change.varied.iter().filter(|(name, _)| varying.contains(name));
         let cells = of_row.map(|(name, cell)| results.experiment.column(name).text(cell));
         let name: Vec<String> = cells.collect();
-        table.push(vec![
+        let mut cells = vec![
             Cell::text(&name.join(", ")),
             Cell::number(change.unit.text(change.before), change.before),
             Cell::number(change.unit.text(change.now), change.now),
             Cell::number(format!("{:.2}", change.ratio()), change.ratio()),
             Cell::text(change.word()),
-        ]);
+        ];
+        cells.extend(has_gains.then(|| Cell::text(&change.gain().unwrap_or_default())));
+        table.push(cells);
     }
     body.push(&table.html());
     Section { script: "tables", ..section("baseline", "Against an earlier run", body) }
@@ -201,7 +207,7 @@ mod tests {
         let experiment = experiment("overlap").expect("there");
         let row = |variant: &str, value: f64| Row {
             varied: vec![("variant", variant.into()), ("streams", crate::Cell::Nothing)],
-            figures: vec![Figure { name: "ms", value, spread: Some(0.5) }],
+            figures: vec![Figure::new("ms", value, Some(0.5))],
             max_error: Some(0.25),
             each: Vec::new(),
         };
@@ -213,7 +219,7 @@ mod tests {
             rows: vec![row(HOSTILE, 10.0), row("unmeasured", f64::NAN)],
             left_out: vec![HOSTILE.into()],
             notes: vec![HOSTILE.into()],
-            partial: Some(Partial { why: HOSTILE.into(), missing: 1, of: 3 }),
+            partial: Some(Partial { why: HOSTILE.into(), missing: 1, incomplete: 0, of: 3 }),
             traced: false,
             traces: Vec::new(),
         }

@@ -55,6 +55,17 @@ fn spread(row: &Row, column: &Column) -> String {
     spread.map_or(String::new(), |spread| column.unit().text(spread))
 }
 
+/// Whether tables have a column of a figure's intervals: if it compares rows that could be judged.
+fn has_interval(results: &Results, column: &Column) -> bool {
+    results.rows.iter().any(|row| row.figure(column.name).is_some_and(|figure| figure.interval.is_some()))
+}
+
+/// The interval of a row's figure with its unit; empty where it has none.
+fn interval(row: &Row, column: &Column) -> String {
+    let figure = row.figure(column.name);
+    figure.and_then(|figure| figure.interval_text(column.unit())).unwrap_or_default()
+}
+
 /// Whether tables have a column of errors: not where each is 0 and the verdict says so.
 fn shows_errors(results: &Results) -> bool {
     let is_wrong = |row: &Row| row.max_error.is_some_and(|error| error != 0.0);

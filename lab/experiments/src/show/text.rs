@@ -1,7 +1,7 @@
 //! Results as text, and the tables that text and Markdown share.
 
 use super::across::Across;
-use super::{charts, measured, measured_in, shows_errors, spread, varied, varying};
+use super::{charts, has_interval, interval, measured, measured_in, shows_errors, spread, varied, varying};
 use crate::experiment::{Cell, Column, View};
 use crate::results::{Comparison, Results, Row};
 use report::table::{Align, Table};
@@ -146,18 +146,20 @@ fn whole(results: &Results, page: Option<Page>) -> Table {
     let errors = shows_errors(results);
     let mut titles: Vec<(&'static str, Align)> =
         varying.iter().map(|column| (column.title, align(column))).collect();
-    titles.extend(figures.iter().map(|column| (column.title, Align::Right)));
-    if has_spread {
-        titles.insert(varying.len() + 1, ("±", Align::Right));
+    for (at, column) in figures.iter().enumerate() {
+        titles.push((column.title, Align::Right));
+        titles.extend((at == 0 && has_spread).then_some(("±", Align::Right)));
+        titles.extend(has_interval(results, column).then_some(("95 %", Align::Right)));
     }
     if errors {
         titles.push(("max error", Align::Right));
     }
     let cells = |row: &Row| -> Vec<String> {
         let mut cells: Vec<String> = varying.iter().map(|column| varied(row, column)).collect();
-        cells.extend(figures.iter().map(|column| measured(row, column)));
-        if has_spread {
-            cells.insert(varying.len() + 1, first.map_or(String::new(), |first| spread(row, &first)));
+        for (at, column) in figures.iter().enumerate() {
+            cells.push(measured(row, column));
+            cells.extend((at == 0 && has_spread).then(|| spread(row, column)));
+            cells.extend(has_interval(results, column).then(|| interval(row, column)));
         }
         if errors {
             let none = if results.bench.simulated { "not computed" } else { "" };
@@ -220,23 +222,24 @@ pub(crate) fn changed(results: &Results, comparison: &Comparison) -> Option<Tabl
     if changed.is_empty() {
         return None;
     }
-    let mut table = Table::new(&[
-        ("before", Align::Right),
-        ("now", Align::Right),
-        ("times", Align::Right),
-        ("", Align::Left),
-        ("row", Align::Left),
-    ]);
+    let mut titles =
+        vec![("before", Align::Right), ("now", Align::Right), ("times", Align::Right), ("", Align::Left)];
+    let has_gains = comparison.has_gains();
+    titles.extend(has_gains.then_some(("95 %", Align::Left)));
+    titles.push(("row", Align::Left));
+    let mut table = Table::new(&titles);
     for change in changed {
         let cells = change.varied.iter().map(|(name, cell)| results.experiment.column(name).text(cell));
         let name: Vec<String> = cells.collect();
-        table.push(vec![
+        let mut cells = vec![
             change.unit.text(change.before),
             change.unit.text(change.now),
             format!("{:.2}", change.ratio()),
             change.word().to_owned(),
-            name.join(" "),
-        ]);
+        ];
+        cells.extend(has_gains.then(|| change.gain().unwrap_or_default()));
+        cells.push(name.join(" "));
+        table.push(cells);
     }
     Some(table)
 }

@@ -1,10 +1,13 @@
 //! Running experiments with invented figures.
 
+mod turns;
+
 use super::measure::rows;
 use super::*;
 use crate::CATALOGUE;
 use crate::experiment::Reading;
 use crate::results::Figure;
+use std::collections::HashMap;
 use workload::ThreadOutcome;
 
 fn outcome(elapsed_ns: u64) -> Outcome {
@@ -30,21 +33,23 @@ fn run_of(elapsed_ns: u64) -> Run {
 
 #[test]
 fn a_row_is_the_median_of_its_rounds_with_half_their_range() {
+    // The first run of a variant is its warm-up.
     let times = [900, 10, 40, 20, 30, 100].map(|ms| ms * 1_000_000);
-    let mut at = 0;
-    let mut execute = |_: &Workload, _: Want| {
-        at += 1;
-        Ok(run_of(times[(at - 1) % times.len()]))
+    let mut runs: HashMap<String, usize> = HashMap::new();
+    let mut execute = |workload: &Workload, _: Want| {
+        let run = runs.entry(workload.name.clone()).or_default();
+        *run += 1;
+        Ok(run_of(times[*run - 1]))
     };
     let quiet = AtomicBool::new(false);
     let results = session(Bench::default(), 5).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
-    // The first is the warm-up.
-    let expected = Figure { name: "ms", value: 3.0, spread: Some(4.5) };
+    let samples = vec![1.0, 4.0, 2.0, 3.0, 10.0];
+    let expected = Figure { samples, ..Figure::new("ms", 3.0, Some(4.5)) };
     assert_eq!(results.rows.len(), 3);
     assert_eq!(results.rows[0].figures, [expected]);
     assert_eq!(results.rows[0].max_error, Some(0.5));
     assert_eq!(results.notes, ["a note"]);
-    assert_eq!(at, 18);
+    assert!(runs.len() == 3 && runs.values().all(|runs| *runs == 6), "{runs:?}");
     let mut execute = |_: &Workload, _: Want| Ok(run_of(1_000_000));
     let results = session(Bench::default(), 1).run(&mut execute, &quiet, &mut |_| {}).expect("runs");
     assert_eq!(results.rows[0].figures[0].spread, None);
@@ -108,7 +113,7 @@ fn calls_are_timed_in_a_separate_run() {
     let quiet = AtomicBool::new(false);
     let results = session.run(&mut execute, &quiet, &mut |progress| last = Some(progress.clone()));
     let row = &results.expect("runs").rows[0];
-    assert_eq!(row.figure("launch_ms"), Some(&Figure { name: "launch_ms", value: 8.0, spread: None }));
+    assert_eq!(row.figure("launch_ms"), Some(&Figure::new("launch_ms", 8.0, None)));
     assert_eq!(row.figure("copy_in_ms"), None);
     assert_eq!(wants, [false, false, false, true], "a warm-up, two rounds and the calls");
     assert_eq!(last.map(|last| (last.done, last.total)), Some((3, 4)));
