@@ -2,7 +2,8 @@
 
     compare.py HOLDUP DIR
 
-Prints a table in Markdown; the gain is a part of the time before. Ends with status 1 if a recording or a result is missing.
+Prints a table in Markdown; the gain is a part of the time before. The last column is what is predicted from a trace of PyTorch's profiler,
+where there is one. Ends with status 1 if a recording or a result is missing.
 """
 
 import json
@@ -20,8 +21,8 @@ def main():
         sys.exit(__doc__)
     holdup, directory = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     pairs = tomllib.loads((HERE / "pairs.toml").read_text())["pair"]
-    print("| pair | change | replay differs | predicted | range | measured | off | in the range |")
-    print("|---|---|---:|---:|---|---:|---:|---|")
+    print("| pair | change | replay differs | predicted | range | measured | off | in the range | from PyTorch's trace |")
+    print("|---|---|---:|---:|---|---:|---:|---|---|")
     rows = [row for pair in pairs if (row := compare(pair, holdup, directory))]
     judge(rows)
     sys.exit(len(rows) < len(pairs))
@@ -34,12 +35,11 @@ def compare(pair, holdup, directory):
     if not measured.exists() or not recording.exists():
         print(f"| `{name}` | not measured |")
         return None
-    command = [holdup, "whatif", recording, "--range", "section", *change, "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = predict(holdup, recording, change)
     gain = json.loads(measured.read_text())["gain"]
     interval = f"{percent(gain['share'])} ({percent(gain['low'])} … {percent(gain['high'])})"
     if done.returncode:
-        print(f"| `{name}` | {done.stderr.strip().splitlines()[-1]} | | | | {interval} | | |")
+        print(f"| `{name}` | {done.stderr.strip().splitlines()[-1]} | | | | {interval} | | | |")
         return None
     said = json.loads(done.stdout)
     error = said["replay"]["error"]
@@ -51,8 +51,23 @@ def compare(pair, holdup, directory):
     sign = predicted["share"] * gain["share"] > 0 or max(abs(predicted["share"]), abs(gain["share"])) < 0.02
     shown = f"{percent(predicted['low'])} … {percent(predicted['high'])}"
     cells = [f"`{name}`", f"`{pair['change']}`", percent(error), percent(predicted["share"]), shown, interval, f"{100 * off:+.1f}"]
-    print("|", " | ".join([*cells, "yes" if strictly else "no"]), "|", flush=True)
+    print("|", " | ".join([*cells, "yes" if strictly else "no", from_kineto(holdup, directory / f"{name}.kineto.json.gz", change)]), "|", flush=True)
     return abs(off), strictly, sign
+
+
+def predict(holdup, trace, change):
+    return subprocess.run([holdup, "whatif", trace, "--range", "section", *change, "--format", "json"], capture_output=True, text=True)
+
+
+def from_kineto(holdup, trace, change):
+    """What is predicted from a trace of PyTorch's profiler: without locks, and with what the profiler adds."""
+    if not trace.exists():
+        return ""
+    done = predict(holdup, trace, change)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1].split(": ")[-1]
+    gain = json.loads(done.stdout)["fixes"][0]["gain"]
+    return f"{percent(gain['share'])} ({percent(gain['low'])} … {percent(gain['high'])})"
 
 
 def options(change):

@@ -3,7 +3,7 @@
 use crate::escape::visible;
 use crate::layout::{cut, elide, width, wrap};
 use crate::units;
-use explain::{Cause, Explanation, Finding, GpuAccount, Phase, Place, Refusal};
+use explain::{Cause, Explanation, Finding, Fix, GpuAccount, Phase, Place, Refusal};
 use trace::Ns;
 
 /// Part of its time, in percent, from which on a GPU that is busy is held up by nobody on the host.
@@ -205,6 +205,7 @@ fn share(ns: Ns, gpu: &GpuAccount) -> f64 {
 struct Named {
     /// The finding's id; empty for a cause that is none.
     id: String,
+    cause: Cause,
     share: f64,
     /// `threads wait for Python's lock (GIL)`
     what: String,
@@ -216,31 +217,38 @@ struct Named {
 }
 
 impl Named {
-    fn of(finding: &Finding, knows_costs: bool) -> Named {
+    fn of(finding: &Finding, explanation: &Explanation, knows_costs: bool) -> Named {
         let about = finding.cause.about();
         let behind = finding.holder.as_ref().filter(|holder| !holder.call.is_empty());
         let behind = behind.map_or(String::new(), |holder| format!(", behind {}", visible(&holder.call)));
         let once = if finding.phase == Phase::Once { ", once" } else { "" };
+        let gains =
+            |fix: &&Fix| explanation.gains.of(fix).is_none_or(|gain| !super::explanation::is_loss(gain));
         Named {
             id: finding.id.clone(),
+            cause: finding.cause,
             share: if knows_costs { finding.cost_share } else { finding.share },
             what: format!("{}{once}", about.brief),
             behind,
             place: at(finding).map_or_else(|| visible(&finding.waiter.call).into_owned(), short),
-            fixes: finding.fixes.iter().map(|fix| fix.id).take(FIXES).collect(),
+            fixes: finding.fixes.iter().filter(gains).map(|fix| fix.id).take(FIXES).collect(),
         }
+    }
+
+    /// ` (serve.py:16 → own-stream)`: a place and so many fixes.
+    fn hint(&self, place: &str, fixes: usize) -> String {
+        let fixes = self.fixes[..fixes.min(self.fixes.len())].join(", ");
+        let arrow = if fixes.is_empty() { "" } else { "→ " };
+        let fixes = format!("{arrow}{fixes}");
+        let hint = [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+        if hint.is_empty() { hint } else { format!(" ({hint})") }
     }
 
     /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → own-stream).` What does not fit is left out:
     /// fixes, the call, the place.
     fn line(&self, columns: usize) -> String {
         let with = |behind: &str, place: &str, fixes: usize| {
-            let fixes = self.fixes[..fixes].join(", ");
-            let arrow = if fixes.is_empty() { "" } else { "→ " };
-            let fixes = format!("{arrow}{fixes}");
-            let hint =
-                [place, &fixes].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
-            let hint = if hint.is_empty() { hint } else { format!(" ({hint})") };
+            let hint = self.hint(place, fixes);
             format!("{}: {}{behind}{hint}.", units::percent(self.share), self.what)
         };
         let all = self.fixes.len();
@@ -294,7 +302,7 @@ fn costs(explanation: &Explanation) -> Vec<Cost> {
     let findings: Vec<&Finding> = explanation.findings.iter().collect();
     let (once, again): (Vec<&Finding>, Vec<&Finding>) =
         findings.into_iter().partition(|finding| knows_costs && finding.phase == Phase::Once);
-    let again = again.into_iter().map(|finding| Named::of(finding, knows_costs));
+    let again = again.into_iter().map(|finding| Named::of(finding, explanation, knows_costs));
     let mut named: Vec<Named> = again.chain(unfound(explanation)).collect();
     named.retain(|cause| cause.share >= least);
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -311,10 +319,10 @@ fn cost_of_once(explanation: &Explanation, findings: &[&Finding], least: f64) ->
     let share: f64 = findings.iter().map(|finding| finding.cost_share).sum();
     let known: Vec<&&Finding> = findings.iter().filter(|finding| finding.cost_share >= SMALL).collect();
     match (known.as_slice(), start_up) {
-        ([one], None) if one.cost_share >= least => Some(Cost::One(Named::of(one, true))),
+        ([one], None) if one.cost_share >= least => Some(Cost::One(Named::of(one, explanation, true))),
         _ if share < least && start_up.is_none() => None,
         ([], None) => None,
-        (known, start_up) => Some(Cost::Once(Once::of(known, share, start_up))),
+        (known, start_up) => Some(Cost::Once(Once::of(explanation, known, share, start_up))),
     }
 }
 
@@ -331,30 +339,31 @@ struct Once {
     id: String,
     /// The part of the GPUs' time after start-up.
     share: f64,
-    /// `first-use 430 ms (serve.py:3)`, by what they cost.
+    /// `first-use 430 ms (serve.py:3 → eager-loading)`, by what they cost.
     items: Vec<String>,
 }
 
 impl Once {
-    fn of(findings: &[&&Finding], share: f64, start_up: Option<Ns>) -> Once {
-        let mut items: Vec<(&str, String, Ns)> = Vec::new();
+    fn of(explanation: &Explanation, findings: &[&&Finding], share: f64, start_up: Option<Ns>) -> Once {
+        let mut items: Vec<(Named, Ns)> = Vec::new();
         for finding in findings {
-            let place = at(finding).map_or_else(String::new, |place| format!(" ({})", short(place)));
-            let cause = finding.cause.id();
-            match items.iter_mut().find(|(of, at, _)| *of == cause && *at == place) {
-                Some((_, _, ns)) => *ns += finding.cost_ns,
-                None => items.push((cause, place, finding.cost_ns)),
+            let new = Named::of(finding, explanation, true);
+            let is_same =
+                |one: &Named| (one.cause, &one.behind, &one.place) == (new.cause, &new.behind, &new.place);
+            match items.iter_mut().find(|(one, _)| is_same(one)) {
+                Some((_, ns)) => *ns += finding.cost_ns,
+                None => items.push((new, finding.cost_ns)),
             }
         }
-        items.sort_by_key(|(_, _, ns)| std::cmp::Reverse(*ns));
-        items.extend(start_up.map(|ns| (Cause::StartUp.id(), String::new(), ns)));
-        let text =
-            |(cause, place, ns): &(&str, String, Ns)| format!("{cause} {}{place}", units::duration(*ns));
-        Once {
-            id: findings.first().map_or_else(String::new, |finding| finding.id.clone()),
-            share,
-            items: items.iter().map(text).collect(),
-        }
+        items.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
+        let id = items.first().map_or_else(String::new, |(named, _)| named.id.clone());
+        let items = items.iter().enumerate().map(|(at, (named, ns))| {
+            // There is room for the fix of what costs most.
+            let hint = named.hint(&named.place, usize::from(at == 0));
+            format!("{} {}{}{hint}", named.cause.id(), units::duration(*ns), named.behind)
+        });
+        let start_up = start_up.map(|ns| format!("{} {}", Cause::StartUp.id(), units::duration(ns)));
+        Once { id, share, items: items.chain(start_up).collect() }
     }
 
     /// `63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).`
@@ -375,6 +384,7 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
         Named {
             share: parts.map(|part| part.ns).sum::<Ns>() as f64 / all.max(1) as f64,
             id: String::new(),
+            cause,
             what: format!("{}{advice}", cause.about().brief),
             behind: String::new(),
             place: String::new(),

@@ -11,6 +11,7 @@ HOLDUP    the holdup to run (default: target/release/holdup)
 """
 
 import argparse
+import csv
 import json
 import os
 import pathlib
@@ -96,6 +97,30 @@ def explain(*traces):
     return found if isinstance(found, list) else [found]
 
 
+def waited(trace):
+    """By GPU, ns: how long it ran a collective and nothing else, before the other one began it. From the kernels alone, not from an
+    account: the collectives of both GPUs are the same ones in the same order."""
+    with tempfile.TemporaryDirectory() as scratch:
+        tables = pathlib.Path(scratch) / "tables"
+        command = [HOLDUP, "export", "--format", "csv", "--output", str(tables), str(trace)]
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        with open(tables / "ops.csv") as file:
+            ops = [(int(row["device"]), int(row["start_ns"]), int(row["end_ns"]), row["name"]) for row in csv.DictReader(file)]
+    collectives = [[(start, end) for gpu, start, end, name in sorted(ops) if gpu == of and name.startswith("nccl")] for of in range(2)]
+    others = [[(start, end) for gpu, start, end, name in sorted(ops) if gpu == of and not name.startswith("nccl")] for of in range(2)]
+    waits, until = [0, 0], [0, 0]
+    for both in zip(*collectives):
+        gpu = 0 if both[0][0] < both[1][0] else 1
+        begin, end = max(both[gpu][0], until[gpu]), both[1 - gpu][0]
+        until[gpu] = max(until[gpu], end)
+        for start, stop in others[gpu]:
+            if stop > begin and start < end:
+                waits[gpu] += max(0, start - begin)
+                begin = max(begin, stop)
+        waits[gpu] += max(0, end - begin)
+    return waits
+
+
 def is_planted(places):
     return any(pathlib.Path(place["file"]).name == "ddp.py" and place["function"] == "compute" for place in places)
 
@@ -125,7 +150,9 @@ def check(name, folder):
     facts = [json.loads((folder / f"{name}-recorded{rank}.facts").read_text()) for rank in range(2)]
     # The facts are of the steps alone; the warm-up computes, too.
     planted = sum(each["computed"] for each in facts) * (STEPS + WARM_UP) / STEPS
-    planted += max(rank["cost_ns"] for rank in ranks["ranks"]) if name == "late" else 0
+    waits = waited(folder / f"{name}.holdup")
+    print(f"{name}: GPUs waited in collectives with nothing else running, by their kernels: {', '.join(f'{ns / MS:.1f} ms' for ns in waits)}")
+    planted += max(waits) if name == "late" else 0
     there = [finding for finding in recorded["findings"] if finding["phase"] == "recurring" and is_planted(finding["where"][:1])]
     blamed, wall = sum(finding["cost_ns"] for finding in there), sum(each["wall"] for each in facts) * (STEPS + WARM_UP) / STEPS
     first = next(finding for finding in recorded["findings"] if finding["phase"] == "recurring")

@@ -28,6 +28,11 @@ impl Verdict {
     }
 }
 
+/// Whether a fix would only lose time.
+pub(crate) fn is_loss(gain: &Gain) -> bool {
+    Verdict::of(gain) == Verdict::Loss
+}
+
 /// `would gain 25 % (19 % … 31 %)`, `would lose 5 % (3 % … 7 %)`, `no gain predicted (-1 % … 1 %)`; and the thread that would be done
 /// much earlier than the program.
 pub fn gain(gain: &Gain) -> String {

@@ -14,6 +14,7 @@ mod words;
 pub use applied::Applied;
 pub use digest::digest;
 pub use gain::gain;
+pub(crate) use gain::is_loss;
 pub use json::{json, json_array};
 pub use markdown::markdown;
 pub use sentence::{detail, sentence};
