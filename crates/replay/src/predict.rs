@@ -2,7 +2,7 @@
 
 use crate::faster::Faster;
 use crate::fit::Fit;
-use crate::fixes::{FIXES, Fix, Scene};
+use crate::fixes::{FIXES, Fix, MOVING, Scene};
 use crate::retime::{covered, write};
 use crate::spare::Spare;
 use crate::threads::Threads;
@@ -89,15 +89,16 @@ impl Change<'_> {
         }
     }
 
-    /// Fixes are applied in the order of [`FIXES`], and what is only imagined before the last of them, which moves calls.
+    /// Fixes are applied in the order of [`FIXES`], and what is only imagined before the last of them, which move calls.
     fn order(&self) -> usize {
-        let last = FIXES.len() - 1;
+        let moving = FIXES.len() - MOVING;
         match self {
             Change::Fix(fix) => match FIXES.iter().position(|of| of.id == fix.id) {
-                Some(at) if at < last => at,
-                _ => FIXES.len(),
+                Some(at) if at < moving => at,
+                Some(at) => at + 1,
+                None => FIXES.len(),
             },
-            Change::Faster(_) | Change::Removed(_) => last,
+            Change::Faster(_) | Change::Removed(_) => moving,
         }
     }
 

@@ -63,6 +63,8 @@ pub enum StepOf {
     Outside,
     /// A call, with those within it.
     Call(CallId),
+    /// A further part of the call before it, which a change has divided.
+    Part,
     /// A wait for another thread; `NONE` for the start of the thread.
     Wait(WaitId),
     /// The moment at which this wait of another thread ends.
@@ -83,7 +85,7 @@ impl Recovered {
 
     /// When the last call of a thread ends in a replay, ns.
     fn last_call(&self, replayed: &Replayed, row: usize) -> Option<Ns> {
-        let last = self.steps[row].iter().rposition(|step| matches!(step, StepOf::Call(_)))?;
+        let last = self.steps[row].iter().rposition(|step| matches!(step, StepOf::Call(_) | StepOf::Part))?;
         replayed.steps[row].get(last + 1).copied()
     }
 

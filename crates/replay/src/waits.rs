@@ -42,9 +42,13 @@ pub(crate) fn of_replay(
         of_call.insert(call, wait);
         of_process.entry(process(call)).or_insert(wait);
     }
-    let call_of = |at: StepAt| match recovered.steps[at.thread as usize].get(at.step as usize) {
-        Some(StepOf::Call(call)) => Some(*call),
-        _ => None,
+    let call_of = |at: StepAt| {
+        let steps = &recovered.steps[at.thread as usize];
+        let until = steps.get(..=at.step as usize)?;
+        match until.iter().rev().find(|step| **step != StepOf::Part) {
+            Some(StepOf::Call(call)) => Some(*call),
+            _ => None,
+        }
     };
     let wait_of = |waited: &sim::Waited| {
         let (call, holder_call) = (call_of(waited.by)?, call_of(waited.holder)?);
