@@ -11,7 +11,7 @@ use explain::{Cause, ThreadGain};
 use rayon::prelude::*;
 use serde::Serialize;
 use sim::Replayed;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use trace::{Ns, RangeId, Trace};
 
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
@@ -130,6 +130,15 @@ struct Ran {
     replayed: Replayed,
 }
 
+/// A run of a search.
+struct Best {
+    /// The changes.
+    id: String,
+    /// What they gain.
+    share: f64,
+    ran: Ran,
+}
+
 /// Predictions from one trace.
 pub struct Predictor<'a> {
     scene: Scene<'a>,
@@ -138,6 +147,8 @@ pub struct Predictor<'a> {
     /// Copies of the program, and of its trace with other times, that no prediction uses now.
     programs: Spare<Recovered>,
     traces: Spare<Trace>,
+    /// The best of the sets that a search has run: it is predicted next.
+    best: Mutex<Option<Best>>,
     /// The replay without a change, and without what the tracer added.
     replayed: Replayed,
     fit: &'a Fit,
@@ -171,6 +182,7 @@ impl<'a> Predictor<'a> {
             threads,
             programs: Spare::new(),
             traces: Spare::new(),
+            best: Mutex::new(None),
             replayed,
             fit,
             ranges: Vec::new(),
@@ -190,7 +202,11 @@ impl<'a> Predictor<'a> {
     /// The simulator refuses it.
     pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
         let id = ids(wanted);
-        let Some(ran) = self.run(wanted, &id)? else { return Ok(None) };
+        let ran = match self.take_best(&id) {
+            Some(ran) => Some(ran),
+            None => self.run(wanted, &id)?,
+        };
+        let Some(ran) = ran else { return Ok(None) };
         let (gain, thread) = self.gain_of(&ran);
         let next = match thread.is_none() && gain.share.abs() < LEAST {
             true => self.next_unchanged(),
@@ -339,11 +355,33 @@ impl<'a> Predictor<'a> {
         let with = |other: &Fixes| fixes.iter().chain(other).copied().collect();
         let sets: Vec<Fixes> = others.iter().filter(is_new).filter(fits).map(with).collect();
         let gains = each(&sets, |fixes| {
-            Ok(self.gain(&changes(fixes))?.map(|(gain, _)| (fixes.clone(), gain.share)))
+            let (wanted, id) = (changes(fixes), ids(&changes(fixes)));
+            let Some(ran) = self.run(&wanted, &id)? else { return Ok(None) };
+            let (Gain { share, .. }, _) = self.gain_of(&ran);
+            self.keep_best(Best { id, share, ran });
+            Ok(Some((fixes.clone(), share)))
         })?;
         let better = gains.into_iter().filter(|(_, share)| *share > gain + LEAST);
         // Of equal ones the first.
         Ok(better.reduce(|best, one| if one.1 > best.1 { one } else { best }))
+    }
+
+    /// Keeps a run if it gains more than the one that is kept.
+    fn keep_best(&self, new: Best) {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = match &*best {
+            Some(kept) if kept.share >= new.share => Some(new),
+            _ => best.replace(new),
+        };
+        if let Some(other) = other {
+            self.programs.keep(other.ran.changed);
+        }
+    }
+
+    /// The run that is kept, if it is of these changes.
+    fn take_best(&self, id: &str) -> Option<Ran> {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        best.take_if(|best| best.id == id).map(|best| best.ran)
     }
 
     /// What costs the GPUs most without a change.
