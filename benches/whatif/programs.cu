@@ -2,6 +2,7 @@
 // prints how long it took: "section: 812.3 ms".
 //
 //     programs NAME before|after
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -88,16 +89,64 @@ static cudaStream_t stream() {
     return made;
 }
 
-// One thread copies results to the host, another one launches (seeds 001 and 003). `own`: a stream each.
-static void neighbours(bool own, bool page_locked) {
+// Copies memory that is not page-locked through two page-locked buffers of the program's own, piece by piece. For one thread.
+struct Staging {
+    static constexpr long PIECE = 1 << 20; // bytes
+    char *buffers[2];
+    cudaEvent_t done[2];
+
+    Staging() {
+        for (int at = 0; at < 2; at++) {
+            CHECK(cudaMallocHost(&buffers[at], PIECE));
+            memset(buffers[at], 1, PIECE);
+            CHECK(cudaEventCreateWithFlags(&done[at], cudaEventDisableTiming));
+        }
+    }
+
+    // Returns when the last piece is issued.
+    void to_device(void *device, const void *host, long bytes, cudaStream_t on) {
+        for (long from = 0; from < bytes; from += PIECE) {
+            long at = from / PIECE % 2, size = std::min(PIECE, bytes - from);
+            CHECK(cudaEventSynchronize(done[at])); // of an event that was never recorded it returns at once
+            memcpy(buffers[at], (const char *)host + from, size);
+            CHECK(cudaMemcpyAsync((char *)device + from, buffers[at], size, cudaMemcpyHostToDevice, on));
+            CHECK(cudaEventRecord(done[at], on));
+        }
+    }
+
+    // Returns when the last piece is in the host's memory: each is copied there while the next one is transferred.
+    void to_host(void *host, const void *device, long bytes, cudaStream_t on) {
+        auto take = [&](long from) {
+            long at = from / PIECE % 2;
+            CHECK(cudaEventSynchronize(done[at]));
+            memcpy((char *)host + from, buffers[at], std::min(PIECE, bytes - from));
+        };
+        for (long from = 0; from < bytes; from += PIECE) {
+            long at = from / PIECE % 2, size = std::min(PIECE, bytes - from);
+            CHECK(cudaMemcpyAsync(buffers[at], (const char *)device + from, size, cudaMemcpyDeviceToHost, on));
+            CHECK(cudaEventRecord(done[at], on));
+            if (from > 0)
+                take(from - PIECE);
+        }
+        take((bytes - 1) / PIECE * PIECE);
+    }
+};
+
+// One thread copies results to the host, another one launches (seeds 001 and 003). `own`: a stream each. `staged`: the thread itself
+// copies through page-locked memory.
+static void neighbours(bool own, bool page_locked, bool staged = false) {
     const long COUNT = 4 << 20;
     cudaStream_t first = stream(), second = own ? stream() : first;
     float *x = on_device(COUNT), *y = on_device(COUNT), *z = on_device(1 << 20), *w = on_device(1 << 20);
     float *host = page_locked ? pinned(COUNT) : pageable(COUNT);
+    Staging staging;
     auto copies = [&](int rounds) {
         for (int round = 0; round < rounds; round++) {
             axpy<<<264, 256, 0, first>>>(y, x, 2, COUNT, 40);
-            CHECK(cudaMemcpyAsync(host, y, COUNT * sizeof(float), cudaMemcpyDeviceToHost, first));
+            if (staged)
+                staging.to_host(host, y, COUNT * sizeof(float), first);
+            else
+                CHECK(cudaMemcpyAsync(host, y, COUNT * sizeof(float), cudaMemcpyDeviceToHost, first));
             CHECK(cudaStreamSynchronize(first));
             host_work(300'000);
         }
@@ -120,14 +169,18 @@ static void neighbours(bool own, bool page_locked) {
     });
 }
 
-// Each batch is copied to the device, used, and waited for.
-static void upload(bool page_locked) {
+// Each batch is copied to the device, used, and waited for. `staged`: the thread itself copies through page-locked memory.
+static void upload(bool page_locked, bool staged = false) {
     const long COUNT = 4 << 20;
     float *x = on_device(COUNT), *y = on_device(COUNT);
     float *host = page_locked ? pinned(COUNT) : pageable(COUNT);
+    Staging staging;
     auto batches = [&](int rounds) {
         for (int round = 0; round < rounds; round++) {
-            CHECK(cudaMemcpyAsync(x, host, COUNT * sizeof(float), cudaMemcpyHostToDevice, 0));
+            if (staged)
+                staging.to_device(x, host, COUNT * sizeof(float), 0);
+            else
+                CHECK(cudaMemcpyAsync(x, host, COUNT * sizeof(float), cudaMemcpyHostToDevice, 0));
             axpy<<<264, 256>>>(y, x, 2, COUNT, 100);
             CHECK(cudaStreamSynchronize(0));
             host_work(200'000);
@@ -381,7 +434,9 @@ int main(int count, char **words) {
         {"own-stream", [](bool after) { neighbours(after, false); }},
         {"pinned", [](bool after) { neighbours(false, after); }},
         {"both", [](bool after) { neighbours(after, after); }},
-        {"upload", upload},
+        {"upload", [](bool after) { upload(after); }},
+        {"staged", [](bool after) { neighbours(false, false, after); }},
+        {"staged-upload", [](bool after) { upload(false, after); }},
         {"download", download},
         {"allocation", allocation},
         {"norm", norm},

@@ -71,18 +71,12 @@ impl<'a> Roots<'a> {
 
     /// Findings of the roots that are left, with these roots. `parts` has the places of slow calls.
     pub fn rest(&self, parts: &FxHashMap<Key, Place>) -> Vec<(Finding, Vec<Root>)> {
-        let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
-        let rows = || self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
-        for row in rows().filter(|row| is_finding(row.root.cause)) {
-            let is_large = row.ns >= self.costs.worth_ns;
-            groups.entry((row.root.cause, Same::of(row.root, is_large))).or_default().push(row);
-        }
-        let large = |rows: &Vec<&Row>| rows.iter().map(|row| row.ns).sum::<Ns>() >= self.costs.worth_ns;
+        let rows = self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
         let found = |rows: Vec<&Row>| {
             let roots = rows.iter().map(|row| row.root).collect();
             (self.finding(rows, parts), roots)
         };
-        groups.into_values().filter(large).map(found).collect()
+        worth_a_finding(rows, self.costs.worth_ns).map(found).collect()
     }
 
     fn finding(&self, mut rows: Vec<&Row>, parts: &FxHashMap<Key, Place>) -> Finding {
@@ -233,6 +227,48 @@ impl<'a> Roots<'a> {
         };
         row.chain.iter().map(link).collect()
     }
+}
+
+/// Rows that make findings by themselves, those of one finding together.
+fn worth_a_finding<'r>(
+    rows: impl Iterator<Item = &'r Row>,
+    worth_ns: Ns,
+) -> impl Iterator<Item = Vec<&'r Row>> {
+    let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
+    for row in rows.filter(|row| is_finding(row.root.cause)) {
+        let same = Same::of(row.root, row.ns >= worth_ns);
+        groups.entry((row.root.cause, same)).or_default().push(row);
+    }
+    groups.into_values().filter(move |rows| time(rows) >= worth_ns)
+}
+
+fn time(rows: &[&Row]) -> Ns {
+    rows.iter().map(|row| row.ns).sum()
+}
+
+/// The cause of the finding that costs the GPUs most, of equal ones the first. `causes` are those of the findings of slow calls in their
+/// order, `finding` says to which of these a root belongs.
+pub(crate) fn first_cause(
+    costs: &Costs,
+    causes: &[Cause],
+    finding: impl Fn(&Root) -> Option<usize>,
+) -> Option<Cause> {
+    if costs.gpu_ns == 0 {
+        return causes.first().copied();
+    }
+    let mut of_calls = vec![0; causes.len()];
+    let mut left = Vec::new();
+    for row in &costs.rows {
+        match finding(&row.root) {
+            Some(at) => of_calls[at] += row.ns,
+            None => left.push(row),
+        }
+    }
+    let own = of_calls.into_iter().zip(causes).enumerate().map(|(at, (ns, cause))| (ns, at, *cause));
+    let rest = worth_a_finding(left.into_iter(), costs.worth_ns);
+    let rest = rest.map(|rows| (time(&rows), causes.len(), rows[0].root.cause));
+    let first = own.chain(rest).min_by_key(|(ns, at, cause)| (std::cmp::Reverse(*ns), *at, *cause));
+    first.map(|(_, _, cause)| cause)
 }
 
 /// The stack of the calls, if the culprit is calls of one.

@@ -1,7 +1,7 @@
 //! Turns groups into findings: their order, the waiter and the holder, the places and the fixes.
 
 use crate::account::{Costs, Root};
-use crate::costs::{Roots, phase};
+use crate::costs::{self, Roots, phase};
 use crate::detail::detail;
 use crate::facts::Facts;
 use crate::fold::{Folded, fold};
@@ -27,11 +27,7 @@ const PLACES: usize = 3;
 /// before that call's own loss. Also returns the single losses, if they are kept, and the finding of each root.
 pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec<Finding>, Vec<Loss>, Links) {
     let (groups, mut losses) = groups.done();
-    let mut folded = fold(facts, groups);
-    folded.sort_by_key(|Folded { key, group, .. }| {
-        (key.cause == Cause::Unexplained, std::cmp::Reverse(group.lost), *key)
-    });
-    victims_first(&mut folded);
+    let folded = in_order(facts, groups);
     let stretches = folded.iter().flat_map(|folded| folded.group.stretches()).collect();
     let places = Places::new(facts.trace, stretches);
     let frameworks = Frameworks::new(facts.trace);
@@ -67,6 +63,24 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec
     }
     links.renumber(&positions);
     (findings.into_iter().map(|(finding, _)| finding).collect(), losses, links)
+}
+
+/// The cause of the first of [`findings`].
+pub(crate) fn first_cause(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> Option<Cause> {
+    let folded = in_order(facts, groups.done().0);
+    let links = Links::of(&folded);
+    let causes: Vec<Cause> = folded.iter().map(|folded| folded.key.cause).collect();
+    costs::first_cause(costs, &causes, |root| links.finding(root))
+}
+
+/// The findings of slow calls and of waits, those that lost most first; see [`findings`].
+fn in_order(facts: &Facts<'_>, groups: Vec<(Key, Group)>) -> Vec<Folded> {
+    let mut folded = fold(facts, groups);
+    folded.sort_by_key(|Folded { key, group, .. }| {
+        (key.cause == Cause::Unexplained, std::cmp::Reverse(group.lost), *key)
+    });
+    victims_first(&mut folded);
+    folded
 }
 
 /// Where the calls of each finding of slow calls are.

@@ -89,6 +89,13 @@ impl Groups {
         }
     }
 
+    /// Adds the time of parts to a group; which parts, it does not know then.
+    pub fn add_sum(&mut self, key: Key, evidence: Evidence, lost: Ns) {
+        let group = self.by_key.entry(key).or_default();
+        add(&mut group.lost, lost);
+        add(group.evidence.entry(evidence).or_default(), lost);
+    }
+
     /// Stores a loss and returns its index; `None` if losses are not kept or the cause is unknown.
     fn keep(&mut self, facts: &Facts<'_>, stretch: Stretch, part: &Part) -> Option<u32> {
         let losses = self.losses.as_mut().filter(|_| part.reason.cause != Cause::Unexplained)?;

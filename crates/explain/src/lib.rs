@@ -155,6 +155,16 @@ pub fn findings(trace: &Trace, options: &Options) -> Vec<Finding> {
     of_threads(trace, options, false).0.findings
 }
 
+/// The cause of the first of [`findings()`], which costs the GPUs most: as that, without the words, places and examples of findings.
+pub fn first_cause(trace: &Trace, options: &Options) -> Option<Cause> {
+    let facts = Facts::new(trace, options);
+    let Lost { mut groups, of_calls, .. } = in_slow_calls(&facts, options, false);
+    analysis::recorded_waits::add_sums_elsewhere(&facts, &mut groups);
+    let window = window(&options.selection);
+    let costs = account::costs(&facts, &of_calls, window, steps::find(&facts, window).as_ref());
+    findings::first_cause(&facts, groups, &costs)
+}
+
 /// Where all of each GPU's and each thread's time went, in the selected time. Selected threads and names have no effect.
 pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     let facts = Facts::new(trace, &Options { selection: selection.clone(), ..Options::default() });
@@ -214,16 +224,25 @@ fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec
     })
 }
 
-fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
-    let facts = Facts::new(trace, options);
+/// What slow calls lost.
+struct Lost {
+    groups: Groups,
+    of_calls: CallParts,
+    slow_call_ns: Ns,
+    slow_calls: u64,
+    explained_ns: Ns,
+    unexplained_ns: Ns,
+}
+
+fn in_slow_calls(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> Lost {
     // Calls shorter than half of the threshold cannot cover enough of a slow call.
-    let holders = Holders::new(&facts, options.min_wait_ns / 2);
+    let holders = Holders::new(facts, options.min_wait_ns / 2);
     let mut groups = Groups::new(keep_losses);
     let (mut slow_call_ns, mut slow_calls, mut explained_ns, mut unexplained_ns) = (0, 0, 0, 0);
     let mut of_calls = CallParts::default();
     for call in facts.slow.iter().copied() {
-        let parts = rules::split(&facts, &holders, call);
-        of_calls.add(&facts, call, &parts);
+        let parts = rules::split(facts, &holders, call);
+        of_calls.add(facts, call, &parts);
         if !facts.is_chosen(Stretch::Call(call)) {
             continue;
         }
@@ -238,8 +257,15 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         slow_call_ns = Ns::saturating_add(slow_call_ns, facts.duration(call));
         slow_calls += 1;
         unexplained_ns = Ns::saturating_add(unexplained_ns, unexplained);
-        groups.add(&facts, Stretch::Call(call), lost);
+        groups.add(facts, Stretch::Call(call), lost);
     }
+    Lost { groups, of_calls, slow_call_ns, slow_calls, explained_ns, unexplained_ns }
+}
+
+fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
+    let facts = Facts::new(trace, options);
+    let Lost { mut groups, of_calls, slow_call_ns, slow_calls, explained_ns, unexplained_ns } =
+        in_slow_calls(&facts, options, keep_losses);
     let (mut short_wait_ns, mut outside_wait_ns) = (0, 0);
     for (stretch, lost) in analysis::recorded_waits::elsewhere(&facts) {
         let sum = match stretch {

@@ -46,6 +46,8 @@ fn case(folder: PathBuf) -> Trial {
         let found = listing(&explanation, true);
         expect_test::expect_file![folder.join("expected.txt")].assert_eq(&found);
         assert_eq!(listing(&explain(&trace, &options), true), found);
+        let first = explanation.findings.first().map(|finding| finding.cause);
+        assert_eq!(explain::first_cause(&trace, &options), first);
         losses_add_up(&trace, &explanation, &losses);
         fixes_are_known(&explanation);
         Ok(())

@@ -149,7 +149,7 @@ fn pauses(scene: &Scene<'_>, row: usize) -> Vec<(usize, [Sym; 2])> {
                 pauses[open..].iter_mut().for_each(|(_, between)| between[1] = last);
                 open = pauses.len();
             }
-            StepOf::Wait(_) | StepOf::Ends(_) | StepOf::Takes | StepOf::Issues(_) => {}
+            StepOf::Part | StepOf::Wait(_) | StepOf::Ends(_) | StepOf::Takes | StepOf::Issues(_) => {}
         }
     }
     pauses

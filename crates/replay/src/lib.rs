@@ -21,6 +21,7 @@ mod retime;
 mod sections;
 pub mod show;
 mod signals;
+mod spare;
 mod streams;
 mod threads;
 mod turns;

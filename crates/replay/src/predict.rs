@@ -2,14 +2,16 @@
 
 use crate::faster::Faster;
 use crate::fit::Fit;
-use crate::fixes::{FIXES, Fix, Scene};
-use crate::retime::covered;
+use crate::fixes::{FIXES, Fix, MOVING, Scene};
+use crate::retime::{covered, write};
+use crate::spare::Spare;
+use crate::threads::Threads;
 use crate::{Error, Recovered, Removed, retime};
-use explain::ThreadGain;
+use explain::{Cause, ThreadGain};
 use rayon::prelude::*;
 use serde::Serialize;
 use sim::Replayed;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use trace::{Ns, RangeId, Trace};
 
 /// The part of a gain that is not certain, whatever the fit: what models assume, and what nobody waited for in the trace.
@@ -87,15 +89,16 @@ impl Change<'_> {
         }
     }
 
-    /// Fixes are applied in the order of [`FIXES`], and what is only imagined before the last of them, which moves calls.
+    /// Fixes are applied in the order of [`FIXES`], and what is only imagined before the last of them, which move calls.
     fn order(&self) -> usize {
-        let last = FIXES.len() - 1;
+        let moving = FIXES.len() - MOVING;
         match self {
             Change::Fix(fix) => match FIXES.iter().position(|of| of.id == fix.id) {
-                Some(at) if at < last => at,
-                _ => FIXES.len(),
+                Some(at) if at < moving => at,
+                Some(at) => at + 1,
+                None => FIXES.len(),
             },
-            Change::Faster(_) | Change::Removed(_) => last,
+            Change::Faster(_) | Change::Removed(_) => moving,
         }
     }
 
@@ -127,9 +130,25 @@ struct Ran {
     replayed: Replayed,
 }
 
+/// A run of a search.
+struct Best {
+    /// The changes.
+    id: String,
+    /// What they gain.
+    share: f64,
+    ran: Ran,
+}
+
 /// Predictions from one trace.
 pub struct Predictor<'a> {
     scene: Scene<'a>,
+    /// The calls of threads.
+    threads: Threads,
+    /// Copies of the program, and of its trace with other times, that no prediction uses now.
+    programs: Spare<Recovered>,
+    traces: Spare<Trace>,
+    /// The best of the sets that a search has run: it is predicted next.
+    best: Mutex<Option<Best>>,
     /// The replay without a change, and without what the tracer added.
     replayed: Replayed,
     fit: &'a Fit,
@@ -156,9 +175,20 @@ impl<'a> Predictor<'a> {
         progress: &'a Progress<'a>,
     ) -> Result<Predictor<'a>, Error> {
         let bare = base.untraced(trace);
-        let replayed = bare.replay()?;
-        let (scene, unchanged) = (Scene::new(trace, bare), OnceLock::new());
-        Ok(Predictor { scene, replayed, fit, ranges: Vec::new(), progress, unchanged })
+        let (replayed, threads) = rayon::join(|| bare.replay(), || Threads::of(trace));
+        let (replayed, scene, unchanged) = (replayed?, Scene::new(trace, bare), OnceLock::new());
+        Ok(Predictor {
+            scene,
+            threads,
+            programs: Spare::new(),
+            traces: Spare::new(),
+            best: Mutex::new(None),
+            replayed,
+            fit,
+            ranges: Vec::new(),
+            progress,
+            unchanged,
+        })
     }
 
     /// Predicts the time within these ranges, which the fit has been compared by: [`Fit::within`].
@@ -172,18 +202,24 @@ impl<'a> Predictor<'a> {
     /// The simulator refuses it.
     pub fn predict(&self, wanted: &[Change<'_>]) -> Result<Option<Prediction>, Error> {
         let id = ids(wanted);
-        let Some(ran) = self.run(wanted, &id)? else { return Ok(None) };
+        let ran = match self.take_best(&id) {
+            Some(ran) => Some(ran),
+            None => self.run(wanted, &id)?,
+        };
+        let Some(ran) = ran else { return Ok(None) };
         let (gain, thread) = self.gain_of(&ran);
         let next = match thread.is_none() && gain.share.abs() < LEAST {
             true => self.next_unchanged(),
-            false => next(&retime(self.scene.trace, &ran.changed, &ran.replayed)),
+            false => self.next(&ran.changed, &ran.replayed),
         };
         let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
+        let (changes, predicted_ns) = (ran.changes, self.judged(&ran.changed, &ran.replayed));
+        self.programs.keep(ran.changed);
         Ok(Some(Prediction {
             id,
-            changes: ran.changes,
+            changes,
             before_ns: self.before(),
-            predicted_ns: self.judged(&ran.changed, &ran.replayed),
+            predicted_ns,
             gain,
             thread,
             next,
@@ -196,19 +232,32 @@ impl<'a> Predictor<'a> {
     /// # Errors
     /// As [`Predictor::predict`].
     pub fn gain(&self, wanted: &[Change<'_>]) -> Result<Option<(Gain, Option<ThreadGain>)>, Error> {
-        Ok(self.run(wanted, &ids(wanted))?.map(|ran| self.gain_of(&ran)))
+        let Some(ran) = self.run(wanted, &ids(wanted))? else { return Ok(None) };
+        let gain = self.gain_of(&ran);
+        self.programs.keep(ran.changed);
+        Ok(Some(gain))
     }
 
     /// Applies changes together and runs what comes of it; `None` if one of them changes nothing.
     fn run(&self, wanted: &[Change<'_>], id: &str) -> Result<Option<Ran>, Error> {
         (self.progress)(id);
-        let mut changed = self.scene.base.clone();
+        let base = &self.scene.base;
+        let mut changed = match self.programs.take() {
+            Some(mut used) => {
+                used.become_copy_of(base);
+                used
+            }
+            None => base.clone(),
+        };
         let mut changes = 0;
         let mut wanted = wanted.to_vec();
         wanted.sort_by_key(Change::order);
         for change in wanted {
             match change.apply(&self.scene, &mut changed) {
-                0 => return Ok(None),
+                0 => {
+                    self.programs.keep(changed);
+                    return Ok(None);
+                }
                 count => changes += count,
             }
         }
@@ -306,16 +355,48 @@ impl<'a> Predictor<'a> {
         let with = |other: &Fixes| fixes.iter().chain(other).copied().collect();
         let sets: Vec<Fixes> = others.iter().filter(is_new).filter(fits).map(with).collect();
         let gains = each(&sets, |fixes| {
-            Ok(self.gain(&changes(fixes))?.map(|(gain, _)| (fixes.clone(), gain.share)))
+            let (wanted, id) = (changes(fixes), ids(&changes(fixes)));
+            let Some(ran) = self.run(&wanted, &id)? else { return Ok(None) };
+            let (Gain { share, .. }, _) = self.gain_of(&ran);
+            self.keep_best(Best { id, share, ran });
+            Ok(Some((fixes.clone(), share)))
         })?;
         let better = gains.into_iter().filter(|(_, share)| *share > gain + LEAST);
         // Of equal ones the first.
         Ok(better.reduce(|best, one| if one.1 > best.1 { one } else { best }))
     }
 
+    /// Keeps a run if it gains more than the one that is kept.
+    fn keep_best(&self, new: Best) {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = match &*best {
+            Some(kept) if kept.share >= new.share => Some(new),
+            _ => best.replace(new),
+        };
+        if let Some(other) = other {
+            self.programs.keep(other.ran.changed);
+        }
+    }
+
+    /// The run that is kept, if it is of these changes.
+    fn take_best(&self, id: &str) -> Option<Ran> {
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        best.take_if(|best| best.id == id).map(|best| best.ran)
+    }
+
     /// What costs the GPUs most without a change.
     fn next_unchanged(&self) -> Option<&'static str> {
-        *self.unchanged.get_or_init(|| next(&retime(self.scene.trace, &self.scene.base, &self.replayed)))
+        *self.unchanged.get_or_init(|| self.next(&self.scene.base, &self.replayed))
+    }
+
+    /// The cause of the finding that costs the GPUs most in a replay.
+    fn next(&self, changed: &Recovered, replayed: &Replayed) -> Option<&'static str> {
+        let trace = self.scene.trace;
+        let mut new = self.traces.take().unwrap_or_else(|| trace.clone());
+        write(trace, &self.threads, changed, replayed, &mut new);
+        let cause = explain::first_cause(&new, &explain::Options::default());
+        self.traces.keep(new);
+        cause.map(Cause::id)
     }
 }
 
@@ -325,8 +406,10 @@ fn each<R: Send>(
     run: impl Fn(&Fixes) -> Result<Option<R>, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     let mut all = Vec::new();
-    for some in sets.chunks(AT_ONCE) {
-        let given: Result<Vec<Option<R>>, Error> = some.par_iter().map(&run).collect();
+    let at_once = if rayon::current_num_threads() <= AT_ONCE { sets.len().max(1) } else { AT_ONCE };
+    for some in sets.chunks(at_once) {
+        // Each takes long: no core gets two while another one waits.
+        let given: Result<Vec<Option<R>>, Error> = some.par_iter().with_max_len(1).map(&run).collect();
         all.extend(given?.into_iter().flatten());
     }
     Ok(all)
@@ -350,11 +433,6 @@ fn drop_needless(found: &mut Vec<(Fixes, Prediction)>) {
 
 fn changes(fixes: &Fixes) -> Vec<Change<'static>> {
     fixes.iter().copied().map(Change::Fix).collect()
-}
-
-/// The cause of the finding that costs most.
-fn next(trace: &Trace) -> Option<&'static str> {
-    explain::findings(trace, &explain::Options::default()).first().map(|finding| finding.cause.id())
 }
 
 fn ids(wanted: &[Change<'_>]) -> String {

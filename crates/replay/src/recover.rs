@@ -11,6 +11,7 @@ use crate::turns;
 use crate::works::Works;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, Model, Options, Recorded, RecordedStep, Replayed, Rows};
+use std::sync::Arc;
 use trace::{CallId, Clock, Ns, OpId, ProcessId, ThreadId, Trace, WaitId};
 
 /// Why a trace cannot be replayed.
@@ -42,11 +43,11 @@ pub struct Recovered {
     /// without a known call.
     pub threads: Vec<Option<ThreadId>>,
     /// What each step of each thread is in the trace.
-    pub steps: Vec<Vec<StepOf>>,
+    pub steps: Arc<Vec<Vec<StepOf>>>,
     /// When each step of each thread began in the trace, and the last one ended, ns from `start`.
-    pub begins: Vec<Vec<Ns>>,
+    pub begins: Arc<Vec<Vec<Ns>>>,
     /// By operation of the trace: its row of [`Recorded::works`], and how long after that one's start it starts, ns.
-    pub works: Vec<(u32, Ns)>,
+    pub works: Arc<Vec<(u32, Ns)>>,
     /// The rows of [`Recorded::works`] that wait for an operation of another stream because they seem to share its hardware queue.
     pub aliased: Vec<u32>,
     /// Whether contexts take turns on a device.
@@ -62,6 +63,8 @@ pub enum StepOf {
     Outside,
     /// A call, with those within it.
     Call(CallId),
+    /// A further part of the call before it, which a change has divided.
+    Part,
     /// A wait for another thread; `NONE` for the start of the thread.
     Wait(WaitId),
     /// The moment at which this wait of another thread ends.
@@ -82,7 +85,7 @@ impl Recovered {
 
     /// When the last call of a thread ends in a replay, ns.
     fn last_call(&self, replayed: &Replayed, row: usize) -> Option<Ns> {
-        let last = self.steps[row].iter().rposition(|step| matches!(step, StepOf::Call(_)))?;
+        let last = self.steps[row].iter().rposition(|step| matches!(step, StepOf::Call(_) | StepOf::Part))?;
         replayed.steps[row].get(last + 1).copied()
     }
 
@@ -115,6 +118,28 @@ impl Recovered {
             spans[row as usize] = end.max(spans[row as usize]);
         }
         spans
+    }
+
+    /// Becomes a copy of another one in the memory that it has: to get that much from the system takes longer than to fill it.
+    pub(crate) fn become_copy_of(&mut self, other: &Recovered) {
+        let Recovered { recorded, model, start, end, threads, .. } = other;
+        let Recorded { workload, threads: steps, works, queues, signals, locks, holds, behind, awaited } =
+            recorded;
+        let own = &mut self.recorded;
+        own.workload.clone_from(workload);
+        own.threads.clone_from(steps);
+        own.works.clone_from(works);
+        own.queues.clone_from(queues);
+        own.behind.clone_from(behind);
+        own.awaited.clone_from(awaited);
+        (own.signals, own.locks, own.holds) = (*signals, *locks, *holds);
+        self.model.clone_from(model);
+        (self.start, self.end) = (*start, *end);
+        self.threads.clone_from(threads);
+        let Recovered { steps, begins, works, aliased, turns, signals_together, .. } = other;
+        (self.steps, self.begins, self.works) = (steps.clone(), begins.clone(), works.clone());
+        self.aliased.clone_from(aliased);
+        (self.turns, self.signals_together) = (*turns, *signals_together);
     }
 
     /// Runs the steps.
@@ -151,9 +176,9 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     let mut model = machine::model(trace, model)?;
     // The recorded times of kernels that signal together have this already.
     let signals_together = std::mem::take(&mut model.device.delayed_signals);
-    let costs = Costs::of(trace, &threads, &model);
+    let (costs, queues) =
+        rayon::join(|| Costs::of(trace, &threads, &model), || explain::shared_queues(trace));
     model.locks.context.handover_ns = costs.handover.unwrap_or(model.locks.context.handover_ns);
-    let queues = explain::shared_queues(trace);
     let works = Works::of(trace, &threads, &costs, &queues);
     let signals = signals(trace, &threads);
     let sections = Sections::of(trace, &threads, &signals);
@@ -176,9 +201,9 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         start,
         end: end - start,
         threads: Vec::new(),
-        steps: Vec::new(),
-        begins: Vec::new(),
-        works: works.places.clone(),
+        steps: Arc::default(),
+        begins: Arc::default(),
+        works: Arc::new(works.places.clone()),
         aliased: works.aliased(),
         turns: turns::are_taken(trace),
         signals_together,
@@ -207,9 +232,9 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         begins.push(now);
         begins.iter_mut().for_each(|at| *at -= start);
         recovered.threads.push(*thread);
-        recovered.begins.push(begins);
+        Arc::make_mut(&mut recovered.begins).push(begins);
         recovered.recorded.threads.push(steps);
-        recovered.steps.push(of);
+        Arc::make_mut(&mut recovered.steps).push(of);
     }
     recovered.recorded.holds = numbers.len() as u32;
     Ok(recovered)

@@ -1,15 +1,30 @@
 //! A trace with the times of a replay: what it would have recorded.
 
+use crate::threads::Threads;
 use crate::waits::{modelled, of_replay};
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::Replayed;
+use std::cell::Cell;
 use trace::{CallId, Ns, ProcessId, RangeId, ThreadId, Trace, Wait, Waits};
 
 /// The trace with the times of the replay. What happened within a step keeps its place in it, in proportion.
 pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trace {
-    let times = Times::of(trace, recovered, replayed);
     let mut new = trace.clone();
+    write(trace, &Threads::of(trace), recovered, replayed, &mut new);
+    new
+}
+
+/// Makes `new`, which is the trace with any times, the trace with the times of the replay.
+pub(crate) fn write(
+    trace: &Trace,
+    threads: &Threads,
+    recovered: &Recovered,
+    replayed: &Replayed,
+    new: &mut Trace,
+) {
+    let times = Times::of(trace, recovered, replayed);
+    old_times(trace, new);
     let calls = &mut new.calls;
     for at in 0..calls.len() {
         times.of_thread(calls.thread[at]).interval(&mut calls.start[at], &mut calls.end[at]);
@@ -23,7 +38,7 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
         (new.ops.start[op.index()], new.ops.end[op.index()]) =
             (start + recovered.start, end + recovered.start);
     }
-    new.waits = waits(trace, recovered, replayed, &times);
+    new.waits = waits(trace, threads, recovered, replayed, &times);
     let (syncs, calls) = (&mut new.syncs, &new.calls);
     for at in 0..syncs.len() {
         let thread = syncs.call[at].some().map_or(ThreadId::NONE, |call| calls.thread[call.index()]);
@@ -52,7 +67,21 @@ pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trac
     for (start, end) in &mut new.meta.recorded {
         times.of_process(ProcessId::NONE).interval(start, end);
     }
-    new
+}
+
+/// Gives a trace the times of another one that differs in nothing else, except in those of operations and waits.
+fn old_times(trace: &Trace, new: &mut Trace) {
+    new.calls.start.clone_from(&trace.calls.start);
+    new.calls.end.clone_from(&trace.calls.end);
+    new.syncs.start.clone_from(&trace.syncs.start);
+    new.syncs.end.clone_from(&trace.syncs.end);
+    new.ranges.start.clone_from(&trace.ranges.start);
+    new.ranges.end.clone_from(&trace.ranges.end);
+    new.states.clone_from(&trace.states);
+    new.samples.at.clone_from(&trace.samples.at);
+    new.limits.start.clone_from(&trace.limits.start);
+    new.limits.end.clone_from(&trace.limits.end);
+    new.meta.recorded.clone_from(&trace.meta.recorded);
 }
 
 /// The calls that a change has moved to another step of their thread, and when they are now.
@@ -72,9 +101,15 @@ fn moved(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Vec<(Call
 }
 
 /// The waits for locks: those that the replay has made, and those that it has not, with the times of their threads.
-fn waits(trace: &Trace, recovered: &Recovered, replayed: &Replayed, times: &Times) -> Waits {
-    let modelled = modelled(trace, recovered);
-    let mut rows = of_replay(trace, recovered, replayed, &modelled);
+fn waits(
+    trace: &Trace,
+    threads: &Threads,
+    recovered: &Recovered,
+    replayed: &Replayed,
+    times: &Times,
+) -> Waits {
+    let modelled = modelled(trace, threads, recovered);
+    let mut rows = of_replay(trace, threads, recovered, replayed, &modelled);
     for (at, _) in trace.waits.ids().zip(&modelled).filter(|(_, modelled)| !**modelled) {
         let old = trace.waits.row(at);
         let mut wait = old;
@@ -82,10 +117,13 @@ fn waits(trace: &Trace, recovered: &Recovered, replayed: &Replayed, times: &Time
         wait.handoff = old.handoff.min(wait.end - wait.start).min(old.end - old.start);
         rows.push(wait);
     }
-    rows.sort_by_key(|wait: &Wait| (wait.start, wait.end, wait.thread));
+    // Waits are large: their keys are sorted.
+    let key = |(at, wait): (u32, &Wait)| (wait.start, wait.end, wait.thread, at);
+    let mut order: Vec<_> = (0..).zip(&rows).map(key).collect();
+    order.sort_unstable();
     let mut waits = Waits::default();
-    for wait in rows {
-        waits.push(wait);
+    for (.., at) in order {
+        waits.push(rows[at as usize]);
     }
     waits
 }
@@ -115,19 +153,48 @@ pub(crate) fn union(mut intervals: Vec<(Ns, Ns)>) -> Ns {
 
 /// `time × after / before`.
 pub(crate) fn part(time: Ns, after: Ns, before: Ns) -> Ns {
-    if before == 0 { 0 } else { (i128::from(time) * i128::from(after) / i128::from(before)) as Ns }
+    match time.checked_mul(after) {
+        _ if before == 0 => 0,
+        Some(product) => product / before,
+        None => (i128::from(time) * i128::from(after) / i128::from(before)) as Ns,
+    }
 }
 
 /// How the time of one thread went on: moments of the trace and of the replay, ns, both in order.
+#[derive(Default)]
 struct Clock {
     moments: Vec<(Ns, Ns)>,
+    /// The last result of [`Clock::after`].
+    last: Cell<usize>,
 }
 
 impl Clock {
+    /// The first of the moments after a time. What a table has of one thread is mostly in order: the next time is near the last one.
+    fn after(&self, time: Ns) -> usize {
+        let is_before = |at: usize| self.moments[at].0 <= time;
+        let (mut low, mut width) = (self.last.get(), 1);
+        let mut high = low;
+        while low > 0 && !is_before(low - 1) {
+            high = low;
+            low = low.saturating_sub(width);
+            width *= 2;
+        }
+        while high < self.moments.len() && is_before(high) {
+            low = high + 1;
+            high = (high + width).min(self.moments.len());
+            width *= 2;
+        }
+        let after = low + self.moments[low..high].partition_point(|(old, _)| *old <= time);
+        self.last.set(after);
+        after
+    }
+
     /// A moment of the trace, in the replay.
     fn at(&self, time: Ns) -> Ns {
-        let after = self.moments.partition_point(|(old, _)| *old <= time);
+        let after = self.after(time);
         match (after.checked_sub(1).map(|at| self.moments[at]), self.moments.get(after)) {
+            // Most times are those of steps.
+            (Some((old, new)), _) if old == time => new,
             (Some((old, new)), Some((next_old, next_new))) => {
                 new + part(time - old, next_new - new, next_old - old)
             }
@@ -144,7 +211,8 @@ impl Clock {
 
 /// The clocks of all threads.
 struct Times {
-    threads: FxHashMap<ThreadId, Clock>,
+    /// By thread.
+    threads: Vec<Option<Clock>>,
     /// The thread with the most steps of each process, and of all.
     main: FxHashMap<ProcessId, ThreadId>,
     processes: Vec<ProcessId>,
@@ -154,10 +222,10 @@ struct Times {
 impl Times {
     fn of(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Times {
         let mut times = Times {
-            threads: FxHashMap::default(),
+            threads: trace.threads.ids().map(|_| None).collect(),
             main: FxHashMap::default(),
             processes: trace.threads.ids().map(|thread| trace.threads.process[thread.index()]).collect(),
-            none: Clock { moments: Vec::new() },
+            none: Clock::default(),
         };
         let mut most: FxHashMap<ProcessId, usize> = FxHashMap::default();
         for (row, thread) in recovered.threads.iter().enumerate() {
@@ -171,21 +239,44 @@ impl Times {
                     times.main.insert(process, thread);
                 }
             }
-            times.threads.insert(thread, Clock { moments });
+            times.threads[thread.index()] = Some(Clock { moments, ..Clock::default() });
         }
         times
     }
 
     /// The clock of a thread; of one without steps, that of its process.
     fn of_thread(&self, thread: ThreadId) -> &Clock {
-        let own = self.threads.get(&thread);
-        own.unwrap_or_else(|| {
+        self.own(thread).unwrap_or_else(|| {
             self.of_process(thread.some().map_or(ProcessId::NONE, |thread| self.processes[thread.index()]))
         })
     }
 
     fn of_process(&self, process: ProcessId) -> &Clock {
         let main = self.main.get(&process).or_else(|| self.main.get(&ProcessId::NONE));
-        main.and_then(|thread| self.threads.get(thread)).unwrap_or(&self.none)
+        main.and_then(|thread| self.own(*thread)).unwrap_or(&self.none)
+    }
+
+    fn own(&self, thread: ThreadId) -> Option<&Clock> {
+        self.threads[thread.some()?.index()].as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search that begins anywhere finds what a search of all moments finds.
+    #[test]
+    fn a_clock_finds_moments_in_any_order() {
+        let moments: Vec<(Ns, Ns)> = [0, 10, 10, 10, 20, 35, 35, 50, 80].map(|old| (old, 3 * old)).to_vec();
+        for last in 0..=moments.len() {
+            for time in -5..90 {
+                let clock = Clock { moments: moments.clone(), last: Cell::new(last) };
+                let after = moments.partition_point(|(old, _)| *old <= time);
+                assert_eq!(clock.after(time), after, "{time} from {last}");
+                assert_eq!(clock.after(time), after, "{time} again");
+            }
+        }
+        assert_eq!(Clock::default().after(7), 0);
     }
 }

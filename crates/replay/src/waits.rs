@@ -8,7 +8,7 @@ use sim::{CallOf, RecordedStep, Replayed, StepAt, Use};
 use trace::{CallId, LockMode, ProcessId, Trace, Wait};
 
 /// Which recorded waits a replay makes itself: those of calls that wait behind others, or that acquire their context's lock.
-pub(crate) fn modelled(trace: &Trace, recovered: &Recovered) -> Vec<bool> {
+pub(crate) fn modelled(trace: &Trace, threads: &Threads, recovered: &Recovered) -> Vec<bool> {
     let waiting = |call: &CallOf| call.locks.context != Use::None || call.behind.count > 0;
     let steps =
         recovered.steps.iter().zip(&recovered.recorded.threads).flat_map(|(of, steps)| of.iter().zip(steps));
@@ -17,7 +17,7 @@ pub(crate) fn modelled(trace: &Trace, recovered: &Recovered) -> Vec<bool> {
         _ => None,
     };
     let calls: FxHashSet<CallId> = steps.filter_map(of).collect();
-    let (waits, threads) = (&trace.waits, Threads::of(trace));
+    let waits = &trace.waits;
     let is_modelled = |at: usize| {
         let is_long = waits.end[at] - waits.start[at] >= CHANCE;
         is_long && waits.layer[at].is_cuda() && calls.contains(&threads.outer(waits.call[at]))
@@ -29,11 +29,11 @@ pub(crate) fn modelled(trace: &Trace, recovered: &Recovered) -> Vec<bool> {
 /// process. A trace without any does not get any.
 pub(crate) fn of_replay(
     trace: &Trace,
+    threads: &Threads,
     recovered: &Recovered,
     replayed: &Replayed,
     modelled: &[bool],
 ) -> Vec<Wait> {
-    let threads = Threads::of(trace);
     let process = |call: CallId| trace.threads.process[trace.calls.thread[call.index()].index()];
     let mut of_call: FxHashMap<CallId, Wait> = FxHashMap::default();
     let mut of_process: FxHashMap<ProcessId, Wait> = FxHashMap::default();
@@ -42,9 +42,13 @@ pub(crate) fn of_replay(
         of_call.insert(call, wait);
         of_process.entry(process(call)).or_insert(wait);
     }
-    let call_of = |at: StepAt| match recovered.steps[at.thread as usize].get(at.step as usize) {
-        Some(StepOf::Call(call)) => Some(*call),
-        _ => None,
+    let call_of = |at: StepAt| {
+        let steps = &recovered.steps[at.thread as usize];
+        let until = steps.get(..=at.step as usize)?;
+        match until.iter().rev().find(|step| **step != StepOf::Part) {
+            Some(StepOf::Call(call)) => Some(*call),
+            _ => None,
+        }
     };
     let wait_of = |waited: &sim::Waited| {
         let (call, holder_call) = (call_of(waited.by)?, call_of(waited.holder)?);

@@ -10,7 +10,7 @@ use sim::{Model, Options};
 use std::fmt::Write;
 use std::time::Duration;
 use trace::Trace;
-use workload::{Kernel, Memory, Process, Repeat, StreamKind, Workload};
+use workload::{Kernel, Memory, Process, Repeat, StreamId, StreamKind, Workload};
 
 /// A program, a change, and the changed program.
 struct Pair {
@@ -89,6 +89,8 @@ fn pairs() -> Vec<Pair> {
             before: architectures::Case { memory: HostMemory::Pageable, ..threads(1, None) }.workload(),
             after: threads(1, None).workload(),
         },
+        staged(true, "launches beside pageable copies to the device, through own buffers"),
+        staged(false, "launches beside pageable copies to the host, through own buffers"),
         Pair {
             model: "h200",
             fix: "own-stream",
@@ -149,6 +151,59 @@ fn beside(same: bool) -> Workload {
             .work(Duration::from_micros(50));
         launcher.repeat = Repeat::Times(1_500);
     })
+}
+
+/// Copies of 16 MiB pageable memory beside launches into the same stream; the driver stages them, or the thread itself does.
+fn staged(to_device: bool, what: &'static str) -> Pair {
+    let [before, after] = [false, true].map(|own| {
+        two(true, |process, context, [stream, _]| {
+            copies(process, context, stream, to_device, own);
+            let launcher = process.thread("launcher", context);
+            launcher
+                .body()
+                .launch(Kernel::Delay { cycles: 40_000 }, 1, 32, stream)
+                .work(Duration::from_micros(50));
+            launcher.repeat = Repeat::Times(1_500);
+        })
+    });
+    Pair { model: "h200", fix: "staged-copies", what, before, after }
+}
+
+/// A thread copies 16 MiB and works, again and again. `own`: in pieces of 1 MiB through two pinned buffers, at 15 GB/s.
+fn copies(process: &mut Process, context: workload::ContextId, stream: StreamId, to_device: bool, own: bool) {
+    const PIECE: u64 = 1 << 20;
+    let device = process.buffer("device", context, Memory::Device, 16 * PIECE);
+    let host = process.buffer("host", context, Memory::Pageable, 16 * PIECE);
+    let buffers = ["one", "other"].map(|name| process.buffer(name, context, Memory::Pinned, PIECE));
+    let done = ["one is done", "other is done"].map(|name| process.event(name, context));
+    let copier = process.thread("copier", context);
+    let mut before = copier.before();
+    before.allocate(device).allocate(host).allocate(buffers[0]).allocate(buffers[1]);
+    done.iter().for_each(|done| _ = before.record(*done, stream));
+    let staged = Duration::from_nanos(PIECE * 1_000 / 15_000);
+    let mut body = copier.body();
+    match (own, to_device) {
+        (false, true) => _ = body.copy(host, device, 16 * PIECE, stream),
+        (false, false) => _ = body.copy(device, host, 16 * PIECE, stream),
+        (true, true) => {
+            for (buffer, done) in buffers.iter().zip(&done).cycle().take(16) {
+                body.synchronize_event(*done).work(staged);
+                body.copy(*buffer, device, PIECE, stream).record(*done, stream);
+            }
+        }
+        (true, false) => {
+            body.copy(device, buffers[0], PIECE, stream).record(done[0], stream);
+            for at in 1..16 {
+                body.copy(device, buffers[at % 2], PIECE, stream).record(done[at % 2], stream);
+                body.synchronize_event(done[(at - 1) % 2]).work(staged);
+            }
+            body.synchronize_event(done[1]).work(staged);
+        }
+    }
+    body.work(Duration::from_micros(200));
+    let mut after = copier.after();
+    after.synchronize(stream).free(buffers[0]).free(buffers[1]).free(host).free(device);
+    copier.repeat = Repeat::Times(60);
 }
 
 fn launches(same: bool) -> Workload {

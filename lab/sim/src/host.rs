@@ -107,7 +107,7 @@ impl Machine<'_> {
             Kind::CopyOut => ordered(Way::Out).then_some(true),
             Kind::Context => {
                 let stream = match plan.act {
-                    Act::Issue { works, .. } => Some(self.program.works[works.first as usize].stream),
+                    Act::Issue { works, .. } => self.work(works.first).map(|work| work.stream),
                     _ => plan.act.stream(),
                 };
                 let staged = stream.is_some_and(|stream| self.streams[stream as usize].staging > 0);

@@ -23,8 +23,6 @@ pub(crate) struct Program {
     /// The nodes of graphs, one list of plans per capture.
     pub captured: Vec<Vec<u32>>,
     pub threads: Vec<ThreadPlan>,
-    /// Operations of recorded calls, in the order in which [`Act::Issue`] names them.
-    pub works: Vec<WorkPlan>,
     /// The number of signals that threads wait for.
     pub signals: usize,
     /// Hardware queues of a context.

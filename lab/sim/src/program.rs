@@ -35,7 +35,6 @@ fn empty(workload: &Workload, model: &Model) -> Result<Program, Error> {
         graphs: 0,
         captured: Vec::new(),
         threads: Vec::new(),
-        works: Vec::new(),
         signals: 0,
         connections: workload.connections.unwrap_or(unset).clamp(1, model.connections.most),
         groups: vec![u32::from(workload.mps); model.device.count as usize],

@@ -244,8 +244,9 @@ impl Replayed {
 
 /// The state of a run of recorded steps.
 pub(crate) struct Replay<'a> {
-    behind: &'a [(u32, i64)],
-    awaited: &'a [u32],
+    recorded: &'a Recorded,
+    /// The context of each thread's last operation.
+    contexts: Vec<u32>,
     holds: Vec<Hold>,
     works: Vec<Progress>,
     locks: Vec<Held>,
@@ -346,21 +347,23 @@ pub(crate) struct Signal {
 /// As [`crate::run`].
 pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Result<Replayed, Error> {
     let mut program = program::places(&recorded.workload, model)?;
-    let works: Result<Vec<WorkPlan>, Error> =
-        recorded.works.iter().map(|work| Ok(plan_work(work, model, &program))).collect();
-    program.works = works?;
     program.signals = recorded.signals as usize;
-    let mut row = 0;
-    for (number, process) in recorded.workload.processes.iter().enumerate() {
-        for _ in &process.threads {
-            let steps = recorded.threads.get(row).map_or(&[][..], Vec::as_slice);
-            let thread = plan_thread(number as u32, steps, &mut program);
-            program.threads.push(thread);
-            row += 1;
+    let mut contexts = Vec::new();
+    for (process, of) in (0..).zip(&recorded.workload.processes) {
+        let first = program.contexts.iter().position(|context| context.process == process);
+        for _ in &of.threads {
+            // Its steps are planned when the thread comes to them: a plan of all would have several times the size of the steps.
+            let body = PREAMBLE.len() as u32;
+            let repeat = Repeat::Times(1);
+            program.threads.push(ThreadPlan { process, delay_ns: 0, repeat, steps: Vec::new(), body });
+            // One plan for each thread: that of its call.
+            program.plans.push(plan_call(&CallOf::default(), 0));
+            contexts.push(first.unwrap_or(0) as u32);
         }
     }
     let streams = program.streams.len() as u32;
-    let counts: Vec<usize> = program.threads.iter().map(|thread| thread.steps.len()).collect();
+    let steps = |row: usize| recorded.threads.get(row).map_or(0, Vec::len);
+    let counts: Vec<usize> = (0..program.threads.len()).map(|row| PREAMBLE.len() + steps(row) + 1).collect();
     let options = Options { trace: false, ..options };
     let mut machine = Machine::new(&recorded.workload, model, program, options);
     machine.queues = (0..2 * streams).map(|_| HardwareQueue { last: OpRef::DONE, kernels: 0 }).collect();
@@ -369,8 +372,8 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         machine.streams[stream as usize].queue = queue.unwrap_or(streams + stream);
     }
     machine.replay = Some(Replay {
-        behind: &recorded.behind,
-        awaited: &recorded.awaited,
+        recorded,
+        contexts,
         holds: vec![Hold::default(); recorded.holds as usize],
         works: vec![Progress::default(); recorded.works.len()],
         locks: vec![Held::default(); recorded.locks as usize],
@@ -407,31 +410,6 @@ fn issuers(recorded: &Recorded) -> Vec<u32> {
 
 /// A thread's first steps: it waits for the release of all, and has no body.
 const PREAMBLE: [Step; 2] = [Step::EndBefore, Step::EndBody];
-
-fn plan_thread(process: u32, steps: &[RecordedStep], program: &mut Program) -> ThreadPlan {
-    let mut planned = Vec::with_capacity(steps.len() + PREAMBLE.len() + 1);
-    planned.extend(PREAMBLE);
-    let mut context = program.contexts.iter().position(|of| of.process == process).unwrap_or(0) as u32;
-    for step in steps {
-        planned.push(match *step {
-            RecordedStep::Host(ns) => Step::Pause(ns.clamp(0, LONGEST)),
-            RecordedStep::Post(signal) => Step::Post { signal },
-            RecordedStep::Await { signal, handoff_ns } => Step::Await { signal, handoff: handoff_ns },
-            RecordedStep::Acquire { lock, handoff_ns } => Step::Acquire { lock, handoff: handoff_ns },
-            RecordedStep::Release(lock) => Step::Release { lock },
-            RecordedStep::Call(call) => {
-                if let Does::Issue { works, .. } = call.does {
-                    let stream = program.works.get(works.first as usize).map(|work| work.stream);
-                    context = stream.map_or(context, |stream| program.streams[stream as usize].context);
-                }
-                program.plans.push(plan_call(&call, context));
-                Step::Call(program.plans.len() as u32 - 1)
-            }
-        });
-    }
-    planned.push(Step::End);
-    ThreadPlan { process, delay_ns: 0, repeat: Repeat::Times(1), steps: planned, body: 1 }
-}
 
 fn plan_call(call: &CallOf, context: u32) -> Plan {
     Plan {
@@ -502,12 +480,53 @@ fn plan_work(work: &Work, model: &Model, program: &Program) -> WorkPlan {
 }
 
 impl Machine<'_> {
+    /// The step of a thread at `at`. If it is a call, its plan becomes that of the thread.
+    pub(crate) fn step(&mut self, row: u32, at: u32) -> Step {
+        let Some(replay) = &self.replay else { return self.program.threads[row as usize].steps[at as usize] };
+        let at = at as usize;
+        if let Some(step) = PREAMBLE.get(at) {
+            return *step;
+        }
+        let steps = replay.recorded.threads.get(row as usize).map_or(&[][..], Vec::as_slice);
+        match steps.get(at - PREAMBLE.len()) {
+            None => Step::End,
+            Some(RecordedStep::Host(ns)) => Step::Pause((*ns).clamp(0, LONGEST)),
+            Some(RecordedStep::Post(signal)) => Step::Post { signal: *signal },
+            Some(RecordedStep::Await { signal, handoff_ns }) => {
+                Step::Await { signal: *signal, handoff: *handoff_ns }
+            }
+            Some(RecordedStep::Acquire { lock, handoff_ns }) => {
+                Step::Acquire { lock: *lock, handoff: *handoff_ns }
+            }
+            Some(RecordedStep::Release(lock)) => Step::Release { lock: *lock },
+            Some(RecordedStep::Call(call)) => self.plan_call_of(row, call),
+        }
+    }
+
+    fn plan_call_of(&mut self, row: u32, call: &CallOf) -> Step {
+        if let (Some(replay), Does::Issue { works, .. }) = (&mut self.replay, call.does)
+            && let Some(work) = replay.recorded.works.get(works.first as usize)
+        {
+            let stream = stream_of(work.stream, &self.program);
+            replay.contexts[row as usize] = self.program.streams[stream as usize].context;
+        }
+        let context = self.replay.as_ref().map_or(0, |replay| replay.contexts[row as usize]);
+        self.program.plans[row as usize] = plan_call(call, context);
+        Step::Call(row)
+    }
+
+    /// A recorded operation.
+    pub(crate) fn work(&self, row: u32) -> Option<WorkPlan> {
+        let work = self.replay.as_ref()?.recorded.works.get(row as usize)?;
+        Some(plan_work(work, self.model, &self.program))
+    }
+
     /// The stream that a call launches a kernel into, which must have room for it.
     pub(crate) fn launches_into(&self, act: &Act) -> Option<u32> {
         match *act {
             Act::Launch { stream, .. } => Some(stream),
             Act::Issue { works, .. } => {
-                let work = &self.program.works[works.first as usize];
+                let work = self.work(works.first)?;
                 matches!(work.what, What::Kernel { node: 0, .. }).then_some(work.stream)
             }
             _ => None,
@@ -517,7 +536,7 @@ impl Machine<'_> {
     /// The pageable copy that a recorded call issues, if it issues one and acquires locks: its stream and direction.
     pub(crate) fn stages(&self, plan: &Plan) -> Option<(u32, Way)> {
         let Act::Issue { works, .. } = plan.act else { return None };
-        let work = self.program.works[works.first as usize];
+        let work = self.work(works.first)?;
         match work.what {
             What::Copy { way, pinned: false, .. } if plan.lock != Use::None => Some((work.stream, way)),
             _ => None,
@@ -535,7 +554,7 @@ impl Machine<'_> {
     /// Whether a call has to wait behind another one; it tries again when that one lets it.
     pub(crate) fn is_behind(&mut self, row: u32, plan: &Plan) -> bool {
         let (Some(replay), now) = (&mut self.replay, self.now) else { return false };
-        for (number, handoff) in &replay.behind[plan.behind.iter()] {
+        for (number, handoff) in &replay.recorded.behind[plan.behind.iter()] {
             // A number that no call has stands for nobody.
             let hold = replay.holds.get(*number as usize).filter(|hold| !hold.over);
             let Some((begun, by)) = hold.and_then(|hold| hold.begun) else { continue };
@@ -609,7 +628,7 @@ impl Machine<'_> {
     /// Issues recorded operations.
     pub(crate) fn issue_recorded(&mut self, row: u32, works: Rows, waits: bool) {
         for at in works.iter() {
-            let work = self.program.works[at];
+            let Some(work) = self.work(at as u32) else { continue };
             let after = match (&self.replay, work.after) {
                 (Some(replay), after) if after != NONE => replay.works[after as usize],
                 _ => Progress::Done,
@@ -636,7 +655,7 @@ impl Machine<'_> {
     /// Makes a thread wait for recorded operations. One that a thread will issue only after this one has gone on is not waited for.
     pub(crate) fn await_works(&mut self, row: u32, works: Rows) {
         let Some(replay) = &mut self.replay else { return };
-        for work in &replay.awaited[works.iter()] {
+        for work in &replay.recorded.awaited[works.iter()] {
             let progress = replay.works[*work as usize];
             let by = replay.issuers[*work as usize];
             if progress == Progress::Unknown && by != NONE && by != row && replay.waits_for(by, row) {

@@ -20,9 +20,10 @@ impl Machine<'_> {
     /// Executes the steps of a thread from `time` on, which may be in the future, up to its next call.
     pub(crate) fn go_on(&mut self, row: u32, mut time: i64) {
         loop {
-            let thread = &mut self.threads[row as usize];
+            let thread = self.thread(row);
             thread.stage = Stage::Going;
-            let step = self.program.threads[row as usize].steps[thread.at as usize];
+            let at = thread.at;
+            let step = self.step(row, at);
             let depends_on_others =
                 matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End)
                     || matches!(step, Step::Post { .. } | Step::Await { .. })
@@ -30,7 +31,7 @@ impl Machine<'_> {
             if depends_on_others && time > self.now {
                 return self.events.plan(time, Event::Resume(row));
             }
-            thread.at += 1;
+            self.thread(row).at += 1;
             if let Some(replay) = &mut self.replay {
                 replay.step(row, time);
             }

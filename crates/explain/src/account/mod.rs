@@ -220,6 +220,17 @@ impl Costs {
     }
 }
 
+/// What is made of a trace.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Only what each root cost the GPUs.
+    Costs,
+    /// The accounts, too.
+    Accounts,
+    /// Every single part of the idle time, too.
+    Each,
+}
+
 /// The accounts of the GPUs and threads of a trace within a window, and of its steps, and what each root cost the GPUs; with
 /// `each`, every single part of the idle time, too.
 pub(crate) fn accounts(
@@ -229,6 +240,22 @@ pub(crate) fn accounts(
     found: Option<&Found>,
     each: bool,
 ) -> (Accounts, Option<Steps>, Costs) {
+    make(facts, parts, window, found, if each { Extent::Each } else { Extent::Accounts })
+}
+
+/// What each root cost the GPUs of a trace within a window: as [`accounts`], without what only people need.
+pub(crate) fn costs(facts: &Facts<'_>, parts: &CallParts, window: (Ns, Ns), found: Option<&Found>) -> Costs {
+    make(facts, parts, window, found, Extent::Costs).2
+}
+
+fn make(
+    facts: &Facts<'_>,
+    parts: &CallParts,
+    window: (Ns, Ns),
+    found: Option<&Found>,
+    extent: Extent,
+) -> (Accounts, Option<Steps>, Costs) {
+    let (each, for_people) = (extent == Extent::Each, extent != Extent::Costs);
     let trace = facts.trace;
     let activity = Activity::new(facts, parts);
     let spans = activity::spans(trace);
@@ -255,7 +282,7 @@ pub(crate) fn accounts(
     let of_streams = |timeline| Waiting::of(facts, timeline, window, floor(trace, timeline));
     let streams = || timelines.iter().filter(|_| refused.is_none()).map(of_streams).collect::<Vec<_>>();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
-    let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| first < last);
+    let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| for_people && first < last);
     // None needs the others.
     let (gpus, waiting, threads) = std::thread::scope(|scope| {
         let (gpus, streams) = (scope.spawn(gpus), scope.spawn(streams));
@@ -273,7 +300,9 @@ pub(crate) fn accounts(
             gpu.account.held_back.extend(held_back::of_calls(&asking));
             gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));
             parts.held_back.push(charged(ready.iter().chain(&asking)));
-            parts.streams.extend(held_back::of_streams(&blame, waiting));
+            if for_people {
+                parts.streams.extend(held_back::of_streams(&blame, waiting));
+            }
             rows.extend(ready.into_iter().chain(asking));
         }
         parts.gpus.push(charged(&gpu.rows));
@@ -284,7 +313,7 @@ pub(crate) fn accounts(
             charged_steps = Some((timeline, gpu.steps));
         }
     }
-    let steps = found.map(|found| steps::steps(&blame, found, charged_steps, each));
+    let steps = found.filter(|_| for_people).map(|found| steps::steps(&blame, found, charged_steps, each));
     let steps = steps.map(|(steps, roots)| {
         parts.steps = roots;
         steps
@@ -294,7 +323,8 @@ pub(crate) fn accounts(
     let worth_ns = (known / WORTH).max(all / WORTH_OF_ALL).max(1);
     let rows = if known == 0 { Vec::new() } else { roots::united(rows) };
     let streams = waiting.into_iter().flat_map(|waiting| waiting.streams).collect();
-    let ranks = ranks::ranks(&blame, &timelines, &collectives, window).filter(|_| refused.is_none());
+    let is_known = for_people && refused.is_none();
+    let ranks = is_known.then(|| ranks::ranks(&blame, &timelines, &collectives, window)).flatten();
     (
         Accounts { refused, gpus: accounts, threads, streams, ranks, idle },
         steps,

@@ -4,12 +4,13 @@
 use super::{owners, sharers};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::group::{Groups, Key, add};
 use crate::parts::{Fact, Holder, Part, Parts, Reason};
 use crate::rules::{Holders, implicit_device_sync, pageable_order};
 use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
-use trace::{CallId, Ns, ThreadId, Wait, WaitId};
+use trace::{CallId, Ns, Sym, ThreadId, Wait, WaitId};
 
 /// Claims the waits recorded within a call. Time that the call waits for the GPU anyway is not lost to a lock.
 pub(crate) fn split(facts: &Facts<'_>, _: &Holders, call: CallId, parts: &mut Parts) {
@@ -81,11 +82,8 @@ const LEAST_PART: Ns = 100;
 /// The waits in no slow call: long ones outside calls, and short ones, in calls and outside, where they add up. With 16
 /// launching threads 347,288 waits took 4.3 s together on an H200, none of them long.
 pub(crate) fn elsewhere(facts: &Facts<'_>) -> impl Iterator<Item = (Stretch, Vec<Part>)> {
-    let is_slow = |stretch: Stretch| stretch.call().is_some_and(|call| facts.is_slow(call));
-    let waiting = move || facts.waiting().filter(move |at| !is_slow(*at) && facts.is_chosen(*at));
-    let kind = |stretch: Stretch, part: &Part| {
-        (stretch.thread(facts.trace), stretch.name(facts.trace), part.reason.cause)
-    };
+    let waiting = move || waiting(facts);
+    let kind = |stretch: Stretch, part: &Part| kind(facts, stretch, part);
     let mut sums = FxHashMap::<_, Ns>::default();
     for stretch in waiting().filter(|stretch| !facts.is_long(*stretch)) {
         for part in waits_of(facts, stretch) {
@@ -95,11 +93,53 @@ pub(crate) fn elsewhere(facts: &Facts<'_>) -> impl Iterator<Item = (Stretch, Vec
     }
     // There may be millions of waits: they are computed again, not stored.
     waiting().filter_map(move |stretch| {
-        let least = facts.chosen_span(stretch.thread(facts.trace)) / LEAST_PART;
+        let least = least(facts, stretch.thread(facts.trace));
         let mut parts = waits_of(facts, stretch);
         parts.retain(|part| facts.is_long(stretch) || sums[&kind(stretch, part)] >= least);
         (!parts.is_empty()).then_some((stretch, parts))
     })
+}
+
+/// Adds what [`elsewhere`] finds to groups of which only the sums matter, and looks at each wait once.
+pub(crate) fn add_sums_elsewhere(facts: &Facts<'_>, groups: &mut Groups) {
+    let mut sums = FxHashMap::<_, Ns>::default();
+    let mut short = FxHashMap::<_, Ns>::default();
+    for stretch in waiting(facts) {
+        let parts = waits_of(facts, stretch);
+        if facts.is_long(stretch) {
+            groups.add(facts, stretch, parts);
+            continue;
+        }
+        for part in parts {
+            let kind = kind(facts, stretch, &part);
+            add(sums.entry(kind).or_default(), part.lost);
+            let key = (kind, Key::of(facts, stretch, &part.reason), part.reason.evidence);
+            add(short.entry(key).or_default(), part.lost);
+        }
+    }
+    for ((kind, key, evidence), lost) in short {
+        if sums[&kind] >= least(facts, kind.0) {
+            groups.add_sum(key, evidence, lost);
+        }
+    }
+}
+
+/// Calls that are not slow and have waits, and waits outside calls.
+fn waiting<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = Stretch> + 'f {
+    let is_slow = |stretch: Stretch| stretch.call().is_some_and(|call| facts.is_slow(call));
+    facts.waiting().filter(move |at| !is_slow(*at) && facts.is_chosen(*at))
+}
+
+/// What parts of short waits have in common that are added up.
+type Kind = (ThreadId, Sym, Cause);
+
+fn kind(facts: &Facts<'_>, stretch: Stretch, part: &Part) -> Kind {
+    (stretch.thread(facts.trace), stretch.name(facts.trace), part.reason.cause)
+}
+
+/// The least sum of a thread's short waits of one kind that counts, ns.
+fn least(facts: &Facts<'_>, thread: ThreadId) -> Ns {
+    facts.chosen_span(thread) / LEAST_PART
 }
 
 fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {

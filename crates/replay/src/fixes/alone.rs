@@ -1,7 +1,7 @@
 //! What calls and kernels take that meet no others.
 
 use super::Scene;
-use super::scene::At;
+use super::scene::{At, Crowded};
 use crate::Recovered;
 use explain::Class;
 use rustc_hash::FxHashMap;
@@ -20,6 +20,23 @@ const ENOUGH: usize = 30;
 /// launch, and for what the driver writes (H200: 5.8 µs a launch alone, 9.5 µs beside seven other threads, 1.2 µs of it in waits for locks).
 /// Threads of several contexts, as of several GPUs, do not: two that launch into a GPU each gained nothing as processes (H200).
 pub(super) fn calls(scene: &Scene<'_>, to: &mut Recovered) {
+    let rule = &to.model.calls.launch;
+    let launch = rule.before_ns + rule.held_ns + rule.after_ns;
+    for Crowded { row, at, own, least } in scene.crowded(crowded) {
+        let least = least.unwrap_or(launch);
+        if *own > least
+            && own - least < CROWDED
+            && let Some(call) = to.call_at(*row as usize, *at as usize)
+        {
+            let part = |ns: Ns| (i128::from(ns) * i128::from(least) / i128::from(*own)) as Ns;
+            (call.before_ns, call.held_ns) = (part(call.before_ns), part(call.held_ns));
+            call.after_ns = least - call.before_ns - call.held_ns;
+        }
+    }
+}
+
+/// The calls that met those of other threads, where it is known what they cost alone.
+fn crowded(scene: &Scene<'_>) -> Vec<Crowded> {
     let (starts, ends) = (&scene.trace.calls.start, &scene.trace.calls.end);
     let mut of: BTreeMap<Option<ContextId>, Vec<At>> = BTreeMap::new();
     for at in scene.calls().filter(|at| enqueues(scene.class(at.id))) {
@@ -35,21 +52,13 @@ pub(super) fn calls(scene: &Scene<'_>, to: &mut Recovered) {
         });
     }
     let usual = usual(alone);
-    let rule = &to.model.calls.launch;
-    let launch = rule.before_ns + rule.held_ns + rule.after_ns;
-    for at in met {
-        let own = own_ns(&at.call);
-        let of_model = || (scene.class(at.id) == Class::Launch).then_some(launch);
-        let Some(least) = usual.get(&name(&at)).copied().or_else(of_model) else { continue };
-        if own > least
-            && own - least < CROWDED
-            && let Some(call) = to.call_mut(at)
-        {
-            let part = |ns: Ns| (i128::from(ns) * i128::from(least) / i128::from(own)) as Ns;
-            (call.before_ns, call.held_ns) = (part(call.before_ns), part(call.held_ns));
-            call.after_ns = least - call.before_ns - call.held_ns;
-        }
-    }
+    let of = |at: At| {
+        let least = usual.get(&name(&at)).copied();
+        let is_known = least.is_some() || scene.class(at.id) == Class::Launch;
+        let (row, own) = (at.row as u32, own_ns(&at.call));
+        is_known.then_some(Crowded { row, at: at.at as u32, own, least })
+    };
+    met.into_iter().filter_map(of).collect()
 }
 
 /// Kernels that ran beside those of other streams take what they take alone, as far as that is what the model adds between kernels of

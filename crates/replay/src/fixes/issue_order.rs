@@ -6,6 +6,7 @@ use crate::{Recovered, StepOf};
 use explain::Class;
 use sim::{Does, RecordedStep, WorkKind};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub(super) const FIX: Fix = Fix {
     id: "issue-order",
@@ -67,8 +68,8 @@ fn issue(scene: &Scene<'_>, at: At) -> Option<Issue> {
     let Does::Issue { works, waits: false } = at.call.does else { return None };
     let work = scene.base.recorded.works.get(works.first as usize).filter(|_| works.count == 1)?;
     // An operation of another stream that it waits for comes first.
-    let aliased = scene.base.aliased.contains(&works.first);
-    (work.after.is_none() || aliased).then_some(Issue { at, stream: work.stream, kind: work.kind })
+    let is_aliased = || scene.base.aliased.binary_search(&works.first).is_ok();
+    (work.after.is_none() || is_aliased()).then_some(Issue { at, stream: work.stream, kind: work.kind })
 }
 
 /// Parts of a run in which the streams take turns once: each stream's calls together, or one call of each again and again.
@@ -133,9 +134,10 @@ fn reorder(round: &[Issue], to: &mut Recovered) -> usize {
         .map(|at| row(*at))
         .map(|(row, at)| (to.recorded.threads[row][at], to.steps[row][at]))
         .collect();
+    let steps = Arc::make_mut(&mut to.steps);
     for (at, (step, of)) in calls.into_iter().enumerate() {
         let (row, at) = row(at);
-        (to.recorded.threads[row][at], to.steps[row][at]) = (step, of);
+        (to.recorded.threads[row][at], steps[row][at]) = (step, of);
     }
     (0..).zip(&order).filter(|(at, from)| at != *from).count()
 }

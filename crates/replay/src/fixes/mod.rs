@@ -14,6 +14,7 @@ mod pinned_reused;
 mod pool_allocator;
 mod process_per_thread;
 mod scene;
+mod staged_copies;
 mod warm_up;
 
 pub(crate) use scene::Scene;
@@ -32,7 +33,7 @@ pub struct Fix {
     pub(crate) apply: fn(&Scene<'_>, &mut Recovered) -> usize,
 }
 
-/// All of them, in the order in which they are applied: MPS is for processes, and the last one moves calls.
+/// All of them, in the order in which they are applied: MPS is for processes, and the last ones move calls.
 pub const FIXES: &[Fix] = &[
     own_stream::FIX,
     pinned_reused::FIX,
@@ -45,4 +46,8 @@ pub const FIXES: &[Fix] = &[
     no_gil::FIX,
     warm_up::FIX,
     issue_order::FIX,
+    staged_copies::FIX,
 ];
+
+/// How many of the last ones move calls: what looks for a call at its step is applied before.
+pub(crate) const MOVING: usize = 2;

@@ -29,6 +29,9 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     }) + moved
 }
 
+/// Stands for a work that stays in its stream.
+const STAYS: u32 = u32::MAX;
+
 /// Divides streams that several threads issue to. Returns how many operations have another stream.
 pub(super) fn divide(to: &mut Recovered) -> usize {
     let mut users: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -44,27 +47,29 @@ pub(super) fn divide(to: &mut Recovered) -> usize {
         users.iter().flat_map(|(stream, rows)| rows.iter().map(move |row| (*stream, *row))).collect();
     let shared: Vec<u32> = pairs.iter().map(|(stream, _)| *stream).collect();
     // The rows of streams move when streams are added: the changed ones are found before.
-    let mut works: FxHashMap<usize, usize> = FxHashMap::default();
-    for (at, (stream, row)) in pairs.iter().enumerate() {
+    let mut moved = vec![STAYS; to.recorded.works.len()];
+    for (at, (stream, row)) in (0..).zip(&pairs) {
         for step in &to.recorded.threads[*row] {
             let RecordedStep::Call(call) = step else { continue };
             let Does::Issue { works: rows, .. } = call.does else { continue };
-            works.extend(
-                rows.iter().filter(|work| to.recorded.works[*work].stream == *stream).map(|work| (work, at)),
-            );
+            rows.iter()
+                .filter(|work| to.recorded.works[*work].stream == *stream)
+                .for_each(|work| moved[work] = at);
         }
     }
-    waits_for_own(to, &works);
+    waits_for_own(to, &moved);
     let new = to.streams_beside(&shared);
-    for (work, at) in &works {
-        to.recorded.works[*work].stream = new[*at];
+    let mut count = 0;
+    for (work, at) in to.recorded.works.iter_mut().zip(&moved).filter(|(_, at)| **at != STAYS) {
+        work.stream = new[*at as usize];
+        count += 1;
     }
-    works.len()
+    count
 }
 
 /// A synchronization of a shared stream waits for what its own thread issued there, not for what is in another stream now. `moved`: the
 /// new stream of each work, before works have it.
-fn waits_for_own(to: &mut Recovered, moved: &FxHashMap<usize, usize>) {
+fn waits_for_own(to: &mut Recovered, moved: &[u32]) {
     for row in 0..to.recorded.threads.len() {
         let mut last: FxHashMap<u32, u32> = FxHashMap::default();
         for step in &to.recorded.threads[row] {
@@ -77,7 +82,7 @@ fn waits_for_own(to: &mut Recovered, moved: &FxHashMap<usize, usize>) {
                     for at in awaited.iter() {
                         let work = to.recorded.awaited[at] as usize;
                         let own = last.get(&to.recorded.works[work].stream).copied();
-                        if let Some(own) = own.filter(|own| moved.get(&work) != moved.get(&(*own as usize))) {
+                        if let Some(own) = own.filter(|own| moved[work] != moved[*own as usize]) {
                             to.recorded.awaited[at] = own;
                         }
                     }

@@ -54,7 +54,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     changed.len()
 }
 
-fn is_changed(scene: &Scene<'_>, at: &At) -> bool {
+/// Whether a call is a copy of pageable memory that is large enough.
+pub(super) fn is_changed(scene: &Scene<'_>, at: &At) -> bool {
     let between = |kind| matches!(kind, CopyKind::HtoD | CopyKind::DtoH);
     scene.copy(&at.call).is_some_and(|copy| !copy.pinned && copy.bytes >= LEAST && between(copy.kind))
 }

@@ -128,15 +128,15 @@ fn waits_for_own(scene: &Scene<'_>, to: &mut Recovered) {
         }
     }
     for at in scene.calls() {
-        let name = scene.name(at.id);
-        if ["Event", "Stream"].iter().any(|one| name.contains(one)) {
-            continue;
-        }
         let Some(RecordedStep::Call(CallOf { does: Does::Await(awaited), .. })) =
             to.recorded.threads[at.row].get_mut(at.at)
         else {
             continue;
         };
+        let name = scene.name(at.id);
+        if ["Event", "Stream"].iter().any(|one| name.contains(one)) {
+            continue;
+        }
         let first = to.recorded.awaited.len() as u32;
         let own: Vec<u32> = to.recorded.awaited[awaited.iter()]
             .iter()

@@ -2,9 +2,9 @@
 
 use crate::{Recovered, StepOf};
 use explain::{Class, classify};
-use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, RecordedStep, WorkKind};
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use trace::{CallId, CopyKind, Ns, OpId, Trace};
 use workload::{ContextId, Stream, StreamKind};
 
@@ -13,9 +13,24 @@ pub(crate) struct Scene<'a> {
     pub trace: &'a Trace,
     pub base: Recovered,
     /// By number of a call that others wait behind: its thread and step.
-    holders: FxHashMap<u32, (usize, usize)>,
+    holders: Vec<Option<(u32, u32)>>,
     /// By row of a work: its first operation.
     ops: Vec<OpId>,
+    /// The class of calls of each name.
+    classes: Vec<Class>,
+    /// Calls that met those of other threads; see [`Scene::crowded`].
+    crowded: OnceLock<Vec<Crowded>>,
+}
+
+/// A call that met those of other threads: what it costs, and what it would cost alone, ns.
+#[derive(Clone, Copy)]
+pub(crate) struct Crowded {
+    /// Its thread and step.
+    pub row: u32,
+    pub at: u32,
+    pub own: Ns,
+    /// `None`: what the model's launch costs.
+    pub least: Option<Ns>,
 }
 
 /// A call among the steps.
@@ -29,11 +44,11 @@ pub(crate) struct At {
 
 impl<'a> Scene<'a> {
     pub fn new(trace: &'a Trace, base: Recovered) -> Scene<'a> {
-        let mut holders = FxHashMap::default();
+        let mut holders = vec![None; base.recorded.holds as usize];
         for (row, steps) in base.recorded.threads.iter().enumerate() {
             for (at, step) in steps.iter().enumerate() {
                 if let RecordedStep::Call(CallOf { holds: Some((number, _)), .. }) = step {
-                    holders.insert(*number, (row, at));
+                    holders[*number as usize] = Some((row as u32, at as u32));
                 }
             }
         }
@@ -44,7 +59,13 @@ impl<'a> Scene<'a> {
                 ops[row as usize] = op;
             }
         }
-        Scene { trace, base, holders, ops }
+        let classes = trace.strings.iter().map(|(_, name)| classify(name)).collect();
+        Scene { trace, base, holders, ops, classes, crowded: OnceLock::new() }
+    }
+
+    /// Calls that met those of other threads, found once for all predictions.
+    pub fn crowded(&self, find: impl FnOnce(&Scene<'a>) -> Vec<Crowded>) -> &[Crowded] {
+        self.crowded.get_or_init(|| find(self))
     }
 
     /// The calls of all threads in order.
@@ -78,7 +99,7 @@ impl<'a> Scene<'a> {
 
     /// The class of a call.
     pub fn class(&self, call: CallId) -> Class {
-        classify(self.name(call))
+        self.classes[self.trace.calls.name[call.index()].index()]
     }
 
     /// The first operation of a work.
@@ -88,7 +109,8 @@ impl<'a> Scene<'a> {
 
     /// The call that has this number.
     pub fn holder(&self, number: u32) -> Option<At> {
-        let (row, at) = *self.holders.get(&number)?;
+        let (row, at) = (*self.holders.get(number as usize)?)?;
+        let (row, at) = (row as usize, at as usize);
         match (self.base.steps[row][at], self.base.recorded.threads[row][at]) {
             (StepOf::Call(id), RecordedStep::Call(call)) => Some(At { row, at, id, call }),
             _ => None,
@@ -131,7 +153,12 @@ impl Copied {
 impl Recovered {
     /// The call of a step, to change it.
     pub(crate) fn call_mut(&mut self, at: At) -> Option<&mut CallOf> {
-        match self.recorded.threads.get_mut(at.row)?.get_mut(at.at)? {
+        self.call_at(at.row, at.at)
+    }
+
+    /// The call at a thread's step.
+    pub(crate) fn call_at(&mut self, row: usize, at: usize) -> Option<&mut CallOf> {
+        match self.recorded.threads.get_mut(row)?.get_mut(at)? {
             RecordedStep::Call(call) => Some(call),
             _ => None,
         }
@@ -214,10 +241,15 @@ impl Recovered {
             RecordedStep::Call(CallOf { does: Does::Issue { works, .. }, .. }) => works.iter(),
             _ => 0..0,
         };
-        self.recorded.threads[row]
-            .iter()
-            .flat_map(works)
-            .map(|work| self.recorded.works[work].stream)
-            .collect()
+        let streams =
+            self.recorded.threads[row].iter().flat_map(works).map(|work| self.recorded.works[work].stream);
+        let (mut found, mut last) = (BTreeSet::new(), None);
+        for stream in streams {
+            // Most operations follow one of the same stream.
+            if last.replace(stream) != Some(stream) {
+                found.insert(stream);
+            }
+        }
+        found
     }
 }

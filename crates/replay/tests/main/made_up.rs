@@ -146,7 +146,7 @@ fn replays(trace: &Trace) -> Option<(Recovered, Replayed)> {
     let replayed = recovered.replay().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(recovered.works.len(), trace.ops.len());
     assert_eq!(replayed.works.len(), recovered.recorded.works.len());
-    for (row, (steps, begins)) in replayed.steps.iter().zip(&recovered.begins).enumerate() {
+    for (row, (steps, begins)) in replayed.steps.iter().zip(recovered.begins.iter()).enumerate() {
         assert_eq!(steps.len(), begins.len(), "thread {row}");
         assert!(steps.is_sorted() && begins.is_sorted(), "thread {row}");
     }

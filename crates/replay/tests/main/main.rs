@@ -7,6 +7,7 @@ mod made_up;
 mod oracle;
 mod processes;
 mod removed;
+mod staged_copies;
 mod support;
 mod warm_up;
 
