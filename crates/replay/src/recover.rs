@@ -48,6 +48,8 @@ pub struct Recovered {
     pub begins: Arc<Vec<Vec<Ns>>>,
     /// By operation of the trace: its row of [`Recorded::works`], and how long after that one's start it starts, ns.
     pub works: Arc<Vec<(u32, Ns)>>,
+    /// Operations that a change has divided: the row of the last piece, by that of the first one.
+    pub pieces: FxHashMap<u32, u32>,
     /// The rows of [`Recorded::works`] that wait for an operation of another stream because they seem to share its hardware queue.
     pub aliased: Vec<u32>,
     /// Whether contexts take turns on a device.
@@ -104,7 +106,9 @@ impl Recovered {
     /// time than `recorded`, by work ([`Recovered::spans`]).
     pub fn times(&self, trace: &Trace, replayed: &Replayed, op: OpId, recorded: &[Ns]) -> (Ns, Ns) {
         let (row, offset) = self.works[op.index()];
-        let ((start, end), span) = (replayed.works[row as usize], recorded[row as usize]);
+        let last = self.pieces.get(&row).unwrap_or(&row);
+        let (start, end) = (replayed.works[row as usize].0, replayed.works[*last as usize].1);
+        let span = recorded[row as usize];
         let at = |ns: Ns| if span == end - start { ns } else { part(ns, end - start, span) };
         (start + at(offset), start + at(offset + trace.ops.end[op.index()] - trace.ops.start[op.index()]))
     }
@@ -136,8 +140,9 @@ impl Recovered {
         self.model.clone_from(model);
         (self.start, self.end) = (*start, *end);
         self.threads.clone_from(threads);
-        let Recovered { steps, begins, works, aliased, turns, signals_together, .. } = other;
+        let Recovered { steps, begins, works, pieces, aliased, turns, signals_together, .. } = other;
         (self.steps, self.begins, self.works) = (steps.clone(), begins.clone(), works.clone());
+        self.pieces.clone_from(pieces);
         self.aliased.clone_from(aliased);
         (self.turns, self.signals_together) = (*turns, *signals_together);
     }
@@ -204,6 +209,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         steps: Arc::default(),
         begins: Arc::default(),
         works: Arc::new(works.places.clone()),
+        pieces: FxHashMap::default(),
         aliased: works.aliased(),
         turns: turns::are_taken(trace),
         signals_together,

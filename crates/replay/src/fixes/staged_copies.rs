@@ -205,6 +205,7 @@ fn works(sizes: &[i64], copy: &Copied, scene: &Scene<'_>, to: &mut Recovered) ->
     to.recorded.works[rows[0] as usize].after = own.after;
     if let Some(op) = scene.op(copy.row).some() {
         Arc::make_mut(&mut to.works)[op.index()].0 = rows[0];
+        to.pieces.insert(rows[0], copy.row);
     }
     rows
 }
