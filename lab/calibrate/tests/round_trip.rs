@@ -203,6 +203,18 @@ fn hardware_queues_and_pending_launches_are_counted() {
 }
 
 #[test]
+fn kernels_that_take_less_than_those_of_the_nearest_model_are_found() {
+    let mut model = Model::load("h200").expect("built in");
+    (model.kernels.base_ns, model.device.gap_ns, model.device.graph_gap_ns) = (500, 900, 0);
+    assert_found(&model, LEAST_NS);
+    // An empty node takes longer than the model's kernel: how much of that is the gap is not known, and the sum is found.
+    (model.kernels.base_ns, model.device.gap_ns, model.device.graph_gap_ns) = (500, 1_900, 900);
+    let found = calibrated(&model).model;
+    assert_eq!(found.kernels.base_ns, 1_300);
+    assert!((found.kernels.base_ns + found.device.graph_gap_ns - 1_400).abs() <= 50, "{:?}", found.device);
+}
+
+#[test]
 fn calls_that_hold_no_lock_delay_no_launch() {
     let mut model = Model::load("h200").expect("built in");
     model.calls.host_allocate.lock = Use::None;
