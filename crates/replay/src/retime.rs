@@ -6,7 +6,7 @@ use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::Replayed;
 use std::cell::Cell;
-use trace::{CallId, Ns, ProcessId, RangeId, ThreadId, Trace, Wait, Waits};
+use trace::{CallId, Ns, ProcessId, RangeId, ThreadId, Trace, Wait, Waits, partition_point_near};
 
 /// The trace with the times of the replay. What happened within a step keeps its place in it, in proportion.
 pub fn retime(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Trace {
@@ -172,19 +172,7 @@ impl Clock {
     /// The first of the moments after a time. What a table has of one thread is mostly in order: the next time is near the last one.
     fn after(&self, time: Ns) -> usize {
         let is_before = |at: usize| self.moments[at].0 <= time;
-        let (mut low, mut width) = (self.last.get(), 1);
-        let mut high = low;
-        while low > 0 && !is_before(low - 1) {
-            high = low;
-            low = low.saturating_sub(width);
-            width *= 2;
-        }
-        while high < self.moments.len() && is_before(high) {
-            low = high + 1;
-            high = (high + width).min(self.moments.len());
-            width *= 2;
-        }
-        let after = low + self.moments[low..high].partition_point(|(old, _)| *old <= time);
+        let after = partition_point_near(self.moments.len(), self.last.get(), is_before);
         self.last.set(after);
         after
     }
@@ -258,25 +246,5 @@ impl Times {
 
     fn own(&self, thread: ThreadId) -> Option<&Clock> {
         self.threads[thread.some()?.index()].as_ref()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A search that begins anywhere finds what a search of all moments finds.
-    #[test]
-    fn a_clock_finds_moments_in_any_order() {
-        let moments: Vec<(Ns, Ns)> = [0, 10, 10, 10, 20, 35, 35, 50, 80].map(|old| (old, 3 * old)).to_vec();
-        for last in 0..=moments.len() {
-            for time in -5..90 {
-                let clock = Clock { moments: moments.clone(), last: Cell::new(last) };
-                let after = moments.partition_point(|(old, _)| *old <= time);
-                assert_eq!(clock.after(time), after, "{time} from {last}");
-                assert_eq!(clock.after(time), after, "{time} again");
-            }
-        }
-        assert_eq!(Clock::default().after(7), 0);
     }
 }

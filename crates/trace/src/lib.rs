@@ -42,6 +42,7 @@ mod kinds;
 mod merge;
 mod meta;
 mod model;
+mod near;
 mod select;
 mod span;
 mod strings;
@@ -62,6 +63,7 @@ pub use kinds::{
 };
 pub use meta::{Clock, GpuClock, Lost, Meta, Source};
 pub use model::*;
+pub use near::partition_point_near;
 pub use select::{Selected, Selection, marks};
 pub use strings::{Strings, Sym};
 pub use table::TableError;

@@ -2,7 +2,8 @@
 
 use super::parts::{CallPart, CallParts};
 use crate::facts::Facts;
-use trace::{CallId, Ns, ThreadId, Trace, WaitId};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use trace::{CallId, Ns, ThreadId, Trace, WaitId, partition_point_near};
 
 /// What a thread did in a stretch of its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +39,8 @@ pub(super) struct Activity<'a> {
     calls: &'a [Vec<CallId>],
     /// Waits that no part of a call has: those for locks that are not CUDA's, and short ones for CUDA's.
     waits: Vec<Vec<Wait>>,
+    /// Where the last walk of each thread began: the next one is mostly near it. Any place is right, a near one is found sooner.
+    last: Vec<[AtomicUsize; 2]>,
 }
 
 /// The part of a wait that no earlier wait of its thread overlaps.
@@ -50,7 +53,8 @@ struct Wait {
 
 impl<'a> Activity<'a> {
     pub fn new(facts: &'a Facts<'a>, parts: &'a CallParts) -> Activity<'a> {
-        Activity { facts, parts, calls: facts.calls_by_thread(), waits: waits(facts) }
+        let last = facts.trace.threads.ids().map(|_| Default::default()).collect();
+        Activity { facts, parts, calls: facts.calls_by_thread(), waits: waits(facts), last }
     }
 
     /// A part of a slow call that a cause claims.
@@ -82,8 +86,12 @@ impl<'a> Activity<'a> {
     /// Passes each segment of a thread in `[from, to)` to `each`: in order, without gaps.
     pub fn walk(&self, thread: ThreadId, from: Ns, to: Ns, mut each: impl FnMut(Segment)) {
         let (calls, waits) = (&self.calls[thread.index()], &self.waits[thread.index()]);
-        let mut call = calls.partition_point(|call| self.facts.end(*call) <= from);
-        let mut wait = waits.partition_point(|wait| wait.end <= from);
+        let [last_call, last_wait] = &self.last[thread.index()];
+        let is_over = |at: usize| self.facts.end(calls[at]) <= from;
+        let mut call = partition_point_near(calls.len(), last_call.load(Relaxed), is_over);
+        let mut wait = partition_point_near(waits.len(), last_wait.load(Relaxed), |at| waits[at].end <= from);
+        last_call.store(call, Relaxed);
+        last_wait.store(wait, Relaxed);
         let mut now = from;
         while now < to {
             while calls.get(call).is_some_and(|call| self.facts.end(*call) <= now) {
