@@ -6,6 +6,7 @@ use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
 use crate::framework::Frameworks;
 use crate::group::Key;
+use crate::links::may_be_of_calls;
 use crate::places::place_of_stack;
 use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Waiter};
 use rustc_hash::FxHashMap;
@@ -234,12 +235,17 @@ fn worth_a_finding<'r>(
     rows: impl Iterator<Item = &'r Row>,
     worth_ns: Ns,
 ) -> impl Iterator<Item = Vec<&'r Row>> {
+    by_finding(rows, worth_ns).filter(move |rows| time(rows) >= worth_ns)
+}
+
+/// Rows that would make one finding together, if that is worth one.
+fn by_finding<'r>(rows: impl Iterator<Item = &'r Row>, worth_ns: Ns) -> impl Iterator<Item = Vec<&'r Row>> {
     let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
     for row in rows.filter(|row| is_finding(row.root.cause)) {
         let same = Same::of(row.root, row.ns >= worth_ns);
         groups.entry((row.root.cause, same)).or_default().push(row);
     }
-    groups.into_values().filter(move |rows| time(rows) >= worth_ns)
+    groups.into_values()
 }
 
 fn time(rows: &[&Row]) -> Ns {
@@ -269,6 +275,22 @@ pub(crate) fn first_cause(
     let rest = rest.map(|rows| (time(&rows), causes.len(), rows[0].root.cause));
     let first = own.chain(rest).min_by_key(|(ns, at, cause)| (std::cmp::Reverse(*ns), *at, *cause));
     first.map(|(_, _, cause)| cause)
+}
+
+/// The cause that [`first_cause`] finds whatever the findings of slow calls are; `None` if it depends on them. They can have at most
+/// what is charged to calls, which if they do not have it adds to other findings.
+pub(crate) fn first_in_any_case(costs: &Costs) -> Option<Cause> {
+    if costs.gpu_ns == 0 {
+        return None;
+    }
+    let (of_calls, others): (Vec<&Row>, Vec<&Row>) =
+        costs.rows.iter().partition(|row| may_be_of_calls(&row.root));
+    let findings = by_finding(others.into_iter(), costs.worth_ns);
+    let mut times: Vec<(Ns, Cause)> = findings.map(|rows| (time(&rows), rows[0].root.cause)).collect();
+    times.sort_unstable_by_key(|(ns, cause)| (std::cmp::Reverse(*ns), *cause));
+    let (first, cause) = *times.first()?;
+    let second = times.get(1).map_or(0, |(ns, _)| *ns);
+    (first >= costs.worth_ns && first > second + time(&of_calls)).then_some(cause)
 }
 
 /// The stack of the calls, if the culprit is calls of one.

@@ -159,10 +159,13 @@ pub fn findings(trace: &Trace, options: &Options) -> Vec<Finding> {
 pub fn first_cause(trace: &Trace, options: &Options) -> Option<Cause> {
     let facts = Facts::new(trace, options);
     let Lost { mut groups, of_calls, .. } = in_slow_calls(&facts, options, false);
-    analysis::recorded_waits::add_sums_elsewhere(&facts, &mut groups);
     let window = window(&options.selection);
     let costs = account::costs(&facts, &of_calls, window, steps::find(&facts, window).as_ref());
-    findings::first_cause(&facts, groups, &costs)
+    // Short waits take long to look at, and often none of them could be first.
+    costs::first_in_any_case(&costs).or_else(|| {
+        analysis::recorded_waits::add_sums_elsewhere(&facts, &mut groups);
+        findings::first_cause(&facts, groups, &costs)
+    })
 }
 
 /// Where all of each GPU's and each thread's time went, in the selected time. Selected threads and names have no effect.

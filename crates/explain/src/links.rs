@@ -15,6 +15,11 @@ pub(crate) fn id(finding: usize) -> String {
     format!("H{}", finding + 1)
 }
 
+/// Whether a finding of slow calls may have a root: [`Links::of`] has no others.
+pub(crate) fn may_be_of_calls(root: &Root) -> bool {
+    matches!(root.culprit, Culprit::Part(_) | Culprit::Call(..))
+}
+
 /// The findings of roots, by index.
 #[derive(Default)]
 pub(crate) struct Links {

@@ -37,7 +37,10 @@ fn main() {
     tests.push(Trial::test("accounts_of_made_up_traces_add_up", || {
         let config = Config { cases: 1_000, failure_persistence: None, ..Config::default() };
         let outcome = TestRunner::new(config).run(&random::program(), |program| {
-            let explanation = explain_each(&random::trace(&program), &Options::default()).0;
+            let trace = random::trace(&program);
+            let explanation = explain_each(&trace, &Options::default()).0;
+            let first = explanation.findings.first().map(|finding| finding.cause);
+            assert_eq!(explain::first_cause(&trace, &Options::default()), first);
             add_up(&explanation.accounts);
             parts_lead_to_their_findings(&explanation);
             Ok(())
