@@ -98,10 +98,11 @@ impl OpsOf {
 
 impl Costs {
     pub fn of(trace: &Trace, threads: &Threads, model: &Model) -> Costs {
-        let ops = OpsOf::new(trace, threads);
-        let lost = lost(trace, threads);
-        let asked = asked(trace, threads);
-        let streams = Streams::of(trace, threads);
+        let (lost, (ops, asked, streams)) = rayon::join(
+            || lost(trace, threads),
+            || (OpsOf::new(trace, threads), asked(trace, threads), Streams::of(trace, threads)),
+        );
+        let classes: Vec<Class> = trace.strings.iter().map(|(_, name)| classify(name)).collect();
         let mut of = vec![None; trace.calls.len()];
         for thread in trace.threads.ids() {
             let mut recent = StreamId::NONE;
@@ -110,8 +111,9 @@ impl Costs {
                 let none = Lost::default();
                 let lost = lost.get(&call).unwrap_or(&none);
                 let asked = asked.get(&call).copied();
-                let one =
-                    One { trace, streams: &streams, rules: &model.calls, call, ops, lost, asked, recent };
+                let (streams, rules) = (&streams, &model.calls);
+                let class = classes[trace.calls.name[call.index()].index()];
+                let one = One { trace, streams, rules, call, class, ops, lost, asked, recent };
                 of[call.index()] = Some(one.cost());
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
@@ -302,6 +304,7 @@ struct One<'a> {
     streams: &'a Streams<'a>,
     rules: &'a Rules,
     call: CallId,
+    class: Class,
     ops: &'a [OpId],
     lost: &'a Lost,
     asked: Option<(SyncKind, StreamId)>,
@@ -313,7 +316,7 @@ impl One<'_> {
     fn cost(&self) -> Cost {
         let calls = &self.trace.calls;
         let (start, end) = (calls.start[self.call.index()], calls.end[self.call.index()]);
-        let class = classify(self.name());
+        let class = self.class;
         let (rule, pageable) = (self.rule(class), self.is_pageable());
         let enqueues = matches!(class, Class::Launch | Class::Copy { .. } | Class::Fill);
         let locks = if enqueues { Locks::of(rule) } else { Locks::default() };

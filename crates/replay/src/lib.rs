@@ -34,7 +34,7 @@ pub use faster::{Faster, NotFaster};
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};
 pub use fixes::{FIXES, Fix};
 pub use gains::{gains, is_quick};
-pub use predict::{Change, Gain, Prediction, Predictor, Progress, fix, fixes};
+pub use predict::{Bare, Change, Gain, Prediction, Predictor, Progress, fix, fixes};
 pub use recover::{Error, Recovered, StepOf, recover, recover_on};
 pub use removed::Removed;
 pub use retime::retime;

@@ -139,6 +139,35 @@ struct Best {
     ran: Ran,
 }
 
+/// A program without what the tracer added, and its replay: what changes are applied to.
+pub struct Bare {
+    program: Recovered,
+    /// The calls of threads.
+    threads: Threads,
+    replayed: Replayed,
+}
+
+impl Bare {
+    /// That of a program.
+    ///
+    /// # Errors
+    /// As [`Recovered::replay`].
+    pub fn of(trace: &Trace, base: &Recovered) -> Result<Bare, Error> {
+        let program = base.untraced(trace);
+        let (replayed, threads) = rayon::join(|| program.replay(), || Threads::of(trace));
+        Ok(Bare { replayed: replayed?, program, threads })
+    }
+
+    /// The replay of a program, and the program without what the tracer added, at once: each takes long.
+    ///
+    /// # Errors
+    /// As [`Recovered::replay`].
+    pub fn beside_replay(trace: &Trace, base: &Recovered) -> Result<(Replayed, Bare), Error> {
+        let (replayed, bare) = rayon::join(|| base.replay(), || Bare::of(trace, base));
+        Ok((replayed?, bare?))
+    }
+}
+
 /// Predictions from one trace.
 pub struct Predictor<'a> {
     scene: Scene<'a>,
@@ -174,11 +203,14 @@ impl<'a> Predictor<'a> {
         fit: &'a Fit,
         progress: &'a Progress<'a>,
     ) -> Result<Predictor<'a>, Error> {
-        let bare = base.untraced(trace);
-        let (replayed, threads) = rayon::join(|| bare.replay(), || Threads::of(trace));
-        let (replayed, scene, unchanged) = (replayed?, Scene::new(trace, bare), OnceLock::new());
-        Ok(Predictor {
-            scene,
+        Ok(Predictor::of(trace, Bare::of(trace, base)?, fit, progress))
+    }
+
+    /// As [`Predictor::new`], of a program that has been run already.
+    pub fn of(trace: &'a Trace, bare: Bare, fit: &'a Fit, progress: &'a Progress<'a>) -> Predictor<'a> {
+        let Bare { program, threads, replayed } = bare;
+        Predictor {
+            scene: Scene::new(trace, program),
             threads,
             programs: Spare::new(),
             traces: Spare::new(),
@@ -187,8 +219,8 @@ impl<'a> Predictor<'a> {
             fit,
             ranges: Vec::new(),
             progress,
-            unchanged,
-        })
+            unchanged: OnceLock::new(),
+        }
     }
 
     /// Predicts the time within these ranges, which the fit has been compared by: [`Fit::within`].

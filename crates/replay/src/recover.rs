@@ -181,13 +181,16 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     let mut model = machine::model(trace, model)?;
     // The recorded times of kernels that signal together have this already.
     let signals_together = std::mem::take(&mut model.device.delayed_signals);
-    let (costs, queues) =
-        rayon::join(|| Costs::of(trace, &threads, &model), || explain::shared_queues(trace));
+    let costs_and_queues =
+        || rayon::join(|| Costs::of(trace, &threads, &model), || explain::shared_queues(trace));
+    let ((costs, queues), (signals, sections, mut events)) = rayon::join(costs_and_queues, || {
+        let signals = signals(trace, &threads);
+        let sections = Sections::of(trace, &threads, &signals);
+        let events = by_thread(trace, &threads, &signals, &sections);
+        (signals, sections, events)
+    });
     model.locks.context.handover_ns = costs.handover.unwrap_or(model.locks.context.handover_ns);
     let works = Works::of(trace, &threads, &costs, &queues);
-    let signals = signals(trace, &threads);
-    let sections = Sections::of(trace, &threads, &signals);
-    let mut events = by_thread(trace, &threads, &signals, &sections);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
     let (start, end) = span(trace, &threads);
     let mut recovered = Recovered {

@@ -8,7 +8,7 @@ use crate::output::{self, Color};
 use crate::progress::Bar;
 use crate::save::{self, Target};
 use replay::show::{self, Asked};
-use replay::{Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
+use replay::{Bare, Change, FIXES, Faster, Fit, MOST_ERROR, Prediction, Predictor, Removed};
 use report::{Page, units};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -28,7 +28,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     let ranges: Vec<RangeId> = part.ranges(&trace).collect();
     let refused = |error| Failure::of(&arguments.trace, error);
     let recovered = replay::recover_on(&trace, model.as_ref()).map_err(refused)?;
-    let replayed = recovered.replay().map_err(refused)?;
+    let (replayed, bare) = Bare::beside_replay(&trace, &recovered).map_err(refused)?;
     // Where a replay differs is in JSON alone, and takes as long to find as a prediction.
     let mut fit = match arguments.format {
         Form::Json => Fit::of(&trace, &recovered, &replayed),
@@ -46,7 +46,7 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     };
     let removed = removed(&trace, arguments)?;
     imagine(&mut wanted, &arguments.faster, &removed);
-    let predictor = Predictor::new(&trace, &recovered, &fit, &progress).map_err(refused)?.within(ranges);
+    let predictor = Predictor::of(&trace, bare, &fit, &progress).within(ranges);
     let asked = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?.into_iter().map(Asked::found).collect(),
         false => asked(&predictor, wanted, arguments)?,
