@@ -114,17 +114,18 @@ pub(crate) fn waits_by_call(
     }
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for wait in lock_waits(trace) {
-        let row = waits.row(wait);
-        if let Some(call) = row.call.some() {
+        let at = wait.index();
+        let (start, end) = (waits.start[at], waits.end[at]);
+        if let Some(call) = waits.call[at].some() {
             inside.push((outer[call.index()], wait));
-        } else if let Some(thread) = row.thread.some() {
+        } else if let Some(thread) = waits.thread[at].some() {
             let own: &[CallId] = &by_thread[thread.index()];
-            let begun = own.partition_point(|call| calls.start[call.index()] < row.end);
+            let begun = own.partition_point(|call| calls.start[call.index()] < end);
             let last = own[..begun].last().copied();
             let over = last.map_or(Ns::MIN, |call| calls.end[call.index()]);
             match last {
-                _ if over <= row.start => outside.push(wait),
-                Some(call) if calls.start[call.index()] <= row.start && row.end <= over => {
+                _ if over <= start => outside.push(wait),
+                Some(call) if calls.start[call.index()] <= start && end <= over => {
                     inside.push((call, wait));
                 }
                 // A wait across the start or the end of a call is impossible: it counts as neither.

@@ -38,7 +38,7 @@ pub(crate) fn write(
         (new.ops.start[op.index()], new.ops.end[op.index()]) =
             (start + recovered.start, end + recovered.start);
     }
-    new.waits = waits(trace, threads, recovered, replayed, &times);
+    set_waits(&mut new.waits, trace, threads, recovered, replayed, &times);
     let (syncs, calls) = (&mut new.syncs, &new.calls);
     for at in 0..syncs.len() {
         let thread = syncs.call[at].some().map_or(ThreadId::NONE, |call| calls.thread[call.index()]);
@@ -100,16 +100,18 @@ fn moved(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Vec<(Call
     moved
 }
 
-/// The waits for locks: those that the replay has made, and those that it has not, with the times of their threads.
-fn waits(
+/// Sets the waits for locks to those that the replay has made, and those that it has not, with the times of their threads.
+fn set_waits(
+    waits: &mut Waits,
     trace: &Trace,
     threads: &Threads,
     recovered: &Recovered,
     replayed: &Replayed,
-    times: &Times,
-) -> Waits {
+    times: &Times<'_>,
+) {
     let modelled = modelled(trace, threads, recovered);
-    let mut rows = of_replay(trace, threads, recovered, replayed, &modelled);
+    let mut rows = Vec::with_capacity(replayed.waits.len() + trace.waits.len());
+    rows.extend(of_replay(trace, threads, recovered, replayed, &modelled));
     for (at, _) in trace.waits.ids().zip(&modelled).filter(|(_, modelled)| !**modelled) {
         let old = trace.waits.row(at);
         let mut wait = old;
@@ -121,11 +123,10 @@ fn waits(
     let key = |(at, wait): (u32, &Wait)| (wait.start, wait.end, wait.thread, at);
     let mut order: Vec<_> = (0..).zip(&rows).map(key).collect();
     order.sort_unstable();
-    let mut waits = Waits::default();
+    waits.clear();
     for (.., at) in order {
         waits.push(rows[at as usize]);
     }
-    waits
 }
 
 /// The time that ranges cover in a replay, ns.
@@ -160,19 +161,26 @@ pub(crate) fn part(time: Ns, after: Ns, before: Ns) -> Ns {
     }
 }
 
-/// How the time of one thread went on: moments of the trace and of the replay, ns, both in order.
+/// How the time of one thread went on: moments of the trace and of the replay, ns from `start`, both in order.
 #[derive(Default)]
-struct Clock {
-    moments: Vec<(Ns, Ns)>,
+struct Clock<'a> {
+    old: &'a [Ns],
+    new: &'a [Ns],
+    start: Ns,
     /// The last result of [`Clock::after`].
     last: Cell<usize>,
 }
 
-impl Clock {
+impl Clock<'_> {
+    /// A moment in the trace and in the replay; `None` after the last one.
+    fn moment(&self, at: usize) -> Option<(Ns, Ns)> {
+        Some((self.old.get(at)? + self.start, self.new.get(at)? + self.start))
+    }
+
     /// The first of the moments after a time. What a table has of one thread is mostly in order: the next time is near the last one.
     fn after(&self, time: Ns) -> usize {
-        let is_before = |at: usize| self.moments[at].0 <= time;
-        let after = partition_point_near(self.moments.len(), self.last.get(), is_before);
+        let is_before = |at: usize| self.old[at] + self.start <= time;
+        let after = partition_point_near(self.old.len(), self.last.get(), is_before);
         self.last.set(after);
         after
     }
@@ -180,7 +188,7 @@ impl Clock {
     /// A moment of the trace, in the replay.
     fn at(&self, time: Ns) -> Ns {
         let after = self.after(time);
-        match (after.checked_sub(1).map(|at| self.moments[at]), self.moments.get(after)) {
+        match (after.checked_sub(1).and_then(|at| self.moment(at)), self.moment(after)) {
             // Most times are those of steps.
             (Some((old, new)), _) if old == time => new,
             (Some((old, new)), Some((next_old, next_new))) => {
@@ -198,17 +206,17 @@ impl Clock {
 }
 
 /// The clocks of all threads.
-struct Times {
+struct Times<'a> {
     /// By thread.
-    threads: Vec<Option<Clock>>,
+    threads: Vec<Option<Clock<'a>>>,
     /// The thread with the most steps of each process, and of all.
     main: FxHashMap<ProcessId, ThreadId>,
     processes: Vec<ProcessId>,
-    none: Clock,
+    none: Clock<'a>,
 }
 
-impl Times {
-    fn of(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Times {
+impl<'a> Times<'a> {
+    fn of(trace: &Trace, recovered: &'a Recovered, replayed: &'a Replayed) -> Times<'a> {
         let mut times = Times {
             threads: trace.threads.ids().map(|_| None).collect(),
             main: FxHashMap::default(),
@@ -218,8 +226,9 @@ impl Times {
         let mut most: FxHashMap<ProcessId, usize> = FxHashMap::default();
         for (row, thread) in recovered.threads.iter().enumerate() {
             let Some(thread) = *thread else { continue };
-            let moments = recovered.begins[row].iter().zip(&replayed.steps[row]);
-            let moments = moments.map(|(old, new)| (old + recovered.start, new + recovered.start)).collect();
+            let (old, new) = (&recovered.begins[row], &replayed.steps[row]);
+            let known = old.len().min(new.len());
+            let (old, new) = (&old[..known], &new[..known]);
             for process in [trace.threads.process[thread.index()], ProcessId::NONE] {
                 let count = recovered.begins[row].len();
                 if most.get(&process).is_none_or(|most| *most < count) {
@@ -227,24 +236,25 @@ impl Times {
                     times.main.insert(process, thread);
                 }
             }
-            times.threads[thread.index()] = Some(Clock { moments, ..Clock::default() });
+            times.threads[thread.index()] =
+                Some(Clock { old, new, start: recovered.start, ..Clock::default() });
         }
         times
     }
 
     /// The clock of a thread; of one without steps, that of its process.
-    fn of_thread(&self, thread: ThreadId) -> &Clock {
+    fn of_thread(&self, thread: ThreadId) -> &Clock<'a> {
         self.own(thread).unwrap_or_else(|| {
             self.of_process(thread.some().map_or(ProcessId::NONE, |thread| self.processes[thread.index()]))
         })
     }
 
-    fn of_process(&self, process: ProcessId) -> &Clock {
+    fn of_process(&self, process: ProcessId) -> &Clock<'a> {
         let main = self.main.get(&process).or_else(|| self.main.get(&ProcessId::NONE));
         main.and_then(|thread| self.own(*thread)).unwrap_or(&self.none)
     }
 
-    fn own(&self, thread: ThreadId) -> Option<&Clock> {
+    fn own(&self, thread: ThreadId) -> Option<&Clock<'a>> {
         self.threads[thread.some()?.index()].as_ref()
     }
 }

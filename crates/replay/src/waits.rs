@@ -3,24 +3,26 @@
 use crate::calls::CHANCE;
 use crate::threads::Threads;
 use crate::{Recovered, StepOf};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use sim::{CallOf, RecordedStep, Replayed, StepAt, Use};
-use trace::{CallId, LockMode, ProcessId, Trace, Wait};
+use trace::{CallId, LockMode, ProcessId, Trace, Wait, WaitId};
 
 /// Which recorded waits a replay makes itself: those of calls that wait behind others, or that acquire their context's lock.
 pub(crate) fn modelled(trace: &Trace, threads: &Threads, recovered: &Recovered) -> Vec<bool> {
     let waiting = |call: &CallOf| call.locks.context != Use::None || call.behind.count > 0;
     let steps =
         recovered.steps.iter().zip(&recovered.recorded.threads).flat_map(|(of, steps)| of.iter().zip(steps));
-    let of = |(of, step): (&StepOf, &RecordedStep)| match (of, step) {
-        (StepOf::Call(id), RecordedStep::Call(call)) if waiting(call) => Some(*id),
-        _ => None,
-    };
-    let calls: FxHashSet<CallId> = steps.filter_map(of).collect();
+    let mut waits_itself = vec![false; trace.calls.len()];
+    for (of, step) in steps {
+        if let (StepOf::Call(id), RecordedStep::Call(call)) = (of, step) {
+            waits_itself[id.index()] |= waiting(call);
+        }
+    }
     let waits = &trace.waits;
     let is_modelled = |at: usize| {
         let is_long = waits.end[at] - waits.start[at] >= CHANCE;
-        is_long && waits.layer[at].is_cuda() && calls.contains(&threads.outer(waits.call[at]))
+        let call = threads.outer(waits.call[at]).some();
+        is_long && waits.layer[at].is_cuda() && call.is_some_and(|call| waits_itself[call.index()])
     };
     (0..waits.len()).map(is_modelled).collect()
 }
@@ -35,11 +37,11 @@ pub(crate) fn of_replay(
     modelled: &[bool],
 ) -> Vec<Wait> {
     let process = |call: CallId| trace.threads.process[trace.calls.thread[call.index()].index()];
-    let mut of_call: FxHashMap<CallId, Wait> = FxHashMap::default();
-    let mut of_process: FxHashMap<ProcessId, Wait> = FxHashMap::default();
-    for (at, _) in trace.waits.ids().zip(modelled).filter(|(_, modelled)| **modelled) {
-        let (wait, call) = (trace.waits.row(at), threads.outer(trace.waits.call[at.index()]));
-        of_call.insert(call, wait);
+    let mut of_call = vec![WaitId::NONE; trace.calls.len()];
+    let mut of_process: FxHashMap<ProcessId, WaitId> = FxHashMap::default();
+    for (wait, _) in trace.waits.ids().zip(modelled).filter(|(_, modelled)| **modelled) {
+        let call = threads.outer(trace.waits.call[wait.index()]);
+        of_call[call.index()] = wait;
         of_process.entry(process(call)).or_insert(wait);
     }
     let call_of = |at: StepAt| {
@@ -52,7 +54,8 @@ pub(crate) fn of_replay(
     };
     let wait_of = |waited: &sim::Waited| {
         let (call, holder_call) = (call_of(waited.by)?, call_of(waited.holder)?);
-        let like = of_call.get(&call).or_else(|| of_process.get(&process(call)))?;
+        let like = of_call[call.index()].some().or_else(|| of_process.get(&process(call)).copied())?;
+        let like = trace.waits.row(like);
         let holder = trace.calls.thread[holder_call.index()];
         Some(Wait {
             start: waited.start + recovered.start,
@@ -65,7 +68,7 @@ pub(crate) fn of_replay(
             releaser: holder,
             releaser_call: holder_call,
             handoff: 0,
-            ..*like
+            ..like
         })
     };
     replayed.waits.iter().filter_map(wait_of).collect()

@@ -37,7 +37,11 @@ mod tests {
             for likely in 0..=times.len() + 1 {
                 for time in -5..90 {
                     let found = partition_point_near(count, likely, |at| times[at] <= time);
-                    assert_eq!(found, times[..count].partition_point(|at| *at <= time), "{time} from {likely}");
+                    assert_eq!(
+                        found,
+                        times[..count].partition_point(|at| *at <= time),
+                        "{time} from {likely}"
+                    );
                 }
             }
         }

@@ -50,7 +50,7 @@ const COVER_PERCENT: Ns = 80;
 /// The reasons why a wait in a slow call took long: one, or one for each of several threads that held the lock in turn.
 fn reasons(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Vec<(Ns, Ns, Reason)> {
     let wait = facts.trace.waits.row(id);
-    let whole = reason(facts, waiter, id);
+    let whole = reason_of(facts, waiter, id, &wait);
     let much = (wait.end - wait.start) / 100 * COVER_PERCENT;
     let split = match whole.fact {
         Fact::Waited { covered, shared, .. } => covered < much && !shared && facts.is_long(Stretch::Wait(id)),
@@ -155,20 +155,23 @@ fn waits_of(facts: &Facts<'_>, stretch: Stretch) -> Vec<Part> {
 /// The reason why a wait took long. A holder whose call covers less than half of the wait handed the lock on: to a
 /// similar call if the last releaser was in a call of the same name, else to an unknown thread.
 pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
-    let wait = facts.trace.waits.row(id);
-    let alike = handed_on(facts, &wait);
+    reason_of(facts, waiter, id, &facts.trace.waits.row(id))
+}
+
+fn reason_of(facts: &Facts<'_>, waiter: Stretch, id: WaitId, wait: &Wait) -> Reason {
+    let alike = handed_on(facts, wait);
     let one = alike || wait.holder == wait.releaser;
-    let Blamed { mut holder, mut covered, other } = blamed(facts, &wait, one);
+    let Blamed { mut holder, mut covered, other } = blamed(facts, wait, one);
     let half = covered >= (wait.end - wait.start) / 2;
-    if !half && sharers::had_it(facts, &wait) {
-        return of_sharers(facts, &wait, waiter, id);
+    if !half && sharers::had_it(facts, wait) {
+        return of_sharers(facts, wait, waiter, id);
     }
     // A thread that held the lock for less than a third, and handed it to an unknown thread, did not cause the wait.
     if !alike && matches!(holder, Holder::Call(_)) && covered < (wait.end - wait.start) / 3 {
         (holder, covered) = (Holder::Nobody, 0);
     }
     // If another thread in another kind of call held the lock too, one of them must cover nearly all of the wait.
-    let alone = other.is_none_or(|(_, others)| nearly_all(&wait, covered - others));
+    let alone = other.is_none_or(|(_, others)| nearly_all(wait, covered - others));
     let confidence = match holder {
         Holder::Nobody => Confidence::Possible,
         Holder::Call(_) if half && alone => Confidence::Certain,
@@ -181,7 +184,7 @@ pub(crate) fn reason(facts: &Facts<'_>, waiter: Stretch, id: WaitId) -> Reason {
         Some((Holder::Call(call), others)) if !alone && others >= (wait.end - wait.start) / 3 => vec![call],
         _ => Vec::new(),
     };
-    let cause = cause(facts, &wait, waiter, holder);
+    let cause = cause(facts, wait, waiter, holder);
     Reason { holder, or, ..Reason::new(cause, Evidence::Lock, confidence, fact) }
 }
 

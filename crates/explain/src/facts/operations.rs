@@ -88,9 +88,9 @@ impl Facts<'_> {
         let is_copy = |op: &&OpId| ops.kind[op.index()] == OpKind::Copy;
         let copies = || self.ops(call).iter().filter(is_copy);
         let first = *copies().min_by_key(|op| ops.start[op.index()])?;
-        let row = ops.row(first);
-        let what = Copied { bytes: row.bytes, kind: row.copy, src: row.src, dst: row.dst };
-        let start = CopyFacts { first, start: row.start, end: row.end, what };
+        let at = first.index();
+        let what = Copied { bytes: ops.bytes[at], kind: ops.copy[at], src: ops.src[at], dst: ops.dst[at] };
+        let start = CopyFacts { first, start: ops.start[at], end: ops.end[at], what };
         Some(copies().filter(|op| **op != first).fold(start, |all, op| CopyFacts {
             start: all.start.min(ops.start[op.index()]),
             end: all.end.max(ops.end[op.index()]),

@@ -50,12 +50,7 @@ fn of_busiest_stream(facts: &Facts<'_>) -> Vec<OpId> {
     else {
         return Vec::new();
     };
-    let mut of_stream: Vec<OpId> = ops.ids().filter(|op| ops.stream[op.index()] == busiest).collect();
-    let start = |op: &OpId| ops.start[op.index()];
-    if !of_stream.is_sorted_by_key(start) {
-        of_stream.sort_by_key(start);
-    }
-    of_stream
+    facts.in_stream(busiest).to_vec()
 }
 
 fn kernel(facts: &Facts<'_>, op: OpId) -> Option<Sym> {
