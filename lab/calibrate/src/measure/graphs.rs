@@ -85,11 +85,11 @@ fn launches(sections: &Sections<'_>, draft: &mut Draft) {
 /// The gap between nodes; if an empty one takes less time with it than the base's kernel without, that is how long a kernel takes, and the
 /// gap between launched kernels is longer by the difference (H200: 521 ns from node to node, 1.41 µs from kernel to kernel).
 fn nodes(period_ns: f64, node_ns: i64, draft: &mut Draft) {
-    let base_ns = draft.model.kernels.base_ns;
+    let (base_ns, node_ns) = (draft.model.kernels.base_ns, node_ns.max(1));
     let origin = format!("measured: {period_ns:.0} ns from node to node, less its launch");
     if node_ns < base_ns {
         let gap_ns = draft.model.device.gap_ns + base_ns - node_ns;
-        set!(draft, kernels.base_ns = node_ns.max(0), origin.clone());
+        set!(draft, kernels.base_ns = node_ns, origin.clone());
         set!(
             draft,
             device.gap_ns = gap_ns,
