@@ -10,7 +10,7 @@ use sim::{Model, Options};
 use std::fmt::Write;
 use std::time::Duration;
 use trace::Trace;
-use workload::{Kernel, Memory, Process, Repeat, StreamId, StreamKind, Workload};
+use workload::{ContextId, Kernel, Memory, Process, Repeat, StreamId, StreamKind, Workload};
 
 /// A program, a change, and the changed program.
 struct Pair {
@@ -144,13 +144,15 @@ fn beside(same: bool) -> Workload {
         copier.body().copy(device, host, 16 << 20, copies).work(Duration::from_micros(200));
         copier.after().free(host).free(device);
         copier.repeat = Repeat::Times(60);
-        let launcher = process.thread("launcher", context);
-        launcher
-            .body()
-            .launch(Kernel::Delay { cycles: 40_000 }, 1, 32, launches)
-            .work(Duration::from_micros(50));
-        launcher.repeat = Repeat::Times(1_500);
+        launcher(process, context, launches);
     })
+}
+
+/// A thread that launches short kernels.
+fn launcher(process: &mut Process, context: ContextId, stream: StreamId) {
+    let launcher = process.thread("launcher", context);
+    launcher.body().launch(Kernel::Delay { cycles: 40_000 }, 1, 32, stream).work(Duration::from_micros(50));
+    launcher.repeat = Repeat::Times(1_500);
 }
 
 /// Copies of 16 MiB pageable memory beside launches into the same stream; the driver stages them, or the thread itself does.
@@ -158,12 +160,7 @@ fn staged(to_device: bool, what: &'static str) -> Pair {
     let [before, after] = [false, true].map(|own| {
         two(true, |process, context, [stream, _]| {
             copies(process, context, stream, to_device, own);
-            let launcher = process.thread("launcher", context);
-            launcher
-                .body()
-                .launch(Kernel::Delay { cycles: 40_000 }, 1, 32, stream)
-                .work(Duration::from_micros(50));
-            launcher.repeat = Repeat::Times(1_500);
+            launcher(process, context, stream);
         })
     });
     Pair { model: "h200", fix: "staged-copies", what, before, after }

@@ -292,7 +292,6 @@ fn small(value: Scalar<'_>) -> u32 {
     value.integer().and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
 
-/// `[x, y, z]`, missing ones 0.
 /// The ranks of a communicator as they are written: an array, or a text of one.
 fn ranks<'a>(scanner: &mut Scanner<'a>) -> Result<&'a [u8], Stop> {
     if scanner.peek()? == b'[' {
@@ -303,6 +302,7 @@ fn ranks<'a>(scanner: &mut Scanner<'a>) -> Result<&'a [u8], Stop> {
     scanner.scalar_or_skip().map(|value| value.map_or(&[][..], |value| text(value).bytes))
 }
 
+/// `[x, y, z]`, missing ones 0.
 fn triple(scanner: &mut Scanner<'_>) -> Result<[u32; 3], Stop> {
     let mut sizes = [0; 3];
     if scanner.peek()? != b'[' {
