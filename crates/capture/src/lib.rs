@@ -25,6 +25,7 @@ mod control;
 mod cupti;
 mod driver;
 mod early;
+mod ending;
 mod env;
 mod file;
 mod functions;

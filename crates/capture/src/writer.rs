@@ -1,6 +1,8 @@
 //! A thread's own end of the spool: appends records to its chunk, and takes another when it is
 //! full. No lock, no allocation; a system call only for a new chunk.
 
+use crate::control;
+use crate::ending;
 use crate::lasting;
 use crate::process::{self, Use};
 use crate::unseen::unseen;
@@ -260,14 +262,17 @@ impl Rest {
 
 /// A thread ended; its place may be another's from now on.
 pub fn ended(thread: &'static Thread) {
-    if !process::keeps_last() {
-        return;
-    }
     let slot = Slot::of(thread);
     // SAFETY: only its thread uses it, which does nothing else any more: a record in whose middle it ended is not
     // complete.
     let writer = unsafe { &mut *slot.writer.get() };
-    if slot.owner.load(Relaxed) == thread.tid() && !writer.rest.is_null() {
+    if slot.owner.load(Relaxed) != thread.tid() || writer.rest.is_null() {
+        return;
+    }
+    if !control::is_off() {
+        ending::write(writer, thread.tid());
+    }
+    if process::keeps_last() {
         writer.give_up();
     }
 }

@@ -296,6 +296,51 @@ fn threads_are_seen_outside_of_calls() {
     assert!(!trace.limits.is_empty() && trace.processes.len() == 1);
 }
 
+/// Threads that live for a few milliseconds, less than there is between two looks; it prints how long they ran.
+const BRIEF: &str = r#"
+import ctypes, threading, time
+
+cuda = ctypes.CDLL("libcuda.so.1")
+ran = []
+
+def work():
+    cuda.cuStreamSynchronize(None)
+    while time.thread_time() < 0.004:
+        pass
+    ran.append(time.thread_time_ns())
+
+cuda.cuStreamSynchronize(None)
+time.sleep(0.1)
+for _ in range(40):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+print(sum(ran))
+"#;
+
+#[test]
+fn what_a_thread_did_between_the_last_look_and_its_end_is_known() {
+    let directory = directory();
+    std::fs::write(directory.path().join("brief.py"), BRIEF).expect("a file");
+    let output = record(directory.path(), &["-o", "brief.holdup", "python3", "brief.py"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let ran: i64 = text(&output.stdout).trim().parse().expect("a time");
+    let trace = import::open(&directory.path().join("brief.holdup"), &mut |_| {}).expect("a trace");
+    let is_main = |row: &trace::State| trace.threads.tid[row.thread.index()] == trace.processes.pid[0];
+    let rows = trace.states.ids().map(|id| trace.states.row(id));
+    let mut rows: Vec<_> = rows.filter(|row| !is_main(row)).collect();
+    let found: i64 = rows.iter().map(|row| row.running).sum();
+    // Beginning and ending a thread is counted, too, by the kernel alone. On a busy machine, the watcher finds the process late.
+    assert!(found >= ran * 95 / 100 && found < ran + 40 * 2_000_000, "{found}, {ran}");
+    let threads: std::collections::BTreeSet<_> = rows.iter().map(|row| row.thread).collect();
+    // The system may use an id again.
+    assert!(threads.len() > 20 && threads.len() <= 40, "{}", threads.len());
+    rows.sort_by_key(|row| (row.thread, row.start));
+    for (row, next) in rows.iter().zip(rows.iter().skip(1)).filter(|(row, next)| row.thread == next.thread) {
+        assert!(row.end <= next.start, "{row:?} {next:?}");
+    }
+}
+
 #[test]
 fn without_samples_states_remain() {
     let directory = directory();

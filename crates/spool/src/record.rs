@@ -546,6 +546,20 @@ record! {
     }
 }
 
+record! {
+    /// A thread ended that had written records, with what the kernel counted of its whole life.
+    ThreadEnd = 28 {
+        /// When, ns of `CLOCK_MONOTONIC`.
+        at: i64,
+        /// Time on a processor, ns; -1 for unknown.
+        running: i64,
+        /// Time ready without a processor, ns; -1 for unknown.
+        runnable: i64,
+        /// Kernel's id of it.
+        tid: u64,
+    }
+}
+
 /// Whether records of a kind are written once and others refer to them, or to what they state, from then on: they are not
 /// overwritten where the last records are kept.
 pub fn lasts(kind: u16) -> bool {

@@ -141,6 +141,23 @@ record! {
     }
 }
 
+record! {
+    /// A thread that was there at a look and not at the next: up to where its rows reach, and what the kernel had counted
+    /// of its whole life there. With the thread's own [`crate::ThreadEnd`] it says what the thread did after that.
+    Left = 45 {
+        /// End of its last [`State`], ns.
+        at: i64,
+        /// Time on a processor until then, ns.
+        running: i64,
+        /// Time ready without a processor until then, ns.
+        runnable: i64,
+        /// The look that did not find it, ns.
+        gone: i64,
+        /// Kernel's id of it.
+        tid: u64,
+    }
+}
+
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at.saturating_add(4)).and_then(|word| word.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }

@@ -111,6 +111,11 @@ impl Account {
         Account { start, running: 0, runnable: 0, seen: Look { at: start, ..Look::default() }, last: None }
     }
 
+    /// Where its rows end, and the kernel's counters there.
+    pub fn end(&self) -> Look {
+        Look { at: self.start, running: self.running, runnable: self.runnable, place: self.seen.place }
+    }
+
     /// Calls `change` for each change of the thread's rows.
     pub fn look(&mut self, look: &Look, change: &mut dyn FnMut(Change)) {
         // A counter that goes back is of another thread, or wrong: nothing is counted until it is beyond again.

@@ -83,6 +83,11 @@ impl Task {
         self.counters.running
     }
 
+    /// Where its rows end, and the kernel's counters there.
+    pub fn end(&self) -> Option<Look> {
+        self.account.as_ref().map(Account::end)
+    }
+
     /// Looks at the thread; gives `change` what changes in its rows. `began_after` is a time at which it was not there,
     /// if that is known.
     pub fn look(&mut self, began_after: Option<i64>, change: &mut dyn FnMut(Change)) -> Found {

@@ -93,7 +93,9 @@ fn threads_that_ended_leave_their_room_to_others() {
     // Without what they leave there is room for 40 threads.
     let recorded = done(&keeping_last("in-turn", "2600000"));
     let process = recorded.process();
-    assert_eq!(calls(process) + process.overwritten, 300 * 20 * (1 + LAUNCHES) + 1);
+    // Ends of threads are overwritten, too.
+    let all = 300 * 20 * (1 + LAUNCHES) + 1;
+    assert!((all..=all + 300).contains(&(calls(process) + process.overwritten)), "{}", process.overwritten);
     assert_eq!(process.dropped, 0);
     let last = *recorded.facts("thread").last().expect("there was one");
     let fills = fills(process, last);

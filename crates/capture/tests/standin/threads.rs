@@ -72,8 +72,11 @@ fn threads_beyond_those_that_can_be_known_are_counted() {
     assert_eq!(recorded.process().untracked_threads, 4200 - 4095);
 }
 
-/// Most records of the waits for eight threads to end: each wait, its place and the libraries with their names, counts.
-const MOST_OF_WAITS: u64 = 8 * 2 + 2 * 20 + 8;
+/// Most records of the waits for eight threads to end: each wait, its place and the libraries with their names, counts; and of
+/// the threads' ends.
+const MOST_OF_WAITS: u64 = 8 * 2 + 2 * 20 + 8 + ENDS;
+/// Records of the threads' ends.
+const ENDS: u64 = 8;
 
 #[test]
 fn what_there_is_no_room_for_is_counted() {
@@ -87,7 +90,7 @@ fn what_there_is_no_room_for_is_counted() {
         // the program's, the libraries' and the driver's; then the waits for eight threads to end.
         let all = (kept as u64 + process.dropped) - (8 * 4000 + 1);
         assert!(
-            all <= 12 + MOST_OF_WAITS && (size == "0" || all == 0),
+            all <= 12 + MOST_OF_WAITS && (size == "0" || all <= ENDS),
             "{size}: {kept} + {}",
             process.dropped
         );
@@ -110,7 +113,7 @@ fn a_full_disk_does_not_end_the_program() {
         // Besides the launches, without any chunk: cuInit, and names, then the waits for eight threads to end.
         let others = (kept as u64 + process.dropped) - (8 * 4000 + 1);
         assert!(
-            others <= 12 + MOST_OF_WAITS && (room == "70000" || (kept > 0 && others == 0)),
+            others <= 12 + MOST_OF_WAITS && (room == "70000" || (kept > 0 && others <= ENDS)),
             "{room}: {kept}, {others} others"
         );
     }

@@ -9,7 +9,9 @@ use super::thread_waits::ThreadWaits;
 use super::wrapped::Wrapped;
 use crate::cupti;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spool::{ApiCall, CallTally, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, Wait};
+use spool::{
+    ApiCall, CallTally, Made, Module, PythonFrame, Record, Stack, StreamNumber, Sync, ThreadEnd, Wait,
+};
 use trace::{Api, CallId, Ns, StreamId};
 
 /// Records that are kept until the rest of their process is read.
@@ -83,6 +85,7 @@ impl Process<'_, '_> {
                 self.later.stream_numbers.push((tid, tag, number));
             }
             CallTally::KIND | spool::Tally::KIND => return self.of_tally(record),
+            ThreadEnd::KIND => self.endings.ends.push(ThreadEnd::read(body)?),
             30..=39 => return self.of_thread_wait(tid, record),
             // Texts and clocks are already read; driver calls are read later.
             _ => self.watched(record)?,

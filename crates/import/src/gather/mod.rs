@@ -6,6 +6,7 @@
 
 mod decode;
 mod devices;
+mod endings;
 mod issue;
 mod later;
 mod libraries;
@@ -30,6 +31,7 @@ use crate::identities::Identities;
 use crate::importer::{Fit, Importer, Input, Seen};
 use crate::{Problem, Progress, demangle, finish};
 use devices::Devices;
+use endings::Endings;
 use later::Later;
 use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
@@ -236,6 +238,7 @@ struct Process<'g, 'a> {
     chunk: usize,
     later: Later,
     watched: Watched,
+    endings: Endings,
     /// Whether the file beside the process's own is read.
     is_beside: bool,
     /// Threads that the program itself named.
@@ -293,6 +296,7 @@ impl<'a> Gather<'a> {
             chunk: 0,
             later: Later::default(),
             watched: Watched::default(),
+            endings: Endings::default(),
             is_beside: false,
             named: FxHashSet::default(),
             switches: Vec::new(),

@@ -3,7 +3,7 @@
 
 use super::Process;
 use rustc_hash::FxHashMap;
-use spool::{File, Glance, Limits, Look, PythonFrame, Record, Run, Seen, State, Unseen};
+use spool::{File, Glance, Left, Limits, Look, PythonFrame, Record, Run, Seen, State, Unseen};
 use std::collections::BTreeMap;
 use trace::{Limit, Ns, Sample, StackId, ThreadState};
 
@@ -67,7 +67,8 @@ impl Process<'_, '_> {
                 self.pid
             ));
         }
-        self.say_unseen();
+        let found = self.end_threads(file.finished() && file.dropped() == 0);
+        self.say_unseen(found);
     }
 
     /// Reads a record of these kinds; `None` where it is too short for its kind.
@@ -84,6 +85,7 @@ impl Process<'_, '_> {
                 let (at, glances) = record.glances()?;
                 self.look(at, &glances);
             }
+            Left::KIND => self.endings.left(Left::read(body)?),
             Unseen::KIND => self.watched.unseen = Some(Unseen::read(body)?),
             // Of a later version.
             _ => {}
@@ -170,10 +172,11 @@ impl Process<'_, '_> {
         row
     }
 
-    /// Notes what could not be seen.
-    fn say_unseen(&mut self) {
+    /// Notes what could not be seen; `found` of its processor time was found elsewhere, ns.
+    fn say_unseen(&mut self, found: Ns) {
         let Some(Unseen { running, torn, cut, late, .. }) = self.watched.unseen else { return };
         let who = format!("process {}", self.pid);
+        let running = running.saturating_sub(found);
         if running > LITTLE {
             let ms = running / 1_000_000;
             self.note(format!(

@@ -12,7 +12,7 @@ use crate::proc;
 use crate::syscalls;
 use crate::task::{self, Found, Task};
 use rustc_hash::FxHashMap;
-use spool::{Glance, Look, Note, Run, State, ThreadName, Unseen};
+use spool::{Glance, Left, Look, Note, Run, State, ThreadName, Unseen};
 use stacks::Stacks;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -260,9 +260,13 @@ impl Process {
             .filter(|tid| self.entries.get(tid).is_some_and(|entry| entry.glance.is_some()))
             .flat_map(|tid| Glance { tid: *tid, state: Glance::GONE, ..Glance::default() }.bytes())
             .collect();
-        self.write_look(clock::now(), &glances, budget);
+        let now = clock::now();
+        self.write_look(now, &glances, budget);
         for tid in &gone {
             let entry = self.entries.remove(tid);
+            if let Some(entry) = &entry {
+                entry.leave(now, &mut self.file, budget);
+            }
             if let (Some(stacks), Some(_)) = (&mut self.stacks, entry.and_then(|entry| entry.sampler)) {
                 stacks.samplers += 1;
             }
@@ -324,7 +328,11 @@ impl Process {
 
     /// Ends the file: its process has gone, or recording ends.
     pub fn finish(mut self, budget: &Budget) {
-        self.count_unseen(clock::now(), budget);
+        let now = clock::now();
+        for entry in self.entries.values() {
+            entry.leave(now, &mut self.file, budget);
+        }
+        self.count_unseen(now, budget);
         if let Some(at) = self.unseen_row {
             self.file.rewrite(at, 0, self.unseen.bytes());
         }
@@ -333,6 +341,15 @@ impl Process {
 }
 
 impl Entry {
+    /// Writes up to where the thread's rows reach: a look at `gone` found it no more, or there is none any more.
+    fn leave(&self, gone: i64, file: &mut Watched, budget: &Budget) {
+        if let Some(end) = self.task.end() {
+            let (running, runnable, tid) = (end.running, end.runnable, self.task.tid.into());
+            let left = Left { at: end.at, running, runnable, gone, tid };
+            file.append(budget, Left::KIND, 0, &[left.bytes()]);
+        }
+    }
+
     /// Writes the thread's name down if it has another one now.
     fn name(&mut self, pid: i32, file: &mut Watched, budget: &Budget) {
         let tid = self.task.tid;
