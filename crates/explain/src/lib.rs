@@ -217,12 +217,16 @@ fn window(selection: &Selection) -> (Ns, Ns) {
     (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX))
 }
 
-/// Finds the overlap of operations and the losses of threads in parallel: neither needs the other.
+/// Finds the overlap of operations, with what the trace has, and the losses of threads in parallel: neither needs the other.
 fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
     std::thread::scope(|scope| {
-        let overlap = scope.spawn(|| overlap::overlaps(trace, &options.selection));
+        let overlap = scope.spawn(|| {
+            let selected_ns = selected_ns(trace, &options.selection);
+            (overlap::overlaps(trace, &options.selection), Summary { selected_ns, ..summary(trace) })
+        });
         let (mut explanation, losses) = of_threads(trace, options, keep_losses);
-        explanation.overlap = overlap.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let joined = overlap.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (explanation.overlap, explanation.trace) = joined;
         (explanation, losses)
     })
 }
@@ -287,7 +291,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         loss::add_other_waits(&facts, &mut losses);
     }
     let explanation = Explanation {
-        trace: Summary { selected_ns: selected_ns(trace, &options.selection), ..summary(trace) },
+        trace: Summary::default(),
         chosen_calls: chosen_calls(&facts, options),
         slow_call_ns,
         slow_calls,

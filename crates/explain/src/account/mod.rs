@@ -282,14 +282,19 @@ fn make(
     let of_streams = |timeline| Waiting::of(facts, timeline, window, floor(trace, timeline));
     let streams = || timelines.iter().filter(|_| refused.is_none()).map(of_streams).collect::<Vec<_>>();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
-    let threads = trace.threads.ids().zip(chosen).filter(|(_, (first, last))| for_people && first < last);
-    // None needs the others.
+    let threads: Vec<_> =
+        trace.threads.ids().zip(chosen).filter(|(_, (first, last))| for_people && first < last).collect();
+    let of_these = |threads: &[(ThreadId, (Ns, Ns))]| {
+        threads.iter().map(|(thread, span)| self::thread(&blame, *thread, *span)).collect::<Vec<_>>()
+    };
+    let (some, others) = threads.split_at(threads.len() / 2);
+    // None needs the others. On few processors, those that are short end first, and the threads take two to the end.
     let (gpus, waiting, threads) = std::thread::scope(|scope| {
-        let (gpus, streams) = (scope.spawn(gpus), scope.spawn(streams));
-        let threads: Vec<_> = threads.map(|(thread, span)| self::thread(&blame, thread, span)).collect();
-        (join(gpus), join(streams), threads)
+        let (gpus, streams, others) = (scope.spawn(gpus), scope.spawn(streams), scope.spawn(|| of_these(others)));
+        let threads = of_these(some);
+        (join(gpus), join(streams), threads.into_iter().chain(join(others)))
     });
-    let (threads, of_threads) = threads.into_iter().unzip();
+    let (threads, of_threads) = threads.unzip();
     let mut parts = PartRoots { threads: of_threads, ..PartRoots::default() };
     let (mut accounts, mut rows, mut charged_steps, mut idle) =
         (Vec::new(), Vec::new(), None, Idle::default());
