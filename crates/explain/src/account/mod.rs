@@ -290,7 +290,8 @@ fn make(
     let (some, others) = threads.split_at(threads.len() / 2);
     // None needs the others. On few processors, those that are short end first, and the threads take two to the end.
     let (gpus, waiting, threads) = std::thread::scope(|scope| {
-        let (gpus, streams, others) = (scope.spawn(gpus), scope.spawn(streams), scope.spawn(|| of_these(others)));
+        let (gpus, streams, others) =
+            (scope.spawn(gpus), scope.spawn(streams), scope.spawn(|| of_these(others)));
         let threads = of_these(some);
         (join(gpus), join(streams), threads.into_iter().chain(join(others)))
     });

@@ -2,6 +2,7 @@
 
 mod changes;
 mod examples;
+mod frees;
 mod gains;
 mod made_up;
 mod oracle;
