@@ -65,7 +65,9 @@ def generate(xtask: str, folder: Path, ranks: int, events: int, processes: int, 
         parts = [(at, min(at + each, ranks)) for at in range(0, ranks, each)]
         running = [subprocess.Popen([*command, "--from", str(a), "--to", str(b)], stdout=subprocess.PIPE, text=True) for a, b in parts]
         outputs = [each.communicate()[0] for each in running]
-        (folder / "made.json").write_text(outputs[0])
+        made = [json.loads(output) for output in outputs]
+        made[0]["written"] = sum(part["written"] for part in made)
+        (folder / "made.json").write_text(json.dumps(made[0]))
     return json.loads((folder / "made.json").read_text())
 
 
