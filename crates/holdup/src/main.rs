@@ -12,8 +12,8 @@ mod save;
 #[cfg(target_os = "linux")]
 mod size;
 mod time;
+mod usage;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -24,7 +24,10 @@ fn main() -> ExitCode {
         record::doctor::probe();
         return ExitCode::SUCCESS;
     }
-    let command = args::CommandLine::parse();
+    let command = match usage::read() {
+        Ok(command) => command,
+        Err(failure) => return failure.report(),
+    };
     let outcome = match command.verb {
         #[cfg(target_os = "linux")]
         args::Verb::Record(arguments) => commands::record::run(&arguments, command.color),

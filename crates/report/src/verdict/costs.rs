@@ -119,11 +119,17 @@ impl Once {
         Once { id, share, items: items.chain(start_up).collect() }
     }
 
-    /// `63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).`
+    /// `63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).` Without room for all, those that cost least are left out.
     fn line(&self, columns: usize) -> String {
         let share =
             if self.id.is_empty() { String::new() } else { format!("{} ", units::percent(self.share)) };
-        cut(&format!("{share}once: {}.", self.items.join(", ")), columns)
+        let of_first = |count: usize| {
+            let end = if count == self.items.len() { "." } else { ", …" };
+            format!("{share}once: {}{end}", self.items[..count].join(", "))
+        };
+        let lines = (1..=self.items.len()).rev().map(of_first);
+        let whole = lines.into_iter().find(|line| width(line) <= columns);
+        whole.unwrap_or_else(|| cut(&of_first(1.min(self.items.len())), columns))
     }
 }
 
@@ -220,4 +226,21 @@ fn at(finding: &Finding) -> Option<&Place> {
     let holder = finding.holder.iter().flat_map(|holder| &holder.places);
     let root = finding.chain.iter().filter_map(|link| link.place.as_ref());
     finding.places.iter().chain(holder).chain(root).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_once_is_named_as_far_as_there_is_room() {
+        let items =
+            ["host-code 1.2 s (train.py:3)", "first-use 430 ms (train.py:8)"].map(str::to_owned).to_vec();
+        let once = Once { id: "H1".to_owned(), share: 0.63, items };
+        let all = "63 % once: host-code 1.2 s (train.py:3), first-use 430 ms (train.py:8).";
+        assert_eq!(once.line(80), all);
+        assert_eq!(once.line(width(all)), all);
+        assert_eq!(once.line(width(all) - 1), "63 % once: host-code 1.2 s (train.py:3), …");
+        assert_eq!(once.line(30), "63 % once: host-code 1.2 s (t…");
+    }
 }
