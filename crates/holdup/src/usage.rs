@@ -52,7 +52,7 @@ mod tests {
                 "invalid value 'foo' for '--format <FORMAT>' [possible values: text, json, markdown, html]; see --help",
             ),
             ("stats a --to soon", "invalid value 'soon' for '--to <TIME>'"),
-            ("explains a", "unrecognized subcommand 'explains'; a similar subcommand exists: 'explain'"),
+            ("explains a", "unrecognized subcommand 'explains'; some similar subcommands exist: "),
         ] {
             let words = ["holdup"].into_iter().chain(arguments.split(' '));
             let error = CommandLine::try_parse_from(words).err().expect("an error");
