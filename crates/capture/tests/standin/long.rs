@@ -53,8 +53,9 @@ fn the_last_calls_of_each_thread_are_kept_and_the_others_counted() {
         let recorded = done(&keeping_last("much", size));
         let process = recorded.process();
         assert!(process.overwritten > 0 && process.dropped == 0 && process.full.is_none(), "{size}");
-        // Each is there or counted, cuInit too.
-        assert_eq!(calls(process) + process.overwritten, THREADS * TURNS * (1 + LAUNCHES) + 1, "{size}");
+        // Each is there or counted, cuInit too; so are the threads' ends.
+        let (all, found) = (THREADS * TURNS * (1 + LAUNCHES) + 1, calls(process) + process.overwritten);
+        assert!((all..=all + THREADS).contains(&found), "{size}: {found}");
         let kept: u64 =
             recorded.facts("thread").iter().map(|tid| are_the_last(&fills(process, *tid), TURNS)).sum();
         assert!(kept > 100, "{size}: {kept}");
