@@ -60,11 +60,12 @@ mod tests {
 
     #[test]
     fn the_kernel_counts_a_thread_that_runs() {
-        let before = running().expect("a time");
+        let before = running();
         let mut sum = 0_u64;
-        while running().expect("a time") < before + 1_000_000 {
+        while running() == before {
             sum = std::hint::black_box(sum + 1);
         }
-        assert!(runnable().is_none_or(|time| time >= 0), "{sum}");
+        assert!(before.is_some() && running() > before, "{sum}");
+        assert!(runnable().is_none_or(|time| time >= 0));
     }
 }

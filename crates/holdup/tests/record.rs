@@ -264,13 +264,20 @@ for thread in threads:
     cuda.cuStreamSynchronize(None)
 "#;
 
+/// What a program of Python prints, and its recording.
+fn recorded_python(program: &str, options: &[&str]) -> (String, trace::Trace) {
+    let directory = directory();
+    std::fs::write(directory.path().join("program.py"), program).expect("a file");
+    let arguments = [&["-o", "recorded.holdup"], options, &["python3", "program.py"]].concat();
+    let output = record(directory.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let trace = import::open(&directory.path().join("recorded.holdup"), &mut |_| {}).expect("a trace");
+    (text(&output.stdout).to_owned(), trace)
+}
+
 #[test]
 fn threads_are_seen_outside_of_calls() {
-    let directory = directory();
-    std::fs::write(directory.path().join("threads.py"), THREADS).expect("a file");
-    let output = record(directory.path(), &["-o", "threads.holdup", "python3", "threads.py"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let trace = import::open(&directory.path().join("threads.holdup"), &mut |_| {}).expect("a trace");
+    let (_, trace) = recorded_python(THREADS, &[]);
     let sum = |thread: trace::ThreadId, part: fn(&trace::State) -> i64| -> i64 {
         let rows = trace.states.ids().map(|id| trace.states.row(id));
         rows.filter(|row| row.thread == thread).map(|row| part(&row)).sum()
@@ -320,12 +327,8 @@ print(sum(ran))
 
 #[test]
 fn what_a_thread_did_between_the_last_look_and_its_end_is_known() {
-    let directory = directory();
-    std::fs::write(directory.path().join("brief.py"), BRIEF).expect("a file");
-    let output = record(directory.path(), &["-o", "brief.holdup", "python3", "brief.py"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let ran: i64 = text(&output.stdout).trim().parse().expect("a time");
-    let trace = import::open(&directory.path().join("brief.holdup"), &mut |_| {}).expect("a trace");
+    let (printed, trace) = recorded_python(BRIEF, &[]);
+    let ran: i64 = printed.trim().parse().expect("a time");
     let is_main = |row: &trace::State| trace.threads.tid[row.thread.index()] == trace.processes.pid[0];
     let rows = trace.states.ids().map(|id| trace.states.row(id));
     let mut rows: Vec<_> = rows.filter(|row| !is_main(row)).collect();
@@ -343,12 +346,7 @@ fn what_a_thread_did_between_the_last_look_and_its_end_is_known() {
 
 #[test]
 fn without_samples_states_remain() {
-    let directory = directory();
-    std::fs::write(directory.path().join("threads.py"), THREADS).expect("a file");
-    let arguments = ["-o", "threads.holdup", "--sample-rate", "0", "python3", "threads.py"];
-    let output = record(directory.path(), &arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let trace = import::open(&directory.path().join("threads.holdup"), &mut |_| {}).expect("a trace");
+    let (_, trace) = recorded_python(THREADS, &["--sample-rate", "0"]);
     assert!(trace.samples.is_empty() && !trace.states.is_empty());
 }
 
