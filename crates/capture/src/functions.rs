@@ -141,6 +141,12 @@ pub fn shape_of(wrapped: &Wrapped) -> Shape {
     Shape::ALL.get((wrapped.shape() & !PER_THREAD) as usize).copied().unwrap_or(Shape::Other)
 }
 
+/// Whether the arguments of a function say nothing that is recorded, as those of the runtime's functions.
+#[inline]
+pub fn say_nothing(wrapped: &Wrapped) -> bool {
+    wrapped.shape() & !PER_THREAD == Shape::Other as u32
+}
+
 /// The stream that a function means by a handle: where default streams are the thread's own, 0 is that one.
 #[inline]
 pub fn meant(wrapped: &Wrapped, stream: usize) -> u64 {

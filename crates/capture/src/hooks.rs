@@ -79,10 +79,22 @@ fn synchronizes(thread: &'static Thread) {
 
 /// A call is over.
 fn called(thread: &'static Thread, wrapped: &'static Wrapped, args: &Arguments, span: Span, result: c_int) {
+    let is_plain = result == 0 && wrapped.name() != 0 && functions::say_nothing(wrapped);
+    if is_plain && is_usual(span) && writer::plain(thread, wrapped.name(), span) {
+        return control::look();
+    }
     over(thread, span, result, |writer, is_joined| {
         let record = functions::record(wrapped, args, span, result);
         write(writer, wrapped, functions::shape_of(wrapped), record, is_joined);
     });
+}
+
+/// Whether a call is written, and is too short for a closer look.
+#[inline]
+fn is_usual(span: Span) -> bool {
+    let is_written =
+        [Level::Light, Level::Full].map(|level| level as u32).contains(&STATE.level.load(Acquire));
+    is_written && span.end - span.start < STATE.seldom.load(Relaxed)
 }
 
 /// Plain launches.
@@ -99,15 +111,14 @@ impl Launches for Launched {
         span: Span,
     ) -> bool {
         let stream = functions::meant(wrapped, launch.stream);
-        let is_joined = STATE.is_joined.load(Relaxed);
-        if is_joined && (STATE.captures.load(Relaxed) > 0 || STATE.tells_ids.load(Relaxed)) {
+        if !STATE.is_joined.load(Relaxed) {
+            return writer::launch(thread, wrapped.name(), span, stream, Fact::None, false);
+        }
+        if STATE.captures.load(Relaxed) > 0 || STATE.checks_join.load(Relaxed) {
             return false;
         }
-        let fact = match is_joined {
-            true => Fact::Shape(grid_fact(launch.grid.map(|size| size as u32))),
-            false => Fact::None,
-        };
-        writer::launch(thread, wrapped.name(), span, stream, fact)
+        let fact = Fact::Shape(grid_fact(launch.grid.map(|size| size as u32)));
+        writer::launch(thread, wrapped.name(), span, stream, fact, STATE.tells_ids.load(Relaxed))
     }
 
     #[cold]

@@ -22,6 +22,8 @@ pub struct State {
     pub is_joined: AtomicBool,
     /// CUPTI tells the correlation ids of calls.
     pub tells_ids: AtomicBool,
+    /// It tells them only to be compared with the join by order.
+    pub checks_join: AtomicBool,
     /// How many streams of the program capture.
     pub captures: AtomicU32,
     /// Calls at least this long, ticks, get a closer look; at first all do.
@@ -36,6 +38,7 @@ pub static STATE: State = State {
     level: AtomicU32::new(0),
     is_joined: AtomicBool::new(false),
     tells_ids: AtomicBool::new(false),
+    checks_join: AtomicBool::new(false),
     captures: AtomicU32::new(0),
     seldom: AtomicI64::new(0),
     pause: AtomicI64::new(i64::MAX),

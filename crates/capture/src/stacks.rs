@@ -1,6 +1,6 @@
 //! Where slow calls come from: native return addresses and Python frames, to be resolved later.
 
-use crate::unwind::{FRAME_POINTER_NUMBER, Frame};
+use crate::unwind::{self, FRAME_POINTER_NUMBER, Frame};
 use crate::writer::Writer;
 use crate::{made, python, texts};
 use interpose::Ticks;
@@ -27,9 +27,12 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
         // Python's frames stand for the interpreter's own and for all outside of them.
         native.until = python::code();
     }
-    // SAFETY: the callback only writes into `native`, which outlives the walk.
-    unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
-    native.go_on();
+    if !unwind::walk(caller(), |frame| native.keep(frame)) {
+        native.count = 0;
+        // SAFETY: the callback only writes into `native`, which outlives the walk.
+        unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
+        native.go_on();
+    }
     let fixed = Stack { start, end, python: count as u64 };
     let native = native.addresses.get(..native.count).unwrap_or_default();
     made::describe(writer, native);
@@ -63,8 +66,11 @@ pub fn begin() {
 pub fn native(addresses: &mut [u64]) -> usize {
     let own = OWN.0.load(Relaxed)..OWN.1.load(Relaxed);
     let mut innermost = Innermost { addresses, count: 0, own };
-    // SAFETY: the callback only writes into `innermost`, which outlives the walk.
-    unsafe { _Unwind_Backtrace(keep_innermost, (&raw mut innermost).cast()) };
+    if !unwind::walk(caller(), |frame| innermost.keep(frame.address)) {
+        innermost.count = 0;
+        // SAFETY: the callback only writes into `innermost`, which outlives the walk.
+        unsafe { _Unwind_Backtrace(keep_innermost, (&raw mut innermost).cast()) };
+    }
     innermost.count
 }
 
@@ -75,16 +81,58 @@ struct Innermost<'a> {
     own: Range<usize>,
 }
 
+impl Innermost<'_> {
+    /// Keeps a return address; false when the walk ends with it.
+    fn keep(&mut self, address: usize) -> bool {
+        if self.own.contains(&address) {
+            return true;
+        }
+        let Some(room) = self.addresses.get_mut(self.count) else { return false };
+        *room = address as u64;
+        self.count += 1;
+        true
+    }
+}
+
 extern "C" fn keep_innermost(context: *mut c_void, data: *mut c_void) -> c_int {
     // SAFETY: `native` passes its `Innermost`; the context is the unwinder's own.
-    let (innermost, address) = unsafe { (&mut *data.cast::<Innermost<'_>>(), _Unwind_GetIP(context) as u64) };
-    if innermost.own.contains(&(address as usize)) {
-        return GO_ON;
-    }
-    let Some(room) = innermost.addresses.get_mut(innermost.count) else { return STOP };
-    *room = address;
-    innermost.count += 1;
+    let (innermost, address) = unsafe { (&mut *data.cast::<Innermost<'_>>(), _Unwind_GetIP(context)) };
+    if innermost.keep(address) { GO_ON } else { STOP }
+}
+
+/// The function that calls this one, which stays at work until it returns itself.
+#[inline(never)]
+fn caller() -> Frame {
+    let mut frames = [Frame::default(); 2];
+    let mut rest = frames.iter_mut();
+    // SAFETY: the callback only writes into `frames`, which outlives the walk.
+    unsafe { _Unwind_Backtrace(keep_next, (&raw mut rest).cast()) };
+    frames[1]
+}
+
+extern "C" fn keep_next(context: *mut c_void, data: *mut c_void) -> c_int {
+    // SAFETY: `caller` passes what is left of its frames; the context is the unwinder's own.
+    let (next, frame) =
+        unsafe { ((*data.cast::<std::slice::IterMut<'_, Frame>>()).next(), frame_of(context)) };
+    let Some(next) = next else { return STOP };
+    *next = frame;
     GO_ON
+}
+
+/// The function that a walk of the unwinder's has come to.
+///
+/// # Safety
+///
+/// The context is the unwinder's own.
+unsafe fn frame_of(context: *mut c_void) -> Frame {
+    // SAFETY: the caller's promise; it has all registers that a function keeps for its caller.
+    unsafe {
+        Frame {
+            address: _Unwind_GetIP(context),
+            stack: _Unwind_GetCFA(context),
+            frame: _Unwind_GetGR(context, FRAME_POINTER_NUMBER),
+        }
+    }
 }
 
 /// What a walk's step returns to go on, and to end it (`_URC_NO_REASON`, `_URC_NORMAL_STOP`).
@@ -112,7 +160,8 @@ impl Native {
 
     /// Goes on where the unwinder came to code of which it has no table.
     fn go_on(&mut self) {
-        if self.count == 0 || !self.last.is_made() {
+        let is_over = self.count == 0 || self.until.contains(&self.last.address);
+        if is_over || !self.last.is_made() {
             return;
         }
         while let Some(caller) = self.last.caller() {
@@ -132,16 +181,8 @@ unsafe extern "C" {
 }
 
 extern "C" fn keep(context: *mut c_void, data: *mut c_void) -> c_int {
-    // SAFETY: `record` passes its `Native`; the context is the unwinder's own, and has all registers that a
-    // function keeps for its caller.
-    let (native, frame) = unsafe {
-        let frame = Frame {
-            address: _Unwind_GetIP(context),
-            stack: _Unwind_GetCFA(context),
-            frame: _Unwind_GetGR(context, FRAME_POINTER_NUMBER),
-        };
-        (&mut *data.cast::<Native>(), frame)
-    };
+    // SAFETY: `record` passes its `Native`; the context is the unwinder's own.
+    let (native, frame) = unsafe { (&mut *data.cast::<Native>(), frame_of(context)) };
     if native.keep(frame) { GO_ON } else { STOP }
 }
 
@@ -181,4 +222,66 @@ pub fn program(room: &mut [u8; 4096]) -> &[u8] {
 /// In a fork's child: its file holds no module yet.
 pub fn forget() {
     SEEN.store(0, Relaxed);
+    unwind::forget();
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    use super::*;
+
+    /// The frames by the kept rules, and by the unwinder alone.
+    #[inline(never)]
+    fn both() -> (bool, Vec<usize>, Vec<usize>) {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::<usize>::new());
+        let is_whole = unwind::walk(caller(), |frame| {
+            ours.push(frame.address);
+            true
+        });
+        extern "C" fn push(context: *mut c_void, data: *mut c_void) -> c_int {
+            // SAFETY: `both` passes its list; the context is the unwinder's own.
+            unsafe { (*data.cast::<Vec<usize>>()).push(_Unwind_GetIP(context)) };
+            GO_ON
+        }
+        // SAFETY: the callback only writes into the list, which outlives the walk.
+        unsafe { _Unwind_Backtrace(push, (&raw mut theirs).cast()) };
+        (is_whole, ours, theirs)
+    }
+
+    /// As the C library's sort calls it: through code of another library.
+    extern "C" fn compare(_: *const c_void, _: *const c_void) -> c_int {
+        check();
+        0
+    }
+
+    fn check() {
+        // A second time, by what was kept.
+        for _ in 0..2 {
+            let (is_whole, ours, mut theirs) = both();
+            assert!(is_whole);
+            // The unwinder passes one frame more: address 0, outside of the first function.
+            theirs.retain(|address| *address != 0);
+            // Both begin in `both`, at two places of it.
+            assert_eq!(ours[1..], theirs[1..]);
+            assert!(ours.len() > 5, "{ours:x?}");
+        }
+    }
+
+    #[test]
+    fn kept_rules_lead_where_the_unwinder_goes() {
+        fn deep(depth: u32, room: &mut [u8; 600]) {
+            room[depth as usize] = 1;
+            if depth == 0 {
+                check()
+            } else {
+                deep(depth - 1, &mut room.map(|byte| byte.wrapping_add(1)))
+            }
+            std::hint::black_box(room);
+        }
+        check();
+        deep(40, &mut [0; 600]);
+        let mut numbers = [3, 1, 2];
+        // SAFETY: three numbers of that size.
+        unsafe { libc::qsort(numbers.as_mut_ptr().cast(), 3, size_of::<i32>(), Some(compare)) };
+        assert!(std::thread::spawn(check).join().is_ok());
+    }
 }

@@ -45,7 +45,7 @@ pub fn look(writer: &mut Writer, shape: Shape, record: &Call) -> u32 {
     }
     let has_stream = record.flags & call::HAS_STREAM != 0;
     let captured = if has_stream && is_captured(record.stream) { call::CAPTURED } else { 0 };
-    captured | if record.correlation != 0 && cupti::are_checked() { call::CHECKED } else { 0 }
+    captured | if record.correlation != 0 && STATE.checks_join.load(Relaxed) { call::CHECKED } else { 0 }
 }
 
 /// A number by which a handle is found.

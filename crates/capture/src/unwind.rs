@@ -1,10 +1,15 @@
-//! The frames outside of code that was made while the program ran. Where such code was not registered with the
-//! unwinder, the unwinder ends there. The frame pointer leads to the caller; from there on the unwind tables of libraries
-//! do again.
+//! The frames of the calling thread.
 //!
-//! The stack is read through the kernel: the walk ends where the chain of frame pointers does.
+//! The unwinder of the C compiler reads the tables of each function anew, which takes half a microsecond a frame and more
+//! where the program has used the caches meanwhile. So what a table says of a return address is kept: a thread comes back
+//! to the same ones. Where a table says something that is not kept, the unwinder walks instead.
+//!
+//! The unwinder itself ends at code that was made while the program ran and was not registered with it. The frame pointer
+//! leads to the caller; from there on the unwind tables of libraries do again.
+//!
+//! There the stack is read through the kernel: the walk ends where the chain of frame pointers does.
 
-use interpose::{Base, CallerRule};
+use interpose::{Base, CallerRule, SequenceLock};
 
 /// The DWARF number of the frame pointer, as the unwinder takes it.
 #[cfg(target_arch = "x86_64")]
@@ -62,8 +67,98 @@ impl Frame {
         let stack = from.wrapping_add_signed(rule.stack as isize);
         let saved = |offset: i64| word(stack.wrapping_add_signed(offset as isize));
         let frame = rule.frame.map_or(Some(self.frame), saved)?;
-        Some(Frame { address: saved(rule.address)?, stack, frame })
+        Some(Frame { address: saved(rule.address?)?, stack, frame })
     }
+}
+
+/// Passes a function at work and those that it was called by to `keep`, innermost first, until that returns false or there
+/// are no more; false where it loses its way.
+pub fn walk(innermost: Frame, mut keep: impl FnMut(Frame) -> bool) -> bool {
+    let (_, unloaded) = interpose::loaded();
+    let mut frame = innermost;
+    while keep(frame) {
+        let Some(rule) = known_rule(frame.address.wrapping_sub(1), unloaded) else { return false };
+        let Some(address) = rule.address else { return true };
+        let from = match rule.from {
+            Base::Stack => frame.stack,
+            Base::Frame => frame.frame,
+        };
+        let stack = from.wrapping_add_signed(rule.stack as isize);
+        let saved = |offset: i64| {
+            let at = stack.wrapping_add_signed(offset as isize);
+            let is_between = (frame.stack..stack).contains(&at) && at.is_multiple_of(8);
+            // SAFETY: the function's table says that it saved a register there, on the calling thread's stack, and it is still
+            // at work: the unwinder reads the same word.
+            is_between.then(|| unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() })
+        };
+        let outer = rule.frame.map_or(Some(frame.frame), saved);
+        let (Some(address), Some(outer)) = (saved(address), outer) else { return false };
+        frame = Frame { address, stack, frame: outer };
+    }
+    true
+}
+
+/// Return addresses whose rules are kept; those of further ones take their places.
+const RULES: usize = 1024;
+
+/// Each the address, how many libraries were unloaded before it was asked about, and the rule in two words.
+static KNOWN: [SequenceLock<4>; RULES] = [const { SequenceLock::new() }; RULES];
+
+/// The rule for an address within a function that the calling thread is in.
+fn known_rule(address: usize, unloaded: u64) -> Option<CallerRule> {
+    // Another library may have the addresses of one that was unloaded.
+    let key = [address as u64, unloaded];
+    let known = &KNOWN[(address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % RULES];
+    if let Some([at, when, one, other]) = known.read()
+        && [at, when] == key
+    {
+        return Some(unpacked([one, other]));
+    }
+    // SAFETY: the calling thread will return there.
+    let rule = unsafe { interpose::caller_rule(address) }?;
+    if let Some([one, other]) = packed(rule) {
+        known.write([key[0], key[1], one, other]);
+    }
+    Some(rule)
+}
+
+/// Bits of an offset in a word: the low ones of each half.
+const OFFSET: u32 = 30;
+/// That there is an offset.
+const THERE: u32 = 1 << OFFSET;
+/// That the caller's stack pointer is counted from the frame pointer.
+const BY_FRAME: u32 = 1 << 31;
+
+/// A rule as two words; `None` where an offset is too large.
+fn packed(CallerRule { from, stack, frame, address }: CallerRule) -> Option<[u64; 2]> {
+    let half = |offset: Option<i64>| {
+        let Some(offset) = offset else { return Some(0) };
+        let fits = (-(1 << (OFFSET - 1))..1 << (OFFSET - 1)).contains(&offset);
+        fits.then_some(offset as u32 & (THERE - 1) | THERE)
+    };
+    let from = if from == Base::Frame { BY_FRAME } else { 0 };
+    let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+    Some([pair(half(Some(stack))? | from, half(address)?), pair(half(frame)?, 0)])
+}
+
+fn unpacked([one, other]: [u64; 2]) -> CallerRule {
+    let offset = |half: u64| {
+        let half = half as u32;
+        let shift = u32::BITS - OFFSET;
+        (half & THERE != 0).then_some(i64::from((half << shift).cast_signed() >> shift))
+    };
+    let from = if (one >> 32) as u32 & BY_FRAME != 0 { Base::Frame } else { Base::Stack };
+    CallerRule {
+        from,
+        stack: offset(one >> 32).unwrap_or(0),
+        frame: offset(other >> 32),
+        address: offset(one),
+    }
+}
+
+/// In a fork's child: a thread that was writing a rule is not here.
+pub fn forget() {
+    KNOWN.iter().for_each(SequenceLock::forked);
 }
 
 /// Whether an instruction that calls lies before an address.
@@ -90,4 +185,25 @@ fn word(address: usize) -> Option<usize> {
 
 fn words(address: usize) -> Option<[usize; 2]> {
     Some([word(address)?, word(address.wrapping_add(8))?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_kept_as_they_are() {
+        for from in [Base::Stack, Base::Frame] {
+            for stack in [8, 16, 4096, (1 << 29) - 1] {
+                for saved in [None, Some(-8), Some(-16), Some(0), Some(-(1 << 29))] {
+                    let rule = CallerRule { from, stack, frame: saved, address: Some(-8) };
+                    assert_eq!(packed(rule).map(unpacked), Some(rule));
+                    let rule = CallerRule { from, stack, frame: None, address: saved };
+                    assert_eq!(packed(rule).map(unpacked), Some(rule));
+                }
+            }
+        }
+        let large = CallerRule { from: Base::Stack, stack: 1 << 29, frame: None, address: None };
+        assert_eq!(packed(large), None);
+    }
 }

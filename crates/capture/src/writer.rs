@@ -296,16 +296,48 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
 }
 
 /// Appends a successful launch of a thread that has a chunk, if the chunk has all else; false when the
-/// record needs more than that, or the writer is in use, or a pause came before.
+/// record needs more than that, or the writer is in use, or a pause came before. Where ids are told, that of the launch
+/// takes the place of the fact.
 #[inline(always)]
-pub fn launch(thread: &'static Thread, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
+pub fn launch(
+    thread: &'static Thread,
+    function: u32,
+    span: Span,
+    stream: u64,
+    fact: Fact,
+    has_id: bool,
+) -> bool {
     // As `with`, but a part of the launch's wrapper: the compiler keeps closures apart.
     let slot = Slot::of(thread);
     let Some(writer) = slot.take() else { return false };
-    let pause = process::STATE.pause.load(Relaxed);
     // SAFETY: only its thread uses it, and `take` keeps it from using it twice.
+    let writer = unsafe { &mut *writer };
+    let fact = if has_id { writer.told().unwrap_or(fact) } else { fact };
+    let pause = process::STATE.pause.load(Relaxed);
+    let is_written = writer.pause(span.start) < pause && writer.launch(function, span, stream, fact);
+    if is_written && has_id {
+        writer.rest().correlation = 0;
+    }
+    slot.give_back();
+    is_written
+}
+
+/// Appends a successful call by a function whose arguments say nothing, as [`launch`].
+#[inline]
+pub fn plain(thread: &'static Thread, function: u32, span: Span) -> bool {
+    if thread.is_unplaced() {
+        return false;
+    }
+    let slot = Slot::of(thread);
+    let Some(writer) = slot.take() else { return false };
+    // SAFETY: as above.
+    let writer = unsafe { &mut *writer };
     let is_written =
-        unsafe { (*writer).pause(span.start) < pause && (*writer).launch(function, span, stream, fact) };
+        writer.pause(span.start) < process::STATE.pause.load(Relaxed) && writer.plain(function, span);
+    if is_written && process::STATE.tells_ids.load(Relaxed) {
+        // That of a function that is not wrapped.
+        writer.rest().correlation = 0;
+    }
     slot.give_back();
     is_written
 }
@@ -384,6 +416,19 @@ impl Writer {
     #[inline(always)]
     pub fn launch(&mut self, function: u32, span: Span, stream: u64, fact: Fact) -> bool {
         function != 0 && self.stream == stream && self.brief(function, span, call::HAS_STREAM, fact)
+    }
+
+    /// Appends a successful call that says no more, if the chunk has all else.
+    #[inline]
+    fn plain(&mut self, function: u32, span: Span) -> bool {
+        self.brief(function, span, 0, Fact::None) || self.outer(function, span)
+    }
+
+    /// The id that CUPTI told of the call that the thread is in.
+    #[inline(always)]
+    fn told(&mut self) -> Option<Fact> {
+        let id = self.rest().correlation;
+        (id != 0).then_some(Fact::Id(id))
     }
 
     /// Time from the chunk's last call to a call that begins then, ticks; 0 when it has none.

@@ -2,7 +2,7 @@
 
 use crate::recorded_functions::{self, Query};
 use crate::wrapped::{Entry, Wrapped, run};
-use crate::{Function, Launch, hooks, launches, tally};
+use crate::{Launch, hooks, launches, queries};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -31,19 +31,22 @@ pub fn wrap(name: &CStr, real: *mut c_void) -> *mut c_void {
     }
     let known = &WRAPPED[..COUNT.load(Acquire).min(MOST)];
     let known = known.iter().position(|wrapped| wrapped.real() == real).and_then(thunk_of);
-    known.or_else(|| launches::thunk_of(real)).or_else(|| add(name, real)).unwrap_or(real)
+    let known = known.or_else(|| launches::thunk_of(real)).or_else(|| queries::thunk_of(real));
+    known.or_else(|| add(name, real)).unwrap_or(real)
 }
 
 /// Whether a function is a wrapper.
 fn is_thunk(function: *mut c_void) -> bool {
-    launches::is_thunk(function) || THUNKS.iter().any(|thunk| *thunk as *mut c_void == function)
+    let is_call = || THUNKS.iter().any(|thunk| *thunk as *mut c_void == function);
+    launches::is_thunk(function) || queries::real_of(function).is_some() || is_call()
 }
 
 /// The driver's function that a wrapper stands for; any other function as it is. A tool's own calls are no calls of the
 /// program.
 pub fn unwrapped(function: *mut c_void) -> *mut c_void {
     let at = THUNKS.iter().position(|thunk| *thunk as *mut c_void == function);
-    at.and_then(|at| WRAPPED.get(at)).map_or(function, Wrapped::real)
+    let real = at.and_then(|at| WRAPPED.get(at)).map(Wrapped::real);
+    real.or_else(|| queries::real_of(function)).unwrap_or(function)
 }
 
 /// The wrapper in that place.
@@ -56,7 +59,7 @@ fn add(name: &CStr, real: *mut c_void) -> Option<*mut c_void> {
     let function = (hooks()?.number)(name);
     let query = recorded_functions::query(name.to_bytes());
     if query != Query::No {
-        return add_query(function, query == Query::Checked, real);
+        return queries::add(function, query == Query::Checked, real);
     }
     let plain = if function.launch == Launch::Plain { launches::add(function, real) } else { None };
     plain.or_else(|| {
@@ -64,14 +67,6 @@ fn add(name: &CStr, real: *mut c_void) -> Option<*mut c_void> {
         WRAPPED.get(at)?.set(function, real);
         thunk_of(at)
     })
-}
-
-/// Adds a wrapper of a query, unless there are too many to count their calls.
-fn add_query(function: Function, is_checked: bool, real: *mut c_void) -> Option<*mut c_void> {
-    let query = tally::add_query(function.number)?;
-    let at = COUNT.fetch_add(1, AcqRel);
-    WRAPPED.get(at)?.set_query(function, query, is_checked, real);
-    thunk_of(at)
 }
 
 /// A function with a number of its own.
@@ -165,4 +160,5 @@ unsafe extern "C-unwind" fn look_up_hook<const AT: usize>(
 pub fn forget_all() {
     WRAPPED[..COUNT.load(Acquire).min(MOST)].iter().for_each(Wrapped::forget_name);
     launches::forget_all();
+    queries::forget_all();
 }

@@ -37,6 +37,7 @@ mod patch;
 mod pending;
 mod program;
 mod published;
+mod queries;
 mod recorded_functions;
 mod sequence_lock;
 mod sites;

@@ -28,8 +28,9 @@ pub struct CallerRule {
     /// Bytes from the caller's stack pointer to where its frame pointer is saved; `None` where it is still in its
     /// register.
     pub frame: Option<i64>,
-    /// Bytes from the caller's stack pointer to where the return address is saved.
-    pub address: i64,
+    /// Bytes from the caller's stack pointer to where the return address is saved; `None` where the function has no
+    /// caller, as the first one of a thread.
+    pub address: Option<i64>,
 }
 
 /// A register.
@@ -262,6 +263,8 @@ enum Saved {
     Kept,
     /// So many bytes from the caller's stack pointer.
     At(i64),
+    /// Nowhere.
+    Lost,
     /// Elsewhere.
     Other,
 }
@@ -285,9 +288,13 @@ impl State {
         let frame = match self.frame {
             Saved::Kept => None,
             Saved::At(offset) => Some(offset),
-            Saved::Other => return None,
+            Saved::Lost | Saved::Other => return None,
         };
-        let Saved::At(address) = self.address else { return None };
+        let address = match self.address {
+            Saved::At(offset) => Some(offset),
+            Saved::Lost => None,
+            Saved::Kept | Saved::Other => return None,
+        };
         Some(CallerRule { from, stack, frame, address })
     }
 
@@ -346,7 +353,7 @@ impl Machine<'_> {
                 }
                 (_, 0x07) => {
                     let register = code.unsigned()?;
-                    self.set(register, Saved::Other);
+                    self.set(register, Saved::Lost);
                 }
                 (_, 0x08) => {
                     let register = code.unsigned()?;

@@ -4,7 +4,6 @@
 //! all of them: it passes on as many words as the longest takes. Words that a shorter
 //! function does not take are whatever lies in the registers and on the caller's stack.
 
-use crate::tally::{self, Look};
 use crate::thread::{CallRef, Thread};
 use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now};
 use libc::{c_int, c_void};
@@ -103,13 +102,13 @@ impl Wrapped {
 
     /// Whether a call of it succeeded, by what it returned: 0, or the error.
     #[inline]
-    fn code(&self, result: usize) -> c_int {
+    pub(crate) fn code(&self, result: usize) -> c_int {
         if self.is_checked.load(Relaxed) { result as c_int } else { 0 }
     }
 
     /// Its number among the queries.
     #[inline]
-    fn query(&self) -> Option<usize> {
+    pub(crate) fn query(&self) -> Option<usize> {
         (self.query.load(Relaxed) as usize).checked_sub(1)
     }
 
@@ -139,57 +138,18 @@ pub(crate) unsafe fn run(wrapped: &'static Wrapped, args: &Arguments) -> usize {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = *args;
     // SAFETY: as above.
     let call = || unsafe { real(a, b, c, d, e, f, g, h, i, j, k, l, m, n) };
-    match wrapped.query().map_or(Look::Close, tally::look) {
-        Look::Away => return call(),
-        Look::Counted(thread) => {
-            // Queries that it makes are a part of it.
-            let outer = thread.enter_query(CallRef { function: wrapped.name(), since: 0 });
-            let result = call();
-            thread.set_call(outer);
-            if wrapped.code(result) != 0 {
-                failed(wrapped, args, result);
-            }
-            return result;
-        }
-        Look::Close => {}
-    }
     let begun = begin(wrapped);
     let result = call();
     if let Some(begun) = begun {
-        let span = begun.end();
-        let code = wrapped.code(result);
-        if !is_counted(wrapped, begun.thread, span, code) {
-            (begun.hooks.called)(begun.thread, wrapped, args, span, code);
-        }
+        (begun.hooks.called)(begun.thread, wrapped, args, begun.end(), result as c_int);
     }
     result
 }
 
-/// A query failed that was not timed: it is recorded as it returns.
-#[cold]
-#[inline(never)]
-fn failed(wrapped: &'static Wrapped, args: &Arguments, result: usize) {
-    if let Some(begun) = begin(wrapped) {
-        begun.thread.count_call();
-        (begun.hooks.called)(begun.thread, wrapped, args, begun.end(), wrapped.code(result));
-    }
-}
-
-/// Whether a call that is over is a short query, which is counted.
-#[inline]
-fn is_counted(wrapped: &Wrapped, thread: &'static Thread, span: Span, result: c_int) -> bool {
-    let Some(query) = wrapped.query() else { return false };
-    let is_short = tally::add_query_time(thread, query, span, result);
-    if !is_short {
-        thread.count_call();
-    }
-    is_short
-}
-
 /// A call that is recorded.
-struct Begun {
-    thread: &'static Thread,
-    hooks: &'static Hooks,
+pub(crate) struct Begun {
+    pub thread: &'static Thread,
+    pub hooks: &'static Hooks,
     /// The call it is made in.
     outer: CallRef,
     start: Ticks,
@@ -198,7 +158,7 @@ struct Begun {
 impl Begun {
     /// The call is over.
     #[inline]
-    fn end(&self) -> Span {
+    pub fn end(&self) -> Span {
         let end = now();
         self.thread.set_call(self.outer);
         Span { start: self.start, end }
@@ -207,7 +167,7 @@ impl Begun {
 
 /// A wrapped call begins; `None` where it is not recorded.
 #[inline]
-fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
+pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
     if !is_recording() && !awakes() {
         return None;
     }

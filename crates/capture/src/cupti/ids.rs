@@ -20,20 +20,13 @@ const LAST: u32 = 1500;
 const ISSUING: [&[u8]; 5] =
     [b"cuLaunchKernel", b"cuLaunchCooperativeKernel", b"cuGraphLaunch", b"cuMemcpy", b"cuMemset"];
 
-/// Ids are told to be compared.
-static CHECKED: AtomicBool = AtomicBool::new(false);
 static ASKED: AtomicBool = AtomicBool::new(false);
 static SUBSCRIBER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Has CUPTI tell ids, if it can; where the join by order is to be compared with them, only for that.
 pub fn begin() {
-    CHECKED.store(env::text(spool::VAR_CHECK_JOIN) == Some(b"1"), Relaxed);
+    STATE.checks_join.store(env::text(spool::VAR_CHECK_JOIN) == Some(b"1"), Relaxed);
     tell();
-}
-
-/// Whether ids are only told to be compared.
-pub fn are_checked() -> bool {
-    CHECKED.load(Relaxed)
 }
 
 /// Has CUPTI tell ids from now on.

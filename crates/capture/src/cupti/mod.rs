@@ -8,7 +8,6 @@ mod library;
 mod quiet;
 mod records;
 
-pub use ids::are_checked;
 pub use library::Failure;
 
 use crate::line::{Decimal, Line};

@@ -32,8 +32,10 @@ fn by_gimli(table: &UnwindTable, address: usize) -> Option<CallerRule> {
         Some(RegisterRule::Offset(offset)) => Some(offset),
         _ => return None,
     };
-    let Some(RegisterRule::Offset(address)) = row.register(Register(RETURN_ADDRESS as u16)) else {
-        return None;
+    let address = match row.register(Register(RETURN_ADDRESS as u16)) {
+        Some(RegisterRule::Offset(address)) => Some(address),
+        Some(RegisterRule::Undefined) => None,
+        _ => return None,
     };
     Some(CallerRule { from, stack: *offset, frame, address })
 }
