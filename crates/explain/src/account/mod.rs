@@ -279,8 +279,13 @@ fn make(
             .collect::<Vec<_>>()
     };
     let refused = Refusal::of(trace);
-    let of_streams = |timeline| Waiting::of(facts, timeline, window, floor(trace, timeline));
-    let streams = || timelines.iter().filter(|_| refused.is_none()).map(of_streams).collect::<Vec<_>>();
+    let of_streams = |timeline| {
+        let waiting = Waiting::of(facts, timeline, window, floor(trace, timeline));
+        let held_back = held_back::rows(&blame, timeline, &waiting);
+        (waiting, held_back)
+    };
+    let streams =
+        || timelines.iter().filter(|_| refused.is_none()).map(of_streams).unzip::<_, _, Vec<_>, Vec<_>>();
     let chosen = spans.into_iter().map(|(first, last)| (first.max(window.0), last.min(window.1)));
     let threads: Vec<_> =
         trace.threads.ids().zip(chosen).filter(|(_, (first, last))| for_people && first < last).collect();
@@ -289,7 +294,7 @@ fn make(
     };
     let (some, others) = threads.split_at(threads.len() / 2);
     // None needs the others. On few processors, those that are short end first, and the threads take two to the end.
-    let (gpus, waiting, threads) = std::thread::scope(|scope| {
+    let (gpus, (waiting, held_back), threads) = std::thread::scope(|scope| {
         let (gpus, streams, others) =
             (scope.spawn(gpus), scope.spawn(streams), scope.spawn(|| of_these(others)));
         let threads = of_these(some);
@@ -299,9 +304,9 @@ fn make(
     let mut parts = PartRoots { threads: of_threads, ..PartRoots::default() };
     let (mut accounts, mut rows, mut charged_steps, mut idle) =
         (Vec::new(), Vec::new(), None, Idle::default());
+    let mut held_back = held_back.into_iter();
     for (at, (timeline, mut gpu)) in timelines.iter().zip(gpus).enumerate() {
-        if let Some(waiting) = waiting.get(at) {
-            let (ready, asking) = held_back::rows(&blame, timeline, waiting);
+        if let (Some(waiting), Some((ready, asking))) = (waiting.get(at), held_back.next()) {
             gpu.account.held_back = waiting.held_back(trace);
             gpu.account.held_back.extend(held_back::of_calls(&asking));
             gpu.account.held_back.sort_by_key(|held| (std::cmp::Reverse(held.part.ns), held.part.cause));

@@ -139,7 +139,9 @@ def check_ranks(what, ranks, name):
         waits = sum(part["ns"] for rank in (first, second) for part in rank["causes"] if part["cause"] != "first-use")
         return waits < 0.05 * ranks["collectives"] * MS
     planted = sum(part["ns"] for part in second["causes"] if part["cause"] == "host-code" and is_planted(part["where"]))
-    return second["late"] > 2 * first["late"] and planted >= 0.9 * second["cost_ns"]
+    once = sum(part["ns"] for part in second["causes"] if part["cause"] == "first-use")
+    # The warm-up is in it: a slow machine's second rank was blocked for 7 % of its cost there.
+    return second["late"] > 2 * first["late"] and planted >= 0.85 * (second["cost_ns"] - once)
 
 
 def check(name, folder):
