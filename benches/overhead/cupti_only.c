@@ -1,5 +1,5 @@
-// The least a CUPTI tracer can do: asks for calls, kernels, copies and synchronizations, and throws the buffers away.
-// Named in CUDA_INJECTION64_PATH.
+// The least a CUPTI tracer can do: asks for calls, kernels, copies and synchronizations, and throws the buffers away; with
+// CUPTI_ONLY=operations for no calls and no synchronizations. Named in CUDA_INJECTION64_PATH.
 #include <cupti.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@ int InitializeInjection(void) {
                                   CUPTI_ACTIVITY_KIND_MEMSET,            CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
                                   CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER};
     cuptiActivityRegisterCallbacks(request, complete);
-    for (size_t at = 0; at < sizeof kinds / sizeof *kinds; at++) cuptiActivityEnable(kinds[at]);
+    size_t count = getenv("CUPTI_ONLY") ? 3 : sizeof kinds / sizeof *kinds;
+    for (size_t at = 0; at < count; at++) cuptiActivityEnable(kinds[at]);
     return 1;
 }
