@@ -34,7 +34,8 @@ fn main() {
     }
     let launches = Program::looking_up("calls", "by-turns").with("STANDIN_TURNS", &turns());
     adds("a launch", &launches);
-    adds("a launch that runs 40 KiB of code", &launches.with("STANDIN_COLD", "1"));
+    adds("a launch that runs 40 KiB of code", &launches.clone().with("STANDIN_COLD", "1"));
+    adds("a launch that uses 2,048 pages as well", &launches.with("STANDIN_COLD", "pages"));
     ["2", "4"].into_iter().for_each(gil);
 }
 
