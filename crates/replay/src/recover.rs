@@ -127,8 +127,7 @@ impl Recovered {
     /// Becomes a copy of another one in the memory that it has: to get that much from the system takes longer than to fill it.
     pub(crate) fn become_copy_of(&mut self, other: &Recovered) {
         let Recovered { recorded, model, start, end, threads, .. } = other;
-        let Recorded { workload, threads: steps, works, queues, signals, locks, holds, behind, awaited } =
-            recorded;
+        let Recorded { workload, threads: steps, works, queues, behind, awaited, once_issued, .. } = recorded;
         let own = &mut self.recorded;
         own.workload.clone_from(workload);
         own.threads.clone_from(steps);
@@ -136,7 +135,8 @@ impl Recovered {
         own.queues.clone_from(queues);
         own.behind.clone_from(behind);
         own.awaited.clone_from(awaited);
-        (own.signals, own.locks, own.holds) = (*signals, *locks, *holds);
+        own.once_issued.clone_from(once_issued);
+        (own.signals, own.locks, own.holds) = (recorded.signals, recorded.locks, recorded.holds);
         self.model.clone_from(model);
         (self.start, self.end) = (*start, *end);
         self.threads.clone_from(threads);
@@ -204,6 +204,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
+            once_issued: Vec::new(),
         },
         model,
         start,

@@ -89,8 +89,9 @@ fn pairs() -> Vec<Pair> {
             before: architectures::Case { memory: HostMemory::Pageable, ..threads(1, None) }.workload(),
             after: threads(1, None).workload(),
         },
-        staged(true, "launches beside pageable copies to the device, through own buffers"),
-        staged(false, "launches beside pageable copies to the host, through own buffers"),
+        staged(true, false, "launches beside pageable copies to the device, through own buffers"),
+        staged(false, false, "launches beside pageable copies to the host, through own buffers"),
+        staged(false, true, "the same, and the launching thread waits for its launches"),
         Pair {
             model: "h200",
             fix: "own-stream",
@@ -155,18 +156,33 @@ fn launcher(process: &mut Process, context: ContextId, stream: StreamId) {
     launcher.repeat = Repeat::Times(1_500);
 }
 
-/// Copies of 16 MiB pageable memory beside launches into the same stream; the driver stages them, or the thread itself does.
-fn staged(to_device: bool, what: &'static str) -> Pair {
+/// A thread that launches ten short kernels and waits for them, again and again.
+fn waiting_launcher(process: &mut Process, context: ContextId, stream: StreamId) {
+    let launcher = process.thread("launcher", context);
+    let mut body = launcher.body();
+    for _ in 0..10 {
+        body.launch(Kernel::Delay { cycles: 40_000 }, 1, 32, stream).work(Duration::from_micros(20));
+    }
+    body.synchronize(stream).work(Duration::from_micros(100));
+    launcher.repeat = Repeat::Times(400);
+}
+
+/// Copies of 16 MiB pageable memory beside launches into the same stream, for which the launching thread may wait; the driver stages
+/// them, or the thread itself does.
+fn staged(to_device: bool, waits: bool, what: &'static str) -> Pair {
     let [before, after] = [false, true].map(|own| {
         two(true, |process, context, [stream, _]| {
             copies(process, context, stream, to_device, own);
-            launcher(process, context, stream);
+            match waits {
+                true => waiting_launcher(process, context, stream),
+                false => launcher(process, context, stream),
+            }
         })
     });
     Pair { model: "h200", fix: "staged-copies", what, before, after }
 }
 
-/// A thread copies 16 MiB and works, again and again. `own`: in pieces of 1 MiB through two pinned buffers, at 15 GB/s.
+/// A thread copies 16 MiB and works, again and again. `own`: in pieces of 1 MiB through two pinned buffers, at 0.8 of the driver's rate.
 fn copies(process: &mut Process, context: workload::ContextId, stream: StreamId, to_device: bool, own: bool) {
     const PIECE: u64 = 1 << 20;
     let device = process.buffer("device", context, Memory::Device, 16 * PIECE);
@@ -177,7 +193,8 @@ fn copies(process: &mut Process, context: workload::ContextId, stream: StreamId,
     let mut before = copier.before();
     before.allocate(device).allocate(host).allocate(buffers[0]).allocate(buffers[1]);
     done.iter().for_each(|done| _ = before.record(*done, stream));
-    let staged = Duration::from_nanos(PIECE * 1_000 / 15_000);
+    let mb_s = if to_device { 6_800 } else { 12_800 };
+    let staged = Duration::from_nanos(PIECE * 1_000 / mb_s);
     let mut body = copier.body();
     match (own, to_device) {
         (false, true) => _ = body.copy(host, device, 16 * PIECE, stream),

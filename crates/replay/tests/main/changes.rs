@@ -23,8 +23,8 @@ fn copies(trace: &Trace, least: i64) -> Vec<Ns> {
     large.map(|op| ops.end[op.index()] - ops.start[op.index()]).collect()
 }
 
-/// Pageable copies of 256 MiB to the host took 124 ms or more. Page-locked ones take 5 ms; in pieces each waits until the thread has
-/// copied the one before.
+/// Pageable copies of 256 MiB to the host, into memory that was never touched, took 124 ms or more. Page-locked ones take 5 ms; in pieces
+/// each waits until the thread has copied the one before, which takes it little longer than the driver: most of it are page faults.
 #[test]
 fn copies_are_drawn_as_long_as_a_change_makes_them() {
     let trace = example();
@@ -34,7 +34,8 @@ fn copies_are_drawn_as_long_as_a_change_makes_them() {
     let longest = |trace: &Trace| copies(trace, 1 << 28).into_iter().max().unwrap();
     let after = |fix: &str| longest(&predictor.trace(&replay::fixes(fix).unwrap()).unwrap().unwrap());
     let (recorded, pinned, staged) = (longest(&trace), after("pinned-reused"), after("staged-copies"));
-    assert!(pinned < staged && staged < recorded, "{pinned} {staged} {recorded}");
+    assert!(pinned < recorded && recorded < staged, "{pinned} {recorded} {staged}");
+    assert!(staged < recorded * 11 / 10, "{staged} {recorded}");
 }
 
 #[test]

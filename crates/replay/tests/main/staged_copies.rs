@@ -39,7 +39,7 @@ fn gains<const N: usize>(trace: &Trace, sets: [&str; N]) -> [Option<f64>; N] {
 fn a_copy_that_stalls_launches_gains_and_pinned_memory_gains_more() {
     let trace = beside_launches(Memory::Pageable, 16 << 20);
     let [staged, pinned] = gains(&trace, ["staged-copies", "pinned-reused"]).map(Option::unwrap);
-    assert!(staged > 0.1, "{staged}");
+    assert!(staged > 0.02, "{staged}");
     assert!(pinned > staged, "{pinned} and {staged}");
 }
 

@@ -34,6 +34,7 @@ impl Program {
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
+            once_issued: Vec::new(),
         })
     }
 
