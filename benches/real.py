@@ -20,6 +20,9 @@ NUMBER = r"\d+(?:\.\d+)?"
 NUMBER_FIRST = re.compile(rf"(?:(\w+) )?({NUMBER}) (\w+/s)")
 UNIT_FIRST = re.compile(rf"^(\w+/s) ((?:\w+ {NUMBER}(?:, )?)+)", re.MULTILINE)
 
+# How fast the processor was (real/pace.py): rates are compared by it, too.
+PACE = "pace, beats/s"
+
 Rates = dict[str, float]
 
 
@@ -60,15 +63,19 @@ def measure(holdup: str, rounds: int, levels: list[str], program: pathlib.Path) 
                     for name, value in values.items():
                         found.setdefault(name, {}).setdefault(way, []).append(value)
         finally:
+            paces = found.pop(PACE, {})
             for name, values in found.items():
                 print_row(program.name, name, [values[way] for way in ways])
+                if paces:
+                    by_pace = [[rate / pace for rate, pace in zip(values[way], paces[way])] for way in ways]
+                    print_row(program.name, f"{name}, of the processor's pace", by_pace)
 
 
 def print_row(program: str, name: str, values: list[list[float]]) -> None:
     bare, *recorded = values
-    cells = [f"{statistics.mean(rates):.1f}, {slower(bare, rates)}" for rates in recorded]
+    cells = [f"{statistics.mean(rates):.4g}, {slower(bare, rates)}" for rates in recorded]
     if len(bare) > 1:
-        print(f"| {program}: {name} | {len(bare)} | {statistics.mean(bare):.1f} | " + " | ".join(cells) + " |", flush=True)
+        print(f"| {program}: {name} | {len(bare)} | {statistics.mean(bare):.4g} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main() -> None:

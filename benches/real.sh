@@ -3,7 +3,8 @@
 # recorded in both. Prints a Markdown table of rates and of how much slower each level is, with 95 % intervals. Needs a GPU, and
 # what the programs need (PyTorch).
 #
-#     benches/real.sh [PROGRAM…]      default: benches/real/*.py; Python files whose output has rates, as `97.5 steps/s`
+#     benches/real.sh [PROGRAM…]      default: those of benches/real; Python files whose output has rates, as `97.5 steps/s`, and may
+#                                     have the pace of the processor, by which rates are compared, too (benches/real/pace.py)
 #
 # HOLDUP               the holdup to run (default: built here); libholdup_capture.so must be in the same folder
 # HOLDUP_BENCH_ROUNDS  rounds; each one runs every variant once, in its own process (default: 10)
@@ -15,5 +16,5 @@ if [ -z "${HOLDUP:-}" ]; then
     (cd "$here" && cargo build --profile dist --quiet)
     HOLDUP=${CARGO_TARGET_DIR:-$here/target}/dist/holdup
 fi
-[ $# -gt 0 ] || set -- "$here"/benches/real/*.py
+[ $# -gt 0 ] || set -- "$here"/benches/real/{generate,train}.py
 exec python3 "$here/benches/real.py" "$HOLDUP" "${HOLDUP_BENCH_ROUNDS:-10}" "${HOLDUP_BENCH_LEVELS:-light full}" "$@"
