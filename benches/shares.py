@@ -3,10 +3,13 @@
 slower for minutes: that slows all code alike, so each process is compared with its own code of PyTorch, Python and cuDNN, which
 recording does not change. Needs a GPU, PyTorch and gcc.
 
-    shares.py HOLDUP [ROUNDS [STEPS]]       default: 6 rounds of 300 steps; a round is a process of each kind, in any order
+    shares.py HOLDUP [ROUNDS [STEPS [WAY…]]]    default: 6 rounds of 300 steps; a round is a process of each way, in any order
 
-Prints, for programs bare, recorded at each level, and with CUPTI's kernel, copy and fill records alone, the processor time as a
-multiple of its own code's, how much more that is than bare, and the parts of it that the recorder and CUPTI have.
+Ways are `bare`, a level with further options after commas, as `light,--sample-rate,0`, and `cupti`: CUPTI's kernel, copy and fill
+records alone, with attributes as in `cupti,9=0`. Default: bare light full cupti.
+
+Prints the processor time of each way as a multiple of its own code's, how much more that is than bare, and the parts of it that the
+recorder and CUPTI have.
 """
 
 import collections
@@ -74,22 +77,26 @@ def build(folder):
     subprocess.run([*common, "-o", f"{folder}/cupti_only.so", *tracer, *links], check=True)
 
 
-def main(holdup, rounds, steps):
+def main(holdup, rounds, steps, ways):
     with tempfile.TemporaryDirectory() as folder:
         build(folder)
         out = f"{folder}/samples"
         program = [sys.executable, __file__, "--train", f"{folder}/samples.so", out, str(steps)]
         record = [holdup, "record", "--quiet", "--force", "-o", f"{folder}/shares.holdup", "--level"]
         tracer = {"CUDA_INJECTION64_PATH": f"{folder}/cupti_only.so", "CUPTI_ONLY": "operations"}
-        ways = {"bare": (program, {}), "light": ([*record, "light", "--", *program], {})}
-        ways |= {"full": ([*record, "full", "--", *program], {}), "CUPTI only": (program, tracer)}
+
+        def run(way):
+            kind, *options = way.split(",")
+            variables = tracer | {"CUPTI_ATTRIBUTES": ",".join(options)} if kind == "cupti" else {}
+            command = program if kind in ("bare", "cupti") else [*record, kind, *options, "--", *program]
+            subprocess.run(command, env=os.environ | variables, check=True)
+            return collections.Counter(pathlib.Path(out).read_text().splitlines())
+
         found = collections.defaultdict(list)
         for _ in range(rounds):
-            for way in random.sample(list(ways), len(ways)):
-                command, variables = ways[way]
-                subprocess.run(command, env=os.environ | variables, check=True)
-                found[way].append(collections.Counter(pathlib.Path(out).read_text().splitlines()))
-        report(found, rounds, steps)
+            for way in random.sample(ways, len(ways)):
+                found[way].append(run(way))
+        report({way: found[way] for way in ways}, rounds, steps)
 
 
 def report(found, rounds, steps):
@@ -113,4 +120,4 @@ if __name__ == "__main__":
         train(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
         counts = [int(value) for value in sys.argv[2:4]]
-        main(sys.argv[1], *counts, *[6, 300][len(counts) :])
+        main(sys.argv[1], *counts, *[6, 300][len(counts) :], sys.argv[4:] or ["bare", "light", "full", "cupti"])

@@ -1,8 +1,10 @@
 """Records programs and measures what mends them: `pairs.toml`. Needs a GPU, nvcc, and a Python with PyTorch, CuPy and JAX.
 
-    measure.py HOLDUP OUT [--record] [--kineto] [--once] [--prove ROUNDS] [--warm-ups RUNS] [--only NAME,…] [--language cu|py]
+    measure.py HOLDUP OUT [--record TIMES] [--kineto] [--once] [--prove ROUNDS] [--warm-ups RUNS] [--only NAME,…] [--language cu|py]
 
-Writes OUT/NAME.holdup, a recording of each program before, and OUT/NAME.json, the result of `holdup prove`. `compare.py` reads them.
+Writes OUT/NAME.holdup, a recording of each program before, further ones OUT/NAME-2.holdup and so on, and OUT/NAME.json, the result of
+`holdup prove`. `compare.py` reads them. The first recording is made before the program is measured, the others afterwards: a machine's
+processors may be half slower for minutes.
 `--kineto` writes OUT/NAME.kineto.json.gz besides, a trace of PyTorch's profiler of each program of PyTorch before.
 `--once` runs each program once before and once after, to see that it works.
 """
@@ -45,7 +47,7 @@ def read_arguments():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("holdup", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("out", type=lambda path: pathlib.Path(path).resolve())
-    parser.add_argument("--record", action="store_true")
+    parser.add_argument("--record", type=int, default=0)
     parser.add_argument("--kineto", action="store_true")
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--prove", type=int)
@@ -81,10 +83,14 @@ def measure(pair, arguments, binary, server):
     variables = os.environ | pair.get("before", {})
     changed = {name: value.replace("$MPS", server.pipes if server else "") for name, value in pair.get("set", {}).items()}
     results = []
-    if arguments.record:
-        recording = arguments.out / f"{pair['name']}.holdup"
-        command = [arguments.holdup, "record", "--force", "-o", recording, "--", *before]
+
+    def record(number):
+        name = f"{pair['name']}.holdup" if number == 1 else f"{pair['name']}-{number}.holdup"
+        command = [arguments.holdup, "record", "--force", "-o", arguments.out / name, "--", *before]
         results.append(subprocess.run(command, env=variables).returncode)
+
+    if arguments.record:
+        record(1)
     if arguments.kineto and pair.get("kineto"):
         trace = str(arguments.out / f"{pair['name']}.kineto.json.gz")
         results.append(subprocess.run(before, env=variables | {"KINETO": trace}).returncode)
@@ -99,6 +105,8 @@ def measure(pair, arguments, binary, server):
         command += [word for name, value in changed.items() for word in ("--with", f"{name}={value}")]
         with open(arguments.out / f"{pair['name']}.json", "w") as result:
             results.append(subprocess.run([*command, "--", *before], env=variables, stdout=result).returncode)
+    for number in range(2, arguments.record + 1):
+        record(number)
     return not any(results)
 
 
