@@ -6,6 +6,7 @@
 //! reproduces the trace; only what fits may be changed and predicted. `docs/replay.md` describes what a replay takes from a trace, and
 //! its limits.
 
+mod ahead;
 mod calls;
 mod delays;
 mod faster;

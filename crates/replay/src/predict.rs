@@ -293,6 +293,7 @@ impl<'a> Predictor<'a> {
                 count => changes += count,
             }
         }
+        changed.synchronizes_shared(&self.scene);
         let replayed = changed.replay()?;
         Ok(Some(Ran { changes, changed, replayed }))
     }

@@ -94,6 +94,13 @@ fn pairs() -> Vec<Pair> {
         staged(false, true, "the same, and the launching thread waits for its launches"),
         Pair {
             model: "h200",
+            fix: "pinned-reused",
+            what: "pageable copies, pinned, beside a thread that waits for its launches",
+            before: waiting_beside(Memory::Pageable),
+            after: waiting_beside(Memory::Pinned),
+        },
+        Pair {
+            model: "h200",
             fix: "own-stream",
             what: "launches beside pageable copies",
             before: beside(true),
@@ -146,6 +153,24 @@ fn beside(same: bool) -> Workload {
         copier.after().free(host).free(device);
         copier.repeat = Repeat::Times(60);
         launcher(process, context, launches);
+    })
+}
+
+/// A thread copies to the host and waits, another one launches into the same stream and waits.
+fn waiting_beside(memory: Memory) -> Workload {
+    two(true, |process, context, [stream, _]| {
+        let device = process.buffer("device", context, Memory::Device, 16 << 20);
+        let host = process.buffer("host", context, memory, 16 << 20);
+        let copier = process.thread("copier", context);
+        copier.before().allocate(device).allocate(host);
+        copier
+            .body()
+            .copy(device, host, 16 << 20, stream)
+            .synchronize(stream)
+            .work(Duration::from_micros(200));
+        copier.after().free(host).free(device);
+        copier.repeat = Repeat::Times(60);
+        waiting_launcher(process, context, stream);
     })
 }
 

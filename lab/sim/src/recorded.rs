@@ -152,6 +152,8 @@ pub enum Does {
     },
     /// Waits for operations, issued or not: rows of [`Recorded::awaited`].
     Await(Rows),
+    /// Waits for all that is issued into a stream by then: a row of the streams of all processes.
+    Synchronize(u32),
 }
 
 /// An operation on a device.
@@ -359,7 +361,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
             let repeat = Repeat::Times(1);
             program.threads.push(ThreadPlan { process, delay_ns: 0, repeat, steps: Vec::new(), body });
             // One plan for each thread: that of its call.
-            program.plans.push(plan_call(&CallOf::default(), 0));
+            program.plans.push(plan_call(&CallOf::default(), 0, |stream| stream));
             contexts.push(first.unwrap_or(0) as u32);
         }
     }
@@ -413,7 +415,7 @@ fn issuers(recorded: &Recorded) -> Vec<u32> {
 /// A thread's first steps: it waits for the release of all, and has no body.
 const PREAMBLE: [Step; 2] = [Step::EndBefore, Step::EndBody];
 
-fn plan_call(call: &CallOf, context: u32) -> Plan {
+fn plan_call(call: &CallOf, context: u32, stream_of: impl FnOnce(u32) -> u32) -> Plan {
     Plan {
         // Nobody asks for sums by name.
         name: Function::Launch,
@@ -433,6 +435,7 @@ fn plan_call(call: &CallOf, context: u32) -> Plan {
             Does::Nothing => Act::Nothing,
             Does::Issue { works, waits } => Act::Issue { works, waits },
             Does::Await(works) => Act::AwaitWorks(works),
+            Does::Synchronize(stream) => Act::SynchronizeStream { stream: stream_of(stream) },
         },
     }
 }
@@ -513,7 +516,8 @@ impl Machine<'_> {
             replay.contexts[row as usize] = self.program.streams[stream as usize].context;
         }
         let context = self.replay.as_ref().map_or(0, |replay| replay.contexts[row as usize]);
-        self.program.plans[row as usize] = plan_call(call, context);
+        let plan = plan_call(call, context, |stream| stream_of(stream, &self.program));
+        self.program.plans[row as usize] = plan;
         Step::Call(row)
     }
 

@@ -87,7 +87,7 @@ fn waits_for_own(to: &mut Recovered, moved: &[u32]) {
                         }
                     }
                 }
-                Does::Nothing => {}
+                Does::Nothing | Does::Synchronize(_) => {}
             }
         }
     }

@@ -59,9 +59,8 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let numbers: FxHashSet<u32> =
         scene.calls().filter_map(holds).map(|(number, _): (u32, Until)| number).collect();
     to.lets_pass(scene, |_, number| numbers.contains(&number));
-    // A thread that no longer waits behind a copy may synchronize before its last piece is issued.
-    to.recorded.once_issued.extend(copies.values().map(|copy| copy.row));
-    to.recorded.once_issued.sort_unstable();
+    // By the last piece.
+    to.runs_ahead_of(copies.values().map(|copy| copy.row));
     copies.len()
 }
 

@@ -370,6 +370,20 @@ fn a_call_waits_for_what_another_thread_has_issued() {
     }
 }
 
+/// Of a stream into which another thread issues at 500 and at 600, 100 ns each.
+#[test]
+fn a_synchronization_waits_for_what_is_in_the_stream_by_then() {
+    for (begins, ends) in [(0, 1), (499, 500), (501, 606), (601, 708), (800, 801)] {
+        let mut program = Program::new(2);
+        let works = [program.kernel(1, 100), program.kernel(1, 100)];
+        let [first, second] = works.map(|work| call(program.launch(work, 0, 0)));
+        let wait = CallOf { after_ns: 1, does: Does::Synchronize(1), ..CallOf::default() };
+        program.thread(&[host(begins), call(wait)]);
+        program.thread(&[host(500), first, host(100), second]);
+        assert_eq!(program.run().steps[0].last(), Some(&ends), "{begins}");
+    }
+}
+
 /// The thread itself issues it first: it waits for it.
 #[test]
 fn a_call_waits_for_what_its_own_thread_has_issued() {
