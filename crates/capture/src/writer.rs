@@ -296,7 +296,7 @@ pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) ->
 }
 
 /// Appends a successful launch of a thread that has a chunk, if the chunk has all else; false when the
-/// record needs more than that, or the writer is in use, or a pause came before. Where ids are told, that of the launch
+/// record needs more than that, or the writer is in use, or a pause came before. Where CUPTI reports ids, that of the launch
 /// takes the place of the fact.
 #[inline(always)]
 pub fn launch(
@@ -312,7 +312,7 @@ pub fn launch(
     let Some(writer) = slot.take() else { return false };
     // SAFETY: only its thread uses it, and `take` keeps it from using it twice.
     let writer = unsafe { &mut *writer };
-    let fact = if has_id { writer.told().unwrap_or(fact) } else { fact };
+    let fact = if has_id { writer.reported_id().unwrap_or(fact) } else { fact };
     let pause = process::STATE.pause.load(Relaxed);
     let is_written = writer.pause(span.start) < pause && writer.launch(function, span, stream, fact);
     if is_written && has_id {
@@ -424,9 +424,9 @@ impl Writer {
         self.brief(function, span, 0, Fact::None) || self.outer(function, span)
     }
 
-    /// The id that CUPTI told of the call that the thread is in.
+    /// CUPTI's correlation id of the call that the thread is in, where it reports them.
     #[inline(always)]
-    fn told(&mut self) -> Option<Fact> {
+    fn reported_id(&mut self) -> Option<Fact> {
         let id = self.rest().correlation;
         (id != 0).then_some(Fact::Id(id))
     }
