@@ -11,14 +11,8 @@ use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, RecordedStep};
 
 impl Recovered {
-    /// A thread that no longer waits behind the calls that issue these works may synchronize before they do: it does not wait for them
-    /// then. To be called before [`Recovered::synchronizes_shared`].
-    pub(crate) fn runs_ahead_of(&mut self, works: impl Iterator<Item = u32>) {
-        self.recorded.once_issued.extend(works);
-        self.recorded.once_issued.sort_unstable();
-    }
-
-    /// All changes were made: has synchronizations of streams with such works, into which several threads issue, wait for what is there.
+    /// All changes were made: a synchronization of a stream into which several threads issue, operations among them that were overtaken,
+    /// waits for what is there by then.
     pub(crate) fn synchronizes_shared(&mut self, scene: &Scene<'_>) {
         let shared = self.shared();
         if !shared.iter().any(|shared| *shared) {
@@ -42,15 +36,15 @@ impl Recovered {
         }
     }
 
-    /// Whether each stream has works that threads may run ahead of, and several threads issue into it.
+    /// Whether each stream has operations that were overtaken, and several threads issue into it.
     fn shared(&self) -> Vec<bool> {
         let works = &self.recorded.works;
-        let mut ahead = vec![false; works.iter().map(|work| work.stream as usize + 1).max().unwrap_or(0)];
-        for work in &self.recorded.once_issued {
-            ahead[works[*work as usize].stream as usize] = true;
+        let mut overtaken = vec![false; works.iter().map(|work| work.stream as usize + 1).max().unwrap_or(0)];
+        for work in &self.overtaken {
+            overtaken[works[*work as usize].stream as usize] = true;
         }
         let mut issuers = FxHashMap::<u32, usize>::default();
-        let mut shared = vec![false; ahead.len()];
+        let mut shared = vec![false; overtaken.len()];
         for (thread, steps) in self.recorded.threads.iter().enumerate() {
             for step in steps {
                 let RecordedStep::Call(CallOf { does: Does::Issue { works: rows, .. }, .. }) = step else {
@@ -59,7 +53,7 @@ impl Recovered {
                 for row in rows.iter() {
                     let stream = works[row].stream;
                     let first = *issuers.entry(stream).or_insert(thread);
-                    shared[stream as usize] |= ahead[stream as usize] && first != thread;
+                    shared[stream as usize] |= overtaken[stream as usize] && first != thread;
                 }
             }
         }

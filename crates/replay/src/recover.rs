@@ -52,6 +52,8 @@ pub struct Recovered {
     pub pieces: FxHashMap<u32, u32>,
     /// The rows of [`Recorded::works`] that wait for an operation of another stream because they seem to share its hardware queue.
     pub aliased: Vec<u32>,
+    /// Operations whose calls other threads no longer wait behind, by a change: rows of [`Recorded::works`].
+    pub overtaken: Vec<u32>,
     /// Whether contexts take turns on a device.
     pub turns: bool,
     /// Whether kernels that are issued back to back signal their end together on this device.
@@ -127,7 +129,7 @@ impl Recovered {
     /// Becomes a copy of another one in the memory that it has: to get that much from the system takes longer than to fill it.
     pub(crate) fn become_copy_of(&mut self, other: &Recovered) {
         let Recovered { recorded, model, start, end, threads, .. } = other;
-        let Recorded { workload, threads: steps, works, queues, behind, awaited, once_issued, .. } = recorded;
+        let Recorded { workload, threads: steps, works, queues, behind, awaited, .. } = recorded;
         let own = &mut self.recorded;
         own.workload.clone_from(workload);
         own.threads.clone_from(steps);
@@ -135,15 +137,16 @@ impl Recovered {
         own.queues.clone_from(queues);
         own.behind.clone_from(behind);
         own.awaited.clone_from(awaited);
-        own.once_issued.clone_from(once_issued);
         (own.signals, own.locks, own.holds) = (recorded.signals, recorded.locks, recorded.holds);
         self.model.clone_from(model);
         (self.start, self.end) = (*start, *end);
         self.threads.clone_from(threads);
-        let Recovered { steps, begins, works, pieces, aliased, turns, signals_together, .. } = other;
+        let Recovered { steps, begins, works, pieces, aliased, overtaken, turns, signals_together, .. } =
+            other;
         (self.steps, self.begins, self.works) = (steps.clone(), begins.clone(), works.clone());
         self.pieces.clone_from(pieces);
         self.aliased.clone_from(aliased);
+        self.overtaken.clone_from(overtaken);
         (self.turns, self.signals_together) = (*turns, *signals_together);
     }
 
@@ -204,7 +207,6 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
-            once_issued: Vec::new(),
         },
         model,
         start,
@@ -215,6 +217,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         works: Arc::new(works.places.clone()),
         pieces: FxHashMap::default(),
         aliased: works.aliased(),
+        overtaken: Vec::new(),
         turns: turns::are_taken(trace),
         signals_together,
     };

@@ -39,8 +39,6 @@ pub struct Recorded {
     pub behind: Vec<(u32, i64)>,
     /// The operations that calls wait for, those of a call together: rows of `works`.
     pub awaited: Vec<u32>,
-    /// Operations that threads other than the one that issues them wait for only if they are issued: rows of `works`, in order.
-    pub once_issued: Vec<u32>,
 }
 
 /// Rows of a list: the first, and how many.
@@ -658,18 +656,13 @@ impl Machine<'_> {
         }
     }
 
-    /// Makes a thread wait for recorded operations. One that a thread will issue only after this one has gone on is not waited for,
-    /// nor one of [`Recorded::once_issued`] that another thread has not issued yet.
+    /// Makes a thread wait for recorded operations. One that a thread will issue only after this one has gone on is not waited for.
     pub(crate) fn await_works(&mut self, row: u32, works: Rows) {
         let Some(replay) = &mut self.replay else { return };
         for work in &replay.recorded.awaited[works.iter()] {
             let progress = replay.works[*work as usize];
             let by = replay.issuers[*work as usize];
-            let is_to_come = progress == Progress::Unknown && by != NONE && by != row;
-            if is_to_come && replay.recorded.once_issued.binary_search(work).is_ok() {
-                continue;
-            }
-            if is_to_come && replay.waits_for(by, row) {
+            if progress == Progress::Unknown && by != NONE && by != row && replay.waits_for(by, row) {
                 replay.replayed.given_up += 1;
             } else if progress != Progress::Done {
                 replay.waiting.entry(*work).or_default().push(row);

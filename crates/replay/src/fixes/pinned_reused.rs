@@ -51,7 +51,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let is_copy =
         |number: u32| scene.holder(number).is_some_and(|holder| pageable.contains(&(holder.row, holder.at)));
     to.lets_pass(scene, |_, number| numbers.contains(&number) || is_copy(number));
-    to.runs_ahead_of(changed.iter().filter_map(|at| scene.copy(&at.call)).map(|copy| copy.row));
+    to.overtaken.extend(changed.iter().filter_map(|at| scene.copy(&at.call)).map(|copy| copy.row));
     changed.len()
 }
 

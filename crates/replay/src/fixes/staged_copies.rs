@@ -59,8 +59,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let numbers: FxHashSet<u32> =
         scene.calls().filter_map(holds).map(|(number, _): (u32, Until)| number).collect();
     to.lets_pass(scene, |_, number| numbers.contains(&number));
-    // By the last piece.
-    to.runs_ahead_of(copies.values().map(|copy| copy.row));
+    to.overtaken.extend(copies.values().map(|copy| copy.row));
     copies.len()
 }
 

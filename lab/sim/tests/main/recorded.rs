@@ -34,7 +34,6 @@ impl Program {
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
-            once_issued: Vec::new(),
         })
     }
 
@@ -353,23 +352,6 @@ fn a_call_waits_for_an_operation_that_another_thread_issues_later() {
     assert_eq!((&replayed.steps[0][..], replayed.given_up), (&[0, 516][..], 0));
 }
 
-/// An operation that is waited for once it is issued, which another thread does at 500: a call before that goes on at once, and one
-/// after it waits.
-#[test]
-fn a_call_waits_for_what_another_thread_has_issued() {
-    for (begins, ends) in [(0, 1), (499, 500), (501, 516)] {
-        let mut program = Program::new(1);
-        let work = program.kernel(0, 10);
-        program.0.once_issued.push(work);
-        let wait = program.await_(&[work], 0, 0, 1);
-        let launch = program.launch(work, 0, 0);
-        program.thread(&[host(begins), call(wait)]);
-        program.thread(&[host(500), call(launch)]);
-        let replayed = program.run();
-        assert_eq!((replayed.steps[0].last(), replayed.given_up), (Some(&ends), 0), "{begins}");
-    }
-}
-
 /// Of a stream into which another thread issues at 500 and at 600, 100 ns each.
 #[test]
 fn a_synchronization_waits_for_what_is_in_the_stream_by_then() {
@@ -382,17 +364,6 @@ fn a_synchronization_waits_for_what_is_in_the_stream_by_then() {
         program.thread(&[host(500), first, host(100), second]);
         assert_eq!(program.run().steps[0].last(), Some(&ends), "{begins}");
     }
-}
-
-/// The thread itself issues it first: it waits for it.
-#[test]
-fn a_call_waits_for_what_its_own_thread_has_issued() {
-    let mut program = Program::new(1);
-    let work = program.kernel(0, 10);
-    program.0.once_issued.push(work);
-    let (launch, wait) = (program.launch(work, 0, 0), program.await_(&[work], 0, 0, 1));
-    program.thread(&[call(launch), call(wait)]);
-    assert_eq!(program.run().steps, [[0, 0, 16]]);
 }
 
 #[test]
