@@ -105,6 +105,8 @@ def report(found, rounds, steps):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--train"]:
         train(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    elif len(sys.argv) < 2 or not all(value.isdigit() for value in sys.argv[2:4]):
+        sys.exit(__doc__)
     else:
         counts = [int(value) for value in sys.argv[2:4]]
         main(sys.argv[1], *counts, *[6, 300][len(counts) :], sys.argv[4:] or ["bare", "light", "full", "cupti"])
