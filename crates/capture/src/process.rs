@@ -22,7 +22,7 @@ pub struct State {
     pub is_joined: AtomicBool,
     /// CUPTI tells the correlation ids of calls.
     pub tells_ids: AtomicBool,
-    /// It tells them only to be compared with the join by order.
+    /// It reports them only so that the join by order can be compared with them.
     pub checks_join: AtomicBool,
     /// How many streams of the program capture.
     pub captures: AtomicU32,
