@@ -10,7 +10,9 @@ mod random;
 mod roles;
 mod timeline;
 
-use explain::{AccountPart, Accounts, Cause, Explanation, HeldBack, Options, StreamAccount, explain_each};
+use explain::{
+    AccountPart, Accounts, Cause, Evidence, Explanation, HeldBack, Options, StreamAccount, explain_each,
+};
 use libtest_mimic::{Arguments, Trial};
 use proptest::test_runner::{Config, TestRunner};
 use roles::{ROLES, roles};
@@ -75,9 +77,9 @@ fn case(folder: PathBuf) -> Trial {
     Trial::test(name, move || {
         let explanation = explanation(&folder);
         parts_lead_to_their_findings(&explanation);
-        let accounts = explanation.accounts;
-        add_up(&accounts);
-        expect_test::expect_file![folder.join("expected.txt")].assert_eq(&listing(&accounts));
+        add_up(&explanation.accounts);
+        let found = listing(&explanation.accounts) + &sampled(&explanation);
+        expect_test::expect_file![folder.join("expected.txt")].assert_eq(&found);
         Ok(())
     })
 }
@@ -184,6 +186,18 @@ fn listing(accounts: &Accounts) -> String {
             let (cause, ns) = (part.cause.id(), part.ns as f64 / 1000.0);
             writeln!(out, "  {cause} {ns} {:?} {:?}", part.evidence, part.confidence).unwrap();
         }
+    }
+    out
+}
+
+/// One line per finding that samples lead to, costs in µs.
+fn sampled(explanation: &Explanation) -> String {
+    let mut out = String::new();
+    let sampled = explanation.findings.iter().filter(|finding| finding.evidence == Evidence::Sample);
+    for finding in sampled.filter(|finding| !finding.places.is_empty()) {
+        let functions: Vec<_> = finding.places.iter().map(|place| place.function.as_str()).collect();
+        let (cause, cost) = (finding.cause.id(), finding.cost_ns as f64 / 1000.0);
+        writeln!(out, "finding {cause} {cost} @ {}", functions.join(" @ ")).unwrap();
     }
     out
 }

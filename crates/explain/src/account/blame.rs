@@ -238,7 +238,7 @@ impl Blame<'_> {
         for seen in self.sites.samples(path.thread, segment.start, segment.end) {
             let row = if seen.asleep { slept.or(worked) } else { worked.or(slept) };
             if let (Some(row), Some(spot)) = (row.or(unknown), seen.spot) {
-                charges.see(row, spot);
+                charges.see(row, spot, seen.weight);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::blame::Blame;
 use super::collectives::{Collectives, Kernel, Waiting};
 use super::gaps::{Gap, Timeline, timelines};
 use super::roots::{Charges, Culprit, Link, Path, Root, Row};
-use super::settle::settle;
+use super::settle::settle_short;
 use super::{floor, outside::scaled};
 use crate::class::Communicating;
 use crate::places::place_of_stack;
@@ -206,7 +206,7 @@ impl Comparing<'_, '_> {
                 Some(_) => {}
             }
         }
-        Account { busy: to - from - idle, idle: settle(charges.done(), self.blame.sites) }
+        Account { busy: to - from - idle, idle: settle_short(charges.done(), self.blame.sites) }
     }
 
     /// What the late GPU did more than the early one.

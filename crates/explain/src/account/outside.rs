@@ -202,6 +202,8 @@ struct Filling {
     working: Vec<Ns>,
     /// The part in waits that block, ns.
     waiting: Vec<Ns>,
+    /// The time that each row counts as blocked and for which the thread was blocked in the row before, ns.
+    late: Vec<Ns>,
     /// The first row that does not end before the present segment.
     next: usize,
     pauses: Vec<Pause>,
@@ -215,6 +217,7 @@ impl Filling {
             outside: none(),
             working: none(),
             waiting: none(),
+            late: none(),
             rows,
             next: 0,
             pauses: Vec::new(),
@@ -259,6 +262,7 @@ impl Filling {
 
     /// The pauses, with each row's times given to its longest fragments, and the rows that were crowded.
     fn done(mut self) -> (Vec<Pause>, Vec<Crowded>) {
+        self.set_late();
         let crowded = (0..self.rows.len()).filter_map(|row| self.crowded(row)).collect();
         self.fragments.sort_by_key(|fragment| (fragment.row, std::cmp::Reverse(fragment.length)));
         let fragments = std::mem::take(&mut self.fragments);
@@ -281,6 +285,18 @@ impl Filling {
         (self.pauses, crowded)
     }
 
+    /// Sets what each row has of the time for which the thread was blocked in the row before. The kernel counts a running
+    /// thread late, so a row that ends while the thread runs can have less time off a processor than its waits took.
+    fn set_late(&mut self) {
+        for next in 1..self.rows.len() {
+            let State { end, state, .. } = self.rows[next - 1];
+            let ran = matches!(state, ThreadState::Running | ThreadState::Runnable);
+            if ran && end == self.rows[next].start {
+                self.late[next] = (-self.asleep_outside(next - 1)).max(0);
+            }
+        }
+    }
+
     /// What a row has of time in calls without a processor; `None` if it is little.
     fn crowded(&self, row: usize) -> Option<Crowded> {
         let State { start, end, runnable, .. } = self.rows[row];
@@ -291,16 +307,23 @@ impl Filling {
 
     /// How long the thread was blocked, and ready without a processor, outside calls and waits in a row, ns.
     fn outside_of(&self, row: usize) -> (Ns, Ns) {
-        let State { start, end, running, runnable, .. } = self.rows[row];
+        let State { running, runnable, .. } = self.rows[row];
         let outside = self.outside[row];
-        let asleep = end - start - running - runnable;
-        // A thread that waits for the GPU in a call polls, unless the program asked it not to.
-        let asleep_in_calls = self.working[row] - self.working[row].min(running);
-        let blocked = (asleep - self.waiting[row] - asleep_in_calls).clamp(0, outside);
+        let blocked = self.asleep_outside(row).clamp(0, outside);
         // Waits for a processor come wherever the thread could run.
         let awake = (running + runnable).max(1);
         let ready = scaled(runnable, outside - blocked, awake).min(outside - blocked);
         (blocked, ready)
+    }
+
+    /// How long the thread was neither on a processor nor ready in a row, less its waits and its sleep in calls, ns: negative
+    /// where the next row has the rest.
+    fn asleep_outside(&self, row: usize) -> Ns {
+        let State { start, end, running, runnable, .. } = self.rows[row];
+        let asleep = end - start - running - runnable;
+        // A thread that waits for the GPU in a call polls, unless the program asked it not to.
+        let asleep_in_calls = self.working[row] - self.working[row].min(running);
+        asleep - self.waiting[row] - asleep_in_calls - self.late[row]
     }
 }
 

@@ -222,7 +222,7 @@ impl Row {
         other.waiters.into_iter().for_each(|(thread, ns)| add_to(&mut self.waiters, thread, ns));
         self.chained += other.chained;
         self.partial += other.partial;
-        other.seen.into_iter().for_each(|(spot, count)| add_to(&mut self.seen, spot, count));
+        other.seen.into_iter().for_each(|(spot, weight)| add_to(&mut self.seen, spot, weight));
         for pauses in other.between {
             match self.between.iter_mut().find(|known| known.calls == pauses.calls) {
                 Some(known) => (known.ns, known.count) = (known.ns + pauses.ns, known.count + pauses.count),
@@ -297,9 +297,9 @@ impl Charges {
         })
     }
 
-    /// A sample lies in what a row was charged with.
-    pub fn see(&mut self, row: usize, spot: SpotId) {
-        add_to(&mut self.rows[row].seen, spot, 1);
+    /// A sample of some weight lies in what a row was charged with.
+    pub fn see(&mut self, row: usize, spot: SpotId, weight: u64) {
+        add_to(&mut self.rows[row].seen, spot, weight);
     }
 
     /// What a row was charged with is a part of a pause.

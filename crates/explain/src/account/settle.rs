@@ -1,13 +1,10 @@
-//! Gives what threads did outside calls to places, in proportion to the samples within.
+//! Gives what threads did outside calls to places, in proportion to the weight of the samples within.
 
 use super::roots::{Between, Culprit, Root, Row, add_to, united};
-use super::sites::{SiteId, Sites, SpotId};
+use super::sites::{ENOUGH, SAMPLE, SiteId, Sites, SpotId};
 use crate::Cause;
 use rustc_hash::FxHashMap;
 use trace::Ns;
-
-/// Fewest samples that divide a time into awake and asleep: of eight, each is an eighth.
-const ENOUGH: u64 = 8;
 
 /// The culprit of each row that has most of its time.
 pub(super) fn largest(rows: &[Row], sites: &Sites) -> Vec<Root> {
@@ -19,7 +16,7 @@ pub(super) fn largest(rows: &[Row], sites: &Sites) -> Vec<Root> {
     rows.iter().map(root).collect()
 }
 
-/// Samples by culprit, and by whether the thread was asleep.
+/// The weight of samples by culprit, and by whether the thread was asleep.
 type Samples = FxHashMap<(Culprit, bool), Vec<(SpotId, u64)>>;
 
 fn seen(rows: &[Row]) -> Samples {
@@ -32,10 +29,36 @@ fn seen(rows: &[Row]) -> Samples {
 }
 
 /// Rows whose culprits are known, each root once, from those that may have sites.
-pub(super) fn settle(mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
+pub(super) fn settle(rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
+    settle_beside(0, rows, sites)
+}
+
+/// As [`settle`], of a time so short that few samples or one lie within: the samples of all pauses of a site have the weight
+/// of two beside them. Two are a choice.
+pub(super) fn settle_short(rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
+    settle_beside(2 * SAMPLE, rows, sites)
+}
+
+fn settle_beside(weight: u64, mut rows: Vec<Row>, sites: &Sites) -> Vec<Row> {
     reweigh(&mut rows);
+    for row in &mut rows {
+        if let Culprit::Site(site) = row.root.culprit {
+            add_scaled(&mut row.seen, weight, &sites.row(site).seen[usize::from(is_asleep(row.root.cause))]);
+        }
+    }
     let seen = seen(&rows);
     united(rows.into_iter().flat_map(|row| places(row, &seen, sites)))
+}
+
+/// Adds the samples of `others`, all of which together are given this weight.
+fn add_scaled(samples: &mut Vec<(SpotId, u64)>, weight: u64, others: &[(SpotId, u64)]) {
+    let all: u64 = others.iter().map(|(_, weight)| weight).sum();
+    for (spot, of_spot) in others {
+        let part = part(weight as Ns, *of_spot, all) as u64;
+        if part > 0 {
+            add_to(samples, *spot, part);
+        }
+    }
 }
 
 fn is_asleep(cause: Cause) -> bool {

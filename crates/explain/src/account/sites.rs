@@ -1,9 +1,13 @@
 //! Where threads are outside calls. A site is all pauses of a thread between the same two calls: 100 samples a second tell
 //! little of one pause of a millisecond, and much of a thousand. Without samples, the stack of the call that ends a pause
 //! tells its place, else the ranges around it.
+//!
+//! A loop does the same things in the same order in each of its pauses, so a sample counts for the part of the pauses that is
+//! nearer to it than to any other sample. A training of two ranks (H100) computed for 91 % of its pauses and then prepared a
+//! launch: of 78 samples 67 were in the first part, which is 86 %.
 
 use super::activity::{Activity, Segment};
-use super::outside::Outside;
+use super::outside::{Outside, scaled};
 use super::roots::add_to;
 use crate::Place;
 use crate::facts::Facts;
@@ -28,9 +32,15 @@ pub(super) struct Site {
     pub is_short: bool,
     /// The place, as far as something other than samples tells it.
     pub spot: Option<SpotId>,
-    /// Samples by place: of the thread awake, and asleep.
+    /// The weight of samples by place: of the thread awake, and asleep.
     pub seen: [Vec<(SpotId, u64)>; 2],
 }
+
+/// The weight of a sample, as all samples of a site have on average.
+pub(super) const SAMPLE: u64 = 1 << 10;
+
+/// The weight of the fewest samples that divide a time: of eight, each is an eighth.
+pub(super) const ENOUGH: u64 = 8 * SAMPLE;
 
 /// Where a thread was at a moment.
 #[derive(Clone, Copy)]
@@ -38,6 +48,8 @@ pub(super) struct Seen {
     at: Ns,
     pub spot: Option<SpotId>,
     pub asleep: bool,
+    /// How much it counts for: [`SAMPLE`], more where few others were in the same part of the site's pauses.
+    pub weight: u64,
 }
 
 /// The sites of all threads.
@@ -67,23 +79,27 @@ impl Sites {
     /// Finds the sites of all pauses. A pause in a marked function that only sleeps becomes time blocked.
     pub fn new(trace: &Trace, activity: &Activity<'_>, outside: &mut Outside) -> Sites {
         let mut naming = Naming::new(trace);
-        let samples = samples_by_thread(&mut naming);
+        let mut samples = samples_by_thread(&mut naming);
         let mut building = Building { trace, naming, sites: shorts(trace), known: FxHashMap::default() };
         let mut of = FxHashMap::default();
-        let (mut moments, mut pauses) = (Vec::new(), Vec::new());
+        let (mut moments, mut pauses, mut within) = (Vec::new(), Vec::new(), Vec::new());
         for (thread, samples) in trace.threads.ids().zip(&samples) {
             for (at, pause) in outside.pauses(thread).iter().enumerate() {
                 let around = [activity.call_before(thread, pause.start), pause.next];
                 let site = building.between(thread, around, None);
                 let from = samples.partition_point(|seen| seen.at < pause.start);
-                for seen in samples[from..].iter().take_while(|seen| seen.at < pause.end) {
-                    building.see(site, seen);
-                }
+                let seen = samples[from..].iter().take_while(|seen| seen.at < pause.end);
+                within.extend(seen.zip(from..).map(|(seen, sample)| {
+                    let part = scaled(seen.at - pause.start, WHOLE, pause.end - pause.start);
+                    Within { site, part, thread, sample }
+                }));
                 of.insert((thread, pause.start), site);
                 moments.push((thread, pause.start + (pause.end - pause.start) / 2));
                 pauses.push((thread, at, around));
             }
         }
+        building.weigh(within, &mut samples);
+        building.lend();
         // Ranges tell the places of those of which nothing else does.
         let untold: Vec<usize> = (0..pauses.len())
             .filter(|at| {
@@ -189,7 +205,7 @@ fn samples_by_thread(naming: &mut Naming<'_>) -> Vec<Vec<Seen>> {
                 sample.state,
                 ThreadState::Blocked | ThreadState::Uninterruptible | ThreadState::Stopped
             );
-            by_thread[thread.index()].push(Seen { at: sample.at, spot, asleep });
+            by_thread[thread.index()].push(Seen { at: sample.at, spot, asleep, weight: SAMPLE });
         }
     }
     by_thread.iter_mut().for_each(|samples| samples.sort_by_key(|seen| seen.at));
@@ -201,6 +217,19 @@ fn sleeps(function: &str) -> bool {
     let waits = [" sleep", " acquire", " poll", " select", " wait", "'recv'", "'accept'", " read "];
     function.starts_with('<') && waits.iter().any(|name| function.contains(name))
 }
+
+/// A sample in a pause.
+struct Within {
+    site: SiteId,
+    /// How much of the pause was over, of [`WHOLE`].
+    part: Ns,
+    thread: ThreadId,
+    /// Of the thread's.
+    sample: usize,
+}
+
+/// A pause, in parts: fine enough for any number of samples.
+const WHOLE: Ns = 1 << 30;
 
 struct Building<'a> {
     trace: &'a Trace,
@@ -229,9 +258,46 @@ impl Building<'_> {
         })
     }
 
-    fn see(&mut self, site: SiteId, seen: &Seen) {
-        if let Some(spot) = seen.spot {
-            add_to(&mut self.sites[site as usize].seen[usize::from(seen.asleep)], spot, 1);
+    /// Gives each sample in a pause its weight, and adds it to its site.
+    fn weigh(&mut self, mut within: Vec<Within>, samples: &mut [Vec<Seen>]) {
+        within.sort_by_key(|within| (within.site, within.part));
+        for all in within.chunk_by(|one, other| one.site == other.site) {
+            let weight = (all.len() as u64 * SAMPLE) as Ns;
+            let mut before = 0;
+            for (at, within) in all.iter().enumerate() {
+                let until = all.get(at + 1).map_or(2 * WHOLE, |next| within.part + next.part);
+                let so_far = scaled(until, weight, 2 * WHOLE);
+                let seen = &mut samples[within.thread.index()][within.sample];
+                seen.weight = (so_far - before) as u64;
+                before = so_far;
+                if let Some(spot) = seen.spot {
+                    let of_site = &mut self.sites[within.site as usize].seen;
+                    add_to(&mut of_site[usize::from(seen.asleep)], spot, seen.weight);
+                }
+            }
+        }
+    }
+
+    /// Lets sites without samples have those of the sites after the same call, from the same place, if these are enough. What
+    /// ends such a pause varies: a launch, or a look at an event first.
+    fn lend(&mut self) {
+        let mut after = FxHashMap::<_, [Vec<(SpotId, u64)>; 2]>::default();
+        let mut known: Vec<_> =
+            self.known.iter().filter(|(between, _)| between.calls[0].1.is_some()).collect();
+        known.sort_by_key(|(_, site)| **site);
+        for (between, site) in &known {
+            let all = after.entry((between.thread, between.calls[0])).or_default();
+            for (all, seen) in all.iter_mut().zip(&self.sites[**site as usize].seen) {
+                seen.iter().for_each(|(spot, weight)| add_to(all, *spot, *weight));
+            }
+        }
+        for (between, site) in known {
+            let Some(lent) = after.get(&(between.thread, between.calls[0])) else { continue };
+            let seen = &mut self.sites[*site as usize].seen;
+            let weight: u64 = lent.iter().flatten().map(|(_, weight)| weight).sum();
+            if seen.iter().all(Vec::is_empty) && weight >= ENOUGH {
+                seen.clone_from(lent);
+            }
         }
     }
 

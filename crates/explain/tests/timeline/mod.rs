@@ -32,7 +32,8 @@
 //! recorded 0 100                                       then recording was switched off
 //! only 20 40                                           the selected time, before any event
 //! clock separate
-//! source kineto
+//! source kineto                                        or `holdup`: the scheduler's numbers are sums
+//! A cudaStreamSynchronize 10 20 | stack main loss      A was in `loss`, called by `main`
 //! ```
 
 use std::collections::HashMap;
@@ -44,6 +45,7 @@ struct Builder {
     processes: HashMap<i64, ProcessId>,
     threads: HashMap<String, ThreadId>,
     streams: HashMap<(i64, i64, i64), StreamId>,
+    stacks: HashMap<Vec<String>, StackId>,
     correlation: i64,
     waits: Vec<Waiting>,
     selection: Selection,
@@ -84,7 +86,7 @@ pub fn parse(text: &str) -> (Trace, Selection) {
                     ..Device::default()
                 });
             }
-            ["source", "kineto"] => builder.trace.meta.source = "kineto".into(),
+            ["source", name] => builder.trace.meta.source = (*name).into(),
             ["overhead", thread, name, start, end] => {
                 builder.range(thread, RangeKind::Overhead, name, start, end)
             }
@@ -227,15 +229,25 @@ impl Builder {
 
     fn sample(&mut self, thread: &str, at: &str, state: &str, functions: &[&str]) {
         let thread = self.thread(thread).0;
-        let mut stack = StackId::NONE;
-        for name in functions {
-            let function = self.trace.strings.intern(name);
-            let module = self.trace.strings.intern("libapp.so");
-            let frame = self.trace.frames.push(Frame { function, module, ..Frame::default() });
-            stack = self.trace.stacks.push(Stack { frame, caller: stack });
-        }
+        let stack = self.stack(functions);
         let state = ThreadState::from_name(state);
         self.trace.samples.push(Sample { at: us(at), thread, stack, state });
+    }
+
+    /// The stack of these functions, outermost first.
+    fn stack(&mut self, functions: &[&str]) -> StackId {
+        let key: Vec<String> = functions.iter().map(|name| (*name).to_owned()).collect();
+        let Some((name, callers)) = functions.split_last() else { return StackId::NONE };
+        if let Some(known) = self.stacks.get(&key) {
+            return *known;
+        }
+        let caller = self.stack(callers);
+        let function = self.trace.strings.intern(name);
+        let module = self.trace.strings.intern("libapp.so");
+        let frame = self.trace.frames.push(Frame { function, module, ..Frame::default() });
+        let stack = self.trace.stacks.push(Stack { frame, caller });
+        self.stacks.insert(key, stack);
+        stack
     }
 
     fn party(&mut self, word: &str) -> ThreadId {
@@ -279,6 +291,11 @@ impl Builder {
 
     fn op(&mut self, thread: &str, words: &[&str], shift: Ns) {
         let (_, pid, device) = self.thread(thread);
+        if let ["stack", functions @ ..] = words {
+            let stack = self.stack(functions);
+            *self.trace.calls.stack.last_mut().unwrap() = stack;
+            return;
+        }
         if let ["arguments", direction, kinds, bytes, stream] = words {
             let stream = self.stream(pid, device, stream.parse().unwrap());
             return self.arguments(direction, kinds, bytes, stream);
