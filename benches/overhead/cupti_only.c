@@ -1,6 +1,6 @@
 // The least a CUPTI tracer can do: asks for calls, kernels, copies and synchronizations, and throws the buffers away; with
 // CUPTI_ONLY=operations for no calls and no synchronizations. CUPTI_ATTRIBUTES=9=0,5=1 sets attributes of CUPTI by their numbers.
-// Named in CUDA_INJECTION64_PATH.
+// Named in CUDA_INJECTION64_PATH, or loaded by a program that calls `cupti_only_start`.
 #include <cupti.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,13 +30,29 @@ static void set_attributes(const char *list) {
     }
 }
 
-int InitializeInjection(void) {
-    CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                  CUPTI_ACTIVITY_KIND_MEMSET,            CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-                                  CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER};
+static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                           CUPTI_ACTIVITY_KIND_MEMSET,            CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                                           CUPTI_ACTIVITY_KIND_RUNTIME,           CUPTI_ACTIVITY_KIND_DRIVER};
+
+static size_t kind_count(void) {
+    return getenv("CUPTI_ONLY") ? 3 : sizeof kinds / sizeof *kinds;
+}
+
+void cupti_only_resume(void) {
+    for (size_t at = 0; at < kind_count(); at++) cuptiActivityEnable(kinds[at]);
+}
+
+void cupti_only_pause(void) {
+    for (size_t at = 0; at < kind_count(); at++) cuptiActivityDisable(kinds[at]);
+}
+
+void cupti_only_start(void) {
     set_attributes(getenv("CUPTI_ATTRIBUTES"));
     cuptiActivityRegisterCallbacks(request, complete);
-    size_t count = getenv("CUPTI_ONLY") ? 3 : sizeof kinds / sizeof *kinds;
-    for (size_t at = 0; at < count; at++) cuptiActivityEnable(kinds[at]);
+    cupti_only_resume();
+}
+
+int InitializeInjection(void) {
+    cupti_only_start();
     return 1;
 }

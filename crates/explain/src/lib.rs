@@ -72,6 +72,7 @@ mod steps;
 mod stretch;
 mod summary;
 mod verdict;
+mod weights;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
@@ -98,6 +99,7 @@ pub use sentence::{Piece, Sentence};
 pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps, without_numbers};
 pub use summary::summary;
 pub use verdict::Verdict;
+pub use weights::{Depth, SAMPLE, weights};
 
 use account::CallParts;
 use facts::Facts;

@@ -2,6 +2,7 @@
 
 use crate::fixes::Scene;
 use crate::{Recovered, StepOf};
+use explain::{Depth, SAMPLE, weights};
 use rustc_hash::FxHashMap;
 use sim::{RecordedStep, WorkKind};
 use std::str::FromStr;
@@ -65,7 +66,12 @@ impl Faster {
         &self.text
     }
 
-    /// Applies it. Returns how many calls, operations or pauses it changed.
+    /// Whether it is about the program's own code.
+    pub(crate) fn is_host(&self) -> bool {
+        matches!(self.what, What::Host { .. })
+    }
+
+    /// Applies it, which [`Faster::is_host`] is not. Returns how many calls or operations it changed.
     pub(crate) fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
         match &self.what {
             What::Kernels(name) => self.kernels(scene, to, name),
@@ -75,7 +81,7 @@ impl Faster {
                 copies.map(|work| work.ns = self.of(work.ns)).count()
             }
             What::Calls(name) => self.calls(scene, to, name),
-            What::Host { file, line } => self.host(scene, to, file, *line),
+            What::Host { .. } => 0,
         }
     }
 
@@ -108,34 +114,58 @@ impl Faster {
         }
         changed
     }
+}
 
-    /// Shortens time outside of calls by the share of its samples that are at the place, in any of their frames. Pauses of a thread
-    /// between calls of the same names share their samples: most are too short to have one.
-    fn host(&self, scene: &Scene<'_>, to: &mut Recovered, file: &str, line: u32) -> usize {
-        let samples = Samples::of(scene.trace, file, line);
-        let mut changed = 0;
-        for row in 0..to.steps.len() {
-            let Some(thread) = to.threads[row] else { continue };
-            let pauses = pauses(scene, row);
-            let mut found: FxHashMap<[Sym; 2], [usize; 2]> = FxHashMap::default();
-            for (at, between) in &pauses {
-                let [from, until] = [*at, at + 1].map(|at| to.begins[row][at] + to.start);
-                let [there, all] = samples.count(thread, from, until);
-                let sum = found.entry(*between).or_default();
-                *sum = [sum[0] + there, sum[1] + all];
-            }
-            for (at, between) in pauses {
-                let [there, all] = found[&between];
-                let RecordedStep::Host(ns) = &mut to.recorded.threads[row][at] else { continue };
-                if there > 0 {
-                    let share = there as f64 / all as f64;
-                    *ns -= (*ns as f64 * share * (1.0 - 1.0 / self.factor)) as Ns;
-                    changed += 1;
-                }
+/// Shortens time outside of calls by the parts of its samples that are at the places of `all`, in any of their frames. Pauses of a
+/// thread between calls of the same names share their samples: most are too short to have one. There are [`MOST`] places at most.
+/// Returns how many pauses changed; 0 where one place is in none. What several lines leave of a pause is not the product of what
+/// each leaves.
+pub(crate) fn hosts(all: &[&Faster], scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    let samples = Samples::of(scene.trace, all);
+    let (mut changed, mut met) = (0, 0);
+    for row in 0..to.steps.len() {
+        let Some(thread) = to.threads[row] else { continue };
+        let pauses = pauses(scene, row);
+        let mut found: FxHashMap<[Sym; 2], Vec<(Depth, Left)>> = FxHashMap::default();
+        for (at, between) in &pauses {
+            let [from, until] = [*at, at + 1].map(|at| to.begins[row][at] + to.start);
+            found.entry(*between).or_default().extend(samples.within(thread, from, until));
+        }
+        let left: FxHashMap<[Sym; 2], Left> =
+            found.into_iter().map(|(between, found)| (between, together(found))).collect();
+        for (at, between) in pauses {
+            let Left { part, places } = left[&between];
+            let RecordedStep::Host(ns) = &mut to.recorded.threads[row][at] else { continue };
+            if places != 0 {
+                *ns -= (*ns as f64 * (1.0 - part)) as Ns;
+                met |= places;
+                changed += 1;
             }
         }
-        changed
     }
+    if met.count_ones() as usize == all.len() { changed } else { 0 }
+}
+
+/// What would be left of the time of a sample, or of all of them.
+#[derive(Clone, Copy)]
+struct Left {
+    /// Of its time, if all that its stack is at were faster.
+    part: f64,
+    /// A bit for each place that its stack is at.
+    places: u64,
+}
+
+/// Places that are made faster at once.
+pub(crate) const MOST: usize = u64::BITS as usize;
+
+/// The mean of samples, each with its weight.
+fn together(mut samples: Vec<(Depth, Left)>) -> Left {
+    samples.sort_by_key(|(depth, _)| *depth);
+    let depths: Vec<Depth> = samples.iter().map(|(depth, _)| *depth).collect();
+    let part: f64 = weights(&depths).zip(&samples).map(|(weight, (_, left))| weight as f64 * left.part).sum();
+    let all = (samples.len() as u64 * SAMPLE).max(1) as f64;
+    let places = samples.iter().fold(0, |places, (_, left)| places | left.places);
+    Left { part: part / all, places }
 }
 
 /// The pauses of a thread: the step, and the names of the calls before and after it.
@@ -155,39 +185,53 @@ fn pauses(scene: &Scene<'_>, row: usize) -> Vec<(usize, [Sym; 2])> {
     pauses
 }
 
-/// The samples of each thread, in order: when, and whether at the place.
-struct Samples(FxHashMap<ThreadId, Vec<(Ns, bool)>>);
+/// The samples of each thread, in order: when, and what would be left of them.
+struct Samples(FxHashMap<ThreadId, Vec<(Ns, Left)>>);
 
 impl Samples {
-    fn of(trace: &Trace, file: &str, line: u32) -> Samples {
-        let is_there = |frame: usize| {
-            let path = trace.text(trace.frames.file[frame]);
-            let is_file = path.strip_suffix(file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
-            trace.frames.line[frame] == line && is_file
+    fn of(trace: &Trace, all: &[&Faster]) -> Samples {
+        let frame = |frame: usize| {
+            let is_there = |faster: &&Faster| match &faster.what {
+                What::Host { file, line } => is_at(trace, frame, file, *line),
+                _ => false,
+            };
+            let there = all.iter().enumerate().filter(|(_, faster)| is_there(faster));
+            there.fold(0, |places, (at, _)| places | 1 << at)
         };
-        let frames: Vec<bool> = (0..trace.frames.len()).map(is_there).collect();
+        let frames: Vec<u64> = (0..trace.frames.len()).map(frame).collect();
         // The stack of a caller is an earlier row.
-        let mut stacks: Vec<bool> = Vec::with_capacity(trace.stacks.len());
+        let mut stacks: Vec<u64> = Vec::with_capacity(trace.stacks.len());
         for at in 0..trace.stacks.len() {
-            let own = trace.stacks.frame[at].some().is_some_and(|frame| frames[frame.index()]);
-            stacks.push(own || trace.stacks.caller[at].some().is_some_and(|caller| stacks[caller.index()]));
+            let own = trace.stacks.frame[at].some().map_or(0, |frame| frames[frame.index()]);
+            stacks.push(own | trace.stacks.caller[at].some().map_or(0, |caller| stacks[caller.index()]));
         }
-        let at_place = |stack: StackId| stack.some().is_some_and(|stack| stacks[stack.index()]);
-        let mut samples: FxHashMap<ThreadId, Vec<(Ns, bool)>> = FxHashMap::default();
+        let left = |stack: StackId| {
+            let places = stack.some().map_or(0, |stack| stacks[stack.index()]);
+            let there = all.iter().enumerate().filter(|(at, _)| places & 1 << at != 0);
+            Left { part: there.map(|(_, faster)| 1.0 / faster.factor).product(), places }
+        };
+        let mut samples: FxHashMap<ThreadId, Vec<(Ns, Left)>> = FxHashMap::default();
         for at in 0..trace.samples.len() {
-            let sample = (trace.samples.at[at], at_place(trace.samples.stack[at]));
+            let sample = (trace.samples.at[at], left(trace.samples.stack[at]));
             samples.entry(trace.samples.thread[at]).or_default().push(sample);
         }
-        samples.values_mut().for_each(|samples| samples.sort_unstable());
+        samples.values_mut().for_each(|samples| samples.sort_by_key(|(at, _)| *at));
         Samples(samples)
     }
 
-    /// How many of a thread's samples between two moments are at the place, and how many there are.
-    fn count(&self, thread: ThreadId, from: Ns, until: Ns) -> [usize; 2] {
-        let Some(samples) = self.0.get(&thread) else { return [0, 0] };
+    /// A thread's samples in a pause, with the part of it that was over.
+    fn within(&self, thread: ThreadId, from: Ns, until: Ns) -> impl Iterator<Item = (Depth, Left)> {
+        let samples = self.0.get(&thread).map_or(&[][..], Vec::as_slice);
         let [first, end] = [from, until].map(|moment| samples.partition_point(|(at, _)| *at < moment));
-        [samples[first..end].iter().filter(|(_, there)| *there).count(), end - first]
+        samples[first..end.max(first)].iter().map(move |(at, left)| (Depth::at(*at, from, until), *left))
     }
+}
+
+/// Whether a frame is at a line of a file, of whose path `file` is the end.
+fn is_at(trace: &Trace, frame: usize, file: &str, line: u32) -> bool {
+    let path = trace.text(trace.frames.file[frame]);
+    let is_file = path.strip_suffix(file).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+    trace.frames.line[frame] == line && is_file
 }
 
 /// Whether a name matches a pattern, in which `*` stands for anything.

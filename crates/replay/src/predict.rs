@@ -1,6 +1,6 @@
 //! What changes would gain.
 
-use crate::faster::Faster;
+use crate::faster::{self, Faster};
 use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, MOVING, Scene};
 use crate::retime::{covered, write};
@@ -89,16 +89,23 @@ impl Change<'_> {
         }
     }
 
-    /// Fixes are applied in the order of [`FIXES`], and what is only imagined before the last of them, which move calls.
+    /// Fixes are applied in the order of [`FIXES`], with what is [`IMAGINED`] between.
     fn order(&self) -> usize {
-        let moving = FIXES.len() - MOVING;
         match self {
             Change::Fix(fix) => match FIXES.iter().position(|of| of.id == fix.id) {
-                Some(at) if at < moving => at,
+                Some(at) if at < IMAGINED => at,
                 Some(at) => at + 1,
                 None => FIXES.len(),
             },
-            Change::Faster(_) | Change::Removed(_) => moving,
+            Change::Faster(_) | Change::Removed(_) => IMAGINED,
+        }
+    }
+
+    /// That of the program's own code: several of these are applied at once.
+    fn host(&self) -> Option<&Faster> {
+        match self {
+            Change::Faster(faster) => Some(*faster).filter(|faster| faster.is_host()),
+            Change::Fix(_) | Change::Removed(_) => None,
         }
     }
 
@@ -118,6 +125,25 @@ impl Change<'_> {
         }
     }
 }
+
+/// Applies changes. Returns how many calls, operations and pauses they changed; `None` if one of them changes nothing.
+fn apply(wanted: &[Change<'_>], scene: &Scene<'_>, to: &mut Recovered) -> Option<usize> {
+    let some = |changed: usize| (changed > 0).then_some(changed);
+    let sum = |changes: &[Change<'_>], to: &mut Recovered| -> Option<usize> {
+        changes.iter().map(|change| some(change.apply(scene, to))).sum()
+    };
+    let hosts: Vec<&Faster> = wanted.iter().filter_map(Change::host).collect();
+    let mut others: Vec<_> = wanted.iter().copied().filter(|change| change.host().is_none()).collect();
+    others.sort_by_key(Change::order);
+    let moving = others.partition_point(|change| change.order() <= IMAGINED);
+    let first = sum(&others[..moving], to)?;
+    let host: usize =
+        hosts.chunks(faster::MOST).map(|hosts| some(faster::hosts(hosts, scene, to))).sum::<Option<_>>()?;
+    Some(first + host + sum(&others[moving..], to)?)
+}
+
+/// Where what is only imagined comes in the order of [`FIXES`]: before the last of them, which move calls.
+const IMAGINED: usize = FIXES.len() - MOVING;
 
 /// Fixes that are applied together.
 type Fixes = Vec<&'static Fix>;
@@ -281,18 +307,10 @@ impl<'a> Predictor<'a> {
             }
             None => base.clone(),
         };
-        let mut changes = 0;
-        let mut wanted = wanted.to_vec();
-        wanted.sort_by_key(Change::order);
-        for change in wanted {
-            match change.apply(&self.scene, &mut changed) {
-                0 => {
-                    self.programs.keep(changed);
-                    return Ok(None);
-                }
-                count => changes += count,
-            }
-        }
+        let Some(changes) = apply(wanted, &self.scene, &mut changed) else {
+            self.programs.keep(changed);
+            return Ok(None);
+        };
         changed.synchronizes_shared(&self.scene);
         let replayed = changed.replay()?;
         Ok(Some(Ran { changes, changed, replayed }))

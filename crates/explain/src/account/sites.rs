@@ -1,17 +1,14 @@
 //! Where threads are outside calls. A site is all pauses of a thread between the same two calls: 100 samples a second tell
 //! little of one pause of a millisecond, and much of a thousand. Without samples, the stack of the call that ends a pause
 //! tells its place, else the ranges around it.
-//!
-//! A loop does the same things in the same order in each of its pauses, so a sample counts for the part of the pauses that is
-//! nearer to it than to any other sample. A training of two ranks (H100) computed for 91 % of its pauses and then prepared a
-//! launch: of 78 samples 67 were in the first part, which is 86 %.
 
 use super::activity::{Activity, Segment};
-use super::outside::{Outside, scaled};
+use super::outside::Outside;
 use super::roots::add_to;
 use crate::Place;
 use crate::facts::Facts;
 use crate::places::{marked, place_of_stack};
+use crate::weights::{Depth, SAMPLE, weights};
 use rustc_hash::FxHashMap;
 use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
 
@@ -36,9 +33,6 @@ pub(super) struct Site {
     pub seen: [Vec<(SpotId, u64)>; 2],
 }
 
-/// The weight of a sample, as all samples of a site have on average.
-pub(super) const SAMPLE: u64 = 1 << 10;
-
 /// The weight of the fewest samples that divide a time: of eight, each is an eighth.
 pub(super) const ENOUGH: u64 = 8 * SAMPLE;
 
@@ -48,7 +42,7 @@ pub(super) struct Seen {
     at: Ns,
     pub spot: Option<SpotId>,
     pub asleep: bool,
-    /// How much it counts for: [`SAMPLE`], more where few others were in the same part of the site's pauses.
+    /// How much it counts for among the samples of its site.
     pub weight: u64,
 }
 
@@ -89,9 +83,11 @@ impl Sites {
                 let site = building.between(thread, around, None);
                 let from = samples.partition_point(|seen| seen.at < pause.start);
                 let seen = samples[from..].iter().take_while(|seen| seen.at < pause.end);
-                within.extend(seen.zip(from..).map(|(seen, sample)| {
-                    let part = scaled(seen.at - pause.start, WHOLE, pause.end - pause.start);
-                    Within { site, part, thread, sample }
+                within.extend(seen.zip(from..).map(|(seen, sample)| Within {
+                    site,
+                    depth: Depth::at(seen.at, pause.start, pause.end),
+                    thread,
+                    sample,
                 }));
                 of.insert((thread, pause.start), site);
                 moments.push((thread, pause.start + (pause.end - pause.start) / 2));
@@ -221,15 +217,11 @@ fn sleeps(function: &str) -> bool {
 /// A sample in a pause.
 struct Within {
     site: SiteId,
-    /// How much of the pause was over, of [`WHOLE`].
-    part: Ns,
+    depth: Depth,
     thread: ThreadId,
     /// Of the thread's.
     sample: usize,
 }
-
-/// A pause, in parts: fine enough for any number of samples.
-const WHOLE: Ns = 1 << 30;
 
 struct Building<'a> {
     trace: &'a Trace,
@@ -260,19 +252,15 @@ impl Building<'_> {
 
     /// Gives each sample in a pause its weight, and adds it to its site.
     fn weigh(&mut self, mut within: Vec<Within>, samples: &mut [Vec<Seen>]) {
-        within.sort_by_key(|within| (within.site, within.part));
+        within.sort_by_key(|within| (within.site, within.depth));
         for all in within.chunk_by(|one, other| one.site == other.site) {
-            let weight = (all.len() as u64 * SAMPLE) as Ns;
-            let mut before = 0;
-            for (at, within) in all.iter().enumerate() {
-                let until = all.get(at + 1).map_or(2 * WHOLE, |next| within.part + next.part);
-                let so_far = scaled(until, weight, 2 * WHOLE);
+            let depths: Vec<Depth> = all.iter().map(|within| within.depth).collect();
+            for (within, weight) in all.iter().zip(weights(&depths)) {
                 let seen = &mut samples[within.thread.index()][within.sample];
-                seen.weight = (so_far - before) as u64;
-                before = so_far;
+                seen.weight = weight;
                 if let Some(spot) = seen.spot {
                     let of_site = &mut self.sites[within.site as usize].seen;
-                    add_to(&mut of_site[usize::from(seen.asleep)], spot, seen.weight);
+                    add_to(&mut of_site[usize::from(seen.asleep)], spot, weight);
                 }
             }
         }

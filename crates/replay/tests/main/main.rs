@@ -4,6 +4,7 @@ mod changes;
 mod examples;
 mod frees;
 mod gains;
+mod lines;
 mod made_up;
 mod oracle;
 mod processes;
