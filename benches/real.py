@@ -56,7 +56,8 @@ def measure(holdup: str, rounds: int, levels: list[str], program: pathlib.Path) 
         ways = {"bare": bare} | {level: [*record, *level.split(","), "--", *bare] for level in levels}
         found: dict[str, dict[str, list[float]]] = {}
         try:
-            for _ in range(rounds):
+            for at in range(rounds):
+                print(f"{program.name}: round {at + 1} of {rounds}", file=sys.stderr, flush=True)
                 # In any order: none comes always after the same. A round counts as a whole.
                 row = {way: run(ways[way]) for way in random.sample(list(ways), len(ways))}
                 for way, values in row.items():
@@ -78,8 +79,14 @@ def print_row(program: str, name: str, values: list[list[float]]) -> None:
         print(f"| {program}: {name} | {len(bare)} | {statistics.mean(bare):.4g} | " + " | ".join(cells) + " |", flush=True)
 
 
+def interrupt(*_: object) -> None:
+    # `timeout` ends a group, and its leader once more, which must not interrupt the rows of the rounds so far.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit("interrupted")
+
+
 def main() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("interrupted"))
+    signal.signal(signal.SIGTERM, interrupt)
     holdup, rounds, levels, *programs = sys.argv[1:]
     print("Means, and how much slower than bare (mean over rounds, with its 95 % interval):\n")
     print("| program | rounds | bare | " + " | ".join(levels.split()) + " |")
