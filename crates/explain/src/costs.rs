@@ -1,6 +1,6 @@
 //! What findings cost the GPUs: the idle time whose root each is. Roots outside slow calls become findings of their own.
 
-use crate::account::{Costs, Culprit, Link, Root, Row};
+use crate::account::{Costs, Culprit, Link, Root, Row, SpotId};
 use crate::cause::Statement;
 use crate::facts::Facts;
 use crate::finding::{ChainLink, Phase};
@@ -25,6 +25,11 @@ pub(crate) fn phase(cause: Cause, ns: Ns, longest: impl IntoIterator<Item = Ns>)
         longest.into_iter().fold((0, 0), |(most, all): (Ns, Ns), ns| (most.max(ns), all.saturating_add(ns)));
     let once = cause == Cause::FirstUse || all / ONCE >= ns / 10 && most >= ns / 2;
     if once { Phase::Once } else { Phase::Recurring }
+}
+
+/// When the cost of a row arises.
+fn phase_of(row: &Row) -> Phase {
+    phase(row.root.cause, row.ns, row.longest.map(|(ns, _)| ns))
 }
 
 /// The roots of the GPUs' idle time, by the findings that they belong to.
@@ -66,7 +71,7 @@ impl<'a> Roots<'a> {
     fn cost(&self, finding: &mut Finding, row: &Row) {
         finding.cost_ns = row.ns;
         finding.cost_share = row.ns as f64 / self.costs.gpu_ns.max(1) as f64;
-        finding.phase = phase(row.root.cause, row.ns, row.longest.map(|(ns, _)| ns));
+        finding.phase = phase_of(row);
         finding.chain = self.chain(row);
     }
 
@@ -87,9 +92,14 @@ impl<'a> Roots<'a> {
         let cause = all.root.cause;
         let evidence = cause.evidence_in(&self.facts.trace.meta.source);
         let Statement { because, why, fixes } = cause.of_account(evidence);
+        let spot = |row: &Row| {
+            matches!(row.root.culprit, Culprit::Spot(..)).then(|| self.place(row.root.culprit, parts))
+        };
+        let is_one_place =
+            spot(rows[0]).is_some_and(|place| rows.iter().all(|row| spot(row) == Some(place.clone())));
         // Rows of several places may have several chains: then none is shown.
         let root = |row: &Row| row.chain.first().map(|link| link.thread);
-        if !rows.iter().all(|row| root(row) == root(rows[0])) {
+        if !is_one_place && !rows.iter().all(|row| root(row) == root(rows[0])) {
             all.chained = 0;
         }
         let is_held = is_chained(&all);
@@ -242,7 +252,7 @@ fn worth_a_finding<'r>(
 fn by_finding<'r>(rows: impl Iterator<Item = &'r Row>, worth_ns: Ns) -> impl Iterator<Item = Vec<&'r Row>> {
     let mut groups = FxHashMap::<(Cause, Same), Vec<&Row>>::default();
     for row in rows.filter(|row| is_finding(row.root.cause)) {
-        let same = Same::of(row.root, row.ns >= worth_ns);
+        let same = Same::of(row, row.ns >= worth_ns);
         groups.entry((row.root.cause, same)).or_default().push(row);
     }
     groups.into_values()
@@ -345,6 +355,8 @@ enum Same {
     Lock(i64),
     /// The function that was called.
     Call(Sym),
+    /// The place, in any process, and when its time arises: ranks of one program do the same.
+    Spot(SpotId, Phase),
     /// All of it.
     Root(Root),
     /// Nothing.
@@ -352,12 +364,13 @@ enum Same {
 }
 
 impl Same {
-    fn of(root: Root, is_large: bool) -> Same {
-        match root.culprit {
+    fn of(row: &Row, is_large: bool) -> Same {
+        match row.root.culprit {
             Culprit::Lock(_, lock, _) => Same::Lock(lock),
-            Culprit::Call(..) if root.cause == Cause::OwnWork => Same::Any,
+            Culprit::Call(..) if row.root.cause == Cause::OwnWork => Same::Any,
             Culprit::Call(_, name, _) => Same::Call(name),
-            _ if is_large => Same::Root(root),
+            Culprit::Spot(_, spot) if is_large => Same::Spot(spot, phase_of(row)),
+            _ if is_large => Same::Root(row.root),
             _ => Same::Any,
         }
     }

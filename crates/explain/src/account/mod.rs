@@ -26,6 +26,7 @@ pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
 pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
+pub(crate) use sites::SpotId;
 pub(crate) use streams::shared_queues;
 pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
 
@@ -42,7 +43,7 @@ use lateness::Lateness;
 use outside::Outside;
 use roots::{Charges, Path};
 use serde::Serialize;
-use sites::{Sites, SpotId};
+use sites::Sites;
 use std::collections::BTreeMap;
 use steps::Cutting;
 use streams::Waiting;
