@@ -92,11 +92,11 @@ impl<'a> Roots<'a> {
         let cause = all.root.cause;
         let evidence = cause.evidence_in(&self.facts.trace.meta.source);
         let Statement { because, why, fixes } = cause.of_account(evidence);
-        let spot = |row: &Row| {
-            matches!(row.root.culprit, Culprit::Spot(..)).then(|| self.place(row.root.culprit, parts))
+        let spot = |row: &Row| match row.root.culprit {
+            Culprit::Spot(_, spot) => Some(spot),
+            _ => None,
         };
-        let is_one_place =
-            spot(rows[0]).is_some_and(|place| rows.iter().all(|row| spot(row) == Some(place.clone())));
+        let is_one_place = spot(rows[0]).is_some() && rows.iter().all(|row| spot(row) == spot(rows[0]));
         // Rows of several places may have several chains: then none is shown.
         let root = |row: &Row| row.chain.first().map(|link| link.thread);
         if !is_one_place && !rows.iter().all(|row| root(row) == root(rows[0])) {
@@ -144,6 +144,10 @@ impl<'a> Roots<'a> {
             fixes,
         };
         self.cost(&mut finding, &all);
+        if is_one_place {
+            // Of many processes, none has most of what each does once.
+            finding.phase = phase_of(rows[0]);
+        }
         finding
     }
 

@@ -190,14 +190,14 @@ fn listing(accounts: &Accounts) -> String {
     out
 }
 
-/// One line per finding that samples lead to, costs in µs.
+/// One line per finding that samples lead to: when it costs, and what, in µs.
 fn sampled(explanation: &Explanation) -> String {
     let mut out = String::new();
     let sampled = explanation.findings.iter().filter(|finding| finding.evidence == Evidence::Sample);
     for finding in sampled.filter(|finding| !finding.places.is_empty()) {
         let functions: Vec<_> = finding.places.iter().map(|place| place.function.as_str()).collect();
         let (cause, cost) = (finding.cause.id(), finding.cost_ns as f64 / 1000.0);
-        writeln!(out, "finding {cause} {cost} @ {}", functions.join(" @ ")).unwrap();
+        writeln!(out, "finding {} {cause} {cost} @ {}", finding.phase.id(), functions.join(" @ ")).unwrap();
     }
     out
 }
