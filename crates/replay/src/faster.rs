@@ -162,7 +162,8 @@ pub(crate) const MOST: usize = u64::BITS as usize;
 fn together(mut samples: Vec<(Depth, Left)>) -> Left {
     samples.sort_by_key(|(depth, _)| *depth);
     let depths: Vec<Depth> = samples.iter().map(|(depth, _)| *depth).collect();
-    let part: f64 = weights(&depths).zip(&samples).map(|(weight, (_, left))| weight as f64 * left.part).sum();
+    let part: f64 =
+        weights(&depths).iter().zip(&samples).map(|(weight, (_, left))| *weight as f64 * left.part).sum();
     let all = (samples.len() as u64 * SAMPLE).max(1) as f64;
     let places = samples.iter().fold(0, |places, (_, left)| places | left.places);
     Left { part: part / all, places }

@@ -29,9 +29,12 @@ pub(super) struct Site {
     pub is_short: bool,
     /// The place, as far as something other than samples tells it.
     pub spot: Option<SpotId>,
-    /// The weight of samples by place: of the thread awake, and asleep.
-    pub seen: [Vec<(SpotId, u64)>; 2],
+    /// Of the thread awake, and asleep.
+    pub seen: [Spots; 2],
 }
+
+/// The weight of samples by place.
+type Spots = Vec<(SpotId, u64)>;
 
 /// The weight of the fewest samples that divide a time: of eight, each is an eighth.
 pub(super) const ENOUGH: u64 = 8 * SAMPLE;
@@ -266,25 +269,28 @@ impl Building<'_> {
         }
     }
 
-    /// Lets sites without samples have those of the sites after the same call, from the same place, if these are enough. What
+    /// Lets sites without samples have those of the sites after the same call at the same place, if these are enough. What
     /// ends such a pause varies: a launch, or a look at an event first.
     fn lend(&mut self) {
-        let mut after = FxHashMap::<_, [Vec<(SpotId, u64)>; 2]>::default();
-        let mut known: Vec<_> =
-            self.known.iter().filter(|(between, _)| between.calls[0].1.is_some()).collect();
-        known.sort_by_key(|(_, site)| **site);
-        for (between, site) in &known {
-            let all = after.entry((between.thread, between.calls[0])).or_default();
-            for (all, seen) in all.iter_mut().zip(&self.sites[**site as usize].seen) {
+        let mut sites: Vec<_> =
+            self.known.iter().map(|(between, site)| (*site, between.thread, between.calls[0])).collect();
+        sites.sort_by_key(|(site, ..)| *site);
+        let after = |(site, thread, (name, stack)): (SiteId, ThreadId, (Sym, StackId))| {
+            Some((site, (thread, name, self.naming.of_stack(stack.some()?)?)))
+        };
+        let sites: Vec<_> = sites.into_iter().filter_map(after).collect();
+        let mut seen = FxHashMap::<_, [Spots; 2]>::default();
+        for (site, after) in &sites {
+            let all = seen.entry(*after).or_default();
+            for (all, seen) in all.iter_mut().zip(&self.sites[*site as usize].seen) {
                 seen.iter().for_each(|(spot, weight)| add_to(all, *spot, *weight));
             }
         }
-        for (between, site) in known {
-            let Some(lent) = after.get(&(between.thread, between.calls[0])) else { continue };
-            let seen = &mut self.sites[*site as usize].seen;
-            let weight: u64 = lent.iter().flatten().map(|(_, weight)| weight).sum();
-            if seen.iter().all(Vec::is_empty) && weight >= ENOUGH {
-                seen.clone_from(lent);
+        for (site, after) in sites {
+            let (own, all) = (&mut self.sites[site as usize].seen, &seen[&after]);
+            let weight: u64 = all.iter().flatten().map(|(_, weight)| weight).sum();
+            if own.iter().all(Vec::is_empty) && weight >= ENOUGH {
+                own.clone_from(all);
             }
         }
     }
