@@ -56,7 +56,7 @@ fn gain(faster: &[&str]) -> Option<f64> {
 
 fn expect(faster: &[&str], part: f64) {
     let gain = gain(faster).expect("a change");
-    assert!((gain - part).abs() < 0.01, "{faster:?}: {gain} for {part}");
+    assert!((gain - part).abs() < 0.015, "{faster:?}: {gain} for {part}");
 }
 
 #[test]
