@@ -6,7 +6,7 @@ use explain::{Depth, SAMPLE, weights};
 use rustc_hash::FxHashMap;
 use sim::{RecordedStep, WorkKind};
 use std::str::FromStr;
-use trace::{Ns, StackId, Sym, ThreadId, Trace};
+use trace::{Ns, Sym, ThreadId, Trace};
 
 /// Something, and by what factor it is faster.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,12 +116,47 @@ impl Faster {
     }
 }
 
-/// Shortens time outside of calls by the parts of its samples that are at the places of `all`, in any of their frames. Pauses of a
-/// thread between calls of the same names share their samples: most are too short to have one. There are [`MOST`] places at most.
-/// Returns how many pauses changed; 0 where one place is in none. What several lines leave of a pause is not the product of what
-/// each leaves.
+/// Makes the program's own code faster at the places of `all`, in any frame of a stack. There are [`MOST`] places at most. Returns how
+/// many pauses changed; 0 where one place is in none. What several lines leave of a pause is not the product of what each leaves.
 pub(crate) fn hosts(all: &[&Faster], scene: &Scene<'_>, to: &mut Recovered) -> usize {
-    let samples = Samples::of(scene.trace, all);
+    let stacks = stacks(scene.trace, all);
+    let left = |sample: usize| {
+        let places = scene.trace.samples.stack[sample].some().map_or(0, |stack| stacks[stack.index()]);
+        let there = all.iter().enumerate().filter(|(at, _)| places & 1 << at != 0);
+        Left { part: there.map(|(_, faster)| 1.0 / faster.factor).product(), places }
+    };
+    let (changed, met) = shorten_pauses(left, scene, to);
+    if met.count_ones() as usize == all.len() { changed } else { 0 }
+}
+
+/// The places that each stack is at: a bit each.
+fn stacks(trace: &Trace, all: &[&Faster]) -> Vec<u64> {
+    let frame = |frame: usize| {
+        let is_there = |faster: &&Faster| match &faster.what {
+            What::Host { file, line } => is_at(trace, frame, file, *line),
+            _ => false,
+        };
+        let there = all.iter().enumerate().filter(|(_, faster)| is_there(faster));
+        there.fold(0, |places, (at, _)| places | 1 << at)
+    };
+    let frames: Vec<u64> = (0..trace.frames.len()).map(frame).collect();
+    // The stack of a caller is an earlier row.
+    let mut stacks: Vec<u64> = Vec::with_capacity(trace.stacks.len());
+    for at in 0..trace.stacks.len() {
+        let own = trace.stacks.frame[at].some().map_or(0, |frame| frames[frame.index()]);
+        stacks.push(own | trace.stacks.caller[at].some().map_or(0, |caller| stacks[caller.index()]));
+    }
+    stacks
+}
+
+/// Shortens pauses by what would be left of their samples, by the samples' numbers. Pauses of a thread between calls of the same names
+/// share their samples: most are too short to have one. Returns how many pauses changed, and the places that these samples are at.
+pub(crate) fn shorten_pauses(
+    left: impl Fn(usize) -> Left,
+    scene: &Scene<'_>,
+    to: &mut Recovered,
+) -> (usize, u64) {
+    let samples = Samples::of(scene.trace, left);
     let (mut changed, mut met) = (0, 0);
     for row in 0..to.steps.len() {
         let Some(thread) = to.threads[row] else { continue };
@@ -143,16 +178,16 @@ pub(crate) fn hosts(all: &[&Faster], scene: &Scene<'_>, to: &mut Recovered) -> u
             }
         }
     }
-    if met.count_ones() as usize == all.len() { changed } else { 0 }
+    (changed, met)
 }
 
 /// What would be left of the time of a sample, or of all of them.
 #[derive(Clone, Copy)]
-struct Left {
-    /// Of its time, if all that its stack is at were faster.
-    part: f64,
-    /// A bit for each place that its stack is at.
-    places: u64,
+pub(crate) struct Left {
+    /// Of its time.
+    pub part: f64,
+    /// A bit for each place that its stack is at; none where nothing changes.
+    pub places: u64,
 }
 
 /// Places that are made faster at once.
@@ -190,31 +225,10 @@ fn pauses(scene: &Scene<'_>, row: usize) -> Vec<(usize, [Sym; 2])> {
 struct Samples(FxHashMap<ThreadId, Vec<(Ns, Left)>>);
 
 impl Samples {
-    fn of(trace: &Trace, all: &[&Faster]) -> Samples {
-        let frame = |frame: usize| {
-            let is_there = |faster: &&Faster| match &faster.what {
-                What::Host { file, line } => is_at(trace, frame, file, *line),
-                _ => false,
-            };
-            let there = all.iter().enumerate().filter(|(_, faster)| is_there(faster));
-            there.fold(0, |places, (at, _)| places | 1 << at)
-        };
-        let frames: Vec<u64> = (0..trace.frames.len()).map(frame).collect();
-        // The stack of a caller is an earlier row.
-        let mut stacks: Vec<u64> = Vec::with_capacity(trace.stacks.len());
-        for at in 0..trace.stacks.len() {
-            let own = trace.stacks.frame[at].some().map_or(0, |frame| frames[frame.index()]);
-            stacks.push(own | trace.stacks.caller[at].some().map_or(0, |caller| stacks[caller.index()]));
-        }
-        let left = |stack: StackId| {
-            let places = stack.some().map_or(0, |stack| stacks[stack.index()]);
-            let there = all.iter().enumerate().filter(|(at, _)| places & 1 << at != 0);
-            Left { part: there.map(|(_, faster)| 1.0 / faster.factor).product(), places }
-        };
+    fn of(trace: &Trace, left: impl Fn(usize) -> Left) -> Samples {
         let mut samples: FxHashMap<ThreadId, Vec<(Ns, Left)>> = FxHashMap::default();
         for at in 0..trace.samples.len() {
-            let sample = (trace.samples.at[at], left(trace.samples.stack[at]));
-            samples.entry(trace.samples.thread[at]).or_default().push(sample);
+            samples.entry(trace.samples.thread[at]).or_default().push((trace.samples.at[at], left(at)));
         }
         samples.values_mut().for_each(|samples| samples.sort_by_key(|(at, _)| *at));
         Samples(samples)

@@ -1,26 +1,39 @@
 //! What if the cause of a finding were gone.
 
+use crate::faster::{Left, shorten_pauses};
 use crate::fixes::Scene;
 use crate::{Recovered, StepOf};
-use explain::{Cause, Explanation, Loss};
+use explain::{Cause, Explanation, Loss, Place, place_of_stack};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{CallOf, Does, Locks, RecordedStep};
-use trace::{CallId, Ns, Sym, ThreadId};
+use trace::{CallId, Ns, Sym, ThreadId, ThreadState, Trace};
 
 /// A finding whose time is gone: its calls and threads no longer lose what it counts. Operations take as long as before.
 #[derive(Clone, Debug)]
 pub struct Removed {
     text: String,
     losses: Vec<Loss>,
+    /// Where threads run or sleep outside of calls, if that is what it finds.
+    places: Vec<Place>,
+    /// Whether they sleep there.
+    asleep: bool,
 }
 
 impl Removed {
     /// The finding of that name, as `H2`, of a whole trace; `None` if there is none.
     pub fn of(name: &str, explanation: &Explanation, losses: &[Loss]) -> Option<Removed> {
-        let row = explanation.findings.iter().position(|finding| finding.id == name)? as u32;
-        let of = |loss: &&Loss| loss.finding == Some(row) && loss.lost_ns > 0;
+        let row = explanation.findings.iter().position(|finding| finding.id == name)?;
+        let finding = &explanation.findings[row];
+        let of = |loss: &&Loss| loss.finding == Some(row as u32) && loss.lost_ns > 0;
         let losses = losses.iter().filter(of).copied().collect();
-        Some(Removed { text: format!("remove {name}"), losses })
+        let parties = finding.places.iter().chain(finding.holder.iter().flat_map(|holder| &holder.places));
+        let is_outside = matches!(finding.cause, Cause::HostCode | Cause::Blocked);
+        Some(Removed {
+            text: format!("remove {name}"),
+            losses,
+            places: parties.filter(|_| is_outside).cloned().collect(),
+            asleep: finding.cause == Cause::Blocked,
+        })
     }
 
     /// `remove H2`
@@ -32,7 +45,26 @@ impl Removed {
     pub(crate) fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let (calls, pauses): (Vec<Loss>, Vec<Loss>) =
             self.losses.iter().partition(|loss| loss.call.is_some());
-        in_calls(&calls, scene, to) + in_pauses(&pauses, to)
+        in_calls(&calls, scene, to) + in_pauses(&pauses, to) + self.at_places(scene, to)
+    }
+
+    /// Threads no longer run or sleep at the places: pauses are shorter by these samples' part of them.
+    fn at_places(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        if self.places.is_empty() {
+            return 0;
+        }
+        let Trace { samples, stacks, .. } = scene.trace;
+        let is_there =
+            |stack| place_of_stack(scene.trace, stack).is_some_and(|place| self.places.contains(&place));
+        let there: Vec<bool> = stacks.ids().map(is_there).collect();
+        let left = |sample: usize| {
+            let is_there = samples.stack[sample].some().is_some_and(|stack| there[stack.index()]);
+            let asleep = [ThreadState::Blocked, ThreadState::Uninterruptible, ThreadState::Stopped];
+            let is_asleep = asleep.contains(&samples.state[sample]);
+            let is_gone = is_there && is_asleep == self.asleep;
+            Left { part: f64::from(u8::from(!is_gone)), places: is_gone.into() }
+        };
+        shorten_pauses(left, scene, to).0
     }
 }
 

@@ -1,14 +1,15 @@
-//! The program's own code made faster, line by line.
+//! The program's own code made faster, line by line, and findings of it removed.
 
-use replay::{Change, Faster, Fit, Predictor, recover};
+use explain::{Cause, Options, explain_each};
+use replay::{Change, Faster, Fit, Predictor, Removed, recover};
 use trace::*;
 
 const MS: Ns = 1_000_000;
 const PAUSE: Ns = 4 * MS;
 
 /// A thread launches 100 kernels, 4 ms apart. Of each pause the first three quarters are at line 7 of `train.py`, called from line 3,
-/// then it is at line 9; every pause has one sample, at another depth.
-fn trace() -> Trace {
+/// then it is at line 9; every pause has one sample, at another depth. It runs all the time, or sleeps at line 7.
+fn trace(sleeps: bool) -> Trace {
     let mut trace = Trace::default();
     let device = trace.devices.push(Device { multiprocessors: 132, ..Device::default() });
     let process = trace.processes.push(Process { pid: 1, ..Process::default() });
@@ -30,28 +31,41 @@ fn trace() -> Trace {
         let op = Op { start: start + 8_000, end: start + 10_000, stream, correlation, ..Op::default() };
         trace.ops.push(Op { kind: OpKind::Kernel, grid_x: 64, block_x: 64, ..op });
         let depth = at * 37 % 99;
-        let stack = if depth < 74 { computes } else { prepares };
-        trace.samples.push(Sample {
-            at: start + 5_000 + depth * PAUSE / 99,
-            thread,
-            stack,
-            ..Sample::default()
-        });
+        let is_first = depth < 74;
+        let (stack, asleep) = (if is_first { computes } else { prepares }, is_first && sleeps);
+        let state = if asleep { ThreadState::Blocked } else { ThreadState::Running };
+        trace.samples.push(Sample { at: start + 5_000 + depth * PAUSE / 99, thread, stack, state });
+        let (end, state) = (start + 5_000 + PAUSE, ThreadState::Running);
+        let running = 5_000 + if sleeps { PAUSE / 4 } else { PAUSE };
+        trace.states.push(State { start, end, thread, running, state, ..State::default() });
     }
     trace.join();
     trace
 }
 
-/// The gain, of the pauses' time, if these lines took so much less.
+/// The gain of changes, of the pauses' time.
+fn gain_of(trace: &Trace, changes: &[Change<'_>]) -> Option<f64> {
+    let base = recover(trace).unwrap();
+    let fit = Fit::of(trace, &base, &base.replay().unwrap());
+    let predictor = Predictor::new(trace, &base, &fit, &|_| {}).unwrap();
+    let predicted = predictor.predict(changes).unwrap()?;
+    Some((predicted.before_ns - predicted.predicted_ns) as f64 / (99 * PAUSE) as f64)
+}
+
+/// The gain if these lines took so much less.
 fn gain(faster: &[&str]) -> Option<f64> {
-    let trace = trace();
-    let base = recover(&trace).unwrap();
-    let fit = Fit::of(&trace, &base, &base.replay().unwrap());
-    let predictor = Predictor::new(&trace, &base, &fit, &|_| {}).unwrap();
     let faster: Vec<Faster> = faster.iter().map(|text| text.parse().unwrap()).collect();
     let changes: Vec<Change<'_>> = faster.iter().map(Change::Faster).collect();
-    let predicted = predictor.predict(&changes).unwrap()?;
-    Some((predicted.before_ns - predicted.predicted_ns) as f64 / (99 * PAUSE) as f64)
+    gain_of(&trace(false), &changes)
+}
+
+/// The gain without the finding of a cause at a line.
+fn gain_without(trace: &Trace, cause: Cause, line: u32) -> f64 {
+    let (explanation, losses) = explain_each(trace, &Options::default());
+    let is_it = |finding: &&explain::Finding| finding.cause == cause && finding.places[0].line == line;
+    let finding = explanation.findings.iter().find(is_it).expect("a finding");
+    let removed = Removed::of(&finding.id, &explanation, &losses).unwrap();
+    gain_of(trace, &[Change::Removed(&removed)]).expect("a change")
 }
 
 fn expect(faster: &[&str], part: f64) {
@@ -81,4 +95,19 @@ fn a_line_and_its_caller_gain_the_line_once() {
 #[test]
 fn a_line_without_samples_changes_nothing() {
     assert_eq!(gain(&["host:train.py:7=2x", "host:train.py:8=2x"]), None);
+}
+
+#[test]
+fn code_that_is_gone_gains_its_part_of_the_pauses() {
+    let trace = trace(false);
+    for (line, part) in [(7, 0.75), (9, 0.25)] {
+        let gain = gain_without(&trace, Cause::HostCode, line);
+        assert!((gain - part).abs() < 0.015, "{line}: {gain} for {part}");
+    }
+}
+
+#[test]
+fn sleep_that_is_gone_leaves_what_the_thread_does_awake() {
+    let gain = gain_without(&trace(true), Cause::Blocked, 7);
+    assert!((gain - 0.75).abs() < 0.015, "{gain}");
 }
