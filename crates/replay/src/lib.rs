@@ -14,6 +14,7 @@ mod fit;
 mod fixes;
 mod gains;
 mod machine;
+mod pauses;
 mod places;
 mod predict;
 mod recover;

@@ -1,7 +1,7 @@
 //! What if the cause of a finding were gone.
 
-use crate::faster::{Left, shorten_pauses};
 use crate::fixes::Scene;
+use crate::pauses::{self, Left};
 use crate::{Recovered, StepOf};
 use explain::{Cause, Explanation, Loss, Place, place_of_stack};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,7 +64,7 @@ impl Removed {
             let is_gone = is_there && is_asleep == self.asleep;
             Left { part: f64::from(u8::from(!is_gone)), places: is_gone.into() }
         };
-        shorten_pauses(left, scene, to).0
+        pauses::shorten(left, scene, to).0
     }
 }
 

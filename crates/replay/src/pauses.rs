@@ -1,0 +1,94 @@
+//! The time of threads outside calls, shortened by what would be left of its samples.
+
+use crate::fixes::Scene;
+use crate::{Recovered, StepOf};
+use explain::{Depth, SAMPLE, weights};
+use rustc_hash::FxHashMap;
+use sim::RecordedStep;
+use trace::{Ns, Sym, ThreadId, Trace};
+
+/// Shortens pauses by what would be left of their samples, by the samples' numbers. Pauses of a thread between calls of the same names
+/// share their samples: most are too short to have one. Returns how many pauses changed, and the places that these samples are at.
+pub(crate) fn shorten(left: impl Fn(usize) -> Left, scene: &Scene<'_>, to: &mut Recovered) -> (usize, u64) {
+    let samples = Samples::of(scene.trace, left);
+    let (mut changed, mut met) = (0, 0);
+    for row in 0..to.steps.len() {
+        let Some(thread) = to.threads[row] else { continue };
+        let pauses = pauses(scene, row);
+        let mut found: FxHashMap<[Sym; 2], Vec<(Depth, Left)>> = FxHashMap::default();
+        for (at, between) in &pauses {
+            let [from, until] = [*at, at + 1].map(|at| to.begins[row][at] + to.start);
+            found.entry(*between).or_default().extend(samples.within(thread, from, until));
+        }
+        let left: FxHashMap<[Sym; 2], Left> =
+            found.into_iter().map(|(between, found)| (between, together(found))).collect();
+        for (at, between) in pauses {
+            let Left { part, places } = left[&between];
+            let RecordedStep::Host(ns) = &mut to.recorded.threads[row][at] else { continue };
+            if places != 0 {
+                *ns -= (*ns as f64 * (1.0 - part)) as Ns;
+                met |= places;
+                changed += 1;
+            }
+        }
+    }
+    (changed, met)
+}
+
+/// What would be left of the time of a sample, or of all of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Left {
+    /// Of its time.
+    pub part: f64,
+    /// A bit for each place that its stack is at; none where nothing changes.
+    pub places: u64,
+}
+
+/// The mean of samples, each with its weight.
+fn together(mut samples: Vec<(Depth, Left)>) -> Left {
+    samples.sort_by_key(|(depth, _)| *depth);
+    let depths: Vec<Depth> = samples.iter().map(|(depth, _)| *depth).collect();
+    let part: f64 =
+        weights(&depths).iter().zip(&samples).map(|(weight, (_, left))| *weight as f64 * left.part).sum();
+    let all = (samples.len() as u64 * SAMPLE).max(1) as f64;
+    let places = samples.iter().fold(0, |places, (_, left)| places | left.places);
+    Left { part: part / all, places }
+}
+
+/// The pauses of a thread: the step, and the names of the calls before and after it.
+fn pauses(scene: &Scene<'_>, row: usize) -> Vec<(usize, [Sym; 2])> {
+    let (mut pauses, mut open, mut last) = (Vec::new(), 0, Sym::EMPTY);
+    for (at, step) in scene.base.steps[row].iter().enumerate() {
+        match step {
+            StepOf::Outside => pauses.push((at, [last, Sym::EMPTY])),
+            StepOf::Call(call) => {
+                last = scene.trace.calls.name[call.index()];
+                pauses[open..].iter_mut().for_each(|(_, between)| between[1] = last);
+                open = pauses.len();
+            }
+            StepOf::Part | StepOf::Wait(_) | StepOf::Ends(_) | StepOf::Takes | StepOf::Issues(_) => {}
+        }
+    }
+    pauses
+}
+
+/// The samples of each thread, in order: when, and what would be left of them.
+struct Samples(FxHashMap<ThreadId, Vec<(Ns, Left)>>);
+
+impl Samples {
+    fn of(trace: &Trace, left: impl Fn(usize) -> Left) -> Samples {
+        let mut samples: FxHashMap<ThreadId, Vec<(Ns, Left)>> = FxHashMap::default();
+        for at in 0..trace.samples.len() {
+            samples.entry(trace.samples.thread[at]).or_default().push((trace.samples.at[at], left(at)));
+        }
+        samples.values_mut().for_each(|samples| samples.sort_by_key(|(at, _)| *at));
+        Samples(samples)
+    }
+
+    /// A thread's samples in a pause, with the part of it that was over.
+    fn within(&self, thread: ThreadId, from: Ns, until: Ns) -> impl Iterator<Item = (Depth, Left)> {
+        let samples = self.0.get(&thread).map_or(&[][..], Vec::as_slice);
+        let [first, end] = [from, until].map(|moment| samples.partition_point(|(at, _)| *at < moment));
+        samples[first..end.max(first)].iter().map(move |(at, left)| (Depth::at(*at, from, until), *left))
+    }
+}
