@@ -76,7 +76,7 @@ mod weights;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    OperationWait, Rank, Ranks, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart,
+    OperationWait, Rank, Ranks, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart, collectives,
 };
 pub use cause::{About, Bound, Family, Nature};
 pub use class::{Class, classify, collective, communicates};

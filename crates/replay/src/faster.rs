@@ -96,6 +96,7 @@ impl Faster {
             let of = op.map(|op| scene.trace.text(scene.trace.ops.name[op.index()]));
             if of.is_some_and(|of| matches(name, of)) {
                 work.ns = self.of(work.ns);
+                work.meets.iter_mut().for_each(|meets| meets.ns = self.of(meets.ns));
                 changed += 1;
             }
         }

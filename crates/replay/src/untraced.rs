@@ -34,6 +34,7 @@ impl Recovered {
         }
         for work in bare.recorded.works.iter_mut().filter(|work| work.is_launched()) {
             work.ns -= CUPTI_KERNEL.min(work.ns / 2);
+            work.meets.iter_mut().for_each(|meets| meets.ns -= CUPTI_KERNEL.min(meets.ns / 2));
         }
         bare
     }

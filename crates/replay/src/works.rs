@@ -3,7 +3,8 @@
 use crate::calls::{Cost, Costs, Waits};
 use crate::delays::Delays;
 use crate::threads::Threads;
-use sim::{Does, Model, Rows, Work, WorkKind};
+use rustc_hash::FxHashMap;
+use sim::{Does, Meets, Model, Rows, Work, WorkKind};
 use trace::{CallId, CopyKind, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
 
 /// A call with more operations than this launched a graph, whether or not the trace has its nodes.
@@ -110,7 +111,8 @@ impl Works {
         let latency = median(self.delays.of.iter().filter_map(|delay| delay.latency))
             .unwrap_or(model.device.latency_ns);
         let gap = median(self.delays.of.iter().filter_map(|delay| delay.gap)).unwrap_or(model.device.gap_ns);
-        let work = |Row { first: op, end, kind, .. }: &Row| {
+        let meets = self.meets(trace);
+        let work = |(row, Row { first: op, end, kind, .. }): (u32, &Row)| {
             let (ops, at) = (&trace.ops, op.index());
             let delay = self.delays.of[at];
             Work {
@@ -124,9 +126,30 @@ impl Works {
                     // In the middle of a graph nothing begins.
                     (ops.end[before.index()] == self.rows[row as usize].end).then_some(row)
                 }),
+                meets: meets.get(&row).copied(),
             }
         };
-        self.rows.iter().map(work).collect()
+        (0..).zip(&self.rows).map(work).collect()
+    }
+
+    /// The rows that are kernels of collectives.
+    fn meets(&self, trace: &Trace) -> FxHashMap<u32, Meets> {
+        let mut meets = FxHashMap::default();
+        for (number, kernels) in (0..).zip(explain::collectives(trace)) {
+            let last = kernels.iter().map(|op| trace.ops.start[op.index()]).max().unwrap_or_default();
+            // In the middle of a graph nobody knows when one begins.
+            let is_whole = |op: &OpId| {
+                let row = &self.rows[self.places[op.index()].0 as usize];
+                row.first == *op && row.end == trace.ops.end[op.index()]
+            };
+            if kernels.iter().all(is_whole) {
+                meets.extend(kernels.iter().map(|op| {
+                    let ns = (trace.ops.end[op.index()] - last).max(0);
+                    (self.places[op.index()].0, Meets { number, ns })
+                }));
+            }
+        }
+        meets
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::device::{COMPUTE, Device, Part};
 use crate::events::Event;
 use crate::machine::Machine;
+use crate::meetings::Waiting;
 use crate::ops::{Op, OpRef, Ops, Waits, What};
 use crate::plan::NONE;
 use crate::{Error, Order};
@@ -194,14 +195,17 @@ impl Machine<'_> {
         op.slots -= slots;
         op.parts += 1;
         group.room -= slots;
-        let time = start + op.ns;
-        self.events.plan(time, Event::Ran { op: row, slots, generation: op.generation });
+        let (whole, part) = (op.slots == 0, Waiting { op: row, slots, generation: op.generation });
+        let (work, time) = (op.work, start + op.ns);
+        if whole {
+            group.queue.pop_front();
+        }
         if turns {
             group.parts.push(Part { op: row, slots, time });
         }
-        let whole = op.slots == 0;
-        if whole {
-            group.queue.pop_front();
+        // A kernel that can be suspended, since contexts take turns on its device, has its own time.
+        if !self.meets((!turns).then_some(part), work, start) {
+            self.events.plan(time, Event::Ran { op: row, slots, generation: part.generation });
         }
         self.observe(row, |seen, now| seen.taken = seen.taken.min(now));
         whole

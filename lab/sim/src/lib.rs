@@ -40,6 +40,7 @@ mod functions;
 mod host;
 mod locks;
 mod machine;
+mod meetings;
 mod model;
 mod ops;
 mod plan;
@@ -55,8 +56,8 @@ pub use chance::Chance;
 pub use delays::{Delay, Delays};
 pub use model::*;
 pub use recorded::{
-    CallOf, Does, Locks, Recorded, RecordedStep, Replayed, Rows, StepAt, Until, Waited, Work, WorkKind,
-    run_recorded,
+    CallOf, Does, Locks, Meets, Recorded, RecordedStep, Replayed, Rows, StepAt, Until, Waited, Work,
+    WorkKind, run_recorded,
 };
 
 use trace::Trace;

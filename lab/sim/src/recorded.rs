@@ -7,6 +7,7 @@ use crate::events::Event;
 use crate::functions::Function;
 use crate::locks::Holder;
 use crate::machine::{HardwareQueue, Machine};
+use crate::meetings::{Meetings, Waiting};
 use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, NONE, Plan, Program, Step, ThreadPlan, Way, WorkPlan};
 use crate::thread::{Stage, Wait};
@@ -169,6 +170,17 @@ pub struct Work {
     pub gap_ns: Option<i64>,
     /// An operation of another stream that it waits for: a row of [`Recorded::works`].
     pub after: Option<u32>,
+    /// The collective of which it is a kernel.
+    pub meets: Option<Meets>,
+}
+
+/// A kernel of a collective: a kernel on each of several devices. All wait until the last of them has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meets {
+    /// The collective's number, as all its kernels have.
+    pub number: u32,
+    /// From when the last one has begun to the end of this one, ns.
+    pub ns: i64,
 }
 
 impl Work {
@@ -262,6 +274,7 @@ pub(crate) struct Replay<'a> {
     awaits: Vec<Option<u32>>,
     /// The thread that issues each operation.
     issuers: Vec<u32>,
+    meetings: Meetings,
     pub replayed: Replayed,
 }
 
@@ -384,6 +397,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         wants: vec![None; counts.len()],
         awaits: vec![None; counts.len()],
         issuers: issuers(recorded),
+        meetings: Meetings::of(&recorded.works),
         replayed: Replayed {
             steps: counts.into_iter().map(Vec::with_capacity).collect(),
             works: vec![(0, 0); recorded.works.len()],
@@ -580,6 +594,11 @@ impl Machine<'_> {
         let unknown = |work: &&u32| replay.works[**work as usize] == Progress::Unknown;
         let work = replay.waiting.keys().filter(unknown).min().copied();
         let lock = replay.locks.iter().position(|lock| !lock.waiting.is_empty());
+        if let Some(alone) = replay.meetings.give_up() {
+            replay.replayed.given_up += 1;
+            self.exchange(alone);
+            return true;
+        }
         match (lock, first, work) {
             (Some(lock), ..) => {
                 replay.replayed.given_up += 1;
@@ -669,6 +688,24 @@ impl Machine<'_> {
                 replay.awaits[row as usize] = Some(*work);
                 self.threads[row as usize].awaited += 1;
             }
+        }
+    }
+
+    /// A part of a kernel begins at a time: a row of [`Recorded::works`]. Returns whether that part, if there is one, waits for the
+    /// other kernels of its collective.
+    pub(crate) fn meets(&mut self, part: Option<Waiting>, work: u32, time: i64) -> bool {
+        let Some(replay) = &mut self.replay else { return false };
+        let meets = replay.recorded.works.get(work as usize).and_then(|work| work.meets);
+        let Some(meets) = meets else { return false };
+        let together = replay.meetings.begin(part, work, meets, time);
+        self.exchange(together);
+        part.is_some()
+    }
+
+    /// Kernels of a collective exchange data until their ends.
+    fn exchange(&mut self, together: Vec<(Waiting, i64)>) {
+        for (Waiting { op, slots, generation }, end) in together {
+            self.events.plan(end.max(self.now), Event::Ran { op, slots, generation });
         }
     }
 

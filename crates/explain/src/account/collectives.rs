@@ -88,10 +88,7 @@ impl Collectives {
         if !facts.one_clock() {
             return Collectives::default();
         }
-        let streams = streams(facts.trace);
-        let mut all: Vec<Collective> =
-            groups(&streams).iter().flat_map(|group| together(&streams, group)).collect();
-        all.sort_by_key(|collective| (collective.end(), collective.last().op));
+        let all = all(facts.trace);
         let mut waiting: Vec<Waiting> = all.iter().enumerate().flat_map(waiting).collect();
         waiting.sort_by_key(|waiting| (waiting.until, waiting.kernel.op));
         Collectives { all, waiting }
@@ -101,6 +98,21 @@ impl Collectives {
     pub fn have(&self, device: DeviceId) -> bool {
         self.all.iter().any(|collective| collective.of(device).is_some())
     }
+}
+
+/// The collectives of a trace, by end.
+fn all(trace: &Trace) -> Vec<Collective> {
+    let streams = streams(trace);
+    let mut all: Vec<Collective> =
+        groups(&streams).iter().flat_map(|group| together(&streams, group)).collect();
+    all.sort_by_key(|collective| (collective.end(), collective.last().op));
+    all
+}
+
+/// The kernels of each collective of a trace whose ranks are all in it, by start.
+pub fn collectives(trace: &Trace) -> Vec<Vec<OpId>> {
+    let ops = |collective: Collective| collective.kernels.iter().map(|kernel| kernel.op).collect();
+    all(trace).into_iter().map(ops).collect()
 }
 
 /// The kernels of a collective that wait for its last rank.

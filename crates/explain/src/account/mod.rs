@@ -22,6 +22,7 @@ mod steps;
 mod streams;
 
 pub use busy::Busy;
+pub use collectives::collectives;
 pub use idle::{Idle, IdlePart, IdleReason};
 pub(crate) use parts::CallParts;
 pub use ranks::{Rank, Ranks};

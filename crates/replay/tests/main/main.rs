@@ -1,6 +1,7 @@
 //! Replays of recordings, of traces that the simulator made, and of made-up traces.
 
 mod changes;
+mod collectives;
 mod examples;
 mod frees;
 mod gains;

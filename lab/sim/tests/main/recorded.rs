@@ -1,8 +1,8 @@
 //! Recorded steps in virtual time. Times are small numbers of nanoseconds, so that each can be added up by hand.
 
 use sim::{
-    CallOf, Does, Error, Locks, Model, Options, Recorded, RecordedStep, Replayed, Rows, Rule, StepAt, Until,
-    Use, Waited, Work, WorkKind, run_recorded,
+    CallOf, Does, Error, Locks, Meets, Model, Options, Recorded, RecordedStep, Replayed, Rows, Rule, StepAt,
+    Until, Use, Waited, Work, WorkKind, run_recorded,
 };
 use trace::CopyKind;
 use workload::{StreamKind, Workload};
@@ -57,7 +57,7 @@ impl Program {
     /// Adds an operation. Its latency is 5 ns, its gap 2 ns.
     fn work(&mut self, stream: u32, kind: WorkKind, ns: i64) -> u32 {
         let (latency_ns, gap_ns) = (Some(5), Some(2));
-        self.0.works.push(Work { stream, kind, ns, latency_ns, gap_ns, after: None });
+        self.0.works.push(Work { stream, kind, ns, latency_ns, gap_ns, after: None, meets: None });
         self.0.works.len() as u32 - 1
     }
 
@@ -647,4 +647,47 @@ fn a_device_that_the_model_lacks_is_refused() {
     program.0.workload.processes[0].contexts[0].device = 9;
     let error = run_recorded(&program.0, &model(), Options::default()).unwrap_err();
     assert!(matches!(error, Error::NoDevice { .. }), "{error}");
+}
+
+/// Two kernels of a collective that exchange data for 30 and 32 ns, launched by two threads after these times.
+fn collective(first: i64, second: i64) -> Program {
+    let mut program = Program::new(2);
+    for (stream, (until, ns)) in (0..).zip([(first, 30), (second, 32)]) {
+        let kernel = program.kernel(stream, 500);
+        program.0.works[kernel as usize].meets = Some(Meets { number: 7, ns });
+        let launch = program.launch(kernel, 0, 1);
+        program.thread(&[host(until), call(launch)]);
+    }
+    program
+}
+
+#[test]
+fn kernels_of_a_collective_end_when_the_last_has_begun_and_data_is_exchanged() {
+    // Each begins 5 ns after its launch.
+    let both = |program: Program| program.run().works;
+    assert_eq!(both(collective(10, 200)), [(15, 235), (205, 237)]);
+    assert_eq!(both(collective(300, 200)), [(305, 335), (205, 337)]);
+    assert_eq!(both(collective(10, 10)), [(15, 45), (15, 47)]);
+}
+
+#[test]
+fn what_is_in_the_stream_waits_for_the_collective() {
+    let mut program = collective(10, 200);
+    let next = program.kernel(0, 100);
+    let launch = program.launch(next, 0, 1);
+    program.0.threads[0].push(call(launch));
+    let replayed = program.run();
+    // Its gap is 2 ns.
+    assert_eq!(replayed.works[2], (237, 337));
+    assert_eq!(replayed.given_up, 0);
+}
+
+#[test]
+fn a_kernel_whose_collective_never_comes_is_given_up() {
+    let mut program = collective(10, 200);
+    program.0.threads[1].pop();
+    let awaited = program.await_(&[0], 0, 0, 1);
+    program.0.threads[0].push(call(awaited));
+    let replayed = program.run();
+    assert_eq!((replayed.works[0], replayed.given_up), ((15, 200), 1));
 }
