@@ -122,8 +122,7 @@ def report(found):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--train"]:
         train(sys.argv[2], sys.argv[3], int(sys.argv[4]))
-    elif len(sys.argv) < 2 or not all(value.isdigit() for value in sys.argv[2:4]):
-        sys.exit(__doc__)
     else:
-        counts = [int(value) for value in sys.argv[2:4]]
-        main(sys.argv[1], *counts, *[4, 20][len(counts) :], sys.argv[4:] or ["bare", "start", "context", "late", "full"])
+        from shares import arguments
+
+        main(*arguments(__doc__, [4, 20], ["bare", "start", "context", "late", "full"]))

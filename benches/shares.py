@@ -102,11 +102,16 @@ def report(found, rounds, steps):
         print(f"| {way} | {mean:.3f} | {more} | {shares[0]:.1%} | {shares[1]:.1%} |")
 
 
+def arguments(doc, counts, ways):
+    """The holdup, two numbers and the ways, from the command line; exits with `doc` where it is another."""
+    given = sys.argv[2:4]
+    if len(sys.argv) < 2 or not all(value.isdigit() for value in given):
+        sys.exit(doc)
+    return sys.argv[1], *map(int, given), *counts[len(given) :], sys.argv[4:] or ways
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--train"]:
         train(sys.argv[2], sys.argv[3], int(sys.argv[4]))
-    elif len(sys.argv) < 2 or not all(value.isdigit() for value in sys.argv[2:4]):
-        sys.exit(__doc__)
     else:
-        counts = [int(value) for value in sys.argv[2:4]]
-        main(sys.argv[1], *counts, *[6, 300][len(counts) :], sys.argv[4:] or ["bare", "light", "full", "cupti"])
+        main(*arguments(__doc__, [6, 300], ["bare", "light", "full", "cupti"]))

@@ -65,12 +65,12 @@ impl Faster {
         &self.text
     }
 
-    /// Whether it is about the program's own code.
+    /// Whether it is about the program's own code: several such are applied at once, by [`hosts`].
     pub(crate) fn is_host(&self) -> bool {
         matches!(self.what, What::Host { .. })
     }
 
-    /// Applies it, which [`Faster::is_host`] is not. Returns how many calls or operations it changed.
+    /// Applies it alone. Returns how many calls, operations or pauses it changed.
     pub(crate) fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
         match &self.what {
             What::Kernels(name) => self.kernels(scene, to, name),
@@ -80,7 +80,7 @@ impl Faster {
                 copies.map(|work| work.ns = self.of(work.ns)).count()
             }
             What::Calls(name) => self.calls(scene, to, name),
-            What::Host { .. } => 0,
+            What::Host { .. } => hosts(&[self], scene, to),
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Removed {
     places: Vec<Place>,
     /// Whether they sleep there.
     asleep: bool,
+    /// The processes in which they do.
+    pids: Vec<i64>,
 }
 
 impl Removed {
@@ -33,6 +35,12 @@ impl Removed {
             losses,
             places: parties.filter(|_| is_outside).cloned().collect(),
             asleep: finding.cause == Cause::Blocked,
+            pids: finding
+                .threads
+                .iter()
+                .map(|of| of.pid)
+                .chain(finding.holder.iter().map(|of| of.pid))
+                .collect(),
         })
     }
 
@@ -61,7 +69,9 @@ impl Removed {
             let is_there = samples.stack[sample].some().is_some_and(|stack| there[stack.index()]);
             let asleep = [ThreadState::Blocked, ThreadState::Uninterruptible, ThreadState::Stopped];
             let is_asleep = asleep.contains(&samples.state[sample]);
-            let is_gone = is_there && is_asleep == self.asleep;
+            let process = scene.trace.process_of_thread(samples.thread[sample]);
+            let pid = process.some().map_or(0, |process| scene.trace.processes.pid[process.index()]);
+            let is_gone = is_there && is_asleep == self.asleep && self.pids.contains(&pid);
             Left { part: f64::from(u8::from(!is_gone)), places: is_gone.into() }
         };
         pauses::shorten(left, scene, to).0

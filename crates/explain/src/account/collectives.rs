@@ -109,7 +109,7 @@ fn all(trace: &Trace) -> Vec<Collective> {
     all
 }
 
-/// The kernels of each collective of a trace whose ranks are all in it, by start.
+/// The kernels of each collective of a trace whose ranks are all in it, by start. The clocks of its GPUs must agree.
 pub fn collectives(trace: &Trace) -> Vec<Vec<OpId>> {
     let ops = |collective: Collective| collective.kernels.iter().map(|kernel| kernel.op).collect();
     all(trace).into_iter().map(ops).collect()

@@ -1,5 +1,6 @@
 //! Ranks that wait for each other in collectives.
 
+use crate::support::add_process;
 use replay::{Change, Faster, Fit, Predictor, recover};
 use trace::*;
 
@@ -18,16 +19,12 @@ fn trace() -> Trace {
         "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)",
     ];
     let [launch, wait, reduce] = names.map(|text| trace.strings.intern(text));
-    let [file, function] = ["/work/train.py", "main"].map(|text| trace.strings.intern(text));
+    let [file, function] = ["/app/train.py", "main"].map(|text| trace.strings.intern(text));
     let frame = trace.frames.push(Frame { file, line: 7, function, ..Frame::default() });
     let stack = trace.stacks.push(Stack { frame, ..Stack::default() });
     let mut correlation = 0;
     for (rank, computes) in [(0, 0), (1, 3 * MS)] {
-        let device = trace.devices.push(Device { ordinal: rank, multiprocessors: 132, ..Device::default() });
-        let process = trace.processes.push(Process { pid: rank + 1, ..Process::default() });
-        let context = trace.contexts.push(Context { process, device, number: 1 });
-        let stream = trace.streams.push(Stream { context, number: 7 });
-        let thread = trace.threads.push(Thread { process, tid: rank + 1, ..Thread::default() });
+        let (thread, stream) = add_process(&mut trace, rank + 1);
         for step in 0..STEPS {
             let begin = step * (3 * MS + EXCHANGE + 30_000);
             let (start, end) = (begin + computes, begin + 3 * MS + 8_000 + EXCHANGE);

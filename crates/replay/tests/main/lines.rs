@@ -1,5 +1,6 @@
 //! The program's own code made faster, line by line, and findings of it removed.
 
+use crate::support::add_process;
 use explain::{Cause, Options, explain_each};
 use replay::{Change, Faster, Fit, Predictor, Removed, recover};
 use trace::*;
@@ -11,12 +12,8 @@ const PAUSE: Ns = 4 * MS;
 /// then it is at line 9; every pause has one sample, at another depth. It runs all the time, or sleeps at line 7.
 fn trace(sleeps: bool) -> Trace {
     let mut trace = Trace::default();
-    let device = trace.devices.push(Device { multiprocessors: 132, ..Device::default() });
-    let process = trace.processes.push(Process { pid: 1, ..Process::default() });
-    let context = trace.contexts.push(Context { process, device, number: 1 });
-    let stream = trace.streams.push(Stream { context, number: 7 });
-    let thread = trace.threads.push(Thread { process, tid: 1, ..Thread::default() });
-    let [file, function] = ["/work/train.py", "main"].map(|text| trace.strings.intern(text));
+    let (thread, stream) = add_process(&mut trace, 1);
+    let [file, function] = ["/app/train.py", "main"].map(|text| trace.strings.intern(text));
     let mut stack_at = |line: u32, caller: StackId| {
         let frame = trace.frames.push(Frame { file, line, function, ..Frame::default() });
         trace.stacks.push(Stack { frame, caller })

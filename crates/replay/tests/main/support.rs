@@ -3,7 +3,7 @@
 use replay::{Fit, Recovered, recover};
 use sim::Replayed;
 use std::path::Path;
-use trace::Trace;
+use trace::{Context, Device, Process, Stream, StreamId, Thread, ThreadId, Trace};
 
 /// What a trace asked for, and its replay.
 pub fn replayed(trace: &Trace) -> (Recovered, Replayed) {
@@ -33,4 +33,13 @@ pub fn expect(file: &str, fits: &[(String, Fit)]) {
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
     expect_test::expect_file![path].assert_eq(&text);
+}
+
+/// Adds a process of this number with one thread, and a device of its own with one stream.
+pub fn add_process(trace: &mut Trace, pid: i64) -> (ThreadId, StreamId) {
+    let device = trace.devices.push(Device { ordinal: pid - 1, multiprocessors: 132, ..Device::default() });
+    let process = trace.processes.push(Process { pid, ..Process::default() });
+    let context = trace.contexts.push(Context { process, device, number: 1 });
+    let stream = trace.streams.push(Stream { context, number: 7 });
+    (trace.threads.push(Thread { process, tid: pid, ..Thread::default() }), stream)
 }

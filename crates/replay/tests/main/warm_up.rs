@@ -1,5 +1,6 @@
 //! First uses of libraries: what of a pause moves with them.
 
+use crate::support::add_process;
 use replay::{Fit, Predictor, recover};
 use trace::*;
 
@@ -8,11 +9,7 @@ const MS: Ns = 1_000_000;
 /// A launch, then a pause of which samples show a line each, then a call with its line; then launches for 100 ms.
 fn trace_of(pause: Ns, lines: &[u32], call: &str, call_line: u32) -> Trace {
     let mut trace = Trace::default();
-    let device = trace.devices.push(Device { multiprocessors: 132, ..Device::default() });
-    let process = trace.processes.push(Process { pid: 1, ..Process::default() });
-    let context = trace.contexts.push(Context { process, device, number: 1 });
-    let stream = trace.streams.push(Stream { context, number: 7 });
-    let thread = trace.threads.push(Thread { process, tid: 1, ..Thread::default() });
+    let (thread, stream) = add_process(&mut trace, 1);
     let [file, function] = ["train.py", "main"].map(|text| trace.strings.intern(text));
     let stack_at = |trace: &mut Trace, line: u32| {
         let frame = trace.frames.push(Frame { file, line, function, ..Frame::default() });
