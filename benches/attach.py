@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What recording costs a training step by when CUPTI is attached, while it records and while it is switched off again. Needs a GPU,
-PyTorch and gcc.
+"""What CUPTI's kernel, copy and fill records alone cost a training step, by when CUPTI is attached. Needs a GPU, PyTorch and gcc.
 
-    attach.py HOLDUP [ROUNDS [PAIRS [WAY…]]]    default: 4 rounds, each a process of each way, of 20 pairs of bursts
+    attach.py [ROUNDS [PAIRS]]    default: 15 rounds, each a process of each way, of 5 pairs of bursts
 
-Ways: `bare`; CUPTI's kernel, copy and fill records alone, attached with the driver (`start`), with the context (`context`) or after
-the first steps (`late`); a level of the recorder. Each process takes turns: bursts of steps with recording off and on.
+Ways: `bare`, which has no CUPTI; attached with the driver (`start`), or after the first steps (`late`). All processes are children of
+one that has imported PyTorch, so that their code lies at the same addresses. A process takes turns: bursts of steps with records on
+and off. `late` has bursts from before CUPTI was attached, too, and from after it was detached.
 
-Prints the time of a step with recording off as a multiple of bare, both by the processor's pace (real/pace.py), and how much longer
-one takes with recording on, with 95 % intervals.
+Prints how much longer a step takes than bare, by the processor's pace (real/pace.py), and for `late` also than before, with 95 %
+intervals.
 """
 
 import ctypes
@@ -17,9 +17,7 @@ import math
 import os
 import pathlib
 import random
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,7 +28,7 @@ BURST, WARM_UP = 20, 40
 
 
 def burst(step, pace):
-    """The mean time of a step, and of the pace's beats beside it, s."""
+    """The mean time of a step, in beats of the pace."""
     steps, beats = 0.0, pace.seconds
     for _ in range(2):
         step()
@@ -39,63 +37,72 @@ def burst(step, pace):
         step()
         steps += time.perf_counter() - begin
         pace.beat()
-    return steps / BURST, (pace.seconds - beats) / BURST
+    return steps / (pace.seconds - beats)
 
 
 def train(way, library, pairs):
-    """Prints the bursts of a process: with recording off, then on, and so on."""
-    import torch
+    """The bursts of a process, by what CUPTI does meanwhile."""
     import turns
     from pace import Pace
 
-    tracer = ctypes.CDLL(library) if way in ("start", "context", "late") else None
-    if way == "context":
-        torch.zeros(1, device="cuda")
-        tracer.cupti_only_start()
+    tracer = ctypes.CDLL(library) if way != "bare" else None
     step, pace = turns.train(), Pace()
     for _ in range(WARM_UP):
         step()
+    bursts = {}
+
+    def take(name):
+        bursts.setdefault(name, []).append(burst(step, pace))
+
+    if way != "start":
+        for _ in range(pairs):
+            take("before")
     if way == "late":
         tracer.cupti_only_start()
-        step()
     if tracer:
-        tracer.cupti_only_pause()
-
-    def switch(to):
-        if tracer:
-            [tracer.cupti_only_pause, tracer.cupti_only_resume][to]()
-        elif way != "bare":
-            os.kill(os.getppid(), signal.SIGUSR2)
-            time.sleep(0.05)
-
-    bursts = []
-    for _ in range(pairs):
-        off = burst(step, pace)
-        switch(True)
-        bursts.append((off, burst(step, pace)))
-        switch(False)
-    print(json.dumps(bursts), flush=True)
+        for _ in range(pairs):
+            take("on")
+            tracer.cupti_only_pause()
+            take("off")
+            tracer.cupti_only_resume()
+        tracer.cupti_only_end()
+        for _ in range(pairs):
+            take("after")
+    return {name: statistics.mean(values) for name, values in bursts.items()}
 
 
-def main(holdup, rounds, pairs, ways):
+def run(way, library, pairs):
+    """What a child of that way found."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        try:
+            if way == "start":
+                os.environ["CUDA_INJECTION64_PATH"] = library
+            with os.fdopen(writer, "w") as out:
+                json.dump(train(way, library, pairs), out)
+        except BaseException as failure:
+            print(f"{way}: {failure!r}", file=sys.stderr)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as found:
+        text = found.read()
+    os.waitpid(child, 0)
+    return json.loads(text)
+
+
+def main(rounds, pairs):
+    import torch  # noqa: F401 before the children are made
     from shares import build
 
+    os.environ["CUPTI_ONLY"] = "operations"
+    found = {"bare": [], "start": [], "late": []}
     with tempfile.TemporaryDirectory() as folder:
         build(folder)
-        library = f"{folder}/cupti_only.so"
-        record = [holdup, "record", "--quiet", "--force", "--after", "signal", "-o", f"{folder}/attach.holdup", "--level"]
-
-        def run(way):
-            program = [sys.executable, __file__, "--train", way, library, str(pairs)]
-            variables = {"CUPTI_ONLY": "operations"} | ({"CUDA_INJECTION64_PATH": library} if way == "start" else {})
-            command = program if way in ("bare", "start", "context", "late") else [*record, way, "--", *program]
-            output = subprocess.run(command, env=os.environ | variables, stdout=subprocess.PIPE, text=True, check=True).stdout
-            return json.loads(output)
-
-        found = {way: [] for way in ways}
         for _ in range(rounds):
-            for way in random.sample(ways, len(ways)):
-                found[way].append(run(way))
+            for way in random.sample(list(found), len(found)):
+                found[way].append(run(way, f"{folder}/cupti_only.so", pairs))
     report(found)
 
 
@@ -107,22 +114,17 @@ def report(found):
         low, middle, high = (math.expm1(value) for value in (mean - reach, mean, mean + reach))
         return f"{middle:+.1%} ({low:+.1%} to {high:+.1%})"
 
-    def by_pace(process, which):
-        return statistics.mean(pair[which][0] for pair in process) / statistics.mean(pair[which][1] for pair in process)
-
-    bare = statistics.mean(by_pace(process, 0) for process in found["bare"])
-    print("| | off, ms | off, by the pace, over bare | on over off |\n|---|---:|---|---|")
+    bare = statistics.geometric_mean(process["before"] for process in found["bare"])
+    print("| CUPTI attached | then | over bare | over before |\n|---|---|---|---|")
     for way, processes in found.items():
-        off = statistics.mean(pair[0][0] for process in processes for pair in process) * 1e3
-        over_bare = percent([by_pace(process, 0) / bare for process in processes])
-        on = percent([pair[1][0] / pair[0][0] for process in processes for pair in process])
-        print(f"| {way} | {off:.2f} | {over_bare} | {on} |")
+        for name in processes[0]:
+            over_bare = percent([process[name] / bare for process in processes])
+            over_before = percent([process[name] / process["before"] for process in processes]) if way == "late" else ""
+            print(f"| {way} | {name} | {over_bare} | {over_before} |")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--train"]:
-        train(sys.argv[2], sys.argv[3], int(sys.argv[4]))
-    else:
-        from shares import arguments
-
-        main(*arguments(__doc__, [4, 20], ["bare", "start", "context", "late", "full"]))
+    if len(sys.argv) > 3 or not all(value.isdigit() for value in sys.argv[1:]):
+        sys.exit(__doc__)
+    given = list(map(int, sys.argv[1:]))
+    main(*given, *[15, 5][len(given) :])

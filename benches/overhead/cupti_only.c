@@ -46,6 +46,13 @@ void cupti_only_pause(void) {
     for (size_t at = 0; at < kind_count(); at++) cuptiActivityDisable(kinds[at]);
 }
 
+// Detaches CUPTI from the process.
+void cupti_only_end(void) {
+    cuptiActivityFlushAll(1);
+    CUptiResult result = cuptiFinalize();
+    if (result != CUPTI_SUCCESS) fprintf(stderr, "cuptiFinalize: error %d\n", result);
+}
+
 void cupti_only_start(void) {
     set_attributes(getenv("CUPTI_ATTRIBUTES"));
     cuptiActivityRegisterCallbacks(request, complete);

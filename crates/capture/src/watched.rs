@@ -65,7 +65,7 @@ const NO_GIL: &[u8] = b"this Python is a free-threaded build: it has no GIL, so 
 pub fn watch_locks(writer: &mut Writer, patient: bool) -> bool {
     let driver = interpose::watch(patient, &mut |library| {
         let name = library.name();
-        is_driver(name).then(|| Site::Listed(site(texts::intern(writer, name))))
+        is_driver(name).then(|| Site::Driver(site(texts::intern(writer, name))))
     });
     process::driver_watched(driver.changed as u64);
     let listed = interpose::watch(patient, &mut |library| {

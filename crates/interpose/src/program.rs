@@ -1,5 +1,6 @@
 //! The functions by which the program and its own libraries wait for each other's threads, for those that are watched:
-//! locks, conditions, semaphores, barriers, and the ends of threads.
+//! locks, conditions, semaphores, barriers, and the ends of threads. The listed libraries have their own functions for
+//! locks, and these for the rest.
 //!
 //! Only waits of threads that make wrapped calls are of interest, so a thread that makes none goes straight to the C
 //! library. A thread that ends a wait does so, too, unless a thread that is watched waits there.
@@ -24,6 +25,8 @@ use std::sync::atomic::{AtomicI64, AtomicU32};
 pub const PLAIN: usize = 0;
 /// Those of the library with the interpreter, which knows its GIL.
 pub const INTERPRETER: usize = 1;
+/// Those of a listed library, whose locks are not watched by these.
+pub const LISTED: usize = 2;
 
 /// Shorter waits are counted only, ticks; none is recorded or counted before this is set.
 static THRESHOLD: AtomicI64 = AtomicI64::new(Ns::MAX);
@@ -278,10 +281,14 @@ fn down(semaphore: *mut sem_t, wait: impl FnOnce() -> c_int) -> c_int {
 
 /// Waits for a condition by `wait`.
 #[inline]
-fn meet_condition(condition: usize, mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
+fn meet_condition<const LAYER: usize>(condition: usize, mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
     wait_for_condition(mutex, || match watched() {
         None => wait(),
         Some(thread) => {
+            if LAYER == LISTED {
+                // The wait is recorded once the mutex is released, which such a library does in silence unless it is known.
+                contended::find_or_add(mutex);
+            }
             // The thread keeps one place at a time.
             pending::record(thread);
             meet(thread, LockKind::Condition, condition, wait, ended)
@@ -301,7 +308,7 @@ fn meet_condition_or_gil<const LAYER: usize>(
     {
         return gil.wait(wait);
     }
-    meet_condition(condition, mutex, wait)
+    meet_condition::<LAYER>(condition, mutex, wait)
 }
 
 /// Whether an address is a part of a GIL; then `note` learns which.
@@ -477,7 +484,7 @@ replacements! {
         match of_gil::<LAYER>(condition as usize) {
             // The thread that released the GIL looks that another one acquires it.
             Some(_) => real::pthread_cond_wait(condition, mutex),
-            None => meet_condition(
+            None => meet_condition::<LAYER>(
                 condition as usize, mutex as usize,
                 || real::pthread_cond_wait(condition, mutex),
             ),
@@ -489,7 +496,7 @@ replacements! {
         );
     pthread_cond_clockwait(
         condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t, clock: clockid_t, until: *const timespec
-    ) = |_LAYER| meet_condition(
+    ) = |LAYER| meet_condition::<LAYER>(
         condition as usize, mutex as usize,
         || real::pthread_cond_clockwait(condition, mutex, clock, until),
     );

@@ -18,9 +18,13 @@ macro_rules! sites {
 static REPLACEMENTS: [Replacements; SITES] =
     sites!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
 
-/// Those of the program and its other libraries, and those of the library with the interpreter.
+/// Those of the program and its other libraries, of the library with the interpreter, and of listed ones for what is no lock.
 static OF_PROGRAM: program::Replacements = program::Replacements::of::<{ program::PLAIN }>();
 static OF_INTERPRETER: program::Replacements = program::Replacements::of::<{ program::INTERPRETER }>();
+static OF_LISTED: program::Replacements = program::Replacements::of::<{ program::LISTED }>();
+
+/// How functions for locks begin.
+const OF_LOCKS: [&[u8]; 3] = [b"pthread_mutex_", b"pthread_rwlock_", b"pthread_spin_"];
 
 /// The watched ones.
 static WATCHED: Looked = Looked::new();
@@ -30,7 +34,9 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 /// How the locks of a library are watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Site {
-    /// By a number below 32, with which the waits of its threads are recorded.
+    /// All waits for its locks, by a number below 32. What else it waits for is its own affair.
+    Driver(u32),
+    /// All waits for its locks, by a number as the driver's; its other waits as those of the program.
     Listed(u32),
     /// As those of the program: long waits of threads that make wrapped calls.
     Program,
@@ -44,8 +50,12 @@ impl Site {
         if !name.starts_with(b"pthread_") && !name.starts_with(b"sem_") {
             return None;
         }
+        let is_lock = OF_LOCKS.iter().any(|start| name.starts_with(start));
         match self {
-            Site::Listed(number) => REPLACEMENTS[(number as usize).min(SITES - 1)].find(name),
+            Site::Listed(_) if !is_lock => OF_LISTED.find(name),
+            Site::Driver(number) | Site::Listed(number) => {
+                REPLACEMENTS[(number as usize).min(SITES - 1)].find(name)
+            }
             Site::Program => OF_PROGRAM.find(name),
             Site::Interpreter => OF_INTERPRETER.find(name),
         }

@@ -6,12 +6,19 @@ use trace::{LockKind, LockLayer, StackId, ThreadId, Trace, Wait};
 
 /// Runs a scenario in each way that programs are built.
 fn every_build(scenario: &str, check: &dyn Fn(&Recorded, &Trace)) {
-    every_build_of("meets", scenario, check);
+    every_build_of("meets", scenario, "nothing", check);
 }
 
-fn every_build_of(program: &str, scenario: &str, check: &dyn Fn(&Recorded, &Trace)) {
+/// As [`every_build`], and with the program among those whose locks are watched as the driver's.
+fn every_build_and_listed(scenario: &str, check: &dyn Fn(&Recorded, &Trace)) {
+    every_build(scenario, check);
+    every_build_of("meets", scenario, "meets", check);
+}
+
+fn every_build_of(program: &str, scenario: &str, listed: &str, check: &dyn Fn(&Recorded, &Trace)) {
     for binding in [Binding::Lazy, Binding::Now] {
-        let recorded = Program::linked(binding, program, scenario).gathered().both();
+        let program = Program::linked(binding, program, scenario).with(spool::VAR_LOCKS, listed);
+        let recorded = program.gathered().both();
         assert_eq!(recorded.outcome.stdout, "done\n", "{scenario}: {:?}", recorded.outcome);
         check(&recorded, recorded.trace.as_ref().expect("it was gathered"));
     }
@@ -67,13 +74,13 @@ fn a_lock_of_the_program_has_its_holder() {
 
 #[test]
 fn who_waits_for_a_condition_learns_who_signalled() {
-    every_build("signalled", &|recorded, trace| {
+    every_build_and_listed("signalled", &|recorded, trace| {
         let wait = ended_by(recorded, trace, LockKind::Condition);
         assert!(functions(trace, wait.stack).iter().any(|function| function == "wait_for_flag"));
         let signalled = functions(trace, wait.releaser_stack);
         assert!(signalled.iter().any(|function| function == "raise_flag"), "{signalled:?}");
     });
-    every_build("broadcast", &|recorded, trace| {
+    every_build_and_listed("broadcast", &|recorded, trace| {
         ended_by(recorded, trace, LockKind::Condition);
         let address = recorded.fact("address") as i64;
         let all = trace.waits.ids().map(|wait| trace.waits.row(wait));
@@ -85,7 +92,7 @@ fn who_waits_for_a_condition_learns_who_signalled() {
 
 #[test]
 fn who_waits_for_a_semaphore_learns_who_posted() {
-    every_build("posted", &|recorded, trace| {
+    every_build_and_listed("posted", &|recorded, trace| {
         let wait = ended_by(recorded, trace, LockKind::Semaphore);
         let posted = functions(trace, wait.releaser_stack);
         assert!(posted.iter().any(|function| function == "post_later"), "{posted:?}");
@@ -94,7 +101,7 @@ fn who_waits_for_a_semaphore_learns_who_posted() {
 
 #[test]
 fn who_gives_up_learns_nothing() {
-    every_build("given-up", &|recorded, trace| {
+    every_build_and_listed("given-up", &|recorded, trace| {
         let all = long(recorded, trace);
         let kinds: Vec<_> = all.iter().map(|wait| wait.kind).collect();
         assert_eq!(kinds, [LockKind::Semaphore, LockKind::Condition]);
@@ -104,7 +111,7 @@ fn who_gives_up_learns_nothing() {
 
 #[test]
 fn who_waits_at_a_barrier_learns_who_came_last() {
-    every_build("met", &|recorded, trace| {
+    every_build_and_listed("met", &|recorded, trace| {
         let wait = ended_by(recorded, trace, LockKind::Barrier);
         let came = functions(trace, wait.releaser_stack);
         assert!(came.iter().any(|function| function == "arrive_later"), "{came:?}");
@@ -113,7 +120,7 @@ fn who_waits_at_a_barrier_learns_who_came_last() {
 
 #[test]
 fn who_joins_a_thread_waits_for_it() {
-    every_build("ended", &|recorded, trace| {
+    every_build_and_listed("ended", &|recorded, trace| {
         let wait = only(recorded, trace, LockKind::Join);
         assert_eq!(tid(trace, wait.releaser), recorded.fact("ender"));
     });
@@ -121,7 +128,7 @@ fn who_joins_a_thread_waits_for_it() {
 
 #[test]
 fn threads_that_make_no_calls_have_no_waits() {
-    every_build("unconcerned", &|recorded, trace| {
+    every_build_and_listed("unconcerned", &|recorded, trace| {
         let unconcerned = recorded.fact("unconcerned");
         assert!(trace.waits.thread.iter().all(|thread| tid(trace, *thread) != unconcerned));
     });
@@ -147,19 +154,19 @@ fn short_waits_are_counted() {
 
 #[test]
 fn cancelled_waits_leave_nothing_behind() {
-    every_build("cancelled", &|recorded, trace| {
+    every_build_and_listed("cancelled", &|recorded, trace| {
         ended_by(recorded, trace, LockKind::Condition);
     });
 }
 
 #[test]
 fn a_handler_may_end_the_wait_that_it_interrupts() {
-    every_build("handled", &|_, _| ());
+    every_build_and_listed("handled", &|_, _| ());
 }
 
 #[test]
 fn a_condition_with_the_layout_of_a_gil_is_none() {
-    every_build_of("like", "like-a-gil", &|recorded, trace| {
+    every_build_of("like", "like-a-gil", "nothing", &|recorded, trace| {
         let address = recorded.fact("address") as i64;
         let waits: Vec<_> = trace.waits.ids().map(|wait| trace.waits.row(wait)).collect();
         assert!(waits.iter().all(|wait| wait.kind != LockKind::Gil), "{waits:?}");
@@ -172,7 +179,7 @@ fn a_condition_with_the_layout_of_a_gil_is_none() {
 
 #[test]
 fn conditions_of_old_programs_stay_theirs() {
-    every_build("old-condition", &|_, _| ());
+    every_build_and_listed("old-condition", &|_, _| ());
 }
 
 #[test]
