@@ -9,6 +9,7 @@
 mod ahead;
 mod calls;
 mod delays;
+mod endings;
 mod faster;
 mod fit;
 mod fixes;

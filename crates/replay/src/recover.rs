@@ -5,7 +5,7 @@ use crate::machine;
 use crate::places::Places;
 use crate::retime::part;
 use crate::sections::Sections;
-use crate::signals::{Signal, signals};
+use crate::signals::{GivenUp, Signal, given_up, signals};
 use crate::threads::Threads;
 use crate::turns;
 use crate::works::Works;
@@ -266,6 +266,7 @@ fn span(trace: &Trace, threads: &Threads) -> (Ns, Ns) {
 enum Happened {
     Call(CallId),
     Waits(u32, Signal),
+    GivesUp(GivenUp),
     Posts(u32, Signal),
     Takes(Ns, u32),
     Issues(OpId),
@@ -286,6 +287,11 @@ fn by_thread(
     for (number, signal) in (0..).zip(signals) {
         events[signal.waiter.index()].push(((signal.start, 1), Happened::Waits(number, *signal)));
         events[signal.by.index()].push(((signal.at, 0), Happened::Posts(number, *signal)));
+    }
+    for given_up in given_up(trace, threads, signals) {
+        let at = given_up.wait.index();
+        let event = ((trace.waits.start[at], 1), Happened::GivesUp(given_up));
+        events[trace.waits.thread[at].index()].push(event);
     }
     for (thread, at, lock) in &sections.taken {
         events[thread.index()].push(((*at, 1), Happened::Takes(*at, *lock)));
@@ -348,6 +354,15 @@ impl Writer<'_> {
                         self.push(RecordedStep::Await { signal: number, handoff_ns }, of);
                         self.now = self.now.max(signal.end);
                     }
+                }
+            }
+            Happened::GivesUp(GivenUp { wait, signal }) => {
+                let at = wait.index();
+                self.until(self.trace.waits.start[at]);
+                let ns = self.trace.waits.end[at] - self.now;
+                if ns > 0 {
+                    self.push(RecordedStep::GiveUp { signal, ns }, StepOf::Wait(wait));
+                    self.now += ns;
                 }
             }
             Happened::Posts(number, signal) => {

@@ -168,7 +168,7 @@ fn shorten(of: &StepOf, step: &mut RecordedStep, ns: Ns) -> bool {
             *host -= taken;
             taken > 0
         }
-        (StepOf::Wait(_), step @ (RecordedStep::Await { .. } | RecordedStep::Acquire { .. })) if ns > 0 => {
+        (StepOf::Wait(_), step) if ns > 0 => {
             *step = RecordedStep::Host(0);
             true
         }

@@ -42,7 +42,7 @@ impl Sections {
         sections.count = locks.len() as u32;
         let waited = ends_of_waits(trace);
         let mut born = vec![Ns::MIN; trace.threads.len()];
-        for birth in signals.iter().filter(|signal| signal.wait.is_none()) {
+        for birth in signals.iter().filter(|signal| signal.is_birth()) {
             born[birth.waiter.index()] = birth.end;
         }
         for ((thread, lock), mut of) in uses {

@@ -1,13 +1,14 @@
 //! What threads wait for outside of calls: another thread, which ends the wait at a moment of its own.
 
+use crate::endings::endings;
 use crate::threads::Threads;
-use rustc_hash::FxHashSet;
-use trace::{Ns, ThreadId, Trace, WaitId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use trace::{LockKind, Ns, ThreadId, Trace, WaitId};
 
 /// A wait for another thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signal {
-    /// The recorded wait; `NONE` for the start of a thread.
+    /// The recorded wait; `NONE` for the start of a thread, and for one that is told to end.
     pub wait: WaitId,
     pub waiter: ThreadId,
     /// The thread that ends it.
@@ -19,10 +20,18 @@ pub(crate) struct Signal {
     pub at: Ns,
 }
 
+impl Signal {
+    /// Whether it is the start of a thread, which is not there before.
+    pub fn is_birth(&self) -> bool {
+        self.wait.is_none() && self.start == self.end
+    }
+}
+
 /// All of them, in order of their start.
 pub(crate) fn signals(trace: &Trace, threads: &Threads) -> Vec<Signal> {
     let mut signals: Vec<Signal> =
         trace.waits.ids().filter_map(|wait| of_wait(trace, threads, wait)).collect();
+    signals.extend(endings(trace, threads, &signals));
     signals.extend(births(trace, threads, &signals));
     signals.sort_by_key(|signal| (signal.start, signal.end));
     before_waits(trace, &mut signals);
@@ -53,6 +62,37 @@ fn of_wait(trace: &Trace, threads: &Threads, wait: WaitId) -> Option<Signal> {
     let outside = waits.call[at].is_none() && threads.call_at(trace, waiter, start).is_none();
     let moment = within_no_call(trace, threads, by, (end - waits.handoff[at]).max(start));
     (outside && same_process && waiter != by).then_some(Signal { wait, waiter, by, start, end, at: moment })
+}
+
+/// A wait that was given up, before one for the same thing by the same thread that was not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenUp {
+    pub wait: WaitId,
+    /// What would have ended it: a row of the signals.
+    pub signal: u32,
+}
+
+/// The waits that were given up: threads that wait for a condition or a semaphore again and again, for so long each time, until it is met.
+/// `signals` are in order of their start.
+pub(crate) fn given_up(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<GivenUp> {
+    let waits = &trace.waits;
+    let mut met: FxHashMap<(ThreadId, LockKind, i64), Vec<(Ns, u32)>> = FxHashMap::default();
+    for (number, signal) in (0..).zip(signals) {
+        if let Some(wait) = signal.wait.some().map(WaitId::index) {
+            let of = (signal.waiter, waits.kind[wait], waits.lock[wait]);
+            met.entry(of).or_default().push((signal.start, number));
+        }
+    }
+    let given_up = |wait: WaitId| {
+        let at = wait.index();
+        let (thread, start) = (waits.thread[at].some()?, waits.start[at]);
+        let can_be = matches!(waits.kind[at], LockKind::Condition | LockKind::Semaphore);
+        let outside = waits.call[at].is_none() && threads.call_at(trace, thread, start).is_none();
+        let of = met.get(&(thread, waits.kind[at], waits.lock[at]))?;
+        let (_, signal) = of.get(of.partition_point(|(met, _)| *met < waits.end[at]))?;
+        (can_be && outside && waits.releaser[at].is_none()).then_some(GivenUp { wait, signal: *signal })
+    };
+    waits.ids().filter_map(given_up).collect()
 }
 
 /// A moment of a thread outside of its calls: steps take effect between calls.

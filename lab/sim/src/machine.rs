@@ -293,6 +293,7 @@ impl<'a> Machine<'a> {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Resume(thread) => self.resume(thread),
+            Event::GivesUp { thread, signal } => self.stops_waiting(thread, signal),
             Event::Want(thread) => self.want(thread),
             Event::Granted(thread) => self.granted(thread),
             Event::Woken(thread) => self.woken(thread),

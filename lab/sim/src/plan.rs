@@ -295,6 +295,11 @@ pub(crate) enum Step {
         signal: u32,
         handoff: i64,
     },
+    /// Waits for a signal, unless it was posted, and gives up `after` ns.
+    GiveUp {
+        signal: u32,
+        after: i64,
+    },
     /// Acquires a recorded lock, and releases it.
     Acquire {
         lock: u32,

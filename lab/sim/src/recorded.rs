@@ -72,6 +72,13 @@ pub enum RecordedStep {
         /// ns.
         handoff_ns: i64,
     },
+    /// Waits until the signal has been posted, for at most so long.
+    GiveUp {
+        /// The signal.
+        signal: u32,
+        /// ns.
+        ns: i64,
+    },
     /// Acquires a lock below [`Recorded::locks`], which threads acquire in the order in which they come; nothing if the thread has it. A
     /// thread that had to wait continues `handoff_ns` after the release.
     Acquire {
@@ -512,6 +519,9 @@ impl Machine<'_> {
             Some(RecordedStep::Await { signal, handoff_ns }) => {
                 Step::Await { signal: *signal, handoff: *handoff_ns }
             }
+            Some(RecordedStep::GiveUp { signal, ns }) => {
+                Step::GiveUp { signal: *signal, after: (*ns).clamp(0, LONGEST) }
+            }
             Some(RecordedStep::Acquire { lock, handoff_ns }) => {
                 Step::Acquire { lock: *lock, handoff: *handoff_ns }
             }
@@ -784,5 +794,15 @@ impl Machine<'_> {
             return false;
         }
         true
+    }
+
+    /// A thread has waited for a signal for as long as it would; nothing if the signal has been posted meanwhile.
+    pub(crate) fn stops_waiting(&mut self, row: u32, signal: u32) {
+        let waiting = &mut self.signals[signal as usize].waiting;
+        let before = waiting.len();
+        waiting.retain(|(thread, _)| *thread != row);
+        if waiting.len() < before {
+            self.resume(row);
+        }
     }
 }

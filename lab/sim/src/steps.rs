@@ -26,7 +26,7 @@ impl Machine<'_> {
             let step = self.step(row, at);
             let depends_on_others =
                 matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End)
-                    || matches!(step, Step::Post { .. } | Step::Await { .. })
+                    || matches!(step, Step::Post { .. } | Step::Await { .. } | Step::GiveUp { .. })
                     || matches!(step, Step::Acquire { .. } | Step::Release { .. });
             if depends_on_others && time > self.now {
                 return self.events.plan(time, Event::Resume(row));
@@ -61,6 +61,11 @@ impl Machine<'_> {
                 Step::Await { signal, handoff } => {
                     if !self.is_posted(row, signal, handoff) {
                         return;
+                    }
+                }
+                Step::GiveUp { signal, after } => {
+                    if !self.is_posted(row, signal, 0) {
+                        return self.events.plan(time + after, Event::GivesUp { thread: row, signal });
                     }
                 }
                 Step::Acquire { lock, handoff } => {

@@ -12,6 +12,7 @@ mod processes;
 mod removed;
 mod staged_copies;
 mod support;
+mod threads;
 mod warm_up;
 
 #[path = "../../../explain/tests/random/mod.rs"]

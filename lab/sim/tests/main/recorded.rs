@@ -380,6 +380,19 @@ fn a_thread_waits_until_a_signal_is_posted() {
 }
 
 #[test]
+fn a_thread_gives_up_its_wait_for_a_signal_that_is_not_posted() {
+    for (posted, [first, second]) in [(200, [80, 110]), (90, [80, 90]), (60, [60, 60]), (10, [50, 50])] {
+        let mut program = Program::new(1);
+        let signal = program.signal();
+        let gives_up = RecordedStep::GiveUp { signal, ns: 30 };
+        program.thread(&[host(posted), RecordedStep::Post(signal)]);
+        program.thread(&[host(50), gives_up, gives_up, RecordedStep::Await { signal, handoff_ns: 0 }]);
+        let replayed = program.run();
+        assert_eq!(replayed.steps[1], [0, 50, first, second, second.max(posted)], "{posted}");
+    }
+}
+
+#[test]
 fn a_signal_lets_all_threads_go_on() {
     let mut program = Program::new(1);
     let signal = program.signal();

@@ -1,0 +1,156 @@
+//! Threads that end, or stop waiting, because another thread comes to it.
+
+use crate::support::add_process;
+use replay::{Change, Faster, Fit, Predictor, recover};
+use trace::*;
+
+const MS: Ns = 1_000_000;
+/// The main thread computes for so long.
+const COMPUTES: Ns = 100 * MS;
+
+/// A program whose main thread launches a kernel, computes, launches another one, and joins a second thread at `joins`, which ends at
+/// `ends`. Then it calls once more.
+struct Program {
+    trace: Trace,
+    main: ThreadId,
+    other: ThreadId,
+}
+
+impl Program {
+    fn new(joins: Ns, ends: Ns) -> Program {
+        let mut trace = Trace::default();
+        let (main, stream) = add_process(&mut trace, 1);
+        let process = trace.threads.process[main.index()];
+        let other = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
+        let mut program = Program { trace, main, other };
+        for (correlation, start) in (1..).zip([0, COMPUTES + 10_000]) {
+            program.calls(main, "cudaLaunchKernel", start, correlation);
+            let op = Op { start: start + 8_000, end: start + 10_000, stream, correlation, ..Op::default() };
+            program.trace.ops.push(Op { kind: OpKind::Kernel, grid_x: 64, block_x: 64, ..op });
+        }
+        program.calls(other, "cudaSetDevice", 10_000, 3);
+        let join = Wait { kind: LockKind::Join, releaser: other, layer: LockLayer::Program, ..Wait::default() };
+        program.trace.waits.push(Wait { start: joins, end: ends, thread: main, ..join });
+        program.calls(main, "cudaSetDevice", ends + 5_000, 4);
+        let file = program.trace.strings.intern("train.py");
+        let frame = program.trace.frames.push(Frame { file, line: 7, ..Frame::default() });
+        let stack = program.trace.stacks.push(Stack { frame, caller: StackId::NONE });
+        for part in 1..100 {
+            let (at, state) = (part * COMPUTES / 100, ThreadState::Running);
+            program.trace.samples.push(Sample { at, thread: main, stack, state });
+        }
+        program
+    }
+
+    fn calls(&mut self, thread: ThreadId, name: &str, start: Ns, correlation: i64) {
+        let name = self.trace.strings.intern(name);
+        self.trace.calls.push(Call {
+            start,
+            end: start + 5_000,
+            thread,
+            name,
+            correlation,
+            ..Call::default()
+        });
+    }
+
+    /// The second thread is in a state from `start` to `end`; for so long of it on a processor.
+    fn is(&mut self, start: Ns, end: Ns, running: Ns, call: &str) {
+        let (thread, state) = (self.other, ThreadState::Blocked);
+        let call = self.trace.strings.intern(call);
+        self.trace.states.push(State { start, end, thread, running, state, call, ..State::default() });
+    }
+
+    /// How much earlier the program ends if the main thread computes nothing, ms.
+    fn gain(mut self) -> Ns {
+        let mut waits: Vec<Wait> = self.trace.waits.ids().map(|at| self.trace.waits.row(at)).collect();
+        waits.sort_by_key(|wait| wait.start);
+        self.trace.waits.clear();
+        for wait in waits {
+            self.trace.waits.push(wait);
+        }
+        self.trace.join();
+        let base = recover(&self.trace).unwrap();
+        let replayed = base.replay().unwrap();
+        let fit = Fit::of(&self.trace, &base, &replayed);
+        assert_eq!((fit.wall_error, fit.given_up), (0.0, 0));
+        let predictor = Predictor::new(&self.trace, &base, &fit, &|_| {}).unwrap();
+        let faster: Faster = "host:train.py:7=1000000x".parse().unwrap();
+        let predicted = predictor.predict(&[Change::Faster(&faster)]).unwrap().expect("a change");
+        (predicted.before_ns - predicted.predicted_ns + MS / 2) / MS
+    }
+}
+
+const JOINS: Ns = COMPUTES + 2 * MS;
+
+/// The second thread sleeps from 1 ms on, and ends 30 ms after the main one waits for it.
+fn sleeper(call: &str, running: Ns) -> Ns {
+    let mut program = Program::new(JOINS, JOINS + 30 * MS);
+    program.is(MS, JOINS + 30 * MS, running, call);
+    program.gain()
+}
+
+#[test]
+fn a_thread_that_sleeps_ends_once_another_one_waits_for_its_end() {
+    assert_eq!(sleeper("poll", 0), 100);
+    assert_eq!(sleeper("futex", 5 * MS), 100);
+}
+
+#[test]
+fn a_thread_that_sleeps_for_so_long_does_not_end_earlier() {
+    assert_eq!(sleeper("clock_nanosleep", 0), 0);
+}
+
+#[test]
+fn a_thread_that_computes_does_not_end_earlier() {
+    assert_eq!(sleeper("", JOINS + 28 * MS), 0);
+    assert_eq!(sleeper("", 20 * MS), 0);
+}
+
+/// It was awake 10 ms before the other one came: what it then sleeps for 30 ms may be anything.
+#[test]
+fn a_thread_that_has_just_begun_to_sleep_does_not_end_earlier() {
+    let mut program = Program::new(JOINS, JOINS + 30 * MS);
+    program.is(MS, JOINS - 10 * MS, JOINS - 11 * MS, "");
+    program.is(JOINS - 10 * MS, JOINS + 30 * MS, 0, "poll");
+    assert_eq!(program.gain(), 0);
+}
+
+/// It wakes a moment before the main thread waits for it, calls, and ends.
+#[test]
+fn a_thread_that_was_told_before_ends_earlier() {
+    let mut program = Program::new(JOINS, JOINS + 10 * MS);
+    program.is(MS, JOINS - MS, 0, "poll");
+    program.is(JOINS - MS, JOINS + 10 * MS, 9 * MS, "");
+    program.calls(program.other, "cudaSetDevice", JOINS + 5 * MS, 5);
+    assert_eq!(program.gain(), 100);
+}
+
+/// The second thread waits for a condition for 20 ms at a time, which `met` says the main thread meets in the end; then it ends.
+fn given_up(met: bool, of: i64) -> Ns {
+    let mut program = Program::new(JOINS, JOINS + MS);
+    let condition = LockKind::Condition;
+    let wait = Wait { kind: condition, lock: 0x10, layer: LockLayer::Program, ..Wait::default() };
+    for start in [1, 22, 43, 64].map(|at| at * MS) {
+        let (thread, end) = (program.other, start + 20 * MS);
+        program.trace.waits.push(Wait { start, end, thread, lock: of, ..wait });
+    }
+    let releaser = if met { program.main } else { ThreadId::NONE };
+    let (start, end, thread) = (85 * MS, JOINS - MS, program.other);
+    program.trace.waits.push(Wait { start, end, thread, releaser, ..wait });
+    program.calls(program.other, "cudaSetDevice", JOINS, 5);
+    program.gain()
+}
+
+/// Before, between and after its waits the second thread takes 7 of the 103 ms.
+#[test]
+fn waits_that_are_given_up_end_once_the_condition_is_met() {
+    assert_eq!(given_up(true, 0x10), 96);
+}
+
+#[test]
+fn waits_for_what_nobody_meets_take_their_time() {
+    assert_eq!(given_up(false, 0x10), 0);
+    // Those of another condition; the last wait begins at 85 ms.
+    assert_eq!(given_up(true, 0x20), 16);
+}
