@@ -1,7 +1,9 @@
-//! Threads that are told to end: they sleep, nobody knows for what, until the thread that then waits for their end tells them.
+//! Threads that are told to end: they sleep, nobody knows for what, until a thread tells them that then waits for their end, or for the last
+//! thing that they do.
 //!
-//! DDP's threads for sockets are told by a byte, by a closed connection or by a flag, which their `poll` sees within 0.5 s (two H100,
-//! PyTorch 2.11, NCCL). If they went on at a time of their own, a thread that waits for their end would end no earlier whatever changes.
+//! DDP's threads for sockets are told by a byte, by a closed connection or by a flag, which their `poll` sees within 0.5 s; threads of
+//! PyTorch's autograd that computed nothing count themselves off (two H100, PyTorch 2.11, NCCL). If they went on at a time of their own, a
+//! thread that waits for them would end no earlier whatever changes.
 
 use crate::signals::Signal;
 use crate::threads::Threads;
@@ -14,27 +16,52 @@ const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
 /// The moments at which threads are told to end. A thread goes on after the last sleep that was as long as all that followed: one that
 /// waits for something else mostly has more to do then.
 pub(crate) fn endings(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Signal> {
-    let is_join = |signal: &&Signal| {
-        signal.wait.some().is_some_and(|wait| trace.waits.kind[wait.index()] == LockKind::Join)
-    };
-    let joins: Vec<&Signal> = signals.iter().filter(is_join).collect();
-    let lives = lives(trace, signals, &joins);
-    let ending = |join: &&Signal| {
-        let (thread, life) = (join.by, &lives[&join.by]);
+    let mut endings: FxHashMap<ThreadId, Signal> = FxHashMap::default();
+    let lasts = lasts(trace, signals);
+    let lives = lives(trace, signals, &lasts);
+    for last in &lasts {
+        let (thread, life) = (last.by, &lives[&last.by]);
         let cut = |(from, until): &(Ns, Ns)| {
-            let told = (*until).min(join.start);
+            let told = (*until).min(last.start);
             (life.last_event(trace, threads, thread, told).max(*from), told)
         };
+        let end = life.end.max(last.end);
         let mut sleeps = life.sleeps.iter().rev().map(cut);
-        let (start, told) = sleeps.find(|(from, told)| told - from >= join.end - told)?;
-        Some(Signal { wait: WaitId::NONE, waiter: thread, by: join.waiter, start, end: told, at: told })
-    };
-    joins.iter().filter_map(ending).collect()
+        let Some((start, told)) = sleeps.find(|(from, told)| told - from >= end - told) else { continue };
+        let wait = WaitId::NONE;
+        let ending = Signal { wait, waiter: thread, by: last.waiter, start, end: told, at: told };
+        let first = endings.entry(thread).or_insert(ending);
+        if told < first.at {
+            *first = ending;
+        }
+    }
+    endings.into_values().collect()
 }
 
-/// What is known of a thread whose end another one waits for.
+/// The waits for threads' ends, and the last other wait that each thread ended.
+fn lasts<'a>(trace: &Trace, signals: &'a [Signal]) -> Vec<&'a Signal> {
+    let (mut joins, mut others) = (Vec::new(), FxHashMap::default());
+    for signal in signals {
+        match signal.wait.some().map(|wait| trace.waits.kind[wait.index()]) {
+            Some(LockKind::Join) => joins.push(signal),
+            Some(LockKind::Condition | LockKind::Semaphore | LockKind::Barrier) => {
+                let last = others.entry(signal.by).or_insert(signal);
+                if last.at < signal.at {
+                    *last = signal;
+                }
+            }
+            _ => {}
+        }
+    }
+    joins.extend(others.into_values());
+    joins
+}
+
+/// What is known of a thread that another one waits for.
 #[derive(Default)]
 struct Life {
+    /// When it ended, as far as the scheduler was asked.
+    end: Ns,
     /// When it was asleep, without pauses that count, in order.
     sleeps: Vec<(Ns, Ns)>,
     /// Its waits for other threads.
@@ -43,9 +70,8 @@ struct Life {
     ends: Vec<Ns>,
 }
 
-fn lives(trace: &Trace, signals: &[Signal], joins: &[&Signal]) -> FxHashMap<ThreadId, Life> {
-    let mut lives: FxHashMap<ThreadId, Life> =
-        joins.iter().map(|join| (join.by, Life::default())).collect();
+fn lives(trace: &Trace, signals: &[Signal], lasts: &[&Signal]) -> FxHashMap<ThreadId, Life> {
+    let mut lives: FxHashMap<ThreadId, Life> = lasts.iter().map(|last| (last.by, Life::default())).collect();
     if lives.is_empty() {
         return lives;
     }
@@ -61,6 +87,7 @@ fn lives(trace: &Trace, signals: &[Signal], joins: &[&Signal]) -> FxHashMap<Thre
     for row in states.ids() {
         if let Some(life) = lives.get_mut(&states.thread[row.index()]) {
             let state = states.row(row);
+            life.end = life.end.max(state.end);
             let awake = state.running + state.runnable;
             let is_sleep = SLEEPS.contains(&trace.text(state.call));
             if awake <= (state.end - state.start) / 10 && !is_sleep {

@@ -8,8 +8,8 @@ const MS: Ns = 1_000_000;
 /// The main thread computes for so long.
 const COMPUTES: Ns = 100 * MS;
 
-/// A program whose main thread launches a kernel, computes, launches another one, and joins a second thread at `joins`, which ends at
-/// `ends`. Then it calls once more.
+/// A program whose main thread launches a kernel, computes, launches another one, and waits for a second thread from `waits` to `ends`. Then
+/// it calls once more.
 struct Program {
     trace: Trace,
     main: ThreadId,
@@ -17,7 +17,7 @@ struct Program {
 }
 
 impl Program {
-    fn new(joins: Ns, ends: Ns) -> Program {
+    fn new(kind: LockKind, waits: Ns, ends: Ns) -> Program {
         let mut trace = Trace::default();
         let (main, stream) = add_process(&mut trace, 1);
         let process = trace.threads.process[main.index()];
@@ -29,8 +29,9 @@ impl Program {
             program.trace.ops.push(Op { kind: OpKind::Kernel, grid_x: 64, block_x: 64, ..op });
         }
         program.calls(other, "cudaSetDevice", 10_000, 3);
-        let join = Wait { kind: LockKind::Join, releaser: other, layer: LockLayer::Program, ..Wait::default() };
-        program.trace.waits.push(Wait { start: joins, end: ends, thread: main, ..join });
+        let (layer, lock) = (LockLayer::Program, 0x30);
+        let wait = Wait { kind, lock, releaser: other, layer, ..Wait::default() };
+        program.trace.waits.push(Wait { start: waits, end: ends, thread: main, ..wait });
         program.calls(main, "cudaSetDevice", ends + 5_000, 4);
         let file = program.trace.strings.intern("train.py");
         let frame = program.trace.frames.push(Frame { file, line: 7, ..Frame::default() });
@@ -81,12 +82,12 @@ impl Program {
     }
 }
 
-const JOINS: Ns = COMPUTES + 2 * MS;
+const WAITS: Ns = COMPUTES + 2 * MS;
 
-/// The second thread sleeps from 1 ms on, and ends 30 ms after the main one waits for it.
+/// The second thread sleeps from 1 ms on, and ends 30 ms after the main one waits for that.
 fn sleeper(call: &str, running: Ns) -> Ns {
-    let mut program = Program::new(JOINS, JOINS + 30 * MS);
-    program.is(MS, JOINS + 30 * MS, running, call);
+    let mut program = Program::new(LockKind::Join, WAITS, WAITS + 30 * MS);
+    program.is(MS, WAITS + 30 * MS, running, call);
     program.gain()
 }
 
@@ -103,32 +104,50 @@ fn a_thread_that_sleeps_for_so_long_does_not_end_earlier() {
 
 #[test]
 fn a_thread_that_computes_does_not_end_earlier() {
-    assert_eq!(sleeper("", JOINS + 28 * MS), 0);
+    assert_eq!(sleeper("", WAITS + 28 * MS), 0);
     assert_eq!(sleeper("", 20 * MS), 0);
 }
 
 /// It was awake 10 ms before the other one came: what it then sleeps for 30 ms may be anything.
 #[test]
 fn a_thread_that_has_just_begun_to_sleep_does_not_end_earlier() {
-    let mut program = Program::new(JOINS, JOINS + 30 * MS);
-    program.is(MS, JOINS - 10 * MS, JOINS - 11 * MS, "");
-    program.is(JOINS - 10 * MS, JOINS + 30 * MS, 0, "poll");
+    let mut program = Program::new(LockKind::Join, WAITS, WAITS + 30 * MS);
+    program.is(MS, WAITS - 10 * MS, WAITS - 11 * MS, "");
+    program.is(WAITS - 10 * MS, WAITS + 30 * MS, 0, "poll");
     assert_eq!(program.gain(), 0);
+}
+
+/// The second thread sleeps from 1 ms on, and meets the main one's condition; then it computes for so long.
+fn counts_itself_off(computes: Ns) -> Ns {
+    let mut program = Program::new(LockKind::Condition, WAITS, WAITS + 30 * MS);
+    program.is(MS, WAITS + 30 * MS, 0, "futex");
+    program.is(WAITS + 30 * MS, WAITS + 30 * MS + computes, computes, "");
+    program.gain()
+}
+
+#[test]
+fn a_thread_that_sleeps_does_its_last_thing_once_another_one_waits_for_that() {
+    assert_eq!(counts_itself_off(MS), 100);
+}
+
+#[test]
+fn a_thread_that_then_lives_on_does_not_do_it_earlier() {
+    assert_eq!(counts_itself_off(200 * MS), 0);
 }
 
 /// It wakes a moment before the main thread waits for it, calls, and ends.
 #[test]
 fn a_thread_that_was_told_before_ends_earlier() {
-    let mut program = Program::new(JOINS, JOINS + 10 * MS);
-    program.is(MS, JOINS - MS, 0, "poll");
-    program.is(JOINS - MS, JOINS + 10 * MS, 9 * MS, "");
-    program.calls(program.other, "cudaSetDevice", JOINS + 5 * MS, 5);
+    let mut program = Program::new(LockKind::Join, WAITS, WAITS + 10 * MS);
+    program.is(MS, WAITS - MS, 0, "poll");
+    program.is(WAITS - MS, WAITS + 10 * MS, 9 * MS, "");
+    program.calls(program.other, "cudaSetDevice", WAITS + 5 * MS, 5);
     assert_eq!(program.gain(), 100);
 }
 
 /// The second thread waits for a condition for 20 ms at a time, which `met` says the main thread meets in the end; then it ends.
 fn given_up(met: bool, of: i64) -> Ns {
-    let mut program = Program::new(JOINS, JOINS + MS);
+    let mut program = Program::new(LockKind::Join, WAITS, WAITS + MS);
     let condition = LockKind::Condition;
     let wait = Wait { kind: condition, lock: 0x10, layer: LockLayer::Program, ..Wait::default() };
     for start in [1, 22, 43, 64].map(|at| at * MS) {
@@ -136,9 +155,9 @@ fn given_up(met: bool, of: i64) -> Ns {
         program.trace.waits.push(Wait { start, end, thread, lock: of, ..wait });
     }
     let releaser = if met { program.main } else { ThreadId::NONE };
-    let (start, end, thread) = (85 * MS, JOINS - MS, program.other);
+    let (start, end, thread) = (85 * MS, WAITS - MS, program.other);
     program.trace.waits.push(Wait { start, end, thread, releaser, ..wait });
-    program.calls(program.other, "cudaSetDevice", JOINS, 5);
+    program.calls(program.other, "cudaSetDevice", WAITS, 5);
     program.gain()
 }
 
