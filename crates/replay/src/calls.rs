@@ -3,9 +3,9 @@
 use crate::streams::Streams;
 use crate::threads::Threads;
 use explain::{Cause, Class, classify};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
-use trace::{CallId, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+use trace::{CallId, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -119,6 +119,7 @@ impl Costs {
             }
         }
         let mut costs = Costs { of, ops, handover: None };
+        costs.hold_alone(trace, threads);
         let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
         costs.release(trace, behind);
         costs
@@ -132,6 +133,37 @@ impl Costs {
     /// The operations of an outermost call.
     pub fn ops(&self, call: CallId) -> &[OpId] {
         self.ops.of(call)
+    }
+
+    /// In some programs a pageable copy holds its context's lock alone, so that launches into other streams wait for it, too, and not only
+    /// those into its own: after a kernel of 5 ms in the legacy default stream, beside a thread with a non-blocking stream (H100 and H200,
+    /// driver 580, `account.py`). Where that was recorded, all copies into that stream do.
+    fn hold_alone(&mut self, trace: &Trace, threads: &Threads) {
+        let waits = &trace.waits;
+        let mut streams: FxHashSet<StreamId> = FxHashSet::default();
+        for at in
+            (0..waits.len()).filter(|at| waits.layer[*at].is_cuda() && waits.mode[*at] == LockMode::Shared)
+        {
+            let is_long = waits.end[at] - waits.start[at] >= CHANCE;
+            let [call, holder] = [waits.call[at], waits.releaser_call[at]].map(|call| threads.outer(call));
+            let [own, other] = [call, holder].map(|call| self.stream_of(trace, call));
+            let is_copy = self.of_call(holder).is_some_and(|holder| holder.pageable);
+            if is_long && is_copy && own.is_some() && own != other {
+                streams.extend(other);
+            }
+        }
+        for call in trace.calls.ids().filter(|_| !streams.is_empty()) {
+            let is_there = self.stream_of(trace, call).is_some_and(|stream| streams.contains(&stream));
+            if let Some(cost) = self.of[call.index()].as_mut().filter(|cost| is_there && cost.pageable) {
+                (cost.locks.context, cost.locks.staged) = (Use::Exclusive, Use::Exclusive);
+            }
+        }
+    }
+
+    /// The stream of a call's last operation.
+    fn stream_of(&self, trace: &Trace, call: CallId) -> Option<StreamId> {
+        let last = self.ops(call.some()?).last()?;
+        trace.ops.stream[last.index()].some()
     }
 
     /// The waits behind calls whose order remains that of the trace. The others are for the lock that a pageable copy holds: the model

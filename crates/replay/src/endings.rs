@@ -5,7 +5,7 @@
 //! PyTorch's autograd that computed nothing count themselves off (two H100, PyTorch 2.11, NCCL). If they went on at a time of their own, a
 //! thread that waits for them would end no earlier whatever changes.
 
-use crate::signals::Signal;
+use crate::signals::{Kind, Signal};
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use trace::{LockKind, Ns, ThreadId, Trace, WaitId};
@@ -15,11 +15,15 @@ const SLEEPS: [&str; 2] = ["nanosleep", "clock_nanosleep"];
 
 /// The moments at which threads are told to end. A thread goes on after the last sleep that was as long as all that followed: one that
 /// waits for something else mostly has more to do then.
-pub(crate) fn endings(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Signal> {
+pub(crate) fn endings(
+    trace: &Trace,
+    threads: &Threads,
+    signals: &[Signal],
+    lasts: &[&Signal],
+) -> Vec<Signal> {
     let mut endings: FxHashMap<ThreadId, Signal> = FxHashMap::default();
-    let lasts = lasts(trace, signals);
-    let lives = lives(trace, signals, &lasts);
-    for last in &lasts {
+    let lives = lives(trace, signals, lasts);
+    for last in lasts {
         let (thread, life) = (last.by, &lives[&last.by]);
         let cut = |(from, until): &(Ns, Ns)| {
             let told = (*until).min(last.start);
@@ -28,8 +32,8 @@ pub(crate) fn endings(trace: &Trace, threads: &Threads, signals: &[Signal]) -> V
         let end = life.end.max(last.end);
         let mut sleeps = life.sleeps.iter().rev().map(cut);
         let Some((start, told)) = sleeps.find(|(from, told)| told - from >= end - told) else { continue };
-        let wait = WaitId::NONE;
-        let ending = Signal { wait, waiter: thread, by: last.waiter, start, end: told, at: told };
+        let (wait, by, kind) = (WaitId::NONE, last.waiter, Kind::Told);
+        let ending = Signal { wait, waiter: thread, by, start, end: told, at: told, kind };
         let first = endings.entry(thread).or_insert(ending);
         if told < first.at {
             *first = ending;
@@ -39,21 +43,23 @@ pub(crate) fn endings(trace: &Trace, threads: &Threads, signals: &[Signal]) -> V
 }
 
 /// The waits for threads' ends, and the last other wait that each thread ended.
-fn lasts<'a>(trace: &Trace, signals: &'a [Signal]) -> Vec<&'a Signal> {
+pub(crate) fn lasts<'a>(trace: &Trace, signals: &'a [Signal]) -> Vec<&'a Signal> {
     let (mut joins, mut others) = (Vec::new(), FxHashMap::default());
     for signal in signals {
-        match signal.wait.some().map(|wait| trace.waits.kind[wait.index()]) {
-            Some(LockKind::Join) => joins.push(signal),
-            Some(LockKind::Condition | LockKind::Semaphore | LockKind::Barrier) => {
-                let last = others.entry(signal.by).or_insert(signal);
-                if last.at < signal.at {
-                    *last = signal;
-                }
+        if !signal.is_for_a_thread(trace) {
+            continue;
+        }
+        if trace.waits.kind[signal.wait.index()] == LockKind::Join {
+            joins.push(signal);
+        } else {
+            let last = others.entry(signal.by).or_insert(signal);
+            if last.at < signal.at {
+                *last = signal;
             }
-            _ => {}
         }
     }
     joins.extend(others.into_values());
+    joins.sort_by_key(|last| (last.start, last.by));
     joins
 }
 

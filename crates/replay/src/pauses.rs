@@ -4,7 +4,6 @@ use crate::fixes::Scene;
 use crate::{Recovered, StepOf};
 use explain::{Depth, SAMPLE, weights};
 use rustc_hash::FxHashMap;
-use sim::RecordedStep;
 use trace::{Ns, Sym, ThreadId, Trace};
 
 /// Shortens pauses by what would be left of their samples, by the samples' numbers. Pauses of a thread between calls of the same names
@@ -24,7 +23,7 @@ pub(crate) fn shorten(left: impl Fn(usize) -> Left, scene: &Scene<'_>, to: &mut 
             found.into_iter().map(|(between, found)| (between, together(found))).collect();
         for (at, between) in pauses {
             let Left { part, places } = left[&between];
-            let RecordedStep::Host(ns) = &mut to.recorded.threads[row][at] else { continue };
+            let Some(ns) = to.recorded.threads[row][at].host_mut() else { continue };
             if places != 0 {
                 *ns -= (*ns as f64 * (1.0 - part)) as Ns;
                 met |= places;
@@ -66,7 +65,12 @@ fn pauses(scene: &Scene<'_>, row: usize) -> Vec<(usize, [Sym; 2])> {
                 pauses[open..].iter_mut().for_each(|(_, between)| between[1] = last);
                 open = pauses.len();
             }
-            StepOf::Part | StepOf::Wait(_) | StepOf::Ends(_) | StepOf::Takes | StepOf::Issues(_) => {}
+            StepOf::Part
+            | StepOf::Wait(_)
+            | StepOf::Ends(_)
+            | StepOf::Takes
+            | StepOf::Leaves
+            | StepOf::Issues(_) => {}
         }
     }
     pauses

@@ -1,11 +1,12 @@
 //! A trace as recorded steps.
 
 use crate::calls::Costs;
+use crate::loops::Rounds;
 use crate::machine;
 use crate::places::Places;
 use crate::retime::part;
 use crate::sections::Sections;
-use crate::signals::{GivenUp, Signal, given_up, signals};
+use crate::signals::{Signal, Signals};
 use crate::threads::Threads;
 use crate::turns;
 use crate::works::Works;
@@ -75,6 +76,8 @@ pub enum StepOf {
     Ends(WaitId),
     /// The thread acquires a lock without a wait.
     Takes,
+    /// The thread looks whether it is to end.
+    Leaves,
     /// An operation of an unknown call is issued.
     Issues(OpId),
 }
@@ -187,8 +190,8 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     let costs_and_queues =
         || rayon::join(|| Costs::of(trace, &threads, &model), || explain::shared_queues(trace));
     let ((costs, queues), (signals, sections, mut events)) = rayon::join(costs_and_queues, || {
-        let signals = signals(trace, &threads);
-        let sections = Sections::of(trace, &threads, &signals);
+        let signals = Signals::of(trace, &threads);
+        let sections = Sections::of(trace, &threads, &signals.all);
         let events = by_thread(trace, &threads, &signals, &sections);
         (signals, sections, events)
     });
@@ -202,7 +205,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             threads: Vec::new(),
             works: works.works(trace, &model, |stream| places.stream(stream)),
             queues: places.queues(&queues),
-            signals: signals.len() as u32,
+            signals: signals.all.len() as u32,
             locks: sections.count,
             holds: 0,
             behind: Vec::new(),
@@ -233,6 +236,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             costs: &costs,
             works: &works,
             sections: &sections,
+            loops: thread.and_then(|thread| signals.loops.get(&thread)),
             recorded,
             numbers: &mut numbers,
             now: start,
@@ -266,7 +270,7 @@ fn span(trace: &Trace, threads: &Threads) -> (Ns, Ns) {
 enum Happened {
     Call(CallId),
     Waits(u32, Signal),
-    GivesUp(GivenUp),
+    GivesUp(WaitId, u32),
     Posts(u32, Signal),
     Takes(Ns, u32),
     Issues(OpId),
@@ -276,7 +280,7 @@ enum Happened {
 fn by_thread(
     trace: &Trace,
     threads: &Threads,
-    signals: &[Signal],
+    signals: &Signals,
     sections: &Sections,
 ) -> Vec<Vec<((Ns, u8), Happened)>> {
     let mut events: Vec<Vec<((Ns, u8), Happened)>> = vec![Vec::new(); trace.threads.len()];
@@ -284,13 +288,13 @@ fn by_thread(
         let call = |call: &CallId| ((trace.calls.start[call.index()], 2), Happened::Call(*call));
         events[thread.index()].extend(threads.calls(thread).iter().map(call));
     }
-    for (number, signal) in (0..).zip(signals) {
+    for (number, signal) in (0..).zip(&signals.all) {
         events[signal.waiter.index()].push(((signal.start, 1), Happened::Waits(number, *signal)));
         events[signal.by.index()].push(((signal.at, 0), Happened::Posts(number, *signal)));
     }
-    for given_up in given_up(trace, threads, signals) {
-        let at = given_up.wait.index();
-        let event = ((trace.waits.start[at], 1), Happened::GivesUp(given_up));
+    for (wait, number) in &signals.given_up {
+        let at = wait.index();
+        let event = ((trace.waits.start[at], 1), Happened::GivesUp(*wait, *number));
         events[trace.waits.thread[at].index()].push(event);
     }
     for (thread, at, lock) in &sections.taken {
@@ -321,6 +325,8 @@ struct Writer<'a> {
     recorded: &'a mut Recorded,
     /// The numbers of calls that others wait behind.
     numbers: &'a mut FxHashMap<CallId, u32>,
+    /// Where the thread looks whether it is to end, and the signal by which it is told.
+    loops: Option<&'a (u32, Rounds)>,
     /// What has been written ends here, in the trace's time.
     now: Ns,
     steps: Vec<RecordedStep>,
@@ -336,6 +342,13 @@ impl Writer<'_> {
                 let step = RecordedStep::Call(self.call(call));
                 self.push(step, StepOf::Call(call));
                 self.now = self.now.max(self.trace.calls.end[call.index()]);
+                if let Some((told, Rounds::After(calls))) = self.loops
+                    && calls
+                        .binary_search_by_key(&self.now, |call| self.trace.calls.end[call.index()])
+                        .is_ok()
+                {
+                    self.push(RecordedStep::Leave(*told), StepOf::Leaves);
+                }
             }
             Happened::Waits(number, signal) => {
                 self.until(signal.start);
@@ -356,7 +369,7 @@ impl Writer<'_> {
                     }
                 }
             }
-            Happened::GivesUp(GivenUp { wait, signal }) => {
+            Happened::GivesUp(wait, signal) => {
                 let at = wait.index();
                 self.until(self.trace.waits.start[at]);
                 let ns = self.trace.waits.end[at] - self.now;
@@ -411,6 +424,15 @@ impl Writer<'_> {
 
     /// Time outside of calls until `at`.
     fn until(&mut self, at: Ns) {
+        if let Some((told, Rounds::Within(from, until))) = self.loops
+            && *from <= self.now
+            && self.now < at.min(*until)
+        {
+            let ns = at.min(*until) - self.now;
+            self.push(RecordedStep::HostUntil { signal: *told, ns }, StepOf::Outside);
+            self.now += ns;
+            self.push(RecordedStep::Leave(*told), StepOf::Leaves);
+        }
         if at > self.now {
             self.push(RecordedStep::Host(at - self.now), StepOf::Outside);
             self.now = at;

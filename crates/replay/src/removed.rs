@@ -13,7 +13,7 @@ use trace::{CallId, Ns, Sym, ThreadId, ThreadState, Trace};
 pub struct Removed {
     text: String,
     losses: Vec<Loss>,
-    /// Where threads run or sleep outside of calls, if that is what it finds.
+    /// Where threads run or sleep outside of calls, if that is what it finds, and where the holder of a lock does.
     places: Vec<Place>,
     /// Whether they sleep there.
     asleep: bool,
@@ -28,12 +28,14 @@ impl Removed {
         let finding = &explanation.findings[row];
         let of = |loss: &&Loss| loss.finding == Some(row as u32) && loss.lost_ns > 0;
         let losses = losses.iter().filter(of).copied().collect();
-        let parties = finding.places.iter().chain(finding.holder.iter().flat_map(|holder| &holder.places));
-        let is_outside = matches!(finding.cause, Cause::HostCode | Cause::Blocked);
+        let own = finding.places.iter().filter(|_| matches!(finding.cause, Cause::HostCode | Cause::Blocked));
+        // Where a lock's holder computes is what others wait for; where they wait they only wait.
+        let is_outside = matches!(finding.cause, Cause::HostCode | Cause::Blocked | Cause::Lock | Cause::Gil);
+        let holder = finding.holder.iter().filter(|_| is_outside).flat_map(|holder| &holder.places);
         Some(Removed {
             text: format!("remove {name}"),
             losses,
-            places: parties.filter(|_| is_outside).cloned().collect(),
+            places: own.chain(holder).cloned().collect(),
             asleep: finding.cause == Cause::Blocked,
             pids: finding
                 .threads
@@ -115,7 +117,7 @@ fn spare(call: &mut CallOf, loss: &Loss) {
         }
         _ => {
             let mut rest = loss.lost_ns;
-            for part in [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns] {
+            for part in [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns, &mut call.notice_ns] {
                 let taken = rest.min(*part);
                 (*part, rest) = (*part - taken, rest - taken);
             }
@@ -163,7 +165,7 @@ fn in_pauses(losses: &[Loss], to: &mut Recovered) -> usize {
 /// Takes some time from a step outside of calls. Returns whether that changes it.
 fn shorten(of: &StepOf, step: &mut RecordedStep, ns: Ns) -> bool {
     match (of, step) {
-        (StepOf::Outside, RecordedStep::Host(host)) => {
+        (StepOf::Outside, RecordedStep::Host(host) | RecordedStep::HostUntil { ns: host, .. }) => {
             let taken = ns.min(*host);
             *host -= taken;
             taken > 0

@@ -1,7 +1,7 @@
 //! The locks that threads hold outside of calls: Python's GIL, and mutexes. A trace has only the waits for them. So a section, in which a
 //! thread holds one, is known where another thread waited for its end.
 
-use crate::signals::{Signal, within_no_call};
+use crate::signals::{Kind, Signal, within_no_call};
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use trace::{LockKind, Ns, ProcessId, ThreadId, Trace};
@@ -42,7 +42,7 @@ impl Sections {
         sections.count = locks.len() as u32;
         let waited = ends_of_waits(trace);
         let mut born = vec![Ns::MIN; trace.threads.len()];
-        for birth in signals.iter().filter(|signal| signal.is_birth()) {
+        for birth in signals.iter().filter(|signal| signal.kind == Kind::Birth) {
             born[birth.waiter.index()] = birth.end;
         }
         for ((thread, lock), mut of) in uses {

@@ -1,6 +1,7 @@
 //! What threads wait for outside of calls: another thread, which ends the wait at a moment of its own.
 
-use crate::endings::endings;
+use crate::endings::{endings, lasts};
+use crate::loops::{Rounds, loops};
 use crate::threads::Threads;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{LockKind, Ns, ThreadId, Trace, WaitId};
@@ -8,7 +9,8 @@ use trace::{LockKind, Ns, ThreadId, Trace, WaitId};
 /// A wait for another thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signal {
-    /// The recorded wait; `NONE` for the start of a thread, and for one that is told to end.
+    pub kind: Kind,
+    /// The recorded wait, if it is one.
     pub wait: WaitId,
     pub waiter: ThreadId,
     /// The thread that ends it.
@@ -20,22 +22,46 @@ pub(crate) struct Signal {
     pub at: Ns,
 }
 
-impl Signal {
-    /// Whether it is the start of a thread, which is not there before.
-    pub fn is_birth(&self) -> bool {
-        self.wait.is_none() && self.start == self.end
-    }
+/// What a thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// What a recorded wait is for.
+    Wait,
+    /// That it is started.
+    Birth,
+    /// That it is told to end.
+    Told,
 }
 
-/// All of them, in order of their start.
-pub(crate) fn signals(trace: &Trace, threads: &Threads) -> Vec<Signal> {
-    let mut signals: Vec<Signal> =
-        trace.waits.ids().filter_map(|wait| of_wait(trace, threads, wait)).collect();
-    signals.extend(endings(trace, threads, &signals));
-    signals.extend(births(trace, threads, &signals));
-    signals.sort_by_key(|signal| (signal.start, signal.end));
-    before_waits(trace, &mut signals);
-    signals
+/// What threads wait for.
+pub(crate) struct Signals {
+    /// In order of their start.
+    pub all: Vec<Signal>,
+    /// Waits that were given up, each with the row of the signal that would have ended it.
+    pub given_up: Vec<(WaitId, u32)>,
+    /// Threads that loop until they are told to end: the row of that signal, and where they look.
+    pub loops: FxHashMap<ThreadId, (u32, Rounds)>,
+}
+
+impl Signals {
+    pub fn of(trace: &Trace, threads: &Threads) -> Signals {
+        let waits: Vec<Signal> = trace.waits.ids().filter_map(|wait| of_wait(trace, threads, wait)).collect();
+        let lasts = lasts(trace, &waits);
+        let mut all = waits.clone();
+        all.extend(endings(trace, threads, &waits, &lasts));
+        let (told, rounds): (Vec<Signal>, Vec<Rounds>) =
+            loops(trace, threads, &all, &lasts).into_iter().unzip();
+        all.extend(&told);
+        all.extend(births(trace, threads, &all));
+        all.sort_by_key(|signal| (signal.start, signal.end));
+        before_waits(trace, &mut all);
+        let given_up = given_up(trace, threads, &all);
+        let row = |told: &Signal| all.iter().position(|of| of.kind == Kind::Told && of.waiter == told.waiter);
+        let rows =
+            told.iter().zip(rounds).filter_map(|(of, rounds)| Some((of.waiter, (row(of)? as u32, rounds))));
+        let loops = rows.collect();
+        Signals { all, given_up, loops }
+    }
 }
 
 /// A thread that ends another one's wait while it waits itself did so as its wait began: what it waits for may need the other.
@@ -61,20 +87,21 @@ fn of_wait(trace: &Trace, threads: &Threads, wait: WaitId) -> Option<Signal> {
     // The locks of CUDA within calls are the model's.
     let outside = waits.call[at].is_none() && threads.call_at(trace, waiter, start).is_none();
     let moment = within_no_call(trace, threads, by, (end - waits.handoff[at]).max(start));
-    (outside && same_process && waiter != by).then_some(Signal { wait, waiter, by, start, end, at: moment })
-}
-
-/// A wait that was given up, before one for the same thing by the same thread that was not.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GivenUp {
-    pub wait: WaitId,
-    /// What would have ended it: a row of the signals.
-    pub signal: u32,
+    let kind = Kind::Wait;
+    (outside && same_process && waiter != by).then_some(Signal {
+        kind,
+        wait,
+        waiter,
+        by,
+        start,
+        end,
+        at: moment,
+    })
 }
 
 /// The waits that were given up: threads that wait for a condition or a semaphore again and again, for so long each time, until it is met.
-/// `signals` are in order of their start.
-pub(crate) fn given_up(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<GivenUp> {
+/// Each with the row of the signal that met it; `signals` are in order of their start.
+fn given_up(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<(WaitId, u32)> {
     let waits = &trace.waits;
     let mut met: FxHashMap<(ThreadId, LockKind, i64), Vec<(Ns, u32)>> = FxHashMap::default();
     for (number, signal) in (0..).zip(signals) {
@@ -90,7 +117,7 @@ pub(crate) fn given_up(trace: &Trace, threads: &Threads, signals: &[Signal]) -> 
         let outside = waits.call[at].is_none() && threads.call_at(trace, thread, start).is_none();
         let of = met.get(&(thread, waits.kind[at], waits.lock[at]))?;
         let (_, signal) = of.get(of.partition_point(|(met, _)| *met < waits.end[at]))?;
-        (can_be && outside && waits.releaser[at].is_none()).then_some(GivenUp { wait, signal: *signal })
+        (can_be && outside && waits.releaser[at].is_none()).then_some((wait, *signal))
     };
     waits.ids().filter_map(given_up).collect()
 }
@@ -125,7 +152,8 @@ fn births(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Vec<Signal> {
     let birth = |(thread, at): &(ThreadId, Ns)| {
         let (parent, _) = parent(*thread).filter(|(parent, _)| parent != thread)?;
         let moment = within_no_call(trace, threads, parent, *at);
-        Some(Signal { wait: WaitId::NONE, waiter: *thread, by: parent, start: *at, end: *at, at: moment })
+        let (kind, wait) = (Kind::Birth, WaitId::NONE);
+        Some(Signal { kind, wait, waiter: *thread, by: parent, start: *at, end: *at, at: moment })
     };
     firsts.iter().filter_map(birth).collect()
 }

@@ -300,6 +300,15 @@ pub(crate) enum Step {
         signal: u32,
         after: i64,
     },
+    /// A pause that ends once a signal is posted.
+    PauseUntil {
+        signal: u32,
+        ns: i64,
+    },
+    /// Goes on at the next wait for a signal, if it was posted.
+    Leave {
+        signal: u32,
+    },
     /// Acquires a recorded lock, and releases it.
     Acquire {
         lock: u32,

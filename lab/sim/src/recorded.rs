@@ -63,6 +63,13 @@ impl Rows {
 pub enum RecordedStep {
     /// Time outside of calls, ns.
     Host(i64),
+    /// Time outside of calls, which ends once the signal has been posted.
+    HostUntil {
+        /// The signal.
+        signal: u32,
+        /// At most, ns.
+        ns: i64,
+    },
     /// Threads that wait for this signal go on.
     Post(u32),
     /// Waits until the signal has been posted. A thread that had to wait continues `handoff_ns` later.
@@ -79,6 +86,9 @@ pub enum RecordedStep {
         /// ns.
         ns: i64,
     },
+    /// If the signal has been posted, goes on at the thread's next wait for it. The steps before that are not made: what they post is
+    /// posted, and what they issue is done.
+    Leave(u32),
     /// Acquires a lock below [`Recorded::locks`], which threads acquire in the order in which they come; nothing if the thread has it. A
     /// thread that had to wait continues `handoff_ns` after the release.
     Acquire {
@@ -91,6 +101,16 @@ pub enum RecordedStep {
     Release(u32),
     /// A call.
     Call(CallOf),
+}
+
+impl RecordedStep {
+    /// The time outside of calls that it takes at most, ns.
+    pub fn host_mut(&mut self) -> Option<&mut i64> {
+        match self {
+            RecordedStep::Host(ns) | RecordedStep::HostUntil { ns, .. } => Some(ns),
+            _ => None,
+        }
+    }
 }
 
 /// A call with its own costs.
@@ -515,6 +535,9 @@ impl Machine<'_> {
         match steps.get(at - PREAMBLE.len()) {
             None => Step::End,
             Some(RecordedStep::Host(ns)) => Step::Pause((*ns).clamp(0, LONGEST)),
+            Some(RecordedStep::HostUntil { signal, ns }) => {
+                Step::PauseUntil { signal: *signal, ns: (*ns).clamp(0, LONGEST) }
+            }
             Some(RecordedStep::Post(signal)) => Step::Post { signal: *signal },
             Some(RecordedStep::Await { signal, handoff_ns }) => {
                 Step::Await { signal: *signal, handoff: *handoff_ns }
@@ -522,6 +545,7 @@ impl Machine<'_> {
             Some(RecordedStep::GiveUp { signal, ns }) => {
                 Step::GiveUp { signal: *signal, after: (*ns).clamp(0, LONGEST) }
             }
+            Some(RecordedStep::Leave(signal)) => Step::Leave { signal: *signal },
             Some(RecordedStep::Acquire { lock, handoff_ns }) => {
                 Step::Acquire { lock: *lock, handoff: *handoff_ns }
             }
@@ -796,7 +820,54 @@ impl Machine<'_> {
         true
     }
 
-    /// A thread has waited for a signal for as long as it would; nothing if the signal has been posted meanwhile.
+    /// A thread computes, and may be told to stop by a signal; false if that has been posted.
+    pub(crate) fn pauses_until(&mut self, row: u32, signal: u32) -> bool {
+        let signal = &mut self.signals[signal as usize];
+        if !signal.posted {
+            signal.waiting.push((row, 0));
+        }
+        !signal.posted
+    }
+
+    /// A thread goes on at its next wait for a signal, if that has been posted.
+    pub(crate) fn leaves(&mut self, row: u32, signal: u32) {
+        let Some(replay) = self.replay.as_ref().filter(|_| self.signals[signal as usize].posted) else {
+            return;
+        };
+        let steps = replay.recorded.threads.get(row as usize).map_or(&[][..], Vec::as_slice);
+        let from = self.threads[row as usize].at as usize;
+        let rest = steps.get(from - PREAMBLE.len()..).unwrap_or_default();
+        let is_wait =
+            |step: &RecordedStep| matches!(step, RecordedStep::Await { signal: of, .. } if *of == signal);
+        let Some(count) = rest.iter().position(is_wait) else { return };
+        for step in &rest[..count] {
+            self.leaves_out(row, step);
+        }
+        self.thread(row).at += count as u32;
+    }
+
+    /// A thread does not make a step.
+    fn leaves_out(&mut self, row: u32, step: &RecordedStep) {
+        let Some(replay) = &mut self.replay else { return };
+        replay.step(row, self.now);
+        match *step {
+            RecordedStep::Post(signal) => self.post(signal),
+            RecordedStep::Release(lock) => self.releases(row, lock),
+            RecordedStep::Call(CallOf { does: Does::Issue { works, .. }, .. }) => {
+                for work in works.iter() {
+                    let Some(replay) = &mut self.replay else { return };
+                    replay.works[work] = Progress::Done;
+                    replay.replayed.works[work] = (self.now, self.now);
+                    for thread in replay.waiting.remove(&(work as u32)).unwrap_or_default() {
+                        self.arrived(thread);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A thread has waited for a signal, or computed, for as long as it would; nothing if the signal has been posted meanwhile.
     pub(crate) fn stops_waiting(&mut self, row: u32, signal: u32) {
         let waiting = &mut self.signals[signal as usize].waiting;
         let before = waiting.len();

@@ -26,7 +26,8 @@ impl Machine<'_> {
             let step = self.step(row, at);
             let depends_on_others =
                 matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End)
-                    || matches!(step, Step::Post { .. } | Step::Await { .. } | Step::GiveUp { .. })
+                    || matches!(step, Step::Post { .. } | Step::Await { .. })
+                    || matches!(step, Step::GiveUp { .. } | Step::PauseUntil { .. } | Step::Leave { .. })
                     || matches!(step, Step::Acquire { .. } | Step::Release { .. });
             if depends_on_others && time > self.now {
                 return self.events.plan(time, Event::Resume(row));
@@ -68,6 +69,12 @@ impl Machine<'_> {
                         return self.events.plan(time + after, Event::GivesUp { thread: row, signal });
                     }
                 }
+                Step::PauseUntil { signal, ns } => {
+                    if self.pauses_until(row, signal) {
+                        return self.events.plan(time + ns, Event::GivesUp { thread: row, signal });
+                    }
+                }
+                Step::Leave { signal } => self.leaves(row, signal),
                 Step::Acquire { lock, handoff } => {
                     if !self.acquires(row, lock, handoff) {
                         return;

@@ -6,6 +6,7 @@ mod examples;
 mod frees;
 mod gains;
 mod lines;
+mod locks;
 mod made_up;
 mod oracle;
 mod processes;

@@ -173,3 +173,61 @@ fn waits_for_what_nobody_meets_take_their_time() {
     // Those of another condition; the last wait begins at 85 ms.
     assert_eq!(given_up(true, 0x20), 16);
 }
+
+/// The second thread computes, and ends `later` than the main one comes that waits for it.
+fn computes(later: Ns) -> Ns {
+    let mut program = Program::new(LockKind::Join, WAITS, WAITS + later);
+    program.is(MS, WAITS + later, WAITS + later - MS, "");
+    program.gain()
+}
+
+#[test]
+fn a_thread_that_computes_until_it_is_told_ends_earlier() {
+    assert_eq!(computes(MS), 100);
+    assert_eq!(computes(10 * MS), 0);
+}
+
+/// The second thread makes two calls in each round of 4 ms. It has done `before` rounds by the time that the main one waits for its end, and
+/// is in another one, then it does `after` more. In its third last round, `meets` says, it meets a condition of the main thread.
+fn rounds(before: Ns, after: Ns, meets: bool) -> Ns {
+    const ROUND: Ns = 4 * MS;
+    let begins = |round: Ns| WAITS - MS - (before - round) * ROUND;
+    let ends = begins(before + after + 1) - MS;
+    let mut program = Program::new(LockKind::Join, WAITS, ends);
+    for round in 0..=before + after {
+        for (name, at) in [("cudaSetDevice", 0), ("cudaGetDevice", 2 * MS)] {
+            program.calls(program.other, name, begins(round) + at, 10);
+        }
+    }
+    if meets {
+        let end = begins(before - 2) + MS;
+        let (thread, releaser) = (program.main, program.other);
+        let wait =
+            Wait { kind: LockKind::Condition, lock: 0x40, layer: LockLayer::Program, ..Wait::default() };
+        program.trace.waits.push(Wait { start: end - MS / 2, end, thread, releaser, ..wait });
+    }
+    program.gain()
+}
+
+/// At most a round less than the main thread's time: it looks at the end of each.
+#[test]
+fn a_thread_that_does_the_same_until_it_is_told_does_fewer_rounds() {
+    let gain = rounds(22, 0, false);
+    assert!((88..=100).contains(&gain), "{gain}");
+}
+
+#[test]
+fn a_thread_that_does_more_rounds_was_not_told() {
+    assert_eq!(rounds(20, 2, false), 0);
+}
+
+#[test]
+fn a_few_rounds_may_be_all_that_a_thread_does() {
+    assert_eq!(rounds(15, 0, false), 0);
+}
+
+#[test]
+fn a_thread_that_meets_others_in_its_rounds_does_what_they_need() {
+    let gain = rounds(22, 0, true);
+    assert!(gain <= 10, "{gain}");
+}

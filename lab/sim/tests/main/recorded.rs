@@ -392,6 +392,45 @@ fn a_thread_gives_up_its_wait_for_a_signal_that_is_not_posted() {
     }
 }
 
+/// A thread launches and waits for a kernel in each of four rounds, and another one waits for its third kernel and for a signal of its
+/// fourth round.
+#[test]
+fn a_thread_leaves_its_loop_once_a_signal_is_posted() {
+    for (posted, left, ends) in [(1_000, 400, 1_050), (150, 200, 250), (200, 200, 250), (201, 315, 350)] {
+        let mut program = Program::new(1);
+        let (signal, inner) = (program.signal(), program.signal());
+        program.thread(&[host(posted), RecordedStep::Post(signal)]);
+        let works = [(); 4].map(|()| program.kernel(1, 10));
+        let third = program.await_(&[works[2]], 0, 0, 0);
+        let rounds =
+            works.map(|work| [RecordedStep::Leave(signal), host(100), call(program.launch(work, 0, 0))]);
+        let end = [RecordedStep::Post(inner), RecordedStep::Await { signal, handoff_ns: 0 }, host(50)];
+        program.thread(&[&rounds.concat()[..], &end].concat());
+        program.thread(&[call(third), RecordedStep::Await { signal: inner, handoff_ns: 0 }]);
+        let replayed = program.run();
+        assert_eq!(replayed.steps[1].last(), Some(&ends), "{posted}");
+        assert_eq!(replayed.steps[2].last(), Some(&left), "{posted}");
+        assert_eq!(replayed.given_up, 0);
+    }
+}
+
+/// As one that waits, but it keeps its lock.
+#[test]
+fn a_thread_computes_until_a_signal_is_posted() {
+    for (posted, ends) in [(200, 80), (60, 60), (10, 50)] {
+        let mut program = Program::new(1);
+        let (signal, lock) = (program.signal(), program.lock());
+        let acquire = RecordedStep::Acquire { lock, handoff_ns: 0 };
+        program.thread(&[host(posted), RecordedStep::Post(signal)]);
+        let computes = RecordedStep::HostUntil { signal, ns: 30 };
+        program.thread(&[acquire, host(50), computes, RecordedStep::Release(lock)]);
+        program.thread(&[host(20), acquire, RecordedStep::Release(lock)]);
+        let replayed = program.run();
+        assert_eq!(replayed.steps[1], [0, 0, 50, ends, ends], "{posted}");
+        assert_eq!(replayed.steps[2], [0, 20, ends, ends], "{posted}");
+    }
+}
+
 #[test]
 fn a_signal_lets_all_threads_go_on() {
     let mut program = Program::new(1);

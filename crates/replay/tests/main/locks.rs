@@ -1,0 +1,152 @@
+//! Locks of the program and of the driver, and what holds them.
+
+use crate::support::add_process;
+use explain::{Cause, Options, explain_each};
+use replay::{Change, Fit, Predictor, Removed, recover};
+use trace::*;
+
+const MS: Ns = 1_000_000;
+const ROUNDS: Ns = 40;
+
+/// A process with two threads, and a stream for each.
+struct Two {
+    trace: Trace,
+    threads: [ThreadId; 2],
+    streams: [StreamId; 2],
+}
+
+impl Two {
+    fn new() -> Two {
+        let mut trace = Trace::default();
+        let (first, stream) = add_process(&mut trace, 1);
+        // The model of an H200 knows who waits for the lock of a pageable copy.
+        trace.devices.compute_major.fill(9);
+        let process = trace.threads.process[first.index()];
+        let context = trace.streams.context[stream.index()];
+        let second = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
+        let other = trace.streams.push(Stream { context, number: 13 });
+        Two { trace, threads: [first, second], streams: [stream, other] }
+    }
+
+    /// A call that issues an operation, which runs from `runs.0` to `runs.1`.
+    fn issues(&mut self, thread: usize, name: &str, (start, end): (Ns, Ns), op: Op) -> CallId {
+        let correlation = self.trace.calls.len() as i64 + 1;
+        let (thread, stream) = (self.threads[thread], self.streams[thread]);
+        let name = self.trace.strings.intern(name);
+        self.trace.ops.push(Op { stream, correlation, ..op });
+        self.trace.calls.push(Call { start, end, thread, name, correlation, ..Call::default() })
+    }
+
+    fn launches(&mut self, thread: usize, start: Ns, end: Ns) -> CallId {
+        let (kind, grid_x, block_x) = (OpKind::Kernel, 1, 64);
+        let op = Op { start: end + 3_000, end: end + 103_000, kind, grid_x, block_x, ..Op::default() };
+        self.issues(thread, "cuLaunchKernel", (start, end), op)
+    }
+}
+
+/// The second thread holds a mutex for 5 ms, at line 9, and then runs for 1 ms without it, at line 20, again and again. The first one
+/// waits for the mutex and launches a kernel each time, and for the end of the other one at last.
+fn mutex() -> Trace {
+    let mut two = Two::new();
+    let file = two.trace.strings.intern("train.py");
+    let stacks = [9, 20].map(|line| {
+        let frame = two.trace.frames.push(Frame { file, line, ..Frame::default() });
+        two.trace.stacks.push(Stack { frame, caller: StackId::NONE })
+    });
+    let [thread, holder] = two.threads;
+    let layer = LockLayer::Program;
+    two.launches(0, 0, 5_000);
+    two.launches(1, 10_000, 15_000);
+    for round in 1..=ROUNDS {
+        let start = round * 6 * MS;
+        let end = start + 5 * MS;
+        let (kind, lock, releaser, holders) = (LockKind::Mutex, 0x10, holder, 1);
+        let wait =
+            Wait { kind, lock, layer, holder, holders, releaser, holder_stack: stacks[0], ..Wait::default() };
+        two.trace.waits.push(Wait { start: start + MS / 10, end, thread, ..wait });
+        two.launches(0, end + MS / 100, end + MS / 50);
+        for part in 0..6 {
+            let (at, stack) = (start + part * MS + MS / 2, stacks[usize::from(part == 5)]);
+            two.trace.samples.push(Sample { at, thread: holder, stack, state: ThreadState::Running });
+        }
+        let (end, state) = (start + 6 * MS, ThreadState::Running);
+        two.trace.states.push(State {
+            start,
+            end,
+            thread: holder,
+            running: 6 * MS,
+            state,
+            ..State::default()
+        });
+    }
+    let (start, end) = (two.trace.calls.end[two.trace.calls.len() - 1] + MS / 10, (ROUNDS + 1) * 6 * MS);
+    let kind = LockKind::Join;
+    two.trace.waits.push(Wait { start, end, kind, thread, layer, releaser: holder, ..Wait::default() });
+    two.launches(0, end + 1_000, end + 6_000);
+    two.trace.join();
+    two.trace
+}
+
+#[test]
+fn without_a_locks_holder_its_time_is_gone_as_well() {
+    let trace = mutex();
+    let (explanation, losses) = explain_each(&trace, &Options::default());
+    let finding =
+        explanation.findings.iter().find(|finding| finding.cause == Cause::Lock).expect("a finding");
+    let removed = Removed::of(&finding.id, &explanation, &losses).unwrap();
+    let base = recover(&trace).unwrap();
+    let fit = Fit::of(&trace, &base, &base.replay().unwrap());
+    let predictor = Predictor::new(&trace, &base, &fit, &|_| {}).unwrap();
+    let predicted = predictor.predict(&[Change::Removed(&removed)]).unwrap().expect("a change");
+    // Of each round of 6 ms the one is left in which it does not hold the mutex, and 0.3 ms of the wait for it.
+    let left = predicted.predicted_ns - 6 * MS;
+    assert!((ROUNDS * MS..ROUNDS * MS * 3 / 2).contains(&left), "{left}");
+}
+
+/// The second thread copies to pageable memory all the time; the first one launches into a stream of its own, and each launch waits for
+/// a copy, though it wants the lock shared. Returns how long the launches take in a replay.
+fn copies() -> Ns {
+    let mut two = Two::new();
+    let [thread, holder] = two.threads;
+    let library = two.trace.strings.intern("libcuda.so.1");
+    two.launches(0, 0, 5_000);
+    for round in 1..=ROUNDS {
+        let (start, end) = (round * 10 * MS, round * 10 * MS + 9_900_000);
+        let op = Op {
+            kind: OpKind::Copy,
+            copy: CopyKind::DtoH,
+            bytes: 1 << 26,
+            dst: MemoryKind::Pageable,
+            ..Op::default()
+        };
+        let op = Op { start: start + 4 * MS, end: end - 10_000, ..op };
+        let holder_call = two.issues(1, "cuMemcpyDtoHAsync_v2", (start, end), op);
+        let begins = start + MS;
+        let call = two.launches(0, begins, end + 50_000);
+        let (kind, layer, lock, mode) = (LockKind::RwLock, LockLayer::Driver, 0x20, LockMode::Shared);
+        let wait =
+            Wait { kind, layer, lock, library, mode, holder, holder_call, holders: 1, ..Wait::default() };
+        let (start, end) = (begins + 5_000, end + 20_000);
+        two.trace.waits.push(Wait {
+            start,
+            end,
+            thread,
+            call,
+            releaser: holder,
+            releaser_call: holder_call,
+            ..wait
+        });
+    }
+    two.trace.join();
+    let base = recover(&two.trace).unwrap();
+    let fit = Fit::of(&two.trace, &base, &base.replay().unwrap());
+    let again = Predictor::new(&two.trace, &base, &fit, &|_| {}).unwrap().trace(&[]).unwrap().unwrap();
+    let launches = again.calls.ids().filter(|call| again.calls.thread[call.index()] == thread);
+    launches.map(|call| again.calls.end[call.index()] - again.calls.start[call.index()]).sum()
+}
+
+#[test]
+fn launches_into_other_streams_wait_for_a_copy_where_they_did() {
+    let launches = copies();
+    assert!((ROUNDS * 8 * MS..ROUNDS * 10 * MS).contains(&launches), "{launches}");
+}
