@@ -20,15 +20,16 @@ pub(crate) enum Rounds {
 }
 
 /// The loops that threads left because another one came that then waits for their end, or for the last thing that they do (`lasts`): they
-/// had done at most one round more. A thread that meets others in its rounds does what they need, or they tell it in each.
+/// had done at most one round more. A thread that meets others in its rounds does what they need, or they tell it in each. Those of
+/// `endings` did nothing until they were told.
 pub(crate) fn loops(
     trace: &Trace,
     threads: &Threads,
     signals: &[Signal],
     lasts: &[&Signal],
+    endings: &[Signal],
 ) -> Vec<(Signal, Rounds)> {
-    let told = signals.iter().filter(|of| of.kind == Kind::Told).map(|of| of.waiter);
-    let mut told: FxHashSet<ThreadId> = told.collect();
+    let mut told: FxHashSet<ThreadId> = endings.iter().map(|of| of.waiter).collect();
     let (lives, met) = (lives(trace, lasts), Met::of(trace, signals, lasts));
     let mut loops = Vec::new();
     for last in lasts {

@@ -45,12 +45,13 @@ pub(crate) struct Signals {
 
 impl Signals {
     pub fn of(trace: &Trace, threads: &Threads) -> Signals {
-        let waits: Vec<Signal> = trace.waits.ids().filter_map(|wait| of_wait(trace, threads, wait)).collect();
-        let lasts = lasts(trace, &waits);
-        let mut all = waits.clone();
-        all.extend(endings(trace, threads, &waits, &lasts));
+        let mut all: Vec<Signal> =
+            trace.waits.ids().filter_map(|wait| of_wait(trace, threads, wait)).collect();
+        let lasts = lasts(trace, &all);
+        let endings = endings(trace, threads, &all, &lasts);
         let (told, rounds): (Vec<Signal>, Vec<Rounds>) =
-            loops(trace, threads, &all, &lasts).into_iter().unzip();
+            loops(trace, threads, &all, &lasts, &endings).into_iter().unzip();
+        all.extend(endings);
         all.extend(&told);
         all.extend(births(trace, threads, &all));
         all.sort_by_key(|signal| (signal.start, signal.end));
