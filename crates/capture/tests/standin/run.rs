@@ -28,6 +28,7 @@ pub struct Program {
     late: bool,
     /// What was recorded is read as holdup does, too.
     gathered: bool,
+    in_memory: bool,
     patience: Duration,
 }
 
@@ -113,6 +114,7 @@ impl Program {
             preloaded: None,
             late: false,
             gathered: false,
+            in_memory: false,
             patience: PATIENCE,
         }
     }
@@ -139,6 +141,13 @@ impl Program {
     /// And has holdup read what was recorded.
     pub fn gathered(mut self) -> Program {
         self.gathered = true;
+        self
+    }
+
+    /// And records into memory: pages of a file on a disk fault again whenever they were written there.
+    #[allow(dead_code, reason = "benchmarks are none")]
+    pub fn in_memory(mut self) -> Program {
+        self.in_memory = true;
         self
     }
 
@@ -172,7 +181,8 @@ impl Program {
 
     /// Runs it with the library, as `holdup record` does.
     pub fn recorded(&self) -> Recorded {
-        let folder = TempDir::new().expect("a temporary folder");
+        let memory = self.in_memory.then(|| TempDir::new_in("/dev/shm").ok()).flatten();
+        let folder = memory.unwrap_or_else(|| TempDir::new().expect("a temporary folder"));
         let spool = folder.path().join("spool");
         fs::create_dir(&spool).expect("a folder for the spool");
         let [library, directory] =

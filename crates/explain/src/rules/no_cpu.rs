@@ -25,7 +25,7 @@ const MORE_CPUS: Fix = Fix {
     id: "more-cpus",
     text: "give the program more processors or a higher quota, or start fewer threads beside the ones that launch",
     safety: "always safe",
-    change: None,
+    change: Some("more-cpus"),
     at: At::Waiter,
     forms: &[],
 };

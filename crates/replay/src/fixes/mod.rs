@@ -7,6 +7,7 @@ mod device_scalar;
 mod graph;
 mod issue_order;
 mod more_connections;
+mod more_cpus;
 mod mps;
 mod no_gil;
 mod own_stream;
@@ -44,6 +45,7 @@ pub const FIXES: &[Fix] = &[
     process_per_thread::FIX,
     mps::FIX,
     no_gil::FIX,
+    more_cpus::FIX,
     warm_up::FIX,
     issue_order::FIX,
     staged_copies::FIX,

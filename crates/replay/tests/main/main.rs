@@ -8,6 +8,7 @@ mod gains;
 mod lines;
 mod locks;
 mod made_up;
+mod more_cpus;
 mod oracle;
 mod processes;
 mod removed;
