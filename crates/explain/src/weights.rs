@@ -2,6 +2,7 @@
 //!
 //! A loop does the same things in the same order in each of its pauses. So pauses are divided into sections, a quarter as many as
 //! there are samples, and each section counts alike, however many samples lie in it; one without samples counts for its neighbours.
+//! In longer pauses each has been sampled time and again as it went on, so that all samples count alike.
 //! A training of two ranks (H100) computed for 91 % of its pauses and then prepared a launch: of 78 samples 67 were in the first
 //! part, which is 86 %.
 
@@ -27,8 +28,12 @@ impl Depth {
     }
 }
 
-/// The weights of samples at these depths of pauses that are alike, in order. Their sum is [`SAMPLE`] for each.
-pub fn weights(depths: &[Depth]) -> Vec<u64> {
+/// The weights of samples at these depths of so many pauses that are alike, in order; pauses without a sample are not among them. The
+/// weights' sum is [`SAMPLE`] for each.
+pub fn weights(depths: &[Depth], pauses: usize) -> Vec<u64> {
+    if depths.len() > IN_SECTION * pauses {
+        return vec![SAMPLE; depths.len()];
+    }
     let sections = depths.len().div_ceil(IN_SECTION) as Ns;
     let section = |depth: &Depth| scaled(depth.0, sections, WHOLE);
     let groups: Vec<&[Depth]> = depths.chunk_by(|one, other| section(one) == section(other)).collect();
@@ -58,7 +63,7 @@ mod tests {
 
     fn of(moments: &[Ns]) -> Vec<u64> {
         let depths: Vec<Depth> = moments.iter().map(|moment| Depth::at(*moment, 0, 100)).collect();
-        weights(&depths)
+        weights(&depths, moments.len())
     }
 
     #[test]
@@ -72,6 +77,13 @@ mod tests {
     fn sections_count_alike() {
         // Two halves of four samples' weight each.
         assert_eq!(of(&[10, 30, 60, 70, 80, 90, 94, 98]), [2048, 2048, 682, 683, 683, 682, 683, 683]);
+    }
+
+    #[test]
+    fn samples_of_one_long_pause_count_alike() {
+        let depths = [1, 60, 65, 70, 75, 80, 85, 90, 95].map(|moment| Depth::at(moment, 0, 100));
+        assert_eq!(weights(&depths, 1), [SAMPLE; 9]);
+        assert!(weights(&depths, 3)[0] > 2 * SAMPLE);
     }
 
     #[test]

@@ -14,13 +14,16 @@ pub(crate) fn shorten(left: impl Fn(usize) -> Left, scene: &Scene<'_>, to: &mut 
     for row in 0..to.steps.len() {
         let Some(thread) = to.threads[row] else { continue };
         let pauses = pauses(scene, row);
-        let mut found: FxHashMap<[Sym; 2], Vec<(Depth, Left)>> = FxHashMap::default();
+        let mut found: FxHashMap<[Sym; 2], (Vec<(Depth, Left)>, usize)> = FxHashMap::default();
         for (at, between) in &pauses {
             let [from, until] = [*at, at + 1].map(|at| to.begins[row][at] + to.start);
-            found.entry(*between).or_default().extend(samples.within(thread, from, until));
+            let (all, sampled) = found.entry(*between).or_default();
+            let before = all.len();
+            all.extend(samples.within(thread, from, until));
+            *sampled += usize::from(all.len() > before);
         }
-        let left: FxHashMap<[Sym; 2], Left> =
-            found.into_iter().map(|(between, found)| (between, together(found))).collect();
+        let together = |(between, (found, sampled))| (between, together(found, sampled));
+        let left: FxHashMap<[Sym; 2], Left> = found.into_iter().map(together).collect();
         for (at, between) in pauses {
             let Left { part, places } = left[&between];
             let Some(ns) = to.recorded.threads[row][at].host_mut() else { continue };
@@ -43,12 +46,15 @@ pub(crate) struct Left {
     pub places: u64,
 }
 
-/// The mean of samples, each with its weight.
-fn together(mut samples: Vec<(Depth, Left)>) -> Left {
+/// The mean of samples of so many pauses, each with its weight.
+fn together(mut samples: Vec<(Depth, Left)>, sampled: usize) -> Left {
     samples.sort_by_key(|(depth, _)| *depth);
     let depths: Vec<Depth> = samples.iter().map(|(depth, _)| *depth).collect();
-    let part: f64 =
-        weights(&depths).iter().zip(&samples).map(|(weight, (_, left))| *weight as f64 * left.part).sum();
+    let part: f64 = weights(&depths, sampled)
+        .iter()
+        .zip(&samples)
+        .map(|(weight, (_, left))| *weight as f64 * left.part)
+        .sum();
     let all = (samples.len() as u64 * SAMPLE).max(1) as f64;
     let places = samples.iter().fold(0, |places, (_, left)| places | left.places);
     Left { part: part / all, places }

@@ -9,7 +9,7 @@ use crate::Place;
 use crate::facts::Facts;
 use crate::places::{marked, place_of_stack};
 use crate::weights::{Depth, SAMPLE, weights};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
 
 /// A row of [`Sites`].
@@ -89,6 +89,7 @@ impl Sites {
                 within.extend(seen.zip(from..).map(|(seen, sample)| Within {
                     site,
                     depth: Depth::at(seen.at, pause.start, pause.end),
+                    pause: pause.start,
                     thread,
                     sample,
                 }));
@@ -221,6 +222,8 @@ fn sleeps(function: &str) -> bool {
 struct Within {
     site: SiteId,
     depth: Depth,
+    /// The pause's start.
+    pause: Ns,
     thread: ThreadId,
     /// Of the thread's.
     sample: usize,
@@ -258,7 +261,8 @@ impl Building<'_> {
         within.sort_by_key(|within| (within.site, within.depth));
         for all in within.chunk_by(|one, other| one.site == other.site) {
             let depths: Vec<Depth> = all.iter().map(|within| within.depth).collect();
-            for (within, weight) in all.iter().zip(weights(&depths)) {
+            let pauses: FxHashSet<Ns> = all.iter().map(|within| within.pause).collect();
+            for (within, weight) in all.iter().zip(weights(&depths, pauses.len())) {
                 let seen = &mut samples[within.thread.index()][within.sample];
                 seen.weight = weight;
                 if let Some(spot) = seen.spot {
