@@ -14,16 +14,13 @@ pub(crate) fn shorten(left: impl Fn(usize) -> Left, scene: &Scene<'_>, to: &mut 
     for row in 0..to.steps.len() {
         let Some(thread) = to.threads[row] else { continue };
         let pauses = pauses(scene, row);
-        let mut found: FxHashMap<[Sym; 2], (Vec<(Depth, Left)>, usize)> = FxHashMap::default();
+        let mut found: FxHashMap<[Sym; 2], Pool> = FxHashMap::default();
         for (at, between) in &pauses {
             let [from, until] = [*at, at + 1].map(|at| to.begins[row][at] + to.start);
-            let (all, sampled) = found.entry(*between).or_default();
-            let before = all.len();
-            all.extend(samples.within(thread, from, until));
-            *sampled += usize::from(all.len() > before);
+            found.entry(*between).or_default().add(samples.within(thread, from, until));
         }
-        let together = |(between, (found, sampled))| (between, together(found, sampled));
-        let left: FxHashMap<[Sym; 2], Left> = found.into_iter().map(together).collect();
+        let left: FxHashMap<[Sym; 2], Left> =
+            found.into_iter().map(|(between, pool)| (between, pool.together())).collect();
         for (at, between) in pauses {
             let Left { part, places } = left[&between];
             let Some(ns) = to.recorded.threads[row][at].host_mut() else { continue };
@@ -46,18 +43,32 @@ pub(crate) struct Left {
     pub places: u64,
 }
 
-/// The mean of samples of so many pauses, each with its weight.
-fn together(mut samples: Vec<(Depth, Left)>, sampled: usize) -> Left {
-    samples.sort_by_key(|(depth, _)| *depth);
-    let depths: Vec<Depth> = samples.iter().map(|(depth, _)| *depth).collect();
-    let part: f64 = weights(&depths, sampled)
-        .iter()
-        .zip(&samples)
-        .map(|(weight, (_, left))| *weight as f64 * left.part)
-        .sum();
-    let all = (samples.len() as u64 * SAMPLE).max(1) as f64;
-    let places = samples.iter().fold(0, |places, (_, left)| places | left.places);
-    Left { part: part / all, places }
+/// The samples of pauses that are alike, and how many of these have any.
+#[derive(Default)]
+struct Pool {
+    samples: Vec<(Depth, Left)>,
+    sampled: usize,
+}
+
+impl Pool {
+    /// Adds those of a pause.
+    fn add(&mut self, samples: impl Iterator<Item = (Depth, Left)>) {
+        let before = self.samples.len();
+        self.samples.extend(samples);
+        self.sampled += usize::from(self.samples.len() > before);
+    }
+
+    /// Their mean, each with its weight.
+    fn together(mut self) -> Left {
+        self.samples.sort_by_key(|(depth, _)| *depth);
+        let depths: Vec<Depth> = self.samples.iter().map(|(depth, _)| *depth).collect();
+        let weights = weights(&depths, self.sampled);
+        let weighted = weights.iter().zip(&self.samples);
+        let part: f64 = weighted.map(|(weight, (_, left))| *weight as f64 * left.part).sum();
+        let all = (self.samples.len() as u64 * SAMPLE).max(1) as f64;
+        let places = self.samples.iter().fold(0, |places, (_, left)| places | left.places);
+        Left { part: part / all, places }
+    }
 }
 
 /// The pauses of a thread: the step, and the names of the calls before and after it.
