@@ -470,6 +470,16 @@ fn least_free(rule: &Rule) -> Ns {
     rule.before_ns + rule.held_ns + rule.after_ns
 }
 
+/// Takes time from parts of a cost, one after the other; returns how much.
+pub(crate) fn take<const N: usize>(parts: [&mut Ns; N], ns: Ns) -> Ns {
+    let mut rest = ns;
+    for part in parts {
+        let taken = rest.min(*part);
+        (*part, rest) = (*part - taken, rest - taken);
+    }
+    ns - rest
+}
+
 /// The part of a call's own time before its effect, by the proportions of its rule.
 fn first_part(own: Ns, rule: &Rule) -> Ns {
     let first = rule.before_ns + rule.held_ns;

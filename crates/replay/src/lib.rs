@@ -14,6 +14,7 @@ mod faster;
 mod fit;
 mod fixes;
 mod gains;
+mod lives;
 mod loops;
 mod machine;
 mod pauses;

@@ -1,9 +1,10 @@
 //! Threads that do the same again and again until another one tells them to end, by a flag that nobody sees: `while (!done)`.
 
+use crate::lives::Life;
 use crate::signals::{Kind, Signal};
 use crate::threads::Threads;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{CallId, LockKind, Ns, Sym, ThreadId, Trace, WaitId};
+use trace::{CallId, Ns, Sym, ThreadId, Trace, WaitId};
 
 /// The least rounds of a loop, and how many times as long as its end its life is: a thread that does a fixed number of rounds comes to its
 /// last one as another thread comes to wait for it once in so many times.
@@ -27,10 +28,11 @@ pub(crate) fn loops(
     threads: &Threads,
     signals: &[Signal],
     lasts: &[&Signal],
+    lives: &FxHashMap<ThreadId, Life>,
     endings: &[Signal],
 ) -> Vec<(Signal, Rounds)> {
     let mut told: FxHashSet<ThreadId> = endings.iter().map(|of| of.waiter).collect();
-    let (lives, met) = (lives(trace, lasts), Met::of(trace, signals, lasts));
+    let met = Met::of(trace, signals, lasts);
     let mut loops = Vec::new();
     for last in lasts {
         let (thread, by, at) = (last.by, last.waiter, last.start);
@@ -41,7 +43,7 @@ pub(crate) fn loops(
         }
         let calls = threads.calls(thread);
         let last_call = calls.last().map(|call| trace.calls.end[call.index()]);
-        let found = left(trace, calls, at).or_else(|| lives[&thread].left(last_call, at));
+        let found = left(trace, calls, at).or_else(|| ran_until(&lives[&thread], last_call, at));
         let Some(Left { left, rounds, .. }) = found.filter(|found| !met.any(thread, found.since, at)) else {
             continue;
         };
@@ -97,38 +99,13 @@ impl Met {
     }
 }
 
-/// A thread's time, as far as the scheduler was asked.
-#[derive(Default)]
-struct Life {
-    start: Option<Ns>,
-    end: Ns,
-    running: Ns,
-}
-
-impl Life {
-    /// Whether the thread ran for most of its life, for the second half of it without calls, and ended soon after a moment.
-    fn left(&self, last_call: Option<Ns>, at: Ns) -> Option<Left> {
-        let life = self.end - self.start?;
-        let (since, from) = (self.end - life / 2, last_call.unwrap_or(Ns::MIN));
-        let is_soon = (self.end - at) * ROUNDS as Ns <= life;
-        let left = Left { since, left: at, rounds: Rounds::Within(from, at) };
-        (2 * self.running > life && is_soon && from <= since).then_some(left)
-    }
-}
-
-fn lives(trace: &Trace, lasts: &[&Signal]) -> FxHashMap<ThreadId, Life> {
-    let mut lives: FxHashMap<ThreadId, Life> = lasts.iter().map(|last| (last.by, Life::default())).collect();
-    if lives.is_empty() {
-        return lives;
-    }
-    for state in trace.states.ids().map(|row| trace.states.row(row)) {
-        if let Some(life) = lives.get_mut(&state.thread) {
-            life.start = Some(life.start.unwrap_or(state.start).min(state.start));
-            life.end = life.end.max(state.end);
-            life.running += state.running;
-        }
-    }
-    lives
+/// The loop of a thread that ran for most of its life, for the second half of it without calls, and ended soon after a moment.
+fn ran_until(life: &Life, last_call: Option<Ns>, at: Ns) -> Option<Left> {
+    let all = life.end - life.start?;
+    let (since, from) = (life.end - all / 2, last_call.unwrap_or(Ns::MIN));
+    let is_soon = (life.end - at) * ROUNDS as Ns <= all;
+    let left = Left { since, left: at, rounds: Rounds::Within(from, at) };
+    (2 * life.running > all && is_soon && from <= since).then_some(left)
 }
 
 /// The loop of a thread's calls that it left with the round in which it was at a moment.
@@ -160,12 +137,4 @@ fn repeats(names: &[Sym]) -> Option<(usize, usize)> {
     }
     let found = (1..=names.len()).rev().map(|length| (length - borders[length - 1], length));
     found.into_iter().find(|(period, length)| *length >= ROUNDS * period)
-}
-
-impl Signal {
-    /// Whether its waiter waits for another thread, not for a lock.
-    pub fn is_for_a_thread(&self, trace: &Trace) -> bool {
-        let kind = self.wait.some().map(|wait| trace.waits.kind[wait.index()]);
-        matches!(kind, Some(LockKind::Join | LockKind::Condition | LockKind::Semaphore | LockKind::Barrier))
-    }
 }

@@ -1,5 +1,6 @@
 //! What if the cause of a finding were gone.
 
+use crate::calls::take;
 use crate::fixes::Scene;
 use crate::pauses::{self, Left};
 use crate::{Recovered, StepOf};
@@ -116,11 +117,8 @@ fn spare(call: &mut CallOf, loss: &Loss) {
             (call.does, call.notice_ns) = (Does::Issue { works, waits: false }, 0);
         }
         _ => {
-            let mut rest = loss.lost_ns;
-            for part in [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns, &mut call.notice_ns] {
-                let taken = rest.min(*part);
-                (*part, rest) = (*part - taken, rest - taken);
-            }
+            let parts = [&mut call.before_ns, &mut call.held_ns, &mut call.after_ns, &mut call.notice_ns];
+            take(parts, loss.lost_ns);
         }
     }
 }

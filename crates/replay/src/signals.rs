@@ -1,6 +1,7 @@
 //! What threads wait for outside of calls: another thread, which ends the wait at a moment of its own.
 
-use crate::endings::{endings, lasts};
+use crate::endings::endings;
+use crate::lives::{lasts, lives};
 use crate::loops::{Rounds, loops};
 use crate::threads::Threads;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,6 +34,15 @@ pub(crate) enum Kind {
     Told,
 }
 
+impl Signal {
+    /// Whether its waiter waits for another thread, not for a lock.
+    pub fn is_for_a_thread(&self, trace: &Trace) -> bool {
+        use LockKind::{Barrier, Condition, Join, Semaphore};
+        let kind = self.wait.some().map(|wait| trace.waits.kind[wait.index()]);
+        matches!(kind, Some(Join | Condition | Semaphore | Barrier))
+    }
+}
+
 /// What threads wait for.
 pub(crate) struct Signals {
     /// In order of their start.
@@ -48,9 +58,10 @@ impl Signals {
         let mut all: Vec<Signal> =
             trace.waits.ids().filter_map(|wait| of_wait(trace, threads, wait)).collect();
         let lasts = lasts(trace, &all);
-        let endings = endings(trace, threads, &all, &lasts);
+        let lives = lives(trace, &all, &lasts);
+        let endings = endings(trace, threads, &lasts, &lives);
         let (told, rounds): (Vec<Signal>, Vec<Rounds>) =
-            loops(trace, threads, &all, &lasts, &endings).into_iter().unzip();
+            loops(trace, threads, &all, &lasts, &lives, &endings).into_iter().unzip();
         all.extend(endings);
         all.extend(&told);
         all.extend(births(trace, threads, &all));

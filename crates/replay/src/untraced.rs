@@ -1,6 +1,7 @@
 //! What the tracer adds to a program.
 
 use crate::Recovered;
+use crate::calls::take;
 use sim::{Does, RecordedStep};
 use trace::{Ns, Trace};
 
@@ -25,11 +26,8 @@ impl Recovered {
             let RecordedStep::Call(call) = step else { continue };
             if let Does::Issue { works, .. } = call.does {
                 let own = call.before_ns + call.held_ns + call.after_ns;
-                let mut rest = (CUPTI * i64::from(works.count)).min(own / 2);
-                for part in [&mut call.after_ns, &mut call.held_ns, &mut call.before_ns] {
-                    let taken = rest.min(*part);
-                    (*part, rest) = (*part - taken, rest - taken);
-                }
+                let added = (CUPTI * i64::from(works.count)).min(own / 2);
+                take([&mut call.after_ns, &mut call.held_ns, &mut call.before_ns], added);
             }
         }
         for work in bare.recorded.works.iter_mut().filter(|work| work.is_launched()) {

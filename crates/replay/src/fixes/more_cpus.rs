@@ -2,6 +2,7 @@
 
 use super::{Fix, Scene};
 use crate::Recovered;
+use crate::calls::take;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, RecordedStep};
 use trace::{Ns, State, ThreadId};
@@ -127,15 +128,4 @@ fn take_own(step: &mut RecordedStep, ns: Ns) -> Ns {
         }
         step => step.host_mut().map_or(0, |host| take([host], ns)),
     }
-}
-
-/// Takes time from some parts, one after the other; returns how much.
-fn take<const N: usize>(parts: [&mut Ns; N], ns: Ns) -> Ns {
-    let mut rest = ns;
-    for part in parts {
-        let taken = rest.min(*part);
-        *part -= taken;
-        rest -= taken;
-    }
-    ns - rest
 }
