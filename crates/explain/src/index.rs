@@ -46,21 +46,37 @@ pub(crate) struct Issued {
     pub last: OpId,
 }
 
-pub(crate) fn calls_by_start(trace: &Trace) -> Vec<CallId> {
-    let calls = &trace.calls;
-    let mut order: Vec<_> = calls.ids().filter(|call| calls.thread[call.index()].is_some()).collect();
-    // An outer call comes before the ones within it.
-    let key = |call: &CallId| (calls.start[call.index()], -calls.end[call.index()]);
-    if !order.is_sorted_by_key(key) {
-        order.sort_by_key(key);
+/// How the calls of a trace follow and contain each other.
+pub(crate) struct CallOrder {
+    /// All calls of threads, by start, outer before inner.
+    pub by_start: Vec<CallId>,
+    /// The outermost CUDA call that each call lies in; see [`outer_calls`].
+    pub outer: Vec<CallId>,
+}
+
+impl CallOrder {
+    pub fn new(trace: &Trace) -> CallOrder {
+        let by_start = calls_by_start(trace);
+        CallOrder { outer: outer_calls(trace, &by_start), by_start }
     }
-    order
+}
+
+fn calls_by_start(trace: &Trace) -> Vec<CallId> {
+    let calls = &trace.calls;
+    let of_threads = calls.ids().filter(|call| calls.thread[call.index()].is_some());
+    // An outer call comes before the ones within it. Times beside the calls are cheaper to compare than times in the table.
+    let mut order: Vec<_> =
+        of_threads.map(|call| (calls.start[call.index()], -calls.end[call.index()], call)).collect();
+    if !order.is_sorted() {
+        order.sort();
+    }
+    order.into_iter().map(|(.., call)| call).collect()
 }
 
 /// For each call the outermost CUDA call of its thread that contains it, or the call itself: a runtime call and the driver
 /// call that it makes are one wait. `NONE` for calls of the operating system, and for calls of libraries, which wait in the
 /// CUDA calls that they make.
-pub(crate) fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
+fn outer_calls(trace: &Trace, order: &[CallId]) -> Vec<CallId> {
     let calls = &trace.calls;
     let mut outer = vec![CallId::NONE; calls.len()];
     let mut current = vec![CallId::NONE; trace.threads.len()];
@@ -102,22 +118,18 @@ pub(crate) fn lock_waits(trace: &Trace) -> impl Iterator<Item = WaitId> {
 
 /// Lock waits by the outermost call that contains them, as recorded, else by their times; and those that touch no call of
 /// their thread.
-pub(crate) fn waits_by_call(
-    trace: &Trace,
-    order: &[CallId],
-    outer: &[CallId],
-) -> (ByCall<WaitId>, Vec<WaitId>) {
+pub(crate) fn waits_by_call(trace: &Trace, order: &CallOrder) -> (ByCall<WaitId>, Vec<WaitId>) {
     let (calls, waits) = (&trace.calls, &trace.waits);
     let mut by_thread = Vec::new();
     if waits.call.contains(&CallId::NONE) {
-        by_thread = outermost_by_thread(trace, order, outer);
+        by_thread = outermost_by_thread(trace, order);
     }
     let (mut inside, mut outside) = (Vec::new(), Vec::new());
     for wait in lock_waits(trace) {
         let at = wait.index();
         let (start, end) = (waits.start[at], waits.end[at]);
         if let Some(call) = waits.call[at].some() {
-            inside.push((outer[call.index()], wait));
+            inside.push((order.outer[call.index()], wait));
         } else if let Some(thread) = waits.thread[at].some() {
             let own: &[CallId] = &by_thread[thread.index()];
             let begun = own.partition_point(|call| calls.start[call.index()] < end);
@@ -162,9 +174,9 @@ pub(crate) fn found_shared(trace: &Trace) -> FxHashMap<(ProcessId, i64), Vec<Ns>
 }
 
 /// The outermost CUDA calls of each thread, by start.
-pub(crate) fn outermost_by_thread(trace: &Trace, order: &[CallId], outer: &[CallId]) -> Vec<Vec<CallId>> {
+pub(crate) fn outermost_by_thread(trace: &Trace, order: &CallOrder) -> Vec<Vec<CallId>> {
     let mut by_thread = vec![Vec::new(); trace.threads.len()];
-    for call in order.iter().filter(|call| outer[call.index()] == **call) {
+    for call in order.by_start.iter().filter(|call| order.outer[call.index()] == **call) {
         by_thread[trace.calls.thread[call.index()].index()].push(*call);
     }
     by_thread

@@ -104,9 +104,11 @@ pub use weights::{Depth, SAMPLE, weights};
 use account::CallParts;
 use facts::Facts;
 use group::Groups;
+use index::CallOrder;
 use parts::Part;
 use rules::Holders;
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 use stretch::Stretch;
 use trace::{Ns, Selection, Trace};
 
@@ -154,7 +156,7 @@ pub fn explain_each(trace: &Trace, options: &Options) -> (Explanation, Vec<Loss>
 
 /// The findings of [`explain()`] alone, on one core: the overlap of operations is not looked at.
 pub fn findings(trace: &Trace, options: &Options) -> Vec<Finding> {
-    of_threads(trace, options, false).0.findings
+    of_threads(&Facts::new(trace, options), options, false).0.findings
 }
 
 /// The cause of the first of [`findings()`], which costs the GPUs most: as that, without the words, places and examples of findings.
@@ -221,12 +223,16 @@ fn window(selection: &Selection) -> (Ns, Ns) {
 
 /// Finds the overlap of operations, with what the trace has, and the losses of threads in parallel: neither needs the other.
 fn run(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
+    let order = OnceLock::new();
+    let order = || Arc::clone(order.get_or_init(|| Arc::new(CallOrder::new(trace))));
     std::thread::scope(|scope| {
         let overlap = scope.spawn(|| {
             let selected_ns = selected_ns(trace, &options.selection);
-            (overlap::overlaps(trace, &options.selection), Summary { selected_ns, ..summary(trace) })
+            let overlaps = overlap::with_order(trace, &options.selection, order);
+            (overlaps, Summary { selected_ns, ..summary(trace) })
         });
-        let (mut explanation, losses) = of_threads(trace, options, keep_losses);
+        let facts = Facts::with_order(trace, options, order());
+        let (mut explanation, losses) = of_threads(&facts, options, keep_losses);
         let joined = overlap.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (explanation.overlap, explanation.trace) = joined;
         (explanation, losses)
@@ -271,30 +277,29 @@ fn in_slow_calls(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> Los
     Lost { groups, of_calls, slow_call_ns, slow_calls, explained_ns, unexplained_ns }
 }
 
-fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
-    let facts = Facts::new(trace, options);
+fn of_threads(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> (Explanation, Vec<Loss>) {
     let Lost { mut groups, of_calls, slow_call_ns, slow_calls, explained_ns, unexplained_ns } =
-        in_slow_calls(&facts, options, keep_losses);
+        in_slow_calls(facts, options, keep_losses);
     let (mut short_wait_ns, mut outside_wait_ns) = (0, 0);
-    for (stretch, lost) in analysis::recorded_waits::elsewhere(&facts) {
+    for (stretch, lost) in analysis::recorded_waits::elsewhere(facts) {
         let sum = match stretch {
             Stretch::Call(_) => &mut short_wait_ns,
             Stretch::Wait(_) => &mut outside_wait_ns,
         };
         *sum = lost.iter().fold(*sum, |sum: Ns, part| sum.saturating_add(part.lost));
-        groups.add(&facts, stretch, lost);
+        groups.add(facts, stretch, lost);
     }
     let window = window(&options.selection);
     let (mut accounts, mut steps, costs) =
-        account::accounts(&facts, &of_calls, window, steps::find(&facts, window).as_ref(), keep_losses);
-    let (findings, mut losses, links) = findings::findings(&facts, groups, &costs);
+        account::accounts(facts, &of_calls, window, steps::find(facts, window).as_ref(), keep_losses);
+    let (findings, mut losses, links) = findings::findings(facts, groups, &costs);
     links.link(&mut accounts, steps.as_mut(), &costs.parts);
     if keep_losses {
-        loss::add_other_waits(&facts, &mut losses);
+        loss::add_other_waits(facts, &mut losses);
     }
     let explanation = Explanation {
         trace: Summary::default(),
-        chosen_calls: chosen_calls(&facts, options),
+        chosen_calls: chosen_calls(facts, options),
         slow_call_ns,
         slow_calls,
         explained_ns,
@@ -302,7 +307,7 @@ fn of_threads(trace: &Trace, options: &Options, keep_losses: bool) -> (Explanati
         short_wait_ns,
         outside_wait_ns,
         min_wait_ns: options.min_wait_ns,
-        failed_calls: failed_calls(trace, &options.selection),
+        failed_calls: failed_calls(facts.trace, &options.selection),
         overlap: Vec::new(),
         verdict: Verdict::of(&accounts),
         accounts,

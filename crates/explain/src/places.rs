@@ -126,7 +126,10 @@ fn search(trace: &Trace, sought: &[Sought], mut tell: impl FnMut(usize, &Sought,
         for at in wanted {
             let start = sought[at].start;
             while let Some(range) = marked.next_if(|range| trace.ranges.start[range.index()] <= start) {
-                open.push(trace, range);
+                // Nothing that is sought from here on lies in a range that has ended.
+                if trace.ranges.end[range.index()] >= start {
+                    open.push(trace, range);
+                }
             }
             tell(at, &sought[at], &open);
         }

@@ -98,7 +98,8 @@ impl<'a> Scanner<'a> {
     /// Takes `text` if exactly its bytes come next.
     #[inline]
     pub fn take_text(&mut self, text: &[u8]) -> bool {
-        let found = self.text[self.at..].starts_with(text);
+        let end = self.at + text.len();
+        let found = self.text.get(self.at..end).is_some_and(|next| equal(next, text));
         self.at += if found { text.len() } else { 0 };
         found
     }
@@ -154,9 +155,7 @@ impl<'a> Scanner<'a> {
         // Most strings are short keys: check a few words before setting up a search.
         for _ in 0..3 {
             let Some(word) = word(self.text, self.at) else { break };
-            let ordinary = at_least(word ^ repeat(b'"'), 1) & at_least(word ^ repeat(b'\\'), 1);
-            let found = first(!ordinary & HIGH);
-            let Some(found) = found else {
+            let Some(found) = first(equal_to(word, b'"') | equal_to(word, b'\\')) else {
                 self.at += 8;
                 continue;
             };
@@ -194,9 +193,10 @@ impl<'a> Scanner<'a> {
         if self.peek()? == b'"' {
             return self.string().map(Scalar::Text);
         }
-        let start = self.at;
-        let rest = &self.text[start..];
-        let length = rest.iter().position(|byte| !IN_WORDS[*byte as usize]).ok_or(Stop::End)?;
+        let rest = &self.text[self.at..];
+        let known = plain(rest, 0).map_or(0, |plain| plain.length);
+        let more = rest[known..].iter().position(|byte| !IN_WORDS[*byte as usize]).ok_or(Stop::End)?;
+        let length = known + more;
         if length == 0 {
             return Err(Stop::Bad);
         }
@@ -213,6 +213,32 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// An integer, even if it is in quotes or has a fraction; `None` after another value.
+    #[inline]
+    pub fn integer(&mut self) -> Result<Option<i64>, Stop> {
+        self.number(0)
+    }
+
+    /// Microseconds as nanoseconds, exact to the nanosecond; `None` after a value that is no number.
+    #[inline]
+    pub fn microseconds(&mut self) -> Result<Option<i64>, Stop> {
+        self.number(3)
+    }
+
+    #[inline]
+    fn number(&mut self, shift: u32) -> Result<Option<i64>, Stop> {
+        self.peek()?;
+        let rest = &self.text[self.at..];
+        if let Some(plain) = plain(rest, shift)
+            && rest.get(plain.length).is_some_and(|byte| !IN_WORDS[*byte as usize])
+            && plain.value < LIMIT as u64
+        {
+            self.at += plain.length;
+            return Ok(Some(plain.value as i64));
+        }
+        Ok(self.scalar_or_skip()?.and_then(|value| decimal(value.digits(), shift)))
+    }
+
     /// Skips any value.
     #[inline]
     pub fn skip(&mut self) -> Result<(), Stop> {
@@ -227,7 +253,7 @@ impl<'a> Scanner<'a> {
 
     /// Skips the rest of an object or array whose beginning was read, and its closing bracket; reads only brackets
     /// and strings. Depth is a counter, not a recursion: hostile nesting must not overflow the stack.
-    pub fn close(&mut self) -> Result<(), Stop> {
+    fn close(&mut self) -> Result<(), Stop> {
         let mut depth = 1usize;
         while depth > 0 {
             let rest = &self.text[self.at..];
@@ -238,6 +264,15 @@ impl<'a> Scanner<'a> {
                 b'{' | b'[' => (self.at, depth) = (self.at + 1, depth + 1),
                 _ => (self.at, depth) = (self.at + 1, depth - 1),
             }
+        }
+        Ok(())
+    }
+
+    /// Skips the rest of an object, most of which hold neither objects nor arrays.
+    pub fn close_object(&mut self) -> Result<(), Stop> {
+        match flat(&self.text[self.at..]) {
+            Some(length) => self.at += length,
+            None => self.close()?,
         }
         Ok(())
     }
@@ -279,6 +314,101 @@ static STRUCTURE: [bool; 256] = {
     table
 };
 
+/// The length of the rest of an object that holds neither brackets nor escapes, its `}` included; `None` if it may hold
+/// some, or ends in the last bytes of the text.
+fn flat(rest: &[u8]) -> Option<usize> {
+    // The marks of quotes, those of all words joined: an even number of quotes leaves an even number of marks.
+    let (mut at, mut quotes) = (0, 0);
+    loop {
+        let word = word(rest, at)?;
+        let here = equal_to(word, b'"');
+        // Without their sixth bit `{`, `|` and `}` are `[`, `\\` and `]`.
+        let folded = word & !repeat(0x20);
+        let brackets = at_least(folded, b'[') & !at_least(folded, b']' + 1);
+        let Some(found) = first(brackets) else {
+            (at, quotes) = (at + 8, quotes ^ here);
+            continue;
+        };
+        quotes ^= here & ((1 << (8 * found)) - 1);
+        let is_end = rest[at + found] == b'}' && quotes.count_ones().is_multiple_of(2);
+        return is_end.then_some(at + found + 1);
+    }
+}
+
+/// A number written with digits and at most one point.
+struct Plain {
+    /// Times ten to the asked power, rounded toward zero.
+    value: u64,
+    /// Bytes of its text.
+    length: usize,
+}
+
+/// The number that `text` starts with, × 10^`shift`, `shift` at most 8; `None` unless it starts with a digit, has at
+/// most 16 before a point and at most 7 after it, and eight bytes follow each of them.
+#[inline]
+fn plain(text: &[u8], shift: u32) -> Option<Plain> {
+    let (digits, mut length) = leading_digits(word(text, 0)?);
+    let mut value = number_of(digits, length);
+    if length == 0 {
+        return None;
+    }
+    if length == 8 {
+        let (digits, more) = leading_digits(word(text, 8)?);
+        (value, length) = (value * POWERS[more] + number_of(digits, more), 8 + more);
+    }
+    let mut kept = 0;
+    if *text.get(length)? == b'.' {
+        let (digits, places) = leading_digits(word(text, length + 1)?);
+        kept = places.min(shift as usize);
+        value = value * POWERS[kept] + number_of(digits, kept);
+        length += 1 + places;
+        if places == 8 {
+            return None;
+        }
+    }
+    Some(Plain { value: value * POWERS[shift as usize - kept], length })
+}
+
+/// The powers of ten up to the eighth.
+const POWERS: [u64; 9] = {
+    let mut powers = [1; 9];
+    let mut at = 1;
+    while at < 9 {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
+/// The values of the digits that a word of text starts with, a byte each, and their number; what follows them is any.
+#[inline]
+fn leading_digits(word: u64) -> (u64, usize) {
+    let digits = word ^ repeat(b'0');
+    (digits, first(at_least(digits, 10)).unwrap_or(8))
+}
+
+/// The number that the first `count` of `digits` make: pairs of digits, then of pairs, then of fours are joined.
+#[inline]
+fn number_of(digits: u64, count: usize) -> u64 {
+    // Zeros come before the digits: to the low end, where a word has its first bytes.
+    let digits = digits.checked_shl(64 - 8 * count as u32).unwrap_or(0);
+    let pairs = digits.wrapping_mul((10 << 8) + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul((100 << 16) + 1) >> 16 & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul((10_000 << 32) + 1) >> 32
+}
+
+/// Whether two texts of one length are equal: as `==`, without a call for the few words between two values.
+#[inline]
+fn equal(text: &[u8], other: &[u8]) -> bool {
+    let length = text.len();
+    if length < 8 {
+        return text == other;
+    }
+    // The last word overlaps the one before it.
+    let same = |at: usize| word(text, at) == word(other, at);
+    (0..length / 8).all(|at| same(8 * at)) && same(length - 8)
+}
+
 /// The highest bit of each byte of a word.
 const HIGH: u64 = repeat(0x80);
 
@@ -299,6 +429,12 @@ fn word(text: &[u8], at: usize) -> Option<u64> {
 #[inline]
 fn at_least(word: u64, limit: u8) -> u64 {
     (((word | HIGH) - repeat(limit)) | word) & HIGH
+}
+
+/// Marks each byte that is `byte` by its highest bit.
+#[inline]
+fn equal_to(word: u64, byte: u8) -> u64 {
+    !at_least(word ^ repeat(byte), 1) & HIGH
 }
 
 /// The position of the lowest marked byte.
@@ -327,11 +463,6 @@ impl<'a> Scalar<'a> {
     /// An integer, even if it is in quotes or has a fraction.
     pub fn integer(self) -> Option<i64> {
         decimal(self.digits(), 0)
-    }
-
-    /// Microseconds as nanoseconds, exact to the nanosecond.
-    pub fn microseconds(self) -> Option<i64> {
-        decimal(self.digits(), 3)
     }
 }
 
@@ -469,7 +600,7 @@ mod tests {
 
     #[test]
     fn microseconds_keep_every_digit() {
-        let ns = |text: &str| Scalar::Word(text.as_bytes()).microseconds();
+        let ns = |text: &str| decimal(text.as_bytes(), 3);
         assert_eq!(ns("4363758915460.832"), Some(4_363_758_915_460_832));
         assert_eq!(ns("1661938466265032"), Some(1_661_938_466_265_032_000));
         assert_eq!(ns("40.3949"), Some(40_394));
@@ -494,7 +625,34 @@ mod tests {
         assert_eq!(scanner.at(), 20);
     }
 
+    #[test]
+    fn the_rest_of_an_object_ends_at_its_own_brace() {
+        let rest = |text: &str| flat(format!("{text}, and so on").as_bytes());
+        for (flat, length) in [("}", 1), (r#", "id": 20, "a": 1}"#, 19), (r#""name": "XYZ_^~xyz" }"#, 21)] {
+            assert_eq!(rest(flat), Some(length), "{flat}");
+        }
+        for not in [r#""a brace: }" }"#, r#""a\"b" }"#, "{} }", "[1] }", "]", r#""a": "{" }"#, r#""a|b" }"#] {
+            assert_eq!(rest(not), None, "{not}");
+        }
+        assert_eq!(flat(b"1 }"), None);
+    }
+
     proptest! {
+        /// Numbers are read in one way, whether or not they are plain, and whatever follows them.
+        #[test]
+        fn a_number_is_what_its_digits_are(
+            text in r"-?[0-9]{0,22}(\.[0-9]{0,12})?(e[0-9])?",
+            after in r"[,}\] :x.]{1,10}",
+            shift in 0u32..4,
+        ) {
+            let whole = format!("{text}{after}");
+            let (mut scanner, mut scalars) = (Scanner::new(whole.as_bytes()), Scanner::new(whole.as_bytes()));
+            let scalar = scalars.scalar_or_skip();
+            let value = scalar.map(|scalar| scalar.and_then(|scalar| decimal(scalar.digits(), shift)));
+            prop_assert_eq!(scanner.number(shift), value);
+            prop_assert_eq!(scanner.at(), scalars.at());
+        }
+
         /// For JSON that serde_json writes, strings are the same and values end at the same places.
         #[test]
         fn agrees_with_serde_json(text in ".*", number in any::<i64>(), pretty in any::<bool>()) {

@@ -3,6 +3,7 @@
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 /// An interned string; [`Sym::EMPTY`] is the empty one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -66,7 +67,7 @@ impl Strings {
 
     fn find(&self, bytes: &[u8]) -> Option<Sym> {
         let hash = self.hasher.hash_one(bytes);
-        let same = |&at: &u32| slice(&self.text, &self.ends, at).as_bytes() == bytes;
+        let same = |&at: &u32| &self.text.as_bytes()[range(&self.ends, at)] == bytes;
         self.table.find(hash, same).map(|&at| Sym(at))
     }
 
@@ -110,9 +111,13 @@ impl Strings {
 }
 
 fn slice<'a>(text: &'a str, ends: &[usize], at: u32) -> &'a str {
+    &text[range(ends, at)]
+}
+
+fn range(ends: &[usize], at: u32) -> Range<usize> {
     let at = at as usize;
     let start = if at == 0 { 0 } else { ends[at - 1] };
-    &text[start..ends[at]]
+    start..ends[at]
 }
 
 #[cfg(test)]

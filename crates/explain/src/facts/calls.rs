@@ -3,10 +3,10 @@
 use super::Facts;
 use crate::Options;
 use crate::class::{Class, Classes};
-use crate::index;
+use crate::index::{self, CallOrder};
 use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use trace::{CallId, Ns, ProcessId, Selected, Sym, ThreadId, Trace};
 
 /// Cost of a call if the trace has no fast call of its name, ns: about that of an ordinary launch under a tracer (3.5 µs
@@ -19,25 +19,20 @@ pub(super) struct Calls {
     /// Calls that take longer than this are slow, ns.
     min_wait: Ns,
     selected: Selected,
-    /// The outermost CUDA call that each call lies in; see [`index::outer_calls`].
-    pub outer: Vec<CallId>,
     usual: FxHashMap<Sym, Ns>,
     /// From the first call or wait of each thread to the last.
     thread_span: Vec<(Ns, Ns)>,
-    /// All calls, by start.
-    pub order: Vec<CallId>,
+    pub order: Arc<CallOrder>,
     /// The outermost CUDA calls of each thread, by start.
     by_thread: OnceLock<Vec<Vec<CallId>>>,
 }
 
 impl Calls {
-    pub fn new(trace: &Trace, options: &Options) -> Calls {
-        let order = index::calls_by_start(trace);
+    pub fn new(trace: &Trace, options: &Options, order: Arc<CallOrder>) -> Calls {
         Calls {
             classes: Classes::new(trace),
             min_wait: options.min_wait_ns,
             selected: options.selection.of(trace),
-            outer: index::outer_calls(trace, &order),
             usual: index::usual_costs(trace, options.min_wait_ns),
             thread_span: index::thread_spans(trace),
             order,
@@ -88,7 +83,7 @@ impl Facts<'_> {
 
     /// The outermost CUDA calls of each thread, by start.
     pub fn calls_by_thread(&self) -> &[Vec<CallId>] {
-        let index = || index::outermost_by_thread(self.trace, &self.calls.order, &self.calls.outer);
+        let index = || index::outermost_by_thread(self.trace, &self.calls.order);
         self.calls.by_thread.get_or_init(index)
     }
 
@@ -108,8 +103,9 @@ impl Facts<'_> {
         if device.is_none() && self.trace.devices.len() > 1 {
             return false;
         }
-        let begun = self.calls.order.partition_point(|other| self.start(*other) < from);
-        let within = self.calls.order[begun..].iter().take(MOST).take_while(|other| self.start(**other) < to);
+        let begun = self.calls.order.by_start.partition_point(|other| self.start(*other) < from);
+        let within =
+            self.calls.order.by_start[begun..].iter().take(MOST).take_while(|other| self.start(**other) < to);
         within.copied().any(|other| {
             let alike = name(other) == wanted && self.end(other) < to;
             alike && self.process(other) == process && self.device(other) == device
@@ -118,12 +114,12 @@ impl Facts<'_> {
 
     /// The calls that match `wanted`, by start.
     pub fn calls_where(&self, wanted: impl Fn(CallId) -> bool) -> Vec<CallId> {
-        self.calls.order.iter().copied().filter(|call| wanted(*call)).collect()
+        self.calls.order.by_start.iter().copied().filter(|call| wanted(*call)).collect()
     }
 
     /// The outermost call that `call` lies in: what the program called; `NONE` if there is none.
     pub fn outermost(&self, call: CallId) -> CallId {
-        call.some().map_or(CallId::NONE, |call| self.calls.outer[call.index()])
+        call.some().map_or(CallId::NONE, |call| self.calls.order.outer[call.index()])
     }
 
     /// Whether this is an outermost call that takes longer than the threshold.

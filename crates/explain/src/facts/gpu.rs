@@ -63,8 +63,9 @@ impl Facts<'_> {
         match stream.some().filter(|_| done < asked) {
             None => Pending::default(),
             Some(stream) => {
-                let index =
-                    || index::calls_of_streams(self.trace, &self.calls.outer, &self.operations.stream_ops);
+                let index = || {
+                    index::calls_of_streams(self.trace, &self.calls.order.outer, &self.operations.stream_ops)
+                };
                 let numbers = &self.operations.stream_calls.get_or_init(index)[stream.index()];
                 Pending { ops: asked - done, calls: (numbers[asked - 1] - numbers[done] + 1) as usize }
             }
@@ -74,7 +75,7 @@ impl Facts<'_> {
     /// The streams that a call waited for, from the tracer's records of synchronizations. These do not record which work an
     /// event stands for.
     pub fn synced(&self, call: CallId) -> Vec<StreamId> {
-        let index = || index::syncs_by_call(self.trace, &self.calls.outer);
+        let index = || index::syncs_by_call(self.trace, &self.calls.order.outer);
         let mut streams = Vec::new();
         for sync in self.operations.syncs.get_or_init(index).of(call).map(|sync| self.trace.syncs.row(sync)) {
             match sync.kind {

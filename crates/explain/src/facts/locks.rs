@@ -21,9 +21,9 @@ pub(super) struct Locks {
 
 impl Locks {
     pub fn new(trace: &Trace, calls: &Calls) -> Locks {
-        let (waits, outside_waits) = index::waits_by_call(trace, &calls.order, &calls.outer);
+        let (waits, outside_waits) = index::waits_by_call(trace, &calls.order);
         Locks {
-            lock_calls: index::lock_calls(trace, &calls.order),
+            lock_calls: index::lock_calls(trace, &calls.order.by_start),
             waits,
             of_locks: OnceLock::new(),
             shared: OnceLock::new(),

@@ -14,10 +14,12 @@ mod tracer;
 pub(crate) use gpu::Pending;
 
 use crate::Options;
+use crate::index::CallOrder;
 use calls::Calls;
 use first::First;
 use locks::Locks;
 use operations::Operations;
+use std::sync::Arc;
 use trace::{CallId, CopyKind, MemoryKind, Ns, OpId, Trace};
 use tracer::Tracer;
 
@@ -35,9 +37,14 @@ pub(crate) struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     pub fn new(trace: &'a Trace, options: &Options) -> Facts<'a> {
-        let calls = Calls::new(trace, options);
-        let operations = Operations::new(trace, &calls.outer);
-        let first = First::new(trace, &calls.order);
+        Facts::with_order(trace, options, Arc::new(CallOrder::new(trace)))
+    }
+
+    /// As [`Facts::new`], with the order of the trace's calls.
+    pub fn with_order(trace: &'a Trace, options: &Options, order: Arc<CallOrder>) -> Facts<'a> {
+        let calls = Calls::new(trace, options, order);
+        let operations = Operations::new(trace, &calls.order.outer);
+        let first = First::new(trace, &calls.order.by_start);
         let locks = Locks::new(trace, &calls);
         let tracer = Tracer::new(trace);
         let mut facts = Facts { trace, slow: Vec::new(), calls, operations, first, locks, tracer };

@@ -2,7 +2,8 @@
 
 use super::OverlapRule;
 use crate::class::{Class, Classes};
-use crate::index;
+use crate::index::CallOrder;
+use std::sync::Arc;
 use trace::{Api, CallId, MemoryKind, Ns, OpId, OpKind, Trace};
 
 /// Shortest wait of a thread that delays its next call, ns: shorter ones are a call's cost (see `facts`: 10 µs for an
@@ -12,7 +13,7 @@ const BRIEF: Ns = 20_000;
 /// The calls of a trace.
 pub(super) struct Host<'a> {
     trace: &'a Trace,
-    outer: Vec<CallId>,
+    calls: Arc<CallOrder>,
     /// For each outermost call, the last call before it that made its thread wait.
     waited: Vec<CallId>,
     /// Calls that copy pageable memory.
@@ -31,23 +32,16 @@ pub(super) struct Kept {
 }
 
 impl<'a> Host<'a> {
-    pub fn new(trace: &'a Trace) -> Host<'a> {
-        let order = index::calls_by_start(trace);
-        let outer = index::outer_calls(trace, &order);
-        let mut host = Host {
-            trace,
-            waited: Vec::new(),
-            pageable: pageable(trace, &outer),
-            libraries: libraries(trace, &order),
-            outer,
-        };
-        host.waited = host.waits(&order);
+    pub fn new(trace: &'a Trace, calls: Arc<CallOrder>) -> Host<'a> {
+        let (pageable, libraries) = (pageable(trace, &calls.outer), libraries(trace, &calls.by_start));
+        let mut host = Host { trace, calls, waited: Vec::new(), pageable, libraries };
+        host.waited = host.waits();
         host
     }
 
     /// The outermost call that issued an operation.
     pub fn asked(&self, op: OpId) -> CallId {
-        self.trace.ops.call[op.index()].some().map_or(CallId::NONE, |call| self.outer[call.index()])
+        self.trace.ops.call[op.index()].some().map_or(CallId::NONE, |call| self.calls.outer[call.index()])
     }
 
     pub fn start(&self, call: CallId) -> Ns {
@@ -84,12 +78,13 @@ impl<'a> Host<'a> {
         own[..begun].iter().rev().take(MOST).copied().find(|other| self.end(*other) >= self.end(call))
     }
 
-    fn waits(&self, order: &[CallId]) -> Vec<CallId> {
+    fn waits(&self) -> Vec<CallId> {
         let classes = Classes::new(self.trace);
         let calls = &self.trace.calls;
         let mut last = vec![CallId::NONE; self.trace.threads.len()];
         let mut waited = vec![CallId::NONE; calls.len()];
-        for call in order.iter().copied().filter(|call| self.outer[call.index()] == *call) {
+        for call in self.calls.by_start.iter().copied().filter(|call| self.calls.outer[call.index()] == *call)
+        {
             let at = call.index();
             let last = &mut last[calls.thread[at].index()];
             waited[at] = *last;

@@ -20,10 +20,14 @@ pub use engine::Engine;
 pub use late::{beside_default, is_default};
 pub use rule::OverlapRule;
 
+use crate::index::CallOrder;
 use crate::{Confidence, Evidence, Example};
 use account::account;
+use host::Host;
 use queue::Queue;
 use serde::Serialize;
+use std::cell::OnceCell;
+use std::sync::Arc;
 use trace::{Clock, DeviceId, Ns, Selection, Trace};
 
 /// The overlap of a device's copies and kernels. Times are unions over all streams, contexts and processes.
@@ -133,10 +137,20 @@ pub struct Behind {
 /// The overlap of each device's copies and kernels in the selected time. Selected threads and names have no effect: a
 /// device's engines serve all threads.
 pub fn overlaps(trace: &Trace, selection: &Selection) -> Vec<Overlap> {
+    with_order(trace, selection, || Arc::new(CallOrder::new(trace)))
+}
+
+/// As [`overlaps`], with what makes the order of the trace's calls: not every trace needs it.
+pub(crate) fn with_order(
+    trace: &Trace,
+    selection: &Selection,
+    order: impl Fn() -> Arc<CallOrder>,
+) -> Vec<Overlap> {
     let window = (selection.from.unwrap_or(Ns::MIN), selection.to.unwrap_or(Ns::MAX));
-    let mut host = None;
+    let host = OnceCell::new();
+    let host = || host.get_or_init(|| Host::new(trace, order()));
     let mut found: Vec<Overlap> = by_device(trace)
-        .filter_map(|(device, queue)| of_device(trace, device, queue, window, &mut host))
+        .filter_map(|(device, queue)| of_device(trace, device, queue, window, host))
         .collect();
     found.sort_by_key(|overlap| overlap.device);
     found
@@ -162,7 +176,7 @@ fn of_device<'a>(
     device: DeviceId,
     mut queue: Queue,
     window: (Ns, Ns),
-    host: &mut Option<host::Host<'a>>,
+    host: impl Fn() -> &'a Host<'a>,
 ) -> Option<Overlap> {
     let times = times::Times::of(&queue, window);
     if times.busy == 0 {
@@ -186,7 +200,7 @@ fn of_device<'a>(
         lost: Vec::new(),
     };
     if overlap.missed_ns() > 0 && judged {
-        let host = host.get_or_insert_with(|| host::Host::new(trace));
+        let host = host();
         queue.issued(host);
         overlap.lost = account(trace, &queue, &times, host);
     }

@@ -161,26 +161,27 @@ impl Queue {
     }
 }
 
-/// Sorts keys whose last part identifies the item: keys are cheaper to move than items.
+/// Sorts keys whose last part identifies the item: keys are cheaper to move than items. Traces have long sorted runs, which a stable
+/// sort merges.
 fn sorted<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<K> {
     let mut keys: Vec<K> = keys.collect();
-    keys.sort_unstable();
+    keys.sort();
     keys
 }
 
 fn item(trace: &Trace, op: OpId) -> Item {
-    let row = trace.ops.row(op);
+    let (ops, at) = (&trace.ops, op.index());
     Item {
         op,
-        start: row.start,
-        end: row.end,
-        engine: Engine::of(row.kind, row.copy),
-        stream: row.stream,
+        start: ops.start[at],
+        end: ops.end[at],
+        engine: Engine::of(ops.kind[at], ops.copy[at]),
+        stream: ops.stream[at],
         before: None,
         call: CallId::NONE,
         issue: None,
         batch: 0,
-        done: row.end,
+        done: ops.end[at],
     }
 }
 

@@ -91,6 +91,8 @@ pub(super) struct Batch {
     pub ops: Vec<(u32, Op)>,
     pub syncs: Vec<Synced>,
     pub labels: Vec<Label>,
+    /// Flow arrows, which are left out.
+    pub arrows: u64,
     pub left_out: BTreeMap<&'static str, u64>,
     pub lost: BTreeMap<&'static str, u64>,
     scratch: String,
@@ -127,6 +129,9 @@ enum Skip {
     Lost(&'static str),
 }
 
+/// What flow arrows are called where they are counted.
+pub(super) const ARROWS: &str = "flow arrows";
+
 const NO_TIME: Skip = Skip::Lost("event without readable time");
 const NO_THREAD: Skip = Skip::Lost("host event without thread");
 
@@ -146,7 +151,10 @@ impl Batch {
             match Event::scan(&mut event, &mut templates) {
                 Ok(read) => {
                     scanner = event;
-                    self.event(&read);
+                    match read {
+                        Some(read) => self.event(&read),
+                        None => self.arrows += 1,
+                    }
                 }
                 Err(Stop::End) => return End::Inside(start),
                 Err(Stop::Bad) => {
@@ -192,7 +200,7 @@ impl Batch {
         match event.phase {
             b'X' => self.complete(event),
             b'M' => self.metadata(event),
-            b's' | b't' | b'f' => Err(Skip::LeftOut("flow arrows")),
+            b't' => Err(Skip::LeftOut(ARROWS)),
             b'i' | b'I' | b'n' => Err(Skip::LeftOut("instant events")),
             b'C' => Err(Skip::LeftOut("counter samples")),
             b'B' | b'E' | b'b' | b'e' => Err(Skip::LeftOut("begin/end events")),
@@ -335,7 +343,9 @@ impl Batch {
     }
 
     fn text(&mut self, raw: Raw<'_>) -> Sym {
-        if raw.escaped {
+        if raw.bytes.is_empty() {
+            Sym::EMPTY
+        } else if raw.escaped {
             self.strings.intern(raw.unescape(&mut self.scratch))
         } else {
             self.strings.intern_bytes(raw.bytes)

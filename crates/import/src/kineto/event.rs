@@ -94,9 +94,38 @@ pub(super) struct Args<'a> {
 /// The layouts of a block's last events.
 #[derive(Default)]
 pub(super) struct Templates<'a> {
+    /// The last begins that differed.
+    begins: Vec<Begin<'a>>,
     event: Template<'a, Field>,
     /// By category.
     args: [Template<'a, Arg>; Category::COUNT],
+}
+
+/// How events of a kind begin: from their `{` through the values that make them of that kind.
+struct Begin<'a> {
+    text: &'a [u8],
+    /// Number of its keys.
+    keys: usize,
+    phase: u8,
+    category: Category,
+}
+
+/// Kinds of events that a file has many of.
+const MOST_BEGINS: usize = 12;
+
+impl<'a> Templates<'a> {
+    /// Takes the begin of an event, if it is that of a known kind.
+    fn begin(&self, scanner: &mut Scanner<'a>) -> Option<&Begin<'a>> {
+        self.begins.iter().find(|begin| scanner.take_text(begin.text))
+    }
+
+    /// Keeps how an event of which `keys` were read begins.
+    fn keep(&mut self, event: &Event<'a>, text: &'a [u8], keys: usize) {
+        if self.begins.len() == MOST_BEGINS {
+            self.begins.pop();
+        }
+        self.begins.push(Begin { text, keys, phase: event.phase, category: event.category });
+    }
 }
 
 /// The meaning of an event's key.
@@ -186,110 +215,126 @@ impl Arg {
 }
 
 impl<'a> Event<'a> {
-    /// Scans the event whose `{` comes next.
-    pub fn scan(scanner: &mut Scanner<'a>, templates: &mut Templates<'a>) -> Result<Event<'a>, Stop> {
-        let mut event = Event::default();
-        let mut read = 0;
-        scanner.expect(b'{')?;
+    /// Scans the event whose `{` comes next. `None` for a flow arrow: half of a file's events are, and no table holds them.
+    pub fn scan(scanner: &mut Scanner<'a>, templates: &mut Templates<'a>) -> Result<Option<Event<'a>>, Stop> {
+        let start = scanner.at();
+        let known = templates.begin(scanner);
+        if known.is_some_and(|begin| is_arrow(begin.phase)) {
+            return scanner.close_object().map(|()| None);
+        }
+        let (mut event, mut read) = (Event::default(), 0);
+        match known {
+            Some(begin) => (read, event.phase, event.category) = (begin.keys, begin.phase, begin.category),
+            None => scanner.expect(b'{')?,
+        }
         while let Some(field) = templates.event.next(scanner, read, Field::of)? {
             read += 1;
             if matches!(field, Field::Args) && scanner.peek()? == b'{' {
-                event.args = Args::scan(scanner, &mut templates.args[event.category as usize])?;
+                event.args.scan(scanner, &mut templates.args[event.category as usize])?;
                 continue;
             }
-            if let Some(value) = scanner.scalar_or_skip()? {
-                event.set(field, value);
+            event.read(field, scanner)?;
+            let is_begin = match field {
+                Field::Phase => read == 1 && is_arrow(event.phase),
+                Field::Category => read == 2 && event.phase != 0,
+                _ => false,
+            };
+            if is_begin {
+                templates.keep(&event, scanner.since(start), read);
             }
-            if matches!(event.phase, b's' | b'f') {
-                // Half of a file's events are flow arrows, and no table holds them.
-                scanner.close()?;
-                return Ok(event);
+            if is_arrow(event.phase) {
+                return scanner.close_object().map(|()| None);
             }
         }
-        Ok(event)
+        Ok(Some(event))
     }
 
     #[inline]
-    fn set(&mut self, field: Field, value: Scalar<'a>) {
+    fn read(&mut self, field: Field, scanner: &mut Scanner<'a>) -> Result<(), Stop> {
         match field {
-            Field::Phase => self.phase = text(value).bytes.first().copied().unwrap_or(0),
-            Field::Category => self.category = Category::from_name(text(value).bytes),
-            Field::Name => self.name = text(value),
-            Field::Pid => self.pid = value.integer(),
-            Field::Tid => self.tid = thread(value),
-            Field::Start => self.start = value.microseconds(),
-            Field::Duration => self.duration = value.microseconds(),
-            Field::Args | Field::Other => {}
+            Field::Phase => self.phase = text(scanner)?.bytes.first().copied().unwrap_or(0),
+            Field::Category => self.category = Category::from_name(text(scanner)?.bytes),
+            Field::Name => self.name = text(scanner)?,
+            Field::Pid => self.pid = scanner.integer()?,
+            Field::Tid => self.tid = thread(scanner)?,
+            Field::Start => self.start = scanner.microseconds()?,
+            Field::Duration => self.duration = scanner.microseconds()?,
+            Field::Args | Field::Other => scanner.skip()?,
         }
+        Ok(())
     }
 }
 
 impl<'a> Args<'a> {
-    fn scan(scanner: &mut Scanner<'a>, template: &mut Template<'a, Arg>) -> Result<Args<'a>, Stop> {
-        let mut args = Args::default();
+    /// Scans the object whose `{` comes next.
+    fn scan(&mut self, scanner: &mut Scanner<'a>, template: &mut Template<'a, Arg>) -> Result<(), Stop> {
         let mut read = 0;
         scanner.expect(b'{')?;
         while let Some(arg) = template.next(scanner, read, Arg::of)? {
             read += 1;
-            match arg {
-                Arg::Grid => args.grid = triple(scanner)?,
-                Arg::Block => args.block = triple(scanner)?,
-                Arg::Members => args.members = ranks(scanner)?,
-                Arg::Other => scanner.skip()?,
-                _ => {
-                    if let Some(value) = scanner.scalar_or_skip()? {
-                        args.set(arg, value);
-                    }
-                }
-            }
+            self.read(arg, scanner)?;
         }
-        Ok(args)
+        Ok(())
     }
 
     #[inline]
-    fn set(&mut self, arg: Arg, value: Scalar<'a>) {
+    fn read(&mut self, arg: Arg, scanner: &mut Scanner<'a>) -> Result<(), Stop> {
         match arg {
-            Arg::Correlation => self.correlation = value.integer(),
-            Arg::External => self.external = value.integer(),
-            Arg::Device => self.device = value.integer(),
-            Arg::Context => self.context = value.integer(),
-            Arg::Stream => self.stream = value.integer(),
-            Arg::Bytes => self.bytes = value.integer(),
-            Arg::Registers => self.registers = small(value),
-            Arg::Shared => self.shared = small(value),
-            Arg::GraphNode => self.graph_node = value.integer(),
-            Arg::Elements => self.elements = value.integer(),
-            Arg::Element => self.element = text(value).bytes,
-            Arg::Group => self.group = text(value),
-            Arg::Event => self.event = value.integer(),
-            Arg::SyncKind => self.sync_kind = text(value).bytes,
-            Arg::CallStack => self.call_stack = text(value),
-            Arg::Sequence => self.sequence = value.integer(),
-            Arg::Forward => self.forward = value.integer(),
-            Arg::Label => self.label = text(value),
-            Arg::Grid | Arg::Block | Arg::Members | Arg::Other => {}
+            Arg::Correlation => self.correlation = scanner.integer()?,
+            Arg::External => self.external = scanner.integer()?,
+            Arg::Device => self.device = scanner.integer()?,
+            Arg::Context => self.context = scanner.integer()?,
+            Arg::Stream => self.stream = scanner.integer()?,
+            Arg::Bytes => self.bytes = scanner.integer()?,
+            Arg::Grid => self.grid = triple(scanner)?,
+            Arg::Block => self.block = triple(scanner)?,
+            Arg::Registers => self.registers = small(scanner)?,
+            Arg::Shared => self.shared = small(scanner)?,
+            Arg::GraphNode => self.graph_node = scanner.integer()?,
+            Arg::Elements => self.elements = scanner.integer()?,
+            Arg::Element => self.element = text(scanner)?.bytes,
+            Arg::Group => self.group = text(scanner)?,
+            Arg::Members => self.members = ranks(scanner)?,
+            Arg::Event => self.event = scanner.integer()?,
+            Arg::SyncKind => self.sync_kind = text(scanner)?.bytes,
+            Arg::CallStack => self.call_stack = text(scanner)?,
+            Arg::Sequence => self.sequence = scanner.integer()?,
+            Arg::Forward => self.forward = scanner.integer()?,
+            Arg::Label => self.label = text(scanner)?,
+            Arg::Other => scanner.skip()?,
         }
+        Ok(())
     }
 }
 
-fn text(value: Scalar<'_>) -> Raw<'_> {
-    match value {
-        Scalar::Text(raw) => raw,
-        Scalar::Word(bytes) => Raw { bytes, escaped: false },
-    }
+/// Whether events of a phase are flow arrows.
+fn is_arrow(phase: u8) -> bool {
+    matches!(phase, b's' | b'f')
+}
+
+/// The text of a string or word; empty after an object or array.
+#[inline]
+fn text<'a>(scanner: &mut Scanner<'a>) -> Result<Raw<'a>, Stop> {
+    Ok(match scanner.scalar_or_skip()? {
+        Some(Scalar::Text(raw)) => raw,
+        Some(Scalar::Word(bytes)) => Raw { bytes, escaped: false },
+        None => Raw::default(),
+    })
 }
 
 /// A thread id: a number, a number in quotes, or `stream 7` as written in 2021.
-fn thread(value: Scalar<'_>) -> Option<i64> {
-    let digits = match value {
-        Scalar::Text(raw) => raw.bytes.strip_prefix(b"stream ").unwrap_or(raw.bytes),
-        Scalar::Word(word) => word,
-    };
-    Scalar::Word(digits).integer()
+fn thread(scanner: &mut Scanner<'_>) -> Result<Option<i64>, Stop> {
+    if scanner.peek()? != b'"' {
+        return scanner.integer();
+    }
+    let raw = text(scanner)?;
+    let digits = raw.bytes.strip_prefix(b"stream ").unwrap_or(raw.bytes);
+    Ok(Scalar::Word(digits).integer())
 }
 
-fn small(value: Scalar<'_>) -> u32 {
-    value.integer().and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+#[inline]
+fn small(scanner: &mut Scanner<'_>) -> Result<u32, Stop> {
+    Ok(scanner.integer()?.and_then(|value| u32::try_from(value).ok()).unwrap_or(0))
 }
 
 /// The ranks of a communicator as they are written: an array, or a text of one.
@@ -299,7 +344,7 @@ fn ranks<'a>(scanner: &mut Scanner<'a>) -> Result<&'a [u8], Stop> {
         scanner.skip()?;
         return Ok(scanner.since(start));
     }
-    scanner.scalar_or_skip().map(|value| value.map_or(&[][..], |value| text(value).bytes))
+    Ok(text(scanner)?.bytes)
 }
 
 /// `[x, y, z]`, missing ones 0.
@@ -312,9 +357,9 @@ fn triple(scanner: &mut Scanner<'_>) -> Result<[u32; 3], Stop> {
     scanner.expect(b'[')?;
     let (mut first, mut at) = (true, 0);
     while scanner.element(&mut first)? {
-        let value = scanner.scalar_or_skip()?;
-        if let (Some(size), Some(value)) = (sizes.get_mut(at), value) {
-            *size = small(value);
+        let value = small(scanner)?;
+        if let Some(size) = sizes.get_mut(at) {
+            *size = value;
         }
         at += 1;
     }

@@ -1,6 +1,6 @@
 //! Merges blocks of events, in order, into one trace.
 
-use super::batch::{Batch, Called, Keys, Label, Marked, Span, StreamKey};
+use super::batch::{ARROWS, Batch, Called, Keys, Label, Marked, Span, StreamKey};
 use super::header::Header;
 use super::python::{self, Backward};
 use super::stack::Places;
@@ -8,7 +8,7 @@ use crate::identities::Identities;
 use rustc_hash::FxHashMap;
 use trace::{
     Call, CallId, CorrelationIndex, OpId, ProcessId, Range, RangeId, RangeKind, StreamId, Strings, Sym,
-    SyncId, ThreadId, Trace,
+    SyncId, ThreadId, Trace, partition_point_near,
 };
 
 /// A trace under construction.
@@ -77,6 +77,7 @@ impl Merge {
             Label::Thread(pid, tid, name) => LabelText::Thread(pid, tid, symbols.of(name)),
         }));
         let meta = &mut self.trace.meta;
+        meta.leave_out(ARROWS, batch.arrows);
         batch.left_out.into_iter().for_each(|(what, count)| meta.leave_out(what, count));
         batch.lost.into_iter().for_each(|(why, count)| meta.lost.records(why, count));
     }
@@ -160,17 +161,20 @@ impl Merge {
 
     /// Links calls to the operator of their process with their external id.
     fn link_operators(&mut self) {
-        self.operators.sort_unstable();
+        let mut operators = std::mem::take(&mut self.operators);
+        operators.sort_unstable();
+        // Calls are in the order of their operators, nearly.
+        let mut near = 0;
         for (at, external) in self.call_external.iter().enumerate() {
             if *external == 0 {
                 continue;
             }
             let key = (self.trace.process_of_thread(self.trace.calls.thread[at]), *external);
-            if let Ok(found) = self.operators.binary_search_by_key(&key, |operator| operator.0) {
-                self.trace.calls.range[at] = self.operators[found].1;
+            near = partition_point_near(operators.len(), near, |at| operators[at].0 < key);
+            if let Some((_, operator)) = operators.get(near).filter(|operator| operator.0 == key) {
+                self.trace.calls.range[at] = *operator;
             }
         }
-        self.operators = Vec::new();
         self.call_external = Vec::new();
     }
 
