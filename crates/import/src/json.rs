@@ -5,7 +5,12 @@
 //! from the middle of a file must be scanned without the rest. The scanner checks only what it needs to find the ends
 //! of values, and accepts some invalid JSON.
 
+mod number;
+mod words;
+
 use memchr::{memchr, memchr2};
+use number::{LIMIT, decimal, plain};
+use words::{at_least, equal, equal_to, first, repeat, word};
 
 /// Why the scanner cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -335,114 +340,6 @@ fn flat(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// A number written with digits and at most one point.
-struct Plain {
-    /// Times ten to the asked power, rounded toward zero.
-    value: u64,
-    /// Bytes of its text.
-    length: usize,
-}
-
-/// The number that `text` starts with, × 10^`shift`, `shift` at most 8; `None` unless it starts with a digit, has at
-/// most 16 before a point and at most 7 after it, and eight bytes follow each of them.
-#[inline]
-fn plain(text: &[u8], shift: u32) -> Option<Plain> {
-    let (digits, mut length) = leading_digits(word(text, 0)?);
-    let mut value = number_of(digits, length);
-    if length == 0 {
-        return None;
-    }
-    if length == 8 {
-        let (digits, more) = leading_digits(word(text, 8)?);
-        (value, length) = (value * POWERS[more] + number_of(digits, more), 8 + more);
-    }
-    let mut kept = 0;
-    if *text.get(length)? == b'.' {
-        let (digits, places) = leading_digits(word(text, length + 1)?);
-        kept = places.min(shift as usize);
-        value = value * POWERS[kept] + number_of(digits, kept);
-        length += 1 + places;
-        if places == 8 {
-            return None;
-        }
-    }
-    Some(Plain { value: value * POWERS[shift as usize - kept], length })
-}
-
-/// The powers of ten up to the eighth.
-const POWERS: [u64; 9] = {
-    let mut powers = [1; 9];
-    let mut at = 1;
-    while at < 9 {
-        powers[at] = powers[at - 1] * 10;
-        at += 1;
-    }
-    powers
-};
-
-/// The values of the digits that a word of text starts with, a byte each, and their number; what follows them is any.
-#[inline]
-fn leading_digits(word: u64) -> (u64, usize) {
-    let digits = word ^ repeat(b'0');
-    (digits, first(at_least(digits, 10)).unwrap_or(8))
-}
-
-/// The number that the first `count` of `digits` make: pairs of digits, then of pairs, then of fours are joined.
-#[inline]
-fn number_of(digits: u64, count: usize) -> u64 {
-    // Zeros come before the digits: to the low end, where a word has its first bytes.
-    let digits = digits.checked_shl(64 - 8 * count as u32).unwrap_or(0);
-    let pairs = digits.wrapping_mul((10 << 8) + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul((100 << 16) + 1) >> 16 & 0x0000_ffff_0000_ffff;
-    fours.wrapping_mul((10_000 << 32) + 1) >> 32
-}
-
-/// Whether two texts of one length are equal: as `==`, without a call for the few words between two values.
-#[inline]
-fn equal(text: &[u8], other: &[u8]) -> bool {
-    let length = text.len();
-    if length < 8 {
-        return text == other;
-    }
-    // The last word overlaps the one before it.
-    let same = |at: usize| word(text, at) == word(other, at);
-    (0..length / 8).all(|at| same(8 * at)) && same(length - 8)
-}
-
-/// The highest bit of each byte of a word.
-const HIGH: u64 = repeat(0x80);
-
-/// A word of eight equal bytes.
-const fn repeat(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; 8])
-}
-
-/// The eight bytes at `at`, the first one lowest; `None` near the end of the text.
-#[inline]
-fn word(text: &[u8], at: usize) -> Option<u64> {
-    let bytes = text.get(at..at + 8)?;
-    Some(u64::from_le_bytes(bytes.try_into().ok()?))
-}
-
-/// Marks each byte that is at least `limit`, which is at most 0x80, by its highest bit. Setting that bit first keeps a
-/// byte from borrowing from the next.
-#[inline]
-fn at_least(word: u64, limit: u8) -> u64 {
-    (((word | HIGH) - repeat(limit)) | word) & HIGH
-}
-
-/// Marks each byte that is `byte` by its highest bit.
-#[inline]
-fn equal_to(word: u64, byte: u8) -> u64 {
-    !at_least(word ^ repeat(byte), 1) & HIGH
-}
-
-/// The position of the lowest marked byte.
-#[inline]
-fn first(marks: u64) -> Option<usize> {
-    (marks != 0).then(|| marks.trailing_zeros() as usize / 8)
-}
-
 /// Whether the `{` at `brace` looks like the start of another event of an array: it follows `},` and precedes a key.
 /// It may still lie inside a string; a caller that cuts there must check.
 pub(crate) fn is_event_start(text: &[u8], brace: usize) -> bool {
@@ -464,75 +361,6 @@ impl<'a> Scalar<'a> {
     pub fn integer(self) -> Option<i64> {
         decimal(self.digits(), 0)
     }
-}
-
-/// Numbers from here on are refused: sums and differences of two must fit an `i64`.
-const LIMIT: i64 = 1 << 61;
-
-/// `text` × 10^`shift` as an integer, rounded toward zero; `None` if it is not a number or too large.
-#[inline]
-fn decimal(text: &[u8], shift: u32) -> Option<i64> {
-    let (whole, rest) = digits(text);
-    let (fraction, rest) = match rest {
-        [b'.', rest @ ..] => digits(rest),
-        _ => (&[] as &[u8], rest),
-    };
-    let kept = fraction.len().min(shift as usize);
-    // Nineteen digits fit a `u64` whatever they are.
-    if whole.is_empty() || !rest.is_empty() || whole.len() + shift as usize > 19 {
-        return unusual_decimal(text, shift);
-    }
-    let value = |digits: &[u8], start| digits.iter().fold(start, |sum, byte| sum * 10 + (byte - b'0') as u64);
-    let value = value(&fraction[..kept], value(whole, 0)) * 10u64.pow(shift - kept as u32);
-    (value < LIMIT as u64).then_some(value as i64)
-}
-
-/// The digits that a text starts with, and the rest.
-#[inline]
-fn digits(text: &[u8]) -> (&[u8], &[u8]) {
-    let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    text.split_at(end)
-}
-
-/// As [`decimal`], for numbers with signs or exponents and numbers that may be too large.
-#[cold]
-fn unusual_decimal(text: &[u8], shift: u32) -> Option<i64> {
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
-    let mut value: i64 = 0;
-    let mut seen = false;
-    // Number of digits to read after the point; `None` before the point.
-    let mut places: Option<u32> = None;
-    for &byte in digits {
-        match byte {
-            b'0'..=b'9' => {
-                seen = true;
-                match &mut places {
-                    Some(0) => continue,
-                    Some(left) => *left -= 1,
-                    None => {}
-                }
-                value = value.checked_mul(10)?.checked_add((byte - b'0') as i64)?;
-            }
-            b'.' if places.is_none() => places = Some(shift),
-            b'e' | b'E' if seen => return scientific(text, shift),
-            _ => return None,
-        }
-    }
-    if !seen {
-        return None;
-    }
-    let value = value.checked_mul(10i64.pow(places.unwrap_or(shift)))?;
-    (value < LIMIT).then_some(if negative { -value } else { value })
-}
-
-fn scientific(text: &[u8], shift: u32) -> Option<i64> {
-    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
-    let value = value * 10f64.powi(shift as i32);
-    (value.abs() < LIMIT as f64).then_some(value as i64)
 }
 
 impl Raw<'_> {
@@ -599,20 +427,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn microseconds_keep_every_digit() {
-        let ns = |text: &str| decimal(text.as_bytes(), 3);
-        assert_eq!(ns("4363758915460.832"), Some(4_363_758_915_460_832));
-        assert_eq!(ns("1661938466265032"), Some(1_661_938_466_265_032_000));
-        assert_eq!(ns("40.3949"), Some(40_394));
-        assert_eq!(ns("-0.5"), Some(-500));
-        assert_eq!(ns("1e3"), Some(1_000_000));
-        assert_eq!(ns("7."), Some(7_000));
-        for bad in ["NaN", "", "-", ".", "1.2.3", "99999999999999999999", "1e99", "null"] {
-            assert_eq!(ns(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
     fn skips_hostile_nesting_without_recursion() {
         let deep = "[".repeat(1 << 20);
         assert_eq!(Scanner::new(deep.as_bytes()).skip(), Err(Stop::End));
@@ -638,21 +452,6 @@ mod tests {
     }
 
     proptest! {
-        /// Numbers are read in one way, whether or not they are plain, and whatever follows them.
-        #[test]
-        fn a_number_is_what_its_digits_are(
-            text in r"-?[0-9]{0,22}(\.[0-9]{0,12})?(e[0-9])?",
-            after in r"[,}\] :x.]{1,10}",
-            shift in 0u32..4,
-        ) {
-            let whole = format!("{text}{after}");
-            let (mut scanner, mut scalars) = (Scanner::new(whole.as_bytes()), Scanner::new(whole.as_bytes()));
-            let scalar = scalars.scalar_or_skip();
-            let value = scalar.map(|scalar| scalar.and_then(|scalar| decimal(scalar.digits(), shift)));
-            prop_assert_eq!(scanner.number(shift), value);
-            prop_assert_eq!(scanner.at(), scalars.at());
-        }
-
         /// For JSON that serde_json writes, strings are the same and values end at the same places.
         #[test]
         fn agrees_with_serde_json(text in ".*", number in any::<i64>(), pretty in any::<bool>()) {
