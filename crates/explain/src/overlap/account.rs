@@ -142,7 +142,7 @@ impl Account<'_> {
         if let Some(stream) = self.one_stream(gap, ends) {
             return self.add_one_stream(gap, ends, stream);
         }
-        let zero = Slip::default();
+        let zero = Slip::NONE;
         let of = |at: Option<u32>| at.map_or(&zero, |at| slips.of(at));
         // After the busiest engine's last operation, the other engines' last one could have been earlier.
         let ends_last = || ends.within.iter().copied().max_by_key(|at| (self.queue.item(*at).end, *at));

@@ -56,19 +56,15 @@ impl Queue {
         chain(&mut items, trace.streams.len());
         let by_end = sorted((0..).zip(&items).map(|(at, item): (u32, _)| (item.end, at)));
         let by_end = by_end.into_iter().map(|(_, at)| at).collect();
-        let engines = Engine::ALL.map(|engine| (engine.bit(), busy(&items, |item| item.engine == engine)));
-        let mut by_bit: [Blocks; Engine::ALL.len()] = Default::default();
-        for (bit, blocks) in engines {
-            by_bit[bit] = blocks;
-        }
-        let engines = by_bit;
+        let engines = busy(&items);
         if ability.copy_engines.is_none() {
             ability.both_seen =
                 length(&common(&engines[Engine::CopyIn.bit()], &engines[Engine::CopyOut.bit()])) > AT_ONCE;
         }
         let units = [0, 1, 2].map(|unit| {
-            let of_unit = |item: &Item| item.engine != Engine::Other && ability.unit(item.engine) == unit;
-            busy(&items, of_unit)
+            let separate = Engine::ALL.into_iter().filter(|engine| *engine != Engine::Other);
+            let of_unit = separate.filter(|engine| ability.unit(*engine) == unit);
+            of_unit.fold(Blocks::new(), |blocks, engine| either(&blocks, &engines[engine.bit()]))
         });
         Queue { ability, items, by_end, engines, next_issues: Vec::new(), units }
     }
@@ -213,16 +209,17 @@ fn next_issues(items: &[Item]) -> Vec<[(Ns, StreamId); 2]> {
     all
 }
 
-/// The times at which any of the wanted items ran.
-fn busy(items: &[Item], wanted: impl Fn(&Item) -> bool) -> Blocks {
-    let mut blocks = Blocks::new();
-    for item in items.iter().filter(|item| item.start < item.end && wanted(item)) {
+/// The times at which each engine was busy, by its bit.
+fn busy(items: &[Item]) -> [Blocks; Engine::ALL.len()] {
+    let mut engines: [Blocks; Engine::ALL.len()] = Default::default();
+    for item in items.iter().filter(|item| item.start < item.end) {
+        let blocks = &mut engines[item.engine.bit()];
         match blocks.last_mut() {
             Some((_, end)) if item.start <= *end => *end = item.end.max(*end),
             _ => blocks.push((item.start, item.end)),
         }
     }
-    blocks
+    engines
 }
 
 /// The times at which both were busy.
@@ -245,6 +242,9 @@ pub(super) fn common(a: &Blocks, b: &Blocks) -> Blocks {
 
 /// The times at which either was busy.
 pub(super) fn either(a: &Blocks, b: &Blocks) -> Blocks {
+    if a.is_empty() || b.is_empty() {
+        return if a.is_empty() { b.clone() } else { a.clone() };
+    }
     let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
     let mut merged = Blocks::new();
     loop {

@@ -39,13 +39,16 @@ pub(super) enum RootBehind {
 }
 
 /// Time that an operation could have started earlier, by rule.
-#[derive(Clone, Copy, Default, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Slip {
     pub ns: [Ns; RULES],
     pub root: [Option<Root>; RULES],
 }
 
 impl Slip {
+    /// Nothing: most operations start when they can.
+    pub const NONE: Slip = Slip { ns: [0; RULES], root: [None; RULES] };
+
     pub fn total(&self) -> Ns {
         self.ns.iter().fold(0, |sum: Ns, ns| sum.saturating_add(*ns))
     }
@@ -85,7 +88,7 @@ pub(super) struct AllSlips {
 
 impl AllSlips {
     fn new(items: usize) -> AllSlips {
-        AllSlips { of: Vec::with_capacity(items), different: vec![Slip::default()] }
+        AllSlips { of: Vec::with_capacity(items), different: vec![Slip::NONE] }
     }
 
     /// The slip of an item.
@@ -118,17 +121,12 @@ pub(super) struct Waited {
 /// The slip of each item of a queue, and the items that waited although they were ready, both in the items' order.
 pub(super) fn slips(trace: &Trace, queue: &Queue, host: &Host<'_>) -> (AllSlips, Vec<Waited>) {
     let lateness = Lateness::new(trace, queue);
-    let mut slips = Slips {
-        queue,
-        host,
-        lateness,
-        slips: AllSlips::new(queue.items.len()),
-        waited: Vec::new(),
-        last: [None; 3],
-    };
+    let mut slips = Slips { queue, host, lateness, slips: AllSlips::new(queue.items.len()), last: [None; 3] };
+    let mut waited = Vec::new();
     for (at, item) in (0..).zip(&queue.items) {
-        let slip = slips.of(at, item);
+        let (slip, late) = slips.of(at, item);
         slips.slips.push(slip);
+        waited.extend(late);
         if let Some(unit) = queue.unit(item) {
             let last = &mut slips.last[unit];
             if last.is_none_or(|last| queue.item(last).end <= item.end) {
@@ -136,7 +134,7 @@ pub(super) fn slips(trace: &Trace, queue: &Queue, host: &Host<'_>) -> (AllSlips,
             }
         }
     }
-    (slips.slips, slips.waited)
+    (slips.slips, waited)
 }
 
 struct Slips<'a> {
@@ -144,21 +142,20 @@ struct Slips<'a> {
     host: &'a Host<'a>,
     lateness: Lateness<'a>,
     slips: AllSlips,
-    waited: Vec<Waited>,
     /// For each unit, the item that ends last so far.
     last: [Option<u32>; 3],
 }
 
 /// A condition that an operation must wait for.
 #[derive(Clone, Copy)]
-struct Bound {
+struct Bound<'a> {
     /// The time at which it was met, ns.
     until: Ns,
     /// How much earlier it could have been met.
-    slip: Slip,
+    slip: &'a Slip,
 }
 
-impl Bound {
+impl Bound<'_> {
     /// How much earlier than `start` this bound lets an operation start, ns.
     fn room(&self, start: Ns) -> Ns {
         start.saturating_sub(self.until).max(0).saturating_add(self.slip.total())
@@ -179,49 +176,51 @@ impl Bound {
 }
 
 /// All conditions of an operation.
-struct Bounds {
-    stream: Option<Bound>,
-    asked: Option<Bound>,
-    engine: Option<Bound>,
+struct Bounds<'a> {
+    stream: Option<Bound<'a>>,
+    asked: Option<Bound<'a>>,
+    engine: Option<Bound<'a>>,
 }
 
 impl Slips<'_> {
-    fn of(&mut self, at: u32, item: &Item) -> Slip {
+    /// The slip of an item, and that it waited if it was ready.
+    fn of(&self, at: u32, item: &Item) -> (Slip, Option<Waited>) {
         let start = item.start;
         let stream = item.before.map(|before| self.done(before, self.queue.item(before).done, start));
-        let asked = item.issue.map(|issue| self.asked(at, item, issue.min(start)));
+        // The call began earlier, if its thread had waited less before.
+        let kept = self.kept(at, item);
+        let slip = kept.as_ref().unwrap_or(&Slip::NONE);
+        let asked = item.issue.map(|issue| Bound { until: issue.min(start), slip });
         let engine = self.queue.unit(item).and_then(|unit| self.last[unit]);
         let engine = engine.map(|last| self.done(last, self.queue.item(last).end, start));
         let Some(critical) = stream.into_iter().chain(asked).max_by_key(|bound| bound.until) else {
-            return Slip::default();
+            return (Slip::NONE, None);
         };
         let bounds = Bounds { stream, asked, engine };
         if let Some(late) = self.lateness.of(item, critical.until) {
-            self.waited.push(Waited { item: at, ready: critical.until, late });
             let Late { rule, behind } = late;
             let root = Root { late: at, behind: RootBehind::Item(behind) };
             let slip = critical.slip.add(rule, start.saturating_sub(critical.until), root);
-            return self.within(item, slip, start, &bounds);
+            let waited = Waited { item: at, ready: critical.until, late };
+            return (self.within(item, slip, start, &bounds), Some(waited));
         }
-        match engine
-            .filter(|engine| start.saturating_sub(engine.until) <= NEXT && engine.until > critical.until)
-        {
-            Some(engine) => self.within(item, engine.slip, start, &bounds),
+        let is_next =
+            |engine: &Bound<'_>| start.saturating_sub(engine.until) <= NEXT && engine.until > critical.until;
+        let (slip, from) = match engine.filter(is_next) {
+            Some(engine) => (engine.slip, start),
             // The cost of starting an operation is not lost.
-            None => self.within(item, critical.slip, critical.until, &bounds),
-        }
+            None => (critical.slip, critical.until),
+        };
+        let slip = if slip.total() == 0 { Slip::NONE } else { self.within(item, *slip, from, &bounds) };
+        (slip, None)
     }
 
     /// The bound that another item is done: at `until`, at the latest when this one starts.
-    fn done(&self, other: u32, until: Ns, start: Ns) -> Bound {
-        Bound { until: until.min(start), slip: *self.slips.of(other) }
+    fn done(&self, other: u32, until: Ns, start: Ns) -> Bound<'_> {
+        Bound { until: until.min(start), slip: self.slips.of(other) }
     }
 
-    /// The bound that the call began: earlier, if its thread had waited less before.
-    fn asked(&self, at: u32, item: &Item, issue: Ns) -> Bound {
-        Bound { until: issue, slip: self.kept(at, item).unwrap_or_default() }
-    }
-
+    /// How much earlier an item would have been asked for, if its thread had waited less before.
     fn kept(&self, at: u32, item: &Item) -> Option<Slip> {
         let kept = self.host.kept(item.call)?;
         let most = kept.end.saturating_sub(kept.start);
@@ -234,7 +233,7 @@ impl Slips<'_> {
     }
 
     /// The part of a slip that all bounds of an item allow; `start` is the time from which none of them delayed it.
-    fn within(&self, item: &Item, slip: Slip, start: Ns, bounds: &Bounds) -> Slip {
+    fn within(&self, item: &Item, slip: Slip, start: Ns, bounds: &Bounds<'_>) -> Slip {
         let tightest = bounds.stream.into_iter().chain(bounds.asked).min_by_key(|bound| bound.room(start));
         let slip = tightest.map_or(slip, |bound| bound.leaves(slip, start));
         match bounds.engine.filter(|engine| engine.room(start) < slip.total()) {
