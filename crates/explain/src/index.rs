@@ -46,6 +46,18 @@ pub(crate) struct Issued {
     pub last: OpId,
 }
 
+/// Sorts rows of a table, in its order so far, by times of the table: as `sort_by_key`, but times beside the rows are cheaper to compare
+/// than times in the table, which are far from each other.
+pub(crate) fn sort_by_times<Row: Copy + Ord, Times: Ord>(rows: &mut [Row], times: impl Fn(Row) -> Times) {
+    if rows.is_sorted_by_key(|row| times(*row)) {
+        return;
+    }
+    let mut keys: Vec<(Times, Row)> = rows.iter().map(|row| (times(*row), *row)).collect();
+    // Tables have long sorted runs, which a stable sort merges.
+    keys.sort();
+    rows.iter_mut().zip(keys).for_each(|(row, (_, sorted))| *row = sorted);
+}
+
 /// How the calls of a trace follow and contain each other.
 pub(crate) struct CallOrder {
     /// All calls of threads, by start, outer before inner.
@@ -63,14 +75,10 @@ impl CallOrder {
 
 fn calls_by_start(trace: &Trace) -> Vec<CallId> {
     let calls = &trace.calls;
-    let of_threads = calls.ids().filter(|call| calls.thread[call.index()].is_some());
-    // An outer call comes before the ones within it. Times beside the calls are cheaper to compare than times in the table.
-    let mut order: Vec<_> =
-        of_threads.map(|call| (calls.start[call.index()], -calls.end[call.index()], call)).collect();
-    if !order.is_sorted() {
-        order.sort();
-    }
-    order.into_iter().map(|(.., call)| call).collect()
+    let mut order: Vec<_> = calls.ids().filter(|call| calls.thread[call.index()].is_some()).collect();
+    // An outer call comes before the ones within it.
+    sort_by_times(&mut order, |call| (calls.start[call.index()], -calls.end[call.index()]));
+    order
 }
 
 /// For each call the outermost CUDA call of its thread that contains it, or the call itself: a runtime call and the driver
@@ -237,12 +245,7 @@ pub(crate) fn ops_by_stream(trace: &Trace) -> Vec<Vec<OpId>> {
             streams[stream.index()].push(op);
         }
     }
-    let start = |op: &OpId| trace.ops.start[op.index()];
-    for ops in &mut streams {
-        if !ops.is_sorted_by_key(start) {
-            ops.sort_by_key(start);
-        }
-    }
+    streams.iter_mut().for_each(|ops| sort_by_times(ops, |op: OpId| trace.ops.start[op.index()]));
     streams
 }
 
@@ -437,7 +440,7 @@ pub(crate) fn device_work(trace: &Trace) -> FxHashMap<(ProcessId, DeviceId), Dev
     }
     let end = |op: OpId| ops.end[op.index()];
     for work in work.values_mut() {
-        work.by_end.sort_by_key(|op| end(*op));
+        sort_by_times(&mut work.by_end, end);
         work.by_pending.sort_by_key(|op| op.pending);
         let mut last = OpId::NONE;
         for op in &mut work.by_pending {

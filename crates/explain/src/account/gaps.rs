@@ -2,6 +2,7 @@
 //! later rank does not work: while nothing else runs, the GPU is idle.
 
 use super::collectives::{Collectives, Waiting};
+use crate::index::sort_by_times;
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, ProcessId, ThreadId, Trace};
 
@@ -88,14 +89,11 @@ impl<'a> Timeline<'a> {
         first_calls: &FxHashMap<ProcessId, Ns>,
         (from, to): (Ns, Ns),
     ) -> Timeline<'a> {
-        let asked = |op: &OpId| {
+        let asked = |op: OpId| {
             let call = trace.ops.call[op.index()].some();
             call.map_or(Ns::MIN, |call| trace.calls.start[call.index()])
         };
-        let order = |op: &OpId| (trace.ops.start[op.index()], asked(op));
-        if !ops.is_sorted_by_key(order) {
-            ops.sort_by_key(order);
-        }
+        sort_by_times(&mut ops, |op| (trace.ops.start[op.index()], asked(op)));
         let mut processes: Vec<_> = trace.contexts.ids().map(|context| trace.contexts.row(context)).collect();
         processes.retain(|context| context.device == device);
         let calls = processes.iter().filter_map(|context| first_calls.get(&context.process)).copied();

@@ -15,6 +15,7 @@ mod removed;
 mod staged_copies;
 mod support;
 mod threads;
+mod untraced;
 mod warm_up;
 
 #[path = "../../../explain/tests/random/mod.rs"]
