@@ -19,7 +19,7 @@ fn calls(name: &str, op: Op, tracer: &str) -> Trace {
         let end = start + if number == 99 { 60_000 } else { 6_000 };
         let call = trace.calls.push(Call { start, end, thread, api: Api::Runtime, name, ..Call::default() });
         let start = 8_000 + 23_500 * number;
-        trace.ops.push(Op { start, end: start + 22_000, call, stream, ..op.clone() });
+        trace.ops.push(Op { start, end: start + 22_000, call, stream, ..op });
     }
     trace
 }
