@@ -4,7 +4,7 @@ use super::{Fix, Scene};
 use crate::Recovered;
 use explain::Class;
 use sim::{CallOf, Does};
-use trace::CopyKind;
+use trace::{CopyKind, Ns};
 
 pub(super) const FIX: Fix = Fix {
     id: "device-scalar",
@@ -16,11 +16,16 @@ pub(super) const FIX: Fix = Fix {
 /// Most bytes of such a result.
 const MOST: i64 = 64;
 
+/// A synchronization that begins later than this after such a copy waits for other work, ns: a framework that reads a result calls one
+/// right after the other, within 2 µs. A choice.
+const AFTER: Ns = 10_000;
+
 /// Copies of a few bytes to the host are not made, nor is the synchronization right after one.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
-    let mut changed = 0;
+    let (mut changed, calls) = (0, &scene.trace.calls);
     for row in 0..to.recorded.threads.len() {
-        let mut follows = false;
+        // When the copy before this call ended, if nothing but queries came after it.
+        let mut copied = None;
         for at in scene.calls_of(row) {
             let class = scene.class(at.id);
             let copy = scene.copy(&at.call).filter(|copy| copy.kind == CopyKind::DtoH && copy.bytes <= MOST);
@@ -31,14 +36,15 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
                     let work = &mut to.recorded.works[copy.row as usize];
                     (work.ns, work.gap_ns, work.latency_ns) = (0, Some(0), Some(0));
                     changed += 1;
-                    follows = true;
+                    copied = Some(calls.end[at.id.index()]);
                 }
-                (_, Does::Await(_)) if follows && class == Class::Sync => {
-                    *call = CallOf::default();
-                    changed += 1;
-                    follows = false;
+                (_, Does::Await(_)) if class == Class::Sync => {
+                    if copied.take().is_some_and(|end| calls.start[at.id.index()] - end <= AFTER) {
+                        *call = CallOf::default();
+                        changed += 1;
+                    }
                 }
-                _ => follows &= matches!(class, Class::Query | Class::Other),
+                _ => copied = copied.filter(|_| matches!(class, Class::Query | Class::Other)),
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod collectives;
+mod device_scalar;
 mod examples;
 mod frees;
 mod gains;
