@@ -2,11 +2,13 @@
 // `benches/costs.py`, bare and recorded.
 //
 //     costs ROUNDS
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #define CHECK(call)                                                                                                                    \
@@ -48,6 +50,18 @@ static void time(const char *name, int rounds, const std::function<void()> &roun
         round();
     CHECK(cudaDeviceSynchronize());
     printf("%s %.1f\n", name, double(now_ns() - begin) / rounds);
+}
+
+// Times a round while another thread does something again and again.
+static void time_beside(const char *name, int rounds, const std::function<void()> &other, const std::function<void()> &round) {
+    std::atomic<bool> done{false};
+    std::thread beside([&] {
+        while (!done)
+            other();
+    });
+    time(name, rounds, round);
+    done = true;
+    beside.join();
 }
 
 int main(int count, char **words) {
@@ -117,5 +131,34 @@ int main(int count, char **words) {
     CHECK(cudaGraphInstantiate(&all, graph, 0));
     time("graph-of-20", rounds, [&] { CHECK(cudaGraphLaunch(all, stream)); });
     time("graph-of-20-sync", rounds, [&] { CHECK(cudaGraphLaunch(all, stream)); sync(); });
+
+    const size_t LARGE = 16 << 20;
+    char *large, *there = (char *)malloc(LARGE), *from = (char *)malloc(LARGE), *locked;
+    cudaStream_t second;
+    CHECK(cudaMalloc(&large, LARGE));
+    CHECK(cudaMallocHost(&locked, LARGE));
+    CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    memset(there, 1, LARGE);
+    memset(from, 1, LARGE);
+    auto step = [&] {
+        for (int at = 0; at < 8; at++) {
+            launch();
+            host_work(5'000);
+        }
+        sync();
+    };
+    auto copies = [&](void *host, cudaMemcpyKind kind) {
+        bool to_host = kind == cudaMemcpyDeviceToHost;
+        CHECK(cudaMemcpyAsync(to_host ? host : large, to_host ? large : host, LARGE, kind, second));
+        CHECK(cudaStreamSynchronize(second));
+    };
+    time_beside("8-launches-beside-nothing", rounds / 4, [&] { host_work(100'000); }, step);
+    time_beside("8-launches-beside-memcpy", rounds / 4, [&] { memcpy(there, from, LARGE); }, step);
+    time_beside("8-launches-beside-memcpy-from-pinned", rounds / 4, [&] { memcpy(there, locked, LARGE); }, step);
+    time_beside("8-launches-beside-copies-to-pageable", rounds / 4, [&] { copies(there, cudaMemcpyDeviceToHost); }, step);
+    time_beside("8-launches-beside-copies-from-pageable", rounds / 4, [&] { copies(from, cudaMemcpyHostToDevice); }, step);
+    time_beside("8-launches-beside-copies-to-pinned", rounds / 4, [&] { copies(locked, cudaMemcpyDeviceToHost); }, step);
+    time_beside("8-launches-beside-synchronizations", rounds / 4, [&] { CHECK(cudaStreamSynchronize(second)); }, step);
+    time_beside("8-launches-beside-launches", rounds / 4, [&] { nothing<<<1, 32, 0, second>>>(); host_work(2'000); }, step);
     return 0;
 }
