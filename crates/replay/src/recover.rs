@@ -410,6 +410,7 @@ impl Writer<'_> {
             held_ns: cost.held,
             after_ns: cost.after,
             notice_ns: cost.notice,
+            beside_ns: 0,
             behind: Rows { first, count: cost.behind.len() as u32 },
             holds: cost.holds.map(|until| (self.number(call), until)),
             locks: cost.locks,

@@ -301,6 +301,7 @@ fn plan(name: Function, rule: &Rule, units: u64, context: u32, act: Act) -> Plan
         held: (rule.held_ns + whole(rule.unit_ns * units as f64)) / i64::from(pieces),
         after: rule.after_ns,
         notice: 0,
+        beside: 0,
         lock: rule.lock,
         staged_lock: rule.staged_stream_lock.unwrap_or(rule.lock),
         mutex: rule.mutex,

@@ -56,7 +56,7 @@ impl Machine<'_> {
             }
         }
         self.thread(row).stage = Stage::Calling;
-        if self.is_behind(row, &plan) {
+        if self.meets_staging(row, &plan) || self.is_behind(row, &plan) {
             return;
         }
         self.take_locks(row, &plan, 0);

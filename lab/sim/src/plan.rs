@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     pub after: i64,
     /// From the end of what it waits for until it goes on.
     pub notice: i64,
+    /// What it costs more beside a copy to pageable memory, ns: [`super::CallOf::beside_ns`].
+    pub beside: i64,
     pub lock: Use,
     /// How it acquires the lock while a pageable copy waits in its stream.
     pub staged_lock: Use,

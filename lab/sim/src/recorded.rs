@@ -123,6 +123,9 @@ pub struct CallOf {
     pub behind: Rows,
     /// Its number, and when it releases those that wait behind it.
     pub holds: Option<(u32, Until)>,
+    /// What it costs more if another thread of its context copies to pageable memory when it begins, ns: before its effect, or after its
+    /// wait if it has no effect.
+    pub beside_ns: i64,
     /// How it acquires its context's lock, from `before_ns` on.
     pub locks: Locks,
     /// Its effect.

@@ -53,7 +53,7 @@ const CUPTI: &str = "CUPTI 2025.3.1";
 fn launches_and_their_kernels() {
     let trace = calls("cudaLaunchKernel", Op { kind: OpKind::Kernel, ..Op::default() }, CUPTI);
     // From one kernel to the next it is 400 ns.
-    check(&untraced(&trace), 4_000, 57_500, 22_000 - 860, 1_500 + 460);
+    check(&untraced(&trace), 4_200, 57_500, 22_000 - 860, 1_500 + 460);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn copies_and_fills_begin_earlier() {
     for (name, op) in
         [("cudaMemcpyAsync", copy), ("cudaMemsetAsync", Op { kind: OpKind::Memset, ..Op::default() })]
     {
-        check(&untraced(&calls(name, op, CUPTI)), 4_000, 57_500, 22_000, 100);
+        check(&untraced(&calls(name, op, CUPTI)), 4_200, 57_500, 22_000, 100);
     }
 }
 
@@ -82,5 +82,5 @@ fn nothing_without_cupti() {
 #[test]
 fn kernels_of_graphs_take_as_long() {
     let trace = calls("cudaGraphLaunch", Op { kind: OpKind::Kernel, graph_node: 1, ..Op::default() }, CUPTI);
-    check(&untraced(&trace), 4_000, 57_500, 22_000, 1_500);
+    check(&untraced(&trace), 4_200, 57_500, 22_000, 1_500);
 }

@@ -33,6 +33,8 @@ pub(crate) struct Replay<'a> {
     pub(super) wants: Vec<Option<u32>>,
     /// The operation that each thread waits for, or waited for last.
     awaits: Vec<Option<u32>>,
+    /// The context in which each thread copies to pageable memory now, or [`NONE`].
+    staging: Vec<u32>,
     /// The thread that issues each operation.
     issuers: Vec<u32>,
     meetings: Meetings,
@@ -142,6 +144,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         stuck: vec![None; counts.len()],
         wants: vec![None; counts.len()],
         awaits: vec![None; counts.len()],
+        staging: vec![NONE; counts.len()],
         issuers: issuers(recorded),
         meetings: Meetings::of(&recorded.works),
         replayed: Replayed {
@@ -181,6 +184,7 @@ fn plan_call(call: &CallOf, context: u32, stream_of: impl FnOnce(u32) -> u32) ->
         held: call.held_ns,
         after: call.after_ns,
         notice: call.notice_ns,
+        beside: call.beside_ns,
         lock: call.locks.context,
         staged_lock: call.locks.staged,
         mutex: false,
@@ -245,7 +249,10 @@ fn plan_work(work: &Work, model: &Model, program: &Program) -> WorkPlan {
 impl Machine<'_> {
     /// The step of a thread at `at`. If it is a call, its plan becomes that of the thread.
     pub(crate) fn step(&mut self, row: u32, at: u32) -> Step {
-        let Some(replay) = &self.replay else { return self.program.threads[row as usize].steps[at as usize] };
+        let Some(replay) = &mut self.replay else {
+            return self.program.threads[row as usize].steps[at as usize];
+        };
+        replay.staging[row as usize] = NONE;
         let at = at as usize;
         if let Some(step) = PREAMBLE.get(at) {
             return *step;
@@ -312,6 +319,34 @@ impl Machine<'_> {
             What::Copy { way, pinned: false, .. } if plan.lock != Use::None => Some((work.stream, way)),
             _ => None,
         }
+    }
+
+    /// A call wants its locks: it copies to pageable memory from now on, or it may cost more beside such a copy. Returns whether it goes on
+    /// only later for that.
+    pub(crate) fn meets_staging(&mut self, row: u32, plan: &Plan) -> bool {
+        let copies = self.copies_to_pageable(plan);
+        let Some(replay) = &mut self.replay else { return false };
+        if copies {
+            replay.staging[row as usize] = plan.context;
+        }
+        let mut staging = (0..).zip(&replay.staging);
+        if plan.beside == 0 || !staging.any(|(other, of)| *of == plan.context && other != row) {
+            return false;
+        }
+        let own = &mut self.program.plans[row as usize];
+        let more = std::mem::take(&mut own.beside);
+        if let Act::Issue { .. } = plan.act {
+            self.events.plan(self.now + more, Event::Want(row));
+            return true;
+        }
+        own.after += more;
+        false
+    }
+
+    fn copies_to_pageable(&self, plan: &Plan) -> bool {
+        let Act::Issue { works, .. } = plan.act else { return false };
+        let work = self.work(works.first);
+        work.is_some_and(|work| matches!(work.what, What::Copy { way: Way::Out, pinned: false, .. }))
     }
 
     /// A call that others wait behind begins at `time`.

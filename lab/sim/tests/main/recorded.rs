@@ -743,3 +743,28 @@ fn a_kernel_whose_collective_never_comes_is_given_up() {
     let replayed = program.run();
     assert_eq!((replayed.works[0], replayed.given_up), ((15, 200), 1));
 }
+
+/// When a thread's launch, 30 ns after another thread began to copy for 105 ns, and its wait for a kernel of 20 ns return; both cost 7 ns
+/// more beside copies to pageable memory. Each process has two streams.
+fn beside(kind: CopyKind, pinned: bool, other: usize, begins: i64) -> [i64; 2] {
+    let mut program = Program::of(2, 2);
+    let copied = program.work(2 * other as u32 + 1, WorkKind::Copy { kind, pinned }, 100);
+    let does = Does::Issue { works: Rows { first: copied, count: 1 }, waits: true };
+    let kernel = program.kernel(0, 20);
+    let launch = CallOf { beside_ns: 7, ..program.launch(kernel, 10, 0) };
+    let wait = CallOf { beside_ns: 7, ..program.await_(&[kernel], 0, 0, 3) };
+    program.thread_of(0, &[host(30), call(launch), call(wait)]);
+    program.thread_of(other, &[host(begins), call(CallOf { does, ..CallOf::default() })]);
+    let steps = program.run().steps;
+    [steps[0][2], steps[0][3]]
+}
+
+#[test]
+fn calls_cost_more_beside_copies_to_pageable_memory() {
+    assert_eq!(beside(CopyKind::DtoH, false, 0, 0), [47, 47 + 25 + 3 + 7]);
+    let costs = [40, 40 + 25 + 3];
+    assert_eq!(beside(CopyKind::HtoD, false, 0, 0), costs, "from pageable memory");
+    assert_eq!(beside(CopyKind::DtoH, true, 0, 0), costs, "page-locked memory");
+    assert_eq!(beside(CopyKind::DtoH, false, 1, 0), costs, "in another context");
+    assert_eq!(beside(CopyKind::DtoH, false, 0, 45), costs, "later");
+}
