@@ -2,6 +2,7 @@
 
 use crate::calls::Costs;
 use crate::threads::Threads;
+use crate::works::median;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, SyncKind, Trace};
 
@@ -11,8 +12,18 @@ const NEXT: Ns = 50_000;
 /// An operation of another stream that ends at most this long before the start of one that had to wait is what that waited for, ns.
 const NEAR: Ns = 20_000;
 
+/// A kernel that starts at most this long after the one before it in its stream waited for that one, ns: GPUs need 0.9 to 1.6 µs from one
+/// to the next (H100, H200).
+const CLOSE: Ns = 1_600;
+
+/// A kernel that starts at most this much later after its launch than kernels usually do waited for its launch, ns. A choice.
+const LATE: Ns = 500;
+
 /// Hardware queues of a process unless it asks for more (CUDA programming guide, `CUDA_DEVICE_MAX_CONNECTIONS`).
 const QUEUES: usize = 8;
+
+/// A stream that was used at most this long before another one is used beside it, ns: contexts that take turns do so within milliseconds.
+const BESIDE: Ns = 10_000_000;
 
 /// A stream that was asked to wait for an event at most this long before an operation was issued into it was asked for that one, ns.
 const RECENT: Ns = 1_000_000;
@@ -53,13 +64,35 @@ impl Delays {
         };
         let mut devices: FxHashMap<DeviceId, Recent> = FxHashMap::default();
         let (asked, crowded) = (Asked::of(trace), crowded(trace));
+        let mut apart = Vec::new();
         for op in order {
             let recent = devices.entry(trace.device_of_stream(ops.stream[op.index()])).or_default();
             let before = recent.before(trace, op, queues);
             delays.add(trace, op, before, recent, &asked, &crowded);
+            let gap = delays.of[op.index()].gap;
+            apart.extend(
+                Some(op).filter(|_| gap.is_some_and(|gap| gap > CLOSE) && recent.is_alone(trace, op)),
+            );
             recent.add(trace, op);
         }
+        delays.launched_late(trace, &apart);
         delays
+    }
+
+    /// Where launches come about as fast as kernels end, a kernel may be launched just before the end of the one before it and wait for its
+    /// own launch: with faster launches it would start earlier. `apart`: those that were not close to the one before them, while no other
+    /// stream of the device was used: streams have other reasons to be apart.
+    fn launched_late(&mut self, trace: &Trace, apart: &[OpId]) {
+        let ops = &trace.ops;
+        let launched = |at: &usize| ops.kind[*at] == OpKind::Kernel && ops.graph_node[*at] == 0;
+        let latencies = (0..ops.len()).filter(launched).filter_map(|at| self.of[at].latency);
+        let Some(usual) = median(latencies) else { return };
+        for at in apart.iter().map(|op| op.index()).filter(launched) {
+            let latency = ops.start[at] - self.issued[at];
+            if latency <= usual + LATE {
+                self.of[at] = Delay { latency: Some(latency.max(0)), gap: Some(CLOSE) };
+            }
+        }
     }
 
     /// Adds an operation. `before` is the end of the one before it in its stream or its queue.
@@ -152,6 +185,12 @@ impl Recent {
         let queue = stream.some().and_then(|stream| queues[stream.index()]).filter(|_| is_launched);
         let of_queue = queue.and_then(|queue| self.queues.insert(queue, end)).filter(|end| *end <= start);
         of_queue.map_or(of_stream, |end| end.max(of_stream))
+    }
+
+    /// Whether no other stream was used shortly before an operation.
+    fn is_alone(&self, trace: &Trace, op: OpId) -> bool {
+        let (start, stream) = (trace.ops.start[op.index()], trace.ops.stream[op.index()]);
+        self.last.iter().all(|(other, end)| *other == stream || end.saturating_add(BESIDE) < start)
     }
 
     fn add(&mut self, trace: &Trace, op: OpId) {

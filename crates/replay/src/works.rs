@@ -176,7 +176,7 @@ fn kind(trace: &Trace, op: OpId) -> WorkKind {
     }
 }
 
-fn median(values: impl Iterator<Item = Ns>) -> Option<Ns> {
+pub(crate) fn median(values: impl Iterator<Item = Ns>) -> Option<Ns> {
     let mut values: Vec<Ns> = values.collect();
     let middle = values.len() / 2;
     (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
