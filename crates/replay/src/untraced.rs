@@ -17,11 +17,11 @@ const MOST: Ns = 2_500;
 const KERNEL: Ns = 860;
 
 /// What they add to the time from the start of one kernel to that of the next, ns: less, since the time between them is shorter. It was
-/// 430 ns on an H200, and 310 ± 130 and 260 ± 100 ns for kernels of 20 µs on an H100 ("By call").
+/// 430 ns on an H200, and 250 ± 80 and 330 ± 80 ns for kernels of 20 µs on an H100 ("By call").
 const KERNEL_PERIOD: Ns = 400;
 
-/// What they add before the start of a copy or a fill, ns: copies of 4 KB and 1 MB in a row took 1.5 µs longer each, and had 1.34 and 1.47 µs
-/// between them, which is all of it (H100, "By call").
+/// What they add before the start of a copy or a fill, ns: copies of 4 KB and 1 MB in a row took 1.33 and 1.55 µs longer each, and had 1.34
+/// and 1.47 µs between them, which is all of it (H100, "By call").
 const COPY: Ns = 1_400;
 
 impl Recovered {

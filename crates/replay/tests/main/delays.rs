@@ -28,8 +28,8 @@ fn gap(after: Ns, ns: Ns, beside: bool) -> Option<Ns> {
     }
     trace.join();
     let recorded = recover(&trace).unwrap().recorded;
-    let kernels = recorded.works.iter().filter(|work| work.is_launched());
-    kernels.last().unwrap().gap_ns
+    let mut kernels = recorded.works.iter().filter(|work| work.is_launched());
+    kernels.next_back().unwrap().gap_ns
 }
 
 #[test]
