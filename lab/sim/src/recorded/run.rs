@@ -33,7 +33,7 @@ pub(crate) struct Replay<'a> {
     pub(super) wants: Vec<Option<u32>>,
     /// The operation that each thread waits for, or waited for last.
     awaits: Vec<Option<u32>>,
-    /// The context in which each thread copies to pageable memory now, or [`NONE`].
+    /// The context in which each thread copies to pageable memory now, or [`NONE`]; empty if no call costs more beside such copies.
     staging: Vec<u32>,
     /// The thread that issues each operation.
     issuers: Vec<u32>,
@@ -144,7 +144,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         stuck: vec![None; counts.len()],
         wants: vec![None; counts.len()],
         awaits: vec![None; counts.len()],
-        staging: vec![NONE; counts.len()],
+        staging: vec![NONE; if costs_more_beside(recorded) { counts.len() } else { 0 }],
         issuers: issuers(recorded),
         meetings: Meetings::of(&recorded.works),
         replayed: Replayed {
@@ -158,6 +158,11 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     // The first two steps of each thread are the machine's own.
     replayed.steps.iter_mut().for_each(|times| drop(times.drain(..PREAMBLE.len().min(times.len()))));
     Ok(replayed)
+}
+
+fn costs_more_beside(recorded: &Recorded) -> bool {
+    let mut steps = recorded.threads.iter().flatten();
+    steps.any(|step| matches!(step, RecordedStep::Call(call) if call.beside_ns > 0))
 }
 
 /// The thread that issues each operation, or [`NONE`].
@@ -252,7 +257,7 @@ impl Machine<'_> {
         let Some(replay) = &mut self.replay else {
             return self.program.threads[row as usize].steps[at as usize];
         };
-        replay.staging[row as usize] = NONE;
+        replay.staging.get_mut(row as usize).into_iter().for_each(|context| *context = NONE);
         let at = at as usize;
         if let Some(step) = PREAMBLE.get(at) {
             return *step;
@@ -324,6 +329,9 @@ impl Machine<'_> {
     /// A call wants its locks: it copies to pageable memory from now on, or it may cost more beside such a copy. Returns whether it goes on
     /// only later for that.
     pub(crate) fn meets_staging(&mut self, row: u32, plan: &Plan) -> bool {
+        if self.replay.as_ref().is_none_or(|replay| replay.staging.is_empty()) {
+            return false;
+        }
         let copies = self.copies_to_pageable(plan);
         let Some(replay) = &mut self.replay else { return false };
         if copies {
