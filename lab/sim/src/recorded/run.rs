@@ -318,10 +318,14 @@ impl Machine<'_> {
 
     /// The pageable copy that a recorded call issues, if it issues one and acquires locks: its stream and direction.
     pub(crate) fn stages(&self, plan: &Plan) -> Option<(u32, Way)> {
+        self.pageable_copy(plan).filter(|_| plan.lock != Use::None)
+    }
+
+    fn pageable_copy(&self, plan: &Plan) -> Option<(u32, Way)> {
         let Act::Issue { works, .. } = plan.act else { return None };
         let work = self.work(works.first)?;
         match work.what {
-            What::Copy { way, pinned: false, .. } if plan.lock != Use::None => Some((work.stream, way)),
+            What::Copy { way, pinned: false, .. } => Some((work.stream, way)),
             _ => None,
         }
     }
@@ -332,7 +336,7 @@ impl Machine<'_> {
         if self.replay.as_ref().is_none_or(|replay| replay.staging.is_empty()) {
             return false;
         }
-        let copies = self.copies_to_pageable(plan);
+        let copies = self.pageable_copy(plan).is_some_and(|(_, way)| way == Way::Out);
         let Some(replay) = &mut self.replay else { return false };
         if copies {
             replay.staging[row as usize] = plan.context;
@@ -349,12 +353,6 @@ impl Machine<'_> {
         }
         own.after += more;
         false
-    }
-
-    fn copies_to_pageable(&self, plan: &Plan) -> bool {
-        let Act::Issue { works, .. } = plan.act else { return false };
-        let work = self.work(works.first);
-        work.is_some_and(|work| matches!(work.what, What::Copy { way: Way::Out, pinned: false, .. }))
     }
 
     /// A call that others wait behind begins at `time`.
