@@ -64,7 +64,7 @@ pub fn calibrate(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Calibrated, Error> {
     let facts = bench.facts();
-    let mut draft = draft::Draft::new(name, facts, sim::Model::nearest(facts.compute)?);
+    let mut draft = draft::Draft::new(name, facts, sim::Model::nearest(facts.compute, &facts.title)?);
     let steps = measure::STEPS;
     for (done, step) in (0..).zip(steps) {
         progress(&Progress { what: step.what, done, total: steps.len() as u64 });

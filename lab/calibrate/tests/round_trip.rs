@@ -111,11 +111,12 @@ fn unlike(name: &str, factors: [f64; 3]) -> Model {
 }
 
 /// What differs from the built-in model.
-const VARIED: [&str; 7] = [
+const VARIED: [&str; 8] = [
     "calls.",
     "copies.",
     "device.gap_ns",
     "device.graph_gap_ns",
+    "device.issue_ns",
     "device.notice_ns",
     "device.latency_ns",
     "host.",

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -387,16 +388,22 @@ impl Model {
         Model::parse(&text, name)
     }
 
-    /// The built-in model of the newest device that is not newer than that compute capability, major and minor part; of several
-    /// for the same device, the one with the fewest devices. The oldest if all are newer.
+    /// The built-in model of the newest device that is not newer than that compute capability, major and minor part; the oldest if all
+    /// are newer. Of several with the same capability, the one whose name is part of the device's, else the one with the fewest devices and
+    /// the most memory.
     ///
     /// # Errors
     /// A built-in model is broken.
-    pub fn nearest(compute: (u32, u32)) -> Result<Model, Error> {
+    pub fn nearest(compute: (u32, u32), device: &str) -> Result<Model, Error> {
         let mut models = Model::names().map(Model::load).collect::<Result<Vec<Model>, _>>()?;
         let at = models.iter().rposition(|model| model.device.compute <= compute).unwrap_or(0);
-        let first = models.iter().position(|model| model.device.compute == models[at].device.compute);
-        Ok(models.swap_remove(first.unwrap_or(at)))
+        let compute = models[at].device.compute;
+        models.retain(|model| model.device.compute == compute);
+        let device = device.to_lowercase();
+        let named = models.iter().position(|model| device.contains(&model.name));
+        let size = |at: &usize| (models[*at].device.count, Reverse(models[*at].device.memory_bytes));
+        let usual = (0..models.len()).min_by_key(size);
+        Ok(models.swap_remove(named.or(usual).unwrap_or(0)))
     }
 
     /// The model of a text. With `base = "NAME"` it is that model with the text's fields instead of its own.

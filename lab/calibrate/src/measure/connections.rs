@@ -1,9 +1,9 @@
-//! How many streams run kernels side by side.
+//! How many streams run kernels side by side, and how fast the device starts those of many streams.
 
 use super::{Runs, STREAM, script, workload};
 use crate::draft::{Draft, set};
 use crate::sections::{Label, Sections};
-use crate::statistics::side_by_side;
+use crate::statistics::{Line, Sample, side_by_side};
 use sim::Order;
 use workload::{Kernel, Workload};
 
@@ -22,6 +22,9 @@ pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
     let (workload, labels) = streams(runs, count);
     let ran = runs.run(&workload)?;
     read(&Sections::of(&ran.trace, 0, &labels), runs.draft);
+    let (workload, labels) = queued(runs);
+    let ran = runs.run(&workload)?;
+    starts(&Sections::of(&ran.trace, 0, &labels), runs.draft);
     Ok(())
 }
 
@@ -62,5 +65,57 @@ fn read(sections: &Sections<'_>, draft: &mut Draft) {
                 .remarks
                 .push(format!("{count} streams run side by side: the hardware queues are not counted."));
         }
+    }
+}
+
+/// Rounds of empty kernels, one in each stream.
+const ROUNDS: [u64; 3] = [20, 40, 80];
+
+/// Empty kernels in as many streams as run side by side. They are all queued before the first one may start, so that the device
+/// alone decides how fast they start.
+fn queued(runs: &Runs<'_>) -> (Workload, Vec<Label>) {
+    let count = runs.draft.model.connections.default;
+    let launches = ROUNDS[ROUNDS.len() - 1] as i64 * i64::from(count);
+    let cycles = runs.cycles((runs.launch_ns() * 3 * launches).max(1_000_000));
+    workload("queued kernels", |process, context| {
+        let gate = process.stream("gate", context, STREAM);
+        let streams: Vec<_> =
+            (0..count).map(|number| process.stream(format!("s{number}"), context, STREAM)).collect();
+        let open = process.event("open", context);
+        let thread = process.thread("caller", context);
+        thread.before().launch(Kernel::Delay { cycles: 10 }, 1, 32, gate).launch(Kernel::Empty, 1, 32, gate);
+        script(thread, |script| {
+            for rounds in [ROUNDS; 3].concat() {
+                script.part("queued", rounds * u64::from(count), |steps| {
+                    steps.launch(Kernel::Delay { cycles }, 1, 32, gate).record(open, gate);
+                    for stream in &streams {
+                        steps.wait(open, *stream);
+                    }
+                    steps.repeat(rounds, |steps| {
+                        for stream in &streams {
+                            steps.launch(Kernel::Empty, 1, 32, *stream);
+                        }
+                    });
+                });
+            }
+        })
+    })
+}
+
+/// The time from the start of a kernel to that of the next one in any stream. It counts if the streams' own gaps would
+/// let them be faster.
+fn starts(sections: &Sections<'_>, draft: &mut Draft) {
+    let sizes = ROUNDS.map(|rounds| rounds * u64::from(draft.model.connections.default));
+    let sample = |size: u64| {
+        let of_size = sections.sized("queued").filter(|(each, _)| *each == size);
+        Some((size, Sample::of(of_size.filter_map(|(_, section)| section.whole()))?))
+    };
+    let samples: Vec<_> = sizes.into_iter().filter_map(sample).collect();
+    let Some(line) = Line::of(&samples) else { return };
+    let (streams, device) = (i64::from(draft.model.connections.default), &draft.model.device);
+    let own = device.gap_ns + device.queue_gap_ns * (streams - 1) + draft.model.kernels.base_ns;
+    if line.per_unit * streams as f64 > 1.2 * own as f64 {
+        let origin = format!("measured: kernels queued in {streams} streams");
+        set!(draft, device.issue_ns = line.per_unit.round() as i64, origin);
     }
 }

@@ -127,7 +127,14 @@ fn every_cell_of_the_matrix_runs() {
 
 #[test]
 fn the_nearest_model_is_not_newer_than_the_device() {
-    let nearest = |compute| Model::nearest(compute).expect("built-in models load").name;
+    let nearest = |compute| Model::nearest(compute, "").expect("built-in models load").name;
     let names = [(1, 0), (3, 7), (6, 0), (6, 1), (7, 5), (8, 9), (9, 0), (10, 0)].map(nearest);
     assert_eq!(names, ["c1060", "k20c", "p100", "p40", "v100", "a4000x10", "h200", "h200"]);
+}
+
+#[test]
+fn of_models_for_the_same_capability_the_one_in_the_name_of_the_device_is_nearest() {
+    let nearest = |name| Model::nearest((9, 0), name).expect("built-in models load").name;
+    let names = ["NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA GH200 480GB", "NVIDIA H800"].map(nearest);
+    assert_eq!(names, ["h100", "h200", "h200", "h200"]);
 }

@@ -141,7 +141,7 @@ fn texts_that_are_no_models_are_refused() {
     assert_eq!(said("name = \n"), "mine.toml: line 1: string values must be quoted, expected literal string");
     assert_eq!(
         said("base = \"h300\"\n"),
-        "mine.toml: unknown base: expected one of a4000x10, c1060, c2050, h200, h200x8, k20c, p100, p100-nvprof, p40, v100"
+        "mine.toml: unknown base: expected one of a4000x10, c1060, c2050, h100, h200, h200x8, k20c, p100, p100-nvprof, p40, v100"
     );
     assert_eq!(
         said("base = \"h200\"\n[device]\nclock_mhz = 0\n"),
