@@ -7,6 +7,7 @@
 //! its limits.
 
 mod ahead;
+mod beside;
 mod calls;
 mod delays;
 mod endings;

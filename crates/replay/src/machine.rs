@@ -12,7 +12,7 @@ pub(crate) fn model(trace: &Trace, chosen: Option<&Model>) -> Result<Model, sim:
     let compute = device.as_ref().map_or((9, 0), |device| (device.compute_major, device.compute_minor));
     let mut model = match chosen {
         Some(model) => model.clone(),
-        None => Model::nearest(compute)?,
+        None => Model::nearest(compute, device.as_ref().map_or("", |device| trace.text(device.name)))?,
     };
     model.device.count = trace.devices.len().max(1) as u32;
     if let Some(device) = device {

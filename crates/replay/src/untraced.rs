@@ -1,9 +1,11 @@
 //! What the tracer adds to a program.
 
-use crate::Recovered;
+use crate::beside::divide;
 use crate::calls::take;
+use crate::{Recovered, StepOf};
 use sim::{Does, RecordedStep, WorkKind};
-use trace::{Ns, Trace};
+use std::collections::BTreeMap;
+use trace::{DeviceId, Ns, OpId, OpKind, Trace};
 
 /// CUPTI's part of what a call costs that issues an operation, percent: a launch took 3.24 µs without CUPTI and 4.57 µs with it on an
 /// H200, 3.15 and 4.5 µs on an H100, 3.9 and 6.0 µs there at another time (driver 580; `docs/benchmarks.md`, "Between processes" and "By
@@ -20,9 +22,17 @@ const KERNEL: Ns = 860;
 /// 430 ns on an H200, and 250 ± 80 and 330 ± 80 ns for kernels of 20 µs on an H100 ("By call").
 const KERNEL_PERIOD: Ns = 400;
 
+/// The same for kernels beside those of other streams, ns: all of it. Kernels of 5 µs that were queued in 2, 4 and 8 streams took 0.8 and
+/// 0.9, 0.6 to 1.0, and 2.5 and 3.3 µs longer each with CUPTI, and 0.1 in one stream (two runs by turns on an H100).
+const BESIDE_OTHERS: Ns = KERNEL;
+
 /// What they add before the start of a copy or a fill, ns: copies of 4 KB and 1 MB in a row took 1.33 and 1.55 µs longer each, and had 1.34
 /// and 1.47 µs between them, which is all of it (H100, "By call").
 const COPY: Ns = 1_400;
+
+/// What the stack of a call takes after it, ns: 8,000 copies of 139 µs took 1,537 ms with their stacks, 1,515 without, and 1,474 bare (five
+/// runs of each by turns on an H100: `norm before` of `benches/whatif`, `holdup record` with and without `--stacks off`).
+const STACK: Ns = 2_700;
 
 impl Recovered {
     /// The steps without what CUPTI added to the calls and operations; as they are if it did not record them. At most half of a kernel's
@@ -32,6 +42,7 @@ impl Recovered {
         if !is_by_cupti(trace) {
             return bare;
         }
+        without_stacks(&mut bare, trace);
         for step in bare.recorded.threads.iter_mut().flatten() {
             let RecordedStep::Call(call) = step else { continue };
             if let Does::Issue { works, .. } = call.does {
@@ -40,12 +51,14 @@ impl Recovered {
                 take([&mut call.after_ns, &mut call.held_ns, &mut call.before_ns], added);
             }
         }
-        for work in &mut bare.recorded.works {
+        let beside = beside_others(&bare, trace);
+        for (work, beside) in bare.recorded.works.iter_mut().zip(beside) {
             match work.kind {
                 WorkKind::Kernel { in_graph: false, .. } => {
                     let added = KERNEL.min(work.ns / 2);
+                    let period = if beside { BESIDE_OTHERS } else { KERNEL_PERIOD };
                     work.ns -= added;
-                    work.gap_ns.iter_mut().for_each(|gap| *gap += (added - KERNEL_PERIOD).max(0));
+                    work.gap_ns.iter_mut().for_each(|gap| *gap += (added - period).max(0));
                     work.meets.iter_mut().for_each(|meets| meets.ns -= KERNEL.min(meets.ns / 2));
                 }
                 WorkKind::Kernel { in_graph: true, .. } => {}
@@ -59,7 +72,41 @@ impl Recovered {
     }
 }
 
+/// By work: whether it is a kernel that ran while another one of its device did.
+fn beside_others(of: &Recovered, trace: &Trace) -> Vec<bool> {
+    let ops = &trace.ops;
+    let mut kernels: BTreeMap<DeviceId, Vec<OpId>> = BTreeMap::new();
+    for op in ops.ids().filter(|op| ops.kind[op.index()] == OpKind::Kernel) {
+        kernels.entry(trace.device_of_stream(ops.stream[op.index()])).or_default().push(op);
+    }
+    let mut beside = vec![false; of.recorded.works.len()];
+    for kernels in kernels.into_values() {
+        let time = |op: &OpId| (ops.start[op.index()], ops.end[op.index()]);
+        divide(kernels, time, |op, meets| beside[of.works[op.index()].0 as usize] |= meets);
+    }
+    beside
+}
+
+/// Takes the time of a call's stack from the pause after it, or else from its end.
+fn without_stacks(bare: &mut Recovered, trace: &Trace) {
+    for (of, steps) in bare.steps.iter().zip(&mut bare.recorded.threads) {
+        for (at, of) in of.iter().enumerate() {
+            if !matches!(of, StepOf::Call(id) if trace.calls.stack[id.index()].is_some()) {
+                continue;
+            }
+            let (front, behind) = steps.split_at_mut(at + 1);
+            let left = match behind.first_mut() {
+                Some(RecordedStep::Host(ns)) => STACK - take([ns], STACK),
+                _ => STACK,
+            };
+            if let RecordedStep::Call(call) = &mut front[at] {
+                take([&mut call.after_ns], left);
+            }
+        }
+    }
+}
+
 /// Whether CUPTI recorded the operations: simulated traces have no tracer.
-fn is_by_cupti(trace: &Trace) -> bool {
+pub(crate) fn is_by_cupti(trace: &Trace) -> bool {
     trace.meta.source_version.starts_with("CUPTI") || trace.meta.libraries.contains_key("CUPTI")
 }

@@ -3,6 +3,7 @@
 use super::Scene;
 use super::scene::{At, Crowded};
 use crate::Recovered;
+use crate::beside::divide;
 use explain::Class;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Does};
@@ -91,18 +92,6 @@ pub(super) fn kernels(scene: &Scene<'_>, to: &mut Recovered) {
         if let Some(least) = usual.get(&same(op)).filter(|least| **least < work.ns) {
             work.ns -= (work.ns - least).min(most);
         }
-    }
-}
-
-/// Calls `visit` with each of these and whether others ran at the same time.
-fn divide<T: Copy>(mut all: Vec<T>, time: impl Fn(&T) -> (Ns, Ns), mut visit: impl FnMut(T, bool)) {
-    all.sort_by_key(&time);
-    let mut until = Ns::MIN;
-    for (at, one) in all.iter().enumerate() {
-        let (start, end) = time(one);
-        let next = all.get(at + 1).map_or(Ns::MAX, |next| time(next).0);
-        visit(*one, start < until || next < end);
-        until = until.max(end);
     }
 }
 

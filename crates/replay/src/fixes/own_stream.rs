@@ -2,10 +2,11 @@
 
 use super::scene::At;
 use super::{Fix, Scene};
-use crate::Recovered;
+use crate::calls::take;
+use crate::{Recovered, untraced};
 use explain::Class;
 use rustc_hash::FxHashMap;
-use sim::{Does, RecordedStep};
+use sim::{Does, RecordedStep, Rows};
 use std::collections::{BTreeMap, BTreeSet};
 use trace::Ns;
 
@@ -22,10 +23,17 @@ pub(super) const FIX: Fix = Fix {
 const BESIDE: Ns = 1_000;
 const WAIT_BESIDE: Ns = 12_000;
 
+/// What a call that enqueues costs more after another thread's in the same stream, ns: a launch each 20 µs took 26.66 µs beside a thread that
+/// did the same in its stream, and 25.77 µs beside one with its own (H100, "By call"; `launchers` of `benches/whatif` gained 0.7 and 1.1 µs a
+/// launch). At most half of its cost is that.
+const AFTER_ANOTHER: Ns = 900;
+
 /// Streams that several threads issue to become one for each thread. Then what waits behind a copy of pageable memory is other such
 /// copies, and what needs the context for itself (H200, `docs/lab/h200.md`): launches and copies of other threads go on.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
-    let sharing: BTreeSet<usize> = shared(to).into_values().flatten().collect();
+    let users = shared(to);
+    let follow = follow_others(scene, to, &users);
+    let sharing: BTreeSet<usize> = users.into_values().flatten().collect();
     let moved = divide(to);
     if moved == 0 {
         return 0;
@@ -39,6 +47,11 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let blocks = holder.is_some_and(|holder| holder.row != at.row && scene.is_pageable(&holder.call));
         blocks && enqueues(&at)
     });
+    for at in follow {
+        let Some(call) = to.call_mut(at) else { continue };
+        let own = call.before_ns + call.held_ns + call.after_ns;
+        take([&mut call.after_ns, &mut call.held_ns, &mut call.before_ns], AFTER_ANOTHER.min(own / 2));
+    }
     for at in scene.calls().filter(|at| sharing.contains(&at.row)) {
         let more = match scene.class(at.id) {
             Class::Sync => WAIT_BESIDE,
@@ -61,6 +74,23 @@ fn shared(to: &Recovered) -> BTreeMap<u32, Vec<usize>> {
     }
     users.retain(|_, rows| rows.len() > 1);
     users
+}
+
+/// The calls that enqueue into a stream after another thread; none in a simulated trace, where that costs nothing.
+fn follow_others(scene: &Scene<'_>, to: &Recovered, users: &BTreeMap<u32, Vec<usize>>) -> Vec<At> {
+    if !untraced::is_by_cupti(scene.trace) {
+        return Vec::new();
+    }
+    let stream_of = |at: &At| match at.call.does {
+        Does::Issue { works: Rows { first, count: 1.. }, .. } => {
+            Some(to.recorded.works[first as usize].stream).filter(|stream| users.contains_key(stream))
+        }
+        _ => None,
+    };
+    let mut calls: Vec<(u32, At)> = scene.calls().filter_map(|at| Some((stream_of(&at)?, at))).collect();
+    calls.sort_by_key(|(stream, at)| (*stream, scene.trace.calls.start[at.id.index()]));
+    let follows = |pair: &&[(u32, At)]| pair[0].0 == pair[1].0 && pair[0].1.row != pair[1].1.row;
+    calls.windows(2).filter(follows).map(|pair| pair[1].1).collect()
 }
 
 /// Divides streams that several threads issue to. Returns how many operations have another stream.

@@ -3,9 +3,9 @@
 use super::pinned_reused::is_changed;
 use super::scene::{At, Copied};
 use super::{Fix, Scene};
-use crate::{Recovered, StepOf};
+use crate::{Recovered, StepOf, untraced};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sim::{CallOf, Does, Locks, RecordedStep, Rows, Rule, Until, Work, WorkKind};
+use sim::{CallOf, Does, Locks, Rates, RecordedStep, Rows, Rule, Until, Work, WorkKind};
 use std::sync::Arc;
 use trace::{CallId, CopyKind, Ns};
 
@@ -25,6 +25,15 @@ const MOST: i64 = 64;
 /// What a thread that copies pieces reaches of the rate at which the driver copies: 0.80 and 0.83 in two programs on an H200 (`staged` and
 /// `staged-upload` of `benches/whatif`), 0.68 and 0.74 by `holdup lab calibrate` there, 0.94 in its lab.
 const REACHED: f64 = 0.8;
+
+/// What a piece to the host reaches of the rate of pinned memory while the thread copies the piece before it: 1 MiB took 28.6 and 26.4 µs
+/// in the mean in two recordings, and 20.4 µs at least (H100, `staged after` of `benches/whatif`).
+const TO_HOST: f64 = 0.75;
+
+/// What such a piece delays its stream by where another thread launches kernels into it, ns: the piece began 3.3 µs after a kernel, 2.3 µs
+/// more than in the model, and a kernel 5.8 µs after a piece, 4.8 µs more than after another kernel (in the mean of the same recordings,
+/// without what CUPTI adds).
+const BETWEEN: Ns = 7_100;
 
 /// The rate of a thread, where the driver copied at one rate, and copies memory that is there at another: page faults take both the same
 /// time, MB/s.
@@ -51,9 +60,9 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     if copies.is_empty() {
         return 0;
     }
-    let rates = Rates::of(copies.values(), to);
+    let routes = Routes::of(scene, &copies, to);
     for row in 0..to.steps.len() {
-        Stager::of(to, rates).thread(row, scene, &copies, to);
+        Stager::of(to, &routes).thread(row, scene, &copies, to);
     }
     let holds = |at: At| at.call.holds.filter(|_| copies.contains_key(&at.id));
     let numbers: FxHashSet<u32> =
@@ -63,38 +72,109 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     copies.len()
 }
 
-/// How fast a thread copies memory, MB/s.
-#[derive(Clone, Copy)]
-struct Rates {
-    to_device: u64,
-    to_host: u64,
+/// How pieces go in each direction.
+struct Routes {
+    to_device: Route,
+    to_host: Route,
+    /// The streams of copies to the host into which other threads launch.
+    crowded: FxHashSet<u32>,
 }
 
-impl Rates {
-    /// By the rates at which the driver copied in the trace: it copies the same memory, piece by piece, with the calling thread.
-    fn of<'c>(copies: impl Iterator<Item = &'c Copied> + Clone, to: &Recovered) -> Rates {
-        let rate = |kind: CopyKind, at_best: u64| {
-            let of_kind = copies.clone().filter(|copy| copy.kind == kind);
-            let rate = |copy: &Copied| copy.bytes * 1_000 / to.recorded.works[copy.row as usize].ns.max(1);
-            let mut rates: Vec<i64> = of_kind.map(rate).collect();
-            let middle = rates.len() / 2;
-            let median = (!rates.is_empty()).then(|| *rates.select_nth_unstable(middle).1);
-            median.map_or(to.model.host.mb_s, |median| reached(median, at_best))
+/// How pieces go in one direction.
+#[derive(Clone, Copy)]
+struct Route {
+    /// How fast a thread copies memory, MB/s.
+    by_thread_mb_s: u64,
+    /// How fast the device copies a piece, MB/s, and what it takes besides, ns.
+    by_device_mb_s: u64,
+    latency_ns: Ns,
+}
+
+impl Routes {
+    fn of(scene: &Scene<'_>, copies: &FxHashMap<CallId, Copied>, to: &Recovered) -> Routes {
+        let model = &to.model.copies;
+        let route = |kind: CopyKind, rates: &Rates, of_pinned: f64| Route {
+            by_thread_mb_s: Routes::by_thread(kind, rates.pageable_mb_s, copies, to),
+            by_device_mb_s: (rates.pinned_mb_s as f64 * of_pinned) as u64,
+            latency_ns: rates.latency_ns.unwrap_or(model.latency_ns),
         };
-        let rates = &to.model.copies;
-        Rates {
-            to_device: rate(CopyKind::HtoD, rates.to_device.pageable_mb_s),
-            to_host: rate(CopyKind::DtoH, rates.to_host.pageable_mb_s),
+        // The simulator's memory is as fast for all.
+        let is_simulated = !untraced::is_by_cupti(scene.trace);
+        Routes {
+            to_device: route(CopyKind::HtoD, &model.to_device, 1.0),
+            to_host: route(CopyKind::DtoH, &model.to_host, if is_simulated { 1.0 } else { TO_HOST }),
+            crowded: if is_simulated { FxHashSet::default() } else { crowded(scene, copies, to) },
         }
+    }
+
+    /// By the rates at which the driver copied in the trace: it copies the same memory, piece by piece, with the calling thread.
+    fn by_thread(kind: CopyKind, at_best: u64, copies: &FxHashMap<CallId, Copied>, to: &Recovered) -> u64 {
+        let rate = |copy: &Copied| copy.bytes * 1_000 / to.recorded.works[copy.row as usize].ns.max(1);
+        let mut rates: Vec<i64> = copies.values().filter(|copy| copy.kind == kind).map(rate).collect();
+        let middle = rates.len() / 2;
+        let median = (!rates.is_empty()).then(|| *rates.select_nth_unstable(middle).1);
+        median.map_or(to.model.host.mb_s, |median| reached(median, at_best))
+    }
+
+    fn of_kind(&self, kind: CopyKind) -> Route {
+        if kind == CopyKind::HtoD { self.to_device } else { self.to_host }
+    }
+
+    /// The operations of the pieces. The last one is the copy's own: what waits for the copy waits for that.
+    fn works(&self, sizes: &[i64], copy: &Copied, scene: &Scene<'_>, to: &mut Recovered) -> Vec<u32> {
+        let Route { by_device_mb_s, latency_ns, .. } = self.of_kind(copy.kind);
+        let kind = WorkKind::Copy { kind: copy.kind, pinned: true };
+        let own = to.recorded.works[copy.row as usize];
+        let between = if self.crowded.contains(&own.stream) { BETWEEN } else { 0 };
+        let piece = |bytes: i64| Work {
+            kind,
+            ns: latency_ns + transfer(bytes, by_device_mb_s) + between,
+            latency_ns: None,
+            gap_ns: None,
+            after: None,
+            ..own
+        };
+        let first = to.recorded.works.len() as u32;
+        let (last, others) =
+            sizes.split_last().map_or((copy.bytes, &[][..]), |(last, others)| (*last, others));
+        to.recorded.works.extend(others.iter().map(|bytes| piece(*bytes)));
+        to.recorded.works[copy.row as usize] = piece(last);
+        let rows: Vec<u32> = (first..).take(others.len()).chain([copy.row]).collect();
+        to.recorded.works[rows[0] as usize].after = own.after;
+        if let Some(op) = scene.op(copy.row).some() {
+            Arc::make_mut(&mut to.works)[op.index()].0 = rows[0];
+            to.pieces.insert(rows[0], copy.row);
+        }
+        rows
     }
 }
 
+/// The streams of copies to the host into which threads launch that do not copy there.
+fn crowded(scene: &Scene<'_>, copies: &FxHashMap<CallId, Copied>, to: &Recovered) -> FxHashSet<u32> {
+    let copier = |at: At| {
+        let copy = copies.get(&at.id).filter(|copy| copy.kind == CopyKind::DtoH)?;
+        Some((to.recorded.works[copy.row as usize].stream, at.row))
+    };
+    let copiers: FxHashSet<(u32, usize)> = scene.calls().filter_map(copier).collect();
+    let streams: FxHashSet<u32> = copiers.iter().map(|(stream, _)| *stream).collect();
+    let launches = |at: At| match at.call.does {
+        Does::Issue { works: Rows { first, count: 1.. }, .. } => {
+            let work = &to.recorded.works[first as usize];
+            work.is_launched().then_some((work.stream, at.row))
+        }
+        _ => None,
+    };
+    let by_others =
+        |(stream, row): &(u32, usize)| streams.contains(stream) && !copiers.contains(&(*stream, *row));
+    scene.calls().filter_map(launches).filter(by_others).map(|(stream, _)| stream).collect()
+}
+
 /// Makes the steps of one thread.
-struct Stager {
+struct Stager<'r> {
+    routes: &'r Routes,
     copy: Rule,
     event: Rule,
     synchronize: Rule,
-    rates: Rates,
     steps: Vec<RecordedStep>,
     of: Vec<StepOf>,
     begins: Vec<Ns>,
@@ -103,14 +183,14 @@ struct Stager {
     next: usize,
 }
 
-impl Stager {
-    fn of(to: &Recovered, rates: Rates) -> Stager {
+impl Stager<'_> {
+    fn of<'r>(to: &Recovered, routes: &'r Routes) -> Stager<'r> {
         let rules = &to.model.calls;
         Stager {
             copy: rules.copy.clone(),
             event: rules.event.clone(),
             synchronize: rules.synchronize.clone(),
-            rates,
+            routes,
             steps: Vec::new(),
             of: Vec::new(),
             begins: Vec::new(),
@@ -166,10 +246,10 @@ impl Stager {
         let size = PIECE.max((copy.bytes + MOST - 1) / MOST);
         let sizes: Vec<i64> =
             (0..copy.bytes).step_by(size as usize).map(|at| size.min(copy.bytes - at)).collect();
-        let works = works(&sizes, copy, scene, to);
+        let works = self.routes.works(&sizes, copy, scene, to);
         let to_device = copy.kind == CopyKind::HtoD;
-        let mb_s = if to_device { self.rates.to_device } else { self.rates.to_host };
-        let host: Vec<Ns> = sizes.iter().map(|bytes| transfer(*bytes, mb_s)).collect();
+        let route = self.routes.of_kind(copy.kind);
+        let host: Vec<Ns> = sizes.iter().map(|bytes| transfer(*bytes, route.by_thread_mb_s)).collect();
         let mut issue = CallOf {
             before_ns: self.copy.before_ns,
             held_ns: self.copy.held_ns,
@@ -220,34 +300,6 @@ impl Stager {
             ..CallOf::default()
         }));
     }
-}
-
-/// The operations of the pieces. The last one is the copy's own: what waits for the copy waits for that.
-fn works(sizes: &[i64], copy: &Copied, scene: &Scene<'_>, to: &mut Recovered) -> Vec<u32> {
-    let copies = &to.model.copies;
-    let rates = if copy.kind == CopyKind::HtoD { &copies.to_device } else { &copies.to_host };
-    let (latency, mb_s) = (rates.latency_ns.unwrap_or(copies.latency_ns), rates.pinned_mb_s);
-    let kind = WorkKind::Copy { kind: copy.kind, pinned: true };
-    let own = to.recorded.works[copy.row as usize];
-    let piece = |bytes: i64| Work {
-        kind,
-        ns: latency + transfer(bytes, mb_s),
-        latency_ns: None,
-        gap_ns: None,
-        after: None,
-        ..own
-    };
-    let first = to.recorded.works.len() as u32;
-    let (last, others) = sizes.split_last().map_or((copy.bytes, &[][..]), |(last, others)| (*last, others));
-    to.recorded.works.extend(others.iter().map(|bytes| piece(*bytes)));
-    to.recorded.works[copy.row as usize] = piece(last);
-    let rows: Vec<u32> = (first..).take(others.len()).chain([copy.row]).collect();
-    to.recorded.works[rows[0] as usize].after = own.after;
-    if let Some(op) = scene.op(copy.row).some() {
-        Arc::make_mut(&mut to.works)[op.index()].0 = rows[0];
-        to.pieces.insert(rows[0], copy.row);
-    }
-    rows
 }
 
 /// The time of bytes at a rate, ns.

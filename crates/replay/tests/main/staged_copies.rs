@@ -1,9 +1,10 @@
 //! Copies through page-locked buffers of the program's own.
 
-use replay::{Fit, Predictor, recover};
+use crate::support::add_process;
+use replay::{Fit, Predictor, fixes, recover};
 use sim::{Model, Options};
 use std::time::Duration;
-use trace::Trace;
+use trace::*;
 use workload::{Kernel, Memory, Repeat, StreamKind, Workload};
 
 /// A thread copies memory to the device beside one that launches into the same stream.
@@ -60,4 +61,47 @@ fn copies_below_the_threshold_stay() {
 fn what_is_pinned_already_is_not_staged() {
     let trace = beside_launches(Memory::Pageable, 16 << 20);
     assert_eq!(gains(&trace, ["pinned-reused,staged-copies"]), [None]);
+}
+
+/// When the last kernel ends with staged copies, ns: a thread copies 4 MiB to the host, and another one launches kernels of 10 µs that begin
+/// behind the copy, into the same stream or into its own.
+fn kernels_beside_pieces(same: bool, tracer: &str) -> Ns {
+    let mut trace = Trace::default();
+    trace.meta.source_version = tracer.to_owned();
+    let (copier, one) = add_process(&mut trace, 1);
+    trace.devices.compute_major[0] = 9;
+    let process = trace.threads.process[copier.index()];
+    let launcher = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
+    let context = trace.streams.context[one.index()];
+    let other = trace.streams.push(Stream { context, number: 8 });
+    let [launch, copy] = ["cudaLaunchKernel", "cudaMemcpyAsync"].map(|name| trace.strings.intern(name));
+    let mut add = |thread, name, (start, end), (starts, ends), op: Op| {
+        let correlation = trace.calls.len() as i64 + 1;
+        trace.calls.push(Call { start, end, thread, name, correlation, ..Call::default() });
+        trace.ops.push(Op { start: starts, end: ends, correlation, ..op });
+    };
+    let plain = Op { stream: one, ..Op::default() };
+    let to_host =
+        Op { kind: OpKind::Copy, copy: CopyKind::DtoH, dst: MemoryKind::Pageable, bytes: 4 << 20, ..plain };
+    add(copier, copy, (0, 400_000), (5_000, 395_000), to_host);
+    for at in 0..100 {
+        let (start, ends) = (1_000 + 3_000 * at, 400_000 + 11_000 * at);
+        let stream = if same { one } else { other };
+        let kernel = Op { kind: OpKind::Kernel, stream, grid_x: 64, block_x: 64, ..plain };
+        add(launcher, launch, (start, start + 2_500), (ends, ends + 10_000), kernel);
+    }
+    trace.join();
+    let base = recover(&trace).unwrap();
+    let fit = Fit::of(&trace, &base, &base.replay().unwrap());
+    let predictor = Predictor::new(&trace, &base, &fit, &|_| {}).unwrap();
+    let changed = predictor.trace(&fixes("staged-copies").unwrap()).unwrap().unwrap();
+    changed.ops.end.iter().copied().max().unwrap_or_default()
+}
+
+#[test]
+fn pieces_hold_up_the_kernels_of_their_stream() {
+    let held_up = |tracer| kernels_beside_pieces(true, tracer) - kernels_beside_pieces(false, tracer);
+    // Four pieces.
+    assert_eq!(held_up("CUPTI 2025.3.1"), 4 * 7_100);
+    assert_eq!(held_up(""), 0, "not in the simulator");
 }

@@ -84,3 +84,44 @@ fn kernels_of_graphs_take_as_long() {
     let trace = calls("cudaGraphLaunch", Op { kind: OpKind::Kernel, graph_node: 1, ..Op::default() }, CUPTI);
     check(&untraced(&trace), 4_200, 57_500, 22_000, 1_500);
 }
+
+/// Kernels that run beside those of another stream come later by all that CUPTI adds to them.
+#[test]
+fn kernels_beside_others_are_as_far_apart_as_without() {
+    let mut trace = calls("cudaLaunchKernel", Op { kind: OpKind::Kernel, ..Op::default() }, CUPTI);
+    let stream = trace.streams.push(Stream { context: ContextId::new(0), number: 8 });
+    let beside =
+        Op { kind: OpKind::Kernel, stream, start: 8_000, end: 8_000 + 100 * 23_500, ..Op::default() };
+    trace.ops.push(beside);
+    let untraced = untraced(&trace);
+    for work in &untraced.recorded.works[1..100] {
+        assert_eq!((work.ns, work.gap_ns), (22_000 - 860, Some(1_500)));
+    }
+}
+
+/// After each call with a stack the pause is shorter, or else the call; not where there is none.
+#[test]
+fn stacks_take_time_after_their_calls() {
+    let mut trace = calls("cudaLaunchKernel", Op { kind: OpKind::Kernel, ..Op::default() }, CUPTI);
+    let frame = trace.frames.push(Frame::default());
+    let stack = trace.stacks.push(Stack { frame, ..Stack::default() });
+    let without = untraced(&trace);
+    trace.calls.stack[5] = stack;
+    // No pause follows.
+    trace.calls.stack[98] = stack;
+    trace.calls.start[99] = trace.calls.end[98];
+    let with = untraced(&trace);
+    let pauses = |of: &Recovered| -> Vec<Ns> {
+        let host = |step: &RecordedStep| if let RecordedStep::Host(ns) = step { Some(*ns) } else { None };
+        of.recorded.threads[0].iter().filter_map(host).collect()
+    };
+    let [before, after] = [&without, &with].map(pauses);
+    let shorter: Vec<(usize, Ns)> = (0..before.len().min(98))
+        .filter(|at| before[*at] != after[*at])
+        .map(|at| (at, before[at] - after[at]))
+        .collect();
+    assert_eq!(shorter, [(5, 2_700)]);
+    let [before, after] = [&without, &with].map(costs);
+    // Its end of 1,971 ns, of which CUPTI would have 30 %.
+    assert_eq!((before[96] - after[96], before[97] - after[97]), (0, 1_380));
+}
