@@ -76,9 +76,10 @@ int main(int count, char **words) {
     CHECK(cudaMallocHost(&pinned, SIZE));
     memset(pageable, 1, SIZE);
     cudaStream_t stream;
-    cudaEvent_t event;
+    cudaEvent_t event, timed;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    CHECK(cudaEventCreate(&timed));
     float *sum = (float *)device;
     auto sync = [&] { CHECK(cudaStreamSynchronize(stream)); };
     auto launch = [&] { nothing<<<1, 32, 0, stream>>>(); };
@@ -87,11 +88,18 @@ int main(int count, char **words) {
     time("launch-after-work", rounds, [&] { launch(); host_work(20'000); });
     time("kernels-of-20us", rounds, [&] { works<<<1, 32, 0, stream>>>(sum, 9'000); });
     time("wide-kernels", rounds, [&] { works<<<1024, 256, 0, stream>>>(sum, 2'000); });
+    time("launches-with-times", 10 * rounds, [&] { launch(); CHECK(cudaEventRecord(timed, stream)); });
+    time("kernels-of-20us-with-times", rounds, [&] { works<<<1, 32, 0, stream>>>(sum, 9'000); CHECK(cudaEventRecord(timed, stream)); });
     time("launch-sync", rounds, [&] { launch(); sync(); });
     time("launch-sync-after-work", rounds, [&] { launch(); sync(); host_work(20'000); });
     time("copy-4B-to-pageable", rounds, [&] { CHECK(cudaMemcpy(pageable, device, 4, cudaMemcpyDeviceToHost)); });
     time("launch-copy-4B-to-pageable", rounds, [&] {
         launch();
+        CHECK(cudaMemcpyAsync(pageable, device, 4, cudaMemcpyDeviceToHost, stream));
+        host_work(20'000);
+    });
+    time("copy-4B-behind-120us", rounds / 4, [&] {
+        works<<<1, 32, 0, stream>>>(sum, 54'000);
         CHECK(cudaMemcpyAsync(pageable, device, 4, cudaMemcpyDeviceToHost, stream));
         host_work(20'000);
     });
@@ -115,6 +123,13 @@ int main(int count, char **words) {
         CHECK(cudaMalloc(&memory, 4 << 20));
         launch();
         CHECK(cudaFree(memory));
+    });
+    time("malloc-120us-free", rounds / 4, [&] {
+        void *memory;
+        CHECK(cudaMalloc(&memory, 32 << 20));
+        works<<<1, 32, 0, stream>>>(sum, 54'000);
+        CHECK(cudaFree(memory));
+        host_work(30'000);
     });
     time("malloc-async-free-async", rounds, [&] {
         void *memory;
@@ -160,5 +175,10 @@ int main(int count, char **words) {
     time_beside("8-launches-beside-copies-to-pinned", rounds / 4, [&] { copies(locked, cudaMemcpyDeviceToHost); }, step);
     time_beside("8-launches-beside-synchronizations", rounds / 4, [&] { CHECK(cudaStreamSynchronize(second)); }, step);
     time_beside("8-launches-beside-launches", rounds / 4, [&] { nothing<<<1, 32, 0, second>>>(); host_work(2'000); }, step);
+    time_beside("8-launches-beside-launches-in-the-same-stream", rounds / 4, [&] { launch(); host_work(2'000); }, step);
+    auto spaced = [&] { launch(); host_work(20'000); };
+    time_beside("launch-20us-beside-nothing", rounds, [&] { host_work(100'000); }, spaced);
+    time_beside("launch-20us-beside-the-same", rounds, [&] { nothing<<<1, 32, 0, second>>>(); host_work(20'000); }, spaced);
+    time_beside("launch-20us-beside-the-same-in-its-stream", rounds, spaced, spaced);
     return 0;
 }

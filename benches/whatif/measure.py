@@ -3,8 +3,7 @@
     measure.py HOLDUP OUT [--record TIMES] [--kineto] [--once] [--prove ROUNDS] [--warm-ups RUNS] [--only NAME,…] [--language cu|py]
 
 Writes OUT/NAME.holdup, a recording of each program before, further ones OUT/NAME-2.holdup and so on, and OUT/NAME.json, the result of
-`holdup prove`. `compare.py` reads them. The first recording is made before the program is measured, the others afterwards: a machine's
-processors may be half slower for minutes.
+`holdup prove`. `compare.py` reads them. With both, a recording follows each run of the program before (`beside.py`) until there are enough.
 `--kineto` writes OUT/NAME.kineto.json.gz besides, a trace of PyTorch's profiler of each program of PyTorch before.
 `--once` runs each program once before and once after, to see that it works.
 """
@@ -84,13 +83,11 @@ def measure(pair, arguments, binary, server):
     changed = {name: value.replace("$MPS", server.pipes if server else "") for name, value in pair.get("set", {}).items()}
     results = []
 
-    def record(number):
-        name = f"{pair['name']}.holdup" if number == 1 else f"{pair['name']}-{number}.holdup"
-        command = [arguments.holdup, "record", "--force", "-o", arguments.out / name, "--", *before]
-        results.append(subprocess.run(command, env=variables).returncode)
-
+    beside = [str(HERE / "beside.py"), str(arguments.holdup), str(arguments.out), pair["name"], str(arguments.record)]
+    recorded = ["python3", *beside, *before] if arguments.record else before
     if arguments.record:
-        record(1)
+        for old in (path for end in ("", "-[0-9]") for path in arguments.out.glob(f"{pair['name']}{end}.holdup")):
+            old.unlink()
     if arguments.kineto and pair.get("kineto"):
         trace = str(arguments.out / f"{pair['name']}.kineto.json.gz")
         results.append(subprocess.run(before, env=variables | {"KINETO": trace}).returncode)
@@ -104,9 +101,9 @@ def measure(pair, arguments, binary, server):
         command += ["--rounds", str(arguments.prove), "--warm-ups", str(arguments.warm_ups), "--against", " ".join(after)]
         command += [word for name, value in changed.items() for word in ("--with", f"{name}={value}")]
         with open(arguments.out / f"{pair['name']}.json", "w") as result:
-            results.append(subprocess.run([*command, "--", *before], env=variables, stdout=result).returncode)
-    for number in range(2, arguments.record + 1):
-        record(number)
+            results.append(subprocess.run([*command, "--", *recorded], env=variables, stdout=result).returncode)
+    elif arguments.record:
+        results += [subprocess.run(recorded, env=variables).returncode for _ in range(arguments.record)]
     return not any(results)
 
 

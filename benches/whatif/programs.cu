@@ -300,14 +300,24 @@ static void connections() {
     section([&] { chains(40); });
 }
 
-// Workers with a stream each that launch many small kernels and wait, by turns on so many GPUs (seeds 000 and 004): threads, or processes.
-static void workers(bool processes, int rounds, int count, int gpus) {
+// What a worker launches in each round.
+struct Load {
+    int kernels, blocks;
+    long count;
+    int times;
+};
+static const Load SMALL_KERNELS = {50, 8, 1 << 14, 50};
+// Each kernel fills the GPU four times.
+static const Load LARGE_KERNELS = {5, 4224, 4224 * 256, 2000};
+
+// Workers with a stream each that launch kernels and wait, by turns on so many GPUs (seeds 000 and 004): threads, or processes.
+static void workers(bool processes, Load load, int rounds, int count, int gpus) {
     const int MOST = 8;
-    const long COUNT = 1 << 14;
+    const long COUNT = load.count;
     auto work = [&](cudaStream_t on, float *y, float *x, int rounds) {
         for (int round = 0; round < rounds; round++) {
-            for (int kernel = 0; kernel < 50; kernel++)
-                axpy<<<8, 256, 0, on>>>(y, x, 2, COUNT, 50);
+            for (int kernel = 0; kernel < load.kernels; kernel++)
+                axpy<<<load.blocks, 256, 0, on>>>(y, x, 2, COUNT, load.times);
             CHECK(cudaStreamSynchronize(on));
         }
     };
@@ -443,8 +453,9 @@ int main(int count, char **words) {
         {"graph", [](bool after) { steps(after, 1, 4000); }},
         {"graph-busy", [](bool after) { steps(after, 4000, 300); }},
         {"connections", [](bool) { connections(); }},
-        {"workers", [](bool after) { workers(after, 600, 8, 1); }},
-        {"gpus", [](bool after) { workers(after, 2000, 2, 2); }},
+        {"workers", [](bool after) { workers(after, SMALL_KERNELS, 600, 8, 1); }},
+        {"turns", [](bool after) { workers(after, LARGE_KERNELS, 150, 2, 1); }},
+        {"gpus", [](bool after) { workers(after, SMALL_KERNELS, 2000, 2, 2); }},
         {"launchers", launchers},
         {"busy", busy},
         {"kernels", kernels},
