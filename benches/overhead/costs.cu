@@ -175,7 +175,6 @@ int main(int count, char **words) {
     time_beside("8-launches-beside-copies-to-pinned", rounds / 4, [&] { copies(locked, cudaMemcpyDeviceToHost); }, step);
     time_beside("8-launches-beside-synchronizations", rounds / 4, [&] { CHECK(cudaStreamSynchronize(second)); }, step);
     time_beside("8-launches-beside-launches", rounds / 4, [&] { nothing<<<1, 32, 0, second>>>(); host_work(2'000); }, step);
-    time_beside("8-launches-beside-launches-in-the-same-stream", rounds / 4, [&] { launch(); host_work(2'000); }, step);
     auto spaced = [&] { launch(); host_work(20'000); };
     time_beside("launch-20us-beside-nothing", rounds, [&] { host_work(100'000); }, spaced);
     time_beside("launch-20us-beside-the-same", rounds, [&] { nothing<<<1, 32, 0, second>>>(); host_work(20'000); }, spaced);
