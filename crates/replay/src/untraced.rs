@@ -89,6 +89,9 @@ fn beside_others(of: &Recovered, trace: &Trace) -> Vec<bool> {
 
 /// Takes the time of a call's stack from the pause after it, or else from its end.
 fn without_stacks(bare: &mut Recovered, trace: &Trace) {
+    if !is_recorded(trace) {
+        return;
+    }
     for (of, steps) in bare.steps.iter().zip(&mut bare.recorded.threads) {
         for (at, of) in of.iter().enumerate() {
             if !matches!(of, StepOf::Call(id) if trace.calls.stack[id.index()].is_some()) {
@@ -108,5 +111,10 @@ fn without_stacks(bare: &mut Recovered, trace: &Trace) {
 
 /// Whether CUPTI recorded the operations: simulated traces have no tracer.
 pub(crate) fn is_by_cupti(trace: &Trace) -> bool {
-    trace.meta.source_version.starts_with("CUPTI") || trace.meta.libraries.contains_key("CUPTI")
+    is_recorded(trace) || trace.meta.libraries.contains_key("CUPTI")
+}
+
+/// Whether it is a recording of holdup's: others come by their stacks in other ways.
+fn is_recorded(trace: &Trace) -> bool {
+    trace.meta.source_version.starts_with("CUPTI")
 }

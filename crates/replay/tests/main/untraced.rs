@@ -115,13 +115,17 @@ fn stacks_take_time_after_their_calls() {
         let host = |step: &RecordedStep| if let RecordedStep::Host(ns) = step { Some(*ns) } else { None };
         of.recorded.threads[0].iter().filter_map(host).collect()
     };
-    let [before, after] = [&without, &with].map(pauses);
-    let shorter: Vec<(usize, Ns)> = (0..before.len().min(98))
-        .filter(|at| before[*at] != after[*at])
-        .map(|at| (at, before[at] - after[at]))
+    let [before_pauses, after_pauses] = [&without, &with].map(pauses);
+    let shorter: Vec<(usize, Ns)> = (0..before_pauses.len().min(98))
+        .filter(|at| before_pauses[*at] != after_pauses[*at])
+        .map(|at| (at, before_pauses[at] - after_pauses[at]))
         .collect();
     assert_eq!(shorter, [(5, 2_700)]);
     let [before, after] = [&without, &with].map(costs);
     // Its end of 1,971 ns, of which CUPTI would have 30 %.
     assert_eq!((before[96] - after[96], before[97] - after[97]), (0, 1_380));
+    // As PyTorch's profiler has them.
+    trace.meta.source_version = String::new();
+    trace.meta.libraries.insert("CUPTI".to_owned(), "13.0".to_owned());
+    assert_eq!(pauses(&untraced(&trace))[5], before_pauses[5]);
 }
