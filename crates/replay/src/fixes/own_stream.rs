@@ -2,8 +2,8 @@
 
 use super::scene::At;
 use super::{Fix, Scene};
+use crate::Recovered;
 use crate::calls::take;
-use crate::{Recovered, untraced};
 use explain::Class;
 use rustc_hash::FxHashMap;
 use sim::{Does, RecordedStep, Rows};
@@ -32,8 +32,7 @@ const AFTER_ANOTHER: Ns = 900;
 /// copies, and what needs the context for itself (H200, `docs/lab/h200.md`): launches and copies of other threads go on.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let users = shared(to);
-    let follow = follow_others(scene, to, &users);
-    let sharing: BTreeSet<usize> = users.into_values().flatten().collect();
+    let follow = if scene.is_of_a_machine() { follow_others(scene, to, &users) } else { Vec::new() };
     let moved = divide(to);
     if moved == 0 {
         return 0;
@@ -52,13 +51,16 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let own = call.before_ns + call.held_ns + call.after_ns;
         take([&mut call.after_ns, &mut call.held_ns, &mut call.before_ns], AFTER_ANOTHER.min(own / 2));
     }
-    for at in scene.calls().filter(|at| sharing.contains(&at.row)) {
-        let more = match scene.class(at.id) {
-            Class::Sync => WAIT_BESIDE,
-            _ if enqueues(&at) => BESIDE,
-            _ => 0,
-        };
-        to.call_mut(at).into_iter().for_each(|call| call.beside_ns = more);
+    if scene.is_of_a_machine() {
+        let sharing: BTreeSet<usize> = users.into_values().flatten().collect();
+        for at in scene.calls().filter(|at| sharing.contains(&at.row)) {
+            let more = match scene.class(at.id) {
+                Class::Sync => WAIT_BESIDE,
+                _ if enqueues(&at) => BESIDE,
+                _ => 0,
+            };
+            to.call_mut(at).into_iter().for_each(|call| call.beside_ns = more);
+        }
     }
     passed + moved
 }
@@ -76,11 +78,8 @@ fn shared(to: &Recovered) -> BTreeMap<u32, Vec<usize>> {
     users
 }
 
-/// The calls that enqueue into a stream after another thread; none in a simulated trace, where that costs nothing.
+/// The calls that enqueue into a stream after another thread.
 fn follow_others(scene: &Scene<'_>, to: &Recovered, users: &BTreeMap<u32, Vec<usize>>) -> Vec<At> {
-    if !untraced::is_by_cupti(scene.trace) {
-        return Vec::new();
-    }
     let stream_of = |at: &At| match at.call.does {
         Does::Issue { works: Rows { first, count: 1.. }, .. } => {
             Some(to.recorded.works[first as usize].stream).filter(|stream| users.contains_key(stream))

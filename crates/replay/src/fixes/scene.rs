@@ -1,6 +1,6 @@
 //! What changes ask of a trace and its recovered steps.
 
-use crate::{Recovered, StepOf};
+use crate::{Recovered, StepOf, untraced};
 use explain::{Class, classify};
 use sim::{CallOf, Does, RecordedStep, WorkKind};
 use std::collections::BTreeSet;
@@ -66,6 +66,12 @@ impl<'a> Scene<'a> {
     /// Calls that met those of other threads, found once for all predictions.
     pub fn crowded(&self, find: impl FnOnce(&Scene<'a>) -> Vec<Crowded>) -> &[Crowded] {
         self.crowded.get_or_init(|| find(self))
+    }
+
+    /// Whether the program ran on a machine, by what the trace states. What machines were measured to do, and the simulator does not,
+    /// counts only then.
+    pub fn is_of_a_machine(&self) -> bool {
+        untraced::is_by_cupti(self.trace)
     }
 
     /// The calls of all threads in order.

@@ -3,7 +3,7 @@
 use super::pinned_reused::is_changed;
 use super::scene::{At, Copied};
 use super::{Fix, Scene};
-use crate::{Recovered, StepOf, untraced};
+use crate::{Recovered, StepOf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{CallOf, Does, Locks, Rates, RecordedStep, Rows, Rule, Until, Work, WorkKind};
 use std::sync::Arc;
@@ -98,12 +98,14 @@ impl Routes {
             by_device_mb_s: (rates.pinned_mb_s as f64 * of_pinned) as u64,
             latency_ns: rates.latency_ns.unwrap_or(model.latency_ns),
         };
-        // The simulator's memory is as fast for all.
-        let is_simulated = !untraced::is_by_cupti(scene.trace);
+        let (of_pinned, crowded) = match scene.is_of_a_machine() {
+            true => (TO_HOST, crowded(scene, copies, to)),
+            false => (1.0, FxHashSet::default()),
+        };
         Routes {
             to_device: route(CopyKind::HtoD, &model.to_device, 1.0),
-            to_host: route(CopyKind::DtoH, &model.to_host, if is_simulated { 1.0 } else { TO_HOST }),
-            crowded: if is_simulated { FxHashSet::default() } else { crowded(scene, copies, to) },
+            to_host: route(CopyKind::DtoH, &model.to_host, of_pinned),
+            crowded,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Kernels that fill a device end one after the other.
 
-use crate::support::{add_process, replayed};
+use crate::support::{add_beside, add_process, replayed};
 use trace::*;
 
 /// Two threads with a stream each launch 20 kernels of so many blocks of 256 threads; each runs for 140 µs, and the next one, of the other
@@ -8,12 +8,7 @@ use trace::*;
 fn longer(blocks: u32, after: Ns) -> Ns {
     let mut trace = Trace::default();
     let (first, one) = add_process(&mut trace, 1);
-    // Its streams run beside each other.
-    trace.devices.compute_major[0] = 9;
-    let process = trace.threads.process[first.index()];
-    let second = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
-    let context = trace.streams.context[one.index()];
-    let other = trace.streams.push(Stream { context, number: 8 });
+    let (second, other) = add_beside(&mut trace, first, one);
     let [launch, wait] = ["cudaLaunchKernel", "cudaStreamSynchronize"].map(|name| trace.strings.intern(name));
     for round in 0..40 {
         let (thread, stream) = if round % 2 == 0 { (first, one) } else { (second, other) };

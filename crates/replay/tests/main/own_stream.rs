@@ -1,6 +1,6 @@
 //! Threads that launch into one stream get their own.
 
-use crate::support::add_process;
+use crate::support::{add_beside, add_process};
 use replay::{Fit, Predictor, fixes, recover};
 use trace::*;
 
@@ -12,8 +12,7 @@ fn gain(later: Ns, tracer: &str) -> f64 {
     let mut trace = Trace::default();
     trace.meta.source_version = tracer.to_owned();
     let (first, stream) = add_process(&mut trace, 1);
-    let process = trace.threads.process[first.index()];
-    let second = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
+    let (second, _) = add_beside(&mut trace, first, stream);
     let name = trace.strings.intern("cudaLaunchKernel");
     for (thread, from) in [(first, 0), (second, later)] {
         for start in (0..ROUNDS).map(|round| from + 20_000 * round) {

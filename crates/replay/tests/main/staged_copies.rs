@@ -1,6 +1,6 @@
 //! Copies through page-locked buffers of the program's own.
 
-use crate::support::add_process;
+use crate::support::{add_beside, add_process};
 use replay::{Fit, Predictor, fixes, recover};
 use sim::{Model, Options};
 use std::time::Duration;
@@ -69,11 +69,7 @@ fn kernels_beside_pieces(same: bool, tracer: &str) -> Ns {
     let mut trace = Trace::default();
     trace.meta.source_version = tracer.to_owned();
     let (copier, one) = add_process(&mut trace, 1);
-    trace.devices.compute_major[0] = 9;
-    let process = trace.threads.process[copier.index()];
-    let launcher = trace.threads.push(Thread { process, tid: 2, ..Thread::default() });
-    let context = trace.streams.context[one.index()];
-    let other = trace.streams.push(Stream { context, number: 8 });
+    let (launcher, other) = add_beside(&mut trace, copier, one);
     let [launch, copy] = ["cudaLaunchKernel", "cudaMemcpyAsync"].map(|name| trace.strings.intern(name));
     let mut add = |thread, name, (start, end), (starts, ends), op: Op| {
         let correlation = trace.calls.len() as i64 + 1;

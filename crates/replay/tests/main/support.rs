@@ -35,6 +35,16 @@ pub fn expect(file: &str, fits: &[(String, Fit)]) {
     expect_test::expect_file![path].assert_eq(&text);
 }
 
+/// Adds a thread to another one's process, and a stream beside that one's. Streams of their device run beside each other.
+pub fn add_beside(trace: &mut Trace, thread: ThreadId, stream: StreamId) -> (ThreadId, StreamId) {
+    let process = trace.threads.process[thread.index()];
+    let context = trace.streams.context[stream.index()];
+    let device = trace.contexts.device[context.index()];
+    trace.devices.compute_major[device.index()] = 9;
+    let stream = trace.streams.push(Stream { context, number: 8 });
+    (trace.threads.push(Thread { process, tid: 1 + trace.threads.len() as i64, ..Thread::default() }), stream)
+}
+
 /// Adds a process of this number with one thread, and a device of its own with one stream.
 pub fn add_process(trace: &mut Trace, pid: i64) -> (ThreadId, StreamId) {
     let device = trace.devices.push(Device { ordinal: pid - 1, multiprocessors: 132, ..Device::default() });
