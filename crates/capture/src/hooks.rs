@@ -191,7 +191,8 @@ fn seldom(writer: &mut Writer, span: Span, result: c_int, pause: Ticks) {
 fn look_closer(writer: &mut Writer, Span { start, end }: Span, result: c_int, pause: Ticks) {
     // The stack of a call within this one says the same.
     let has_stack = writer.rest().stacked >= start;
-    let ends_pause = || pause >= STATE.pause.load(Relaxed) && places::is_allowed(end, true);
+    let is_allowed = || Thread::current().is_some_and(|thread| places::is_allowed(thread, end, true));
+    let ends_pause = || pause >= STATE.pause.load(Relaxed) && is_allowed();
     if !has_stack && (end - start >= STACKS.load(Relaxed) || is_failure(result)) {
         stacks::record(writer, start, end);
         writer.rest().stacked = end;

@@ -84,6 +84,8 @@ pub extern "C-unwind" fn InitializeInjection() -> c_int {
 /// process that used it, so there is nothing to record unless the child starts CUDA anew.
 extern "C" fn forked() {
     interpose::set_recording(false);
+    // It goes by the threads that are known.
+    places::forget();
     // SAFETY: registered for children of forks alone: the only thread of one.
     unsafe {
         interpose::forked();
@@ -101,7 +103,6 @@ extern "C" fn forked() {
     stacks::forget();
     streams::forget();
     made::forget();
-    places::forget();
     early::forget();
     watched::forget();
     if !had_started {

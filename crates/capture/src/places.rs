@@ -23,15 +23,27 @@ const SHARE: i64 = 200;
 /// What was earned in so long may be spent at once, and for places of long waits as much ahead of time, ns.
 const SAVED: Ns = 3_000_000_000;
 
-/// Number of the last place.
-static LAST: AtomicU64 = AtomicU64::new(0);
+/// Written once a place: in a cache line of their own, for every wait reads of it.
+#[repr(align(64))]
+struct Budget {
+    /// Until when everything earned is spent, ticks: places are free of charge while that lies in the past.
+    spent_until: AtomicI64,
+    /// [`SAVED`] in ticks.
+    saved: AtomicI64,
+    /// Number of the last place.
+    last: AtomicU64,
+}
 
-/// Until when everything earned is spent, ticks: places are free of charge while that lies in the past.
-static SPENT_UNTIL: AtomicI64 = AtomicI64::new(0);
-/// [`SAVED`] in ticks.
-static SAVED_TICKS: AtomicI64 = AtomicI64::new(SAVED);
-/// Places that the budget did not allow since they were last written.
-static REFUSED: AtomicU64 = AtomicU64::new(0);
+static BUDGET: Budget =
+    Budget { spent_until: AtomicI64::new(0), saved: AtomicI64::new(SAVED), last: AtomicU64::new(0) };
+
+/// Places that the budget did not allow since they were last written. Of each thread: a program that passes its locks
+/// around counts one with each.
+#[repr(align(64))]
+struct Refused(AtomicU64);
+
+/// By [`Thread::place`].
+static REFUSED: [Refused; MOST_THREADS] = [const { Refused(AtomicU64::new(0)) }; MOST_THREADS];
 
 /// A place that is not written yet.
 struct Kept {
@@ -79,19 +91,19 @@ impl Kept {
 
 /// How long a tick is.
 pub fn set_scale(saved: impl FnOnce(Ns) -> Ticks) {
-    SAVED_TICKS.store(saved(SAVED), Relaxed);
+    BUDGET.saved.store(saved(SAVED), Relaxed);
 }
 
-/// Whether the budget allows another place, of a long wait or not; if not, it is counted. While recording is off, nobody
-/// asks for one.
-pub fn is_allowed(now: Ticks, long: bool) -> bool {
+/// Whether the budget allows the calling thread another place, of a long wait or not; if not, it is counted. While recording
+/// is off, nobody asks for one.
+pub fn is_allowed(thread: &Thread, now: Ticks, long: bool) -> bool {
     if control::is_off() {
         return false;
     }
-    let ahead = if long { SAVED_TICKS.load(Relaxed) } else { 0 };
-    let allowed = SPENT_UNTIL.load(Relaxed) <= now + ahead;
-    if !allowed {
-        REFUSED.fetch_add(1, Relaxed);
+    let ahead = if long { BUDGET.saved.load(Relaxed) } else { 0 };
+    let allowed = BUDGET.spent_until.load(Relaxed) <= now + ahead;
+    if !allowed && let Some(Refused(count)) = REFUSED.get(thread.place()) {
+        count.store(count.load(Relaxed) + 1, Relaxed);
     }
     allowed
 }
@@ -99,19 +111,19 @@ pub fn is_allowed(now: Ticks, long: bool) -> bool {
 /// Counts what a place cost.
 pub fn spend(from: Ticks) {
     let cost = (interpose::now() - from).max(0).saturating_mul(SHARE);
-    let least = from - SAVED_TICKS.load(Relaxed);
+    let least = from - BUDGET.saved.load(Relaxed);
     let spent = |until: i64| Some(until.max(least).saturating_add(cost));
-    _ = SPENT_UNTIL.fetch_update(Relaxed, Relaxed, spent);
+    _ = BUDGET.spent_until.fetch_update(Relaxed, Relaxed, spent);
 }
 
 fn next() -> u64 {
-    LAST.fetch_add(1, Relaxed) + 1
+    BUDGET.last.fetch_add(1, Relaxed) + 1
 }
 
 /// Keeps where the calling thread is: the place's number, 0 for none.
 pub fn keep(thread: &'static Thread, long: bool) -> u64 {
     let from = interpose::now();
-    if !is_allowed(from, long) {
+    if !is_allowed(thread, from, long) {
         return 0;
     }
     let kept = unseen(|| writer::with(thread, |writer| keep_in(writer, thread)));
@@ -134,8 +146,8 @@ fn keep_in(writer: &mut Writer, thread: &'static Thread) -> u64 {
 }
 
 /// A number for a place that [`give`] writes soon, 0 for none.
-pub fn promise(long: bool) -> u64 {
-    if is_allowed(interpose::now(), long) { next() } else { 0 }
+pub fn promise(thread: &'static Thread, long: bool) -> u64 {
+    if is_allowed(thread, interpose::now(), long) { next() } else { 0 }
 }
 
 /// Writes where the calling thread is, under a number that was promised.
@@ -160,7 +172,7 @@ pub fn give(thread: &'static Thread, number: u64) {
 /// Writes where the thread `holder` is, which holds Python's GIL at a condition; the place's number, 0 for none.
 pub fn of_holder(thread: &'static Thread, condition: usize, holder: u32) -> u64 {
     let from = interpose::now();
-    if !is_allowed(from, true) {
+    if !is_allowed(thread, from, true) {
         return 0;
     }
     let number = unseen(|| {
@@ -197,7 +209,8 @@ pub fn write(writer: &mut Writer, thread: &'static Thread, wait: &Wait) -> bool 
 
 /// Writes how many places the budget did not allow: the process ends.
 pub fn end(writer: &mut Writer) {
-    let count = REFUSED.swap(0, Relaxed);
+    let count: u64 =
+        REFUSED.iter().take(interpose::used_places()).map(|Refused(count)| count.swap(0, Relaxed)).sum();
     if count > 0 {
         writer.append(Unplaced::KIND, 0, &[Unplaced { count }.bytes()]);
     }
@@ -205,7 +218,7 @@ pub fn end(writer: &mut Writer) {
 
 /// In a fork's child: its file holds no place yet.
 pub fn forget() {
-    LAST.store(0, Relaxed);
-    SPENT_UNTIL.store(0, Relaxed);
-    REFUSED.store(0, Relaxed);
+    BUDGET.last.store(0, Relaxed);
+    BUDGET.spent_until.store(0, Relaxed);
+    REFUSED.iter().take(interpose::used_places()).for_each(|Refused(count)| count.store(0, Relaxed));
 }

@@ -10,28 +10,24 @@ const MOST: usize = if cfg!(miri) { 512 } else { 4096 };
 /// Places searched for a lock.
 const PROBES: usize = 16;
 
-/// A lock that was waited for.
+/// A lock that was waited for. A thread that releases it writes only while another one waits: else its cache line
+/// would go from holder to holder with the lock.
 #[repr(align(64))]
 pub struct Contended {
     lock: AtomicUsize,
+    waiters: AtomicU32,
     tid: AtomicU32,
     function: AtomicU32,
     since: AtomicI64,
-    waiters: Waiters,
 }
-
-/// How many threads wait for a lock that can be shared. In a cache line of its own: the first one
-/// goes from holder to holder with the lock.
-#[repr(align(64))]
-struct Waiters(AtomicU32);
 
 static TABLE: [Contended; MOST] = [const {
     Contended {
         lock: AtomicUsize::new(0),
+        waiters: AtomicU32::new(0),
         tid: AtomicU32::new(0),
         function: AtomicU32::new(0),
         since: AtomicI64::new(0),
-        waiters: Waiters(AtomicU32::new(0)),
     }
 }; MOST];
 
@@ -107,37 +103,34 @@ pub fn find_or_add(lock: usize) -> Option<&'static Contended> {
 }
 
 impl Contended {
-    /// A thread starts to wait for a lock that can be shared.
+    /// A thread starts to wait. Who released the lock before says nothing of this wait.
     pub fn enter(&self) {
-        self.waiters.0.fetch_add(1, AcqRel);
+        if self.waiters.fetch_add(1, AcqRel) == 0 {
+            self.tid.store(0, Relaxed);
+        }
     }
 
-    /// A thread no longer waits for a lock that can be shared.
+    /// A thread no longer waits.
     pub fn leave(&self) {
-        self.waiters.0.fetch_sub(1, AcqRel);
+        self.waiters.fetch_sub(1, AcqRel);
     }
 
-    /// The thread that released the lock last. For the thread that has just acquired it.
+    /// The thread that released the lock; unknown where it did while the wait began. For the thread that waited, and has
+    /// just acquired it.
     #[inline]
     pub fn releaser(&self) -> Party {
         let call = CallRef { function: self.function.load(Relaxed), since: self.since.load(Relaxed) };
         Party { tid: self.tid.load(Relaxed), call }
     }
 
-    /// A thread that holds the lock exclusively is about to release it.
+    /// A thread is about to release the lock.
     #[inline]
-    pub fn release(&self, Party { tid, call }: Party) {
-        self.function.store(call.function, Relaxed);
-        self.since.store(call.since, Relaxed);
-        self.tid.store(tid, Relaxed);
-    }
-
-    /// A thread that holds the lock shared is about to release it. Threads that share it must not wait for each
-    /// other's cache lines, so this is noted only while a thread waits for the lock.
-    #[inline]
-    pub fn release_share(&self, by: impl FnOnce() -> Party) {
-        if self.waiters.0.load(Relaxed) > 0 {
-            self.release(by());
+    pub fn release(&self, by: impl FnOnce() -> Party) {
+        if self.waiters.load(Relaxed) > 0 {
+            let Party { tid, call } = by();
+            self.function.store(call.function, Relaxed);
+            self.since.store(call.since, Relaxed);
+            self.tid.store(tid, Relaxed);
         }
     }
 }
@@ -146,7 +139,7 @@ impl Contended {
 pub fn forget_all() {
     for place in &TABLE {
         if place.lock.load(Relaxed) != 0 {
-            place.waiters.0.store(0, Relaxed);
+            place.waiters.store(0, Relaxed);
             place.tid.store(0, Relaxed);
         }
     }

@@ -27,48 +27,61 @@ const SWITCH: usize = MUTEX + size_of::<pthread_mutex_t>();
 static REFUSED: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 const REFUSED_FOR: u32 = 28;
 
-/// A lock. All but the condition is written by threads that hold its mutex.
+/// A lock, in one cache line: it goes from holder to holder, with the lock's own. Written by threads that hold its mutex.
 #[repr(C, align(64))]
 pub struct Gil {
-    /// 0 where there is none.
-    condition: AtomicUsize,
     /// 0 while nobody holds it, or it is not known who does.
     holder: AtomicU32,
     /// Its place among the threads.
     holder_at: AtomicU32,
     waiters: AtomicU32,
+    /// Who released it last while a thread waited.
+    releaser: AtomicU32,
+    releaser_function: AtomicU32,
+    releaser_since: AtomicI64,
+    /// When that was.
+    released: AtomicI64,
+    /// The number of the releaser's place.
+    place: AtomicU64,
     /// Counts the times that it was acquired.
     turn: AtomicU64,
     /// When a thread began to wait while no other did.
     since: AtomicI64,
-    /// When it was last released while a thread waited.
-    released: AtomicI64,
-    /// Who released it then.
-    releaser: AtomicU32,
-    releaser_function: AtomicU32,
-    releaser_since: AtomicI64,
-    /// The number of the releaser's place.
-    place: AtomicU64,
 }
+
+const _: () = assert!(size_of::<Gil>() == 64);
 
 static GILS: [Gil; MOST] = [const {
     Gil {
-        condition: AtomicUsize::new(0),
         holder: AtomicU32::new(0),
         holder_at: AtomicU32::new(0),
         waiters: AtomicU32::new(0),
-        turn: AtomicU64::new(0),
-        since: AtomicI64::new(0),
-        released: AtomicI64::new(0),
         releaser: AtomicU32::new(0),
         releaser_function: AtomicU32::new(0),
         releaser_since: AtomicI64::new(0),
+        released: AtomicI64::new(0),
         place: AtomicU64::new(0),
+        turn: AtomicU64::new(0),
+        since: AtomicI64::new(0),
     }
 }; MOST];
 
-/// Locks known so far, those that are gone included.
-static KNOWN: AtomicUsize = AtomicUsize::new(0);
+/// Which locks there are. Apart from them: each function of the interpreter's locks looks here.
+#[repr(align(64))]
+struct Known {
+    /// Locks known so far, those that are gone included.
+    count: AtomicUsize,
+    /// The condition of each; 0 where there is none.
+    conditions: [AtomicUsize; MOST],
+}
+
+static KNOWN: Known = Known { count: AtomicUsize::new(0), conditions: [const { AtomicUsize::new(0) }; MOST] };
+
+impl Known {
+    fn conditions(&self) -> &[AtomicUsize] {
+        &self.conditions[..self.count.load(Acquire).min(MOST)]
+    }
+}
 
 /// A thread's own wait, and what it has to do once it releases the mutex.
 #[repr(align(128))]
@@ -125,8 +138,8 @@ pub enum Part {
 /// The lock that an address is a part of, if it is known.
 #[inline]
 pub fn find(address: usize) -> Option<(&'static Gil, Part)> {
-    for gil in &GILS[..KNOWN.load(Acquire).min(MOST)] {
-        match address.wrapping_sub(gil.condition.load(Relaxed)) {
+    for (condition, gil) in KNOWN.conditions().iter().zip(&GILS) {
+        match address.wrapping_sub(condition.load(Relaxed)) {
             0 => return Some((gil, Part::Condition)),
             MUTEX => return Some((gil, Part::Mutex)),
             SWITCH => return Some((gil, Part::Switch)),
@@ -159,13 +172,13 @@ fn ask(condition: usize) -> Option<&'static Gil> {
         refused.store(refusal, Relaxed);
         return None;
     };
-    let is_free = |gil: &&Gil| gil.condition.compare_exchange(0, condition, AcqRel, Relaxed).is_ok();
-    let at = GILS.iter().position(|gil| is_free(&gil))?;
+    let is_free = |known: &AtomicUsize| known.compare_exchange(0, condition, AcqRel, Relaxed).is_ok();
+    let at = KNOWN.conditions.iter().position(is_free)?;
     let gil = &GILS[at];
     gil.holder.store(holder, Relaxed);
     gil.waiters.store(0, Relaxed);
     gil.released.store(0, Relaxed);
-    KNOWN.fetch_max(at + 1, Release);
+    KNOWN.count.fetch_max(at + 1, Release);
     Some(gil)
 }
 
@@ -183,6 +196,12 @@ impl Own {
 }
 
 impl Gil {
+    /// Its condition; 0 once that is gone.
+    fn condition(&self) -> &'static AtomicUsize {
+        let at = (std::ptr::from_ref(self).addr() - GILS.as_ptr().addr()) / size_of::<Gil>();
+        &KNOWN.conditions[at % MOST]
+    }
+
     /// A thread is about to acquire the mutex: where it is, is kept for the wait that follows if another thread holds
     /// the lock. Here the thread holds neither.
     #[inline]
@@ -202,7 +221,7 @@ impl Gil {
     pub fn wait(&self, wait: impl FnOnce() -> c_int) -> c_int {
         if let Some(thread) = Thread::current() {
             let own = Own::of(thread);
-            if own.condition.load(Relaxed) == self.condition.load(Relaxed) {
+            if own.condition.load(Relaxed) == self.condition().load(Relaxed) {
                 self.look(thread, own);
             } else {
                 leave(own);
@@ -226,20 +245,25 @@ impl Gil {
         own.holder_since.store(holder.call.since, Relaxed);
         own.holder_place.store(0, Relaxed);
         own.looked.store(false, Relaxed);
-        own.condition.store(self.condition.load(Relaxed), Relaxed);
+        own.condition.store(self.condition().load(Relaxed), Relaxed);
         if self.waiters.fetch_add(1, Relaxed) == 0 {
             self.since.store(start, Relaxed);
         }
     }
 
-    /// The wait timed out: the first time, where the holder is, if it holds the lock since the wait began, and where the
-    /// thread itself is, unless that is known.
+    /// The wait timed out, or another thread was faster: the first time after a long wait, where the holder is, if it holds
+    /// the lock since the wait began, and where the thread itself is, unless that is known.
     #[cold]
     fn look(&self, thread: &'static Thread, own: &Own) {
-        let Some(hooks) = hooks().filter(|_| !own.looked.swap(true, Relaxed)) else { return };
+        // The thread holds the mutex, for which others may wait.
+        if own.looked.load(Relaxed) || !is_long(now() - own.start.load(Relaxed)) {
+            return;
+        }
+        own.looked.store(true, Relaxed);
+        let Some(hooks) = hooks() else { return };
         let (holder, turn) = (own.holder.load(Relaxed), own.turn.load(Relaxed));
         if holder != 0 && (holder, turn) == (self.holder.load(Relaxed), self.turn.load(Relaxed)) {
-            let place = (hooks.holder_place)(thread, self.condition.load(Relaxed), holder);
+            let place = (hooks.holder_place)(thread, self.condition().load(Relaxed), holder);
             own.holder_place.store(place, Relaxed);
         }
         if own.place.load(Relaxed) == 0 {
@@ -265,7 +289,7 @@ impl Gil {
     /// A thread acquired the lock after a wait, which is recorded once it has released it.
     #[inline(never)]
     fn waited(&self, thread: &'static Thread, own: &Own) {
-        let lock = self.condition.load(Relaxed);
+        let lock = self.condition().load(Relaxed);
         let is_it = own.condition.load(Relaxed) == lock;
         leave(own);
         if !is_it {
@@ -307,26 +331,32 @@ impl Gil {
         pending::add(thread, &wait);
     }
 
-    /// A thread is about to signal that it released the lock.
+    /// A thread released the lock, and says so by `signal`. What is noted of that is noted meanwhile: a thread that waits
+    /// has to wake up first, and to acquire the mutex.
     #[inline]
-    pub fn released(&self) {
+    pub fn released(&self, signal: impl FnOnce() -> c_int) -> c_int {
         self.holder.store(0, Relaxed);
-        if self.waiters.load(Relaxed) > 0 {
-            self.released_to_waiter();
+        if self.waiters.load(Relaxed) == 0 {
+            return signal();
         }
+        let at = now();
+        let result = signal();
+        self.released_to_waiter(at);
+        result
     }
 
     #[inline(never)]
-    fn released_to_waiter(&self) {
+    fn released_to_waiter(&self, at: Ticks) {
         let Some(thread) = Thread::current() else { return self.released.store(0, Relaxed) };
-        let (at, Party { tid, call }) = (now(), thread.party());
+        let Party { tid, call } = thread.party();
         self.releaser.store(tid, Relaxed);
         self.releaser_function.store(call.function, Relaxed);
         self.releaser_since.store(call.since, Relaxed);
         self.released.store(at, Relaxed);
         let waited = at - self.since.load(Relaxed);
         let is_recorded = waited >= THRESHOLD.load(Relaxed);
-        let place = hooks().filter(|_| is_recorded).map_or(0, |hooks| (hooks.promise)(is_long(waited)));
+        let place =
+            hooks().filter(|_| is_recorded).map_or(0, |hooks| (hooks.promise)(thread, is_long(waited)));
         self.place.store(place, Relaxed);
         Own::of(thread).owed.store(place, Relaxed);
     }
@@ -347,7 +377,7 @@ impl Gil {
 
     /// The condition is destroyed, or made anew.
     pub fn forget(&self) {
-        self.condition.store(0, Release);
+        self.condition().store(0, Release);
     }
 }
 
@@ -395,9 +425,8 @@ pub fn ended(thread: &Thread) {
 
 /// In a fork's child: its locks are new ones, and nobody waits.
 pub fn forget_all() {
-    for gil in &GILS[..KNOWN.swap(0, Relaxed).min(MOST)] {
-        gil.condition.store(0, Relaxed);
-    }
+    KNOWN.conditions().iter().for_each(|condition| condition.store(0, Relaxed));
+    KNOWN.count.store(0, Relaxed);
     for own in &OWN[..thread::used()] {
         own.condition.store(0, Relaxed);
         own.owed.store(0, Relaxed);

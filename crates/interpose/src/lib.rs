@@ -56,7 +56,7 @@ pub use recorded_functions::wrap_runtime;
 pub use sequence_lock::SequenceLock;
 pub use sites::{Site, Watched, watch};
 pub use tally::{Counted, Tallied};
-pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
+pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread, used as used_places};
 pub use unwind_table::{Base, CallerRule};
 pub use wrapped::{Arguments, Wrapped};
 
@@ -81,7 +81,7 @@ pub struct Hooks {
     /// wait that has the number is [`waited`](Hooks::waited). Places of long waits, as here and below, come first.
     pub keep_place: fn(&'static Thread, bool) -> u64,
     /// A number for the place of the calling thread, which [`give_place`](Hooks::give_place) writes soon; 0 for none.
-    pub promise: fn(bool) -> u64,
+    pub promise: fn(&'static Thread, bool) -> u64,
     /// Writes where the calling thread is, under the number that was promised. Called when nobody waits for the thread.
     pub give_place: fn(&'static Thread, u64),
     /// Writes where the thread is that holds a lock ([`recognize`](Hooks::recognize)), by its kernel's id; the place's

@@ -102,10 +102,7 @@ fn waited(
     let Some(thread) = Thread::current() else { return wait() };
     let start = now();
     let place = contended::find_or_add(lock);
-    let counted = place.filter(|_| kind == LockKind::Rwlock);
-    if let Some(place) = counted {
-        place.enter();
-    }
+    place.inspect(|place| place.enter());
     let (holder, holders) = holders(thread, lock, kind);
     let result = wait();
     // Any other error came at once: nothing was waited for.
@@ -118,9 +115,7 @@ fn waited(
             Wait { start, end, lock, kind, mode, layer, site, call, holders, holder, releaser, ..Wait::NONE };
         pending::add(thread, &wait);
     }
-    if let Some(place) = counted {
-        place.leave();
-    }
+    place.inspect(|place| place.leave());
     if !got(result) || mode == LockMode::Shared {
         pending::record(thread);
     }
@@ -214,11 +209,11 @@ fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
     if contended::may_know(mutex) { give_contended(mutex, release) } else { release() }
 }
 
-/// Releases a mutex for which a thread may have waited.
+/// Releases a lock for which a thread may have waited.
 #[inline(never)]
-fn give_contended(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
-    let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) else { return release() };
-    place.release(thread.party());
+fn give_contended(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
+    let (Some(place), Some(thread)) = (contended::find(lock), Thread::current()) else { return release() };
+    place.release(|| thread.party());
     let result = release();
     pending::record(thread);
     result
@@ -230,26 +225,8 @@ pub(crate) fn give(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
     let Some(thread) = Thread::current() else { return release() };
     // What was not noted is held exclusively. The C library releases such a lock whatever its state is: no failure
     // leaves it held.
-    let mode = thread.release(lock);
-    if contended::may_know(lock) { give_shared(thread, lock, mode, release) } else { release() }
-}
-
-/// Releases a lock for which a thread may have waited.
-#[inline(never)]
-fn give_shared(
-    thread: &'static Thread,
-    lock: usize,
-    mode: Option<LockMode>,
-    release: impl FnOnce() -> c_int,
-) -> c_int {
-    let Some(place) = contended::find(lock) else { return release() };
-    match mode {
-        Some(LockMode::Shared) => place.release_share(|| thread.party()),
-        _ => place.release(thread.party()),
-    }
-    let result = release();
-    pending::record(thread);
-    result
+    thread.release(lock);
+    if contended::may_know(lock) { give_contended(lock, release) } else { release() }
 }
 
 /// Waits for a condition by `wait`, which releases the mutex meanwhile. The C library acquires it again within its own
@@ -257,7 +234,7 @@ fn give_shared(
 #[inline]
 pub(crate) fn wait_for_condition(mutex: usize, wait: impl FnOnce() -> c_int) -> c_int {
     if let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current()) {
-        place.release(thread.party());
+        place.release(|| thread.party());
         pending::record(thread);
     }
     wait()

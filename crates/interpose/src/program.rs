@@ -123,10 +123,7 @@ fn take_held(
     let place = place(thread);
     let start = now();
     let contended = contended::find_or_add(lock);
-    let counted = contended.filter(|_| kind == LockKind::Rwlock);
-    if let Some(contended) = counted {
-        contended.enter();
-    }
+    contended.inspect(|contended| contended.enter());
     let (holder, holders) = locks::holders(thread, lock, kind);
     let result = wait();
     if got(result) || result == ETIMEDOUT {
@@ -136,9 +133,7 @@ fn take_held(
             pending::add(thread, &Wait { holders, holder, releaser, ..wait });
         }
     }
-    if let Some(contended) = counted {
-        contended.leave();
-    }
+    contended.inspect(|contended| contended.leave());
     if !got(result) || mode == LockMode::Shared {
         pending::record(thread);
     }
@@ -151,7 +146,7 @@ fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
     if contended::may_know(mutex)
         && let (Some(place), Some(thread)) = (contended::find(mutex), Thread::current())
     {
-        place.release(thread.party());
+        place.release(|| thread.party());
     }
     let result = release();
     if let Some(thread) = Thread::known() {
@@ -163,21 +158,10 @@ fn give_mutex(mutex: usize, release: impl FnOnce() -> c_int) -> c_int {
 /// Releases a rwlock by `release`.
 #[inline]
 fn give_rwlock(lock: usize, release: impl FnOnce() -> c_int) -> c_int {
-    let mode = Thread::known().and_then(|thread| thread.release(lock));
-    if contended::may_know(lock)
-        && let (Some(place), Some(thread)) = (contended::find(lock), Thread::current())
-    {
-        match mode {
-            Some(LockMode::Shared) => place.release_share(|| thread.party()),
-            // Shared by a thread that was not noted, or held exclusively.
-            _ => place.release(thread.party()),
-        }
-    }
-    let result = release();
     if let Some(thread) = Thread::known() {
-        pending::record(thread);
+        thread.release(lock);
     }
-    result
+    give_mutex(lock, release)
 }
 
 /// What a wait ended with.
@@ -253,7 +237,7 @@ fn end_known_waits(address: usize, which: Which, end: impl FnOnce() -> c_int) ->
     let hooks = hooks();
     let place = hooks
         .filter(|_| oldest >= THRESHOLD.load(Relaxed))
-        .map_or(0, |hooks| (hooks.promise)(is_long(oldest)));
+        .map_or(0, |hooks| (hooks.promise)(thread, is_long(oldest)));
     awaited::leave_name(address, which, &Ender { party: thread.party(), at, place });
     let result = end();
     // Nobody waits for this thread any more.
@@ -321,10 +305,7 @@ fn of_gil<const LAYER: usize>(address: usize) -> Option<(&'static gil::Gil, gil:
 #[inline]
 fn signal<const LAYER: usize>(condition: usize, signal: impl FnOnce() -> c_int) -> c_int {
     match of_gil::<LAYER>(condition) {
-        Some((gil, gil::Part::Condition)) => {
-            gil.released();
-            signal()
-        }
+        Some((gil, gil::Part::Condition)) => gil.released(signal),
         Some((gil, _)) => {
             gil.acquired();
             signal()

@@ -300,15 +300,12 @@ impl Thread {
         }
     }
 
-    /// Notes that it releases a lock; how it held it, `None` where it was not seen to acquire it.
+    /// Notes that it releases a lock, unless it was not seen to acquire it.
     #[inline]
-    pub(crate) fn release(&self, lock: usize) -> Option<LockMode> {
+    pub(crate) fn release(&self, lock: usize) {
         let last = self.held.load(Relaxed).wrapping_sub(1);
         match self.locks.get(last).map(|last| last.load(Relaxed)) {
-            Some(noted) if noted & !SHARED == lock => {
-                self.held.store(last, Relaxed);
-                Some(mode(noted))
-            }
+            Some(noted) if noted & !SHARED == lock => self.held.store(last, Relaxed),
             // Mostly it is the last one acquired.
             _ => self.release_inner(lock),
         }
@@ -316,14 +313,13 @@ impl Thread {
 
     /// As [`Thread::release`], for a lock that was acquired before others.
     #[cold]
-    fn release_inner(&self, lock: usize) -> Option<LockMode> {
-        let (at, mode) = self.find(lock)?;
+    fn release_inner(&self, lock: usize) {
+        let Some((at, _)) = self.find(lock) else { return };
         let held = self.held.load(Relaxed).min(MOST_HELD);
         for (to, from) in self.locks[..held].iter().skip(at).zip(self.locks[..held].iter().skip(at + 1)) {
             to.store(from.load(Relaxed), Relaxed);
         }
         self.held.store(held - 1, Relaxed);
-        Some(mode)
     }
 
     /// Where it noted a lock, and how it holds it.
@@ -434,7 +430,7 @@ pub fn holders(lock: usize, but: &Thread) -> (Party, u32) {
     (holder, count)
 }
 
-/// How many places were used so far.
+/// How many places of threads were used so far.
 pub fn used() -> usize {
     USED.load(Relaxed).min(MOST)
 }

@@ -69,7 +69,7 @@ fn a_watched_library_works_as_before() {
         wait_lost: |_| (),
         tallied: |_, _, _| (),
         keep_place: |_, _| 0,
-        promise: |_| 0,
+        promise: |_, _| 0,
         give_place: |_, _| (),
         holder_place: |_, _, _| 0,
         recognize: |_| None,

@@ -31,15 +31,33 @@ fn locks_with_one_hash_share_the_probes() {
 }
 
 #[test]
-fn a_shared_release_is_noted_while_a_thread_waits() -> Result<(), &'static str> {
+fn a_release_is_noted_while_a_thread_waits() -> Result<(), &'static str> {
     let place = find_or_add(0x7f10_0000_0000).ok_or("there is no room for this lock")?;
     let by = |tid| Party { tid, call: CallRef { function: 2, since: 3 } };
-    place.release_share(|| by(1));
+    place.release(|| by(1));
     assert_eq!(place.releaser().tid, 0);
     place.enter();
-    place.release_share(|| by(1));
+    place.release(|| by(1));
     place.leave();
-    place.release_share(|| by(9));
+    place.release(|| by(9));
     assert_eq!(place.releaser(), by(1));
+    Ok(())
+}
+
+/// The lock is released between the look for waiters and the release itself: a wait that begins there has no releaser,
+/// rather than that of a wait before.
+#[test]
+fn the_releaser_of_an_earlier_wait_is_forgotten() -> Result<(), &'static str> {
+    let place = find_or_add(0x7f20_0000_0000).ok_or("there is no room for this lock")?;
+    let by = |tid| Party { tid, call: CallRef::default() };
+    place.enter();
+    place.release(|| by(1));
+    place.leave();
+    place.enter();
+    assert_eq!(place.releaser().tid, 0);
+    // Another thread comes: the release is that of both waits.
+    place.release(|| by(2));
+    place.enter();
+    assert_eq!(place.releaser(), by(2));
     Ok(())
 }

@@ -36,8 +36,8 @@ struct Like {
 
 impl Like {
     fn new(at: usize, address: usize) -> Like {
-        GILS[at].condition.store(address, Relaxed);
-        KNOWN.fetch_max(at + 1, Release);
+        KNOWN.conditions[at].store(address, Relaxed);
+        KNOWN.count.fetch_max(at + 1, Release);
         Like { gil: &GILS[at], address, locked: Mutex::new(false), free: Condvar::new() }
     }
 
@@ -56,8 +56,10 @@ impl Like {
     fn release(&self) {
         let mut locked = own(self.locked.lock());
         *locked = false;
-        self.gil.released();
-        self.free.notify_one();
+        self.gil.released(|| {
+            self.free.notify_one();
+            0
+        });
         self.gil.unlock(|| {
             drop(locked);
             0
