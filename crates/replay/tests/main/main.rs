@@ -12,6 +12,7 @@ mod lines;
 mod locks;
 mod made_up;
 mod more_cpus;
+mod no_gil;
 mod oracle;
 mod own_stream;
 mod processes;
