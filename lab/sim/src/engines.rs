@@ -136,9 +136,9 @@ impl Machine<'_> {
             What::Kernel { node: 1, .. } => self.now + rule.gap_ns,
             _ => {
                 let issued = self.now.max(device.next_issue);
-                device.next_issue = issued + rule.issue_ns;
-                let others = device.groups[op.group as usize].queues.saturating_sub(1);
-                issued + rule.gap_ns + rule.queue_gap_ns * i64::from(others)
+                let others = i64::from(device.groups[op.group as usize].queues.saturating_sub(1));
+                device.next_issue = issued + rule.issue_ns + rule.queue_issue_ns * others;
+                issued + rule.gap_ns + rule.queue_gap_ns * others
             }
         }
     }

@@ -88,6 +88,8 @@ pub struct Device {
     pub queue_gap_ns: i64,
     /// The least time between the starts of any two kernels, ns.
     pub issue_ns: i64,
+    /// Added to `issue_ns` for each further hardware queue with kernels, ns.
+    pub queue_issue_ns: i64,
     /// From the end of an operation to the start of one on another engine that waits for it, ns.
     pub signal_ns: i64,
     /// From the call to the earliest start of the operation that it issues, ns.

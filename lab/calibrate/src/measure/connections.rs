@@ -115,7 +115,11 @@ fn starts(sections: &Sections<'_>, draft: &mut Draft) {
     let (streams, device) = (i64::from(draft.model.connections.default), &draft.model.device);
     let own = device.gap_ns + device.queue_gap_ns * (streams - 1) + draft.model.kernels.base_ns;
     if line.per_unit * streams as f64 > 1.2 * own as f64 {
-        let origin = format!("measured: kernels queued in {streams} streams");
-        set!(draft, device.issue_ns = line.per_unit.round() as i64, origin);
+        let further = device.queue_issue_ns * (streams - 1);
+        let origin = format!(
+            "measured: {:.0} ns from start to start of kernels queued in {streams} streams",
+            line.per_unit
+        );
+        set!(draft, device.issue_ns = (line.per_unit.round() as i64 - further).max(0), origin);
     }
 }
