@@ -5,6 +5,8 @@ mod commands;
 mod failure;
 mod input;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod memory;
 mod model;
 mod output;
 mod progress;
@@ -15,6 +17,10 @@ mod time;
 mod usage;
 
 use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: memory::HugePages = memory::HugePages;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
