@@ -32,7 +32,8 @@ def compare(pair, holdup, directory):
     name, change = pair["name"], options(pair["change"])
     measured = directory / f"{name}.json"
     recordings = [path for path in (directory / f"{name}.holdup", *directory.glob(f"{name}-[0-9].holdup")) if path.exists()]
-    if not measured.exists() or not recordings:
+    # What was interrupted is an empty file.
+    if not measured.exists() or measured.stat().st_size == 0 or not recordings:
         print(f"| `{name}` | not measured |")
         return None
     runs = [predict(holdup, recording, change) for recording in recordings]
