@@ -23,7 +23,7 @@ const SHARE: i64 = 200;
 /// What was earned in so long may be spent at once, and for places of long waits as much ahead of time, ns.
 const SAVED: Ns = 3_000_000_000;
 
-/// Written once a place: in a cache line of their own, for every wait reads of it.
+/// Every wait reads these, and few write them: they have a cache line of their own.
 #[repr(align(64))]
 struct Budget {
     /// Until when everything earned is spent, ticks: places are free of charge while that lies in the past.

@@ -14,7 +14,7 @@ use trace::{ContextId, DeviceId, Ns, OpId, Sym};
 /// part of its own cost, ns.
 const CROWDED: Ns = 20_000;
 
-/// So many that met no other show what one takes alone.
+/// So many show what one takes.
 const ENOUGH: usize = 30;
 
 /// Calls that met those of other threads in their context cost what they cost alone: threads contend for a mutex of their context at each
@@ -96,7 +96,7 @@ pub(super) fn kernels(scene: &Scene<'_>, to: &mut Recovered) {
 }
 
 /// The median of each, where there are enough.
-fn usual<K: Eq + std::hash::Hash>(times: FxHashMap<K, Vec<Ns>>) -> FxHashMap<K, Ns> {
+pub(super) fn usual<K: Eq + std::hash::Hash>(times: FxHashMap<K, Vec<Ns>>) -> FxHashMap<K, Ns> {
     let enough = times.into_iter().filter(|(_, times)| times.len() >= ENOUGH);
     let median = |mut times: Vec<Ns>| {
         let middle = times.len() / 2;

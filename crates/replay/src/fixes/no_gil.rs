@@ -1,5 +1,6 @@
 //! Threads do not wait for Python's lock.
 
+use super::alone::usual;
 use super::{Fix, Scene};
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
@@ -35,29 +36,29 @@ fn is_wait(scene: &Scene<'_>, step: &StepOf) -> bool {
 /// What a wait adds at most to the code after it, ns.
 const COLD: Ns = 40_000;
 
-/// So many pauses of a kind show what one takes.
-const ENOUGH: usize = 30;
-
 /// A thread that slept finds the processor's caches cold: pauses with a wait take longer than those between calls of the same names
 /// without one, the wait itself apart (H200: 307 instead of 276 µs, and 30 instead of 20). Without the wait, they take what those take.
 fn stay_warm(scene: &Scene<'_>, to: &mut Recovered) {
     let pauses = pauses(scene);
-    let mut times: FxHashMap<[Sym; 2], [Vec<Ns>; 2]> = FxHashMap::default();
+    let [mut with, mut without] = [(); 2].map(|()| FxHashMap::<[Sym; 2], Vec<Ns>>::default());
     for pause in &pauses {
-        times.entry(pause.between).or_default()[usize::from(pause.waits > 0)].push(pause.ns);
+        let like_it = if pause.waits > 0 { &mut with } else { &mut without };
+        like_it.entry(pause.between).or_default().push(pause.ns);
     }
-    let added = |[without, with]: [Vec<Ns>; 2]| Some(median(with)? - median(without)?);
-    let adds: FxHashMap<[Sym; 2], Ns> =
-        times.into_iter().filter_map(|(between, times)| Some((between, added(times)?))).collect();
+    let (with, without) = (usual(with), usual(without));
     for Pause { row, first_wait, end, between, waits, .. } in
         pauses.into_iter().filter(|pause| pause.waits > 0)
     {
-        let mut left = adds.get(&between).map_or(0, |adds| (*adds).clamp(0, COLD * waits));
-        for at in first_wait..end {
-            if let Some(ns) = to.recorded.threads[row][at].host_mut() {
-                let taken = left.min(*ns);
-                (*ns, left) = (*ns - taken, left - taken);
-            }
+        let (Some(with), Some(without)) = (with.get(&between), without.get(&between)) else { continue };
+        let steps = &mut to.recorded.threads[row][first_wait..end];
+        // Another change has removed the wait, and what it adds.
+        if steps[0] == RecordedStep::Host(0) {
+            continue;
+        }
+        let mut left = (with - without).clamp(0, COLD * waits);
+        for ns in steps.iter_mut().filter_map(RecordedStep::host_mut) {
+            let taken = left.min(*ns);
+            (*ns, left) = (*ns - taken, left - taken);
         }
     }
 }
@@ -100,10 +101,4 @@ fn pauses(scene: &Scene<'_>) -> Vec<Pause> {
         }
     }
     pauses
-}
-
-/// The median, where there are enough.
-fn median(mut times: Vec<Ns>) -> Option<Ns> {
-    let middle = times.len() / 2;
-    (times.len() >= ENOUGH).then(|| *times.select_nth_unstable(middle).1)
 }

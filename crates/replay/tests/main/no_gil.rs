@@ -56,11 +56,15 @@ fn trace_of(without: usize, waits: usize, longer: Ns) -> Trace {
 
 /// What is predicted to be saved, ns.
 fn saved(trace: &Trace) -> Ns {
+    saved_by(trace, "no-gil")
+}
+
+fn saved_by(trace: &Trace, fixes: &str) -> Ns {
     let base = recover(trace).unwrap();
     let replayed = base.replay().unwrap();
     let fit = Fit::of(trace, &base, &replayed);
     let predictor = Predictor::new(trace, &base, &fit, &|_| {}).unwrap();
-    let after = predictor.trace(&replay::fixes("no-gil").unwrap()).unwrap().unwrap();
+    let after = predictor.trace(&replay::fixes(fixes).unwrap()).unwrap().unwrap();
     let end = |trace: &Trace| trace.ops.end.iter().copied().max().unwrap();
     end(trace) - end(&after)
 }
@@ -68,6 +72,12 @@ fn saved(trace: &Trace) -> Ns {
 #[test]
 fn code_after_a_wait_takes_what_it_takes_without_one() {
     assert_eq!(saved(&trace_of(40, 40, 30_000)), 40 * (WAIT + 30_000));
+}
+
+/// `process-per-thread` removes the same waits.
+#[test]
+fn it_is_taken_off_once() {
+    assert_eq!(saved_by(&trace_of(40, 40, 30_000), "no-gil,no-gil"), 40 * (WAIT + 30_000));
 }
 
 #[test]

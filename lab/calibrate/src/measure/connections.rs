@@ -117,7 +117,7 @@ fn starts(sections: &Sections<'_>, draft: &mut Draft) {
     if line.per_unit * streams as f64 > 1.2 * own as f64 {
         let further = device.queue_issue_ns * (streams - 1);
         let origin = format!(
-            "measured: {:.0} ns from start to start of kernels queued in {streams} streams",
+            "measured: {:.0} ns from start to start of kernels queued in {streams} streams, less queue_issue_ns",
             line.per_unit
         );
         set!(draft, device.issue_ns = (line.per_unit.round() as i64 - further).max(0), origin);
