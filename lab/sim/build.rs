@@ -1,12 +1,18 @@
-//! Embeds every `models/*.toml`, so that a new model is one new file.
+//! Embeds every `models/*.toml`, so that a new model is one new file, and every `models/base/*.toml`, which only models are made of.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo:rerun-if-changed=models");
-    let folder = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("models");
-    let files = std::fs::read_dir(&folder).expect("the folder of models is readable");
+    let models = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("models");
+    embed(&models, "models.rs");
+    embed(&models.join("base"), "bases.rs");
+}
+
+/// Writes a list of the folder's files, `(NAME, TEXT)` each.
+fn embed(folder: &Path, to: &str) {
+    let files = std::fs::read_dir(folder).expect("the folder of models is readable");
     let mut files: Vec<PathBuf> = files.map(|file| file.expect("readable").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     files.sort_by(|a, b| a.file_stem().cmp(&b.file_stem()));
@@ -17,5 +23,5 @@ fn main() {
     }
     list.push_str("]\n");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
-    std::fs::write(out.join("models.rs"), list).expect("the output folder is writable");
+    std::fs::write(out.join(to), list).expect("the output folder is writable");
 }

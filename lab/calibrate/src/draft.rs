@@ -112,7 +112,7 @@ impl Draft {
         [before, whole.max(0) - before - after, after]
     }
 
-    /// The finished model.
+    /// What one round found.
     pub fn finish(mut self) -> Calibrated {
         if let Some(created) = Sample::of(std::mem::take(&mut self.contexts_ns)) {
             set!(
@@ -121,12 +121,8 @@ impl Draft {
                 format!("measured: {created}; the whole call")
             );
         }
-        self.model.notes = self.remarks.clone();
-        let (model, origins, base) = (self.model, self.origins, self.base);
-        let mut calibrated = Calibrated { model, origins, base };
-        let assumed = calibrated.assumed();
-        calibrated.model.notes.push(assumed);
-        calibrated
+        self.model.notes = self.remarks;
+        Calibrated { model: self.model, origins: self.origins, base: self.base }
     }
 }
 

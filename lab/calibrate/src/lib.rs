@@ -7,7 +7,7 @@
 //! use calibrate::{Simulated, calibrate};
 //!
 //! let bench = Simulated::new(sim::Model::load("h200")?);
-//! let calibrated = calibrate(&bench, "mine", &mut |_| {})?;
+//! let calibrated = calibrate(&bench, "mine", 1, &mut |_| {})?;
 //! let model = sim::Model::parse(&calibrated.text(), "mine.toml")?;
 //! assert_eq!(model.connections.default, 8);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -18,6 +18,7 @@ mod draft;
 #[cfg(target_os = "linux")]
 mod gpus;
 mod measure;
+mod rounds;
 mod sections;
 mod statistics;
 mod text;
@@ -54,21 +55,33 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Measures a machine. `name` is that of the model.
+/// Measures a machine in so many rounds, at least one, and takes the middle value of each. `name` is that of the model.
 ///
 /// # Errors
 /// A workload did not run, or was interrupted.
 pub fn calibrate(
     bench: &dyn Bench,
     name: &str,
+    rounds: u32,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Calibrated, Error> {
     let facts = bench.facts();
-    let mut draft = draft::Draft::new(name, facts, sim::Model::nearest(facts.compute, &facts.title)?);
-    let steps = measure::STEPS;
-    for (done, step) in (0..).zip(steps) {
-        progress(&Progress { what: step.what, done, total: steps.len() as u64 });
-        measure::take(step, bench, &mut draft)?;
+    let base = sim::Model::nearest(facts.compute, &facts.title)?;
+    let (steps, mut done) = (measure::STEPS, 0);
+    let mut taken = Vec::new();
+    for _ in 0..rounds.max(1) {
+        let mut draft = draft::Draft::new(name, facts, base.clone());
+        for step in steps {
+            progress(&Progress {
+                what: step.what,
+                done,
+                total: steps.len() as u64 * u64::from(rounds.max(1)),
+            });
+            measure::take(step, bench, &mut draft)?;
+            done += 1;
+        }
+        taken.push(draft.finish());
     }
-    Ok(draft.finish())
+    let calibrated = rounds::middle(&taken)?.unwrap_or_else(|| draft::Draft::new(name, facts, base).finish());
+    Ok(calibrated.stated(taken.len()))
 }

@@ -55,7 +55,7 @@ impl Calibrated {
     }
 
     /// The sentence that lists the values that nobody measured here, by table.
-    pub(crate) fn assumed(&self) -> String {
+    fn assumed(&self) -> String {
         let text = self.plain();
         let mut tables: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (table, key, value) in fields(&text) {
@@ -68,6 +68,18 @@ impl Calibrated {
         let list = |(table, keys): (&&str, &Vec<&str>)| format!("{table} ({})", keys.join(", "));
         let lists: Vec<String> = tables.iter().map(list).collect();
         format!("Assumed, from the model {}: {}.", self.base, lists.join("; "))
+    }
+
+    /// With notes on what it is made of.
+    pub(crate) fn stated(mut self, rounds: usize) -> Calibrated {
+        if rounds > 1 {
+            self.model
+                .notes
+                .push(format!("Each value is the middle one of {rounds} rounds of measurements."));
+        }
+        let assumed = self.assumed();
+        self.model.notes.push(assumed);
+        self
     }
 
     /// The text of the model's file. Each value states in a comment whether it was measured, and what, or that it is assumed.

@@ -17,7 +17,7 @@ const PART: f64 = 0.03;
 const LEAST_NS: f64 = 100.0;
 
 fn calibrated(model: &Model) -> Calibrated {
-    calibrate(&Simulated::new(model.clone()), "mine", &mut |_| {}).expect("a model runs every workload")
+    calibrate(&Simulated::new(model.clone()), "mine", 1, &mut |_| {}).expect("a model runs every workload")
 }
 
 /// The numbers of a model, by the field's path.
@@ -63,6 +63,7 @@ fn measured_together(path: &str, origin: &str) -> Vec<String> {
 fn value(numbers: &BTreeMap<String, f64>, path: &str) -> f64 {
     let stands_in = match path {
         "copies.to_device.latency_ns" | "copies.to_host.latency_ns" => "copies.latency_ns".to_owned(),
+        "kernels.fill_mb_s" => "kernels.memory_mb_s".to_owned(),
         other => other.replace("stream_destroy", "stream"),
     };
     numbers.get(path).or_else(|| numbers.get(&stands_in)).copied().unwrap_or_default()
@@ -111,15 +112,20 @@ fn unlike(name: &str, factors: [f64; 3]) -> Model {
 }
 
 /// What differs from the built-in model.
-const VARIED: [&str; 8] = [
+const VARIED: [&str; 13] = [
     "calls.",
     "copies.",
     "device.gap_ns",
     "device.graph_gap_ns",
     "device.issue_ns",
     "device.notice_ns",
+    "device.signal_ns",
     "device.latency_ns",
     "host.",
+    "kernels.add_",
+    "kernels.increment_round_ps",
+    "kernels.memory_mb_s",
+    "kernels.product_flops_per_ns",
 ];
 
 /// What of it stays, because a calibration cannot or need not measure it.
@@ -206,13 +212,15 @@ fn hardware_queues_and_pending_launches_are_counted() {
 #[test]
 fn kernels_that_take_less_than_those_of_the_nearest_model_are_found() {
     let mut model = Model::load("h200").expect("built in");
-    (model.kernels.base_ns, model.device.gap_ns, model.device.graph_gap_ns) = (500, 900, 0);
+    let nearest = model.kernels.base_ns;
+    (model.kernels.base_ns, model.device.gap_ns, model.device.graph_gap_ns) = (nearest / 2, 900, 0);
     assert_found(&model, LEAST_NS);
     // An empty node takes longer than the model's kernel: how much of that is the gap is not known, and the sum is found.
-    (model.kernels.base_ns, model.device.gap_ns, model.device.graph_gap_ns) = (500, 1_900, 900);
+    (model.kernels.base_ns, model.device.gap_ns, model.device.graph_gap_ns) = (nearest / 2, 1_900, nearest);
     let found = calibrated(&model).model;
-    assert_eq!(found.kernels.base_ns, 1_300);
-    assert!((found.kernels.base_ns + found.device.graph_gap_ns - 1_400).abs() <= 50, "{:?}", found.device);
+    assert_eq!(found.kernels.base_ns, nearest);
+    let sum = nearest / 2 + nearest;
+    assert!((found.kernels.base_ns + found.device.graph_gap_ns - sum).abs() <= 50, "{:?}", found.device);
 }
 
 #[test]
@@ -248,7 +256,7 @@ fn the_clock_is_measured_and_what_is_not_there_is_assumed() {
     model.device.clock_mhz = 1_230;
     let bench = Simulated::new(model);
     let facts = Facts { clock_mhz: 0, pools: false, ..bench.facts().clone() };
-    let found = calibrate(&Silent(bench, facts), "mine", &mut |_| {}).expect("it runs");
+    let found = calibrate(&Silent(bench, facts), "mine", 1, &mut |_| {}).expect("it runs");
     assert!((1_228..=1_232).contains(&found.model.device.clock_mhz), "{}", found.model.device.clock_mhz);
     assert!(!found.origins.contains_key("calls.pool.held_ns"));
     let notes = found.model.notes.join(" ");
@@ -262,7 +270,8 @@ fn the_clock_is_measured_and_what_is_not_there_is_assumed() {
 fn a_failure_says_what_was_measured() {
     let bench = Simulated::new(Model::load("h200").expect("built in"));
     let facts = bench.facts().clone();
-    let failure = calibrate(&Silent(bench, facts), "mine", &mut |_| {}).err().map(|error| error.to_string());
+    let failure =
+        calibrate(&Silent(bench, facts), "mine", 1, &mut |_| {}).err().map(|error| error.to_string());
     assert_eq!(failure.as_deref(), Some("allocations: no pools"));
 }
 
@@ -289,7 +298,7 @@ fn each_value_of_the_file_states_its_origin() {
 fn progress_ends_before_the_last_measurement() {
     let bench = Simulated::new(Model::load("h200").expect("built in"));
     let mut seen = Vec::new();
-    calibrate(&bench, "mine", &mut |progress| seen.push(progress.clone())).expect("it runs");
+    calibrate(&bench, "mine", 1, &mut |progress| seen.push(progress.clone())).expect("it runs");
     let numbers: Vec<u64> = seen.iter().map(|progress| progress.done).collect();
     let expected: Vec<u64> = (0..seen.first().map_or(0, |first| first.total)).collect();
     assert!(!seen.is_empty() && numbers == expected, "{seen:?}");

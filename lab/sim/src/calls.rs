@@ -217,7 +217,8 @@ impl Costs<'_> {
             None => (Function::Fill, true),
         };
         let (stream, context) = self.stream(stream);
-        let ns = self.model.kernels.base_ns + self.memory_ns(bytes);
+        let kernels = &self.model.kernels;
+        let ns = kernels.base_ns + transfer_ns(bytes, kernels.fill_mb_s.unwrap_or(kernels.memory_mb_s));
         let act = Act::Fill { stream, bytes, ns, waits };
         plan(name, &self.model.calls.fill, 0, context, act)
     }

@@ -384,6 +384,8 @@ mod tests {
         let program = crate::program::compile(&workload, &model).unwrap();
         let error = Machine::new(&workload, &model, program, Options::default()).run().err().unwrap();
         let waiting = "A of main waits at one, where 1 of 2 threads are; B of main waits at other, where 1 of 2 threads are";
-        assert_eq!(error, Error::Deadlock { at_ms: 107, waiting: waiting.to_owned() });
+        // Both meet as soon as there is a context.
+        let at_ms = model.calls.context_create.held_ns / 1_000_000;
+        assert_eq!(error, Error::Deadlock { at_ms, waiting: waiting.to_owned() });
     }
 }

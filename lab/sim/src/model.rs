@@ -9,6 +9,9 @@ use std::sync::LazyLock;
 /// The built-in models, `models/NAME.toml` each, in the order of their names.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
+/// What models are made of that is no model of its own, `models/base/NAME.toml` each.
+const BASES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/bases.rs"));
+
 /// The names of the built-in models, oldest device first: in the order of compute capability, then of the number of devices.
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let key = |name: &str| Model::load(name).map(|model| (model.device.compute, model.device.count)).ok();
@@ -164,8 +167,11 @@ pub struct Kernels {
     /// `NormPartial`, `NormFinal`: the time of a reduction besides `base_ns` and its memory, ns.
     #[serde(default)]
     pub reduction_ns: i64,
-    /// `NormPartial`, `NormFinal`, `Scale`, fills: MB/s of device memory read or written.
+    /// `NormPartial`, `NormFinal`, `Scale`: MB/s of device memory read or written.
     pub memory_mb_s: u64,
+    /// Fills: MB/s of device memory written. Default: [`Kernels::memory_mb_s`].
+    #[serde(default)]
+    pub fill_mb_s: Option<u64>,
 }
 
 /// Hardware queues, which streams are assigned to in turn.
@@ -449,6 +455,7 @@ impl Model {
             ("copies.within_mb_s", self.copies.within_mb_s),
             ("copies.between_mb_s", self.copies.between_mb_s),
             ("kernels.memory_mb_s", self.kernels.memory_mb_s),
+            ("kernels.fill_mb_s", self.kernels.fill_mb_s.unwrap_or(1)),
             ("kernels.base_ns", self.kernels.base_ns.max(0) as u64),
             ("connections.default", u64::from(self.connections.default)),
             ("connections.most", u64::from(self.connections.most)),
@@ -516,7 +523,7 @@ fn amounts(table_of: &str, table: &toml::Table) -> Result<(), String> {
 fn based(mut table: toml::Table, file: &str) -> Result<toml::Table, Error> {
     let problem = |problem: String| Error::Model { file: file.to_owned(), problem };
     let Some(base) = table.remove("base") else { return Ok(table) };
-    let known = BUILT_IN.iter().find(|(name, _)| base.as_str() == Some(name));
+    let known = BUILT_IN.iter().chain(BASES).find(|(name, _)| base.as_str() == Some(name));
     let Some((name, text)) = known else {
         // Not `Model::names`, which loads every built-in model, this one included.
         let names = BUILT_IN.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");

@@ -126,6 +126,9 @@ pub struct LabCalibrate {
     /// Write the model to this file; its name is the file's, without .toml.
     #[arg(short, long, value_name = "FILE.toml")]
     pub output: PathBuf,
+    /// How often to measure everything: each value of the model is the middle one.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=15))]
+    pub rounds: u32,
     /// Replace an existing file.
     #[arg(long)]
     pub force: bool,

@@ -22,7 +22,7 @@ pub fn run(arguments: &LabCalibrate) -> Result<ExitCode, Failure> {
     let bench = Interruptible(bench(runner)?);
     interrupt::listen();
     let mut bar = Bar::new("measuring");
-    let calibrated = calibrate::calibrate(&bench, &name(path), &mut |progress| {
+    let calibrated = calibrate::calibrate(&bench, &name(path), arguments.rounds, &mut |progress| {
         bar.update(progress.what, progress.done, Some(progress.total));
     });
     drop(bar);

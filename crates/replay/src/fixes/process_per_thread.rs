@@ -87,7 +87,8 @@ fn start_as_in_model(scene: &Scene<'_>, to: &mut Recovered) {
     };
     let shared: BTreeSet<OneContext> =
         used.keys().filter(|one| used.keys().any(|other| share(one, other))).copied().collect();
-    let within = to.gap_in_durations();
+    // Recorded kernels contain a part of the model's gap: between them is less.
+    let within = to.least_gap().map_or(0, |least| (to.model.device.gap_ns - least).max(0));
     for work in to.recorded.works.iter_mut().filter(|work| work.is_launched()) {
         let is_shared = contexts.get(work.stream as usize).is_some_and(|context| shared.contains(context));
         if is_shared && work.gap_ns.take().is_some() {

@@ -170,13 +170,13 @@ impl Recovered {
         }
     }
 
-    /// The part of the model's gap between kernels of a stream that recorded durations contain, ns: between recorded kernels is less,
-    /// from the end of one to the start of the next that is ready. The model's gap is from runs without a tracer.
-    pub(crate) fn gap_in_durations(&self) -> Ns {
+    /// The least gap between recorded kernels of a stream, from the end of one to the start of the next that is ready, ns: that of one in a
+    /// hundred. `None` without gaps.
+    pub(crate) fn least_gap(&self) -> Option<Ns> {
         let works = self.recorded.works.iter().filter(|work| matches!(work.kind, WorkKind::Kernel { .. }));
         let mut gaps: Vec<Ns> = works.filter_map(|work| work.gap_ns).filter(|gap| *gap > 0).collect();
-        let (gap, row) = (self.model.device.gap_ns, gaps.len() / 100);
-        if gaps.is_empty() { 0 } else { (gap - *gaps.select_nth_unstable(row).1).max(0) }
+        let row = gaps.len() / 100;
+        (!gaps.is_empty()).then(|| *gaps.select_nth_unstable(row).1)
     }
 
     /// Removes waits behind other calls: those that are gone, by the waiting call and the number of the other one. Returns how many.

@@ -5,7 +5,7 @@ use crate::draft::{Draft, RuleOf, set};
 use crate::sections::{Label, Sections};
 use crate::statistics::Sample;
 use sim::{Model, Rule};
-use workload::{Kernel, Memory, Steps, Workload};
+use workload::{Kernel, Memory, Steps, StreamId, Workload};
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
@@ -32,14 +32,18 @@ fn calls() -> (Workload, Vec<Label>) {
             Kernel::NormPartial { from: floats, partial: floats, length: 32 },
             Kernel::NormFinal { partial: floats, to: floats, length: 1 },
         ];
+        // Two in turn, with arguments, as programs launch them.
+        let turns = [kernels[3].clone(), kernels[4].clone()];
         for kernel in kernels {
             thread.before().launch(kernel, 1, 32, s).synchronize(s);
         }
-        thread.before().repeat(100, |steps| launched(steps, s));
+        thread.before().repeat(50, |steps| launched(steps, &turns, s)).synchronize(s);
         thread.after().free(floats);
         script(thread, |script| {
             script.part("launch", 0, |steps| {
-                steps.repeat(400, |steps| launched(steps, s));
+                steps.repeat(40, |steps| {
+                    steps.repeat(5, |steps| launched(steps, &turns, s)).synchronize(s);
+                });
             });
             script.part("synchronize", 0, |steps| {
                 steps.repeat(300, |steps| {
@@ -75,8 +79,10 @@ fn calls() -> (Workload, Vec<Label>) {
     })
 }
 
-fn launched(steps: &mut Steps<'_>, stream: workload::StreamId) {
-    steps.launch(Kernel::Empty, 1, 32, stream).synchronize(stream);
+fn launched(steps: &mut Steps<'_>, kernels: &[Kernel], stream: StreamId) {
+    for kernel in kernels {
+        steps.launch(kernel.clone(), 1, 32, stream);
+    }
 }
 
 /// The launch, and the first launch of a kernel.

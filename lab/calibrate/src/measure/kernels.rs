@@ -122,7 +122,7 @@ fn fills(sections: &Sections<'_>, draft: &mut Draft) {
     let samples = sections.samples("fill", |part| part.spans("cuMemsetD32Async", "cuStreamSynchronize"));
     let rate = Line::of(&samples).and_then(|line| mb_s(line.per_unit));
     if let Some(rate) = rate {
-        set!(draft, kernels.memory_mb_s = rate, "measured: fills of 4 KiB to 64 MiB");
+        set!(draft, kernels.fill_mb_s = Some(rate), "measured: fills of 4 KiB to 64 MiB");
     }
 }
 

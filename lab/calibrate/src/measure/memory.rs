@@ -21,7 +21,7 @@ const SMALL: u64 = 256 << 10;
 const BLOCKS: [u64; 5] = [1, 4, 16, 64, 128];
 
 /// Pages of host memory.
-const PAGES: [u64; 4] = [16, 128, 512, 2048];
+const PAGES: [u64; 5] = [16, 128, 512, 2_048, 16_384];
 
 /// Runs it.
 pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
@@ -143,7 +143,7 @@ fn of_host(sections: &Sections<'_>, draft: &mut Draft) {
         let (Some(line), Some((_, sample))) = (Line::of(&samples), samples.first()) else { continue };
         settle(draft, field, rule, Sample { median: line.at_zero.max(0.0).round() as i64, ..*sample });
         rule(&mut draft.model).unit_ns = per_unit(line.per_unit);
-        draft.note(&format!("calls.{field}.unit_ns"), "measured: 16 to 2,048 pages");
+        draft.note(&format!("calls.{field}.unit_ns"), "measured: 16 to 16,384 pages");
     }
 }
 

@@ -11,6 +11,8 @@ mod host;
 mod kernels;
 mod launches;
 mod memory;
+mod signals;
+mod work;
 
 use crate::draft::Draft;
 use crate::sections::{Label, Script};
@@ -32,9 +34,11 @@ pub(crate) const STEPS: &[Step] = &[
     Step { what: "kernels", run: kernels::measure },
     Step { what: "streams side by side", run: connections::measure },
     Step { what: "graphs", run: graphs::measure },
+    Step { what: "kernels of the lab", run: work::measure },
     Step { what: "launches behind other calls", run: behind::measure },
     Step { what: "allocations", run: memory::measure },
     Step { what: "copies", run: copies::measure },
+    Step { what: "copies and kernels by turns", run: signals::measure },
     Step { what: "host memory", run: host::measure },
 ];
 

@@ -12,8 +12,12 @@ use trace::Trace;
 /// One device of each generation: one kernel at a time, kernels that signal together, Hyper-Q, and a new one.
 const MODELS: [&str; 4] = ["c1060", "c2050", "k20c", "h200"];
 
-/// Least part of the time of waits that must have the right cause.
+/// Least part of the time of waits with a cause that must have the right one.
 const LEAST: f64 = 0.97;
+
+/// Least part of the time of waits that must have a cause. An operation that is issued by a call that has not returned may have been ready
+/// later than it seems: up to a few microseconds of its wait have none.
+const LEAST_FOUND: f64 = 0.85;
 
 /// Settings of each experiment that make it short and leave all of its variants.
 const SETTINGS: [(&str, &[&str]); 7] = [
@@ -42,8 +46,10 @@ fn cause(delay: Delay) -> Cause {
 #[derive(Clone, Default)]
 struct Compared {
     causes: BTreeMap<Cause, [i64; 3]>,
-    /// The longer of both waits of each operation, ns.
-    all: i64,
+    /// The waits of operations as the simulator knows them, ns.
+    known: i64,
+    /// The waits that have a cause, ns.
+    found: i64,
     right: i64,
 }
 
@@ -57,7 +63,8 @@ impl Compared {
         for (delays, found) in delays.iter().zip(found) {
             let known: BTreeMap<Cause, i64> =
                 delays.0.iter().map(|(delay, ns)| (cause(*delay), *ns)).collect();
-            compared.all += delays.total().max(found.values().sum());
+            compared.known += delays.total();
+            compared.found += found.values().sum::<i64>();
             for cause in
                 Cause::ALL.iter().filter(|cause| known.contains_key(cause) || found.contains_key(cause))
             {
@@ -72,20 +79,34 @@ impl Compared {
     }
 
     fn add(&mut self, other: &Compared) {
-        (self.all, self.right) = (self.all + other.all, self.right + other.right);
+        (self.known, self.found) = (self.known + other.known, self.found + other.found);
+        self.right += other.right;
         for (cause, ns) in &other.causes {
             let sums = self.causes.entry(*cause).or_default();
             ns.iter().zip(sums).for_each(|(ns, sum)| *sum += ns);
         }
     }
 
-    fn share(&self) -> f64 {
-        self.right as f64 / self.all.max(1) as f64
+    /// The parts of the waits that have the right cause: of those that have any, and of all.
+    fn shares(&self) -> (f64, f64) {
+        let of = |all: i64| self.right as f64 / all.max(1) as f64;
+        (of(self.found), of(self.known))
+    }
+
+    fn is_wrong(&self) -> bool {
+        let (of_found, of_known) = self.shares();
+        of_found < LEAST || of_known < LEAST_FOUND
     }
 
     /// A line, and the figures of each cause in ms.
     fn line(&self, name: &str) -> String {
-        let mut line = format!("{name:40} {:6.2} % of {:.3} ms", self.share() * 100.0, self.all as f64 / 1e6);
+        let (of_found, of_known) = self.shares();
+        let mut line = format!(
+            "{name:40} {:6.2} and {:6.2} % of {:.3} ms",
+            of_found * 100.0,
+            of_known * 100.0,
+            self.known as f64 / 1e6
+        );
         for (cause, [known, found, both]) in &self.causes {
             let ms = |ns: &i64| *ns as f64 / 1e6;
             write!(line, "; {} {:.3} found {:.3} both {:.3}", cause.id(), ms(known), ms(found), ms(both))
@@ -126,7 +147,6 @@ fn waits_of_operations_have_the_causes_that_the_simulator_knows() {
         models.into_iter().flat_map(|model| model.join().unwrap()).collect()
     });
     rows.iter().for_each(|(name, compared)| println!("{}", compared.line(name)));
-    let wrong: Vec<&String> =
-        rows.iter().filter(|(_, row)| row.share() < LEAST).map(|(name, _)| name).collect();
-    assert!(wrong.is_empty(), "less than 97 % of the time of waits has the right cause: {wrong:?}");
+    let wrong: Vec<&String> = rows.iter().filter(|(_, row)| row.is_wrong()).map(|(name, _)| name).collect();
+    assert!(wrong.is_empty(), "too little of the time of waits has the right cause: {wrong:?}");
 }

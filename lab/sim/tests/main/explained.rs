@@ -26,7 +26,8 @@ fn blames(finding: &Finding, cause: Cause, thread: &str, call: &str) {
 
 #[test]
 fn a_launch_waits_for_the_copy_that_holds_the_lock() {
-    let time = Duration::from_millis(200);
+    // A touches its memory first, 65,536 pages, while B launches.
+    let time = Duration::from_millis(1_000);
     let case = launch_stall::Case { memory: HostMemory::Pageable, time, ..Default::default() };
     let finding = worst(&traced(&case.workload(), "h200"), "B", "cuLaunchKernel");
     blames(&finding, Cause::DriverLock, "A", "cuMemcpyDtoHAsync");

@@ -52,7 +52,8 @@ fn the_time_between_incomplete_events_is_refused() {
     };
     let clock = Model::load("h200").unwrap().device.clock_mhz;
     let (one, two) = (measured(1_000_000_000), measured(2_000_000_000));
-    assert_eq!(two - one, 1_000_000_000_000 / clock, "the kernel's own time, whatever else there is");
+    let own = 1_000_000_000_000 / clock;
+    assert!((two - one).abs_diff(own) <= 1, "the kernel's own time, whatever else there is: {one} and {two}");
     assert!(one > 1_000_000_000_000 / clock);
 }
 
@@ -192,7 +193,8 @@ fn models_are_listed_by_the_age_of_their_devices() {
     let ages = names.iter().map(|name| Model::load(name).unwrap().device.compute);
     assert!(ages.is_sorted(), "{names:?}");
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/models")).unwrap();
-    assert_eq!(names.len(), files.count(), "a file of models/ is missing");
+    let models = files.filter(|file| file.as_ref().unwrap().path().extension().is_some());
+    assert_eq!(names.len(), models.count(), "a file of models/ is missing");
 }
 
 #[test]
@@ -223,6 +225,9 @@ fn a_trace_is_complete_or_counts_what_it_lost() {
     assert!(cut.meta.lost.records > 0 && cut.meta.lost.truncated);
 }
 
+/// The clock cycles of a kernel of about 1 ms.
+const KERNEL: u64 = 1_980_000;
+
 #[test]
 fn a_full_queue_delays_launches() {
     let mut workload = Workload::new("full");
@@ -231,11 +236,15 @@ fn a_full_queue_delays_launches() {
     let stream = process.stream("s", context, StreamKind::NonBlocking);
     let thread = process.thread("A", context);
     thread.body().repeat(1100, |steps| {
-        steps.launch(Kernel::Delay { cycles: 1_980_000 }, 1, 1, stream);
+        steps.launch(Kernel::Delay { cycles: KERNEL }, 1, 1, stream);
     });
     thread.repeat = Repeat::Times(1);
     let trace = traced(&workload, "h200");
     let findings = explain::explain(&trace, &explain::Options::default()).findings;
     let full = findings.iter().find(|finding| finding.cause == explain::Cause::QueueFull).unwrap();
-    assert_eq!(full.count, 1100 - 1022 - 3, "1 ms each, while three kernels end during the first launches");
+    let model = Model::load("h200").unwrap();
+    let launch = &model.calls.launch;
+    let launches_ns = 1022 * (launch.before_ns + launch.held_ns + launch.after_ns) as u64;
+    let ended = launches_ns * model.device.clock_mhz / 1000 / KERNEL;
+    assert_eq!(full.count, 1100 - 1022 - ended, "of those that end during the first launches none waits");
 }
