@@ -110,7 +110,7 @@ impl Works {
     pub fn works(&self, trace: &Trace, model: &Model, stream: impl Fn(StreamId) -> u32) -> Vec<Work> {
         let latency = median(self.delays.of.iter().filter_map(|delay| delay.latency))
             .unwrap_or(model.device.latency_ns);
-        let gap = median(self.delays.of.iter().filter_map(|delay| delay.gap)).unwrap_or(model.device.gap_ns);
+        let [of_launched, of_others] = self.gaps(trace, model);
         let meets = self.meets(trace);
         let work = |(row, Row { first: op, end, kind, .. }): (u32, &Row)| {
             let (ops, at) = (&trace.ops, op.index());
@@ -120,7 +120,11 @@ impl Works {
                 kind: *kind,
                 ns: end - ops.start[at],
                 latency_ns: Some(delay.latency.unwrap_or(latency)),
-                gap_ns: Some(delay.gap.unwrap_or(gap)),
+                gap_ns: Some(delay.gap.unwrap_or(if matches!(kind, WorkKind::Kernel { .. }) {
+                    of_launched
+                } else {
+                    of_others
+                })),
                 after: self.delays.after.get(op).and_then(|before| {
                     let (row, _) = self.places[before.index()];
                     // In the middle of a graph nothing begins.
@@ -134,6 +138,20 @@ impl Works {
         let room = u64::from(device.multiprocessors) * u64::from(device.threads_per_multiprocessor);
         self.share_ends(trace, room, &mut works);
         works
+    }
+
+    /// The gap before kernels and graphs, and before other operations, where the one before was not waited for: the median of the others, or
+    /// else the model's, as between kernels and from one engine to another.
+    fn gaps(&self, trace: &Trace, model: &Model) -> [Ns; 2] {
+        let of = |launched: bool| {
+            let delays = trace.ops.kind.iter().zip(&self.delays.of);
+            median(
+                delays
+                    .filter(|(kind, _)| matches!(kind, OpKind::Kernel | OpKind::Graph) == launched)
+                    .filter_map(|(_, delay)| delay.gap),
+            )
+        };
+        [of(true).unwrap_or(model.device.gap_ns), of(false).unwrap_or(model.device.signal_ns)]
     }
 
     /// A kernel that has more threads than the device has room for fills it, but not to its end: the blocks that are left over leave room for

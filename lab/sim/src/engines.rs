@@ -324,17 +324,17 @@ impl Machine<'_> {
             match waits {
                 Waits::Thread(thread) => self.arrived(thread),
                 Waits::Event(event) => self.passed[event as usize] = self.now,
-                Waits::Op(next) => self.come_nearer(next, op.engine),
+                Waits::Op(next) => self.come_nearer(next, &op),
             }
         }
     }
 
-    /// An operation waits for one thing less.
-    fn come_nearer(&mut self, row: u32, engine: u32) {
+    /// An operation waits for one thing less. One that takes no time is one that a change of a recorded program dropped: it signals nothing.
+    fn come_nearer(&mut self, row: u32, before: &Op) {
         let op = &mut self.ops.rows[row as usize];
         if op.gap >= 0 {
             op.earliest = op.earliest.max(self.now + op.gap);
-        } else if op.engine != engine {
+        } else if op.engine != before.engine && before.ns > 0 {
             op.earliest = op.earliest.max(self.now + self.model.device.signal_ns);
         }
         op.awaited -= 1;

@@ -28,10 +28,11 @@ type Sequence = Vec<At>;
 /// From the third time on, a sequence costs the launch of a graph, and no time between its launches.
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let device = &to.model.device;
-    // Nodes are closer than launched kernels by what they are in the model. Recorded gaps are neither the model's nor those without a
-    // tracer, and recorded kernels contain a part of the model's gap, or their gaps contain what the tracer adds.
+    // Nodes are closer than launched kernels by what they are in the model. Recorded kernels contain a part of the model's gap, or the gaps
+    // between them a part of the model's kernels, as a tracer has their begin and end; simulated ones do not.
     let closer = device.gap_ns - device.graph_gap_ns;
-    let gap = to.least_gap().map_or(device.graph_gap_ns, |least| (least - closer).max(0));
+    let most = if scene.is_of_a_machine() { device.gap_ns + to.model.kernels.base_ns } else { device.gap_ns };
+    let gap = (to.least_gap().unwrap_or(device.gap_ns).min(most) - closer).max(0);
     let mut changed = 0;
     for row in 0..to.recorded.threads.len() {
         let mut seen: FxHashMap<u64, usize> = FxHashMap::default();

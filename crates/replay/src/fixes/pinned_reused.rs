@@ -30,9 +30,11 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let copies = &to.model.copies;
         let rates = if copy.kind == CopyKind::HtoD { &copies.to_device } else { &copies.to_host };
         let ns = copy.time(rates.latency_ns.unwrap_or(copies.latency_ns), rates.pinned_mb_s);
-        let rule = to.model.calls.copy.clone();
+        let (rule, signal_ns) = (to.model.calls.copy.clone(), to.model.device.signal_ns);
         let work = &mut to.recorded.works[copy.row as usize];
         work.ns = work.ns.min(ns);
+        // Behind another operation the driver begins a copy of pageable memory only when it has noticed the end of that one.
+        work.gap_ns = work.gap_ns.map(|gap| gap.min(signal_ns));
         work.kind = WorkKind::Copy { kind: copy.kind, pinned: true };
         numbers.extend(at.call.holds.map(|(number, _)| number));
         let waits = copy.kind == CopyKind::DtoH && !syncs_soon(scene, at);

@@ -41,11 +41,6 @@ const LAST_TO_DEVICE: f64 = 0.51;
 /// time of the unrecorded program), and as `holdup lab calibrate` measures it 2.4.
 const COLD: Ns = 2_300;
 
-/// What such a piece delays its stream by where another thread launches kernels into it, ns: the piece began 3.3 µs after a kernel, 2.3 µs
-/// more than in the model, and a kernel 5.8 µs after a piece, 4.8 µs more than after another kernel (in the mean of the same recordings,
-/// without what CUPTI adds).
-const BETWEEN: Ns = 7_100;
-
 /// The rate of a thread, where the driver copied at one rate, and copies memory that is there at another: page faults take both the same
 /// time, MB/s.
 fn reached(driver: i64, driver_at_best: u64) -> u64 {
@@ -87,8 +82,6 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
 struct Routes {
     to_device: Route,
     to_host: Route,
-    /// The streams of copies to the host into which other threads launch.
-    crowded: FxHashSet<u32>,
     /// [`COLD`], where the machine has caches.
     cold_ns: Ns,
 }
@@ -108,19 +101,18 @@ struct Route {
 impl Routes {
     fn of(scene: &Scene<'_>, copies: &FxHashMap<CallId, Copied>, to: &Recovered) -> Routes {
         let model = &to.model.copies;
+        // A simulated machine has no caches.
+        let is_real = scene.is_of_a_machine();
         let route = |kind: CopyKind, rates: &Rates, (of_pinned, last): (f64, f64)| Route {
             by_thread_mb_s: Routes::by_thread(kind, rates.pageable_mb_s, copies, to),
             by_device_mb_s: (rates.pinned_mb_s as f64 * of_pinned) as u64,
             last_by_device_mb_s: (rates.pinned_mb_s as f64 * last) as u64,
             latency_ns: rates.latency_ns.unwrap_or(model.latency_ns),
         };
-        // A simulated machine has none of this.
-        let is_real = scene.is_of_a_machine();
         let reached = |of_pinned| if is_real { of_pinned } else { (1.0, 1.0) };
         Routes {
             to_device: route(CopyKind::HtoD, &model.to_device, reached((TO_DEVICE, LAST_TO_DEVICE))),
             to_host: route(CopyKind::DtoH, &model.to_host, reached((TO_HOST, TO_HOST))),
-            crowded: if is_real { crowded(scene, copies, to) } else { FxHashSet::default() },
             cold_ns: if is_real { COLD } else { 0 },
         }
     }
@@ -143,10 +135,9 @@ impl Routes {
         let Route { by_device_mb_s, last_by_device_mb_s, latency_ns, .. } = self.of_kind(copy.kind);
         let kind = WorkKind::Copy { kind: copy.kind, pinned: true };
         let own = to.recorded.works[copy.row as usize];
-        let between = if self.crowded.contains(&own.stream) { BETWEEN } else { 0 };
         let piece = |bytes: i64, mb_s: u64| Work {
             kind,
-            ns: latency_ns + transfer(bytes, mb_s) + between,
+            ns: latency_ns + transfer(bytes, mb_s),
             latency_ns: None,
             gap_ns: None,
             after: None,
@@ -165,26 +156,6 @@ impl Routes {
         }
         rows
     }
-}
-
-/// The streams of copies to the host into which threads launch that do not copy there.
-fn crowded(scene: &Scene<'_>, copies: &FxHashMap<CallId, Copied>, to: &Recovered) -> FxHashSet<u32> {
-    let copier = |at: At| {
-        let copy = copies.get(&at.id).filter(|copy| copy.kind == CopyKind::DtoH)?;
-        Some((to.recorded.works[copy.row as usize].stream, at.row))
-    };
-    let copiers: FxHashSet<(u32, usize)> = scene.calls().filter_map(copier).collect();
-    let streams: FxHashSet<u32> = copiers.iter().map(|(stream, _)| *stream).collect();
-    let launches = |at: At| match at.call.does {
-        Does::Issue { works: Rows { first, count: 1.. }, .. } => {
-            let work = &to.recorded.works[first as usize];
-            work.is_launched().then_some((work.stream, at.row))
-        }
-        _ => None,
-    };
-    let by_others =
-        |(stream, row): &(u32, usize)| streams.contains(stream) && !copiers.contains(&(*stream, *row));
-    scene.calls().filter_map(launches).filter(by_others).map(|(stream, _)| stream).collect()
 }
 
 /// Makes the steps of one thread.

@@ -50,14 +50,16 @@ const LIMITS: &[(&[&str], f64, &str)] = &[
     (&["architectures h200", "variant threads", "workers 16, memory pinned", "connections 16"], 19.0, CONVOY),
     (&["architectures h200", "workers 16, memory pinned", "submit launches, connections 32"], 19.0, CONVOY),
     (&["architectures h200", "workers 16, memory pinned", "submit graph"], 16.5, CONVOY),
-    (&["architectures h200", "variant threads,", "workers 16, memory pageable"], 5.5, CONVOY),
+    (&["architectures h200", "variant threads,", "workers 16, memory pinned"], 8.5, CONVOY),
+    (&["architectures h200", "variant threads,", "workers 16, memory pageable"], 15.0, CONVOY),
     (&["architectures p100", "memory pageable"], 21.0, CONVOY),
     (&["architectures p100", "variant threads-mps, workers 4, memory pinned"], 6.0, CONVOY),
     (&["launch-stall p100", "beside item"], 11.0, CONVOY),
     (&["stagger p100-nvprof", "memory pageable, sync no"], 20.0, CONVOY),
     (&["architectures", "variant processes,"], 27.0, TURNS),
     (&["architectures", "variant contexts,"], 27.0, TURNS),
-    (&["interference h200", "own-context", "call synchronize"], 5.0, TURNS),
+    (&["interference h200", "own-context", "call launch"], 5.0, TURNS),
+    (&["interference h200", "own-context", "call synchronize"], 9.5, TURNS),
     (&["overlap c2050", "breadth-first"], 50.5, SIGNALS),
 ];
 
