@@ -81,12 +81,14 @@ def print_row(program: str, name: str, values: list[list[float]]) -> None:
 
 def interrupt(*_: object) -> None:
     # `timeout` ends a group, and its leader once more, which must not interrupt the rows of the rounds so far.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for ends in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ends, signal.SIG_IGN)
     sys.exit("interrupted")
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, interrupt)
+    for ends in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ends, interrupt)
     holdup, rounds, levels, *programs = sys.argv[1:]
     print("Means, and how much slower than bare (mean over rounds, with its 95 % interval):\n")
     print("| program | rounds | bare | " + " | ".join(levels.split()) + " |")

@@ -246,7 +246,7 @@ fn devices_are_described_and_measured() {
 fn a_gpu_is_calibrated() {
     let directory = directory();
     let file = directory.path().join("mine.toml");
-    let arguments = format!("lab calibrate -o {}", file.display());
+    let arguments = format!("lab calibrate --rounds 1 -o {}", file.display());
     let said = holdup(&arguments);
     assert!(said.contains("mine.toml: a model of Stand-in 0: "), "{said}");
     let model = std::fs::read_to_string(&file).expect("written");
