@@ -47,7 +47,7 @@ impl Bench for Gpu {
         match run.partial {
             Some(gpu::Partial::Limit) => {
                 return Err(format!(
-                    "not done after {} s: end other programs on the GPU, and try again",
+                    "not done after {} s: end other programs on the GPU, or take fewer --rounds",
                     LIMIT.as_secs()
                 ));
             }

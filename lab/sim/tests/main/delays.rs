@@ -15,9 +15,9 @@ const MODELS: [&str; 4] = ["c1060", "c2050", "k20c", "h200"];
 /// Least part of the time of waits with a cause that must have the right one.
 const LEAST: f64 = 0.97;
 
-/// Least part of the time of waits that must have a cause. An operation that is issued by a call that has not returned may have been ready
-/// later than it seems: up to a few microseconds of its wait have none.
-const LEAST_FOUND: f64 = 0.85;
+/// Least part of the time of waits that must have the right cause, with or without one, where [`LEAST`] is not reached, and why: an operation
+/// that is issued by a call that has not returned may have been ready later than it seems, so that a few microseconds have no cause.
+const LEAST_OF_ALL: &[(&str, f64)] = &[("hidden-sync h200", 0.85)];
 
 /// Settings of each experiment that make it short and leave all of its variants.
 const SETTINGS: [(&str, &[&str]); 7] = [
@@ -93,9 +93,11 @@ impl Compared {
         (of(self.found), of(self.known))
     }
 
-    fn is_wrong(&self) -> bool {
+    fn is_wrong(&self, name: &str) -> bool {
         let (of_found, of_known) = self.shares();
-        of_found < LEAST || of_known < LEAST_FOUND
+        let least_of_all =
+            LEAST_OF_ALL.iter().find(|(known, _)| *known == name).map_or(LEAST, |(_, least)| *least);
+        of_found < LEAST || of_known < least_of_all
     }
 
     /// A line, and the figures of each cause in ms.
@@ -147,6 +149,7 @@ fn waits_of_operations_have_the_causes_that_the_simulator_knows() {
         models.into_iter().flat_map(|model| model.join().unwrap()).collect()
     });
     rows.iter().for_each(|(name, compared)| println!("{}", compared.line(name)));
-    let wrong: Vec<&String> = rows.iter().filter(|(_, row)| row.is_wrong()).map(|(name, _)| name).collect();
+    let wrong: Vec<&String> =
+        rows.iter().filter(|(name, row)| row.is_wrong(name)).map(|(name, _)| name).collect();
     assert!(wrong.is_empty(), "too little of the time of waits has the right cause: {wrong:?}");
 }
