@@ -206,7 +206,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             works: works.works(trace, &model, |stream| places.stream(stream)),
             queues: places.queues(&queues),
             signals: signals.all.len() as u32,
-            locks: sections.count,
+            locks: sections.handoffs.len() as u32,
             holds: 0,
             behind: Vec::new(),
             awaited: Vec::new(),
@@ -239,6 +239,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             loops: thread.and_then(|thread| signals.loops.get(&thread)),
             recorded,
             numbers: &mut numbers,
+            handoff_ns: recovered.model.host.handoff_ns,
             now: start,
             steps: vec![],
             of: vec![],
@@ -325,6 +326,8 @@ struct Writer<'a> {
     recorded: &'a mut Recorded,
     /// The numbers of calls that others wait behind.
     numbers: &'a mut FxHashMap<CallId, u32>,
+    /// How long after the release of a lock a thread goes on that waited for it, where no wait of the trace says.
+    handoff_ns: Ns,
     /// Where the thread looks whether it is to end, and the signal by which it is told.
     loops: Option<&'a (u32, Rounds)>,
     /// What has been written ends here, in the trace's time.
@@ -388,7 +391,8 @@ impl Writer<'_> {
             }
             Happened::Takes(at, lock) => {
                 self.until(at);
-                self.push(RecordedStep::Acquire { lock, handoff_ns: 0 }, StepOf::Takes);
+                let handoff_ns = self.sections.handoffs[lock as usize].unwrap_or(self.handoff_ns);
+                self.push(RecordedStep::Acquire { lock, handoff_ns }, StepOf::Takes);
             }
             Happened::Issues(op) => {
                 self.until(self.works.delays.issued[op.index()]);

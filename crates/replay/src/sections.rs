@@ -3,6 +3,7 @@
 
 use crate::signals::{Kind, Signal, within_no_call};
 use crate::threads::Threads;
+use crate::works::median;
 use rustc_hash::FxHashMap;
 use trace::{LockKind, Ns, ProcessId, ThreadId, Trace};
 
@@ -12,8 +13,8 @@ pub(crate) struct Sections {
     pub acquired: Vec<Option<(u32, bool)>>,
     /// Where threads acquire locks for which they did not wait: the thread, when, and the lock.
     pub taken: Vec<(ThreadId, Ns, u32)>,
-    /// The number of locks.
-    pub count: u32,
+    /// By lock: how long after its release a thread that waits for it goes on, in the median; `None` if no wait says.
+    pub handoffs: Vec<Option<Ns>>,
 }
 
 /// The waits for a lock that a thread was in, and those that it ended.
@@ -29,17 +30,22 @@ impl Sections {
     pub fn of(trace: &Trace, threads: &Threads, signals: &[Signal]) -> Sections {
         let mut locks: FxHashMap<(ProcessId, i64), u32> = FxHashMap::default();
         let mut uses: FxHashMap<(ThreadId, u32), Uses> = FxHashMap::default();
-        let mut sections = Sections { acquired: vec![None; signals.len()], taken: Vec::new(), count: 0 };
+        let mut sections =
+            Sections { acquired: vec![None; signals.len()], taken: Vec::new(), handoffs: Vec::new() };
+        let mut handoffs: Vec<Vec<Ns>> = Vec::new();
         for (number, signal) in signals.iter().enumerate() {
             let Some(address) = lock_of(trace, signal) else { continue };
             let next = locks.len() as u32;
             let lock = *locks.entry((trace.process_of_thread(signal.waiter), address)).or_insert(next);
             sections.acquired[number] = Some((lock, false));
+            handoffs.resize_with(locks.len(), Vec::new);
+            let handoff = signal.wait.some().map_or(0, |wait| trace.waits.handoff[wait.index()]);
+            handoffs[lock as usize].extend((handoff > 0).then_some(handoff));
             let of_waiter = uses.entry((signal.waiter, lock)).or_default();
             of_waiter.waits.push((signal.start, signal.end, number));
             uses.entry((signal.by, lock)).or_default().releases.push((signal.at, signal.start));
         }
-        sections.count = locks.len() as u32;
+        sections.handoffs = handoffs.into_iter().map(|of| median(of.into_iter())).collect();
         let waited = ends_of_waits(trace);
         let mut born = vec![Ns::MIN; trace.threads.len()];
         for birth in signals.iter().filter(|signal| signal.kind == Kind::Birth) {

@@ -82,11 +82,11 @@ pub(crate) fn mb_s(ns_per_byte: f64) -> Option<u64> {
     (ns_per_byte > 1e-6).then(|| (1000.0 / ns_per_byte).round().max(1.0) as u64)
 }
 
-/// The largest share of a set that is one after the other: how many of `times`, by number from 1 on, stay below twice the first by
-/// half of it, before one does not. With that many streams, kernels ran side by side.
+/// How many of `times`, by number from 1 on, stay closer to the first than to half as much again, before one does not. With that many
+/// streams, chains of two kernels ran side by side: with one more, its first kernel starts beside the second one of another chain.
 pub(crate) fn side_by_side(times: &[i64]) -> Option<u32> {
     let alone = *times.first().filter(|time| **time > 0)?;
-    let together = times.iter().take_while(|time| **time < alone + alone / 2).count();
+    let together = times.iter().take_while(|time| **time < alone + alone / 4).count();
     (together < times.len()).then_some(together as u32)
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn streams_run_side_by_side_up_to_the_first_that_waits() {
-        assert_eq!(side_by_side(&[100, 101, 103, 200, 201]), Some(3));
+        assert_eq!(side_by_side(&[100, 101, 103, 150, 151]), Some(3));
         assert_eq!(side_by_side(&[100, 200]), Some(1));
         assert_eq!(side_by_side(&[100, 101, 102]), None, "none waited");
         assert_eq!(side_by_side(&[]), None);

@@ -36,7 +36,12 @@ pub(crate) const LONGEST: i64 = i64::MAX / 16;
 /// The time of `bytes` at `mb_s` (10⁶ bytes per second), ns.
 pub(crate) fn transfer_ns(bytes: u64, mb_s: u64) -> i64 {
     let ns = u128::from(bytes) * 1000 / u128::from(mb_s);
-    i64::try_from(ns).map_or(LONGEST, |ns| ns.min(LONGEST))
+    at_most(ns)
+}
+
+/// A whole number of nanoseconds, at most the longest time.
+pub(crate) fn at_most(ns: impl TryInto<i64>) -> i64 {
+    ns.try_into().map_or(LONGEST, |ns| ns.min(LONGEST))
 }
 
 /// A number of nanoseconds, at most the longest time.

@@ -65,8 +65,8 @@ pub(crate) struct Seen {
     issued: i64,
     /// The operation before it in its stream.
     stream: Option<u32>,
-    /// The kernel before it in its hardware queue.
-    queue: Option<u32>,
+    /// The kernel before it in its hardware queue, and whether it only waits for the start of that.
+    queue: Option<(u32, bool)>,
     /// Those that events and the legacy default stream make it wait for.
     depends: Vec<u32>,
     /// All of these have completed, and their signals have arrived.
@@ -107,13 +107,14 @@ impl Machine<'_> {
             }
         }
         let is_launch = matches!(op.what, crate::ops::What::Kernel { node: 0, .. });
+        let queue = &self.queues[op.queue as usize];
         let seen = Seen {
             device: op.device,
             engine: op.engine,
             group: op.group,
             issued: self.now,
             stream: open(stream.last),
-            queue: is_launch.then(|| open(self.queues[op.queue as usize].last)).flatten(),
+            queue: is_launch.then(|| open(queue.last)).flatten().map(|before| (before, queue.again)),
             depends,
             taken: i64::MAX,
             ..Seen::default()
@@ -187,7 +188,8 @@ impl Observer {
         let before = seen.stream.and_then(|serial| self.seen.get(&serial));
         let signalled = before.map_or(i64::MIN, |before| before.completed);
         let depends = seen.depends.iter().map(done).max().unwrap_or(i64::MIN);
-        let queued = seen.queue.iter().map(done).max().unwrap_or(i64::MIN);
+        let begun = |serial: &u32| self.seen.get(serial).map_or(i64::MIN, |seen| seen.taken);
+        let queued = seen.queue.map(|(before, starts)| if starts { begun(&before) } else { done(&before) });
         let last = match model.device.order {
             Order::Issue => Delay::IssueOrder,
             Order::Ready => Delay::LaunchLatency,
@@ -195,7 +197,7 @@ impl Observer {
         let steps = [
             (signalled, Delay::IssueOrder),
             (depends, Delay::Dependency),
-            (queued, Delay::ConnectionAliasing),
+            (queued.unwrap_or(i64::MIN), Delay::ConnectionAliasing),
             (seen.ready, Delay::LaunchLatency),
             (seen.taken, last),
         ];

@@ -33,8 +33,12 @@ impl Machine<'_> {
         if matches!(op.what, What::Kernel { node: 0, .. }) {
             // Copies and graphs have their own queues and never wait for another stream's kernels: 32 threads with one graph
             // each are as fast with 16 connections as with 32.
-            let before = std::mem::replace(&mut self.queues[op.queue as usize].last, new);
-            awaited += self.await_op_in(before, new.row);
+            let queue = &mut self.queues[op.queue as usize];
+            let before = std::mem::replace(&mut queue.last, new);
+            awaited += match queue.again {
+                true => self.await_start(before, new.row),
+                false => self.await_op_in(before, new.row),
+            };
         }
         self.ops.rows[new.row as usize].awaited = awaited;
         if self.model.device.order == Order::Issue {
@@ -84,6 +88,19 @@ impl Machine<'_> {
             self.ops.rows[row as usize].follows |= follows;
         }
         u32::from(open)
+    }
+
+    /// Makes a kernel wait until the one before it in its hardware queue has started. Returns 0 if that has, or is of the same stream and
+    /// so has to end first, else 1.
+    fn await_start(&mut self, before: OpRef, row: u32) -> u32 {
+        let stream = self.ops.rows[row as usize].stream;
+        let waits = self.ops.is_open(before) && {
+            let before = &mut self.ops.rows[before.row as usize];
+            let waits = !before.started && before.stream != stream;
+            before.follower = if waits { row } else { NONE };
+            waits
+        };
+        u32::from(waits)
     }
 
     /// Puts an operation into its engine's queue when it is issued, ready or not.
@@ -187,6 +204,7 @@ impl Machine<'_> {
             return false;
         }
         let start = self.now.max(op.earliest);
+        let follower = std::mem::replace(&mut op.follower, NONE);
         if !op.started {
             op.started = true;
             op.begin = start;
@@ -208,7 +226,20 @@ impl Machine<'_> {
             self.events.plan(time, Event::Ran { op: row, slots, generation: part.generation });
         }
         self.observe(row, |seen, now| seen.taken = seen.taken.min(now));
+        if follower != NONE {
+            self.follow(follower, start);
+        }
         whole
+    }
+
+    /// The kernel before it in its hardware queue has started.
+    fn follow(&mut self, row: u32, start: i64) {
+        let op = &mut self.ops.rows[row as usize];
+        op.earliest = op.earliest.max(start);
+        op.awaited -= 1;
+        if op.awaited == 0 {
+            self.events.plan(op.earliest, Event::Ready(row));
+        }
     }
 
     /// A part of a kernel has ended.

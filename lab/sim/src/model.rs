@@ -212,6 +212,9 @@ pub struct Host {
     pub unmap_page_ns: i64,
     /// A thread's copy, fill or comparison of memory, MB/s.
     pub mb_s: u64,
+    /// From the release of a process's lock, as Python's GIL, until a thread that sleeps for it goes on, ns.
+    #[serde(default)]
+    pub handoff_ns: i64,
     /// Number of processors. Threads that wait for a device poll it; if more threads than this poll or are in calls, they take
     /// turns. 0: one per thread.
     #[serde(default)]

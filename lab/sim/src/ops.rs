@@ -9,6 +9,12 @@ pub(crate) struct OpRef {
     pub serial: u32,
 }
 
+impl Default for OpRef {
+    fn default() -> OpRef {
+        OpRef::DONE
+    }
+}
+
 impl OpRef {
     /// An operation that has completed.
     pub(crate) const DONE: OpRef = OpRef { row: NONE, serial: 0 };
@@ -58,6 +64,8 @@ pub(crate) struct Op {
     pub follows: bool,
     pub ready: bool,
     pub started: bool,
+    /// The row of the kernel after it in its hardware queue, if that waits for its start, or [`NONE`].
+    pub follower: u32,
     pub serial: u32,
     /// Number of operations that it waits for.
     pub awaited: u32,

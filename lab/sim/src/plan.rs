@@ -285,6 +285,8 @@ pub(crate) enum Step {
         buffer: u32,
         bytes: u64,
     },
+    /// Acquires the lock of the thread's process, for the pause that follows, ns.
+    Hold(i64),
     Meet {
         barrier: u32,
     },

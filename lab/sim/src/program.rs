@@ -1,6 +1,6 @@
 //! Makes a [`Program`] of a workload and a model.
 
-use crate::calls::{Base, Costs, LONGEST};
+use crate::calls::{Base, Costs, at_most};
 use crate::functions::Function;
 use crate::plan::{BufferPlan, ContextPlan, NONE, Program, StreamPlan, ThreadPlan};
 use crate::plan::{Plan, Step as Planned};
@@ -251,7 +251,7 @@ impl Compiler<'_> {
         self.steps.push(Planned::End);
         self.program.threads.push(ThreadPlan {
             process: self.number,
-            delay_ns: i64::try_from(thread.delay_ns).map_or(LONGEST, |ns| ns.min(LONGEST)),
+            delay_ns: at_most(thread.delay_ns),
             repeat: thread.repeat,
             steps: self.steps,
             body,
@@ -299,8 +299,9 @@ impl Compiler<'_> {
                 self.steps.push(Planned::Write { buffer: row(id), bytes: buffer(id).bytes });
             }
             Call::Check { bytes, .. } => self.steps.push(Planned::Pause(costs.host_ns(bytes))),
-            Call::Sleep { ns } | Call::Work { ns } => {
-                self.steps.push(Planned::Pause(i64::try_from(ns).map_or(LONGEST, |ns| ns.min(LONGEST))));
+            Call::Sleep { ns } | Call::Work { ns } => self.steps.push(Planned::Pause(at_most(ns))),
+            Call::Hold { ns } => {
+                self.steps.extend([Planned::Hold(at_most(ns)), Planned::Pause(at_most(ns))]);
             }
             Call::Meet { barrier } => self.steps.push(Planned::Meet { barrier: barrier.0 }),
             Call::LoadModule => {

@@ -24,11 +24,12 @@ impl Machine<'_> {
             thread.stage = Stage::Going;
             let at = thread.at;
             let step = self.step(row, at);
-            let depends_on_others =
-                matches!(step, Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End)
-                    || matches!(step, Step::Post { .. } | Step::Await { .. })
-                    || matches!(step, Step::GiveUp { .. } | Step::PauseUntil { .. } | Step::Leave { .. })
-                    || matches!(step, Step::Acquire { .. } | Step::Release { .. });
+            let depends_on_others = matches!(
+                step,
+                Step::Hold(_) | Step::Meet { .. } | Step::EndBefore | Step::EndBody | Step::End
+            ) || matches!(step, Step::Post { .. } | Step::Await { .. })
+                || matches!(step, Step::GiveUp { .. } | Step::PauseUntil { .. } | Step::Leave { .. })
+                || matches!(step, Step::Acquire { .. } | Step::Release { .. });
             if depends_on_others && time > self.now {
                 return self.events.plan(time, Event::Resume(row));
             }
@@ -57,6 +58,13 @@ impl Machine<'_> {
                 Step::Map { buffer, touched } => time = time.saturating_add(self.map(buffer, touched)),
                 Step::Unmap { buffer } => time = time.saturating_add(self.unmap(buffer)),
                 Step::Write { buffer, bytes } => time = time.saturating_add(self.write(buffer, bytes)),
+                Step::Hold(ns) => {
+                    let has_it = self.holds(row, ns);
+                    if has_it > time {
+                        self.sleeps(row);
+                        return self.events.plan(has_it, Event::Resume(row));
+                    }
+                }
                 Step::Meet { barrier } => return self.meet(row, barrier),
                 Step::Post { signal } => self.post(signal),
                 Step::Await { signal, handoff } => {
@@ -121,6 +129,15 @@ impl Machine<'_> {
         let touched = std::mem::replace(&mut self.buffers[buffer as usize].touched, true);
         let faults = if touched { 0 } else { pages(bytes) };
         transfer_ns(bytes, host.mb_s) + whole(host.touch_page_ns as f64 * faults as f64)
+    }
+
+    /// When a thread has the lock of its process, which it holds for so long: after all that came before it.
+    fn holds(&mut self, row: u32, ns: i64) -> i64 {
+        let free_at = &mut self.free_at[self.program.threads[row as usize].process as usize];
+        let wakes = free_at.saturating_add(self.model.host.handoff_ns);
+        let has_it = if *free_at > self.now { wakes } else { self.now };
+        *free_at = has_it.saturating_add(ns);
+        has_it
     }
 
     fn meet(&mut self, row: u32, barrier: u32) {

@@ -33,6 +33,7 @@ impl Machine<'_> {
             follows: false,
             ready: false,
             started: false,
+            follower: NONE,
             serial: 0,
             awaited: 0,
             edges: (NONE, NONE),
@@ -41,14 +42,16 @@ impl Machine<'_> {
 
     pub(crate) fn launch(&mut self, row: u32, stream: u32, kernel: u32) {
         let op = self.kernel(row, stream, kernel, 0);
-        self.enter_queue(&op);
+        self.enter_queue(&op, Some(row));
         self.enqueue(op);
     }
 
     /// A launched kernel takes room in its stream.
-    pub(crate) fn enter_queue(&mut self, op: &Op) {
+    pub(crate) fn enter_queue(&mut self, op: &Op, by: Option<u32>) {
         let queue = &mut self.queues[op.queue as usize];
         queue.kernels += 1;
+        queue.again = by.is_some() && queue.by == by;
+        queue.by = by;
         if queue.kernels == 1 {
             self.devices[op.device as usize].groups[op.group as usize].queues += 1;
         }

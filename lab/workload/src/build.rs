@@ -395,6 +395,11 @@ impl Steps<'_> {
         self.call(Call::Work { ns: nanoseconds(time) })
     }
 
+    /// Computes on the host with the process's lock.
+    pub fn hold(&mut self, time: Duration) -> &mut Self {
+        self.call(Call::Hold { ns: nanoseconds(time) })
+    }
+
     /// Waits for others.
     pub fn meet(&mut self, barrier: BarrierId) -> &mut Self {
         self.call(Call::Meet { barrier })

@@ -422,6 +422,12 @@ pub enum Call {
         /// Duration, ns.
         ns: u64,
     },
+    /// The thread computes with its process's lock, as Python code does with the GIL. Threads that wait for the lock acquire it in the
+    /// order in which they came.
+    Hold {
+        /// Duration, ns.
+        ns: u64,
+    },
     /// The thread waits at a barrier.
     Meet {
         /// The barrier.

@@ -28,10 +28,11 @@ pub(super) fn measure(runs: &mut Runs<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// One kernel in each of 1, 2, 3, … streams.
+/// A chain of two kernels in each of 1, 2, 3, … streams. The kernels of a hardware queue start in order, so that the first kernel of a chain
+/// waits for the second one of the chain before it, which waits for its first one.
 fn streams(runs: &Runs<'_>, most: u32) -> (Workload, Vec<Label>) {
     // Much longer than launching them all.
-    let cycles = runs.cycles((runs.launch_ns() * 4 * i64::from(most)).max(200_000));
+    let cycles = runs.cycles((runs.launch_ns() * 8 * i64::from(most)).max(200_000));
     workload("streams", |process, context| {
         let streams: Vec<_> =
             (0..most).map(|number| process.stream(format!("s{number}"), context, STREAM)).collect();
@@ -43,7 +44,8 @@ fn streams(runs: &Runs<'_>, most: u32) -> (Workload, Vec<Label>) {
             for count in 1..=most {
                 script.part("streams", count.into(), |steps| {
                     for stream in streams.iter().take(count as usize) {
-                        steps.launch(Kernel::Delay { cycles }, 1, 32, *stream);
+                        let delay = Kernel::Delay { cycles };
+                        steps.launch(delay.clone(), 1, 32, *stream).launch(delay, 1, 32, *stream);
                     }
                 });
             }
@@ -56,7 +58,7 @@ fn read(sections: &Sections<'_>, draft: &mut Draft) {
     let most = draft.model.connections.most;
     match side_by_side(&times) {
         Some(count) => {
-            let origin = format!("measured: the kernel of stream {} waits for another", count + 1);
+            let origin = format!("measured: kernels of stream {} wait for those of another one", count + 1);
             set!(draft, connections.default = count.min(most), origin);
         }
         None => {

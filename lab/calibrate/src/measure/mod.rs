@@ -39,7 +39,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step { what: "allocations", run: memory::measure },
     Step { what: "copies", run: copies::measure },
     Step { what: "copies and kernels by turns", run: signals::measure },
-    Step { what: "host memory", run: host::measure },
+    Step { what: "the host", run: host::measure },
 ];
 
 /// Takes a measurement.

@@ -148,6 +148,9 @@ pub enum Deed {
     Work {
         ns: u64,
     },
+    Hold {
+        ns: u64,
+    },
     Meet {
         barrier: usize,
         parties: u32,

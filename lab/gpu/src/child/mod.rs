@@ -4,6 +4,7 @@ mod affinity;
 mod blas;
 mod host;
 mod instruction;
+mod lock;
 mod process;
 mod program;
 mod thread;

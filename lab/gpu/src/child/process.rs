@@ -1,5 +1,6 @@
 //! What the threads of a process share: the driver, contexts with their kernels, and slots for what steps create.
 
+use super::lock::Lock;
 use super::uses::first_users;
 use crate::driver::{self, Context, Driver, Function, Kernel, attribute};
 use crate::kernels::{self, Code};
@@ -22,6 +23,8 @@ pub struct Process {
     /// Instances of graphs.
     pub graphs: Vec<Slot>,
     pub buffers: Vec<Buffer>,
+    /// What its threads hold one at a time.
+    pub lock: Lock,
     stream_users: Vec<Option<usize>>,
     event_users: Vec<Option<usize>>,
     /// Threads that have created what they are to create.
@@ -110,6 +113,7 @@ impl Process {
             events,
             graphs,
             buffers,
+            lock: Lock::default(),
             stream_users,
             event_users,
             set_up,

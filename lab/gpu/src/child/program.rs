@@ -229,6 +229,7 @@ impl Compiler<'_> {
             }
             Call::Sleep { ns } => self.host(Deed::Sleep { ns }),
             Call::Work { ns } => self.host(Deed::Work { ns }),
+            Call::Hold { ns } => self.host(Deed::Hold { ns }),
             Call::Meet { barrier } => {
                 let barrier = barrier.index();
                 self.host(Deed::Meet { barrier, parties: self.barriers[barrier].parties });

@@ -421,6 +421,13 @@ impl<'a> Worker<'a> {
             }
             Deed::Sleep { ns } => self.pass(ns, |ns| std::thread::sleep(Duration::from_nanos(ns as u64)))?,
             Deed::Work { ns } => self.pass(ns, |ns| clock::spin(clock::now() + ns))?,
+            Deed::Hold { ns } => {
+                let lock = &self.process.lock;
+                lock.acquire(|| self.segment.go_on()).map_err(|_| Trouble::Aborted)?;
+                let held = self.pass(ns, |ns| clock::spin(clock::now() + ns));
+                lock.release();
+                held?;
+            }
             Deed::Meet { barrier, parties } => {
                 self.segment.meet(barrier, parties, self.crowded).map_err(|_| Trouble::Aborted)?;
             }

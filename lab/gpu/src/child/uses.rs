@@ -87,6 +87,7 @@ fn uses_of_call(call: &Call, tell: &mut dyn FnMut(Use)) {
         | Call::LoadModule
         | Call::Sleep { .. }
         | Call::Work { .. }
+        | Call::Hold { .. }
         | Call::Meet { .. } => {}
     }
 }

@@ -129,7 +129,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     let counts: Vec<usize> = (0..program.threads.len()).map(|row| PREAMBLE.len() + steps(row) + 1).collect();
     let options = Options { trace: false, ..options };
     let mut machine = Machine::new(&recorded.workload, model, program, options);
-    machine.queues = (0..2 * streams).map(|_| HardwareQueue { last: OpRef::DONE, kernels: 0 }).collect();
+    machine.queues = (0..2 * streams).map(|_| HardwareQueue::default()).collect();
     for stream in 0..streams {
         let queue = recorded.queues.get(stream as usize).copied().filter(|queue| *queue < streams);
         machine.streams[stream as usize].queue = queue.unwrap_or(streams + stream);
@@ -457,7 +457,7 @@ impl Machine<'_> {
             let latency = if work.latency < 0 { plain.earliest } else { work.latency };
             let op = Op { slots: work.slots, earliest: latency, gap: work.gap, work: at as u32, ..plain };
             if matches!(work.what, What::Kernel { node: 0, .. }) {
-                self.enter_queue(&op);
+                self.enter_queue(&op, None);
             }
             let issued = self.enqueue(op);
             if let Some(replay) = &mut self.replay {

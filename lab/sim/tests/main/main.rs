@@ -12,6 +12,7 @@ mod multi_gpu;
 mod order;
 mod overlap;
 mod published;
+mod queues;
 mod recorded;
 mod refused;
 mod stagger;

@@ -1,7 +1,9 @@
 //! Who waits for what: events and streams, and those of the same name that come after them.
 
 use crate::support::run;
-use workload::Workload;
+use sim::{Model, Options};
+use std::time::Duration;
+use workload::{Repeat, Workload};
 
 /// A delay of a second on an H200.
 const SECOND: &str = r#"{ launch = "delay", cycles = 1980000000, grid = 1, block = 1, stream = "a" }"#;
@@ -45,6 +47,26 @@ fn an_event_includes_what_its_stream_waits_for() {
     }
     let took = seconds(ORDERED);
     assert!(took < 0.01, "nothing waits: {took} s");
+}
+
+#[test]
+fn one_thread_of_a_process_at_a_time_has_its_lock() {
+    let mut workload = Workload::new("turns");
+    for (name, threads) in [("several", 3), ("alone", 1)] {
+        let process = workload.process(name);
+        let context = process.primary(0);
+        for thread in 0..threads {
+            let thread = process.thread(format!("{name} {thread}"), context);
+            thread.body().hold(Duration::from_micros(10)).work(Duration::from_micros(15));
+            thread.repeat = Repeat::Times(2);
+        }
+    }
+    let mut model = Model::load("h200").expect("built in");
+    model.host.handoff_ns = 1_000;
+    let (outcome, _) = sim::run(&workload, &model, Options::default()).expect("it runs");
+    let ends: Vec<u64> = outcome.threads.iter().map(|thread| thread.elapsed_ns).collect();
+    // The first thread works until 25 µs, and the others have the lock until 32: from then on each sleeps for it.
+    assert_eq!(ends, [58_000, 69_000, 80_000, 50_000]);
 }
 
 #[test]

@@ -74,6 +74,7 @@ impl Surroundings<'_, '_> {
             | Call::LoadModule
             | Call::Sleep { .. }
             | Call::Work { .. }
+            | Call::Hold { .. }
             | Call::Meet { .. } => Ok(()),
         }
     }

@@ -113,7 +113,9 @@ impl Sums {
     fn of_step(step: &Step) -> Sums {
         let call = Sums { calls: 1, ..Sums::default() };
         match step {
-            Step::Call(Call::Sleep { ns } | Call::Work { ns }) => Sums { ns: (*ns).into(), ..call },
+            Step::Call(Call::Sleep { ns } | Call::Work { ns } | Call::Hold { ns }) => {
+                Sums { ns: (*ns).into(), ..call }
+            }
             Step::Call(Call::Copy { bytes, .. }) => Sums { bytes: (*bytes).into(), ..call },
             Step::Call(Call::CopyRows { width, height, depth, .. }) => {
                 let rows = u128::from(*height).saturating_mul(depth.unwrap_or(1).into());

@@ -149,9 +149,11 @@ pub fn names(call: &Call) -> Vec<Name> {
         | Call::CreateStream { stream }
         | Call::DestroyStream { stream } => (vec![], Some(*stream)),
         Call::Meet { barrier } => (vec![Barrier(*barrier)], None),
-        Call::SynchronizeContext | Call::LoadModule | Call::Sleep { .. } | Call::Work { .. } => {
-            (vec![], None)
-        }
+        Call::SynchronizeContext
+        | Call::LoadModule
+        | Call::Sleep { .. }
+        | Call::Work { .. }
+        | Call::Hold { .. } => (vec![], None),
     };
     names.extend(stream.map(Stream));
     names

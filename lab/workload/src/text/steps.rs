@@ -32,6 +32,7 @@ const VERBS: &[(&str, &[&str])] = &[
     ("destroy-event", &[]),
     ("sleep", &[]),
     ("work", &[]),
+    ("hold", &[]),
     ("meet", &[]),
     ("repeat", &["steps"]),
     ("capture", &["stream", "steps"]),
@@ -147,6 +148,7 @@ impl Scene<'_> {
             "destroy-event" => Call::DestroyEvent { event: self.event(object)? },
             "sleep" => Call::Sleep { ns: object.time()? },
             "work" => Call::Work { ns: object.time()? },
+            "hold" => Call::Hold { ns: object.time()? },
             "meet" => Call::Meet { barrier: BarrierId(self.known.barriers.find("barrier", object)?) },
             _ => unreachable!("{verb} is in VERBS and is none of those with steps or several objects"),
         })

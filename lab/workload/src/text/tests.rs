@@ -133,6 +133,7 @@ fn call() -> impl Strategy<Value = Call> {
             Just(Call::LoadModule),
             amount().prop_map(|ns| Call::Sleep { ns }),
             amount().prop_map(|ns| Call::Work { ns }),
+            amount().prop_map(|ns| Call::Hold { ns }),
             (0..ROWS).prop_map(|row| Call::Meet { barrier: BarrierId(row) }),
         ];
     prop_oneof![memory, order]

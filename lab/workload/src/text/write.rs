@@ -223,6 +223,7 @@ impl Text<'_> {
             Call::DestroyEvent { event } => self.on("destroy-event", self.event(*event), None),
             Call::Sleep { ns } => self.on("sleep", write_time(*ns), None),
             Call::Work { ns } => self.on("work", write_time(*ns), None),
+            Call::Hold { ns } => self.on("hold", write_time(*ns), None),
             Call::Meet { barrier } => {
                 self.on("meet", quoted(&self.workload.barriers[barrier.index()].name), None)
             }
