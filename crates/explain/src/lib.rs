@@ -76,7 +76,8 @@ mod weights;
 
 pub use account::{
     AccountPart, Accounts, Behind as StreamBehind, Busy, GpuAccount, HeldBack, Idle, IdlePart, IdleReason,
-    OperationWait, Rank, Ranks, Refusal, Spent, StreamAccount, ThreadAccount, WaitPart, collectives,
+    OperationWait, Rank, Ranks, Refusal, SharedQueue, Spent, StreamAccount, ThreadAccount, WaitPart,
+    collectives,
 };
 pub use cause::{About, Bound, Family, Nature};
 pub use class::{Class, classify, collective, communicates};
@@ -183,8 +184,8 @@ pub fn accounts(trace: &Trace, selection: &Selection) -> Accounts {
     account::accounts(&facts, &parts, window(selection), None, false).0
 }
 
-/// The hardware queue that each stream of a trace shares with others: a number that only they have; `None` if it shares none.
-pub fn shared_queues(trace: &Trace) -> Vec<Option<u32>> {
+/// The hardware queue that each stream of a trace shares with others; `None` if it shares none.
+pub fn shared_queues(trace: &Trace) -> Vec<Option<SharedQueue>> {
     account::shared_queues(&Facts::new(trace, &Options::default()))
 }
 

@@ -3,6 +3,7 @@
 use crate::calls::Costs;
 use crate::threads::Threads;
 use crate::works::median;
+use explain::SharedQueue;
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, SyncKind, Trace};
 
@@ -50,9 +51,9 @@ pub(crate) struct Delay {
 }
 
 impl Delays {
-    /// Goes through the operations in the order in which they started. `queues`: by stream, the first of those that share a hardware
-    /// queue.
-    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<u32>]) -> Delays {
+    /// Goes through the operations in the order in which they started. `queues`: by stream, the hardware queue
+    /// that it shares with others.
+    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<SharedQueue>]) -> Delays {
         let ops = &trace.ops;
         let mut order: Vec<OpId> = ops.ids().collect();
         order.sort_by_key(|op| (ops.start[op.index()], ops.end[op.index()], *op));
@@ -63,7 +64,7 @@ impl Delays {
             aliased: FxHashSet::default(),
         };
         let mut devices: FxHashMap<DeviceId, Recent> = FxHashMap::default();
-        let (asked, crowded) = (Asked::of(trace), crowded(trace));
+        let (asked, crowded) = (Asked::of(trace), crowded(trace, queues));
         let mut apart = Vec::new();
         for op in order {
             let recent = devices.entry(trace.device_of_stream(ops.stream[op.index()])).or_default();
@@ -108,6 +109,10 @@ impl Delays {
         let (start, stream) = (trace.ops.start[op.index()], trace.ops.stream[op.index()]);
         let effect = self.issued[op.index()];
         let (of, latency) = (&mut self.of[op.index()], start - effect);
+        if recent.started.is_some_and(|started| started > effect.max(before) && start - started < NEAR) {
+            // It waited for the one before it in its hardware queue to start.
+            return;
+        }
         if before > effect && start - before < NEXT {
             of.gap = Some((start - before).max(0));
             return;
@@ -150,14 +155,18 @@ fn issued(trace: &Trace, threads: &Threads, costs: &Costs, order: &[OpId]) -> Ve
     issued
 }
 
-/// The contexts with kernels in more streams than there are hardware queues: which ones share a queue is only seen where they wait.
-fn crowded(trace: &Trace) -> FxHashSet<ContextId> {
+/// The contexts with kernels in more streams than there are hardware queues, and those of streams that share one and whose kernels run at
+/// once: which ones wait for each other is only seen where they do.
+fn crowded(trace: &Trace, queues: &[Option<SharedQueue>]) -> FxHashSet<ContextId> {
     let launched = |op: &OpId| is_kernel(trace, *op) && trace.ops.graph_node[op.index()] == 0;
     let kernels = trace.ops.ids().filter(launched);
     let streams: FxHashSet<StreamId> = kernels.map(|op| trace.ops.stream[op.index()]).collect();
     let mut counts: FxHashMap<ContextId, usize> = FxHashMap::default();
     streams.into_iter().for_each(|stream| *counts.entry(trace.context_of_stream(stream)).or_default() += 1);
-    counts.into_iter().filter(|(_, count)| *count > QUEUES).map(|(context, _)| context).collect()
+    let many = counts.into_iter().filter(|(_, count)| *count > QUEUES).map(|(context, _)| context);
+    let beside = |stream: &StreamId| queues[stream.index()].is_some_and(|queue| queue.in_order);
+    let shared = trace.streams.ids().filter(beside).map(|stream| trace.context_of_stream(stream));
+    many.chain(shared).collect()
 }
 
 fn is_kernel(trace: &Trace, op: OpId) -> bool {
@@ -173,17 +182,26 @@ struct Recent {
     ops: FxHashMap<StreamId, [OpId; 2]>,
     /// The end of the last kernel of each hardware queue that streams share, ns.
     queues: FxHashMap<u32, Ns>,
+    /// The last kernel of each queue whose kernels start in the order of their launches: its stream and its start, ns.
+    in_order: FxHashMap<u32, (StreamId, Ns)>,
+    /// The start of the one before this operation in its queue, if that is of another stream, ns.
+    started: Option<Ns>,
 }
 
 impl Recent {
     /// The end of the operation before this one, in its stream or in its hardware queue, which it is now the last of.
-    fn before(&mut self, trace: &Trace, op: OpId, queues: &[Option<u32>]) -> Ns {
+    fn before(&mut self, trace: &Trace, op: OpId, queues: &[Option<SharedQueue>]) -> Ns {
         let (ops, stream) = (&trace.ops, trace.ops.stream[op.index()]);
         let (start, end) = (ops.start[op.index()], ops.end[op.index()]);
         let of_stream = self.last.get(&stream).copied().unwrap_or(Ns::MIN);
         let is_launched = is_kernel(trace, op) && ops.graph_node[op.index()] == 0;
         let queue = stream.some().and_then(|stream| queues[stream.index()]).filter(|_| is_launched);
-        let of_queue = queue.and_then(|queue| self.queues.insert(queue, end)).filter(|end| *end <= start);
+        let in_order = queue.filter(|queue| queue.in_order);
+        let before = in_order.and_then(|queue| self.in_order.insert(queue.number, (stream, start)));
+        self.started = before.filter(|(other, _)| *other != stream).map(|(_, started)| started);
+        let one_at_a_time = queue.filter(|queue| !queue.in_order);
+        let of_queue = one_at_a_time.and_then(|queue| self.queues.insert(queue.number, end));
+        let of_queue = of_queue.filter(|end| *end <= start);
         of_queue.map_or(of_stream, |end| end.max(of_stream))
     }
 

@@ -1,6 +1,7 @@
 //! Processes, contexts, streams and threads as a workload has them.
 
-use explain::{beside_default, is_default};
+use explain::{SharedQueue, beside_default, is_default};
+use sim::Queue;
 use trace::{ContextId, Ns, OpId, ProcessId, StreamId, ThreadId, Trace};
 use workload::{StreamKind, Workload};
 
@@ -51,11 +52,13 @@ impl Places {
     }
 
     /// The hardware queue of each row of the streams, by the streams of the trace that share one.
-    pub fn queues(&self, shared: &[Option<u32>]) -> Vec<u32> {
+    pub fn queues(&self, shared: &[Option<SharedQueue>]) -> Vec<Option<Queue>> {
         let count = self.workload.processes.iter().map(|process| process.streams.len()).sum();
-        let mut queues = vec![u32::MAX; count];
-        for (row, first) in self.streams.iter().zip(shared) {
-            queues[*row as usize] = first.map_or(u32::MAX, |first| self.streams[first as usize]);
+        let mut queues = vec![None; count];
+        for (row, shared) in self.streams.iter().zip(shared) {
+            let queue =
+                |of: SharedQueue| Queue { number: self.streams[of.number as usize], in_order: of.in_order };
+            queues[*row as usize] = shared.map(queue);
         }
         queues
     }

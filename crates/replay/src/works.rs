@@ -3,6 +3,7 @@
 use crate::calls::{Cost, Costs, Waits};
 use crate::delays::Delays;
 use crate::threads::Threads;
+use explain::SharedQueue;
 use rustc_hash::FxHashMap;
 use sim::{Does, Meets, Model, Rows, Work, WorkKind};
 use trace::{CallId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
@@ -30,8 +31,8 @@ struct Row {
 }
 
 impl Works {
-    /// `queues`: by stream, the first of those that share a hardware queue.
-    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<u32>]) -> Works {
+    /// `queues`: by stream, the hardware queue that it shares with others.
+    pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<SharedQueue>]) -> Works {
         let mut works = Works {
             rows: Vec::with_capacity(trace.ops.len()),
             places: vec![(0, 0); trace.ops.len()],

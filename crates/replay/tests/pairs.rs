@@ -63,6 +63,20 @@ fn pairs() -> Vec<Pair> {
         },
         Pair {
             model: "h200",
+            fix: "more-connections",
+            what: "one thread's chains in 6 streams on 2 hardware queues, on 32",
+            before: chains(6, 2),
+            after: chains(6, 32),
+        },
+        Pair {
+            model: "h200",
+            fix: "more-connections",
+            what: "one thread's chains in 16 streams on 8 hardware queues, on 32",
+            before: chains(16, 8),
+            after: chains(16, 32),
+        },
+        Pair {
+            model: "h200",
             fix: "graph",
             what: "8 threads launch 100 kernels an iteration, as a graph",
             before: wide.workload(),
@@ -133,6 +147,25 @@ fn pairs() -> Vec<Pair> {
         issued("k20c", Order::DepthFirst, "hardware queues for each stream, breadth-first"),
         issued("h200", Order::DepthFirst, "hardware queues for each stream, breadth-first"),
     ]
+}
+
+/// A chain of kernels in each of several streams, one chain launched after the other, again and again.
+fn chains(streams: u32, connections: u32) -> Workload {
+    let mut workload = Workload::new("chains");
+    workload.connections = Some(connections);
+    let process = workload.process("main");
+    let context = process.primary(0);
+    let streams: Vec<StreamId> =
+        (0..streams).map(|at| process.stream(format!("s{at}"), context, StreamKind::NonBlocking)).collect();
+    let thread = process.thread("launches", context);
+    for stream in streams {
+        for _ in 0..5 {
+            thread.body().launch(Kernel::Delay { cycles: 100_000 }, 4, 256, stream);
+        }
+    }
+    thread.body().synchronize_context();
+    thread.repeat = Repeat::Times(400);
+    workload
 }
 
 /// Copies and kernels of four streams, in the other order (seed 002).

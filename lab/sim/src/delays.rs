@@ -114,7 +114,7 @@ impl Machine<'_> {
             group: op.group,
             issued: self.now,
             stream: open(stream.last),
-            queue: is_launch.then(|| open(queue.last)).flatten().map(|before| (before, queue.again)),
+            queue: is_launch.then(|| open(queue.last)).flatten().map(|before| (before, queue.in_order)),
             depends,
             taken: i64::MAX,
             ..Seen::default()

@@ -35,7 +35,7 @@ impl Machine<'_> {
             // each are as fast with 16 connections as with 32.
             let queue = &mut self.queues[op.queue as usize];
             let before = std::mem::replace(&mut queue.last, new);
-            awaited += match queue.again {
+            awaited += match queue.in_order {
                 true => self.await_start(before, new.row),
                 false => self.await_op_in(before, new.row),
             };

@@ -56,7 +56,7 @@ pub use chance::Chance;
 pub use delays::{Delay, Delays};
 pub use model::*;
 pub use recorded::{
-    CallOf, Does, Locks, Meets, Recorded, RecordedStep, Replayed, Rows, StepAt, Until, Waited, Work,
+    CallOf, Does, Locks, Meets, Queue, Recorded, RecordedStep, Replayed, Rows, StepAt, Until, Waited, Work,
     WorkKind, run_recorded,
 };
 

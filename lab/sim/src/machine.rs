@@ -152,8 +152,8 @@ pub(crate) struct HardwareQueue {
     /// The last kernel in it, and the thread that launched it; none of recorded steps.
     pub last: OpRef,
     pub by: Option<u32>,
-    /// Whether that thread launched the one before it, too.
-    pub again: bool,
+    /// Whether the next one, which is being launched, only waits for the start of the last one.
+    pub in_order: bool,
     /// Incomplete kernels in it.
     pub kernels: u32,
 }

@@ -21,9 +21,8 @@ pub struct Recorded {
     pub threads: Vec<Vec<RecordedStep>>,
     /// The operations that calls issue.
     pub works: Vec<Work>,
-    /// The hardware queue of each stream, streams of all processes in order: those of one number below the number of streams share
-    /// it; others share none.
-    pub queues: Vec<u32>,
+    /// The hardware queue that each stream shares with others, streams of all processes in order.
+    pub queues: Vec<Option<Queue>>,
     /// The number of signals.
     pub signals: u32,
     /// The number of locks that steps acquire outside of calls.
@@ -35,6 +34,15 @@ pub struct Recorded {
     pub behind: Vec<(u32, i64)>,
     /// The operations that calls wait for, those of a call together: rows of `works`.
     pub awaited: Vec<u32>,
+}
+
+/// A hardware queue that several streams share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Its number, below the number of streams.
+    pub number: u32,
+    /// Whether a kernel only waits for the start of the one before it in the queue, and not for its end.
+    pub in_order: bool,
 }
 
 /// Rows of a list: the first, and how many.

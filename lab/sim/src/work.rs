@@ -42,16 +42,16 @@ impl Machine<'_> {
 
     pub(crate) fn launch(&mut self, row: u32, stream: u32, kernel: u32) {
         let op = self.kernel(row, stream, kernel, 0);
-        self.enter_queue(&op, Some(row));
+        let by = self.queues[op.queue as usize].by.replace(row);
+        self.enter_queue(&op, by == Some(row));
         self.enqueue(op);
     }
 
-    /// A launched kernel takes room in its stream.
-    pub(crate) fn enter_queue(&mut self, op: &Op, by: Option<u32>) {
+    /// A launched kernel takes room in its stream. `in_order`: it only waits for the start of the one before it in its hardware queue.
+    pub(crate) fn enter_queue(&mut self, op: &Op, in_order: bool) {
         let queue = &mut self.queues[op.queue as usize];
         queue.kernels += 1;
-        queue.again = by.is_some() && queue.by == by;
-        queue.by = by;
+        queue.in_order = in_order;
         if queue.kernels == 1 {
             self.devices[op.device as usize].groups[op.group as usize].queues += 1;
         }

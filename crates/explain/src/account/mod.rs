@@ -29,7 +29,7 @@ pub use ranks::{Rank, Ranks};
 pub(crate) use roots::{Culprit, Link, PartRoots, Root, Row};
 pub(crate) use sites::SpotId;
 pub(crate) use streams::shared_queues;
-pub use streams::{Behind, HeldBack, OperationWait, StreamAccount, WaitPart};
+pub use streams::{Behind, HeldBack, OperationWait, SharedQueue, StreamAccount, WaitPart};
 
 use crate::facts::Facts;
 use crate::places::place_of_stack;

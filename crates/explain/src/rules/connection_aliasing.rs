@@ -25,7 +25,9 @@ pub(super) static ABOUT: About = About {
     evidence: &[Evidence::Timing],
     fixes: &[MORE_CONNECTIONS],
     state: State::Account {
-        because: &["kernels of the two streams never ran at once, and each started when the other ended"],
-        why: "streams share hardware queues (8 by default), and each queue runs its kernels in order",
+        because: &[
+            "kernels of the two streams started in the order of their launches, each just after the other's",
+        ],
+        why: "streams share hardware queues (8 by default), and each queue starts its kernels in order",
     },
 };

@@ -11,8 +11,8 @@ pub(super) const FIX: Fix = Fix {
 };
 
 pub(super) fn apply(_: &Scene<'_>, to: &mut Recovered) -> usize {
-    let shared = to.recorded.queues.iter().filter(|queue| **queue != u32::MAX).count();
-    to.recorded.queues.fill(u32::MAX);
+    let shared = to.recorded.queues.iter().flatten().count();
+    to.recorded.queues.fill(None);
     let aliased = std::mem::take(&mut to.aliased);
     aliased.iter().for_each(|row| to.recorded.works[*row as usize].after = None);
     shared + aliased.len()

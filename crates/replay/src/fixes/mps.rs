@@ -3,6 +3,7 @@
 use super::{Fix, Scene};
 use crate::Recovered;
 use rustc_hash::FxHashMap;
+use sim::Queue;
 use trace::{Ns, OpId, Sym};
 use workload::ContextId;
 
@@ -34,7 +35,7 @@ fn together(to: &mut Recovered) -> usize {
         for (row, stream) in (first..).zip(&process.streams) {
             let of = of_context.entry(stream.context).or_default();
             of.push(row);
-            queues.push(of[(of.len() - 1) % most as usize]);
+            queues.push(Some(Queue { number: of[(of.len() - 1) % most as usize], in_order: true }));
         }
     }
     to.recorded.queues = queues;

@@ -2,7 +2,7 @@
 
 use crate::{Recovered, StepOf, untraced};
 use explain::{Class, classify};
-use sim::{CallOf, Does, RecordedStep, WorkKind};
+use sim::{CallOf, Does, Queue, RecordedStep, WorkKind};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use trace::{CallId, CopyKind, Ns, OpId, Trace};
@@ -232,9 +232,10 @@ impl Recovered {
             let (process, row) = place(row);
             (first(process, true) + row) as u32
         };
-        let mut queues = vec![u32::MAX; counts.iter().sum::<usize>() + wanted.len()];
+        let mut queues = vec![None; counts.iter().sum::<usize>() + wanted.len()];
         for (row, queue) in self.recorded.queues.iter().enumerate() {
-            queues[moved(row as u32) as usize] = if *queue == u32::MAX { u32::MAX } else { moved(*queue) };
+            queues[moved(row as u32) as usize] =
+                queue.map(|queue| Queue { number: moved(queue.number), ..queue });
         }
         self.recorded.queues = queues;
         self.recorded.works.iter_mut().for_each(|work| work.stream = moved(work.stream));

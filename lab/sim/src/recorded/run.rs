@@ -131,8 +131,9 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     let mut machine = Machine::new(&recorded.workload, model, program, options);
     machine.queues = (0..2 * streams).map(|_| HardwareQueue::default()).collect();
     for stream in 0..streams {
-        let queue = recorded.queues.get(stream as usize).copied().filter(|queue| *queue < streams);
-        machine.streams[stream as usize].queue = queue.unwrap_or(streams + stream);
+        let queue = recorded.queues.get(stream as usize).copied().flatten();
+        let number = queue.map(|queue| queue.number).filter(|number| *number < streams);
+        machine.streams[stream as usize].queue = number.unwrap_or(streams + stream);
     }
     machine.replay = Some(Replay {
         recorded,
@@ -457,7 +458,11 @@ impl Machine<'_> {
             let latency = if work.latency < 0 { plain.earliest } else { work.latency };
             let op = Op { slots: work.slots, earliest: latency, gap: work.gap, work: at as u32, ..plain };
             if matches!(work.what, What::Kernel { node: 0, .. }) {
-                self.enter_queue(&op, None);
+                let queue = self
+                    .replay
+                    .as_ref()
+                    .and_then(|replay| *replay.recorded.queues.get(work.stream as usize)?);
+                self.enter_queue(&op, queue.is_some_and(|queue| queue.in_order));
             }
             let issued = self.enqueue(op);
             if let Some(replay) = &mut self.replay {

@@ -1,8 +1,8 @@
 //! Recorded steps in virtual time. Times are small numbers of nanoseconds, so that each can be added up by hand.
 
 use sim::{
-    CallOf, Does, Error, Locks, Meets, Model, Options, Recorded, RecordedStep, Replayed, Rows, Rule, StepAt,
-    Until, Use, Waited, Work, WorkKind, run_recorded,
+    CallOf, Does, Error, Locks, Meets, Model, Options, Queue, Recorded, RecordedStep, Replayed, Rows, Rule,
+    StepAt, Until, Use, Waited, Work, WorkKind, run_recorded,
 };
 use trace::CopyKind;
 use workload::{StreamKind, Workload};
@@ -28,7 +28,7 @@ impl Program {
             workload,
             threads: Vec::new(),
             works: Vec::new(),
-            queues: vec![u32::MAX; processes * streams],
+            queues: vec![None; processes * streams],
             signals: 0,
             locks: 0,
             holds: 0,
@@ -222,7 +222,10 @@ fn a_call_issues_several_operations_at_once() {
 
 #[test]
 fn streams_that_share_a_hardware_queue_wait_for_each_other() {
-    for (queues, second) in [([0, 0], (108, 208)), ([0, 1], (7, 107)), ([u32::MAX; 2], (7, 107))] {
+    let queue = |number| Some(Queue { number, in_order: false });
+    for (queues, second) in
+        [([queue(0), queue(0)], (108, 208)), ([queue(0), queue(1)], (7, 107)), ([None, None], (7, 107))]
+    {
         let mut program = Program::new(2);
         let works = [program.kernel(0, 100), program.kernel(1, 100)];
         let launches = works.map(|work| call(program.launch(work, 1, 0)));
@@ -239,7 +242,7 @@ fn graphs_and_copies_are_in_no_hardware_queue() {
         let works = [program.kernel(0, 100), program.work(1, kind, 100)];
         let launches = works.map(|work| call(program.launch(work, 1, 0)));
         program.thread(&launches);
-        program.0.queues = vec![0, 0];
+        program.0.queues = vec![Some(Queue { number: 0, in_order: false }); 2];
         assert_eq!(program.run().works, [(6, 106), (7, 107)], "{kind:?}");
     }
 }

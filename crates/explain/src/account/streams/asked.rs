@@ -1,8 +1,10 @@
 //! When operations were asked for, and which of them the program ordered after an event.
 
+use super::capacity::Capacity;
 use crate::class::Class;
 use crate::facts::Facts;
-use trace::{Argument, CallId, Ns, OpId, StreamId, SyncKind};
+use rustc_hash::FxHashSet;
+use trace::{Argument, CallId, Ns, OpId, StreamId, Sym, SyncKind};
 
 /// The moment from which on an operation was asked for.
 #[derive(Clone, Copy)]
@@ -30,8 +32,53 @@ pub(super) fn asked(facts: &Facts<'_>, op: OpId) -> Option<Asked> {
     Some(Asked { at, in_call: true })
 }
 
-/// The calls that make a stream wait for an event, by stream and start.
-pub(super) struct Events(Vec<Vec<Ns>>);
+/// What is known of launched kernels before their waits are divided.
+pub(super) struct Launches<'a> {
+    pub facts: &'a Facts<'a>,
+    pub events: &'a Events,
+    pub capacity: Option<&'a Capacity>,
+}
+
+impl Launches<'_> {
+    /// The operation before one in its stream.
+    fn before(&self, op: OpId) -> Option<OpId> {
+        let ops = &self.facts.trace.ops;
+        let stream = self.facts.in_stream(ops.stream[op.index()]);
+        let at = stream.partition_point(|other| ops.start[other.index()] < ops.start[op.index()]);
+        at.checked_sub(1).map(|at| stream[at])
+    }
+
+    /// The call that launched a kernel, ns.
+    pub fn call(&self, op: OpId) -> Option<(Ns, Ns)> {
+        let call = self.facts.outermost(self.facts.trace.ops.call[op.index()]).some()?;
+        Some((self.facts.start(call), self.facts.end(call)))
+    }
+
+    /// The part of the device that it uses, of [`super::capacity::WHOLE`].
+    pub fn share(&self, op: OpId) -> Option<i64> {
+        self.capacity?.share(self.facts.trace, op)
+    }
+
+    /// When it could have started, as far as its own stream is concerned, ns.
+    pub fn ready_in_stream(&self, op: OpId) -> Option<Ns> {
+        let before = self.before(op).map_or(Ns::MIN, |before| self.facts.trace.ops.end[before.index()]);
+        Some(asked(self.facts, op)?.at.max(before))
+    }
+
+    /// The same; `None` if it waits for an event, or may.
+    pub fn ready(&self, op: OpId) -> Option<Ns> {
+        let (stream, before) = (self.facts.trace.ops.stream[op.index()], self.before(op));
+        let waits = self.events.may_precede(self.facts, stream, before.unwrap_or(OpId::NONE), op);
+        self.ready_in_stream(op).filter(|_| !waits)
+    }
+}
+
+/// The calls that make a stream wait for an event, by start.
+pub(super) struct Events {
+    by_stream: Vec<Vec<Ns>>,
+    /// Those whose stream is unknown.
+    others: Vec<Ns>,
+}
 
 impl Events {
     pub fn new(facts: &Facts<'_>) -> Events {
@@ -53,23 +100,51 @@ impl Events {
             }
         }
         by_stream.iter_mut().for_each(|starts| starts.sort_unstable());
-        Events(by_stream)
+        Events { others: others(facts, &by_stream), by_stream }
+    }
+
+    /// Whether an event was, or may have been, waited for between the calls of two operations of a stream, `before` and `op`.
+    pub fn may_precede(&self, facts: &Facts<'_>, stream: StreamId, before: OpId, op: OpId) -> bool {
+        self.precede(facts, stream, before, op) || is_between(&self.others, facts, before, op)
     }
 
     /// Whether an event was waited for between the calls of two operations of a stream, `before` and `op`.
     pub fn precede(&self, facts: &Facts<'_>, stream: StreamId, before: OpId, op: OpId) -> bool {
-        let Some(starts) =
-            stream.some().map(|stream| &self.0[stream.index()]).filter(|starts| !starts.is_empty())
-        else {
-            return false;
-        };
-        let issue = |op: OpId| {
-            let call = op.some().and_then(|op| facts.trace.ops.call[op.index()].some());
-            call.map_or(Ns::MIN, |call| facts.start(call))
-        };
-        let last = starts.partition_point(|start| *start <= issue(op));
-        last > 0 && starts[last - 1] > issue(before)
+        stream.some().is_some_and(|stream| is_between(&self.by_stream[stream.index()], facts, before, op))
     }
+}
+
+/// Whether one of these moments is between the calls of two operations.
+fn is_between(moments: &[Ns], facts: &Facts<'_>, before: OpId, op: OpId) -> bool {
+    if moments.is_empty() {
+        return false;
+    }
+    let issue = |op: OpId| {
+        let call = op.some().and_then(|op| facts.trace.ops.call[op.index()].some());
+        call.map_or(Ns::MIN, |call| facts.start(call))
+    };
+    let last = moments.partition_point(|moment| *moment <= issue(op));
+    last > 0 && moments[last - 1] > issue(before)
+}
+
+/// The calls that make a stream wait for an event that are in no stream's list.
+fn others(facts: &Facts<'_>, by_stream: &[Vec<Ns>]) -> Vec<Ns> {
+    let trace = facts.trace;
+    let waits: FxHashSet<Sym> = trace
+        .calls
+        .name
+        .iter()
+        .copied()
+        .collect::<FxHashSet<Sym>>()
+        .into_iter()
+        .filter(|name| is_wait(trace.text(*name)))
+        .collect();
+    let known: FxHashSet<Ns> = by_stream.iter().flatten().copied().collect();
+    let calls = trace.calls.ids().filter(|call| waits.contains(&trace.calls.name[call.index()]));
+    let mut others: Vec<Ns> =
+        calls.map(|call| facts.start(call)).filter(|start| !known.contains(start)).collect();
+    others.sort_unstable();
+    others
 }
 
 fn is_wait(name: &str) -> bool {

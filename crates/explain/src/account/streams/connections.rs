@@ -1,8 +1,11 @@
-//! Which streams share a hardware queue: kernels of such streams never run at once, and each starts when the other's ends.
+//! Which streams share a hardware queue: kernels of such streams start in the order of their launches (`launched.rs`), or, where threads
+//! launch them in bursts, never run at once, and each starts when the other's ends.
 //!
 //! No trace records it, nor how many queues a process has (8, unless `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer; 2 for
 //! a client of MPS). So it is read from the kernels' times.
 
+use super::asked::Launches;
+use super::launched::{Kernel, Launched};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{ContextId, Ns, OpId, OpKind, StreamId, Trace};
@@ -19,34 +22,34 @@ const FEWEST: u32 = 3;
 /// Most streams of a context that are compared with each other.
 const MOST: usize = 256;
 
+/// A hardware queue that a stream shares with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedQueue {
+    /// A number that no other queue of the trace has: a row of its streams.
+    pub number: u32,
+    /// Whether its kernels start in the order of their launches; else they never run at once.
+    pub in_order: bool,
+}
+
 /// The streams that share hardware queues with others.
 pub(super) struct Connections {
-    /// By stream: a number of its queue that no other queue has; `None` if it shares none.
-    queues: Vec<Option<u32>>,
+    /// By stream; `None` if it shares none.
+    pub queues: Vec<Option<SharedQueue>>,
     /// By context: whether more streams have kernels than there are queues by default.
     many: Vec<bool>,
 }
 
 impl Connections {
-    /// Finds them in a device's operations, by start. `ready` is the time at which a kernel could have started, as far as
-    /// its own stream is concerned.
-    pub fn new(trace: &Trace, ops: &[OpId], ready: impl Fn(OpId) -> Option<Ns>) -> Connections {
-        let mut contexts = FxHashMap::<ContextId, Context>::default();
-        let mut places = vec![None; trace.streams.len()];
-        for op in ops.iter().copied().filter(|op| trace.ops.kind[op.index()] == OpKind::Kernel) {
-            let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
-            let context = contexts.entry(trace.context_of_stream(stream)).or_default();
-            let place = *places[stream.index()].get_or_insert_with(|| context.add(stream));
-            let times = (trace.ops.start[op.index()], trace.ops.end[op.index()]);
-            context.start(place, times, || ready(op));
-        }
-        let mut found =
-            Connections { queues: vec![None; trace.streams.len()], many: vec![false; trace.contexts.len()] };
+    /// Finds them in a device's operations, by start.
+    pub fn new(trace: &Trace, ops: &[OpId], known: &Launches<'_>) -> Connections {
+        let mut contexts = contexts(trace, ops, known);
+        launched(trace, ops, &mut contexts, known);
+        let mut found = Connections::none(trace);
         for (id, context) in contexts {
             if let Some(id) = id.some() {
                 found.many[id.index()] = context.streams.len() > DEFAULT;
             }
-            context.queues(&mut found.queues);
+            context.number(&mut found.queues);
         }
         found
     }
@@ -57,13 +60,65 @@ impl Connections {
     }
 
     /// The queue that a stream shares with others.
-    pub fn queue(&self, stream: StreamId) -> Option<u32> {
+    pub fn queue(&self, stream: StreamId) -> Option<SharedQueue> {
         stream.some().and_then(|stream| self.queues[stream.index()])
     }
 
     /// Whether more streams of a context have kernels than there are hardware queues by default.
     pub fn are_exceeded(&self, context: ContextId) -> bool {
         context.some().is_some_and(|context| self.many[context.index()])
+    }
+}
+
+/// The contexts of kernels, with those of their streams that waited for each other and never ran at once.
+fn contexts(trace: &Trace, ops: &[OpId], known: &Launches<'_>) -> FxHashMap<ContextId, Context> {
+    let mut contexts = FxHashMap::<ContextId, Context>::default();
+    let mut places = vec![None; trace.streams.len()];
+    for op in ops.iter().copied().filter(|op| trace.ops.kind[op.index()] == OpKind::Kernel) {
+        let Some(stream) = trace.ops.stream[op.index()].some() else { continue };
+        let context = contexts.entry(trace.context_of_stream(stream)).or_default();
+        let place = *places[stream.index()].get_or_insert_with(|| context.add(stream));
+        let times = (trace.ops.start[op.index()], trace.ops.end[op.index()]);
+        context.start(place, times, || known.ready_in_stream(op));
+    }
+    contexts
+}
+
+/// Finds the streams whose kernels start in the order of their launches.
+fn launched(trace: &Trace, ops: &[OpId], contexts: &mut FxHashMap<ContextId, Context>, known: &Launches<'_>) {
+    contexts.retain(|_, context| context.streams.len() > 1);
+    let mut places = vec![None; trace.streams.len()];
+    for (id, context) in contexts.iter() {
+        for (place, stream) in context.streams.iter().enumerate().take(MOST) {
+            places[stream.index()] = Some((*id, place));
+        }
+    }
+    let launches = || {
+        let at = |op: &OpId| Some((*op, places[trace.ops.stream[op.index()].some()?.index()]?));
+        let is_launched = |op: &&OpId| {
+            trace.ops.kind[op.index()] == OpKind::Kernel && trace.ops.graph_node[op.index()] == 0
+        };
+        ops.iter().filter(is_launched).filter_map(at)
+    };
+    let kernel = |op: OpId, place: usize| Kernel {
+        op,
+        place,
+        call: known.call(op),
+        start: trace.ops.start[op.index()],
+        end: trace.ops.end[op.index()],
+    };
+    let mut kernels: FxHashMap<ContextId, Vec<Vec<OpId>>> = FxHashMap::default();
+    for (op, (id, place)) in launches() {
+        let of = kernels.entry(id).or_insert_with(|| vec![Vec::new(); contexts[&id].streams.len().min(MOST)]);
+        of[place].push(op);
+    }
+    for (id, kernels) in kernels {
+        contexts.entry(id).or_default().launched = Launched::new(kernels);
+    }
+    for (op, (id, place)) in launches() {
+        if let Some(context) = contexts.get_mut(&id) {
+            context.launched.start(kernel(op, place), kernel, known);
+        }
     }
 }
 
@@ -79,23 +134,39 @@ struct Context {
     ended: Vec<(usize, Ns)>,
     /// By pair of places, the smaller one first: how often one's kernel was ready and started when the other's ended.
     waited: FxHashMap<(usize, usize), u32>,
+    /// Which of them started in the order of their launches, if that was looked for.
+    launched: Launched,
 }
 
 /// A set of places.
 #[derive(Clone, Copy, Default)]
-struct Places([u64; MOST / 64]);
+pub(super) struct Places([u64; MOST / 64]);
 
 impl Places {
-    fn insert(&mut self, place: usize) {
+    pub fn insert(&mut self, place: usize) {
         self.0[place / 64] |= 1 << (place % 64);
     }
 
-    fn contains(&self, place: usize) -> bool {
+    pub fn contains(&self, place: usize) -> bool {
         self.0[place / 64] & (1 << (place % 64)) != 0
     }
 
     fn is_empty(&self) -> bool {
         self.0 == [0; MOST / 64]
+    }
+
+    /// The places below `count` that are not in it.
+    pub fn others(&self, count: usize) -> impl Iterator<Item = usize> + use<> {
+        let words = self.0;
+        let of_word = move |(at, word): (usize, u64)| {
+            let mut left = !word;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(at * 64 + bit)
+            })
+        };
+        words.into_iter().enumerate().flat_map(of_word).take_while(move |place| *place < count)
     }
 }
 
@@ -136,40 +207,71 @@ impl Context {
         }
     }
 
-    /// Numbers the queues that streams share.
-    fn queues(&self, queues: &mut [Option<u32>]) {
-        let mut groups: Vec<Vec<usize>> =
-            (0..self.streams.len().min(MOST)).map(|place| vec![place]).collect();
+    /// Numbers the queues that streams share: those whose kernels start in order, and others of the rest.
+    fn number(&self, queues: &mut [Option<SharedQueue>]) {
+        let mut alone = vec![true; self.streams.len().min(MOST)];
+        for in_order in [true, false] {
+            let groups = match in_order {
+                true => self.groups(&alone, self.launched.pairs(), Context::start_in_order),
+                false => self.groups(&alone, self.waited.iter(), Context::never_run_at_once),
+            };
+            for group in groups.iter().filter(|group| group.len() > 1) {
+                let number = self.streams[group[0]].index() as u32;
+                for place in group {
+                    queues[self.streams[*place].index()] = Some(SharedQueue { number, in_order });
+                    alone[*place] = false;
+                }
+            }
+        }
+    }
+
+    /// Groups those places that are `alone` by pairs of them, those with the greatest numbers first, if `share` says so of two groups.
+    fn groups<'a>(
+        &self,
+        alone: &[bool],
+        pairs: impl Iterator<Item = (&'a (usize, usize), &'a u32)>,
+        share: fn(&Context, &[usize], &[usize]) -> bool,
+    ) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = (0..alone.len()).map(|place| vec![place]).collect();
         let mut of: Vec<usize> = (0..groups.len()).collect();
-        let mut pairs: Vec<(Reverse<u32>, (usize, usize))> =
-            self.waited.iter().map(|(pair, count)| (Reverse(*count), *pair)).collect();
+        let mut pairs: Vec<(Reverse<u32>, (usize, usize))> = pairs
+            .filter(|((a, b), _)| alone[*a] && alone[*b])
+            .map(|(pair, count)| (Reverse(*count), *pair))
+            .collect();
         pairs.sort_unstable();
         for (_, (a, b)) in pairs {
             let (a, b) = (of[a].min(of[b]), of[a].max(of[b]));
-            if a != b && self.share(&groups[a], &groups[b]) {
+            if a != b && share(self, &groups[a], &groups[b]) {
                 let moved = std::mem::take(&mut groups[b]);
                 moved.iter().for_each(|place| of[*place] = a);
                 groups[a].extend(moved);
             }
         }
-        for group in groups.iter().filter(|group| group.len() > 1) {
-            let number = self.streams[group[0]].index() as u32;
-            group.iter().for_each(|place| queues[self.streams[*place].index()] = Some(number));
-        }
+        groups
     }
 
-    /// Whether the streams of two groups share one queue: no kernels of theirs ever ran at once, though others did beside
-    /// them, and they waited for each other.
-    fn share(&self, one: &[usize], other: &[usize]) -> bool {
-        let mut waited = 0;
-        for (a, b) in one.iter().flat_map(|a| other.iter().map(move |b| (*a, *b))) {
-            if self.beside[a].contains(b) {
-                return false;
-            }
-            waited += self.waited.get(&(a.min(b), a.max(b))).copied().unwrap_or(0);
-        }
+    /// Whether no kernels of two groups ever ran at once, though others did beside them, and they waited for each other.
+    fn never_run_at_once(&self, one: &[usize], other: &[usize]) -> bool {
+        let waited = |(a, b): (usize, usize)| {
+            let waited = self.waited.get(&(a.min(b), a.max(b))).copied().unwrap_or(0);
+            (!self.beside[a].contains(b)).then_some(waited)
+        };
         // Where kernels fill the device, no two of them ever run at once.
-        let have_others = |group: &&[usize]| group.iter().any(|place| !self.beside[*place].is_empty());
-        waited >= FEWEST && [one, other].iter().all(have_others)
+        let have_others = |group: &[usize]| group.iter().any(|place| !self.beside[*place].is_empty());
+        [one, other].into_iter().all(have_others) && often(pairs(one, other).map(waited))
     }
+
+    /// Whether all kernels of two groups started in the order of their launches, and some followed others.
+    fn start_in_order(&self, one: &[usize], other: &[usize]) -> bool {
+        often(pairs(one, other).map(|(a, b)| self.launched.followed(a, b)))
+    }
+}
+
+fn pairs<'a>(one: &'a [usize], other: &'a [usize]) -> impl Iterator<Item = (usize, usize)> + 'a {
+    one.iter().flat_map(|a| other.iter().map(move |b| (*a, *b)))
+}
+
+/// Whether all numbers are known, and enough together.
+fn often(mut numbers: impl Iterator<Item = Option<u32>>) -> bool {
+    numbers.try_fold(0, |sum, number| Some(sum + number?)).is_some_and(|sum| sum >= FEWEST)
 }

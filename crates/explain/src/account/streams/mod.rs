@@ -11,12 +11,14 @@ mod capacity;
 mod connections;
 mod held;
 mod known;
+mod launched;
 mod order;
 mod room;
 mod signals;
 mod turns;
 mod wait;
 
+pub use connections::SharedQueue;
 pub(crate) use held::Held;
 pub(crate) use wait::shared_queues;
 

@@ -68,8 +68,8 @@ impl Defaults {
 /// The hardware queues that streams share.
 pub(super) struct Queues {
     pub connections: Connections,
-    /// The kernel that started last in each.
-    last: FxHashMap<u32, Last>,
+    /// The kernel that started last in each, and when.
+    last: FxHashMap<u32, (Ns, Last)>,
 }
 
 impl Queues {
@@ -77,15 +77,21 @@ impl Queues {
         Queues { connections, last: FxHashMap::default() }
     }
 
-    /// What a kernel of a stream waits for.
-    pub fn before(&self, stream: StreamId) -> Option<Step> {
-        let last = self.last.get(&self.connections.queue(stream)?).filter(|last| last.stream != stream)?;
-        Some(Step { from: Ns::MIN, until: last.end, cause: Cause::ConnectionAliasing, behind: last.op })
+    /// What a kernel of a stream that starts now waits for: the end of the one before it, or the start of one that still runs.
+    pub fn before(&self, stream: StreamId, now: Ns) -> Option<Step> {
+        let (start, last) = self.last.get(&self.connections.queue(stream)?.number)?;
+        let until = if last.end <= now { last.end } else { *start };
+        (last.stream != stream).then_some(Step {
+            from: Ns::MIN,
+            until,
+            cause: Cause::ConnectionAliasing,
+            behind: last.op,
+        })
     }
 
-    pub fn start(&mut self, stream: StreamId, op: OpId, end: Ns) {
+    pub fn start(&mut self, stream: StreamId, op: OpId, (start, end): (Ns, Ns)) {
         if let Some(queue) = self.connections.queue(stream) {
-            self.last.insert(queue, Last { end, op, stream });
+            self.last.insert(queue.number, (start, Last { end, op, stream }));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The wait of each operation of a device, in the order in which they started, divided among causes.
 
-use super::asked::{Events, asked};
+use super::asked::{Events, Launches, asked};
 use super::capacity::Capacity;
-use super::connections::Connections;
+use super::connections::{Connections, SharedQueue};
 use super::held::Held;
 use super::known::Known;
 use super::order::{Defaults, Queues, Step};
@@ -122,19 +122,19 @@ pub(super) struct Waits<'a> {
     blocked: Vec<Piece>,
 }
 
-/// The hardware queue that each stream shares with others: a number that only they have.
-pub(crate) fn shared_queues(facts: &Facts<'_>) -> Vec<Option<u32>> {
+/// The hardware queue that each stream shares with others.
+pub(crate) fn shared_queues(facts: &Facts<'_>) -> Vec<Option<SharedQueue>> {
     let trace = facts.trace;
     let mut order: Vec<OpId> = trace.ops.ids().collect();
     order.sort_by_key(|op| (trace.ops.start[op.index()], *op));
-    let mut queues = vec![None; trace.streams.len()];
+    let (mut queues, events) = (vec![None; trace.streams.len()], Events::new(facts));
     for device in trace.devices.ids().filter(|device| Ability::of(trace, *device).has_hyper_q()) {
         let mine = |op: &OpId| trace.device_of_stream(trace.ops.stream[op.index()]) == device;
         let ops: Vec<OpId> = order.iter().copied().filter(mine).collect();
-        let connections = Connections::new(trace, &ops, ready_in_streams(facts));
-        for stream in trace.streams.ids() {
-            queues[stream.index()] = connections.queue(stream).or(queues[stream.index()]);
-        }
+        let capacity = Capacity::of(trace, device);
+        let launches = Launches { facts, events: &events, capacity: capacity.as_ref() };
+        let found = Connections::new(trace, &ops, &launches).queues;
+        queues.iter_mut().zip(found).for_each(|(queue, found)| *queue = found.or(*queue));
     }
     queues
 }
@@ -146,8 +146,13 @@ impl<'a> Waits<'a> {
         let capacity = Capacity::of(trace, timeline.device);
         let is_kernel = |op: &&OpId| matches!(trace.ops.kind[op.index()], OpKind::Kernel | OpKind::Graph);
         let share = |op: &OpId| capacity.as_ref().and_then(|capacity| capacity.share(trace, *op));
+        let events = Events::new(facts);
         let connections = match ability.has_hyper_q() {
-            true => Connections::new(trace, ops, ready_in_streams(facts)),
+            true => Connections::new(
+                trace,
+                ops,
+                &Launches { facts, events: &events, capacity: capacity.as_ref() },
+            ),
             false => Connections::none(trace),
         };
         let done = match ability.signals_together() {
@@ -163,7 +168,7 @@ impl<'a> Waits<'a> {
             turns: Turns::new(trace, ops),
             queues: Queues::new(connections),
             defaults: Defaults::new(trace, ops),
-            events: Events::new(facts),
+            events,
             done,
             ability,
             capacity,
@@ -340,7 +345,7 @@ impl<'a> Waits<'a> {
         [
             signal,
             self.defaults.before(trace, of.stream).filter(near),
-            self.queues.before(of.stream).filter(|_| of.is_kernel).filter(near),
+            self.queues.before(of.stream, of.start).filter(|_| of.is_kernel).filter(near),
             self.issued_before(of, ready),
             self.ended_before(of, ready),
         ]
@@ -450,7 +455,7 @@ impl<'a> Waits<'a> {
             self.copies[unit].push(Run { start, end, op, freed });
         }
         if of.is_kernel {
-            self.queues.start(stream, op, end);
+            self.queues.start(stream, op, (start, end));
             self.kernel = Some(Run { start, end, op, freed });
             if self.ability.is_in_order() {
                 self.running.push(Reverse((end, op)));
@@ -461,17 +466,5 @@ impl<'a> Waits<'a> {
                 if self.turns.are_taken() { of.context.some().map_or(0, |row| row.index() + 1) } else { 0 };
             self.room.start(context, op, (start, done.max(start)), share);
         }
-    }
-}
-
-/// When each operation could have started, as far as its own stream is concerned.
-fn ready_in_streams<'a>(facts: &'a Facts<'a>) -> impl Fn(OpId) -> Option<Ns> + 'a {
-    let trace = facts.trace;
-    move |op: OpId| {
-        let stream = facts.in_stream(trace.ops.stream[op.index()]);
-        let start = trace.ops.start[op.index()];
-        let at = stream.partition_point(|other| trace.ops.start[other.index()] < start);
-        let before = at.checked_sub(1).map_or(Ns::MIN, |at| trace.ops.end[stream[at].index()]);
-        Some(asked(facts, op)?.at.max(before))
     }
 }
