@@ -57,9 +57,10 @@ def measure(holdup: str, rounds: int, levels: list[str], program: pathlib.Path) 
         found: dict[str, dict[str, list[float]]] = {}
         try:
             for at in range(rounds):
-                print(f"{program.name}: round {at + 1} of {rounds}", file=sys.stderr, flush=True)
                 # In any order: none comes always after the same. A round counts as a whole.
                 row = {way: run(ways[way]) for way in random.sample(list(ways), len(ways))}
+                figures = "; ".join(f"{way} {', '.join(f'{value:.4g}' for value in row[way].values())}" for way in ways)
+                print(f"{program.name}: round {at + 1} of {rounds}: {figures}", file=sys.stderr, flush=True)
                 for way, values in row.items():
                     for name, value in values.items():
                         found.setdefault(name, {}).setdefault(way, []).append(value)

@@ -307,6 +307,8 @@ struct Load {
     int times;
 };
 static const Load SMALL_KERNELS = {50, 8, 1 << 14, 50};
+// Kernels that take longer than launching them.
+static const Load LONG_KERNELS = {60, 4, 1 << 14, 3000};
 // Each kernel fills the GPU four times.
 static const Load LARGE_KERNELS = {5, 4224, 4224 * 256, 2000};
 
@@ -454,6 +456,7 @@ int main(int count, char **words) {
         {"graph-busy", [](bool after) { steps(after, 4000, 300); }},
         {"connections", [](bool) { connections(); }},
         {"workers", [](bool after) { workers(after, SMALL_KERNELS, 600, 8, 1); }},
+        {"one-queue", [](bool) { workers(false, LONG_KERNELS, 40, 4, 1); }},
         {"turns", [](bool after) { workers(after, LARGE_KERNELS, 150, 2, 1); }},
         {"gpus", [](bool after) { workers(after, SMALL_KERNELS, 2000, 2, 2); }},
         {"launchers", launchers},

@@ -252,6 +252,27 @@ def cupy_upload(pinned):
         batches(700)
 
 
+def streams(_):
+    """Sums in six streams, each stream's one after the other."""
+    import torch
+
+    streams = [torch.cuda.Stream() for _ in range(6)]
+    batches = [torch.rand(4000, 64, device="cuda") for _ in streams]
+    torch.cuda.synchronize()
+
+    def rounds(count):
+        for _ in range(count):
+            for stream, batch in zip(streams, batches):
+                with torch.cuda.stream(stream):
+                    for _ in range(6):
+                        batch = batch.cumsum(0)
+            torch.cuda.synchronize()
+
+    rounds(10)
+    with torch_section():
+        rounds(300)
+
+
 def jax_steps(_):
     """Gradient steps, compiled."""
     import jax
@@ -289,6 +310,7 @@ PROGRAMS = {
     "tokens": tokens,
     "threads": threads_of_python,
     "cupy-upload": cupy_upload,
+    "streams": streams,
     "jax": jax_steps,
 }
 
