@@ -6,6 +6,7 @@
 
 use super::asked::Launches;
 use super::launched::{Kernel, Launched};
+use super::places::{MOST, Places};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use trace::{ContextId, Ns, OpId, OpKind, StreamId, Trace};
@@ -18,9 +19,6 @@ const DEFAULT: usize = 8;
 
 /// Fewest times that kernels of two streams waited for each other if these share a queue.
 const FEWEST: u32 = 3;
-
-/// Most streams of a context that are compared with each other.
-const MOST: usize = 256;
 
 /// A hardware queue that a stream shares with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,38 +134,6 @@ struct Context {
     waited: FxHashMap<(usize, usize), u32>,
     /// Which of them started in the order of their launches, if that was looked for.
     launched: Launched,
-}
-
-/// A set of places.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Places([u64; MOST / 64]);
-
-impl Places {
-    pub fn insert(&mut self, place: usize) {
-        self.0[place / 64] |= 1 << (place % 64);
-    }
-
-    pub fn contains(&self, place: usize) -> bool {
-        self.0[place / 64] & (1 << (place % 64)) != 0
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0 == [0; MOST / 64]
-    }
-
-    /// The places below `count` that are not in it.
-    pub fn others(&self, count: usize) -> impl Iterator<Item = usize> + use<> {
-        let words = self.0;
-        let of_word = move |(at, word): (usize, u64)| {
-            let mut left = !word;
-            std::iter::from_fn(move || {
-                let bit = left.trailing_zeros() as usize;
-                left &= left.wrapping_sub(1);
-                (bit < 64).then_some(at * 64 + bit)
-            })
-        };
-        words.into_iter().enumerate().flat_map(of_word).take_while(move |place| *place < count)
-    }
 }
 
 impl Context {

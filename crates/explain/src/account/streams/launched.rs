@@ -6,7 +6,7 @@
 
 use super::asked::Launches;
 use super::capacity::WHOLE;
-use super::connections::Places;
+use super::places::Places;
 use rustc_hash::FxHashMap;
 use trace::{Ns, OpId};
 

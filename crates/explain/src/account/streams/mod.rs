@@ -13,6 +13,7 @@ mod held;
 mod known;
 mod launched;
 mod order;
+mod places;
 mod room;
 mod signals;
 mod turns;
