@@ -143,10 +143,10 @@ impl Blocks {
     }
 }
 
-/// A hardware queue. Its kernels start in order: one waits for the start of that before it, whatever their streams. On an H100 as many kernels as
-/// a thread launched into 40 streams ran at the same time through one queue, and of chains, the first kernel of each beside the last one
-/// of the chain before it. Threads launch in bursts, which the model does not: chains of 2, 4, 8 and 16 threads in one queue took 1.9, 3.8,
-/// 7.7 and 15.3 times as long as one, so a kernel waits for the end of one that another thread launched.
+/// A hardware queue. Its kernels start in order: each waits for the start of the one before it, whatever their streams. On an H100, kernels
+/// that a thread launched into 40 streams ran at the same time through one queue, and of chains, the first kernel of each ran beside the
+/// last one of the chain before it. Threads launch many kernels in a row, which they do not here: rounds of 2, 4, 8 and 16 threads in one
+/// queue took 1.9, 3.8, 7.7 and 15.3 times as long as those of one thread. So a kernel waits for the end of one that another thread launched.
 #[derive(Default)]
 pub(crate) struct HardwareQueue {
     /// The last kernel in it, and the thread that launched it; none of recorded steps.

@@ -185,15 +185,15 @@ impl Process<'_, '_> {
         }
         if torn > 0 {
             self.note(format!(
-                "{who}: {torn} Python stacks were not sampled: they changed while they were read"
+                "{who}: Python stacks that were not sampled, because they changed while they were read: {torn}"
             ));
         }
         if cut > 0 {
-            self.note(format!("{who}: {cut} native stacks of samples lack their outermost frames"));
+            self.note(format!("{who}: native stacks of samples without their outermost frames: {cut}"));
         }
         if late > 0 {
             self.note(format!(
-                "{who}: {late} looks at its threads came late: too many threads, or too few processors"
+                "{who}: looks at its threads that came late, for too many threads or too few processors: {late}"
             ));
         }
     }
@@ -337,7 +337,7 @@ mod tests {
         let unseen = Unseen { at: 5000, running: 45_000_000, torn: 3, cut: 2, late: 1 };
         build.record(0, Unseen::KIND, 0, &[unseen.bytes()]);
         let notes = read(build).meta.notes;
-        for said in ["45 ms that no look saw", "3 Python stacks", "2 native stacks", "1 looks"] {
+        for said in ["45 ms that no look saw", "read: 3", "frames: 2", "processors: 1"] {
             assert!(notes.iter().any(|note| note.contains(said)), "{said}: {notes:?}");
         }
     }
