@@ -398,6 +398,36 @@ static void launchers(bool own) {
     });
 }
 
+// Sixteen threads with a stream each, whose requests have 20 to 60 kernels that leave room for all: as many run at once as there are hardware
+// queues, 8 by default, and which streams share one changes with each request.
+static void requests() {
+    const int THREADS = 16;
+    const long COUNT = 1 << 14;
+    auto serve = [&](cudaStream_t on, float *y, float *x, unsigned seed, int count) {
+        for (int request = 0; request < count; request++) {
+            seed = seed * 1664525 + 1013904223;
+            for (unsigned kernel = 0; kernel < 20 + (seed >> 16) % 41; kernel++)
+                axpy<<<4, 256, 0, on>>>(y, x, 2, COUNT, 3000);
+            CHECK(cudaStreamSynchronize(on));
+        }
+    };
+    std::vector<std::thread> threads;
+    cudaStream_t streams[THREADS];
+    float *x[THREADS], *y[THREADS];
+    for (int at = 0; at < THREADS; at++) {
+        streams[at] = stream();
+        x[at] = on_device(COUNT);
+        y[at] = on_device(COUNT);
+        serve(streams[at], y[at], x[at], at, 2);
+    }
+    section([&] {
+        for (int at = 0; at < THREADS; at++)
+            threads.emplace_back([&, at] { serve(streams[at], y[at], x[at], at, 100); });
+        for (auto &thread : threads)
+            thread.join();
+    });
+}
+
 // Kernels are where time is; small batches are copied meanwhile.
 static void busy(bool page_locked) {
     const long COUNT = 1 << 18, LARGE = 16 << 20;
@@ -457,6 +487,7 @@ int main(int count, char **words) {
         {"connections", [](bool) { connections(); }},
         {"workers", [](bool after) { workers(after, SMALL_KERNELS, 600, 8, 1); }},
         {"one-queue", [](bool) { workers(false, LONG_KERNELS, 40, 4, 1); }},
+        {"requests", [](bool) { requests(); }},
         {"turns", [](bool after) { workers(after, LARGE_KERNELS, 150, 2, 1); }},
         {"gpus", [](bool after) { workers(after, SMALL_KERNELS, 2000, 2, 2); }},
         {"launchers", launchers},

@@ -29,6 +29,8 @@ pub struct Gain {
     pub low: f64,
     /// The most.
     pub high: f64,
+    /// What the fix takes once, when processes start and end; the others have it in them. A longer run has it once too.
+    pub once: f64,
     /// The thread that would be done much earlier than the program, if there is one.
     pub thread: Option<ThreadGain>,
 }

@@ -156,7 +156,7 @@ fn issued(trace: &Trace, threads: &Threads, costs: &Costs, order: &[OpId]) -> Ve
 }
 
 /// The contexts with kernels in more streams than there are hardware queues, and those of streams that share one and whose kernels run at
-/// once: which ones wait for each other is only seen where they do.
+/// once: which ones wait for each other is only seen where they do. Not those of which it is known how they go from queue to queue.
 fn crowded(trace: &Trace, queues: &[Option<SharedQueue>]) -> FxHashSet<ContextId> {
     let launched = |op: &OpId| is_kernel(trace, *op) && trace.ops.graph_node[op.index()] == 0;
     let kernels = trace.ops.ids().filter(launched);
@@ -164,9 +164,14 @@ fn crowded(trace: &Trace, queues: &[Option<SharedQueue>]) -> FxHashSet<ContextId
     let mut counts: FxHashMap<ContextId, usize> = FxHashMap::default();
     streams.into_iter().for_each(|stream| *counts.entry(trace.context_of_stream(stream)).or_default() += 1);
     let many = counts.into_iter().filter(|(_, count)| *count > QUEUES).map(|(context, _)| context);
-    let beside = |stream: &StreamId| queues[stream.index()].is_some_and(|queue| queue.in_order);
-    let shared = trace.streams.ids().filter(beside).map(|stream| trace.context_of_stream(stream));
-    many.chain(shared).collect()
+    let of_queues = |which: fn(&SharedQueue) -> bool| {
+        let of_them =
+            trace.streams.ids().filter(move |stream| queues[stream.index()].as_ref().is_some_and(which));
+        of_them.map(|stream| trace.context_of_stream(stream))
+    };
+    let known: FxHashSet<ContextId> = of_queues(|queue| queue.count > 1).collect();
+    let shared = of_queues(|queue| queue.in_order);
+    many.chain(shared).filter(|context| !known.contains(context)).collect()
 }
 
 fn is_kernel(trace: &Trace, op: OpId) -> bool {
@@ -196,7 +201,7 @@ impl Recent {
         let of_stream = self.last.get(&stream).copied().unwrap_or(Ns::MIN);
         let is_launched = is_kernel(trace, op) && ops.graph_node[op.index()] == 0;
         let queue = stream.some().and_then(|stream| queues[stream.index()]).filter(|_| is_launched);
-        let in_order = queue.filter(|queue| queue.in_order);
+        let in_order = queue.filter(|queue| queue.in_order && queue.count == 1);
         let before = in_order.and_then(|queue| self.in_order.insert(queue.number, (stream, start)));
         self.started = before.filter(|(other, _)| *other != stream).map(|(_, started)| started);
         let one_at_a_time = queue.filter(|queue| !queue.in_order);

@@ -1,6 +1,6 @@
 //! What the fixes of an explanation would gain, for the explanation.
 
-use crate::{Error, Fit, MOST_ERROR, Predictor, Progress, fixes, recover};
+use crate::{Error, Fit, Gain, MOST_ERROR, Predictor, Progress, fixes, recover};
 use explain::{Gains, NoGains};
 use std::collections::BTreeSet;
 use trace::{Ns, Trace};
@@ -51,8 +51,8 @@ fn predict(
     for id in changes {
         let Some(fixes) = fixes(id) else { continue };
         if let Some((gain, thread)) = predictor.gain(&fixes)? {
-            let (share, low, high) = (gain.share, gain.low, gain.high);
-            gains.of.insert(id, explain::Gain { share, low, high, thread });
+            let Gain { share, low, high, once } = gain;
+            gains.of.insert(id, explain::Gain { share, low, high, once, thread });
         }
     }
     Ok(Ok(gains))

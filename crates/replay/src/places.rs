@@ -56,8 +56,11 @@ impl Places {
         let count = self.workload.processes.iter().map(|process| process.streams.len()).sum();
         let mut queues = vec![None; count];
         for (row, shared) in self.streams.iter().zip(shared) {
-            let queue =
-                |of: SharedQueue| Queue { number: self.streams[of.number as usize], in_order: of.in_order };
+            let queue = |SharedQueue { number, in_order, count }: SharedQueue| Queue {
+                number: self.streams[number as usize],
+                in_order,
+                count,
+            };
             queues[*row as usize] = shared.map(queue);
         }
         queues

@@ -60,6 +60,8 @@ pub struct Gain {
     pub low: f64,
     /// The most.
     pub high: f64,
+    /// What a change takes once, when processes start and end; the others have it in them.
+    pub once: f64,
 }
 
 /// So many predictions run at once at most: each has a copy of the program.
@@ -325,7 +327,8 @@ impl<'a> Predictor<'a> {
         // No thread makes up for a loss of the program.
         let thread = thread.filter(|thread| thread.share > share + reach && share + reach > 0.0);
         let high = share.max(thread.as_ref().map_or(share, |of| of.share)) + reach;
-        (Gain { share, low: share - reach, high: high.min(1.0) }, thread)
+        let once = if self.ranges.is_empty() { ran.changed.once as f64 / before.max(1) as f64 } else { 0.0 };
+        (Gain { share, low: share - reach, high: high.min(1.0), once }, thread)
     }
 
     /// The time without a change, ns.

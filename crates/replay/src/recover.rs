@@ -55,6 +55,8 @@ pub struct Recovered {
     pub aliased: Vec<u32>,
     /// Operations whose calls other threads no longer wait behind, by a change: rows of [`Recorded::works`].
     pub overtaken: Vec<u32>,
+    /// What a change takes once, when processes start and end, ns: a longer run has that once too.
+    pub once: Ns,
     /// Whether contexts take turns on a device.
     pub turns: bool,
     /// Whether kernels that are issued back to back signal their end together on this device.
@@ -142,7 +144,7 @@ impl Recovered {
         own.awaited.clone_from(awaited);
         (own.signals, own.locks, own.holds) = (recorded.signals, recorded.locks, recorded.holds);
         self.model.clone_from(model);
-        (self.start, self.end) = (*start, *end);
+        (self.start, self.end, self.once) = (*start, *end, other.once);
         self.threads.clone_from(threads);
         let Recovered { steps, begins, works, pieces, aliased, overtaken, turns, signals_together, .. } =
             other;
@@ -221,6 +223,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         pieces: FxHashMap::default(),
         aliased: works.aliased(),
         overtaken: Vec::new(),
+        once: 0,
         turns: turns::are_taken(trace),
         signals_together,
     };

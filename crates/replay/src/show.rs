@@ -190,8 +190,12 @@ fn next(one: &Prediction) -> &'static str {
 fn notes(predictions: &[Prediction]) -> Vec<String> {
     let single = || predictions.iter().filter(|one| !one.id.contains(','));
     let threads = single().filter_map(|one| Some(format!("{}: {}", one.id, earlier(one)?)));
+    let once = single().filter(|one| one.gain.once >= LEAST).map(|one| {
+        let share = units::whole_percent(one.gain.once);
+        format!("{}: takes {share} of the time once, at the program's start and end", one.id)
+    });
     let safe = single().filter(|one| one.gain.share >= LEAST && !one.safety.is_empty());
-    threads.chain(safe.map(|one| format!("{}: {}", one.id, one.safety))).collect()
+    threads.chain(once).chain(safe.map(|one| format!("{}: {}", one.id, one.safety))).collect()
 }
 
 /// The thread that would be done earlier than the program.

@@ -131,6 +131,7 @@ impl Works {
                     // In the middle of a graph nothing begins.
                     (ops.end[before.index()] == self.rows[row as usize].end).then_some(row)
                 }),
+                alone: ops.call[at].is_none(),
                 meets: meets.get(&row).copied(),
             }
         };

@@ -30,7 +30,7 @@ fn predictions_hold_in_the_simulator() {
         let [before, after] = [before, after].map(|workload| run(&workload, &model));
         let gain = predicted(&before, fix);
         let simulated = 1.0 - wall(&after) as f64 / wall(&before) as f64;
-        let Gain { share, low, high } = gain;
+        let Gain { share, low, high, .. } = gain;
         let percent = |share: f64| format!("{:.1} %", 100.0 * share);
         let range = format!("{} to {}", percent(low), percent(high));
         writeln!(text, "{fix:22} {:>9}  {range:20} {:>9}  {what}", percent(share), percent(simulated))
@@ -352,5 +352,5 @@ fn predicted(trace: &Trace, id: &str) -> Gain {
     assert!(fit.fits, "{id}: {fit:?}");
     let predictor = Predictor::new(trace, &recovered, &fit, &|_| {}).unwrap();
     let prediction = predictor.predict(&replay::fixes(id).unwrap()).unwrap();
-    prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0 }, |prediction| prediction.gain)
+    prediction.map_or(Gain { share: 0.0, low: 0.0, high: 0.0, once: 0.0 }, |prediction| prediction.gain)
 }

@@ -186,6 +186,12 @@ pub struct Connections {
     pub mps: u32,
     /// The most pending launches of a stream; the next launch waits.
     pub depth: u32,
+    /// What each of them takes when a process starts and creates its context, ns; recorded programs alone. Default: 0.
+    #[serde(default)]
+    pub start_ns: i64,
+    /// What each of them takes when a process ends, ns; recorded programs alone. Default: 0.
+    #[serde(default)]
+    pub end_ns: i64,
 }
 
 /// Several contexts on one device: without MPS they take turns.

@@ -145,6 +145,8 @@ pub(crate) struct WorkPlan {
     pub gap: i64,
     /// The row of the operation of another stream that it waits for, or [`NONE`].
     pub after: u32,
+    /// Whether it waits in no hardware queue of several.
+    pub alone: bool,
 }
 
 impl Act {

@@ -2,6 +2,7 @@
 //! for. Locks, streams, hardware queues, engines and turns of contexts are the model's, as for any workload.
 
 mod outside;
+mod queues;
 mod run;
 
 pub(crate) use outside::Signal;
@@ -36,13 +37,15 @@ pub struct Recorded {
     pub awaited: Vec<u32>,
 }
 
-/// A hardware queue that several streams share.
+/// A hardware queue that several streams share, or several such queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// Its number, below the number of streams.
     pub number: u32,
     /// Whether a kernel only waits for the start of the one before it in the queue, and not for its end.
     pub in_order: bool,
+    /// How many queues there are under this number. A stream whose kernels are all done goes on in the one that was used least recently.
+    pub count: u32,
 }
 
 /// Rows of a list: the first, and how many.
@@ -203,6 +206,8 @@ pub struct Work {
     pub gap_ns: Option<i64>,
     /// An operation of another stream that it waits for: a row of [`Recorded::works`].
     pub after: Option<u32>,
+    /// Whether it waits in no queue of several, as a kernel does of which nobody knows when it was launched.
+    pub alone: bool,
     /// The collective of which it is a kernel.
     pub meets: Option<Meets>,
 }

@@ -1,2 +1,2 @@
-# before the program starts
-export CUDA_DEVICE_MAX_CONNECTIONS=32
+# before the program starts: how many streams, at most 32
+export CUDA_DEVICE_MAX_CONNECTIONS=16

@@ -7,7 +7,7 @@ use crate::{At, Evidence, Fix};
 const MORE_CONNECTIONS: Fix = Fix {
     id: "more-connections",
     text: "set CUDA_DEVICE_MAX_CONNECTIONS to the number of streams, at most 32, or use fewer streams",
-    safety: "safe: the program starts with it, and no other setting changes",
+    safety: "safe; each one more takes 15 ms when the program starts, and 8 when it ends (H100)",
     change: Some("more-connections"),
     at: At::Waiter,
     forms: forms![

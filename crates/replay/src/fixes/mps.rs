@@ -35,7 +35,7 @@ fn together(to: &mut Recovered) -> usize {
         for (row, stream) in (first..).zip(&process.streams) {
             let of = of_context.entry(stream.context).or_default();
             of.push(row);
-            queues.push(Some(Queue { number: of[(of.len() - 1) % most as usize], in_order: true }));
+            queues.push(Some(Queue { number: of[(of.len() - 1) % most as usize], in_order: true, count: 1 }));
         }
     }
     to.recorded.queues = queues;

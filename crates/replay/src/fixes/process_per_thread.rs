@@ -26,7 +26,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         rows[1..].iter().for_each(|row| own_contexts(to, *process, *row));
     }
     // A process has the hardware queues that all threads had.
-    more_connections::apply(scene, to);
+    more_connections::separate(to);
     waits_for_own(scene, to);
     no_gil::apply(scene, to);
     to.lets_pass(scene, |at, number| scene.holder(number).is_some_and(|holder| holder.row != at.row));

@@ -197,7 +197,7 @@ impl Recovered {
         gone
     }
 
-    /// Adds a stream that waits for no other, beside each of these. Returns the row of each.
+    /// Adds a stream that waits for no other, beside each of these: one that goes from queue to queue as they do. Returns the row of each.
     pub(crate) fn streams_beside(&mut self, streams: &[u32]) -> Vec<u32> {
         let counts: Vec<usize> =
             self.recorded.workload.processes.iter().map(|process| process.streams.len()).collect();
@@ -237,9 +237,15 @@ impl Recovered {
             queues[moved(row as u32) as usize] =
                 queue.map(|queue| Queue { number: moved(queue.number), ..queue });
         }
+        let new: Vec<u32> =
+            new.into_iter().map(|(process, row)| (first(process, true) + row) as u32).collect();
+        for (new, beside) in new.iter().zip(streams) {
+            let queue = queues[moved(*beside) as usize];
+            queues[*new as usize] = queue.filter(|queue: &Queue| queue.count > 1);
+        }
         self.recorded.queues = queues;
         self.recorded.works.iter_mut().for_each(|work| work.stream = moved(work.stream));
-        new.into_iter().map(|(process, row)| (first(process, true) + row) as u32).collect()
+        new
     }
 
     /// The streams that a thread issues operations to.

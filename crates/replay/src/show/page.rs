@@ -261,7 +261,7 @@ mod tests {
                 changes: 1,
                 predicted_ns: 1,
                 before_ns: 1,
-                gain: Gain { share: *share, low: share - 0.01, high: share + 0.01 },
+                gain: Gain { share: *share, low: share - 0.01, high: share + 0.01, once: 0.0 },
                 thread: None,
                 next: None,
                 safety: String::new(),

@@ -28,18 +28,22 @@ impl Verdict {
     }
 }
 
-/// Whether a fix would only lose time.
+/// Whether a fix would only lose time, in a longer run too.
 pub(crate) fn is_loss(gain: &Gain) -> bool {
-    Verdict::of(gain) == Verdict::Loss
+    gain.high + gain.once < 0.0
 }
 
 /// `would gain 25 % (19 % … 31 %)`, `would lose 5 % (3 % … 7 %)`, `no gain predicted (-1 % … 1 %)`; and the thread that would be done
-/// much earlier than the program.
+/// much earlier than the program, and what a fix takes once.
 pub fn gain(gain: &Gain) -> String {
-    let Some(thread) = &gain.thread else { return amount(gain) };
+    let once = match gain.once >= LEAST {
+        true => format!("; takes {} once, at the program's start and end", units::whole_percent(gain.once)),
+        false => String::new(),
+    };
+    let Some(thread) = &gain.thread else { return format!("{}{once}", amount(gain)) };
     let share = units::whole_percent(thread.share);
     format!(
-        "{}; thread {} would be done earlier by {share} of the time, other threads as before",
+        "{}; thread {} would be done earlier by {share} of the time, other threads as before{once}",
         amount(gain),
         thread.tid
     )

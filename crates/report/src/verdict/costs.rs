@@ -177,7 +177,7 @@ impl Named {
     }
 
     /// `31 %: calls wait for the driver's lock, behind cudaMemcpyAsync (serve.py:16 → own-stream).` What does not fit is left out:
-    /// fixes, the call, the place.
+    /// fixes, the call, the place; of a long place, the place before the fixes.
     fn line(&self, columns: usize) -> String {
         let with = |behind: &str, place: &str, fixes: usize| {
             let hint = self.hint(place, fixes);
@@ -187,7 +187,8 @@ impl Named {
         let (behind, place) = (self.behind.as_str(), self.place.as_str());
         let named = (0..=all).rev().map(|fixes| with(behind, place, fixes));
         let shorter = (0..=all).rev().map(|fixes| with("", place, fixes));
-        let mut lines = named.chain(shorter).chain([with("", "", 0)]);
+        let without_place = (0..=all).rev().map(|fixes| with("", "", fixes));
+        let mut lines = named.chain(shorter).chain(without_place);
         lines.find(|line| width(line) <= columns).unwrap_or_else(|| elide(&with("", "", 0), columns))
     }
 }

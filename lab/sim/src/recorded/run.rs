@@ -1,13 +1,14 @@
 //! Runs recorded steps: calls with their own costs, and the operations that they issue.
 
 use super::outside::Held;
+use super::queues::{self, Pools};
 use super::{CallOf, Does, Recorded, RecordedStep, Replayed, Rows, StepAt, Until, Waited, Work, WorkKind};
 use crate::calls::LONGEST;
 use crate::device::{COMPUTE, IN, OUT, PIECES_IN, PIECES_OUT, WITHIN};
 use crate::events::Event;
 use crate::functions::Function;
 use crate::locks::Holder;
-use crate::machine::{HardwareQueue, Machine};
+use crate::machine::Machine;
 use crate::meetings::{Meetings, Waiting};
 use crate::ops::{Op, OpRef, What};
 use crate::plan::{Act, NONE, Plan, Program, Step, ThreadPlan, Way, WorkPlan};
@@ -38,6 +39,7 @@ pub(crate) struct Replay<'a> {
     /// The thread that issues each operation.
     issuers: Vec<u32>,
     meetings: Meetings,
+    pub(super) pools: Pools,
     pub replayed: Replayed,
 }
 
@@ -129,12 +131,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     let counts: Vec<usize> = (0..program.threads.len()).map(|row| PREAMBLE.len() + steps(row) + 1).collect();
     let options = Options { trace: false, ..options };
     let mut machine = Machine::new(&recorded.workload, model, program, options);
-    machine.queues = (0..2 * streams).map(|_| HardwareQueue::default()).collect();
-    for stream in 0..streams {
-        let queue = recorded.queues.get(stream as usize).copied().flatten();
-        let number = queue.map(|queue| queue.number).filter(|number| *number < streams);
-        machine.streams[stream as usize].queue = number.unwrap_or(streams + stream);
-    }
+    let pools = queues::create(&mut machine, recorded, streams);
     machine.replay = Some(Replay {
         recorded,
         contexts,
@@ -147,6 +144,7 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
         awaits: vec![None; counts.len()],
         staging: vec![NONE; if costs_more_beside(recorded) { counts.len() } else { 0 }],
         issuers: issuers(recorded),
+        pools,
         meetings: Meetings::of(&recorded.works),
         replayed: Replayed {
             steps: counts.into_iter().map(Vec::with_capacity).collect(),
@@ -249,6 +247,7 @@ fn plan_work(work: &Work, model: &Model, program: &Program) -> WorkPlan {
         latency: work.latency_ns.unwrap_or(-1),
         gap: work.gap_ns.unwrap_or(-1),
         after: work.after.unwrap_or(NONE),
+        alone: work.alone,
     }
 }
 
@@ -457,13 +456,10 @@ impl Machine<'_> {
             let plain = self.op(row, work.stream, work.engine, work.what, work.ns);
             let latency = if work.latency < 0 { plain.earliest } else { work.latency };
             let op = Op { slots: work.slots, earliest: latency, gap: work.gap, work: at as u32, ..plain };
-            if matches!(work.what, What::Kernel { node: 0, .. }) {
-                let queue = self
-                    .replay
-                    .as_ref()
-                    .and_then(|replay| *replay.recorded.queues.get(work.stream as usize)?);
-                self.enter_queue(&op, queue.is_some_and(|queue| queue.in_order));
-            }
+            let op = match work.what {
+                What::Kernel { node: 0, .. } => self.enter_recorded_queue(op, work.alone),
+                _ => op,
+            };
             let issued = self.enqueue(op);
             if let Some(replay) = &mut self.replay {
                 replay.works[at] = Progress::Issued(issued);

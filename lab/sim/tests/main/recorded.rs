@@ -57,7 +57,16 @@ impl Program {
     /// Adds an operation. Its latency is 5 ns, its gap 2 ns.
     fn work(&mut self, stream: u32, kind: WorkKind, ns: i64) -> u32 {
         let (latency_ns, gap_ns) = (Some(5), Some(2));
-        self.0.works.push(Work { stream, kind, ns, latency_ns, gap_ns, after: None, meets: None });
+        self.0.works.push(Work {
+            stream,
+            kind,
+            ns,
+            latency_ns,
+            gap_ns,
+            after: None,
+            alone: false,
+            meets: None,
+        });
         self.0.works.len() as u32 - 1
     }
 
@@ -222,7 +231,7 @@ fn a_call_issues_several_operations_at_once() {
 
 #[test]
 fn streams_that_share_a_hardware_queue_wait_for_each_other() {
-    let queue = |number| Some(Queue { number, in_order: false });
+    let queue = |number| Some(Queue { number, in_order: false, count: 1 });
     for (queues, second) in
         [([queue(0), queue(0)], (108, 208)), ([queue(0), queue(1)], (7, 107)), ([None, None], (7, 107))]
     {
@@ -235,6 +244,28 @@ fn streams_that_share_a_hardware_queue_wait_for_each_other() {
     }
 }
 
+/// Two chains, and a kernel of a third stream, which goes on in the queue used least recently: behind the first chain if there are two
+/// queues, in one of its own if there are three. It starts with the last kernel before it in its queue, here the one that starts before it.
+#[test]
+fn streams_go_on_in_the_hardware_queue_that_was_used_least_recently() {
+    for (count, first) in [(1, 3), (2, 1), (3, 2)] {
+        let mut program = Program::new(3);
+        let works = [
+            program.kernel(0, 100),
+            program.kernel(0, 100),
+            program.kernel(1, 150),
+            program.kernel(1, 100),
+            program.kernel(2, 10),
+        ];
+        let launches = works.map(|work| call(program.launch(work, 1, 0)));
+        program.thread(&launches);
+        program.0.queues = vec![Some(Queue { number: 0, in_order: true, count }); 3];
+        let starts: Vec<i64> = program.run().works.iter().map(|(start, _)| *start).collect();
+        let before = (0..4).filter(|at| starts[*at] <= starts[4]).max_by_key(|at| starts[*at]);
+        assert_eq!(before, Some(first), "{count} queues: {starts:?}");
+    }
+}
+
 #[test]
 fn graphs_and_copies_are_in_no_hardware_queue() {
     for kind in [copy(CopyKind::DtoH), WorkKind::Kernel { threads: 32, in_graph: true }] {
@@ -242,7 +273,7 @@ fn graphs_and_copies_are_in_no_hardware_queue() {
         let works = [program.kernel(0, 100), program.work(1, kind, 100)];
         let launches = works.map(|work| call(program.launch(work, 1, 0)));
         program.thread(&launches);
-        program.0.queues = vec![Some(Queue { number: 0, in_order: false }); 2];
+        program.0.queues = vec![Some(Queue { number: 0, in_order: false, count: 1 }); 2];
         assert_eq!(program.run().works, [(6, 106), (7, 107)], "{kind:?}");
     }
 }

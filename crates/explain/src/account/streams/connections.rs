@@ -1,10 +1,12 @@
 //! Which streams share a hardware queue: kernels of such streams start in the order of their launches (`launched.rs`), or, where threads
-//! launch them in bursts, never run at once, and each starts when the other's ends.
+//! launch them in bursts, never run at once, and each starts when the other's ends. A stream whose work is done may come back in another
+//! queue: of streams that share none all along, those kernels are kept that waited for one of another stream (`changing.rs`).
 //!
 //! No trace records it, nor how many queues a process has (8, unless `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer; 2 for
 //! a client of MPS). So it is read from the kernels' times.
 
 use super::asked::Launches;
+use super::changing::{self, Behind};
 use super::launched::{Kernel, Launched};
 use super::places::{MOST, Places};
 use rustc_hash::FxHashMap;
@@ -27,12 +29,16 @@ pub struct SharedQueue {
     pub number: u32,
     /// Whether its kernels start in the order of their launches; else they never run at once.
     pub in_order: bool,
+    /// How many queues these are. Of several, a stream whose kernels are all done goes on in the one that was used least recently.
+    pub count: u32,
 }
 
 /// The streams that share hardware queues with others.
 pub(super) struct Connections {
     /// By stream; `None` if it shares none.
     pub queues: Vec<Option<SharedQueue>>,
+    /// Kernels of streams that share several queues, each with the one of another stream for whose start it waited.
+    pub behind: FxHashMap<OpId, OpId>,
     /// By context: whether more streams have kernels than there are queues by default.
     many: Vec<bool>,
 }
@@ -48,13 +54,18 @@ impl Connections {
                 found.many[id.index()] = context.streams.len() > DEFAULT;
             }
             context.number(&mut found.queues);
+            found.behind.extend(context.change(trace, known, &mut found.queues));
         }
         found
     }
 
     /// None known: for devices without such queues.
     pub fn none(trace: &Trace) -> Connections {
-        Connections { queues: vec![None; trace.streams.len()], many: vec![false; trace.contexts.len()] }
+        Connections {
+            queues: vec![None; trace.streams.len()],
+            behind: FxHashMap::default(),
+            many: vec![false; trace.contexts.len()],
+        }
     }
 
     /// The queue that a stream shares with others.
@@ -184,11 +195,37 @@ impl Context {
             for group in groups.iter().filter(|group| group.len() > 1) {
                 let number = self.streams[group[0]].index() as u32;
                 for place in group {
-                    queues[self.streams[*place].index()] = Some(SharedQueue { number, in_order });
+                    queues[self.streams[*place].index()] = Some(SharedQueue { number, in_order, count: 1 });
                     alone[*place] = false;
                 }
             }
         }
+    }
+
+    /// Streams that share no queue all along, but waited for each other in one for a time, go from queue to queue. Returns the kernels that
+    /// waited, each with the one of another stream whose start let it start.
+    fn change(
+        &self,
+        trace: &Trace,
+        known: &Launches<'_>,
+        queues: &mut [Option<SharedQueue>],
+    ) -> Vec<(OpId, OpId)> {
+        let streams = &self.streams[..self.streams.len().min(MOST)];
+        let alone: Vec<bool> = streams.iter().map(|stream| queues[stream.index()].is_none()).collect();
+        let mut behind: Vec<Behind> = self.launched.behind().to_vec();
+        behind.retain(|Behind { places: (one, other), .. }| alone[*one] && alone[*other]);
+        let waited = || {
+            let kernels = self.launched.kernels().filter(|(_, place)| alone[*place]);
+            let waits = kernels.filter_map(|(op, _)| Some(trace.ops.start[op.index()] - known.ready(op)?));
+            waits.filter(|ns| *ns > NEXT).sum()
+        };
+        let Some(count) = changing::queues(&behind, waited) else { return Vec::new() };
+        let alone = || streams.iter().zip(&alone).filter(|(_, alone)| **alone).map(|(stream, _)| *stream);
+        let number = alone().next().map_or(0, |stream| stream.index() as u32);
+        alone().for_each(|stream| {
+            queues[stream.index()] = Some(SharedQueue { number, in_order: true, count });
+        });
+        behind.into_iter().map(|behind| (behind.op, behind.other)).collect()
     }
 
     /// Groups those places that are `alone` by pairs of them, those with the greatest numbers first, if `share` says so of two groups.

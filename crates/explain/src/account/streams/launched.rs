@@ -6,12 +6,17 @@
 
 use super::asked::Launches;
 use super::capacity::WHOLE;
+use super::changing::Behind;
 use super::places::Places;
 use rustc_hash::FxHashMap;
 use trace::{Ns, OpId};
 
 /// Most time between the moment that lets a kernel start and its start, ns, as in `overlap/slip.rs`.
 const NEXT: Ns = 10_000;
+
+/// Most time between the starts of two kernels of which one let the other start, ns: 0.2 to 1.2 µs in nine of ten cases, 2.2 at most (H100,
+/// `holdup lab run architectures` with 16 threads).
+const JUST: Ns = 2_500;
 
 /// What two kernels' recorded starts may differ although one let the other start, ns. GPUs start kernels 1 µs apart.
 const CLOSE: Ns = 200;
@@ -38,8 +43,10 @@ impl Kernel {
 /// The kernels of a context's streams, as time goes on.
 #[derive(Default)]
 pub(super) struct Launched {
-    /// By place: kernels that have not started, the last one first.
-    waiting: Vec<Vec<OpId>>,
+    /// By place: its kernels, in the order of their starts.
+    kernels: Vec<Vec<OpId>>,
+    /// By place: how many of them have started.
+    started: Vec<usize>,
     /// By place: those with a kernel that started before one that had been launched before it.
     apart: Vec<Places>,
     /// Kernels that run, and those that ended at most [`NEXT`] ago.
@@ -47,13 +54,14 @@ pub(super) struct Launched {
     /// By pair of places, the smaller one first: how often one's kernel was ready and had room, and started when the other's did, which
     /// had been launched before it.
     followed: FxHashMap<(usize, usize), u32>,
+    behind: Vec<Behind>,
 }
 
 impl Launched {
     /// `kernels`: by place, in the order of their starts.
-    pub fn new(mut kernels: Vec<Vec<OpId>>) -> Launched {
-        kernels.iter_mut().for_each(|of| of.reverse());
-        Launched { apart: vec![Places::default(); kernels.len()], waiting: kernels, ..Launched::default() }
+    pub fn new(kernels: Vec<Vec<OpId>>) -> Launched {
+        let (apart, started) = (vec![Places::default(); kernels.len()], vec![0; kernels.len()]);
+        Launched { apart, started, kernels, ..Launched::default() }
     }
 
     /// How often kernels of two places followed each other; `None` if they did not keep the order.
@@ -67,22 +75,64 @@ impl Launched {
         self.followed.iter()
     }
 
+    /// The kernels that waited for the start of the last one that had been launched into another stream before, whether or not the two
+    /// streams kept the order all along: a stream whose kernels are all done may go on in another queue.
+    pub fn behind(&self) -> &[Behind] {
+        &self.behind
+    }
+
+    /// All kernels, each with its place.
+    pub fn kernels(&self) -> impl Iterator<Item = (OpId, usize)> + '_ {
+        let places = self.kernels.iter().enumerate();
+        places.flat_map(|(place, of)| of.iter().map(move |op| (*op, place)))
+    }
+
     /// The next kernel starts; `kernel` looks one up.
     pub fn start(&mut self, starts: Kernel, kernel: impl Fn(OpId, usize) -> Kernel, known: &Launches<'_>) {
-        self.waiting[starts.place].pop();
-        self.keep_order(&starts, kernel);
+        self.started[starts.place] += 1;
+        self.keep_order(&starts, &kernel);
         self.recent.retain(|other| starts.start - other.end <= NEXT);
-        for other in self.before(&starts, known) {
-            let pair = (other.min(starts.place), other.max(starts.place));
+        let before = self.before(&starts, known);
+        for other in before.iter().filter(|other| !self.apart[starts.place].contains(other.place)) {
+            let pair = (other.place.min(starts.place), other.place.max(starts.place));
             *self.followed.entry(pair).or_default() += 1;
+        }
+        let is_last = |other: &&Kernel| {
+            let next = self.next(other.place).map(|op| kernel(op, other.place));
+            starts.start - other.start <= JUST && next.is_none_or(|next| !next.precedes(&starts))
+        };
+        if let Some(other) = before.iter().filter(is_last).max_by_key(|other| other.start) {
+            let ready = known.ready(starts.op).unwrap_or(other.start);
+            self.behind.push(Behind {
+                op: starts.op,
+                other: other.op,
+                places: (starts.place, other.place),
+                between: self.launched_between(other, &starts, known),
+                waited: other.start - ready,
+            });
         }
         self.recent.push(starts);
     }
 
+    /// The first kernel of a place that has not started.
+    fn next(&self, place: usize) -> Option<OpId> {
+        self.kernels[place].get(self.started[place]).copied()
+    }
+
+    /// The number of streams that were launched into between two kernels of others.
+    fn launched_between(&self, one: &Kernel, other: &Kernel, known: &Launches<'_>) -> u32 {
+        let (Some((_, from)), Some((to, _))) = (one.call, other.call) else { return 0 };
+        let since = |op: &OpId| known.call(*op).is_none_or(|(start, _)| start < from);
+        let next = |of: &Vec<OpId>| of.get(of.partition_point(since)).and_then(|op| known.call(*op));
+        let others =
+            (0..).zip(&self.kernels).filter(|(place, _)| *place != one.place && *place != other.place);
+        others.filter(|(_, of)| next(of).is_some_and(|(start, _)| start < to)).count() as u32
+    }
+
     /// Finds the streams whose next kernel was launched before this one, and starts later.
-    fn keep_order(&mut self, starts: &Kernel, kernel: impl Fn(OpId, usize) -> Kernel) {
-        for other in self.apart[starts.place].others(self.waiting.len()) {
-            let Some(next) = self.waiting[other].last().map(|op| kernel(*op, other)) else { continue };
+    fn keep_order(&mut self, starts: &Kernel, kernel: &impl Fn(OpId, usize) -> Kernel) {
+        for other in self.apart[starts.place].others(self.kernels.len()) {
+            let Some(next) = self.next(other).map(|op| kernel(op, other)) else { continue };
             if other != starts.place && next.precedes(starts) && next.start - starts.start > CLOSE {
                 self.apart[starts.place].insert(other);
                 self.apart[other].insert(starts.place);
@@ -90,26 +140,30 @@ impl Launched {
         }
     }
 
-    /// The places whose kernel let this one start: it had been launched before, and started just now, because the kernel before it in
-    /// its stream ended, beside which there was room for this one, which was ready.
-    fn before(&self, starts: &Kernel, known: &Launches<'_>) -> Vec<usize> {
+    /// The kernels of other streams that let this one start: they had been launched before, and started just now, because the kernel
+    /// before them in their stream ended, beside which there was room for this one, which was ready.
+    fn before(&self, starts: &Kernel, known: &Launches<'_>) -> Vec<Kernel> {
         let just_before = |time: Ns, moment: Ns| (time - NEXT..=time).contains(&moment);
         let ended = |other: &Kernel| {
             let of_stream = self.recent.iter().filter(|last| last.place == other.place);
             of_stream.map(|last| last.end).filter(|end| just_before(other.start, *end)).max()
         };
         let lets = |other: &Kernel| {
-            let is_other = other.place != starts.place && !self.apart[starts.place].contains(other.place);
-            (is_other && just_before(starts.start, other.start) && other.precedes(starts))
-                .then(|| ended(other).map(|end| (other.place, end)))
-                .flatten()
+            let may_share =
+                starts.start - other.start <= JUST || !self.apart[starts.place].contains(other.place);
+            (other.place != starts.place
+                && may_share
+                && just_before(starts.start, other.start)
+                && other.precedes(starts))
+            .then(|| ended(other).map(|end| (*other, end)))
+            .flatten()
         };
-        let others: Vec<(usize, Ns)> = self.recent.iter().filter_map(lets).collect();
+        let others: Vec<(Kernel, Ns)> = self.recent.iter().filter_map(lets).collect();
         if others.is_empty() || !self.had_room(starts, known) {
             return Vec::new();
         }
         let Some(ready) = known.ready(starts.op) else { return Vec::new() };
-        others.into_iter().filter(|(_, end)| ready + NEXT < *end).map(|(place, _)| place).collect()
+        others.into_iter().filter(|(_, end)| ready + NEXT < *end).map(|(other, _)| other).collect()
     }
 
     /// Whether there was room for a kernel beside all that ran just before it started.

@@ -8,6 +8,7 @@
 
 mod asked;
 mod capacity;
+mod changing;
 mod connections;
 mod held;
 mod known;

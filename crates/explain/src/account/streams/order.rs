@@ -77,16 +77,19 @@ impl Queues {
         Queues { connections, last: FxHashMap::default() }
     }
 
-    /// What a kernel of a stream that starts now waits for: the end of the one before it, or the start of one that still runs.
-    pub fn before(&self, stream: StreamId, now: Ns) -> Option<Step> {
-        let (start, last) = self.last.get(&self.connections.queue(stream)?.number)?;
-        let until = if last.end <= now { last.end } else { *start };
-        (last.stream != stream).then_some(Step {
-            from: Ns::MIN,
-            until,
-            cause: Cause::ConnectionAliasing,
-            behind: last.op,
-        })
+    /// What a kernel waits for: the end of the one before it in its queue, or the start of one that still runs.
+    pub fn before(&self, trace: &Trace, op: OpId) -> Option<Step> {
+        let (starts, stream) = (&trace.ops.start, trace.ops.stream[op.index()]);
+        let step =
+            |until: Ns, behind: OpId| Step { from: Ns::MIN, until, cause: Cause::ConnectionAliasing, behind };
+        let queue = self.connections.queue(stream)?;
+        if queue.count > 1 {
+            let behind = self.connections.behind.get(&op)?;
+            return Some(step(starts[behind.index()], *behind));
+        }
+        let (start, last) = self.last.get(&queue.number)?;
+        let until = if last.end <= starts[op.index()] { last.end } else { *start };
+        (last.stream != stream).then_some(step(until, last.op))
     }
 
     pub fn start(&mut self, stream: StreamId, op: OpId, (start, end): (Ns, Ns)) {

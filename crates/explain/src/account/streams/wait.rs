@@ -345,7 +345,7 @@ impl<'a> Waits<'a> {
         [
             signal,
             self.defaults.before(trace, of.stream).filter(near),
-            self.queues.before(of.stream, of.start).filter(|_| of.is_kernel).filter(near),
+            self.queues.before(trace, of.op).filter(|_| of.is_kernel).filter(near),
             self.issued_before(of, ready),
             self.ended_before(of, ready),
         ]

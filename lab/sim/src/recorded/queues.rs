@@ -1,0 +1,62 @@
+//! The hardware queues of recorded kernels.
+
+use super::{Queue, Recorded};
+use crate::machine::{HardwareQueue, Machine};
+use crate::ops::{Op, OpRef};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// By number under which there are several queues: these.
+pub(super) type Pools = FxHashMap<u32, Range<u32>>;
+
+/// Gives each stream its hardware queue, or queues to choose from.
+pub(super) fn create(machine: &mut Machine<'_>, recorded: &Recorded, streams: u32) -> Pools {
+    let (mut count, mut pools) = (2 * streams, Pools::default());
+    for stream in 0..streams {
+        let queue = recorded.queues.get(stream as usize).copied().flatten();
+        let queue = queue.filter(|queue| queue.number < streams);
+        let own = own_queue(stream, streams);
+        machine.streams[stream as usize].queue = match queue {
+            Some(Queue { number, count: of @ 2.., .. }) => {
+                pools.entry(number).or_insert_with(|| {
+                    count += of;
+                    count - of..count
+                });
+                own
+            }
+            Some(Queue { number, .. }) => number,
+            None => own,
+        };
+    }
+    machine.queues = (0..count).map(|_| HardwareQueue::default()).collect();
+    pools
+}
+
+/// The queue that a stream shares with no other.
+fn own_queue(stream: u32, streams: u32) -> u32 {
+    streams + stream
+}
+
+impl Machine<'_> {
+    /// A launched kernel enters the hardware queue of its stream, or if `alone` none that others enter.
+    pub(super) fn enter_recorded_queue(&mut self, op: Op, alone: bool) -> Op {
+        let Some(replay) = &self.replay else { return op };
+        let queue = replay.recorded.queues.get(op.stream as usize).copied().flatten();
+        let pool = queue.and_then(|queue| replay.pools.get(&queue.number)).cloned();
+        let streams = self.streams.len() as u32;
+        let stream = &mut self.streams[op.stream as usize];
+        if let Some(pool) = pool.filter(|_| stream.pending == 0) {
+            let (queues, ops) = (&self.queues, &self.ops);
+            let waits = |last: OpRef| ops.is_open(last) && !ops.rows[last.row as usize].started;
+            let order = |queue: &u32| {
+                let last = queues[*queue as usize].last;
+                (waits(last), last.serial)
+            };
+            let next = pool.min_by_key(order).filter(|_| !alone);
+            stream.queue = next.unwrap_or(own_queue(op.stream, streams));
+        }
+        let op = Op { queue: stream.queue, ..op };
+        self.enter_queue(&op, queue.is_some_and(|queue| queue.in_order));
+        op
+    }
+}
