@@ -266,6 +266,35 @@ fn streams_go_on_in_the_hardware_queue_that_was_used_least_recently() {
     }
 }
 
+/// The queue of the first stream was used least recently, but has a kernel that waits.
+#[test]
+fn streams_go_on_in_a_hardware_queue_in_which_nothing_waits() {
+    let mut program = Program::new(3);
+    let works =
+        [program.kernel(0, 100), program.kernel(0, 100), program.kernel(1, 150), program.kernel(2, 10)];
+    let [one, two, other, last] = works.map(|work| call(program.launch(work, 1, 0)));
+    program.thread(&[one, two, other, RecordedStep::Host(50), last]);
+    program.0.queues = vec![Some(Queue { number: 0, in_order: true, count: 2 }); 3];
+    let works = program.run().works;
+    assert!(works[3].0 < works[1].0, "{works:?}");
+}
+
+/// Nobody knows when it was launched.
+#[test]
+fn a_kernel_that_is_alone_waits_in_no_hardware_queue_of_several() {
+    let mut program = Program::new(2);
+    let works = [program.kernel(0, 100), program.kernel(0, 100), program.kernel(1, 10)];
+    program.0.works[2].alone = true;
+    let launches = works.map(|work| call(program.launch(work, 1, 0)));
+    program.thread(&launches);
+    program.0.queues = vec![Some(Queue { number: 0, in_order: true, count: 2 }); 2];
+    program.0.queues.iter_mut().flatten().for_each(|queue| queue.count = 1);
+    let works = program.run().works;
+    assert_eq!(works[2].0, works[1].0, "of one");
+    program.0.queues.iter_mut().flatten().for_each(|queue| queue.count = 2);
+    assert!(program.run().works[2].0 < 100, "of several");
+}
+
 #[test]
 fn graphs_and_copies_are_in_no_hardware_queue() {
     for kind in [copy(CopyKind::DtoH), WorkKind::Kernel { threads: 32, in_graph: true }] {

@@ -1,6 +1,6 @@
-//! Streams that go from one hardware queue to another: one whose kernels are all done goes on in the queue that was used least recently. A
-//! replay by this rule of 16 threads that each wait for their round (`holdup lab run architectures`, H100) takes as long as the trace within
-//! 1.4 %; one without takes 9 % less.
+//! Streams that go from one hardware queue to another: one whose kernels are all done goes on in the queue that was used least recently, of
+//! those in which no kernel waits if there are any. Seen in 16 orders of chains in up to 16 streams on an H100; a replay by this rule of 16
+//! threads that each wait for their round (`holdup lab run architectures`) takes as long as the trace within 2 %, one without 9 % less.
 
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -38,4 +38,34 @@ pub(super) fn queues(behind: &[Behind], all: impl FnOnce() -> Ns) -> Option<u32>
     let (count, _) = by_count.into_iter().max_by_key(|(count, waited)| (*waited, Reverse(*count)))?;
     // Streams that share one queue share it all along.
     (count > 1).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kernels that each waited 100 ns, with so many streams launched into since.
+    fn behind(between: &[u32]) -> Vec<Behind> {
+        let one = |between: &u32| Behind {
+            op: OpId::new(1),
+            other: OpId::new(0),
+            places: (1, 0),
+            between: *between,
+            waited: 100,
+        };
+        between.iter().map(one).collect()
+    }
+
+    #[test]
+    fn the_number_of_queues_is_that_of_most_waits() {
+        assert_eq!(queues(&behind(&[7, 7, 7, 6, 9]), || 600), Some(8));
+        assert_eq!(queues(&behind(&[1, 1, 1]), || 6_000), Some(2));
+    }
+
+    #[test]
+    fn what_may_be_chance_tells_nothing() {
+        assert_eq!(queues(&behind(&[7, 7]), || 200), None, "too few");
+        assert_eq!(queues(&behind(&[7, 7, 7]), || 6_001), None, "too small a part of the waits");
+        assert_eq!(queues(&behind(&[0, 0, 0]), || 300), None, "one queue");
+    }
 }
