@@ -26,10 +26,10 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     changed
 }
 
-/// Gives streams that share a queue one each.
+/// Gives streams that share a queue one each, or as many as there can be.
 pub(super) fn separate(to: &mut Recovered) -> usize {
-    let shared = to.recorded.queues.iter().flatten().count();
     let most = to.model.connections.most;
+    let shared = to.recorded.queues.iter().flatten().filter(|queue| queue.count < most).count();
     to.recorded.queues.iter_mut().for_each(|queue| {
         *queue = queue.filter(|queue| queue.count > 1).map(|queue| Queue { count: most, ..queue });
     });

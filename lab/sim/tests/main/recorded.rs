@@ -1,8 +1,10 @@
 //! Recorded steps in virtual time. Times are small numbers of nanoseconds, so that each can be added up by hand.
 
+mod queues;
+
 use sim::{
-    CallOf, Does, Error, Locks, Meets, Model, Options, Queue, Recorded, RecordedStep, Replayed, Rows, Rule,
-    StepAt, Until, Use, Waited, Work, WorkKind, run_recorded,
+    CallOf, Does, Error, Locks, Meets, Model, Options, Recorded, RecordedStep, Replayed, Rows, Rule, StepAt,
+    Until, Use, Waited, Work, WorkKind, run_recorded,
 };
 use trace::CopyKind;
 use workload::{StreamKind, Workload};
@@ -227,84 +229,6 @@ fn a_call_issues_several_operations_at_once() {
     let replayed = program.run();
     assert_eq!(replayed.works, [(6, 106), (6, 56)]);
     assert_eq!(replayed.steps, [[0, 108]], "it waits for both");
-}
-
-#[test]
-fn streams_that_share_a_hardware_queue_wait_for_each_other() {
-    let queue = |number| Some(Queue { number, in_order: false, count: 1 });
-    for (queues, second) in
-        [([queue(0), queue(0)], (108, 208)), ([queue(0), queue(1)], (7, 107)), ([None, None], (7, 107))]
-    {
-        let mut program = Program::new(2);
-        let works = [program.kernel(0, 100), program.kernel(1, 100)];
-        let launches = works.map(|work| call(program.launch(work, 1, 0)));
-        program.thread(&launches);
-        program.0.queues = queues.to_vec();
-        assert_eq!(program.run().works, [(6, 106), second], "{queues:?}");
-    }
-}
-
-/// Two chains, and a kernel of a third stream, which goes on in the queue used least recently: behind the first chain if there are two
-/// queues, in one of its own if there are three. It starts with the last kernel before it in its queue, here the one that starts before it.
-#[test]
-fn streams_go_on_in_the_hardware_queue_that_was_used_least_recently() {
-    for (count, first) in [(1, 3), (2, 1), (3, 2)] {
-        let mut program = Program::new(3);
-        let works = [
-            program.kernel(0, 100),
-            program.kernel(0, 100),
-            program.kernel(1, 150),
-            program.kernel(1, 100),
-            program.kernel(2, 10),
-        ];
-        let launches = works.map(|work| call(program.launch(work, 1, 0)));
-        program.thread(&launches);
-        program.0.queues = vec![Some(Queue { number: 0, in_order: true, count }); 3];
-        let starts: Vec<i64> = program.run().works.iter().map(|(start, _)| *start).collect();
-        let before = (0..4).filter(|at| starts[*at] <= starts[4]).max_by_key(|at| starts[*at]);
-        assert_eq!(before, Some(first), "{count} queues: {starts:?}");
-    }
-}
-
-/// The queue of the first stream was used least recently, but has a kernel that waits.
-#[test]
-fn streams_go_on_in_a_hardware_queue_in_which_nothing_waits() {
-    let mut program = Program::new(3);
-    let works =
-        [program.kernel(0, 100), program.kernel(0, 100), program.kernel(1, 150), program.kernel(2, 10)];
-    let [one, two, other, last] = works.map(|work| call(program.launch(work, 1, 0)));
-    program.thread(&[one, two, other, RecordedStep::Host(50), last]);
-    program.0.queues = vec![Some(Queue { number: 0, in_order: true, count: 2 }); 3];
-    let works = program.run().works;
-    assert!(works[3].0 < works[1].0, "{works:?}");
-}
-
-/// Nobody knows when it was launched.
-#[test]
-fn a_kernel_that_is_alone_waits_in_no_hardware_queue_of_several() {
-    let mut program = Program::new(2);
-    let works = [program.kernel(0, 100), program.kernel(0, 100), program.kernel(1, 10)];
-    program.0.works[2].alone = true;
-    let launches = works.map(|work| call(program.launch(work, 1, 0)));
-    program.thread(&launches);
-    program.0.queues = vec![Some(Queue { number: 0, in_order: true, count: 2 }); 2];
-    program.0.queues.iter_mut().flatten().for_each(|queue| queue.count = 1);
-    let works = program.run().works;
-    assert_eq!(works[2].0, works[1].0, "of one");
-    program.0.queues.iter_mut().flatten().for_each(|queue| queue.count = 2);
-    assert!(program.run().works[2].0 < 100, "of several");
-}
-
-#[test]
-fn graphs_and_copies_are_in_no_hardware_queue() {
-    for kind in [copy(CopyKind::DtoH), WorkKind::Kernel { threads: 32, in_graph: true }] {
-        let mut program = Program::new(2);
-        let works = [program.kernel(0, 100), program.work(1, kind, 100)];
-        let launches = works.map(|work| call(program.launch(work, 1, 0)));
-        program.thread(&launches);
-        program.0.queues = vec![Some(Queue { number: 0, in_order: false, count: 1 }); 2];
-        assert_eq!(program.run().works, [(6, 106), (7, 107)], "{kind:?}");
-    }
 }
 
 #[test]

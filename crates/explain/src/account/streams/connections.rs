@@ -29,7 +29,8 @@ pub struct SharedQueue {
     pub number: u32,
     /// Whether its kernels start in the order of their launches; else they never run at once.
     pub in_order: bool,
-    /// How many queues these are. Of several, a stream whose kernels are all done goes on in the one that was used least recently.
+    /// How many queues these are. Of several, a stream whose kernels are all done goes on in the one that was used least recently, of those
+    /// in which no kernel waits if there are any.
     pub count: u32,
 }
 
