@@ -554,6 +554,8 @@ class Gain:
     """The least; no gain is certain unless it is above 0."""
     high: float
     """The most, or what the thread gains."""
+    once: float
+    """What the fix takes once, when processes start and end; the others have it in them."""
     thread: ThreadGain | None
     """The thread that would be done much earlier than the program, if there is one."""
 
