@@ -156,6 +156,8 @@ pub(crate) struct HardwareQueue {
     pub in_order: bool,
     /// Incomplete kernels in it.
     pub kernels: u32,
+    /// The stream that was last launched into it, of recorded programs.
+    pub stream: Option<u32>,
 }
 
 /// A buffer.

@@ -44,8 +44,8 @@ pub struct Queue {
     pub number: u32,
     /// Whether a kernel only waits for the start of the one before it in the queue, and not for its end.
     pub in_order: bool,
-    /// How many queues there are under this number. A stream whose kernels are all done goes on in the one that was used least recently, of
-    /// those in which no kernel waits if there are any: as measured on an H100.
+    /// How many queues there are under this number. A stream stays in one of several until another stream is launched into it; then it goes
+    /// on in the one that was used least recently, of those in which no kernel waits if there are any: as measured on an H100.
     pub count: u32,
 }
 

@@ -180,7 +180,7 @@ static unsigned long page_faults(void) {
 /* Two hundred launches and a wait for them, again and again: how many page faults the launches take. */
 static void between_waits(void) {
     unsigned long faults = 0;
-    for (int turn = 0; turn < 20; turn++) {
+    for (int turn = 0; turn < 100; turn++) {
         unsigned long before = page_faults();
         for (int at = 0; at < 200; at++) {
             CHECK(launch() == 0);

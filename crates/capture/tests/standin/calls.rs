@@ -228,9 +228,9 @@ fn ticks_are_the_counters_where_the_kernel_trusts_it() {
 #[test]
 fn launches_between_waits_take_no_page_faults() {
     every_one(ways("between-waits").map(Program::in_memory), &|recorded| {
-        assert_eq!(recorded.process().calls_of("cuLaunchKernel").len(), 4000);
-        // They fill eight pages, which have come before the waits; a busy machine takes a page or two back.
-        assert!(recorded.fact("page-faults") <= 3, "{} page faults", recorded.fact("page-faults"));
+        assert_eq!(recorded.process().calls_of("cuLaunchKernel").len(), 20_000);
+        // They fill forty pages, which have come before the waits; a busy machine takes some of them back.
+        assert!(recorded.fact("page-faults") <= 10, "{} page faults", recorded.fact("page-faults"));
     });
 }
 

@@ -148,7 +148,8 @@ fn the_child_of_a_fork_has_a_gil_of_its_own() {
             let (waiter, holder) = (recorded.facts("waiter")[at], recorded.facts("holder")[at]);
             let all = long_of(trace, recorded.fact("recorded"));
             let planted: Vec<_> = all.iter().filter(|wait| tid(trace, wait.thread) == waiter).collect();
-            assert!(planted.len() >= 10, "3.{minor} {scenario}: {} waits", planted.len());
+            let (known, lengths) = (planted.len(), all.iter().map(|wait| wait.end - wait.start));
+            assert!(known >= 10, "3.{minor} {scenario}: {known} of {:?}", lengths.collect::<Vec<_>>());
             let right = planted.iter().filter(|wait| tid(trace, wait.releaser) == holder).count();
             assert!(right + 2 >= planted.len(), "3.{minor}: {right} of {}", planted.len());
         }

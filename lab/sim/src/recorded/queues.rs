@@ -38,14 +38,16 @@ fn own_queue(stream: u32, streams: u32) -> u32 {
 }
 
 impl Machine<'_> {
-    /// A launched kernel enters the hardware queue of its stream, or if `alone` none that others enter.
+    /// A launched kernel enters the hardware queue of its stream, or if `alone` none that others enter. Several queues are a cache of streams:
+    /// a stream stays in its queue until another one is launched into it.
     pub(super) fn enter_recorded_queue(&mut self, op: Op, alone: bool) -> Op {
         let Some(replay) = &self.replay else { return op };
         let queue = replay.recorded.queues.get(op.stream as usize).copied().flatten();
         let pool = queue.and_then(|queue| replay.pools.get(&queue.number)).cloned();
         let streams = self.streams.len() as u32;
         let stream = &mut self.streams[op.stream as usize];
-        if let Some(pool) = pool.filter(|_| stream.pending == 0) {
+        let is_its = self.queues[stream.queue as usize].stream == Some(op.stream);
+        if let Some(pool) = pool.filter(|_| alone || !is_its) {
             let (queues, ops) = (&self.queues, &self.ops);
             let waits = |last: OpRef| ops.is_open(last) && !ops.rows[last.row as usize].started;
             let order = |queue: &u32| {
@@ -55,6 +57,7 @@ impl Machine<'_> {
             let next = pool.min_by_key(order).filter(|_| !alone);
             stream.queue = next.unwrap_or(own_queue(op.stream, streams));
         }
+        self.queues[stream.queue as usize].stream = Some(op.stream);
         let op = Op { queue: stream.queue, ..op };
         self.enter_queue(&op, queue.is_some_and(|queue| queue.in_order));
         op

@@ -1,6 +1,10 @@
-//! Streams that go from one hardware queue to another: one whose kernels are all done goes on in the queue that was used least recently, of
-//! those in which no kernel waits if there are any. Seen in 16 orders of chains in up to 16 streams on an H100; a replay by this rule of 16
-//! threads that each wait for their round (`holdup lab run architectures`) takes as long as the trace within 2 %, one without 9 % less.
+//! Streams that go from one hardware queue to another. The queues are a cache of streams: a stream stays in its queue until another one is
+//! launched into it; then it goes on in the queue that was used least recently, of those in which no kernel waits if there are any.
+//!
+//! Each launch acquires a mutex of its queue, which a program with a `pthread_mutex_lock` of its own sees (`benches/queues`; H100, driver
+//! 580.159; 1 to 32 threads, 2 to 40 streams, 1 to 8 queues): 42,169 launches of streams that had a queue all went into it; of 5,497 others,
+//! 77 % into the queue named above. A replay by this rule of 12 to 32 threads that each wait for their round (`holdup lab run architectures`)
+//! takes as long as the trace within 3.3 %, one without 9 % less.
 
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;

@@ -1,6 +1,5 @@
 //! Which streams share a hardware queue: kernels of such streams start in the order of their launches (`launched.rs`), or, where threads
-//! launch them in bursts, never run at once, and each starts when the other's ends. A stream whose work is done may come back in another
-//! queue: of streams that share none all along, those kernels are kept that waited for one of another stream (`changing.rs`).
+//! launch them in bursts, never run at once, and each starts when the other's ends. A stream may go on in another queue: of streams that share none all along, those kernels are kept that waited for one of another stream (`changing.rs`).
 //!
 //! No trace records it, nor how many queues a process has (8, unless `CUDA_DEVICE_MAX_CONNECTIONS` sets more or fewer; 2 for
 //! a client of MPS). So it is read from the kernels' times.
@@ -29,8 +28,8 @@ pub struct SharedQueue {
     pub number: u32,
     /// Whether its kernels start in the order of their launches; else they never run at once.
     pub in_order: bool,
-    /// How many queues these are. Of several, a stream whose kernels are all done goes on in the one that was used least recently, of those
-    /// in which no kernel waits if there are any.
+    /// How many queues these are. A stream stays in one of several until another stream is launched into it; then it goes on in the one that
+    /// was used least recently, of those in which no kernel waits if there are any.
     pub count: u32,
 }
 

@@ -76,7 +76,7 @@ impl Launched {
     }
 
     /// The kernels that waited for the start of the last one that had been launched into another stream before, whether or not the two
-    /// streams kept the order all along: a stream whose kernels are all done may go on in another queue.
+    /// streams kept the order all along: a stream goes on in another queue where another stream took its own.
     pub fn behind(&self) -> &[Behind] {
         &self.behind
     }

@@ -66,6 +66,35 @@ fn streams_go_on_in_a_hardware_queue_in_which_nothing_waits() {
     assert!(works[3].0 < works[1].0, "{works:?}");
 }
 
+/// Kernels of streams, each with its duration, after so long without a launch; when they start.
+fn starts(streams: usize, kernels: &[(u32, i64, i64)]) -> Vec<i64> {
+    let mut program = Program::new(streams);
+    let mut steps = Vec::new();
+    for (stream, ns, after) in kernels {
+        let work = program.kernel(*stream, *ns);
+        steps.extend([RecordedStep::Host(*after), call(program.launch(work, 1, 0))]);
+    }
+    program.thread(&steps);
+    program.0.queues = vec![Some(Queue { number: 0, in_order: true, count: 2 }); streams];
+    program.run().works.iter().map(|(start, _)| *start).collect()
+}
+
+/// The second stream's queue was used before the first one's: nobody else was launched into that one since, though its kernel is done.
+#[test]
+fn a_stream_stays_in_its_hardware_queue() {
+    let starts = starts(2, &[(1, 100, 0), (0, 10, 0), (0, 60, 50), (0, 10, 0), (1, 10, 0)]);
+    assert!(starts[4] < starts[3], "{starts:?}");
+}
+
+/// The third stream takes the queue of the first one, whose next kernel waits in the other. Then each queue has a kernel that waits, and the
+/// last stream's kernel starts with that one.
+#[test]
+fn a_stream_whose_hardware_queue_was_taken_goes_on_in_another_one() {
+    let chains = [(0, 100, 0), (1, 100, 0), (2, 100, 0), (0, 10, 0), (2, 10, 0), (3, 10, 0)];
+    let starts = starts(4, &chains);
+    assert_eq!(starts[5], starts[3], "{starts:?}");
+}
+
 /// Two chains in two queues, and a kernel of a third stream: it waits in one of them, unless nobody knows when it was launched.
 #[test]
 fn a_kernel_that_is_alone_waits_in_no_hardware_queue_of_several() {
