@@ -269,9 +269,9 @@ fn a_gpu_is_calibrated() {
 #[test]
 fn a_calibration_that_fails_leaves_no_file() {
     let directory = directory();
-    let arguments = format!("lab calibrate -o {}", directory.path().join("mine.toml").display());
+    let arguments = format!("lab calibrate --rounds 1 -o {}", directory.path().join("mine.toml").display());
     let mut full = command(&arguments);
-    full.env("STANDIN_FAIL", "cuMemHostAlloc 1 2");
+    full.env("STANDIN_FAIL", "cuMemAlloc_v2 1 2");
     let problem = refusal(full);
     assert!(
         problem.starts_with("holdup: lab calibrate: ") && problem.contains("CUDA_ERROR_OUT_OF_MEMORY"),

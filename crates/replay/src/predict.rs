@@ -287,6 +287,14 @@ impl<'a> Predictor<'a> {
         }))
     }
 
+    /// As [`Predictor::predict`], for several sets of changes, several at a time.
+    ///
+    /// # Errors
+    /// As [`Predictor::predict`].
+    pub fn predict_each(&self, wanted: &[Vec<Change<'_>>]) -> Result<Vec<Option<Prediction>>, Error> {
+        each(wanted, |changes| self.predict(changes))
+    }
+
     /// As [`Predictor::predict`], only the gain: explains nothing anew.
     ///
     /// # Errors
@@ -378,9 +386,9 @@ impl<'a> Predictor<'a> {
     pub fn search(&self) -> Result<Vec<Prediction>, Error> {
         let together = TOGETHER.iter().map(|ids| ids.iter().copied().filter_map(fix).collect());
         let sets: Vec<Fixes> = FIXES.iter().map(|fix| vec![fix]).chain(together).collect();
-        let mut found: Vec<(Fixes, Prediction)> = each(&sets, |fixes| {
-            Ok(self.predict(&changes(fixes))?.map(|prediction| (fixes.clone(), prediction)))
-        })?;
+        let predict =
+            |fixes: &Fixes| Ok(self.predict(&changes(fixes))?.map(|prediction| (fixes.clone(), prediction)));
+        let mut found: Vec<(Fixes, Prediction)> = each(&sets, predict)?.into_iter().flatten().collect();
         drop_needless(&mut found);
         found.sort_by(|(_, a), (_, b)| b.gain.share.total_cmp(&a.gain.share));
         let gains = found.iter().filter(|(_, one)| one.gain.share >= LEAST).take(TRIED);
@@ -416,7 +424,7 @@ impl<'a> Predictor<'a> {
             self.keep_best(Best { id, share, ran });
             Ok(Some((fixes.clone(), share)))
         })?;
-        let better = gains.into_iter().filter(|(_, share)| *share > gain + LEAST);
+        let better = gains.into_iter().flatten().filter(|(_, share)| *share > gain + LEAST);
         // Of equal ones the first.
         Ok(better.reduce(|best, one| if one.1 > best.1 { one } else { best }))
     }
@@ -455,17 +463,17 @@ impl<'a> Predictor<'a> {
     }
 }
 
-/// What some sets of fixes give, several at a time, in order.
-fn each<R: Send>(
-    sets: &[Fixes],
-    run: impl Fn(&Fixes) -> Result<Option<R>, Error> + Sync,
-) -> Result<Vec<R>, Error> {
+/// What some sets of changes give, several at a time, in order.
+fn each<S: Sync, R: Send>(
+    sets: &[S],
+    run: impl Fn(&S) -> Result<Option<R>, Error> + Sync,
+) -> Result<Vec<Option<R>>, Error> {
     let mut all = Vec::new();
     let at_once = if rayon::current_num_threads() <= AT_ONCE { sets.len().max(1) } else { AT_ONCE };
     for some in sets.chunks(at_once) {
         // Each takes long: no core gets two while another one waits.
         let given: Result<Vec<Option<R>>, Error> = some.par_iter().with_max_len(1).map(&run).collect();
-        all.extend(given?.into_iter().flatten());
+        all.extend(given?);
     }
     Ok(all)
 }

@@ -129,12 +129,13 @@ fn asked<'a>(
     wanted: Vec<Vec<Change<'a>>>,
     arguments: &Whatif,
 ) -> Result<Vec<Asked<'a>>, Failure> {
-    let one = |changes: Vec<Change<'a>>| {
-        let prediction = predictor.predict(&changes).map_err(|error| Failure::of(&arguments.trace, error))?;
+    let predictions =
+        predictor.predict_each(&wanted).map_err(|error| Failure::of(&arguments.trace, error))?;
+    let one = |(changes, prediction): (Vec<Change<'a>>, Option<Prediction>)| {
         let names = || changes.iter().map(Change::id).collect::<Vec<_>>().join(",");
         let nothing = || Failure::of(&arguments.trace, format!("{}: it would change nothing here", names()));
         let prediction = prediction.ok_or_else(nothing)?;
         Ok(Asked { prediction, changes })
     };
-    wanted.into_iter().map(one).collect()
+    wanted.into_iter().zip(predictions).map(one).collect()
 }
