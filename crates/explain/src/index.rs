@@ -58,6 +58,52 @@ pub(crate) fn sort_by_times<Row: Copy + Ord, Times: Ord>(rows: &mut [Row], times
     rows.iter_mut().zip(keys).for_each(|(row, (_, sorted))| *row = sorted);
 }
 
+/// As [`sort_by_times`], for rows of which those of a group, below `groups`, are mostly in order: where threads' rows alternate in a table, it
+/// has no long runs.
+fn sort_groups_by_times<Row: Copy + Ord, Times: Ord>(
+    rows: &mut [Row],
+    groups: usize,
+    group: impl Fn(Row) -> usize,
+    times: impl Fn(Row) -> Times,
+) {
+    if rows.is_sorted_by_key(|row| times(*row)) {
+        return;
+    }
+    let mut next = vec![0; groups + 1];
+    rows.iter().for_each(|row| next[group(*row) + 1] += 1);
+    (0..groups).for_each(|at| next[at + 1] += next[at]);
+    let mut grouped = rows.to_vec();
+    for row in rows.iter() {
+        let at = &mut next[group(*row)];
+        grouped[*at] = *row;
+        *at += 1;
+    }
+    sort_by_times(&mut grouped, times);
+    rows.copy_from_slice(&grouped);
+}
+
+/// As [`sort_by_times`], for operations: those that one thread issued into one stream are mostly in order.
+pub(crate) fn sort_ops_by_times<Times: Ord>(
+    trace: &Trace,
+    ops: &mut [OpId],
+    times: impl Fn(OpId) -> Times,
+) {
+    let (threads, streams) = (trace.threads.len() + 1, trace.streams.len() + 1);
+    let thread = |op: OpId| {
+        let call = trace.ops.call[op.index()].some();
+        call.and_then(|call| trace.calls.thread[call.index()].some()).map_or(0, |thread| thread.index() + 1)
+    };
+    let stream = |op: OpId| trace.ops.stream[op.index()].some().map_or(0, |stream| stream.index() + 1);
+    let both = threads.saturating_mul(streams);
+    match both <= MOST_GROUPS.max(ops.len() / 16) {
+        true => sort_groups_by_times(ops, both, |op| thread(op) * streams + stream(op), times),
+        false => sort_by_times(ops, times),
+    }
+}
+
+/// So many groups take no time to count in any case.
+const MOST_GROUPS: usize = 1024;
+
 /// How the calls of a trace follow and contain each other.
 pub(crate) struct CallOrder {
     /// All calls of threads, by start, outer before inner.
@@ -77,7 +123,9 @@ fn calls_by_start(trace: &Trace) -> Vec<CallId> {
     let calls = &trace.calls;
     let mut order: Vec<_> = calls.ids().filter(|call| calls.thread[call.index()].is_some()).collect();
     // An outer call comes before the ones within it.
-    sort_by_times(&mut order, |call| (calls.start[call.index()], -calls.end[call.index()]));
+    let thread = |call: CallId| calls.thread[call.index()].index();
+    let times = |call: CallId| (calls.start[call.index()], -calls.end[call.index()]);
+    sort_groups_by_times(&mut order, trace.threads.len(), thread, times);
     order
 }
 
@@ -245,7 +293,7 @@ pub(crate) fn ops_by_stream(trace: &Trace) -> Vec<Vec<OpId>> {
             streams[stream.index()].push(op);
         }
     }
-    streams.iter_mut().for_each(|ops| sort_by_times(ops, |op: OpId| trace.ops.start[op.index()]));
+    streams.iter_mut().for_each(|ops| sort_ops_by_times(trace, ops, |op| trace.ops.start[op.index()]));
     streams
 }
 
@@ -429,26 +477,28 @@ pub(crate) fn overheads(trace: &Trace) -> Vec<RangeId> {
 pub(crate) fn device_work(trace: &Trace) -> FxHashMap<(ProcessId, DeviceId), DeviceWork> {
     let ops = &trace.ops;
     let mut work = FxHashMap::<_, DeviceWork>::default();
-    for op in ops.ids() {
-        let Some(call) = ops.call[op.index()].some() else { continue };
+    for op in ops.ids().filter(|op| ops.call[op.index()].is_some()) {
         let stream = ops.stream[op.index()];
         let place = (trace.process_of_stream(stream), trace.device_of_stream(stream));
-        let pending = ops.start[op.index()].min(trace.calls.end[call.index()]);
-        let work = work.entry(place).or_default();
-        work.by_pending.push(Issued { pending, last: op });
-        work.by_end.push(op);
+        work.entry(place).or_default().by_end.push(op);
     }
     let end = |op: OpId| ops.end[op.index()];
+    let pending = |op: OpId| {
+        let (start, call) = (ops.start[op.index()], ops.call[op.index()].some());
+        call.map_or(start, |call| start.min(trace.calls.end[call.index()]))
+    };
     for work in work.values_mut() {
-        sort_by_times(&mut work.by_end, end);
-        work.by_pending.sort_by_key(|op| op.pending);
+        let mut issued = work.by_end.clone();
+        sort_ops_by_times(trace, &mut work.by_end, end);
+        sort_ops_by_times(trace, &mut issued, pending);
         let mut last = OpId::NONE;
-        for op in &mut work.by_pending {
-            if last.is_none() || end(op.last) > end(last) {
-                last = op.last;
+        let with_last = |op: OpId| {
+            if last.is_none() || end(op) > end(last) {
+                last = op;
             }
-            op.last = last;
-        }
+            Issued { pending: pending(op), last }
+        };
+        work.by_pending = issued.into_iter().map(with_last).collect();
     }
     work
 }

@@ -30,6 +30,7 @@ const BESIDE: Ns = 10_000_000;
 const RECENT: Ns = 1_000_000;
 
 /// What came before each operation.
+#[derive(Default)]
 pub(crate) struct Delays {
     /// By operation: when it was issued, ns.
     pub issued: Vec<Ns>,

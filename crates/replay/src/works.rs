@@ -4,6 +4,7 @@ use crate::calls::{Cost, Costs, Waits};
 use crate::delays::Delays;
 use crate::threads::Threads;
 use explain::SharedQueue;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use sim::{Does, Meets, Model, Rows, Work, WorkKind};
 use trace::{CallId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, Trace};
@@ -33,21 +34,25 @@ struct Row {
 impl Works {
     /// `queues`: by stream, the hardware queue that it shares with others.
     pub fn of(trace: &Trace, threads: &Threads, costs: &Costs, queues: &[Option<SharedQueue>]) -> Works {
-        let mut works = Works {
-            rows: Vec::with_capacity(trace.ops.len()),
-            places: vec![(0, 0); trace.ops.len()],
-            of_call: vec![(0, 0); trace.calls.len()],
-            delays: Delays::of(trace, threads, costs, queues),
-        };
-        for thread in trace.threads.ids() {
-            for call in threads.calls(thread) {
-                works.add(trace, Some(*call), costs.ops(*call));
+        let rows = || {
+            let mut works = Works {
+                rows: Vec::with_capacity(trace.ops.len()),
+                places: vec![(0, 0); trace.ops.len()],
+                of_call: vec![(0, 0); trace.calls.len()],
+                delays: Delays::default(),
+            };
+            for thread in trace.threads.ids() {
+                for call in threads.calls(thread) {
+                    works.add(trace, Some(*call), costs.ops(*call));
+                }
             }
-        }
-        for op in trace.ops.ids().filter(|op| threads.outer(trace.ops.call[op.index()]).is_none()) {
-            works.add(trace, None, &[op]);
-        }
-        works
+            for op in trace.ops.ids().filter(|op| threads.outer(trace.ops.call[op.index()]).is_none()) {
+                works.add(trace, None, &[op]);
+            }
+            works
+        };
+        let (delays, works) = rayon::join(|| Delays::of(trace, threads, costs, queues), rows);
+        Works { delays, ..works }
     }
 
     /// Adds the operations of a call. The nodes of a graph are one row for each stream: what they wait for within the graph is not
@@ -108,12 +113,12 @@ impl Works {
     }
 
     /// The operations for the simulator.
-    pub fn works(&self, trace: &Trace, model: &Model, stream: impl Fn(StreamId) -> u32) -> Vec<Work> {
+    pub fn works(&self, trace: &Trace, model: &Model, stream: impl Fn(StreamId) -> u32 + Sync) -> Vec<Work> {
         let latency = median(self.delays.of.iter().filter_map(|delay| delay.latency))
             .unwrap_or(model.device.latency_ns);
         let [of_launched, of_others] = self.gaps(trace, model);
         let meets = self.meets(trace);
-        let work = |(row, Row { first: op, end, kind, .. }): (u32, &Row)| {
+        let work = |row: u32, Row { first: op, end, kind, .. }: &Row| {
             let (ops, at) = (&trace.ops, op.index());
             let delay = self.delays.of[at];
             Work {
@@ -135,7 +140,8 @@ impl Works {
                 meets: meets.get(&row).copied(),
             }
         };
-        let mut works: Vec<Work> = (0..).zip(&self.rows).map(work).collect();
+        let rows = self.rows.par_iter().enumerate();
+        let mut works: Vec<Work> = rows.map(|(row, of)| work(row as u32, of)).collect();
         let device = &model.device;
         let room = u64::from(device.multiprocessors) * u64::from(device.threads_per_multiprocessor);
         self.share_ends(trace, room, &mut works);

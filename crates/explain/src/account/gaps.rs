@@ -2,7 +2,7 @@
 //! later rank does not work: while nothing else runs, the GPU is idle.
 
 use super::collectives::{Collectives, Waiting};
-use crate::index::sort_by_times;
+use crate::index::sort_ops_by_times;
 use rustc_hash::FxHashMap;
 use trace::{DeviceId, Ns, OpId, ProcessId, ThreadId, Trace};
 
@@ -93,7 +93,7 @@ impl<'a> Timeline<'a> {
             let call = trace.ops.call[op.index()].some();
             call.map_or(Ns::MIN, |call| trace.calls.start[call.index()])
         };
-        sort_by_times(&mut ops, |op| (trace.ops.start[op.index()], asked(op)));
+        sort_ops_by_times(trace, &mut ops, |op| (trace.ops.start[op.index()], asked(op)));
         let mut processes: Vec<_> = trace.contexts.ids().map(|context| trace.contexts.row(context)).collect();
         processes.retain(|context| context.device == device);
         let calls = processes.iter().filter_map(|context| first_calls.get(&context.process)).copied();
