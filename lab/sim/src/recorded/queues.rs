@@ -47,7 +47,8 @@ impl Machine<'_> {
         let streams = self.streams.len() as u32;
         let stream = &mut self.streams[op.stream as usize];
         let is_its = self.queues[stream.queue as usize].stream == Some(op.stream);
-        if let Some(pool) = pool.filter(|_| alone || !is_its) {
+        let stays = |pool: &Range<u32>| is_its && !alone && pool.contains(&stream.queue);
+        if let Some(pool) = pool.filter(|pool| !stays(pool)) {
             let (queues, ops) = (&self.queues, &self.ops);
             // A kernel that only starts, a few microseconds after its launch, does not wait: so says `benches/queues`.
             let waits = |last: OpRef| ops.is_open(last) && ops.rows[last.row as usize].awaited > 0;

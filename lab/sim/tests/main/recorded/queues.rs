@@ -95,6 +95,20 @@ fn a_stream_whose_hardware_queue_was_taken_goes_on_in_another_one() {
     assert_eq!(starts[5], starts[3], "{starts:?}");
 }
 
+/// Two chains in two queues, and two kernels of a third stream, of which the first waits in neither. The second one does.
+#[test]
+fn a_stream_with_a_kernel_that_is_alone_goes_on_in_a_hardware_queue_of_several() {
+    let mut program = Program::new(3);
+    let works = [(0, 300), (0, 10), (1, 300), (1, 10), (2, 10), (2, 10)];
+    let works = works.map(|(stream, ns)| program.kernel(stream, ns));
+    program.0.works[4].alone = true;
+    let launches = works.map(|work| call(program.launch(work, 1, 0)));
+    program.thread(&launches);
+    program.0.queues = vec![Some(Queue { number: 0, in_order: true, count: 2 }); 3];
+    let works = program.run().works;
+    assert!(works[4].0 < works[1].0 && works[5].0 >= works[1].0, "{works:?}");
+}
+
 /// Two chains in two queues, and a kernel of a third stream: it waits in one of them, unless nobody knows when it was launched.
 #[test]
 fn a_kernel_that_is_alone_waits_in_no_hardware_queue_of_several() {
