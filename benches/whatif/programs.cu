@@ -309,12 +309,13 @@ struct Load {
 static const Load SMALL_KERNELS = {50, 8, 1 << 14, 50};
 // Kernels that take longer than launching them.
 static const Load LONG_KERNELS = {60, 4, 1 << 14, 3000};
+// As long as launching a few of them.
+static const Load SHARED_KERNELS = {50, 4, 1 << 14, 500};
 // Each kernel fills the GPU four times.
 static const Load LARGE_KERNELS = {5, 4224, 4224 * 256, 2000};
 
 // Workers with a stream each that launch kernels and wait, by turns on so many GPUs (seeds 000 and 004): threads, or processes.
 static void workers(bool processes, Load load, int rounds, int count, int gpus) {
-    const int MOST = 8;
     const long COUNT = load.count;
     auto work = [&](cudaStream_t on, float *y, float *x, int rounds) {
         for (int round = 0; round < rounds; round++) {
@@ -325,8 +326,8 @@ static void workers(bool processes, Load load, int rounds, int count, int gpus) 
     };
     if (!processes) {
         std::vector<std::thread> threads;
-        cudaStream_t streams[MOST];
-        float *x[MOST], *y[MOST];
+        std::vector<cudaStream_t> streams(count);
+        std::vector<float *> x(count), y(count);
         for (int at = 0; at < count; at++) {
             CHECK(cudaSetDevice(at % gpus));
             streams[at] = stream();
@@ -488,6 +489,9 @@ int main(int count, char **words) {
         {"workers", [](bool after) { workers(after, SMALL_KERNELS, 600, 8, 1); }},
         {"one-queue", [](bool) { workers(false, LONG_KERNELS, 40, 4, 1); }},
         {"requests", [](bool) { requests(); }},
+        {"crowd", [](bool) { workers(false, SHARED_KERNELS, 60, 24, 1); }},
+        {"crowd-busy", [](bool) { workers(false, LONG_KERNELS, 15, 32, 1); }},
+        {"crowd-processes", [](bool after) { workers(after, SMALL_KERNELS, 200, 24, 1); }},
         {"turns", [](bool after) { workers(after, LARGE_KERNELS, 150, 2, 1); }},
         {"gpus", [](bool after) { workers(after, SMALL_KERNELS, 2000, 2, 2); }},
         {"launchers", launchers},

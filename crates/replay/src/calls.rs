@@ -1,11 +1,12 @@
 //! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
 
+use crate::convoy::Convoys;
 use crate::streams::Streams;
 use crate::threads::Threads;
 use explain::{Cause, Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
-use trace::{CallId, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+use trace::{CallId, LockKind, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -98,10 +99,14 @@ impl OpsOf {
 
 impl Costs {
     pub fn of(trace: &Trace, threads: &Threads, model: &Model) -> Costs {
-        let (lost, (ops, asked, streams)) = rayon::join(
-            || lost(trace, threads),
-            || (OpsOf::new(trace, threads), asked(trace, threads), Streams::of(trace, threads)),
-        );
+        let ops_and_lost = || {
+            let ops = OpsOf::new(trace, threads);
+            let convoys = Convoys::of(trace, threads, model, |call| ops.of(call));
+            let lost = lost(trace, threads, |call| convoys.hold(trace, ops.of(call)).is_some());
+            (ops, convoys, lost)
+        };
+        let ((ops, convoys, lost), (asked, streams)) =
+            rayon::join(ops_and_lost, || (asked(trace, threads), Streams::of(trace, threads)));
         let classes: Vec<Class> = trace.strings.iter().map(|(_, name)| classify(name)).collect();
         let mut of = vec![None; trace.calls.len()];
         for thread in trace.threads.ids() {
@@ -121,6 +126,7 @@ impl Costs {
         let mut costs = Costs { of, ops, handover: None };
         costs.hold_alone(trace, threads);
         let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
+        costs.hold_mutexes(trace, &convoys);
         costs.release(trace, behind);
         costs
     }
@@ -156,6 +162,20 @@ impl Costs {
             let is_there = self.stream_of(trace, call).is_some_and(|stream| streams.contains(&stream));
             if let Some(cost) = self.of[call.index()].as_mut().filter(|cost| is_there && cost.pageable) {
                 (cost.locks.context, cost.locks.staged) = (Use::Exclusive, Use::Exclusive);
+            }
+        }
+    }
+
+    /// Each launch of a convoy holds the mutex of its context until it takes effect.
+    fn hold_mutexes(&mut self, trace: &Trace, convoys: &Convoys) {
+        for call in trace.calls.ids() {
+            let Some(hold) = convoys.hold(trace, self.ops(call)) else { continue };
+            if let Some(cost) = &mut self.of[call.index()] {
+                let own = cost.before + cost.held + cost.after;
+                cost.held = hold.min(own);
+                cost.before = cost.before.min(own - cost.held);
+                cost.after = own - cost.held - cost.before;
+                cost.locks.mutex = true;
             }
         }
     }
@@ -252,6 +272,8 @@ struct Lost {
     until: Ns,
     /// Whether it waited for the device.
     waits: bool,
+    /// Whether it waited for the mutex of a convoy.
+    in_convoy: bool,
 }
 
 /// A wait for a call of another thread.
@@ -263,13 +285,17 @@ struct Behind {
 }
 
 /// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found.
-fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
+fn lost(trace: &Trace, threads: &Threads, in_convoy: impl Fn(CallId) -> bool) -> FxHashMap<CallId, Lost> {
     let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
     let waits = &trace.waits;
     for at in 0..waits.len() {
         let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
             continue;
         };
+        if waits.kind[at] == LockKind::Mutex && in_convoy(call) {
+            found.entry(call).or_default().add_in_convoy(waits.start[at], waits.end[at]);
+            continue;
+        }
         // The first holder, then the last one: others between them are not known.
         let [first, last] =
             [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
@@ -302,7 +328,7 @@ fn lost(trace: &Trace, threads: &Threads) -> FxHashMap<CallId, Lost> {
         let recorded = found.entry(call).or_default();
         recorded.waits = of_slow.waits;
         // `explain` knows those that held a lock between the first and the last one.
-        if recorded.behind.len() <= of_slow.behind.len() {
+        if !recorded.in_convoy && recorded.behind.len() <= of_slow.behind.len() {
             *recorded = of_slow;
         }
     }
@@ -320,6 +346,13 @@ impl Lost {
         self.until = self.until.max(behind.end);
         self.first = Some(self.first.map_or(behind.start, |first| first.min(behind.start)));
         self.behind.push(behind);
+    }
+
+    /// Adds a wait for the mutex of a convoy, however short: who waits for whom, the replay finds anew.
+    fn add_in_convoy(&mut self, start: Ns, end: Ns) {
+        self.ns += end - start;
+        self.first = Some(self.first.map_or(start, |first| first.min(start)));
+        self.in_convoy = true;
     }
 }
 

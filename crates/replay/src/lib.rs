@@ -9,6 +9,7 @@
 mod ahead;
 mod beside;
 mod calls;
+mod convoy;
 mod delays;
 mod endings;
 mod faster;

@@ -197,6 +197,8 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         let events = by_thread(trace, &threads, &signals, &sections);
         (signals, sections, events)
     });
+    // It is part of the time for which a launch seems to hold the mutex.
+    (model.locks.mutex.handover_ns, model.locks.mutex.waiter_ns) = (0, 0);
     model.locks.context.handover_ns = costs.handover.unwrap_or(model.locks.context.handover_ns);
     let works = Works::of(trace, &threads, &costs, &queues);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());

@@ -9,7 +9,8 @@ use trace::{CallId, LockMode, ProcessId, Trace, Wait, WaitId};
 
 /// Which recorded waits a replay makes itself: those of calls that wait behind others, or that acquire their context's lock.
 pub(crate) fn modelled(trace: &Trace, threads: &Threads, recovered: &Recovered) -> Vec<bool> {
-    let waiting = |call: &CallOf| call.locks.context != Use::None || call.behind.count > 0;
+    let waiting =
+        |call: &CallOf| call.locks.context != Use::None || call.locks.mutex || call.behind.count > 0;
     let steps =
         recovered.steps.iter().zip(&recovered.recorded.threads).flat_map(|(of, steps)| of.iter().zip(steps));
     let mut waits_itself = vec![false; trace.calls.len()];

@@ -153,12 +153,19 @@ pub struct Locks {
     pub staged: Use,
     /// Whether it holds the lock while it waits.
     pub keeps: bool,
+    /// Whether it holds the launch mutex from then on until it takes effect.
+    pub mutex: bool,
 }
 
 impl Locks {
     /// As a model's rule has it.
     pub fn of(rule: &Rule) -> Locks {
-        Locks { context: rule.lock, staged: rule.staged_stream_lock.unwrap_or(rule.lock), keeps: rule.keeps }
+        Locks {
+            context: rule.lock,
+            staged: rule.staged_stream_lock.unwrap_or(rule.lock),
+            keeps: rule.keeps,
+            mutex: false,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod changes;
 mod collectives;
+mod convoy;
 mod delays;
 mod device_scalar;
 mod examples;

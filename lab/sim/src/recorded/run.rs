@@ -191,7 +191,7 @@ fn plan_call(call: &CallOf, context: u32, stream_of: impl FnOnce(u32) -> u32) ->
         beside: call.beside_ns,
         lock: call.locks.context,
         staged_lock: call.locks.staged,
-        mutex: false,
+        mutex: call.locks.mutex,
         pieces: 1,
         keep: call.locks.keeps,
         context,

@@ -511,7 +511,7 @@ fn waits_are_reported_with_the_call_that_held_the_lock() {
 #[test]
 fn a_wait_for_the_lock_of_a_context_is_reported() {
     let mut program = Program::new(1);
-    let locks = Locks { context: Use::Exclusive, staged: Use::Exclusive, keeps: false };
+    let locks = Locks { context: Use::Exclusive, staged: Use::Exclusive, ..Locks::default() };
     let kernels = [program.kernel(0, 1), program.kernel(0, 1)];
     let [first, second] = kernels.map(|kernel| program.launch(kernel, 0, 0));
     program.thread(&[call(CallOf { held_ns: 100, locks, ..first })]);
@@ -521,6 +521,22 @@ fn a_wait_for_the_lock_of_a_context_is_reported() {
     let [Waited { start: 10, end, .. }] = replayed.waits[..] else { panic!("{:?}", replayed.waits) };
     assert_eq!(replayed.waits, [Waited { start: 10, end, by, holder, exclusive: true }]);
     assert!(end >= 100 && replayed.steps[1][2] == end + 20, "{replayed:?}");
+}
+
+#[test]
+fn a_launch_mutex_is_acquired_in_the_order_of_arrival() {
+    let mut program = Program::new(1);
+    let locks = Locks { mutex: true, ..Locks::default() };
+    for (before_ns, thread) in [(0, 0), (30, 1), (20, 2)] {
+        let kernel = program.kernel(0, 1);
+        let launch = program.launch(kernel, before_ns, 5);
+        program.thread(&[call(CallOf { held_ns: 100, locks, ..launch }), host(thread)]);
+    }
+    let replayed = program.run();
+    let ends: Vec<i64> = replayed.steps.iter().map(|steps| steps[1]).collect();
+    assert_eq!(ends, [105, 705, 405], "each holds it for 100 ns, and hands it over in 200");
+    let holders: Vec<_> = replayed.waits.iter().map(|wait| (wait.by.thread, wait.holder.thread)).collect();
+    assert_eq!(holders, [(2, 0), (1, 0)]);
 }
 
 #[test]

@@ -1,0 +1,114 @@
+//! Launches that contend for the mutex of their context so much that it decides how fast they are.
+
+use crate::threads::Threads;
+use rustc_hash::FxHashMap;
+use sim::Model;
+use trace::{CallId, ContextId, LockKind, Ns, OpId, OpKind, Trace};
+
+/// The launches of a context are a convoy if they spend more than this part of their time in waits for mutexes, in percent. 24 threads:
+/// 52 to 60, whether they only launch or their kernels share hardware queues; 8 threads that only launch: 18 to 22, 12 and 32 whose
+/// kernels are busy: 14 to 16 (H100, 16 processors). Shorter waits are part of what a launch costs.
+const WAITING: Ns = 33;
+
+/// So many returns of launches show how long each holds the mutex.
+const ENOUGH: usize = 100;
+
+/// A launch holds the mutex for at most this part of the model's time, in percent: 1.4 to 1.9 µs where processors are free (1.6 in the
+/// model of an H200). Where threads wait for a processor, too, it takes 2.4 to 4 µs from launch to launch, which is not the mutex's.
+const MOST: Ns = 125;
+
+/// The contexts whose launches are a convoy, and how long each launch holds the mutex, ns.
+#[derive(Default)]
+pub(crate) struct Convoys(FxHashMap<ContextId, Ns>);
+
+impl Convoys {
+    /// `ops`: the operations of an outermost call.
+    pub fn of<'a>(
+        trace: &Trace,
+        threads: &Threads,
+        model: &Model,
+        ops: impl Fn(CallId) -> &'a [OpId],
+    ) -> Convoys {
+        let mut contexts: FxHashMap<ContextId, Launches> = FxHashMap::default();
+        let waits = &trace.waits;
+        for at in
+            (0..waits.len()).filter(|at| waits.layer[*at].is_cuda() && waits.kind[*at] == LockKind::Mutex)
+        {
+            let Some(call) = threads.outer(waits.call[at]).some() else { continue };
+            if let Some(context) = launches_into(trace, ops(call)) {
+                let locks = &mut contexts.entry(context).or_default().locks;
+                locks.entry(waits.lock[at]).or_default().push((waits.start[at], waits.end[at]));
+            }
+        }
+        contexts.retain(|_, launches| launches.mutex().is_some_and(|waits| waits.len() >= ENOUGH));
+        if contexts.is_empty() || !model.calls.launch.mutex {
+            return Convoys::default();
+        }
+        for call in trace.threads.ids().flat_map(|thread| threads.calls(thread).iter().copied()) {
+            if let Some(of) = launches_into(trace, ops(call)).and_then(|context| contexts.get_mut(&context)) {
+                let (start, end) = (trace.calls.start[call.index()], trace.calls.end[call.index()]);
+                of.returns.push(end);
+                of.time += end - start;
+            }
+        }
+        let most = (model.calls.launch.held_ns + model.locks.mutex.handover_ns) * MOST / 100;
+        let convoys = contexts.into_iter().filter_map(|(context, of)| Some((context, of.hold()?.min(most))));
+        Convoys(convoys.collect())
+    }
+
+    /// How long a call with these operations holds the mutex of its context, ns; `None` if it is no launch of a convoy.
+    pub fn hold(&self, trace: &Trace, ops: &[OpId]) -> Option<Ns> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&launches_into(trace, ops)?).copied()
+    }
+}
+
+/// The context that a call with these operations launches a kernel into.
+fn launches_into(trace: &Trace, ops: &[OpId]) -> Option<ContextId> {
+    let op = ops.first()?.index();
+    let is_launched = trace.ops.kind[op] == OpKind::Kernel && trace.ops.graph_node[op] == 0;
+    is_launched.then(|| trace.context_of_stream(trace.ops.stream[op]))
+}
+
+/// The launches of a context.
+#[derive(Default)]
+struct Launches {
+    /// When each returned, ns.
+    returns: Vec<Ns>,
+    /// The time of all, ns.
+    time: Ns,
+    /// When they waited, by mutex, ns.
+    locks: FxHashMap<i64, Vec<(Ns, Ns)>>,
+}
+
+impl Launches {
+    /// The waits for the context's mutex: a launch acquires that, and one of its hardware queue, for which fewer wait.
+    fn mutex(&self) -> Option<&Vec<(Ns, Ns)>> {
+        self.locks.values().max_by_key(|waits| waits.len())
+    }
+
+    /// How long a launch holds the mutex, ns, if they are a convoy.
+    fn hold(mut self) -> Option<Ns> {
+        let waited: Ns = self.locks.values().flatten().map(|(start, end)| end - start).sum();
+        if 100 * waited < WAITING * self.time {
+            return None;
+        }
+        self.returns.sort_unstable();
+        let (mut starts, mut ends): (Vec<Ns>, Vec<Ns>) = self.mutex()?.iter().copied().unzip();
+        starts.sort_unstable();
+        ends.sort_unstable();
+        let [mut started, mut ended] = [0; 2];
+        let mut waiting = |at: Ns| {
+            started += starts[started..].iter().take_while(|start| **start <= at).count();
+            ended += ends[ended..].iter().take_while(|end| **end <= at).count();
+            started - ended
+        };
+        let waiting: Vec<usize> = self.returns.iter().map(|at| waiting(*at)).collect();
+        let both = self.returns.windows(2).zip(waiting.windows(2));
+        let queued = both.filter(|(_, waiting)| waiting[0].min(waiting[1]) > 0);
+        let (sum, count) = queued.fold((0, 0), |(sum, count), (at, _)| (sum + at[1] - at[0], count + 1));
+        (count >= ENOUGH as Ns).then(|| sum / count)
+    }
+}

@@ -1,0 +1,99 @@
+//! Threads that contend for the mutex of their context.
+
+use crate::support::{add_beside, add_process, fit, replayed};
+use replay::{Fit, Predictor, fixes, recover};
+use trace::*;
+
+/// What a launch takes before it acquires the mutex, with it, and after it, and until the thread's next one at most, ns.
+const BEFORE: Ns = 3_000;
+const HELD: Ns = 1_500;
+const AFTER: Ns = 5_000;
+const PAUSE: Ns = 2_000;
+
+/// Threads that launch so many kernels each, into streams of their own. Chance decides which of those that wait acquires the mutex.
+fn launches(threads: usize, count: usize) -> Trace {
+    let mut trace = Trace::default();
+    let first = add_process(&mut trace, 1);
+    let rest: Vec<_> = (1..threads).map(|_| add_beside(&mut trace, first.0, first.1)).collect();
+    trace.devices.compute_major.fill(9);
+    let all = [vec![first], rest].concat();
+    let [name, library] = ["cuLaunchKernel", "libcuda.so.1"].map(|name| trace.strings.intern(name));
+    // When each thread comes for the mutex, and how many launches it has to make.
+    let mut next: Vec<(Ns, usize)> = (0..threads).map(|at| (BEFORE + 100 * at as Ns, count)).collect();
+    let (mut free, mut chance, mut last) = (0, 1_u32, (ThreadId::NONE, CallId::NONE));
+    while let Some(earliest) = next.iter().filter(|(_, left)| *left > 0).map(|(at, _)| *at).min() {
+        let now = free.max(earliest);
+        let waiting: Vec<usize> = (0..threads).filter(|at| next[*at].1 > 0 && next[*at].0 <= now).collect();
+        chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let row = waiting[(chance >> 16) as usize % waiting.len()];
+        let ((thread, stream), (came, left)) = (all[row], next[row]);
+        free = now + HELD;
+        let (start, end, correlation) = (came - BEFORE, free + AFTER, trace.calls.len() as i64 + 1);
+        let call = trace.calls.push(Call { start, end, thread, name, correlation, ..Call::default() });
+        let (kind, start, end) = (OpKind::Kernel, free + 2_000, free + 3_000);
+        trace.ops.push(Op { kind, start, end, stream, correlation, grid_x: 1, block_x: 32, ..Op::default() });
+        if now > came {
+            let (start, end, kind, lock) = (came, now, LockKind::Mutex, 0x10);
+            let ([holder, releaser], [holder_call, releaser_call]) = ([last.0; 2], [last.1; 2]);
+            let wait = Wait {
+                start,
+                end,
+                thread,
+                call,
+                kind,
+                lock,
+                library,
+                holder,
+                holder_call,
+                ..Wait::default()
+            };
+            trace.waits.push(Wait { releaser, releaser_call, holders: 1, ..wait });
+        }
+        let pause = Ns::from(chance >> 16) % PAUSE;
+        (last, next[row]) = ((thread, call), (free + AFTER + pause + BEFORE, left - 1));
+    }
+    trace.join();
+    trace
+}
+
+/// How many waits a replay finds anew.
+fn waits(trace: &Trace) -> usize {
+    replayed(trace).1.waits.len()
+}
+
+#[test]
+fn a_convoy_is_as_fast_as_its_mutex_lets_it() {
+    let trace = launches(16, 200);
+    let fit = fit(&trace);
+    // A thread that was unlucky is done last; without the mutex it would be 32 % too fast.
+    assert!(fit.error < 0.04, "{fit:?}");
+    // All but the first ones wait.
+    assert!(waits(&trace) > 15 * 200, "{}", waits(&trace));
+}
+
+#[test]
+fn processes_have_a_mutex_each() {
+    let trace = launches(16, 200);
+    let base = recover(&trace).unwrap();
+    let fit = Fit::of(&trace, &base, &base.replay().unwrap());
+    let predictor = Predictor::new(&trace, &base, &fit, &|_| {}).unwrap();
+    let (gain, _) = predictor.gain(&fixes("process-per-thread,mps").unwrap()).unwrap().expect("a change");
+    // 16 launches take as long as the device takes to start their kernels, 1.07 µs each, instead of 16 times 1.5 µs.
+    assert!((gain.share - (1.0 - 1.07 / 1.5)).abs() < 0.01, "{gain:?}");
+}
+
+#[test]
+fn threads_that_rarely_wait_are_no_convoy() {
+    let trace = launches(7, 200);
+    assert!(trace.waits.len() >= 100, "{}", trace.waits.len());
+    assert_eq!(waits(&trace), 0, "what they wait is part of their calls");
+    assert!(fit(&trace).error < 0.01);
+}
+
+#[test]
+fn a_few_launches_do_not_show_how_long_the_mutex_is_held() {
+    // 15 of 16 threads wait for each of six launches, a third of these for less than 20 µs.
+    let trace = launches(16, 6);
+    assert!(trace.waits.len() < 100, "{}", trace.waits.len());
+    assert!(waits(&trace) < trace.waits.len() * 3 / 4, "{}", waits(&trace));
+}
