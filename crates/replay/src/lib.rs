@@ -22,6 +22,7 @@ mod machine;
 mod pauses;
 mod places;
 mod predict;
+mod processors;
 mod recover;
 mod removed;
 mod retime;

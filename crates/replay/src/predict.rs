@@ -2,7 +2,8 @@
 
 use crate::faster::{self, Faster};
 use crate::fit::Fit;
-use crate::fixes::{FIXES, Fix, MOVING, Scene};
+use crate::fixes::{FIXES, Fix, MOVING, Scene, more_cpus};
+use crate::processors::Processors;
 use crate::retime::{covered, write};
 use crate::spare::Spare;
 use crate::threads::Threads;
@@ -25,6 +26,9 @@ pub const LEAST: f64 = 0.005;
 
 /// Most changes that are combined in a search.
 const COMBINED: usize = 3;
+
+/// A smaller part of the time without a processor is not taken off.
+const SPARED: f64 = 0.05;
 
 /// How many of the best single changes a search combines.
 const TRIED: usize = 5;
@@ -128,8 +132,9 @@ impl Change<'_> {
     }
 }
 
-/// Applies changes. Returns how many calls, operations and pauses they changed; `None` if one of them changes nothing.
-fn apply(wanted: &[Change<'_>], scene: &Scene<'_>, to: &mut Recovered) -> Option<usize> {
+/// Applies changes, and takes off a part of the time in which threads were ready without a processor. Returns how many calls, operations
+/// and pauses the changes changed; `None` if one of them changes nothing.
+fn apply(wanted: &[Change<'_>], spared: f64, scene: &Scene<'_>, to: &mut Recovered) -> Option<usize> {
     let some = |changed: usize| (changed > 0).then_some(changed);
     let sum = |changes: &[Change<'_>], to: &mut Recovered| -> Option<usize> {
         changes.iter().map(|change| some(change.apply(scene, to))).sum()
@@ -139,6 +144,9 @@ fn apply(wanted: &[Change<'_>], scene: &Scene<'_>, to: &mut Recovered) -> Option
     others.sort_by_key(Change::order);
     let moving = others.partition_point(|change| change.order() <= IMAGINED);
     let first = sum(&others[..moving], to)?;
+    if spared > 0.0 {
+        more_cpus::spare(scene, to, spared);
+    }
     let host: usize =
         hosts.chunks(faster::MOST).map(|hosts| some(faster::hosts(hosts, scene, to))).sum::<Option<_>>()?;
     Some(first + host + sum(&others[moving..], to)?)
@@ -204,6 +212,8 @@ pub struct Predictor<'a> {
     /// Copies of the program, and of its trace with other times, that no prediction uses now.
     programs: Spare<Recovered>,
     traces: Spare<Trace>,
+    /// Where they are too few, the processors, and how long threads are awake without one in the replay without a change, ns.
+    processors: Option<(Processors, Ns)>,
     /// The best of the sets that a search has run: it is predicted next.
     best: Mutex<Option<Best>>,
     /// The replay without a change, and without what the tracer added.
@@ -237,7 +247,11 @@ impl<'a> Predictor<'a> {
     /// As [`Predictor::new`], of a program that has been run already.
     pub fn of(trace: &'a Trace, bare: Bare, fit: &'a Fit, progress: &'a Progress<'a>) -> Predictor<'a> {
         let Bare { program, threads, replayed } = bare;
+        let processors = Processors::of(trace, &program);
+        let beyond = |processors: Processors| (processors.beyond(&program, &replayed), processors);
+        let processors = processors.map(beyond).map(|(beyond, processors)| (processors, beyond));
         Predictor {
+            processors,
             scene: Scene::new(trace, program),
             threads,
             programs: Spare::new(),
@@ -306,9 +320,21 @@ impl<'a> Predictor<'a> {
         Ok(Some(gain))
     }
 
-    /// Applies changes together and runs what comes of it; `None` if one of them changes nothing.
+    /// Applies changes together and runs what comes of it; `None` if one of them changes nothing. Where threads waited for a processor while
+    /// others polled, and fewer of them are awake with the changes, they wait for that much less.
     fn run(&self, wanted: &[Change<'_>], id: &str) -> Result<Option<Ran>, Error> {
         (self.progress)(id);
+        let Some(ran) = self.run_with(wanted, 0.0)? else { return Ok(None) };
+        let spared = self.spared(&ran);
+        if spared < SPARED || wanted.iter().any(|change| change.id() == more_cpus::FIX.id) {
+            return Ok(Some(ran));
+        }
+        self.programs.keep(ran.changed);
+        self.run_with(wanted, spared)
+    }
+
+    /// As [`Predictor::run`], with a part of the time taken off in which threads were ready without a processor.
+    fn run_with(&self, wanted: &[Change<'_>], spared: f64) -> Result<Option<Ran>, Error> {
         let base = &self.scene.base;
         let mut changed = match self.programs.take() {
             Some(mut used) => {
@@ -317,13 +343,21 @@ impl<'a> Predictor<'a> {
             }
             None => base.clone(),
         };
-        let Some(changes) = apply(wanted, &self.scene, &mut changed) else {
+        let Some(changes) = apply(wanted, spared, &self.scene, &mut changed) else {
             self.programs.keep(changed);
             return Ok(None);
         };
         changed.synchronizes_shared(&self.scene);
         let replayed = changed.replay()?;
         Ok(Some(Ran { changes, changed, replayed }))
+    }
+
+    /// The part by which threads are awake without a processor for less time than without a change.
+    fn spared(&self, ran: &Ran) -> f64 {
+        let Some((processors, before)) = self.processors.as_ref().filter(|(_, before)| *before > 0) else {
+            return 0.0;
+        };
+        1.0 - processors.beyond(&ran.changed, &ran.replayed) as f64 / *before as f64
     }
 
     /// What that gains, and the thread that gains more.

@@ -7,7 +7,7 @@ mod device_scalar;
 mod graph;
 mod issue_order;
 mod more_connections;
-mod more_cpus;
+pub(crate) mod more_cpus;
 mod mps;
 mod no_gil;
 mod own_stream;

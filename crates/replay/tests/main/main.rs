@@ -17,6 +17,7 @@ mod no_gil;
 mod oracle;
 mod own_stream;
 mod processes;
+mod processors;
 mod removed;
 mod staged_copies;
 mod support;
