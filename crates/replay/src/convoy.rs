@@ -8,7 +8,7 @@ use trace::{CallId, ContextId, LockKind, Ns, OpId, OpKind, Trace};
 /// The launches of a context are a convoy if they spend more than this part of their time in waits for mutexes, in percent. 24 threads:
 /// 52 to 60, whether they only launch or their kernels share hardware queues; 8 threads that only launch: 18 to 22, 12 and 32 whose
 /// kernels are busy: 14 to 16 (H100, 16 processors). Shorter waits are part of what a launch costs.
-const WAITING: Ns = 33;
+const WAITING: i128 = 33;
 
 /// So many returns of launches show how long each holds the mutex.
 const ENOUGH: usize = 100;
@@ -48,7 +48,7 @@ impl Convoys {
             if let Some(of) = launches_into(trace, ops(call)).and_then(|context| contexts.get_mut(&context)) {
                 let (start, end) = (trace.calls.start[call.index()], trace.calls.end[call.index()]);
                 of.returns.push(end);
-                of.time += end - start;
+                of.time += i128::from(end - start);
             }
         }
         let most = (model.calls.launch.held_ns + model.locks.mutex.handover_ns) * MOST / 100;
@@ -78,7 +78,7 @@ struct Launches {
     /// When each returned, ns.
     returns: Vec<Ns>,
     /// The time of all, ns.
-    time: Ns,
+    time: i128,
     /// When they waited, by mutex, ns.
     locks: FxHashMap<i64, Vec<(Ns, Ns)>>,
 }
@@ -91,7 +91,7 @@ impl Launches {
 
     /// How long a launch holds the mutex, ns, if they are a convoy.
     fn hold(mut self) -> Option<Ns> {
-        let waited: Ns = self.locks.values().flatten().map(|(start, end)| end - start).sum();
+        let waited: i128 = self.locks.values().flatten().map(|(start, end)| i128::from(end - start)).sum();
         if 100 * waited < WAITING * self.time {
             return None;
         }

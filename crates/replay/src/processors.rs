@@ -7,7 +7,7 @@ use trace::{Ns, ThreadId, Trace};
 
 /// Processors are too few if threads were ready without one for this part of the time in which they were awake, in percent. 24 threads of
 /// which a third polls, on 16 processors: 15 (H100).
-const READY: Ns = 5;
+const READY: i128 = 5;
 
 /// Whether a thread slept in a step that took at least this long, the scheduler's numbers say; it is awake in shorter ones, ns. They are 10
 /// ms apart.
@@ -31,7 +31,8 @@ impl Processors {
                 .map(|count| if quota > 0 { count.min(quota) } else { count })
         };
         let count = (0..limits.len()).filter_map(allowed).max()?;
-        let (running, ready): (Ns, Ns) = (states.running.iter().sum(), states.runnable.iter().sum());
+        let sum = |times: &[Ns]| times.iter().map(|ns| i128::from(*ns)).sum::<i128>();
+        let (running, ready) = (sum(&states.running), sum(&states.runnable));
         if 100 * ready < READY * (running + ready) || base.threads.iter().flatten().count() <= count as usize
         {
             return None;
@@ -50,7 +51,7 @@ impl Processors {
 
     /// For how long threads of a replay are awake beyond the number of processors, ns, summed over these threads.
     pub fn beyond(&self, of: &Recovered, replayed: &Replayed) -> Ns {
-        let mut changes: Vec<(Ns, i32)> = Vec::new();
+        let mut changes: Vec<(Ns, i64)> = Vec::new();
         for (row, times) in replayed.steps.iter().enumerate() {
             let mut asleep = self.asleep.get(row).into_iter().flatten().peekable();
             for ((at, step), time) in (0..).zip(&of.recorded.threads[row]).zip(times.windows(2)) {
@@ -65,12 +66,12 @@ impl Processors {
         }
         changes.extend(replayed.waits.iter().flat_map(|wait| [(wait.start, -1), (wait.end, 1)]));
         changes.sort_unstable();
-        let (mut awake, mut sum) = (0, 0);
+        let (mut awake, mut sum) = (0, 0_i128);
         for two in changes.windows(2) {
             awake += two[0].1;
-            sum += (two[1].0 - two[0].0) * Ns::from((awake - self.count as i32).max(0));
+            sum += i128::from(two[1].0 - two[0].0) * i128::from((awake - i64::from(self.count)).max(0));
         }
-        sum
+        Ns::try_from(sum).unwrap_or(Ns::MAX)
     }
 }
 

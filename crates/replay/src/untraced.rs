@@ -16,6 +16,10 @@ const USUAL: Ns = 4_500;
 const BEYOND: Ns = 55;
 const MOST: Ns = 2_500;
 
+/// CUPTI's part of the time for which a launch in a convoy holds its mutex, percent. 24 threads that only launch are 14 to 18 % faster
+/// without it (`crowd-processes before` of `benches/whatif` on three H100s), also because each does less outside of the mutex: a choice.
+const WITH_MUTEX: Ns = 10;
+
 /// What CUPTI's times add to a kernel that was launched, ns: in five sizes of one kernel from 1.2 to 10.2 µs, each took 0.83 to 0.90 µs
 /// longer as recorded launches than as nodes of a graph, which took as long as without CUPTI; and 20,000 launches of the longest one in a
 /// row took 12.08 µs each with CUPTI and 11.09 µs without it (H200, driver 580; 4,000 rounds of an axpy on 8 blocks).
@@ -54,7 +58,10 @@ impl Recovered {
                 let slow = if first.is_some_and(Work::is_launched) { (own - USUAL).max(0) } else { 0 };
                 let added = (own * PART + slow * (BEYOND - PART)) / 100;
                 let added = added.min(MOST * i64::from(works.count));
-                take([&mut call.after_ns, &mut call.held_ns, &mut call.before_ns], added);
+                let with_mutex = if call.locks.mutex { call.held_ns * WITH_MUTEX / 100 } else { 0 };
+                call.held_ns -= with_mutex;
+                let rest = (added - with_mutex).max(0);
+                take([&mut call.after_ns, &mut call.held_ns, &mut call.before_ns], rest);
             }
         }
         let beside = beside_others(&bare, trace);

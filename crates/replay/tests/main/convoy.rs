@@ -11,7 +11,7 @@ const AFTER: Ns = 5_000;
 const PAUSE: Ns = 2_000;
 
 /// Threads that launch so many kernels each, into streams of their own. Chance decides which of those that wait acquires the mutex.
-fn launches(threads: usize, count: usize) -> Trace {
+pub fn launches(threads: usize, count: usize) -> Trace {
     let mut trace = Trace::default();
     let first = add_process(&mut trace, 1);
     let rest: Vec<_> = (1..threads).map(|_| add_beside(&mut trace, first.0, first.1)).collect();

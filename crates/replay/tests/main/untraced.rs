@@ -129,3 +129,21 @@ fn stacks_take_time_after_their_calls() {
     trace.meta.libraries.insert("CUPTI".to_owned(), "13.0".to_owned());
     assert_eq!(pauses(&untraced(&trace))[5], before_pauses[5]);
 }
+
+/// In a convoy, a part of it is with the mutex, which decides how fast launches are.
+#[test]
+fn a_launch_in_a_convoy_holds_its_mutex_for_less() {
+    let mut trace = crate::convoy::launches(16, 200);
+    let held = |of: &Recovered| -> Vec<Ns> {
+        let step = |step: &RecordedStep| match step {
+            RecordedStep::Call(CallOf { held_ns, locks, .. }) if locks.mutex => Some(*held_ns),
+            _ => None,
+        };
+        of.recorded.threads.iter().flatten().filter_map(step).collect()
+    };
+    let without = held(&untraced(&trace));
+    trace.meta.source_version = CUPTI.to_owned();
+    let with = held(&untraced(&trace));
+    assert_eq!(with, without.iter().map(|ns| ns - ns * 10 / 100).collect::<Vec<_>>());
+    assert!(!with.is_empty());
+}
