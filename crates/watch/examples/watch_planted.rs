@@ -37,7 +37,10 @@ mod planted {
             "idle" => idle(number),
             "exec" => exec(spool),
             "hide" => hide(),
-            "end" => std::process::abort(),
+            "end" => {
+                burn(Duration::from_millis(200));
+                std::process::abort()
+            }
             "burn" => burn(Duration::from_millis(number)),
             _ => panic!("no such case"),
         }
@@ -186,9 +189,9 @@ mod planted {
 
     /// Becomes another program, which is watched as another one.
     fn exec(spool: &str) {
-        burn(Duration::from_millis(100));
+        burn(Duration::from_millis(300));
         let this = std::env::current_exe().expect("it has a path");
-        let error = std::process::Command::new(this).args([spool, "burn", "200"]).exec();
+        let error = std::process::Command::new(this).args([spool, "burn", "300"]).exec();
         panic!("{error}");
     }
 
