@@ -124,13 +124,11 @@ impl Fit {
     /// Whether a replay fits, without where it differs: no causes, threads and calls.
     pub fn brief(trace: &Trace, recovered: &Recovered, replayed: &Replayed) -> Fit {
         let wall = Both { recorded_ns: recovered.end, replayed_ns: recovered.wall(replayed) };
-        let share = |both: Both| both.difference() as f64 / wall.recorded_ns.max(1) as f64;
         let gpus: Vec<GpuFit> =
             trace.devices.ids().map(|device| gpu(trace, recovered, replayed, device)).collect();
-        let all = gpus.iter().map(|gpu| gpu.busy).chain([wall]);
-        let error = all.map(|both| share(both).abs()).fold(0.0, f64::max);
+        let error = error(wall, &gpus);
         Fit {
-            wall_error: share(wall),
+            wall_error: share(wall, wall),
             error,
             fits: error <= MOST_ERROR,
             model: recovered.model.name.clone(),
@@ -146,6 +144,11 @@ impl Fit {
 }
 
 impl Fit {
+    /// Whether the whole program fits, and the chosen ranges do not.
+    pub fn only_ranges_differ(&self) -> bool {
+        !self.fits && error(self.wall, &self.gpus) <= MOST_ERROR
+    }
+
     /// Compares the time within these ranges, too: a part of the program, which has to fit like the whole.
     pub fn within(
         self,
@@ -168,6 +171,17 @@ impl Fit {
     pub fn judged(&self) -> Both {
         self.ranges.unwrap_or(self.wall)
     }
+}
+
+/// A difference, as a part of the wall time.
+fn share(both: Both, wall: Both) -> f64 {
+    both.difference() as f64 / wall.recorded_ns.max(1) as f64
+}
+
+/// The greatest difference of the whole program.
+fn error(wall: Both, gpus: &[GpuFit]) -> f64 {
+    let all = gpus.iter().map(|gpu| gpu.busy).chain([wall]);
+    all.map(|both| share(both, wall).abs()).fold(0.0, f64::max)
 }
 
 fn gpu(trace: &Trace, recovered: &Recovered, replayed: &Replayed, device: DeviceId) -> GpuFit {

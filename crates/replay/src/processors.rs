@@ -2,7 +2,7 @@
 
 use crate::Recovered;
 use rustc_hash::FxHashMap;
-use sim::{RecordedStep, Replayed};
+use sim::{RecordedStep, Replayed, Waited};
 use trace::{Ns, ThreadId, Trace};
 
 /// Processors are too few if threads were ready without one for this part of the time in which they were awake, in percent. 24 threads of
@@ -64,7 +64,14 @@ impl Processors {
             changes.extend(times.first().map(|start| (*start, 1)));
             changes.extend(times.last().map(|end| (*end, -1)));
         }
-        changes.extend(replayed.waits.iter().flat_map(|wait| [(wait.start, -1), (wait.end, 1)]));
+        // A wait of a step in which the thread slept is a part of that.
+        let slept = |wait: &Waited| {
+            self.asleep
+                .get(wait.by.thread as usize)
+                .is_some_and(|steps| steps.binary_search(&wait.by.step).is_ok())
+        };
+        let waits = replayed.waits.iter().filter(|wait| !slept(wait));
+        changes.extend(waits.flat_map(|wait| [(wait.start, -1), (wait.end, 1)]));
         changes.sort_unstable();
         let (mut awake, mut sum) = (0, 0_i128);
         for two in changes.windows(2) {

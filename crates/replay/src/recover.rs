@@ -9,6 +9,7 @@ use crate::sections::Sections;
 use crate::signals::{Signal, Signals};
 use crate::threads::Threads;
 use crate::turns;
+use crate::waits::modelled;
 use crate::works::Works;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, Model, Options, Recorded, RecordedStep, Replayed, Rows};
@@ -55,6 +56,8 @@ pub struct Recovered {
     pub aliased: Vec<u32>,
     /// Operations whose calls other threads no longer wait behind, by a change: rows of [`Recorded::works`].
     pub overtaken: Vec<u32>,
+    /// By recorded wait, whether a replay finds it anew: a change may do without it.
+    pub modelled: Arc<Vec<bool>>,
     /// What a change takes once, when processes start and end, ns: a longer run has that once too.
     pub once: Ns,
     /// Whether contexts take turns on a device.
@@ -148,6 +151,7 @@ impl Recovered {
         self.threads.clone_from(threads);
         let Recovered { steps, begins, works, pieces, aliased, overtaken, turns, signals_together, .. } =
             other;
+        self.modelled = other.modelled.clone();
         (self.steps, self.begins, self.works) = (steps.clone(), begins.clone(), works.clone());
         self.pieces.clone_from(pieces);
         self.aliased.clone_from(aliased);
@@ -225,6 +229,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         pieces: FxHashMap::default(),
         aliased: works.aliased(),
         overtaken: Vec::new(),
+        modelled: Arc::default(),
         once: 0,
         turns: turns::are_taken(trace),
         signals_together,
@@ -260,6 +265,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         Arc::make_mut(&mut recovered.steps).push(of);
     }
     recovered.recorded.holds = numbers.len() as u32;
+    recovered.modelled = Arc::new(modelled(trace, &threads, &recovered));
     Ok(recovered)
 }
 

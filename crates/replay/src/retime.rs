@@ -1,7 +1,7 @@
 //! A trace with the times of a replay: what it would have recorded.
 
 use crate::threads::Threads;
-use crate::waits::{modelled, of_replay};
+use crate::waits::of_replay;
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
 use sim::Replayed;
@@ -109,10 +109,10 @@ fn set_waits(
     replayed: &Replayed,
     times: &Times<'_>,
 ) {
-    let modelled = modelled(trace, threads, recovered);
+    let modelled = &*recovered.modelled;
     let mut rows = Vec::with_capacity(replayed.waits.len() + trace.waits.len());
-    rows.extend(of_replay(trace, threads, recovered, replayed, &modelled));
-    for (at, _) in trace.waits.ids().zip(&modelled).filter(|(_, modelled)| !**modelled) {
+    rows.extend(of_replay(trace, threads, recovered, replayed, modelled));
+    for (at, _) in trace.waits.ids().zip(modelled).filter(|(_, modelled)| !**modelled) {
         let old = trace.waits.row(at);
         let mut wait = old;
         times.of_thread(wait.thread).interval(&mut wait.start, &mut wait.end);

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use trace::{DeviceId, Ns, OpId, OpKind, Trace};
 
 /// CUPTI's part of what a call costs that issues an operation: [`PART`] percent; of a launch that takes longer than [`USUAL`], as on slower
-/// machines, [`BEYOND`] percent of the rest, ns. At most [`MOST`], ns: what takes longer does something else besides. A launch took 3.24 µs without CUPTI and
-/// 4.57 µs with it on an H200, 3.15 and 4.5 µs on an H100, 3.9 and 6.0 µs there at another time (driver 580; `docs/benchmarks.md`,
-/// "Between processes" and "By call"); on two further H100s 2.0 µs less of 5.7, and 2.3 of 6.2 (`graph before` of `benches/whatif`).
+/// machines, [`BEYOND`] percent of the rest, ns. At most [`MOST`], ns: what takes longer does something else besides. A launch took 3.24 µs
+/// without CUPTI and 4.57 µs with it on an H200, 3.15 and 4.5 µs on an H100, 3.9 and 6.0 µs there at another time (driver 580;
+/// `docs/benchmarks.md`, "Between processes" and "By call"); on two further H100s 2.0 µs less of 5.7, and 2.3 of 6.2 (`graph before` of
+/// `benches/whatif`).
 const PART: Ns = 30;
 const USUAL: Ns = 4_500;
 const BEYOND: Ns = 55;

@@ -19,7 +19,7 @@ pub enum FileError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// Not a readable zip archive.
-    #[error("not a readable .holdup archive: {0}")]
+    #[error("not a .holdup archive, or a part of one: copy or record it again ({0})")]
     Archive(#[from] ZipError),
     /// A part is compressed by the archive.
     #[error("part {0} is compressed, but .holdup archives store their parts: pack it again with zip -0")]

@@ -78,8 +78,13 @@ fn check(fit: &Fit, arguments: &Whatif) -> Result<(), Failure> {
     if fit.fits {
         return Ok(());
     }
-    let (error, most) = (units::percent(fit.error), units::percent(MOST_ERROR));
-    let problem = format!("its replay differs by {error}, more than {most}: `holdup replay` says where");
+    let (error, most) = (units::percent_two_decimals(fit.error), units::percent(MOST_ERROR));
+    let problem = match fit.only_ranges_differ() {
+        true => format!(
+            "the replay of the chosen ranges differs by {error}, more than {most}: without --range the whole program is predicted"
+        ),
+        false => format!("its replay differs by {error}, more than {most}: `holdup replay` says where"),
+    };
     Err(Failure::of(&arguments.trace, problem))
 }
 

@@ -5,7 +5,7 @@ use super::{Fix, Scene};
 use crate::{Recovered, StepOf};
 use explain::Class;
 use rustc_hash::{FxHashMap, FxHasher};
-use sim::{CallOf, Does, RecordedStep, WorkKind};
+use sim::{CallOf, Does, Locks, RecordedStep, Rows, WorkKind};
 use std::hash::{Hash, Hasher};
 use trace::Ns;
 
@@ -107,6 +107,10 @@ fn become_graph(to: &mut Recovered, sequence: &Sequence, gap: Ns) {
             0 => (rule.before_ns, rule.held_ns + nodes, rule.after_ns),
             _ => (0, 0, 0),
         };
+        if number > 0 {
+            // It is not called any more, and waits for nobody.
+            (call.locks, call.behind) = (Locks::default(), Rows::default());
+        }
         if let (Does::Issue { works, .. }, 1..) = (call.does, number) {
             let work = &mut to.recorded.works[works.first as usize];
             (work.gap_ns, work.latency_ns) = (Some(gap.min(work.gap_ns.unwrap_or(gap))), Some(0));

@@ -1,7 +1,7 @@
 //! Threads that contend for the mutex of their context.
 
 use crate::support::{add_beside, add_process, fit, replayed};
-use replay::{Fit, Predictor, fixes, recover};
+use replay::{Both, Fit, Predictor, fixes, recover};
 use trace::*;
 
 /// What a launch takes before it acquires the mutex, with it, and after it, and until the thread's next one at most, ns.
@@ -72,6 +72,16 @@ fn a_convoy_is_as_fast_as_its_mutex_lets_it() {
 }
 
 #[test]
+fn a_program_fits_whose_chosen_ranges_do_not() {
+    let fit = fit(&launches(16, 200));
+    let ranges = Some(Both { recorded_ns: 100, replayed_ns: 80 });
+    let of_ranges = Fit { ranges, error: 0.2, fits: false, ..fit.clone() };
+    assert!(of_ranges.only_ranges_differ() && !fit.only_ranges_differ());
+    let wall = Both { replayed_ns: 2 * fit.wall.recorded_ns, ..fit.wall };
+    assert!(!Fit { wall, ..of_ranges }.only_ranges_differ());
+}
+
+#[test]
 fn processes_have_a_mutex_each() {
     let trace = launches(16, 200);
     let base = recover(&trace).unwrap();
@@ -96,4 +106,56 @@ fn a_few_launches_do_not_show_how_long_the_mutex_is_held() {
     let trace = launches(16, 6);
     assert!(trace.waits.len() < 100, "{}", trace.waits.len());
     assert!(waits(&trace) < trace.waits.len() * 3 / 4, "{}", waits(&trace));
+}
+
+#[test]
+fn a_launch_that_a_graph_replaces_waits_for_nobody() {
+    // In each round the third of four launches waits for 30 µs behind a free of another thread.
+    let (mut trace, rounds) = (Trace::default(), 40);
+    let (thread, stream) = add_process(&mut trace, 1);
+    let (holder, _) = add_beside(&mut trace, thread, stream);
+    let [launch, free, sync, library] =
+        ["cuLaunchKernel", "cuMemFreeHost", "cuStreamSynchronize", "libcuda.so.1"]
+            .map(|name| trace.strings.intern(name));
+    for start in (0..rounds).map(|round| round * 100_000) {
+        let (from, until) = (start + 15_000, start + 45_000);
+        let held = Call { start: start + 5_000, end: until, thread: holder, name: free, ..Call::default() };
+        let holder_call = trace.calls.push(held);
+        for (at, end) in
+            [(start, 4_000), (start + 5_000, 4_000), (start + 10_000, 39_000), (start + 50_000, 4_000)]
+        {
+            let (correlation, end) = (trace.calls.len() as i64 + 1, at + end);
+            let call = Call { start: at, end, thread, name: launch, correlation, ..Call::default() };
+            let call = trace.calls.push(call);
+            let (kind, start) = (OpKind::Kernel, end + 1_000);
+            let (end, grid_x, block_x) = (start + 1_000, 1, 32);
+            trace.ops.push(Op { kind, start, end, stream, correlation, grid_x, block_x, ..Op::default() });
+            if at == from - 5_000 {
+                let (start, end, kind, lock) = (from, until, LockKind::RwLock, 0x10);
+                let wait = Wait {
+                    start,
+                    end,
+                    thread,
+                    call,
+                    kind,
+                    lock,
+                    library,
+                    holder,
+                    holder_call,
+                    ..Wait::default()
+                };
+                trace.waits.push(Wait { releaser: holder, releaser_call: holder_call, holders: 1, ..wait });
+            }
+        }
+        let (start, end) = (start + 55_000, start + 60_000);
+        trace.calls.push(Call { start, end, thread, name: sync, ..Call::default() });
+    }
+    trace.join();
+    let base = recover(&trace).unwrap();
+    let fit = Fit::of(&trace, &base, &base.replay().unwrap());
+    assert!(fit.fits && waits(&trace) == rounds as usize, "{fit:?}");
+    let predictor = Predictor::new(&trace, &base, &fit, &|_| {}).unwrap();
+    let changed = predictor.trace(&fixes("graph").unwrap()).unwrap().expect("a change");
+    let left = changed.waits.len();
+    assert_eq!(left, 2, "the first two rounds stay launches");
 }
