@@ -43,8 +43,7 @@ const COPY: Ns = 1_400;
 const STACK: Ns = 2_700;
 
 impl Recovered {
-    /// The steps without what CUPTI added to the calls and operations; as they are if it did not record them. At most half of a kernel's
-    /// time is CUPTI's.
+    /// The steps without what CUPTI added to the calls and operations; as they are if it did not record them.
     pub fn untraced(&self, trace: &Trace) -> Recovered {
         let mut bare = self.clone();
         if !is_by_cupti(trace) {
@@ -69,7 +68,7 @@ impl Recovered {
         for (work, beside) in bare.recorded.works.iter_mut().zip(beside) {
             match work.kind {
                 WorkKind::Kernel { in_graph: false, .. } => {
-                    let added = KERNEL.min(work.ns / 2);
+                    let added = of_kernel(work.ns);
                     let period = if beside { BESIDE_OTHERS } else { KERNEL_PERIOD };
                     work.ns -= added;
                     work.gap_ns.iter_mut().for_each(|gap| *gap += (added - period).max(0));
@@ -84,6 +83,11 @@ impl Recovered {
         }
         bare
     }
+}
+
+/// CUPTI's part of the recorded time of a launched kernel, ns: at most half of it.
+pub(crate) fn of_kernel(recorded: Ns) -> Ns {
+    KERNEL.min(recorded / 2)
 }
 
 /// By work: whether it is a kernel that ran while another one of its device did.

@@ -9,6 +9,7 @@ mod examples;
 mod frees;
 mod full_device;
 mod gains;
+mod graph;
 mod lines;
 mod locks;
 mod made_up;
