@@ -6,7 +6,7 @@ use crate::threads::Threads;
 use explain::{Cause, Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
-use trace::{CallId, LockKind, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+use trace::{CallId, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -102,7 +102,7 @@ impl Costs {
         let ops_and_lost = || {
             let ops = OpsOf::new(trace, threads);
             let convoys = Convoys::of(trace, threads, model, |call| ops.of(call));
-            let lost = lost(trace, threads, |call| convoys.hold(trace, ops.of(call)).is_some());
+            let lost = lost(trace, threads, |wait| convoys.has(trace, threads, |call| ops.of(call), wait));
             (ops, convoys, lost)
         };
         let ((ops, convoys, lost), (asked, streams)) =
@@ -284,15 +284,16 @@ struct Behind {
     end: Ns,
 }
 
-/// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found.
-fn lost(trace: &Trace, threads: &Threads, in_convoy: impl Fn(CallId) -> bool) -> FxHashMap<CallId, Lost> {
+/// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `in_convoy`: whether a
+/// wait is one of a convoy.
+fn lost(trace: &Trace, threads: &Threads, in_convoy: impl Fn(usize) -> bool) -> FxHashMap<CallId, Lost> {
     let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
     let waits = &trace.waits;
     for at in 0..waits.len() {
         let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
             continue;
         };
-        if waits.kind[at] == LockKind::Mutex && in_convoy(call) {
+        if in_convoy(at) {
             found.entry(call).or_default().add_in_convoy(waits.start[at], waits.end[at]);
             continue;
         }

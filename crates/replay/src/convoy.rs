@@ -1,6 +1,7 @@
 //! Launches that contend for the mutex of their context so much that it decides how fast they are.
 
 use crate::threads::Threads;
+use explain::{Class, classify};
 use rustc_hash::FxHashMap;
 use sim::Model;
 use trace::{CallId, ContextId, LockKind, Ns, OpId, OpKind, Trace};
@@ -31,11 +32,8 @@ impl Convoys {
     ) -> Convoys {
         let mut contexts: FxHashMap<ContextId, Launches> = FxHashMap::default();
         let waits = &trace.waits;
-        for at in
-            (0..waits.len()).filter(|at| waits.layer[*at].is_cuda() && waits.kind[*at] == LockKind::Mutex)
-        {
-            let Some(call) = threads.outer(waits.call[at]).some() else { continue };
-            if let Some(context) = launches_into(trace, ops(call)) {
+        for at in 0..waits.len() {
+            if let Some(context) = waited_for_launches(trace, threads, &ops, at) {
                 let locks = &mut contexts.entry(context).or_default().locks;
                 locks.entry(waits.lock[at]).or_default().push((waits.start[at], waits.end[at]));
             }
@@ -56,6 +54,18 @@ impl Convoys {
         Convoys(convoys.collect())
     }
 
+    /// Whether a recorded wait is one of a convoy's launches for each other.
+    pub fn has<'a>(
+        &self,
+        trace: &Trace,
+        threads: &Threads,
+        ops: impl Fn(CallId) -> &'a [OpId],
+        wait: usize,
+    ) -> bool {
+        let context = || waited_for_launches(trace, threads, &ops, wait);
+        !self.0.is_empty() && context().is_some_and(|context| self.0.contains_key(&context))
+    }
+
     /// How long a call with these operations holds the mutex of its context, ns; `None` if it is no launch of a convoy.
     pub fn hold(&self, trace: &Trace, ops: &[OpId]) -> Option<Ns> {
         if self.0.is_empty() {
@@ -63,6 +73,27 @@ impl Convoys {
         }
         self.0.get(&launches_into(trace, ops)?).copied()
     }
+}
+
+/// The context of a launch that waited for a mutex, unless a call is known to have released it that holds it for longer than launches and
+/// synchronizations do: a pageable copy holds it until the end of its last piece.
+fn waited_for_launches<'a>(
+    trace: &Trace,
+    threads: &Threads,
+    ops: impl Fn(CallId) -> &'a [OpId],
+    wait: usize,
+) -> Option<ContextId> {
+    let waits = &trace.waits;
+    if !waits.layer[wait].is_cuda() || waits.kind[wait] != LockKind::Mutex {
+        return None;
+    }
+    let context = launches_into(trace, ops(threads.outer(waits.call[wait]).some()?))?;
+    let releaser = threads.outer(waits.releaser_call[wait]).some();
+    let is_short = |call: CallId| {
+        let is_sync = || classify(trace.text(trace.calls.name[call.index()])) == Class::Sync;
+        launches_into(trace, ops(call)) == Some(context) || is_sync()
+    };
+    releaser.is_none_or(is_short).then_some(context)
 }
 
 /// The context that a call with these operations launches a kernel into.

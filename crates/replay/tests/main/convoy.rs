@@ -2,6 +2,7 @@
 
 use crate::support::{add_beside, add_process, fit, replayed};
 use replay::{Both, Fit, Predictor, fixes, recover};
+use sim::RecordedStep;
 use trace::*;
 
 /// What a launch takes before it acquires the mutex, with it, and after it, and until the thread's next one at most, ns.
@@ -158,4 +159,30 @@ fn a_launch_that_a_graph_replaces_waits_for_nobody() {
     let changed = predictor.trace(&fixes("graph").unwrap()).unwrap().expect("a change");
     let left = changed.waits.len();
     assert_eq!(left, 2, "the first two rounds stay launches");
+}
+
+/// Launches that hold the mutex in a replay, if a call of another thread released all that was waited for.
+fn with_mutex_behind(name: &str, op: Option<OpKind>) -> usize {
+    let mut trace = launches(16, 200);
+    let (thread, stream) = add_beside(&mut trace, ThreadId::new(0), StreamId::new(0));
+    let name = trace.strings.intern(name);
+    let (start, end, correlation) = (0, 2_000, 1_000_000);
+    let call = trace.calls.push(Call { start, end, thread, name, correlation, ..Call::default() });
+    if let Some(kind) = op {
+        let (copy, dst) = (CopyKind::DtoH, MemoryKind::Pageable);
+        trace.ops.push(Op { kind, copy, dst, start: 500, end: 1_500, stream, correlation, ..Op::default() });
+    }
+    trace.waits.releaser.fill(thread);
+    trace.waits.releaser_call.fill(call);
+    trace.join();
+    let with_mutex = |step: &RecordedStep| matches!(step, RecordedStep::Call(call) if call.locks.mutex);
+    recover(&trace).unwrap().recorded.threads.iter().flatten().filter(|step| with_mutex(step)).count()
+}
+
+/// A launch that waits for a pageable copy waits for all of it, not for one more launch.
+#[test]
+fn launches_that_wait_for_a_copy_are_no_convoy() {
+    assert_eq!(with_mutex_behind("cuStreamSynchronize", None), 16 * 200);
+    assert_eq!(with_mutex_behind("cuMemcpyDtoHAsync_v2", Some(OpKind::Copy)), 0);
+    assert_eq!(with_mutex_behind("cuMemFree_v2", None), 0);
 }
