@@ -270,6 +270,12 @@ impl<'a> Predictor<'a> {
         Predictor { ranges, ..self }
     }
 
+    /// Uses a program's memory for predictions.
+    pub fn reusing(self, program: Recovered) -> Self {
+        self.programs.keep(program);
+        self
+    }
+
     /// Applies changes together and runs what comes of it. `None` if one of them changes nothing.
     ///
     /// # Errors

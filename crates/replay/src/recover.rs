@@ -241,19 +241,22 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             None => alone(trace, &threads, &works, *process),
         };
         let recorded = &mut recovered.recorded;
+        // Most of what happens has a pause before it.
+        let most = 2 * happened.len();
         let mut writer = Writer {
             trace,
             costs: &costs,
             works: &works,
+            signals: &signals.all,
             sections: &sections,
             loops: thread.and_then(|thread| signals.loops.get(&thread)),
             recorded,
             numbers: &mut numbers,
             handoff_ns: recovered.model.host.handoff_ns,
             now: start,
-            steps: vec![],
-            of: vec![],
-            begins: vec![],
+            steps: Vec::with_capacity(most),
+            of: Vec::with_capacity(most),
+            begins: Vec::with_capacity(most + 1),
         };
         happened.into_iter().for_each(|(_, what)| writer.add(what));
         let Writer { now, steps, of, mut begins, .. } = writer;
@@ -281,9 +284,10 @@ fn span(trace: &Trace, threads: &Threads) -> (Ns, Ns) {
 #[derive(Clone, Copy)]
 enum Happened {
     Call(CallId),
-    Waits(u32, Signal),
+    /// For a signal: a row of [`Signals::all`].
+    Waits(u32),
     GivesUp(WaitId, u32),
-    Posts(u32, Signal),
+    Posts(u32),
     Takes(Ns, u32),
     Issues(OpId),
 }
@@ -301,8 +305,8 @@ fn by_thread(
         events[thread.index()].extend(threads.calls(thread).iter().map(call));
     }
     for (number, signal) in (0..).zip(&signals.all) {
-        events[signal.waiter.index()].push(((signal.start, 1), Happened::Waits(number, *signal)));
-        events[signal.by.index()].push(((signal.at, 0), Happened::Posts(number, *signal)));
+        events[signal.waiter.index()].push(((signal.start, 1), Happened::Waits(number)));
+        events[signal.by.index()].push(((signal.at, 0), Happened::Posts(number)));
     }
     for (wait, number) in &signals.given_up {
         let at = wait.index();
@@ -333,6 +337,7 @@ struct Writer<'a> {
     trace: &'a Trace,
     costs: &'a Costs,
     works: &'a Works,
+    signals: &'a [Signal],
     sections: &'a Sections,
     recorded: &'a mut Recorded,
     /// The numbers of calls that others wait behind.
@@ -364,7 +369,8 @@ impl Writer<'_> {
                     self.push(RecordedStep::Leave(*told), StepOf::Leaves);
                 }
             }
-            Happened::Waits(number, signal) => {
+            Happened::Waits(number) => {
+                let signal = &self.signals[number as usize];
                 self.until(signal.start);
                 // What the thread did meanwhile, in a wait within this one, is over when it ends.
                 let handoff_ns = (signal.end - signal.at.max(self.now)).max(0);
@@ -392,7 +398,8 @@ impl Writer<'_> {
                     self.now += ns;
                 }
             }
-            Happened::Posts(number, signal) => {
+            Happened::Posts(number) => {
+                let signal = &self.signals[number as usize];
                 self.until(signal.at);
                 let step = match self.sections.acquired[number as usize] {
                     Some((lock, _)) => RecordedStep::Release(lock),

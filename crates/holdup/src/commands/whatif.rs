@@ -46,7 +46,8 @@ pub fn run(arguments: &Whatif, color: Color) -> Result<ExitCode, Failure> {
     };
     let removed = removed(&trace, arguments)?;
     imagine(&mut wanted, &arguments.faster, &removed);
-    let predictor = Predictor::of(&trace, bare, &fit, &progress).within(ranges);
+    drop(replayed);
+    let predictor = Predictor::of(&trace, bare, &fit, &progress).within(ranges).reusing(recovered);
     let asked = match wanted.is_empty() {
         true => predictor.search().map_err(refused)?.into_iter().map(Asked::found).collect(),
         false => asked(&predictor, wanted, arguments)?,
