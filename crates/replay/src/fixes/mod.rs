@@ -6,6 +6,7 @@ mod alone;
 mod device_scalar;
 mod graph;
 mod issue_order;
+mod loading;
 mod more_connections;
 pub(crate) mod more_cpus;
 mod mps;

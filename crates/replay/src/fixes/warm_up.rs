@@ -1,11 +1,12 @@
 //! First uses come before the program's work.
 
+use super::loading::loading;
 use super::{Fix, Scene};
-use crate::{Recovered, StepOf};
-use explain::{Cause, Class, Place, place_of_stack};
+use crate::Recovered;
+use explain::Cause;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, RecordedStep};
-use trace::{CallId, Ns, StackId, ThreadId};
+use trace::{CallId, Ns};
 
 pub(super) const FIX: Fix = Fix {
     id: "warm-up",
@@ -14,14 +15,8 @@ pub(super) const FIX: Fix = Fix {
     apply,
 };
 
-/// Shorter first uses stay where they are, ns.
-const LEAST: Ns = 100_000;
-
-/// Shorter pauses before a library's first calls stay where they are, ns.
-const LEAST_PAUSE: Ns = 1_000_000;
-
-/// The line of a pause is looked for in so many steps after it.
-const SOON: usize = 64;
+/// Shorter first uses, and pauses between them, stay where they are, ns.
+pub(super) const LEAST: Ns = 100_000;
 
 /// The time of first uses moves to the start of their thread, where no other call waits for them: calls, and pauses in which a library is
 /// loaded.
@@ -43,7 +38,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         }
         *moved.entry(at.row).or_default() += ns - rest;
     }
-    let pauses = loading(scene);
+    let pauses = loading(scene, |call| first.contains_key(&call));
     for (row, at) in &pauses {
         if let RecordedStep::Host(ns) = &mut to.recorded.threads[*row][*at] {
             *moved.entry(*row).or_default() += std::mem::take(ns);
@@ -62,53 +57,4 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         scene.holder(number).is_some_and(|holder| first.contains_key(&holder.id))
     });
     first.len() + pauses.len()
-}
-
-/// The pauses in which a library is loaded, by thread and step: they end with a call that sets something up, and most of their samples are
-/// at the line that made this call.
-fn loading(scene: &Scene<'_>) -> Vec<(usize, usize)> {
-    let trace = scene.trace;
-    let mut samples: FxHashMap<ThreadId, Vec<(Ns, StackId)>> = FxHashMap::default();
-    for at in 0..trace.samples.len() {
-        let sample = (trace.samples.at[at], trace.samples.stack[at]);
-        samples.entry(trace.samples.thread[at]).or_default().push(sample);
-    }
-    samples.values_mut().for_each(|samples| samples.sort_unstable());
-    let line =
-        |stack: StackId| -> Option<Place> { place_of_stack(trace, stack).filter(|place| place.line > 0) };
-    let is_loading = |thread: ThreadId, from: Ns, call: CallId, there: StackId| -> bool {
-        let (Some(there), Some(samples)) = (line(there), samples.get(&thread)) else { return false };
-        let until = trace.calls.start[call.index()];
-        let [first, end] = [from, until].map(|moment| samples.partition_point(|(at, _)| *at < moment));
-        let same = |(_, stack): &&(Ns, StackId)| {
-            line(*stack).is_some_and(|place| place.line == there.line && place.file == there.file)
-        };
-        2 * samples[first..end].iter().filter(same).count() > end - first
-    };
-    let sets_up = |call: CallId| match scene.class(call) {
-        Class::Load | Class::Create => true,
-        _ => scene.name(call) == "cuInit",
-    };
-    let mut found = Vec::new();
-    for (row, steps) in scene.base.steps.iter().enumerate() {
-        let Some(thread) = scene.base.threads[row] else { continue };
-        for (at, pair) in steps.windows(2).enumerate() {
-            let [StepOf::Outside, StepOf::Call(call)] = *pair else { continue };
-            let RecordedStep::Host(ns) = scene.base.recorded.threads[row][at] else { continue };
-            if ns < LEAST_PAUSE || !sets_up(call) {
-                continue;
-            }
-            // The quick calls of a library that begins have no stack.
-            let mut stacks = steps[at + 1..].iter().take(SOON).filter_map(|step| match step {
-                StepOf::Call(call) => trace.calls.stack[call.index()].some(),
-                _ => None,
-            });
-            let there = stacks.next().unwrap_or(StackId::NONE);
-            let from = scene.base.begins[row][at] + scene.base.start;
-            if is_loading(thread, from, call, there) {
-                found.push((row, at));
-            }
-        }
-    }
-    found
 }
