@@ -1,6 +1,7 @@
 //! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
 
 use crate::convoy::Convoys;
+use crate::mutexes::Mutexes;
 use crate::streams::Streams;
 use crate::threads::Threads;
 use explain::{Cause, Class, classify};
@@ -102,7 +103,9 @@ impl Costs {
         let ops_and_lost = || {
             let ops = OpsOf::new(trace, threads);
             let convoys = Convoys::of(trace, threads, model, |call| ops.of(call));
-            let lost = lost(trace, threads, |wait| convoys.has(trace, threads, |call| ops.of(call), wait));
+            let issues = |call| !ops.of(call).is_empty();
+            let in_convoy = |wait| convoys.has(trace, threads, |call| ops.of(call), wait);
+            let lost = lost(trace, threads, issues, in_convoy);
             (ops, convoys, lost)
         };
         let ((ops, convoys, lost), (asked, streams)) =
@@ -274,6 +277,8 @@ struct Lost {
     waits: bool,
     /// Whether it waited for the mutex of a convoy.
     in_convoy: bool,
+    /// Whether others passed it over: [`Mutexes::passed_over`].
+    passed_over: bool,
 }
 
 /// A wait for a call of another thread.
@@ -284,11 +289,17 @@ struct Behind {
     end: Ns,
 }
 
-/// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `in_convoy`: whether a
-/// wait is one of a convoy.
-fn lost(trace: &Trace, threads: &Threads, in_convoy: impl Fn(usize) -> bool) -> FxHashMap<CallId, Lost> {
+/// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `issues`:
+/// whether a call has operations; `in_convoy`: whether a wait is one of a convoy.
+fn lost(
+    trace: &Trace,
+    threads: &Threads,
+    issues: impl Fn(CallId) -> bool,
+    in_convoy: impl Fn(usize) -> bool,
+) -> FxHashMap<CallId, Lost> {
     let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
     let waits = &trace.waits;
+    let mutexes = Mutexes::of(trace, threads, issues);
     for at in 0..waits.len() {
         let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
             continue;
@@ -302,6 +313,10 @@ fn lost(trace: &Trace, threads: &Threads, in_convoy: impl Fn(usize) -> bool) -> 
             [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
         let known = |holder: CallId| holder.is_some() && holder != call;
         let (start, end) = (waits.start[at], waits.end[at]);
+        if (known(first) || known(last)) && mutexes.passed_over(at, first, last) {
+            found.entry(call).or_default().passed_over = true;
+            continue;
+        }
         if known(first) && first != last {
             let over = trace.calls.end[first.index()].clamp(start, end);
             let behind = Behind { holder: first, start, end: if known(last) { over } else { end } };
@@ -329,7 +344,7 @@ fn lost(trace: &Trace, threads: &Threads, in_convoy: impl Fn(usize) -> bool) -> 
         let recorded = found.entry(call).or_default();
         recorded.waits = of_slow.waits;
         // `explain` knows those that held a lock between the first and the last one.
-        if !recorded.in_convoy && recorded.behind.len() <= of_slow.behind.len() {
+        if !recorded.in_convoy && !recorded.passed_over && recorded.behind.len() <= of_slow.behind.len() {
             *recorded = of_slow;
         }
     }

@@ -19,6 +19,7 @@ mod gains;
 mod lives;
 mod loops;
 mod machine;
+mod mutexes;
 mod pauses;
 mod places;
 mod predict;

@@ -3,6 +3,7 @@
 use crate::support::add_process;
 use explain::{Cause, Options, explain_each};
 use replay::{Change, Fit, Predictor, Removed, recover};
+use sim::RecordedStep;
 use trace::*;
 
 const MS: Ns = 1_000_000;
@@ -149,4 +150,46 @@ fn copies() -> Ns {
 fn launches_into_other_streams_wait_for_a_copy_where_they_did() {
     let launches = copies();
     assert!((ROUNDS * 8 * MS..ROUNDS * 10 * MS).contains(&launches), "{launches}");
+}
+
+/// A launch waits for a mutex for 900 µs of its 1 ms; the second thread launches when that begins and again when it ends, `held` µs each.
+/// Returns what the launch costs by itself, µs. `rwlock`: an earlier launch waited for another kind of lock.
+fn own_cost(held: Ns, rwlock: bool) -> Ns {
+    let mut two = Two::new();
+    let [thread, holder] = two.threads;
+    let at = |us: Ns| 10_000_000 + 1_000 * us;
+    two.launches(0, 0, 5_000);
+    let early = two.launches(0, 100_000, 190_000);
+    let holder_call = two.launches(1, at(0), at(held));
+    let releaser_call = two.launches(1, at(950 - held), at(950));
+    let call = two.launches(0, at(40), at(1_040));
+    let (layer, holders, releaser) = (LockLayer::Driver, 1, holder);
+    let wait = Wait { thread, layer, lock: 0x10, holders, holder, releaser, ..Wait::default() };
+    let (start, end, kind) = (at(50), at(950), LockKind::Mutex);
+    two.trace.waits.push(Wait { start, end, kind, call, holder_call, releaser_call, ..wait });
+    if rwlock {
+        let (start, end, kind) = (110_000, 180_000, LockKind::RwLock);
+        two.trace.waits.push(Wait { start, end, kind, call: early, lock: 0x20, ..wait });
+    }
+    two.trace.join();
+    let steps = recover(&two.trace).unwrap().recorded.threads;
+    let costs = steps.iter().flatten().filter_map(|step| match step {
+        RecordedStep::Call(call) => Some(call.before_ns + call.held_ns + call.after_ns),
+        _ => None,
+    });
+    let others = [5_000, 90_000, 20_000, held * 1_000];
+    costs.filter(|own| !others.contains(own)).max().unwrap_or(0) / 1_000
+}
+
+#[test]
+fn a_launch_that_others_pass_over_costs_what_it_took() {
+    assert_eq!(own_cost(70, false), 1_000);
+}
+
+#[test]
+fn a_launch_that_waits_for_a_long_call_does_not() {
+    // The calls could have held it for 540 of 900 µs.
+    assert_eq!(own_cost(320, false), 100);
+    // They may have waited for another lock with the mutex in hand.
+    assert_eq!(own_cost(70, true), 100);
 }
