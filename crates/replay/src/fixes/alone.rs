@@ -8,7 +8,7 @@ use explain::Class;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Does};
 use std::collections::BTreeMap;
-use trace::{ContextId, DeviceId, Ns, OpId, Sym};
+use trace::{CallId, ContextId, DeviceId, Ns, OpId, Sym};
 
 /// A call that takes longer than others of its name by more than this did not only meet other threads: longer waits for locks are not
 /// part of its own cost, ns.
@@ -36,28 +36,38 @@ pub(super) fn calls(scene: &Scene<'_>, to: &mut Recovered) {
     }
 }
 
+/// A call that issues operations, as short as a million of them need.
+#[derive(Clone, Copy)]
+struct Issues {
+    id: CallId,
+    /// Its thread and step.
+    row: u32,
+    at: u32,
+    own: Ns,
+}
+
 /// The calls that met those of other threads, where it is known what they cost alone.
 fn crowded(scene: &Scene<'_>) -> Vec<Crowded> {
     let (starts, ends) = (&scene.trace.calls.start, &scene.trace.calls.end);
-    let mut of: BTreeMap<Option<ContextId>, Vec<At>> = BTreeMap::new();
-    for at in scene.calls().filter(|at| enqueues(scene.class(at.id))) {
-        of.entry(context(scene, &at)).or_default().push(at);
+    let mut of: BTreeMap<Option<ContextId>, Vec<Issues>> = BTreeMap::new();
+    for call in scene.calls().filter(|at| enqueues(scene.class(at.id))) {
+        let (row, at, own) = (call.row as u32, call.at as u32, own_ns(&call.call));
+        of.entry(context(scene, &call)).or_default().push(Issues { id: call.id, row, at, own });
     }
-    let name = |at: &At| scene.trace.calls.name[at.id.index()];
-    let time = |at: &At| (starts[at.id.index()], ends[at.id.index()]);
-    let (mut alone, mut met): (FxHashMap<Sym, Vec<Ns>>, Vec<At>) = Default::default();
+    let name = |call: &Issues| scene.trace.calls.name[call.id.index()];
+    let time = |call: &Issues| (starts[call.id.index()], ends[call.id.index()]);
+    let (mut alone, mut met): (FxHashMap<Sym, Vec<Ns>>, Vec<Issues>) = Default::default();
     for calls in of.into_values() {
-        divide(calls, time, |at, meets| match meets {
-            false => alone.entry(name(&at)).or_default().push(own_ns(&at.call)),
-            true => met.push(at),
+        divide(calls, time, |call, meets| match meets {
+            false => alone.entry(name(&call)).or_default().push(call.own),
+            true => met.push(call),
         });
     }
     let usual = usual(alone);
-    let of = |at: At| {
-        let least = usual.get(&name(&at)).copied();
-        let is_known = least.is_some() || scene.class(at.id) == Class::Launch;
-        let (row, own) = (at.row as u32, own_ns(&at.call));
-        is_known.then_some(Crowded { row, at: at.at as u32, own, least })
+    let of = |call: Issues| {
+        let least = usual.get(&name(&call)).copied();
+        let is_known = least.is_some() || scene.class(call.id) == Class::Launch;
+        is_known.then_some(Crowded { row: call.row, at: call.at, own: call.own, least })
     };
     met.into_iter().filter_map(of).collect()
 }

@@ -15,6 +15,9 @@ pub(super) const FIX: Fix = Fix {
 };
 
 pub(super) fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
+    if !scene.trace.waits.layer.contains(&LockLayer::Interpreter) {
+        return 0;
+    }
     stay_warm(scene, to);
     let mut changed = 0;
     for (row, steps) in scene.base.steps.iter().enumerate() {
