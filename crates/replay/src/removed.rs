@@ -101,17 +101,22 @@ fn in_calls(losses: &[Loss], scene: &Scene<'_>, to: &mut Recovered) -> usize {
         if free.contains(&kind(at.id)) {
             call.locks = Locks::default();
         }
-        lost.get(&at.id).into_iter().flatten().for_each(|loss| spare(call, loss));
+        // Waits that the replay does not find anew are part of what the call costs.
+        let costs_waits = at.call.behind.count == 0 && at.call.locks == Locks::default();
+        lost.get(&at.id).into_iter().flatten().for_each(|loss| spare(call, loss, costs_waits));
         changed += usize::from(*call != before || lost.contains_key(&at.id));
     }
     changed
 }
 
 /// A call no longer loses this time: it does not wait for the device, or takes that much less. What it needs after a wait for a lock, it
-/// needed.
-fn spare(call: &mut CallOf, loss: &Loss) {
+/// needed. `costs_waits`: such waits are part of its own cost.
+fn spare(call: &mut CallOf, loss: &Loss, costs_waits: bool) {
     match call.does {
-        _ if is_lock(loss.cause) => {}
+        _ if is_lock(loss.cause) && !costs_waits => {}
+        _ if is_lock(loss.cause) => {
+            take([&mut call.before_ns, &mut call.held_ns, &mut call.after_ns], loss.lost_ns);
+        }
         Does::Await(_) if is_of_device(loss.cause) => (call.does, call.notice_ns) = (Does::Nothing, 0),
         Does::Issue { works, waits: true } if is_of_device(loss.cause) => {
             (call.does, call.notice_ns) = (Does::Issue { works, waits: false }, 0);

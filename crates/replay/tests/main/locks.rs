@@ -153,8 +153,8 @@ fn launches_into_other_streams_wait_for_a_copy_where_they_did() {
 }
 
 /// A launch waits for a mutex for 900 µs of its 1 ms; the second thread launches when that begins and again when it ends, `held` µs each.
-/// Returns what the launch costs by itself, µs. `rwlock`: an earlier launch waited for another kind of lock.
-fn own_cost(held: Ns, rwlock: bool) -> Ns {
+/// `rwlock`: an earlier launch waited for another kind of lock.
+fn waits_long(held: Ns, rwlock: bool) -> Trace {
     let mut two = Two::new();
     let [thread, holder] = two.threads;
     let at = |us: Ns| 10_000_000 + 1_000 * us;
@@ -164,15 +164,22 @@ fn own_cost(held: Ns, rwlock: bool) -> Ns {
     let releaser_call = two.launches(1, at(950 - held), at(950));
     let call = two.launches(0, at(40), at(1_040));
     let (layer, holders, releaser) = (LockLayer::Driver, 1, holder);
-    let wait = Wait { thread, layer, lock: 0x10, holders, holder, releaser, ..Wait::default() };
+    let library = two.trace.strings.intern("libcuda.so.1");
+    let wait = Wait { thread, layer, lock: 0x10, library, holders, holder, releaser, ..Wait::default() };
     let (start, end, kind) = (at(50), at(950), LockKind::Mutex);
     two.trace.waits.push(Wait { start, end, kind, call, holder_call, releaser_call, ..wait });
     if rwlock {
         let (start, end, kind) = (110_000, 180_000, LockKind::RwLock);
         two.trace.waits.push(Wait { start, end, kind, call: early, lock: 0x20, ..wait });
     }
+    two.launches(0, at(2_000), at(2_005));
     two.trace.join();
-    let steps = recover(&two.trace).unwrap().recorded.threads;
+    two.trace
+}
+
+/// What that launch costs by itself, µs.
+fn own_cost(held: Ns, rwlock: bool) -> Ns {
+    let steps = recover(&waits_long(held, rwlock)).unwrap().recorded.threads;
     let costs = steps.iter().flatten().filter_map(|step| match step {
         RecordedStep::Call(call) => Some(call.before_ns + call.held_ns + call.after_ns),
         _ => None,
@@ -184,6 +191,19 @@ fn own_cost(held: Ns, rwlock: bool) -> Ns {
 #[test]
 fn a_launch_that_others_pass_over_costs_what_it_took() {
     assert_eq!(own_cost(70, false), 1_000);
+}
+
+#[test]
+fn without_the_lock_it_costs_less() {
+    let trace = waits_long(70, false);
+    let (explanation, losses) = explain_each(&trace, &Options::default());
+    let finding = explanation.findings.iter().find(|finding| finding.cause == Cause::DriverLock);
+    let removed = Removed::of(&finding.expect("a finding").id, &explanation, &losses).unwrap();
+    let base = recover(&trace).unwrap();
+    let fit = Fit::of(&trace, &base, &base.replay().unwrap());
+    let predictor = Predictor::new(&trace, &base, &fit, &|_| {}).unwrap();
+    let predicted = predictor.predict(&[Change::Removed(&removed)]).unwrap().expect("a change");
+    assert_eq!(predicted.before_ns - predicted.predicted_ns, 900_000);
 }
 
 #[test]
