@@ -31,9 +31,9 @@ impl Mutexes<'_> {
     }
 
     /// Whether others acquired the mutex for most of a wait: the first and the last holder, the only ones that are known, could not have held
-    /// it for half of that time. A thread that sleeps is passed over like that. No call held it for long, so the wait is what this call
-    /// costs, whoever else calls. Of eight threads that launch, waits of up to 8 ms began and ended with calls of 10 µs; as waits for
-    /// those calls they got lost in replays, which were 4 to 6 % too fast (three recordings of `workers` of `benches/whatif`, H100).
+    /// it for half of that time. A thread that sleeps is passed over like that. No call held the mutex for long, so the wait is part of what
+    /// this call costs. Of eight threads that launch, waits of up to 8 ms began and ended with calls of 10 µs; as waits for those calls they
+    /// got lost in replays, which were 4 to 6 % too fast (three recordings of `workers` of `benches/whatif`, H100).
     pub fn passed_over(&self, wait: usize, first: CallId, last: CallId) -> bool {
         let (waits, calls) = (&self.trace.waits, &self.trace.calls);
         let (start, end) = (waits.start[wait], waits.end[wait]);

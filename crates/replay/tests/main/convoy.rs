@@ -18,7 +18,7 @@ pub fn launches(threads: usize, count: usize) -> Trace {
     let rest: Vec<_> = (1..threads).map(|_| add_beside(&mut trace, first.0, first.1)).collect();
     trace.devices.compute_major.fill(9);
     let all = [vec![first], rest].concat();
-    let [name, library] = ["cuLaunchKernel", "libcuda.so.1"].map(|name| trace.strings.intern(name));
+    let name = trace.strings.intern("cuLaunchKernel");
     // When each thread comes for the mutex, and how many launches it has to make.
     let mut next: Vec<(Ns, usize)> = (0..threads).map(|at| (BEFORE + 100 * at as Ns, count)).collect();
     let (mut free, mut chance, mut last) = (0, 1_u32, (ThreadId::NONE, CallId::NONE));
@@ -34,27 +34,27 @@ pub fn launches(threads: usize, count: usize) -> Trace {
         let (kind, start, end) = (OpKind::Kernel, free + 2_000, free + 3_000);
         trace.ops.push(Op { kind, start, end, stream, correlation, grid_x: 1, block_x: 32, ..Op::default() });
         if now > came {
-            let (start, end, kind, lock) = (came, now, LockKind::Mutex, 0x10);
-            let ([holder, releaser], [holder_call, releaser_call]) = ([last.0; 2], [last.1; 2]);
-            let wait = Wait {
-                start,
-                end,
-                thread,
-                call,
-                kind,
-                lock,
-                library,
-                holder,
-                holder_call,
-                ..Wait::default()
-            };
-            trace.waits.push(Wait { releaser, releaser_call, holders: 1, ..wait });
+            add_wait(&mut trace, (came, now), LockKind::Mutex, (thread, call), last);
         }
         let pause = Ns::from(chance >> 16) % PAUSE;
         (last, next[row]) = ((thread, call), (free + AFTER + pause + BEFORE, left - 1));
     }
     trace.join();
     trace
+}
+
+/// Adds a call's wait for a lock of CUDA's that another thread's call holds and releases.
+fn add_wait(
+    trace: &mut Trace,
+    (start, end): (Ns, Ns),
+    kind: LockKind,
+    (thread, call): (ThreadId, CallId),
+    (holder, holder_call): (ThreadId, CallId),
+) {
+    let library = trace.strings.intern("libcuda.so.1");
+    let (lock, holders, releaser, releaser_call) = (0x10, 1, holder, holder_call);
+    let wait = Wait { start, end, kind, lock, library, thread, call, ..Wait::default() };
+    trace.waits.push(Wait { holder, holder_call, holders, releaser, releaser_call, ..wait });
 }
 
 /// How many waits a replay finds anew.
@@ -115,9 +115,8 @@ fn a_launch_that_a_graph_replaces_waits_for_nobody() {
     let (mut trace, rounds) = (Trace::default(), 40);
     let (thread, stream) = add_process(&mut trace, 1);
     let (holder, _) = add_beside(&mut trace, thread, stream);
-    let [launch, free, sync, library] =
-        ["cuLaunchKernel", "cuMemFreeHost", "cuStreamSynchronize", "libcuda.so.1"]
-            .map(|name| trace.strings.intern(name));
+    let [launch, free, sync] =
+        ["cuLaunchKernel", "cuMemFreeHost", "cuStreamSynchronize"].map(|name| trace.strings.intern(name));
     for start in (0..rounds).map(|round| round * 100_000) {
         let (from, until) = (start + 15_000, start + 45_000);
         let held = Call { start: start + 5_000, end: until, thread: holder, name: free, ..Call::default() };
@@ -132,20 +131,8 @@ fn a_launch_that_a_graph_replaces_waits_for_nobody() {
             let (end, grid_x, block_x) = (start + 1_000, 1, 32);
             trace.ops.push(Op { kind, start, end, stream, correlation, grid_x, block_x, ..Op::default() });
             if at == from - 5_000 {
-                let (start, end, kind, lock) = (from, until, LockKind::RwLock, 0x10);
-                let wait = Wait {
-                    start,
-                    end,
-                    thread,
-                    call,
-                    kind,
-                    lock,
-                    library,
-                    holder,
-                    holder_call,
-                    ..Wait::default()
-                };
-                trace.waits.push(Wait { releaser: holder, releaser_call: holder_call, holders: 1, ..wait });
+                let waiter = (thread, call);
+                add_wait(&mut trace, (from, until), LockKind::RwLock, waiter, (holder, holder_call));
             }
         }
         let (start, end) = (start + 55_000, start + 60_000);
