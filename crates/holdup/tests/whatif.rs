@@ -132,6 +132,8 @@ fn what_cannot_be_predicted_is_refused() {
     assert!(unknown.contains("no change `own-steam`: try own-stream, "), "{unknown}");
     let nothing = refuses(&["recorded-d2h-stall.holdup", "--fix", "mps"]);
     assert!(nothing.contains("mps: it would change nothing here"), "{nothing}");
+    let own = refuses(&["recorded-norm-hidden-sync.holdup", "--remove", "H1"]);
+    assert!(own.contains("remove H1: no call or pause waits for its cause: --faster asks"), "{own}");
     let unfit = refuses(&["recorded-launch-convoy.holdup"]);
     assert!(
         unfit.contains("its replay differs by ") && unfit.contains("`holdup replay` says where"),

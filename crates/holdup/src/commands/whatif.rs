@@ -139,7 +139,13 @@ fn asked<'a>(
         predictor.predict_each(&wanted).map_err(|error| Failure::of(&arguments.trace, error))?;
     let one = |(changes, prediction): (Vec<Change<'a>>, Option<Prediction>)| {
         let names = || changes.iter().map(Change::id).collect::<Vec<_>>().join(",");
-        let nothing = || Failure::of(&arguments.trace, format!("{}: it would change nothing here", names()));
+        let why = match changes[..] {
+            [Change::Removed(_)] => {
+                "no call or pause waits for its cause: --faster asks what if something took less time"
+            }
+            _ => "it would change nothing here",
+        };
+        let nothing = || Failure::of(&arguments.trace, format!("{}: {why}", names()));
         let prediction = prediction.ok_or_else(nothing)?;
         Ok(Asked { prediction, changes })
     };
