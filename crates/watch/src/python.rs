@@ -48,13 +48,14 @@ impl Python {
         }))
     }
 
-    /// Asks the interpreter for its threads again. `lives` tells whether the process has a thread.
-    pub fn refresh(&mut self, lives: impl Fn(u32) -> bool) {
+    /// Asks the interpreter for its threads again, and returns those that it did not know before. `lives` tells whether
+    /// the process has a thread.
+    pub fn refresh(&mut self, lives: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut found = Vec::new();
         if !self.remote.threads(&mut found) && found.is_empty() {
-            return;
+            return Vec::new();
         }
-        self.threads.clear();
+        let before = std::mem::take(&mut self.threads);
         for thread in found {
             // The C library's id is right after a fork too, but its place is not documented.
             let [native, own] = thread.native;
@@ -62,6 +63,7 @@ impl Python {
                 self.threads.entry(tid).or_default().push(thread);
             }
         }
+        self.threads.keys().filter(|tid| !before.contains_key(tid)).copied().collect()
     }
 
     /// Appends the frames of a thread, innermost first; false if they could not be read.

@@ -1,5 +1,6 @@
-"""Begins when it is watched, then does CASE: `python.py SPOOL CASE`. Says the lines of its functions."""
+"""Begins when it is watched, then does CASE: `python.py SPOOL CASE [LIBRARY]`. Says the lines of its functions."""
 
+import ctypes
 import mmap
 import os
 import sys
@@ -53,6 +54,7 @@ if case == "shares":
         often(now + 0.08)
         seldom(now + 0.1)
         now += 0.1
+    print("main", pid)
     print("often", often.__code__.co_firstlineno + 1)
     print("seldom", seldom.__code__.co_firstlineno + 1)
 elif case == "threads":
@@ -60,6 +62,15 @@ elif case == "threads":
     thread.start()
     print("thread", thread.native_id)
     thread.join()
+    print("sleeps", inner.__code__.co_firstlineno + 4)
+elif case == "late":
+    # The library's own thread calls back after a while.
+    @ctypes.CFUNCTYPE(None)
+    def call():
+        print("thread", threading.get_native_id())
+        inner(5)
+
+    ctypes.CDLL(sys.argv[3]).start(call)
     print("sleeps", inner.__code__.co_firstlineno + 4)
 elif case == "fork":
     # The child is watched as its own process; the parent only waits.

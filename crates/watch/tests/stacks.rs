@@ -5,7 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{Seen, planted, watched};
+use support::{Seen, planted, watched, watched_until};
 
 /// Pythons that start: those on PATH, pyenv's, and those that HOLDUP_TEST_PYTHONS lists.
 fn pythons() -> Vec<PathBuf> {
@@ -36,9 +36,11 @@ fn executable(python: &Path) -> Option<PathBuf> {
     Some(path.canonicalize().unwrap_or(path))
 }
 
-fn run(python: &Path, case: &str) -> Seen {
+/// Runs a case of the script, with at least so many samples of the thread that a fact names.
+fn run(python: &Path, case: &[&str], least: usize, thread: &str) -> Seen {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python.py");
-    watched(python, &[script.to_str().expect("a plain path"), case], 100)
+    let arguments = [&[script.to_str().expect("a plain path")], case].concat();
+    watched_until(python, &arguments, 100, |seen| seen.samples(seen.fact(thread)[0]).len() >= least)
 }
 
 /// The line at which the frame of a function is, in the innermost frame of that name.
@@ -49,9 +51,8 @@ fn line_of(frames: &[(String, u32)], function: &str) -> Option<u32> {
 #[test]
 fn samples_have_the_lines_in_proportion_to_their_time() {
     for python in pythons() {
-        let seen = run(&python, "shares");
-        let main = seen.trace.threads.ids().next().expect("a thread");
-        let samples = seen.samples(seen.trace.threads.tid[main.index()] as u64);
+        let seen = run(&python, &["shares"], 80, "main");
+        let samples = seen.samples(seen.fact("main")[0]);
         let count = |function: &str| {
             let line = u32::try_from(seen.fact(function)[0]).expect("a line");
             samples.iter().filter(|frames| line_of(frames, function) == Some(line)).count()
@@ -78,7 +79,7 @@ fn samples_have_the_lines_in_proportion_to_their_time() {
 #[test]
 fn a_sleeping_thread_has_its_native_and_its_python_frames() {
     for python in pythons() {
-        let seen = run(&python, "threads");
+        let seen = run(&python, &["threads"], 30, "thread");
         let samples = seen.samples(seen.fact("thread")[0]);
         let line = u32::try_from(seen.fact("sleeps")[0]).expect("a line");
         let asleep: Vec<_> = samples.iter().filter(|frames| line_of(frames, "inner") == Some(line)).collect();
@@ -97,10 +98,44 @@ fn a_sleeping_thread_has_its_native_and_its_python_frames() {
     }
 }
 
+/// A thread that sleeps outside Python before it calls a function of it, which sleeps too.
+const LATER: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static void *later(void *call) {
+    usleep(150000);
+    ((void (*)(void))call)();
+    return 0;
+}
+void start(void (*call)(void)) {
+    pthread_t thread;
+    pthread_create(&thread, 0, later, call);
+    pthread_join(thread, 0);
+}
+"#;
+
+#[test]
+fn a_thread_that_becomes_pythons_late_has_its_python_frames() {
+    let folder = tempfile::TempDir::new().expect("a temporary folder");
+    let [source, library] = ["later.c", "later.so"].map(|name| folder.path().join(name));
+    std::fs::write(&source, LATER).expect("a file");
+    let cc = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+    assert!(cc.expect("a C compiler").success());
+    for python in pythons() {
+        let seen = run(&python, &["late", library.to_str().expect("a plain path")], 30, "thread");
+        let samples = seen.samples(seen.fact("thread")[0]);
+        let line = u32::try_from(seen.fact("sleeps")[0]).expect("a line");
+        let asleep = samples.iter().filter(|frames| line_of(frames, "inner") == Some(line)).count();
+        println!("{}: {asleep} of {}", python.display(), samples.len());
+        // It sleeps for 150 ms, then for 600 ms in Python.
+        assert!(2 * asleep > samples.len(), "{}: {samples:?}", python.display());
+    }
+}
+
 #[test]
 fn the_child_of_a_fork_is_read_as_its_own_process() {
     for python in pythons() {
-        let seen = run(&python, "fork");
+        let seen = run(&python, &["fork"], 20, "child");
         let samples = seen.samples(seen.fact("child")[0]);
         let spins = samples.iter().filter(|frames| line_of(frames, "spin").is_some()).count();
         println!("{}: {spins} of {}", python.display(), samples.len());
@@ -171,7 +206,7 @@ fn a_frame_pointer_that_is_not_known_is_found() {
     std::fs::write(&source, NAPS).expect("a file");
     let cc = Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(&source).status();
     assert!(cc.expect("a C compiler").success());
-    let seen = watched(&program, &[], 100);
+    let seen = watched_until(&program, &[], 100, |seen| seen.samples(seen.fact("thread")[0]).len() >= 40);
     let samples = seen.samples(seen.fact("thread")[0]);
     let named = |frames: &Vec<(String, u32)>| {
         let mine = ["naps", "caller", "main", "stirs"];
@@ -190,7 +225,8 @@ fn a_frame_pointer_that_is_not_known_is_found() {
 
 #[test]
 fn a_blocked_thread_of_a_native_program() {
-    let seen = watched(&planted(), &["futex"], 100);
+    let enough = |seen: &Seen| seen.samples(seen.fact("planted")[0]).len() >= 25;
+    let seen = watched_until(&planted(), &["futex"], 100, enough);
     let samples = seen.samples(seen.fact("planted")[0]);
     let waits = samples
         .iter()

@@ -241,7 +241,7 @@ impl Process {
         self.entries.insert(tid, entry);
         // The interpreter learns of it soon.
         if let Some(stacks) = &mut self.stacks {
-            stacks.threads_read = i64::MIN;
+            stacks.thread_came = clock::now();
         }
     }
 

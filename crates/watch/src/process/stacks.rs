@@ -11,7 +11,8 @@ use pystack::Unreadable;
 use rustc_hash::FxHashMap;
 use spool::{Glance, Look, Module, PythonFrame, Run, Seen};
 
-/// How often the interpreter is asked for its threads though no thread came or went, ns.
+/// How often the interpreter is asked for its threads though no thread came, ns; and how long at every look after one
+/// came: a thread exists before it says that it is Python's, on a busy machine by far more than a look.
 const THREADS: i64 = 1_000_000_000;
 
 /// How often the map of a process is read again, ns: where an address lies in no known module, and anyway.
@@ -34,6 +35,8 @@ pub(super) struct Stacks {
     pub(super) refused: bool,
     pub(super) known: FxHashMap<(Vec<u64>, Vec<PythonFrame>), u32>,
     pub(super) threads_read: i64,
+    /// When the last thread came.
+    pub(super) thread_came: i64,
     pub(super) map_read: i64,
     /// How many threads the kernel may write down besides, 0 where it does not permit it.
     pub(super) samplers: usize,
@@ -54,6 +57,7 @@ impl Process {
             refused: false,
             known: FxHashMap::default(),
             threads_read: i64::MIN,
+            thread_came: i64::MIN,
             map_read: clock::now(),
             samplers: if perf::is_permitted() { MOST_SAMPLERS } else { 0 },
         };
@@ -126,12 +130,18 @@ impl Process {
             let fresh = stacks.modules.refresh(self.pid);
             self.add_modules(budget, fresh);
         }
-        let (Some(stacks), entries) = (&mut self.stacks, &self.entries) else { return };
+        let Some(stacks) = &mut self.stacks else { return };
+        let is_young = now.saturating_sub(stacks.thread_came) < THREADS;
         if let Some(python) = stacks.python.as_mut()
-            && now.saturating_sub(stacks.threads_read) >= THREADS
+            && (is_young || now.saturating_sub(stacks.threads_read) >= THREADS)
         {
             stacks.threads_read = now;
-            python.refresh(|tid| entries.contains_key(&tid));
+            for tid in python.refresh(|tid| self.entries.contains_key(&tid)) {
+                // It may sleep on, where it was seen without its Python frames.
+                if let Some(entry) = self.entries.get_mut(&tid) {
+                    entry.moved = true;
+                }
+            }
         }
     }
 

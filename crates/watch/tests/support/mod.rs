@@ -42,6 +42,19 @@ pub fn watched(program: &Path, arguments: &[&str], sample_rate: u32) -> Seen {
     with(program, arguments, sample_rate, |_| {})
 }
 
+/// As [`watched`], again if it did not see enough: on a machine with much else to do a watcher may look seldom.
+pub fn watched_until(
+    program: &Path,
+    arguments: &[&str],
+    sample_rate: u32,
+    enough: impl Fn(&Seen) -> bool,
+) -> Seen {
+    const TRIES: usize = 5;
+    let mut tries = std::iter::repeat_with(|| watched(program, arguments, sample_rate)).take(TRIES);
+    let first = tries.next().expect("there is a first");
+    if enough(&first) { first } else { tries.find(&enough).unwrap_or(first) }
+}
+
 /// As [`watched`]; `started` is called with the program's process.
 pub fn with(program: &Path, arguments: &[&str], sample_rate: u32, started: impl FnOnce(&Child)) -> Seen {
     run(program, arguments, started, |folder| start(folder, sample_rate))
