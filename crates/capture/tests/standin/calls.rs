@@ -1,7 +1,7 @@
 //! Driver calls: they do what they did, and what is recorded is what was called.
 
 use crate::compile::Binding;
-use crate::recording::{Process, Row};
+use crate::recording::{Process, Row, StackRow};
 use crate::run::{Program, Recorded};
 use spool::{Call, Level, call};
 
@@ -197,7 +197,15 @@ fn is_timed_well(program: impl Fn() -> Program) {
         let recorded = program().with(spool::VAR_STACKS, &threshold.to_string()).both();
         let process = recorded.process();
         let long = |call: &&Row<Call>| call.record.end - call.record.start >= threshold;
-        assert_eq!(process.stacks.len(), process.calls.iter().filter(long).count());
+        let of_long = |stack: &&StackRow| stack.record.end - stack.record.start >= threshold;
+        assert_eq!(process.stacks.iter().filter(of_long).count(), process.calls.iter().filter(long).count());
+        // A busy machine makes pauses between calls.
+        for stack in process.stacks.iter().filter(|stack| !of_long(stack)) {
+            let before = process.calls.iter().map(|call| call.record.end);
+            let last =
+                before.filter(|end| *end <= stack.record.start).max().expect("it is not the first call");
+            assert!(stack.record.start - last >= 990_000, "{:?} after {last}", stack.record);
+        }
         let copy = &only(process, "cuMemcpyDtoHAsync").record;
         assert!(copy.end - copy.start >= 2_000_000, "{copy:?}");
         // When the library was loaded, when its first chunk was made, and at the end.

@@ -172,6 +172,15 @@ impl Program {
         recorded
     }
 
+    /// Runs it recorded, and again if that did not meet what it waits for: threads that wait for each other do so less where
+    /// other programs have the processors.
+    pub fn recorded_until(&self, enough: impl Fn(&Recorded) -> bool) -> Recorded {
+        const TRIES: usize = 5;
+        let mut tries = std::iter::repeat_with(|| self.recorded()).take(TRIES);
+        let first = tries.next().expect("there is a first");
+        if enough(&first) { first } else { tries.find(&enough).unwrap_or(first) }
+    }
+
     /// Runs it without the library: what it looked like, and what it said of itself.
     pub fn bare(&self) -> (Outcome, HashMap<String, Vec<u64>>) {
         let folder = TempDir::new().expect("a temporary folder");

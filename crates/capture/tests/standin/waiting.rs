@@ -73,15 +73,22 @@ fn planted<'a>(trace: &'a Trace, recorded: &'a Recorded) -> impl Iterator<Item =
     own.filter(|wait| lines(trace, wait.stack).first().is_some_and(|(function, _)| function == "give_up"))
 }
 
+/// Those of them that took over 1 ms.
+fn long_planted(recorded: &Recorded) -> Vec<Wait> {
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    planted(trace, recorded).filter(|wait| wait.end - wait.start > 1_000_000).collect()
+}
+
 #[test]
 fn a_thread_that_computes_is_who_holds_the_gil() {
     for (python, minor) in pythons() {
-        let recorded = both(&python, &["holder"]);
+        let enough = |recorded: &Recorded| long_planted(recorded).len() >= 20;
+        let recorded = Some(both(&python, &["holder"])).filter(enough);
+        let recorded = recorded.unwrap_or_else(|| program(&python, &["holder"]).recorded_until(enough));
         let trace = recorded.trace.as_ref().expect("it was gathered");
         let holder = recorded.fact("holder");
         let computes = recorded.fact("holder-first") as u32..=recorded.fact("holder-last") as u32;
-        let long: Vec<_> =
-            planted(trace, &recorded).filter(|wait| wait.end - wait.start > 1_000_000).collect();
+        let long = long_planted(&recorded);
         assert!(long.len() >= 20, "3.{minor}: {} waits", long.len());
         let mut seen = 0;
         for wait in &long {
@@ -132,12 +139,22 @@ fn long_of(trace: &Trace, pid: u64) -> Vec<Wait> {
         .collect()
 }
 
+/// Those of the recorded process, and of them those of the waiter, which is the process's first or second that says so.
+fn long_of_waiter(recorded: &Recorded, at: usize) -> (Vec<Wait>, Vec<Wait>) {
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    let all = long_of(trace, recorded.fact("recorded"));
+    let waiter = recorded.facts("waiter")[at];
+    let planted = all.iter().filter(|wait| tid(trace, wait.thread) == waiter).copied().collect();
+    (all, planted)
+}
+
 /// The parent is recorded, or only the child, which calls CUDA first.
 #[test]
 fn the_child_of_a_fork_has_a_gil_of_its_own() {
     for (python, minor) in pythons() {
         for (at, scenario) in ["fork", "fork-early"].into_iter().enumerate() {
-            let recorded = program(&python, &[scenario]).recorded();
+            let recorded = program(&python, &[scenario])
+                .recorded_until(|recorded| long_of_waiter(recorded, at).1.len() >= 10);
             let outcome = &recorded.outcome;
             assert_eq!(
                 (outcome.stdout.as_str(), outcome.code),
@@ -145,9 +162,8 @@ fn the_child_of_a_fork_has_a_gil_of_its_own() {
                 "3.{minor}: {outcome:?}"
             );
             let trace = recorded.trace.as_ref().expect("it was gathered");
-            let (waiter, holder) = (recorded.facts("waiter")[at], recorded.facts("holder")[at]);
-            let all = long_of(trace, recorded.fact("recorded"));
-            let planted: Vec<_> = all.iter().filter(|wait| tid(trace, wait.thread) == waiter).collect();
+            let holder = recorded.facts("holder")[at];
+            let (all, planted) = long_of_waiter(&recorded, at);
             let (known, lengths) = (planted.len(), all.iter().map(|wait| wait.end - wait.start));
             assert!(known >= 10, "3.{minor} {scenario}: {known} of {:?}", lengths.collect::<Vec<_>>());
             let right = planted.iter().filter(|wait| tid(trace, wait.releaser) == holder).count();
