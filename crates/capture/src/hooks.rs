@@ -195,11 +195,9 @@ fn look_closer(writer: &mut Writer, Span { start, end }: Span, result: c_int, pa
     let ends_pause = || pause >= STATE.pause.load(Relaxed) && is_allowed();
     if !has_stack && (end - start >= STACKS.load(Relaxed) || is_failure(result)) {
         stacks::record(writer, start, end);
-        writer.rest().stacked = end;
     } else if !has_stack && ends_pause() {
         let from = interpose::now();
         stacks::record(writer, start, end);
-        writer.rest().stacked = end;
         places::spend(from);
     }
     if end - start < STATE.seldom.load(Relaxed) {

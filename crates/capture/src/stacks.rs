@@ -33,11 +33,14 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
         unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
         native.go_on();
     }
-    let fixed = Stack { start, end, python: count as u64 };
     let native = native.addresses.get(..native.count).unwrap_or_default();
     made::describe(writer, native);
     let python = python.get(..count).unwrap_or_default();
+    let fixed = Stack { start, end, last: writer.rest().stack_took, python: count as u64 };
     writer.append(Stack::KIND, native.len() as u32, &[fixed.bytes(), bytes_of(native), bytes_of(python)]);
+    let rest = writer.rest();
+    rest.stacked = end;
+    rest.stack_took = interpose::now() - end;
 }
 
 /// What a record's variable part may hold: numbers without gaps.

@@ -170,6 +170,8 @@ pub struct Rest {
     pub correlation: u32,
     /// When the last call returned whose stack was written.
     pub stacked: Ticks,
+    /// How long the last one took.
+    pub stack_took: Ticks,
     /// The ranges the thread is in: text and start.
     pub ranges: [(u32, Ticks); MOST_RANGES],
     /// How many; may exceed what is kept.
@@ -254,6 +256,7 @@ impl Rest {
             epoch: 0,
             correlation: 0,
             stacked: 0,
+            stack_took: 0,
             ranges: [(0, 0); MOST_RANGES],
             depth: 0,
         }

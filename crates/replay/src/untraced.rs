@@ -5,7 +5,7 @@ use crate::calls::take;
 use crate::{Recovered, StepOf};
 use sim::{Does, RecordedStep, Work, WorkKind};
 use std::collections::BTreeMap;
-use trace::{DeviceId, Ns, OpId, OpKind, Trace};
+use trace::{DeviceId, Ns, OpId, OpKind, STACKS, TallyKind, ThreadId, Trace};
 
 /// CUPTI's part of what a call costs that issues an operation: [`PART`] percent; of a launch that takes longer than [`USUAL`], as on slower
 /// machines, [`BEYOND`] percent of the rest, ns. At most [`MOST`], ns: what takes longer does something else besides. A launch took 3.24 µs
@@ -38,18 +38,18 @@ const BESIDE_OTHERS: Ns = KERNEL;
 /// and 1.47 µs between them, which is all of it (H100, "By call").
 const COPY: Ns = 1_400;
 
-/// What the stack of a call takes after it, ns: 8,000 copies of 139 µs took 1,537 ms with their stacks, 1,515 without, and 1,474 bare (five
+/// What the stack of a call takes after it in recordings that do not say it, ns: 8,000 copies of 139 µs took 1,537 ms with their stacks, 1,515 without, and 1,474 bare (five
 /// runs of each by turns on an H100: `norm before` of `benches/whatif`, `holdup record` with and without `--stacks off`).
 const STACK: Ns = 2_700;
 
 impl Recovered {
-    /// The steps without what CUPTI added to the calls and operations; as they are if it did not record them.
+    /// The steps without what the recorder and CUPTI added to the calls and operations; as they are if neither recorded them.
     pub fn untraced(&self, trace: &Trace) -> Recovered {
         let mut bare = self.clone();
+        without_stacks(&mut bare, trace);
         if !is_by_cupti(trace) {
             return bare;
         }
-        without_stacks(&mut bare, trace);
         for step in bare.recorded.threads.iter_mut().flatten() {
             let RecordedStep::Call(call) = step else { continue };
             if let Does::Issue { works, .. } = call.does {
@@ -107,24 +107,34 @@ fn beside_others(of: &Recovered, trace: &Trace) -> Vec<bool> {
 
 /// Takes the time of a call's stack from the pause after it, or else from its end.
 fn without_stacks(bare: &mut Recovered, trace: &Trace) {
-    if !is_recorded(trace) {
+    let costs = stack_costs(trace);
+    if costs.is_none() && !is_recorded(trace) {
         return;
     }
-    for (of, steps) in bare.steps.iter().zip(&mut bare.recorded.threads) {
+    for ((thread, of), steps) in trace.threads.ids().zip(bare.steps.iter()).zip(&mut bare.recorded.threads) {
+        let cost = costs.as_ref().map_or(STACK, |costs| costs.get(&thread).copied().unwrap_or(0));
         for (at, of) in of.iter().enumerate() {
             if !matches!(of, StepOf::Call(id) if trace.calls.stack[id.index()].is_some()) {
                 continue;
             }
             let (front, behind) = steps.split_at_mut(at + 1);
             let left = match behind.first_mut() {
-                Some(RecordedStep::Host(ns)) => STACK - take([ns], STACK),
-                _ => STACK,
+                Some(RecordedStep::Host(ns)) => cost - take([ns], cost),
+                _ => cost,
             };
             if let RecordedStep::Call(call) = &mut front[at] {
                 take([&mut call.after_ns], left);
             }
         }
     }
+}
+
+/// What a stack took on each thread in the mean, ns; `None` where the recording does not say it.
+fn stack_costs(trace: &Trace) -> Option<BTreeMap<ThreadId, Ns>> {
+    let tallies = trace.tallies.ids().map(|tally| trace.tallies.row(tally));
+    let stacks = tallies.filter(|row| row.kind == TallyKind::Recorder && trace.text(row.name) == STACKS);
+    let costs: BTreeMap<_, _> = stacks.map(|row| (row.thread, row.time / row.count.max(1))).collect();
+    (!costs.is_empty()).then_some(costs)
 }
 
 /// Whether CUPTI recorded the operations: simulated traces have no tracer.

@@ -198,6 +198,8 @@ record! {
         start: i64,
         /// Its return, ticks.
         end: i64,
+        /// What the thread's last stack took, ticks, from that call's return until it was written; 0 for the first one.
+        last: i64,
         /// Python frames.
         python: u64,
     }

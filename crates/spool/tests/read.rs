@@ -27,7 +27,7 @@ fn what_was_written_is_read() {
     let call = Call { start: 1, end: 5, result: -3, flags: 6, bytes: 7, stream: 8, fact: 9, correlation: 10 };
     let native = [4u64.to_ne_bytes(), 5u64.to_ne_bytes()].concat();
     let python = [[1u32.to_ne_bytes(), 2u32.to_ne_bytes()], [33u32.to_ne_bytes(), [0; 4]]].concat().concat();
-    let stack = Stack { start: 1, end: 5, python: 1 };
+    let stack = Stack { start: 1, end: 5, last: 8, python: 1 };
     let mut build = Build::new(7, Level::Full);
     assert_eq!((build.text(100, "cuMemcpy"), build.text(100, "cuMemcpy")), (1, 1));
     build.record(100, Call::KIND, 1, &[call.bytes()]);

@@ -238,8 +238,14 @@ kinds! {
         Call = "call",
         /// Waits for a kind of lock that are too short to list.
         Wait = "wait",
+        /// What the recorder did on the thread itself ([`STACKS`]).
+        Recorder = "recorder",
     }
 }
+
+/// What is counted as [`TallyKind::Recorder`]: the stacks of calls, with the time from the call's return until each was written,
+/// without those that took longer than a stack does, because the thread had no processor or libraries were listed.
+pub const STACKS: &str = "stacks of calls";
 
 kinds! {
     /// The mode in which a thread acquires a lock.

@@ -58,7 +58,7 @@ pub use encode::{Values, to_parquet};
 pub use file::{FileError, read, write, write_parts};
 pub use join::CorrelationIndex;
 pub use kinds::{
-    Api, CopyKind, LockKind, LockLayer, LockMode, MemoryKind, OpKind, RangeKind, SyncKind, TallyKind,
+    Api, CopyKind, LockKind, LockLayer, LockMode, MemoryKind, OpKind, RangeKind, STACKS, SyncKind, TallyKind,
     ThreadRole, ThreadState,
 };
 pub use meta::{Clock, GpuClock, Lost, Meta, Source};

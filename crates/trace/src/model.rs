@@ -384,7 +384,7 @@ table! {
         thread: ThreadId,
         /// What is counted.
         kind: TallyKind,
-        /// The function, or the kind of lock.
+        /// The function, the kind of lock, or the recorder's work.
         name: Sym,
         /// How many.
         count: i64,

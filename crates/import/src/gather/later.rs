@@ -74,7 +74,8 @@ impl Process<'_, '_> {
                 self.all.places.made(&Made::read(body)?, bytes);
             }
             Stack::KIND => {
-                let Stack { start, end, .. } = Stack::read(body)?;
+                let Stack { start, end, last, .. } = Stack::read(body)?;
+                self.later.tallies.stack(tid, &self.clocks, last);
                 let (start, end) = (self.clocks.ns(start), self.clocks.ns(end));
                 let (native, python) = record.frames()?;
                 self.later.stacks.push(Stacked { tid, start, end, native, python });

@@ -1,10 +1,10 @@
-//! What a recording counts and does not list: waits and calls that are too short.
+//! What a recording counts and does not list: waits and calls that are too short, and what the recorder did itself.
 
 use super::Process;
 use super::thread_waits::kind;
-use spool::{CallTally, Record};
+use spool::{CallTally, Clocks, Record};
 use std::collections::BTreeMap;
-use trace::{Sym, TallyKind};
+use trace::{Ns, Sym, TallyKind};
 
 /// A process's counts until all of its file is read.
 #[derive(Default)]
@@ -13,7 +13,21 @@ pub(super) struct Tallies {
     waits: BTreeMap<(u32, u32), Sum>,
     /// By thread and number of the function's name.
     calls: BTreeMap<(u32, u32), Sum>,
+    /// Stacks of calls, by thread.
+    stacks: BTreeMap<u32, Sum>,
 }
+
+impl Tallies {
+    /// Adds a stack that took the recorder so many ticks.
+    pub(super) fn stack(&mut self, tid: u32, clocks: &Clocks, time: i64) {
+        if (1..=LONGEST_STACK).contains(&clocks.duration(time)) {
+            self.stacks.entry(tid).or_default().add(Sum { count: 1, timed: 1, time });
+        }
+    }
+}
+
+/// No stack takes longer, ns: else the thread had no processor, or libraries were listed.
+const LONGEST_STACK: Ns = 200_000;
 
 /// How many, how many of them were timed, and how many ticks those took together.
 #[derive(Clone, Copy, Default)]
@@ -68,6 +82,10 @@ impl Process<'_, '_> {
         for ((tid, name), sum) in calls {
             self.tally(tid, TallyKind::Call, name, sum);
         }
+        for (tid, sum) in kept.stacks {
+            let name = self.all.trace.strings.intern(trace::STACKS);
+            self.tally(tid, TallyKind::Recorder, name, sum);
+        }
     }
 
     fn tally(&mut self, tid: u32, kind: TallyKind, name: Sym, sum: Sum) {
@@ -82,7 +100,7 @@ impl Process<'_, '_> {
 #[cfg(test)]
 mod tests {
     use crate::gather::read_bytes;
-    use spool::{Awaited, Build, Call, CallTally, Level, Tally};
+    use spool::{Awaited, Build, Call, CallTally, Level, Stack, Tally};
 
     #[test]
     fn counts_of_a_thread_add_up() {
@@ -100,6 +118,12 @@ mod tests {
             let tally = CallTally { tid: one.into(), count, timed: 1, time: 10 };
             build.record(one, CallTally::KIND, name, &[tally.bytes()]);
         }
+        // The first stack does not know of another one; during the one of 3 ms, the thread had no processor.
+        for (at, last) in [0, 900, 3_000_000, 1_100].into_iter().enumerate() {
+            let start = 10 + 100 * at as i64;
+            let stack = Stack { start, end: start + 50, last, python: 0 };
+            build.record(other, Stack::KIND, 0, &[stack.bytes()]);
+        }
         let trace = read_bytes(&build.finish(), &mut |_| {});
         let rows = trace.tallies.ids().map(|tally| trace.tallies.row(tally));
         let mut said: Vec<_> = rows
@@ -113,6 +137,7 @@ mod tests {
             (7, "call", "cuPointerGetAttribute", 5, 50),
             (7, "call", "cudaGetDevice", 13, 130),
             (7, "wait", "gil", 7, 1_000),
+            (8, "recorder", "stacks of calls", 2, 2_000),
             (8, "wait", "gil", 1, 10),
         ];
         assert_eq!(said, expected);

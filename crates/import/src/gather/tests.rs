@@ -63,7 +63,7 @@ fn wait(build: &mut Build) {
 }
 
 fn stack(build: &mut Build, tid: u32, start: i64, end: i64, native: &[u64], python: &[PythonFrame]) {
-    let fixed = Stack { start, end, python: python.len() as u64 };
+    let fixed = Stack { start, end, last: 7, python: python.len() as u64 };
     let native: Vec<u8> = native.iter().flat_map(|address| address.to_ne_bytes()).collect();
     let numbers = python.iter().flat_map(|frame| [frame.file, frame.function, frame.line, frame.zero]);
     let python: Vec<u8> = numbers.flat_map(u32::to_ne_bytes).collect();

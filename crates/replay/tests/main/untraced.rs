@@ -124,6 +124,15 @@ fn stacks_take_time_after_their_calls() {
     let [before, after] = [&without, &with].map(costs);
     // Its end of 1,846 ns, of which CUPTI would have 55 and 30 %.
     assert_eq!((before[96] - after[96], before[97] - after[97]), (0, 917));
+    // As the recording says what they took.
+    let name = trace.strings.intern(STACKS);
+    let thread = trace.threads.ids().next().unwrap();
+    trace.tallies.push(Tally { thread, kind: TallyKind::Recorder, name, count: 3, time: 1_800 });
+    for source in [CUPTI, ""] {
+        trace.meta.source_version = source.to_owned();
+        assert_eq!(before_pauses[5] - pauses(&untraced(&trace))[5], 600, "{source}");
+    }
+    trace.tallies.clear();
     // As PyTorch's profiler has them.
     trace.meta.source_version = String::new();
     trace.meta.libraries.insert("CUPTI".to_owned(), "13.0".to_owned());
