@@ -27,7 +27,7 @@ pub fn record(writer: &mut Writer, start: Ticks, end: Ticks) {
         // Python's frames stand for the interpreter's own and for all outside of them.
         native.until = python::code();
     }
-    if !unwind::walk(caller(), |frame| native.keep(frame)) {
+    if !unwind::walk(Frame::here(), |frame| native.keep(frame)) {
         native.count = 0;
         // SAFETY: the callback only writes into `native`, which outlives the walk.
         unsafe { _Unwind_Backtrace(keep, (&raw mut native).cast()) };
@@ -69,7 +69,7 @@ pub fn begin() {
 pub fn native(addresses: &mut [u64]) -> usize {
     let own = OWN.0.load(Relaxed)..OWN.1.load(Relaxed);
     let mut innermost = Innermost { addresses, count: 0, own };
-    if !unwind::walk(caller(), |frame| innermost.keep(frame.address)) {
+    if !unwind::walk(Frame::here(), |frame| innermost.keep(frame.address)) {
         innermost.count = 0;
         // SAFETY: the callback only writes into `innermost`, which outlives the walk.
         unsafe { _Unwind_Backtrace(keep_innermost, (&raw mut innermost).cast()) };
@@ -101,25 +101,6 @@ extern "C" fn keep_innermost(context: *mut c_void, data: *mut c_void) -> c_int {
     // SAFETY: `native` passes its `Innermost`; the context is the unwinder's own.
     let (innermost, address) = unsafe { (&mut *data.cast::<Innermost<'_>>(), _Unwind_GetIP(context)) };
     if innermost.keep(address) { GO_ON } else { STOP }
-}
-
-/// The function that calls this one, which stays at work until it returns itself.
-#[inline(never)]
-fn caller() -> Frame {
-    let mut frames = [Frame::default(); 2];
-    let mut rest = frames.iter_mut();
-    // SAFETY: the callback only writes into `frames`, which outlives the walk.
-    unsafe { _Unwind_Backtrace(keep_next, (&raw mut rest).cast()) };
-    frames[1]
-}
-
-extern "C" fn keep_next(context: *mut c_void, data: *mut c_void) -> c_int {
-    // SAFETY: `caller` passes what is left of its frames; the context is the unwinder's own.
-    let (next, frame) =
-        unsafe { ((*data.cast::<std::slice::IterMut<'_, Frame>>()).next(), frame_of(context)) };
-    let Some(next) = next else { return STOP };
-    *next = frame;
-    GO_ON
 }
 
 /// The function that a walk of the unwinder's has come to.
@@ -236,7 +217,7 @@ mod tests {
     #[inline(never)]
     fn both() -> (bool, Vec<usize>, Vec<usize>) {
         let (mut ours, mut theirs) = (Vec::new(), Vec::<usize>::new());
-        let is_whole = unwind::walk(caller(), |frame| {
+        let is_whole = unwind::walk(Frame::here(), |frame| {
             ours.push(frame.address);
             true
         });

@@ -10,6 +10,8 @@
 //!
 //! There the stack is read through the kernel: the walk ends where the chain of frame pointers does.
 
+use std::arch::asm;
+
 use interpose::{Base, CallerRule, SequenceLock};
 
 /// The DWARF number of the frame pointer, as the unwinder takes it.
@@ -33,6 +35,26 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// The calling function, which walks while it is at work.
+    #[inline(always)]
+    pub fn here() -> Frame {
+        let (address, stack, frame): (usize, usize, usize);
+        // SAFETY: copies three registers. The address lies behind the first instruction, as one does to which a call returns;
+        // the table has one rule for all three, since nothing here moves the stack pointer.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!("lea {}, [rip]", "mov {}, rsp", "mov {}, rbp", out(reg) address, out(reg) stack, out(reg) frame,
+                options(nomem, nostack, preserves_flags));
+        }
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            asm!("adr {}, . + 4", "mov {}, sp", "mov {}, x29", out(reg) address, out(reg) stack, out(reg) frame,
+                options(nomem, nostack, preserves_flags));
+        }
+        Frame { address, stack, frame }
+    }
+
     /// Whether it is of code that no library or program contains.
     pub fn is_made(&self) -> bool {
         interpose::object_around(self.address.wrapping_sub(1)).is_empty()
@@ -100,8 +122,8 @@ pub fn walk(innermost: Frame, mut keep: impl FnMut(Frame) -> bool) -> bool {
     true
 }
 
-/// Return addresses whose rules are kept; those of further ones take their places.
-const RULES: usize = 1024;
+/// Places for the rules of return addresses. Each address has two; where others have both, it takes the first from one.
+const RULES: usize = 4096;
 
 /// Each the address, how many libraries were unloaded before it was asked about, and the rule in two words.
 static KNOWN: [SequenceLock<4>; RULES] = [const { SequenceLock::new() }; RULES];
@@ -110,16 +132,20 @@ static KNOWN: [SequenceLock<4>; RULES] = [const { SequenceLock::new() }; RULES];
 fn known_rule(address: usize, unloaded: u64) -> Option<CallerRule> {
     // Another library may have the addresses of one that was unloaded.
     let key = [address as u64, unloaded];
-    let known = &KNOWN[(address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % RULES];
-    if let Some([at, when, one, other]) = known.read()
-        && [at, when] == key
-    {
-        return Some(unpacked([one, other]));
+    let place = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % RULES;
+    let places = [&KNOWN[place], &KNOWN[place ^ 1]];
+    let mut free = places[0];
+    for known in places {
+        match known.read() {
+            Some([at, when, one, other]) if [at, when] == key => return Some(unpacked([one, other])),
+            Some([0, ..]) => free = known,
+            _ => {}
+        }
     }
     // SAFETY: the calling thread will return there.
     let rule = unsafe { interpose::caller_rule(address) }?;
     if let Some([one, other]) = packed(rule) {
-        known.write([key[0], key[1], one, other]);
+        free.write([key[0], key[1], one, other]);
     }
     Some(rule)
 }
