@@ -110,12 +110,14 @@ pub fn frames_of_holder(
 pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
     let Some(python) = PYTHON.get() else { return 0 };
     let (now, mut count) = (interpose::monotonic(), 0);
-    python.interpreter.places(MOST, &mut |place| {
+    let mut trail = writer.rest().trail;
+    python.interpreter.places(&mut trail, MOST, &mut |place| {
         if let (Some(frame), Some(kept)) = (meaning(python, writer, place, now), frames.get_mut(count)) {
             *kept = frame;
             count += 1;
         }
     });
+    writer.rest().trail = trail;
     count
 }
 

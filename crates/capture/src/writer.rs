@@ -7,6 +7,7 @@ use crate::lasting;
 use crate::process::{self, Use};
 use crate::unseen::unseen;
 use interpose::{MOST_THREADS, Moment, Room, Span, Thread, Ticks};
+use pystack::Trail;
 use spool::{
     ALIGN, BriefCall, CHUNK_HEADER, Call, ChunkHeader, Clock, FactCall, Head, NumberedCall, OuterCall, call,
     position,
@@ -172,6 +173,8 @@ pub struct Rest {
     pub stacked: Ticks,
     /// How long the last one took.
     pub stack_took: Ticks,
+    /// Where the thread's Python frames were then.
+    pub trail: Trail,
     /// The ranges the thread is in: text and start.
     pub ranges: [(u32, Ticks); MOST_RANGES],
     /// How many; may exceed what is kept.
@@ -257,6 +260,7 @@ impl Rest {
             correlation: 0,
             stacked: 0,
             stack_took: 0,
+            trail: Trail::new(),
             ranges: [(0, 0); MOST_RANGES],
             depth: 0,
         }

@@ -6,7 +6,8 @@
 //! length = lib.pystack_dump(buffer, len(buffer), 100)
 //! ```
 
-use pystack::{Frame, Interpreter};
+use pystack::{Frame, Interpreter, Trail};
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -24,13 +25,18 @@ fn append(records: &mut Vec<u8>, frame: Frame<'_>) {
     records.extend_from_slice(format!("{}\0{}\0", frame.first_line, frame.line).as_bytes());
 }
 
+thread_local! {
+    /// Of the last dump, elsewhere in the program.
+    static TRAIL: RefCell<Trail> = const { RefCell::new(Trail::new()) };
+}
+
 fn dump(room: &mut [u8], most: usize) -> i32 {
     let Some(python) = interpreter() else { return -2 };
     let (mut walked, mut resolved) = (Vec::new(), Vec::new());
     let mut whole = python.walk(most, &mut |frame| append(&mut walked, frame));
     let mut right = true;
-    whole &= python
-        .places(most, &mut |place| right &= python.resolve(place, &mut |frame| append(&mut resolved, frame)));
+    let mut resolve = |place| right &= python.resolve(place, &mut |frame| append(&mut resolved, frame));
+    TRAIL.with_borrow_mut(|trail| whole &= python.places(trail, most, &mut resolve));
     if !whole || !right {
         return -1;
     }
@@ -77,13 +83,14 @@ pub extern "C" fn pystack_version() -> i32 {
 pub extern "C" fn pystack_time(times: i32, most: i32, walk: bool) -> i64 {
     let Some(python) = interpreter() else { return -2 };
     let most = most.max(0) as usize;
+    let mut trail = Trail::new();
     let once = |_| {
         let start = Instant::now();
         let mut sum = 0;
         if walk {
             python.walk(most, &mut |frame| sum += frame.code);
         } else {
-            python.places(most, &mut |place| sum += place.code);
+            python.places(&mut trail, most, &mut |place| sum += place.code);
         }
         std::hint::black_box(sum);
         start.elapsed().as_nanos() as i64

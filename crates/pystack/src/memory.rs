@@ -3,8 +3,8 @@
 /// The most pieces that one [`Memory::gather`] takes.
 const PIECES: usize = 4;
 
-/// The most pieces that [`Memory::each`] reads with one system call.
-const MOST_PIECES: usize = 64;
+/// The most pieces that one system call reads here.
+pub(crate) const MOST_PIECES: usize = 64;
 
 /// A process's memory, as the kernel shows it.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +72,36 @@ impl Memory {
             };
             usize::try_from(read) == Ok(wanted)
         })
+    }
+
+    /// Fills two pieces and, one behind the other in `into`, others, with one system call: how many bytes of the others
+    /// could be read, up to the first that could not; `None` where it is one of the two.
+    pub(crate) fn read_along(
+        self,
+        begin: [Piece<'_>; 2],
+        others: impl Iterator<Item = (usize, usize)>,
+        into: &mut [u8],
+    ) -> Option<usize> {
+        let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let (mut local, mut remote) = ([nothing; 3], [nothing; MOST_PIECES]);
+        let mut wanted = 0;
+        for ((address, into), (local, remote)) in begin.into_iter().zip(local.iter_mut().zip(&mut remote)) {
+            *local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+            *remote =
+                libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: into.len() };
+            wanted += into.len();
+        }
+        local[2] = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+        let mut count = 2;
+        for ((address, length), remote) in others.zip(&mut remote[2..]) {
+            *remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: length };
+            count += 1;
+        }
+        // SAFETY: the local pieces are exclusive borrows of the caller's and outlive the call; the kernel checks the
+        // remote ones itself, and fills no more than the local ones have room for.
+        let read =
+            unsafe { libc::process_vm_readv(self.process, local.as_ptr(), 3, remote.as_ptr(), count, 0) };
+        usize::try_from(read).ok()?.checked_sub(wanted)
     }
 
     /// The word at an address.

@@ -2,6 +2,7 @@
 
 use crate::layout::{FRAME_ROOM, Innermost, Layout, OWNED_BY_C, OWNED_BY_GENERATOR, Position, THREAD_ROOM};
 use crate::memory::{Memory, int_at, word_at};
+use crate::trail::{Batch, Trail};
 use crate::{Place, Wrong};
 
 /// The least size of a page.
@@ -42,28 +43,75 @@ impl Walker<'_> {
         if !is_it(state) {
             return Err(Wrong);
         }
+        self.frame_in(state, |at| self.memory.word(at))
+    }
+
+    /// The innermost frame of a thread state, whose words elsewhere `word` reads.
+    fn frame_in(&self, state: &[u8], word: impl FnOnce(usize) -> Option<usize>) -> Result<usize, Wrong> {
         let frame = word_at(state, self.layout.thread_frame).ok_or(Wrong)?;
         match self.layout.innermost {
             Innermost::Direct => Ok(frame),
-            Innermost::Through(offset) => self.memory.word(frame.wrapping_add(offset)).ok_or(Wrong),
+            Innermost::Through(offset) => word(frame.wrapping_add(offset)).ok_or(Wrong),
         }
+    }
+
+    /// As [`innermost`](Self::innermost) and [`places`](Self::places) from there, of the calling thread, with few system
+    /// calls if its frames are where the trail has them; it has them afterwards.
+    pub(crate) fn along(
+        &self,
+        trail: &mut Trail,
+        (runtime, thread, id): (usize, usize, usize),
+        most: usize,
+        report: &mut dyn FnMut(Place) -> Result<bool, Wrong>,
+    ) -> Result<(), Wrong> {
+        let mut finalizing = [0; size_of::<usize>()];
+        let mut room = [0; THREAD_ROOM];
+        let state = room.get_mut(..self.layout.thread_size()).ok_or(Wrong)?;
+        let flag = runtime.wrapping_add(self.layout.finalizing);
+        let begin = [(flag, &mut finalizing[..]), (thread, &mut *state)];
+        let mut frames = Along { batch: Batch::of(trail), window: Window::new() };
+        if !frames.batch.read(self.memory, begin) {
+            return Err(Wrong);
+        }
+        if usize::from_ne_bytes(finalizing) != 0 {
+            return Ok(());
+        }
+        if word_at(state, self.layout.thread_id) != Some(id) {
+            return Err(Wrong);
+        }
+        let frame = self.frame_in(state, |at| match frames.batch.get(at, size_of::<usize>()) {
+            Some(word) => word_at(word, 0),
+            None => self.memory.word(at),
+        })?;
+        let walked = self.places_in(&mut frames, frame, most, report);
+        frames.batch.end();
+        walked
     }
 
     /// Calls `report` for the places from the frame at `address` outward, until it was true for `most` of them.
     pub(crate) fn places(
         &self,
+        address: usize,
+        most: usize,
+        report: &mut dyn FnMut(Place) -> Result<bool, Wrong>,
+    ) -> Result<(), Wrong> {
+        self.places_in(&mut Window::new(), address, most, report)
+    }
+
+    fn places_in(
+        &self,
+        frames: &mut impl Frames,
         mut address: usize,
         most: usize,
         report: &mut dyn FnMut(Place) -> Result<bool, Wrong>,
     ) -> Result<(), Wrong> {
-        let mut window = Window { bytes: [0; PAGE], start: 0, length: 0 };
         let mut reported = 0;
         // Frames that are not reported count too, so that no circle of them holds the thread up.
         for _ in 0..most.saturating_mul(2).saturating_add(16) {
             if address == 0 || reported == most {
                 return Ok(());
             }
-            let frame = window.get(self.memory, address, self.layout.frame_size).ok_or(Wrong)?;
+            let frame = frames.get(self.memory, address, self.layout.frame_size).ok_or(Wrong)?;
             address = word_at(frame, self.layout.frame_previous).ok_or(Wrong)?;
             if let Some(place) = self.place(frame)? {
                 reported += usize::from(report(place)?);
@@ -93,6 +141,27 @@ impl Walker<'_> {
     }
 }
 
+/// Where frames are read from.
+trait Frames {
+    /// So many bytes at an address.
+    fn get(&mut self, memory: Memory, address: usize, size: usize) -> Option<&[u8]>;
+}
+
+/// What was read along a trail, and a window for what was not.
+struct Along<'t> {
+    batch: Batch<'t>,
+    window: Window,
+}
+
+impl Frames for Along<'_> {
+    fn get(&mut self, memory: Memory, address: usize, size: usize) -> Option<&[u8]> {
+        match self.batch.get(address, size) {
+            Some(frame) => Some(frame),
+            None => self.window.get(memory, address, size),
+        }
+    }
+}
+
 /// A piece of memory that was read at once because frames, since 3.11, mostly lie one behind the other.
 struct Window {
     bytes: [u8; PAGE],
@@ -101,7 +170,12 @@ struct Window {
 }
 
 impl Window {
-    /// So many bytes at an address.
+    fn new() -> Window {
+        Window { bytes: [0; PAGE], start: 0, length: 0 }
+    }
+}
+
+impl Frames for Window {
     fn get(&mut self, memory: Memory, address: usize, size: usize) -> Option<&[u8]> {
         const { assert!(FRAME_ROOM < PAGE) };
         let end = address.checked_add(size)?;
