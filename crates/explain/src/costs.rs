@@ -78,6 +78,7 @@ impl<'a> Roots<'a> {
     /// Findings of the roots that are left, with these roots. `parts` has the places of slow calls.
     pub fn rest(&self, parts: &FxHashMap<Key, Place>) -> Vec<(Finding, Vec<Root>)> {
         let rows = self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
+        let rows = rows.filter(|row| is_chosen(self.facts, row));
         let found = |rows: Vec<&Row>| {
             let roots = rows.iter().map(|row| row.root).collect();
             (self.finding(rows, parts), roots)
@@ -244,6 +245,15 @@ impl<'a> Roots<'a> {
     }
 }
 
+/// Whether a root that no finding of slow calls has may have one of its own: what a rule finds in calls that are not selected
+/// has none, nor has what no selected thread waited for.
+fn is_chosen(facts: &Facts<'_>, row: &Row) -> bool {
+    let mut waiters = row.waiters.iter().map(|(thread, _)| *thread);
+    !facts.chooses_calls()
+        || row.root.cause.is_of_account()
+            && (row.waiters.is_empty() || waiters.any(|thread| facts.is_chosen_thread(thread)))
+}
+
 /// Rows that make findings by themselves, those of one finding together.
 fn worth_a_finding<'r>(
     rows: impl Iterator<Item = &'r Row>,
@@ -269,6 +279,7 @@ fn time(rows: &[&Row]) -> Ns {
 /// The cause of the finding that costs the GPUs most, of equal ones the first. `causes` are those of the findings of slow calls in their
 /// order, `finding` says to which of these a root belongs.
 pub(crate) fn first_cause(
+    facts: &Facts<'_>,
     costs: &Costs,
     causes: &[Cause],
     finding: impl Fn(&Root) -> Option<usize>,
@@ -281,7 +292,8 @@ pub(crate) fn first_cause(
     for row in &costs.rows {
         match finding(&row.root) {
             Some(at) => of_calls[at] += row.ns,
-            None => left.push(row),
+            None if is_chosen(facts, row) => left.push(row),
+            None => {}
         }
     }
     let own = of_calls.into_iter().zip(causes).enumerate().map(|(at, (ns, cause))| (ns, at, *cause));
@@ -293,13 +305,14 @@ pub(crate) fn first_cause(
 
 /// The cause that [`first_cause`] finds whatever the findings of slow calls are; `None` if it depends on them. They can have at most
 /// what is charged to calls, which if they do not have it adds to other findings.
-pub(crate) fn first_in_any_case(costs: &Costs) -> Option<Cause> {
+pub(crate) fn first_in_any_case(facts: &Facts<'_>, costs: &Costs) -> Option<Cause> {
     if costs.gpu_ns == 0 {
         return None;
     }
     let (of_calls, others): (Vec<&Row>, Vec<&Row>) =
         costs.rows.iter().partition(|row| may_be_of_calls(&row.root));
-    let findings = by_finding(others.into_iter(), costs.worth_ns);
+    let others = others.into_iter().filter(|row| is_chosen(facts, row));
+    let findings = by_finding(others, costs.worth_ns);
     let mut times: Vec<(Ns, Cause)> = findings.map(|rows| (time(&rows), rows[0].root.cause)).collect();
     times.sort_unstable_by_key(|(ns, cause)| (std::cmp::Reverse(*ns), *cause));
     let (first, cause) = *times.first()?;

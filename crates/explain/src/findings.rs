@@ -70,7 +70,7 @@ pub(crate) fn first_cause(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> O
     let folded = in_order(facts, groups.done().0);
     let links = Links::of(&folded);
     let causes: Vec<Cause> = folded.iter().map(|folded| folded.key.cause).collect();
-    costs::first_cause(costs, &causes, |root| links.finding(root))
+    costs::first_cause(facts, costs, &causes, |root| links.finding(root))
 }
 
 /// The findings of slow calls and of waits, those that lost most first; see [`findings`].

@@ -167,7 +167,7 @@ pub fn first_cause(trace: &Trace, options: &Options) -> Option<Cause> {
     let window = window(&options.selection);
     let costs = account::costs(&facts, &of_calls, window, steps::find(&facts, window).as_ref());
     // Short waits take long to look at, and often none of them could be first.
-    costs::first_in_any_case(&costs).or_else(|| {
+    costs::first_in_any_case(&facts, &costs).or_else(|| {
         analysis::recorded_waits::add_sums_elsewhere(&facts, &mut groups);
         findings::first_cause(&facts, groups, &costs)
     })

@@ -107,6 +107,11 @@ impl Selected {
         self.from == Ns::MIN && self.to == Ns::MAX && self.within.is_none()
     }
 
+    /// Whether only calls of some threads, names or ranges are selected.
+    pub fn chooses_calls(&self) -> bool {
+        self.threads.is_some() || self.names.is_some() || self.within.is_some()
+    }
+
     /// How much of `[start, end)` lies in the selected time, ns.
     pub fn part(&self, start: Ns, end: Ns) -> Ns {
         end.min(self.to).saturating_sub(start.max(self.from)).max(0)

@@ -152,6 +152,16 @@ impl Facts<'_> {
         self.trace.meta.locks_watched && self.trace.meta.is_recorded(self.start(call))
     }
 
+    /// Whether only calls of some threads, names or ranges may appear as waiters.
+    pub fn chooses_calls(&self) -> bool {
+        self.calls.selected.chooses_calls()
+    }
+
+    /// Whether calls of a thread may appear as waiters.
+    pub fn is_chosen_thread(&self, thread: ThreadId) -> bool {
+        self.calls.selected.range(thread, Ns::MIN, Ns::MAX)
+    }
+
     /// Whether this may appear as a waiter.
     pub fn is_chosen(&self, stretch: Stretch) -> bool {
         let trace = self.trace;

@@ -45,18 +45,21 @@ const AT_MOST: usize = 7;
 /// The findings that get a paragraph, and those too small for one.
 ///
 /// A finding is small if it costs the GPUs less than a hundredth of their time. Where that is not known, it is small if it
-/// is less than a thousandth of the time in slow calls and waits; if all are, the first [`AT_LEAST`] get a paragraph.
+/// is less than a thousandth of the time in slow calls and waits; if all are, the first [`AT_LEAST`] get a paragraph. Where only some calls
+/// are selected, one that has a hundredth of their time is not small, whatever the GPUs lose by it.
 fn by_size(explanation: &Explanation, all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
     let findings = &explanation.findings;
     if all {
         return (findings.iter().collect(), Vec::new());
     }
     let spent = [explanation.slow_call_ns, explanation.short_wait_ns, explanation.outside_wait_ns];
-    let threshold = spent.iter().map(|time| time / 1_000).sum();
+    let threshold: trace::Ns = spent.iter().map(|time| time / 1_000).sum();
+    let is_selection = explanation.chosen_calls < explanation.trace.calls;
     let (mut large, mut small): (Vec<_>, Vec<_>) = match knows_costs(explanation) {
         true => {
             let least = verdict::least(&explanation.accounts.gpus);
-            findings.iter().partition(|finding| finding.cost_share >= least)
+            let of_selected = |finding: &Finding| is_selection && finding.lost_ns / 10 >= threshold.max(1);
+            findings.iter().partition(|finding| finding.cost_share >= least || of_selected(finding))
         }
         false => findings.iter().partition(|finding| finding.lost_ns >= threshold),
     };
