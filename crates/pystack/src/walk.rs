@@ -232,9 +232,19 @@ mod tests {
                 let ours = Memory::ours();
                 let (walker, reader) = (Walker { layout: &layout, memory: ours }, Reader { layout: &layout, types, memory: ours });
                 let _ = walker.innermost(base, base, at(0));
-                let mut places = 0;
-                let _ = walker.places(base, 50, &mut |_| { places += 1; Ok(true) });
-                prop_assert!(places <= 50);
+                let mut places = Vec::new();
+                let _ = walker.places(base, 50, &mut |place| { places.push(place); Ok(true) });
+                prop_assert!(places.len() <= 50);
+                let mut trail = Trail::new();
+                for thread in [base, base + 8, base] {
+                    let id = memory[start.saturating_sub(1)];
+                    let mut along = Vec::new();
+                    let walked = walker.along(&mut trail, (base, thread, id), 50, &mut |place| { along.push(place); Ok(true) });
+                    let frame = walker.innermost(base, thread, id);
+                    let mut apart = Vec::new();
+                    let found = frame.and_then(|frame| walker.places(frame, 50, &mut |place| { apart.push(place); Ok(true) }));
+                    prop_assert_eq!((walked.is_ok(), along), (found.is_ok(), apart));
+                }
                 for (word, &(_, _, offset)) in memory.iter().zip(&words) {
                     let mut code = Code::new();
                     let place = Place { code: *word, offset: offset as i32, complete: true };
