@@ -1,9 +1,9 @@
 //! Where a thread's frames were, so that they are read together the next time.
 //!
-//! A walk along the frames reads each where the one before it says that it is: a system call each, but for those of
-//! Python functions that call each other without C code in between, which lie together. Most of a thread's
-//! frames are where they were when its stack was read before. So all of that memory is read at once, and the walk
-//! asks for what is elsewhere. What was there before is not trusted: only its addresses are kept.
+//! A frame says where the next one is, so each takes a system call of its own, except those of Python functions that call
+//! each other without C code in between, which lie together. But most of a thread's frames are where they were when its
+//! stack was last read. So all of that memory is read at once, and the walk reads only what is elsewhere. Nothing of
+//! what was read before is used again: a trail keeps addresses.
 
 use crate::memory::{MOST_PIECES, Memory, Piece};
 
@@ -31,7 +31,7 @@ impl Kept {
         self.end - self.start
     }
 
-    /// It with some more bytes, unless they are elsewhere.
+    /// The piece that has these bytes too, unless they are too far away.
     fn with(&self, start: usize, end: usize) -> Option<Kept> {
         let (start, end) = (self.start.min(start), self.end.max(end));
         (end - start <= self.length() + NEAR).then_some(Kept { start, end, at: 0 })
@@ -140,7 +140,7 @@ impl Batch<'_> {
         self.bytes.get(..self.read)?.get(at..at + size)
     }
 
-    /// The walk is over: the trail is its own.
+    /// The walk is over: the trail has what it looked at.
     pub(crate) fn end(self) {
         *self.old = self.new;
     }
