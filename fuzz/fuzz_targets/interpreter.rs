@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pystack::Remote;
+use pystack::{Remote, Trail};
 
 /// Words of the made-up memory.
 const WORDS: usize = 512;
@@ -33,9 +33,10 @@ fuzz_target!(|input: (u8, Vec<(u8, u16, u64)>)| {
     };
     let Ok(remote) = Remote::find(std::process::id() as i32, &symbol) else { return };
     let (mut threads, mut places, mut identities) = (Vec::new(), Vec::new(), Vec::new());
+    let mut trail = Trail::new();
     remote.threads(&mut threads);
     for thread in threads.iter().take(8) {
-        remote.stack(thread, 100, &mut places);
+        remote.stack(thread, &mut trail, 100, &mut places);
         assert!(places.len() <= 100);
         remote.identities(&places, &mut identities);
         places.iter().for_each(|place| _ = remote.resolve(*place, &mut |_| {}));

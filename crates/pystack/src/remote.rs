@@ -6,6 +6,7 @@
 use crate::code::{Code, Reader, Types};
 use crate::layout::{CODE_ROOM, DEBUG_WORDS, Layout, Lists, THREAD_ROOM, object};
 use crate::memory::{Memory, int_at, word_at};
+use crate::trail::Trail;
 use crate::walk::Walker;
 use crate::{Frame, Place, Wrong, debug_offsets};
 
@@ -162,13 +163,19 @@ impl Remote {
         self.layout.thread_size().max(lists).min(THREAD_ROOM)
     }
 
-    /// Reads the places of a thread's Python frames, innermost first, at most `most`.
-    pub fn stack(&self, thread: &ThreadState, most: usize, places: &mut Vec<Place>) -> Reading {
+    /// Reads the places of a thread's Python frames, innermost first, at most `most`. `trail` is the thread's own.
+    pub fn stack(
+        &self,
+        thread: &ThreadState,
+        trail: &mut Trail,
+        most: usize,
+        places: &mut Vec<Place>,
+    ) -> Reading {
         let mut before: Vec<Place> = Vec::new();
         let mut any = false;
         for _ in 0..ATTEMPTS {
             std::mem::swap(&mut before, places);
-            match self.attempt(thread, most, places) {
+            match self.attempt(thread, trail, most, places) {
                 Ok(true) => return Reading::Whole,
                 Ok(false) if any => {
                     keep_common(&before, places);
@@ -181,16 +188,21 @@ impl Remote {
     }
 
     /// Reads the places once; whether the thread's innermost frame was the same before and after.
-    fn attempt(&self, thread: &ThreadState, most: usize, places: &mut Vec<Place>) -> Result<bool, Wrong> {
+    fn attempt(
+        &self,
+        thread: &ThreadState,
+        trail: &mut Trail,
+        most: usize,
+        places: &mut Vec<Place>,
+    ) -> Result<bool, Wrong> {
         places.clear();
         let walker = Walker { layout: &self.layout, memory: self.memory };
-        let innermost = || walker.innermost(self.runtime, thread.address, thread.id);
-        let frame = innermost()?;
-        walker.places(frame, most, &mut |place| {
+        let (runtime, state, id) = (self.runtime, thread.address, thread.id);
+        let frame = walker.along(trail, (runtime, state, id), most, &mut |place| {
             places.push(place);
             Ok(true)
         })?;
-        Ok(innermost()? == frame)
+        Ok(walker.innermost(runtime, state, id)? == frame)
     }
 
     /// What identifies the code objects of places, in their order; false if one of them is no code object.
@@ -200,13 +212,17 @@ impl Remote {
         if size > CODE_ROOM {
             return false;
         }
-        let codes: Vec<usize> = places.iter().map(|place| place.code).collect();
+        // Deep stacks have few functions, many times.
+        let mut codes: Vec<usize> = places.iter().map(|place| place.code).collect();
+        codes.sort_unstable();
+        codes.dedup();
         let mut bytes = vec![0; codes.len() * size];
         if !codes.iter().all(|code| code.is_multiple_of(8)) || !self.memory.each(&codes, size, &mut bytes) {
             return false;
         }
-        let found = bytes.chunks_exact(size).map_while(|code| self.identity(code));
-        identities.extend(found);
+        let each: Vec<Identity> = bytes.chunks_exact(size).map_while(|code| self.identity(code)).collect();
+        let of = |place: &Place| each.get(codes.binary_search(&place.code).ok()?).copied();
+        identities.extend(places.iter().map_while(of));
         identities.len() == places.len()
     }
 
@@ -344,13 +360,14 @@ mod tests {
                 let lists = if native { lists } else { Lists { interpreters: 8 * start, ..lists } };
                 let remote = Remote { minor, layout, lists, types, runtime: base, memory: Memory::ours() };
                 let (mut threads, mut places, mut identities) = (Vec::new(), Vec::new(), Vec::new());
+                let mut trail = Trail::new();
                 remote.threads(&mut threads);
                 prop_assert!(threads.len() <= MOST_THREADS);
                 let address = base + 8 * start;
                 threads.truncate(4);
                 threads.push(ThreadState { address, id: memory[start], native: [0; 2] });
                 for thread in &threads {
-                    remote.stack(thread, 50, &mut places);
+                    remote.stack(thread, &mut trail, 50, &mut places);
                     prop_assert!(places.len() <= 50);
                     remote.identities(&places, &mut identities);
                     places.iter().for_each(|place| _ = remote.resolve(*place, &mut |_| {}));

@@ -55,15 +55,15 @@ impl Walker<'_> {
         }
     }
 
-    /// As [`innermost`](Self::innermost) and [`places`](Self::places) from there, of the calling thread, with few system
-    /// calls if its frames are where the trail has them; it has them afterwards.
+    /// As [`innermost`](Self::innermost) and [`places`](Self::places) from there, with few system calls if the thread's
+    /// frames are where the trail has them; it has them afterwards.
     pub(crate) fn along(
         &self,
         trail: &mut Trail,
         (runtime, thread, id): (usize, usize, usize),
         most: usize,
         report: &mut dyn FnMut(Place) -> Result<bool, Wrong>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<usize, Wrong> {
         let mut finalizing = [0; size_of::<usize>()];
         let mut room = [0; THREAD_ROOM];
         let state = room.get_mut(..self.layout.thread_size()).ok_or(Wrong)?;
@@ -74,7 +74,7 @@ impl Walker<'_> {
             return Err(Wrong);
         }
         if usize::from_ne_bytes(finalizing) != 0 {
-            return Ok(());
+            return Ok(0);
         }
         if word_at(state, self.layout.thread_id) != Some(id) {
             return Err(Wrong);
@@ -85,7 +85,7 @@ impl Walker<'_> {
         })?;
         let walked = self.places_in(&mut frames, frame, most, report);
         frames.batch.end();
-        walked
+        walked.map(|()| frame)
     }
 
     /// Calls `report` for the places from the frame at `address` outward, until it was true for `most` of them.
@@ -240,10 +240,11 @@ mod tests {
                     let id = memory[start.saturating_sub(1)];
                     let mut along = Vec::new();
                     let walked = walker.along(&mut trail, (base, thread, id), 50, &mut |place| { along.push(place); Ok(true) });
-                    let frame = walker.innermost(base, thread, id);
                     let mut apart = Vec::new();
-                    let found = frame.and_then(|frame| walker.places(frame, 50, &mut |place| { apart.push(place); Ok(true) }));
-                    prop_assert_eq!((walked.is_ok(), along), (found.is_ok(), apart));
+                    let found = walker.innermost(base, thread, id).and_then(|frame| {
+                        walker.places(frame, 50, &mut |place| { apart.push(place); Ok(true) }).map(|()| frame)
+                    });
+                    prop_assert_eq!((walked.ok(), along), (found.ok(), apart));
                 }
                 for (word, &(_, _, offset)) in memory.iter().zip(&words) {
                     let mut code = Code::new();

@@ -2,7 +2,7 @@
 
 use crate::file::{Budget, Watched};
 use crate::modules::Modules;
-use pystack::{Identity, Place, Reading, Remote, ThreadState, Unreadable};
+use pystack::{Identity, Place, Reading, Remote, ThreadState, Trail, Unreadable};
 use rustc_hash::FxHashMap;
 use spool::PythonFrame;
 
@@ -16,6 +16,8 @@ const MOST_CODES: usize = 100_000;
 pub struct Python {
     remote: Remote,
     threads: FxHashMap<u32, Vec<ThreadState>>,
+    /// Where each thread's frames were last.
+    trails: FxHashMap<u32, Trail>,
     codes: FxHashMap<usize, Known>,
     places: Vec<Place>,
     identities: Vec<Identity>,
@@ -41,6 +43,7 @@ impl Python {
         Ok(Some(Python {
             remote,
             threads: FxHashMap::default(),
+            trails: FxHashMap::default(),
             codes: FxHashMap::default(),
             places: Vec::new(),
             identities: Vec::new(),
@@ -63,6 +66,7 @@ impl Python {
                 self.threads.entry(tid).or_default().push(thread);
             }
         }
+        self.trails.retain(|tid, _| self.threads.contains_key(tid));
         self.threads.keys().filter(|tid| !before.contains_key(tid)).copied().collect()
     }
 
@@ -77,7 +81,8 @@ impl Python {
         let Some(states) = self.threads.get(&tid) else { return true };
         // A thread of several interpreters has a state in each.
         for state in states.clone() {
-            match self.remote.stack(&state, MOST_FRAMES, &mut self.places) {
+            let trail = self.trails.entry(tid).or_default();
+            match self.remote.stack(&state, trail, MOST_FRAMES, &mut self.places) {
                 Reading::Nothing => {}
                 Reading::Whole if self.places.is_empty() => return true,
                 Reading::Whole | Reading::Outer if self.frames(file, budget, frames) => return true,
