@@ -35,14 +35,10 @@ impl Memory {
     /// Fills several pieces with one system call; false when any of them cannot be read.
     pub(crate) fn gather<const N: usize>(self, pieces: [Piece<'_>; N]) -> bool {
         const { assert!(N <= PIECES) };
-        let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        let (mut local, mut remote) = ([nothing; N], [nothing; N]);
+        let (mut local, mut remote) = ([NOTHING; N], [NOTHING; N]);
         let mut wanted = 0;
         for ((address, into), (local, remote)) in pieces.into_iter().zip(local.iter_mut().zip(&mut remote)) {
-            local.iov_base = into.as_mut_ptr().cast();
-            local.iov_len = into.len();
-            remote.iov_base = std::ptr::without_provenance_mut(address);
-            remote.iov_len = into.len();
+            (*local, *remote) = (room(into), elsewhere(address, into.len()));
             wanted += into.len();
         }
         // SAFETY: the local pieces are exclusive borrows of the caller's and outlive the call; the kernel
@@ -56,15 +52,14 @@ impl Memory {
     /// Fills several pieces of the same size, one behind the other in `into`, with as few system calls as may be;
     /// false when any of them cannot be read.
     pub(crate) fn each(self, addresses: &[usize], size: usize, into: &mut [u8]) -> bool {
-        let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        let room = into.chunks_mut(size.max(1) * MOST_PIECES);
-        addresses.chunks(MOST_PIECES).zip(room).all(|(addresses, into)| {
-            let mut remote = [nothing; MOST_PIECES];
+        let rooms = into.chunks_mut(size.max(1) * MOST_PIECES);
+        addresses.chunks(MOST_PIECES).zip(rooms).all(|(addresses, into)| {
+            let mut remote = [NOTHING; MOST_PIECES];
             for (piece, address) in remote.iter_mut().zip(addresses) {
-                *piece = libc::iovec { iov_base: std::ptr::without_provenance_mut(*address), iov_len: size };
+                *piece = elsewhere(*address, size);
             }
             let wanted = addresses.len() * size;
-            let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+            let local = room(into);
             // SAFETY: the local piece is an exclusive borrow of the caller's and outlives the call; the kernel checks
             // the remote ones itself, and fills no more than the local one has room for.
             let read = unsafe {
@@ -82,19 +77,16 @@ impl Memory {
         others: impl Iterator<Item = (usize, usize)>,
         into: &mut [u8],
     ) -> Option<usize> {
-        let nothing = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        let (mut local, mut remote) = ([nothing; 3], [nothing; MOST_PIECES]);
+        let (mut local, mut remote) = ([NOTHING; 3], [NOTHING; MOST_PIECES]);
         let mut wanted = 0;
         for ((address, into), (local, remote)) in begin.into_iter().zip(local.iter_mut().zip(&mut remote)) {
-            *local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-            *remote =
-                libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: into.len() };
+            (*local, *remote) = (room(into), elsewhere(address, into.len()));
             wanted += into.len();
         }
-        local[2] = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+        local[2] = room(into);
         let mut count = 2;
         for ((address, length), remote) in others.zip(&mut remote[2..]) {
-            *remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: length };
+            *remote = elsewhere(address, length);
             count += 1;
         }
         // SAFETY: the local pieces are exclusive borrows of the caller's and outlive the call; the kernel checks the
@@ -109,6 +101,18 @@ impl Memory {
         let mut word = [0; size_of::<usize>()];
         self.read(address, &mut word).then(|| usize::from_ne_bytes(word))
     }
+}
+
+const NOTHING: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+
+/// Room for what is read.
+fn room(into: &mut [u8]) -> libc::iovec {
+    libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() }
+}
+
+/// Memory of the process that is read.
+fn elsewhere(address: usize, length: usize) -> libc::iovec {
+    libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: length }
 }
 
 /// A pointer or length inside a structure that was read.
