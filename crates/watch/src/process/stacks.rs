@@ -57,7 +57,8 @@ impl Process {
             refused: false,
             known: FxHashMap::default(),
             threads_read: i64::MIN,
-            thread_came: i64::MIN,
+            // Those that were there may be as young.
+            thread_came: clock::now(),
             map_read: clock::now(),
             samplers: if perf::is_permitted() { MOST_SAMPLERS } else { 0 },
         };
