@@ -129,7 +129,7 @@ impl Costs {
         let mut costs = Costs { of, ops, handover: None };
         costs.hold_alone(trace, threads);
         let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
-        costs.hold_mutexes(trace, &convoys);
+        costs.hold_mutexes(&convoys);
         costs.release(trace, behind);
         costs
     }
@@ -170,9 +170,8 @@ impl Costs {
     }
 
     /// Each launch of a convoy holds the mutex of its context until it takes effect.
-    fn hold_mutexes(&mut self, trace: &Trace, convoys: &Convoys) {
-        for call in trace.calls.ids() {
-            let Some(hold) = convoys.hold(trace, self.ops(call)) else { continue };
+    fn hold_mutexes(&mut self, convoys: &Convoys) {
+        for (call, hold) in convoys.holds.iter().copied() {
             if let Some(cost) = &mut self.of[call.index()] {
                 let own = cost.before + cost.held + cost.after;
                 cost.held = hold.min(own);

@@ -2,8 +2,9 @@
 
 use crate::threads::Threads;
 use explain::{Class, classify};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sim::Model;
+use std::iter;
 use trace::{CallId, ContextId, LockKind, Ns, OpId, OpKind, Trace};
 
 /// The launches of a context are a convoy if they spend more than this part of their time in waits for mutexes, in percent. 24 threads:
@@ -14,13 +15,18 @@ const WAITING: i128 = 33;
 /// So many returns of launches show how long each holds the mutex.
 const ENOUGH: usize = 100;
 
-/// A launch holds the mutex for at most this part of the model's time, in percent: 1.4 to 1.9 µs where processors are free (1.6 in the
-/// model of an H200). Where threads wait for a processor, too, it takes 2.4 to 4 µs from launch to launch, which is not the mutex's.
-const MOST: Ns = 125;
+/// In the mean, a launch holds the mutex for at most this part of the model's time, in percent: 1.6 to 2.2 µs in six recordings of 24
+/// threads that only launch (1.6 in the model of an H200). Where they wait for their kernels, too, it takes 4.1 to 4.6 µs from launch to
+/// launch on 16 processors: much of that is the time until a thread has a processor, which is not the mutex's.
+const MOST: Ns = 135;
 
-/// The contexts whose launches are a convoy, and how long each launch holds the mutex, ns.
+/// Contexts whose launches are a convoy.
 #[derive(Default)]
-pub(crate) struct Convoys(FxHashMap<ContextId, Ns>);
+pub(crate) struct Convoys {
+    contexts: FxHashSet<ContextId>,
+    /// Their launches, and how long each holds the mutex of its context, ns.
+    pub holds: Vec<(CallId, Ns)>,
+}
 
 impl Convoys {
     /// `ops`: the operations of an outermost call.
@@ -45,13 +51,19 @@ impl Convoys {
         for call in trace.threads.ids().flat_map(|thread| threads.calls(thread).iter().copied()) {
             if let Some(of) = launches_into(trace, ops(call)).and_then(|context| contexts.get_mut(&context)) {
                 let (start, end) = (trace.calls.start[call.index()], trace.calls.end[call.index()]);
-                of.returns.push(end);
+                of.returns.push((end, call));
                 of.time += i128::from(end - start);
             }
         }
         let most = (model.calls.launch.held_ns + model.locks.mutex.handover_ns) * MOST / 100;
-        let convoys = contexts.into_iter().filter_map(|(context, of)| Some((context, of.hold()?.min(most))));
-        Convoys(convoys.collect())
+        let mut convoys = Convoys::default();
+        for (context, of) in contexts {
+            if let Some(holds) = of.holds(most) {
+                convoys.contexts.insert(context);
+                convoys.holds.extend(holds);
+            }
+        }
+        convoys
     }
 
     /// Whether a recorded wait is one of a convoy's launches for each other.
@@ -63,15 +75,7 @@ impl Convoys {
         wait: usize,
     ) -> bool {
         let context = || waited_for_launches(trace, threads, &ops, wait);
-        !self.0.is_empty() && context().is_some_and(|context| self.0.contains_key(&context))
-    }
-
-    /// How long a call with these operations holds the mutex of its context, ns; `None` if it is no launch of a convoy.
-    pub fn hold(&self, trace: &Trace, ops: &[OpId]) -> Option<Ns> {
-        if self.0.is_empty() {
-            return None;
-        }
-        self.0.get(&launches_into(trace, ops)?).copied()
+        !self.contexts.is_empty() && context().is_some_and(|context| self.contexts.contains(&context))
     }
 }
 
@@ -107,7 +111,7 @@ fn launches_into(trace: &Trace, ops: &[OpId]) -> Option<ContextId> {
 #[derive(Default)]
 struct Launches {
     /// When each returned, ns.
-    returns: Vec<Ns>,
+    returns: Vec<(Ns, CallId)>,
     /// The time of all, ns.
     time: i128,
     /// When they waited, by mutex, ns.
@@ -120,14 +124,34 @@ impl Launches {
         self.locks.values().max_by_key(|waits| waits.len())
     }
 
-    /// How long a launch holds the mutex, ns, if they are a convoy.
-    fn hold(mut self) -> Option<Ns> {
+    /// How long each launch holds the mutex, ns, if they are a convoy: for as long as from the return of the one before to its own, if
+    /// somebody waits for one at both times; the others for the mean. The mean is at most `most`.
+    fn holds(mut self, most: Ns) -> Option<impl Iterator<Item = (CallId, Ns)>> {
         let waited: i128 = self.locks.values().flatten().map(|(start, end)| i128::from(end - start)).sum();
         if 100 * waited < WAITING * self.time {
             return None;
         }
         self.returns.sort_unstable();
-        let (mut starts, mut ends): (Vec<Ns>, Vec<Ns>) = self.mutex()?.iter().copied().unzip();
+        let waiting = self.waiting_at_returns();
+        let both = self.returns.windows(2).zip(waiting.windows(2));
+        let from_the_one_before = both.map(|(at, waiting)| {
+            let is_queued = waiting[0].min(waiting[1]) > 0;
+            is_queued.then(|| at[1].0 - at[0].0)
+        });
+        let own: Vec<Option<Ns>> = iter::once(None).chain(from_the_one_before).collect();
+        let (sum, count) = own.iter().flatten().fold((0, 0), |(sum, count), hold| (sum + hold, count + 1));
+        if count < ENOUGH as Ns {
+            return None;
+        }
+        let mean = sum / count;
+        let within_most = move |hold: Ns| if mean > most { hold * most / mean } else { hold };
+        let calls = self.returns.into_iter().map(|(_, call)| call);
+        Some(calls.zip(own).map(move |(call, own)| (call, within_most(own.unwrap_or(mean)))))
+    }
+
+    /// How many wait for a mutex as each launch returns. One of them may hold its hardware queue's mutex, for which the others wait.
+    fn waiting_at_returns(&self) -> Vec<usize> {
+        let (mut starts, mut ends): (Vec<Ns>, Vec<Ns>) = self.locks.values().flatten().copied().unzip();
         starts.sort_unstable();
         ends.sort_unstable();
         let [mut started, mut ended] = [0; 2];
@@ -136,10 +160,6 @@ impl Launches {
             ended += ends[ended..].iter().take_while(|end| **end <= at).count();
             started - ended
         };
-        let waiting: Vec<usize> = self.returns.iter().map(|at| waiting(*at)).collect();
-        let both = self.returns.windows(2).zip(waiting.windows(2));
-        let queued = both.filter(|(_, waiting)| waiting[0].min(waiting[1]) > 0);
-        let (sum, count) = queued.fold((0, 0), |(sum, count), (at, _)| (sum + at[1] - at[0], count + 1));
-        (count >= ENOUGH as Ns).then(|| sum / count)
+        self.returns.iter().map(|(at, _)| waiting(*at)).collect()
     }
 }

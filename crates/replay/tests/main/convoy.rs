@@ -13,6 +13,11 @@ const PAUSE: Ns = 2_000;
 
 /// Threads that launch so many kernels each, into streams of their own. Chance decides which of those that wait acquires the mutex.
 pub fn launches(threads: usize, count: usize) -> Trace {
+    launches_that_hold(threads, count, |_| HELD)
+}
+
+/// The same, where launches hold the mutex for as long as is given by their number, ns.
+fn launches_that_hold(threads: usize, count: usize, held: impl Fn(usize) -> Ns) -> Trace {
     let mut trace = Trace::default();
     let first = add_process(&mut trace, 1);
     let rest: Vec<_> = (1..threads).map(|_| add_beside(&mut trace, first.0, first.1)).collect();
@@ -28,7 +33,7 @@ pub fn launches(threads: usize, count: usize) -> Trace {
         chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let row = waiting[(chance >> 16) as usize % waiting.len()];
         let ((thread, stream), (came, left)) = (all[row], next[row]);
-        free = now + HELD;
+        free = now + held(trace.calls.len());
         let (start, end, correlation) = (came - BEFORE, free + AFTER, trace.calls.len() as i64 + 1);
         let call = trace.calls.push(Call { start, end, thread, name, correlation, ..Call::default() });
         let (kind, start, end) = (OpKind::Kernel, free + 2_000, free + 3_000);
@@ -70,6 +75,36 @@ fn a_convoy_is_as_fast_as_its_mutex_lets_it() {
     assert!(fit.error < 0.04, "{fit:?}");
     // All but the first ones wait.
     assert!(waits(&trace) > 15 * 200, "{}", waits(&trace));
+}
+
+/// How long each launch holds the mutex in a replay, ns.
+fn holds(trace: &Trace) -> Vec<Ns> {
+    let recovered = recover(trace).unwrap();
+    let hold = |step: &RecordedStep| match step {
+        RecordedStep::Call(call) if call.locks.mutex => Some(call.held_ns),
+        _ => None,
+    };
+    recovered.recorded.threads.iter().flatten().filter_map(hold).collect()
+}
+
+#[test]
+fn each_launch_holds_the_mutex_as_long_as_it_did() {
+    let [short, long] = [500, 2_500];
+    let trace = launches_that_hold(16, 200, |number| if number % 4 < 2 { short } else { long });
+    let holds = holds(&trace);
+    let times = |ns: Ns| holds.iter().filter(|hold| **hold == ns).count();
+    assert_eq!(holds.len(), 16 * 200);
+    assert!(times(short).min(times(long)) > holds.len() * 45 / 100, "{} {}", times(short), times(long));
+    let fit = fit(&trace);
+    assert!(fit.error < 0.04, "{fit:?}");
+}
+
+#[test]
+fn the_time_of_slow_launches_is_not_all_the_mutex_s() {
+    let holds = holds(&launches_that_hold(16, 200, |_| 6_000));
+    let (least, most) = (holds.iter().min().unwrap(), holds.iter().max().unwrap());
+    // 135 % of what the model has for an H200.
+    assert!(*least > 2_100 && *most < 2_200, "{least} to {most}");
 }
 
 #[test]
@@ -162,8 +197,7 @@ fn with_mutex_behind(name: &str, op: Option<OpKind>) -> usize {
     trace.waits.releaser.fill(thread);
     trace.waits.releaser_call.fill(call);
     trace.join();
-    let with_mutex = |step: &RecordedStep| matches!(step, RecordedStep::Call(call) if call.locks.mutex);
-    recover(&trace).unwrap().recorded.threads.iter().flatten().filter(|step| with_mutex(step)).count()
+    holds(&trace).len()
 }
 
 /// A launch that waits for a pageable copy waits for all of it, not for one more launch.
