@@ -29,23 +29,6 @@ impl<T: Copy + Ord> ByCall<T> {
     }
 }
 
-/// The operations of one process on one device.
-#[derive(Default)]
-pub(crate) struct DeviceWork {
-    /// Operations that have a call, by the time from which they were certainly pending.
-    pub by_pending: Vec<Issued>,
-    /// The same by end.
-    pub by_end: Vec<OpId>,
-}
-
-/// An operation that is pending from some time on.
-pub(crate) struct Issued {
-    /// When it had started, or its call had returned, ns.
-    pub pending: Ns,
-    /// The one that ends last of this and all operations pending before it.
-    pub last: OpId,
-}
-
 /// Sorts rows of a table, in its order so far, by times of the table: as `sort_by_key`, but times beside the rows are cheaper to compare
 /// than times in the table, which are far from each other.
 pub(crate) fn sort_by_times<Row: Copy + Ord, Times: Ord>(rows: &mut [Row], times: impl Fn(Row) -> Times) {
@@ -468,35 +451,6 @@ pub(crate) fn overheads(trace: &Trace) -> Vec<RangeId> {
         ranges.ids().filter(|range| ranges.kind[range.index()] == RangeKind::Overhead).collect();
     found.sort_by_key(|range| ranges.start[range.index()]);
     found
-}
-
-pub(crate) fn device_work(trace: &Trace) -> FxHashMap<(ProcessId, DeviceId), DeviceWork> {
-    let ops = &trace.ops;
-    let mut work = FxHashMap::<_, DeviceWork>::default();
-    for op in ops.ids().filter(|op| ops.call[op.index()].is_some()) {
-        let stream = ops.stream[op.index()];
-        let place = (trace.process_of_stream(stream), trace.device_of_stream(stream));
-        work.entry(place).or_default().by_end.push(op);
-    }
-    let end = |op: OpId| ops.end[op.index()];
-    let pending = |op: OpId| {
-        let (start, call) = (ops.start[op.index()], ops.call[op.index()].some());
-        call.map_or(start, |call| start.min(trace.calls.end[call.index()]))
-    };
-    for work in work.values_mut() {
-        let mut issued = work.by_end.clone();
-        sort_ops_by_times(trace, &mut work.by_end, end);
-        sort_ops_by_times(trace, &mut issued, pending);
-        let mut last = OpId::NONE;
-        let with_last = |op: OpId| {
-            if last.is_none() || end(op) > end(last) {
-                last = op;
-            }
-            Issued { pending: pending(op), last }
-        };
-        work.by_pending = issued.into_iter().map(with_last).collect();
-    }
-    work
 }
 
 /// The times that each thread spent in the operating system's lock functions, ns, by start.

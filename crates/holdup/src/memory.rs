@@ -4,7 +4,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 
 /// Shorter ones are not worth a system call, bytes.
-const LONG: usize = 8 << 20;
+const LONG: usize = 1 << 20;
 
 /// The system's allocator, which is asked for huge pages (`madvise`) wherever an array is long.
 pub struct HugePages;

@@ -111,14 +111,24 @@ impl Facts<'_> {
     /// The operation that ends last of all that were certainly pending on the device at `time`: they had started, or the
     /// calls that issued them had returned. A call that still waits has nothing pending yet.
     pub fn last_pending(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<OpId> {
-        let order = self.operations.device_work.get_or_init(|| index::device_work(self.trace));
-        let known = &order.get(&(process, device))?.by_pending;
-        let before = known.partition_point(|op| op.pending <= time);
-        known[..before].last().map(|op| op.last)
+        let ops = &self.trace.ops;
+        let is_pending = |op: &OpId| {
+            let returned = |call: CallId| self.end(call) <= time;
+            ops.start[op.index()] <= time || ops.call[op.index()].some().is_some_and(returned)
+        };
+        // The nodes of a graph are one call's, and the one that starts last need not end last.
+        let last = |stream: StreamId| {
+            let all = self.in_stream(stream);
+            let pending = all[..all.partition_point(is_pending)].iter().rev().copied();
+            let mut pending = pending.skip_while(|op| ops.call[op.index()].is_none()).peekable();
+            let call = ops.call[pending.peek()?.index()];
+            pending.take_while(|op| ops.call[op.index()] == call).max_by_key(|op| ops.end[op.index()])
+        };
+        self.streams_of(process, device).filter_map(last).max_by_key(|op| ops.end[op.index()])
     }
 
     /// The operation of a process on a device that ends within `[from, to]` and takes most of the time since `since`; if
-    /// several take as much, the last one.
+    /// several take as much, the one that ends last.
     pub fn longest_ending(
         &self,
         process: ProcessId,
@@ -127,11 +137,18 @@ impl Facts<'_> {
         (from, to): (Ns, Ns),
     ) -> Option<OpId> {
         let ops = &self.trace.ops;
-        let order = self.operations.device_work.get_or_init(|| index::device_work(self.trace));
-        let by_end = &order.get(&(process, device))?.by_end;
-        let first = by_end.partition_point(|op| ops.end[op.index()] < from);
-        let last = by_end.partition_point(|op| ops.end[op.index()] <= to);
-        let near = by_end[first..last.max(first)].iter().copied();
+        let near = |stream: StreamId| {
+            let all = self.in_stream(stream);
+            let started = all[..all.partition_point(|op| ops.start[op.index()] <= to)].iter().rev().copied();
+            let mut later = CallId::NONE;
+            let until = started.take_while(move |op| {
+                let call = std::mem::replace(&mut later, ops.call[op.index()]);
+                ops.end[op.index()] >= from || (call.is_some() && call == later)
+            });
+            let is_near = |op: &OpId| (from..=to).contains(&ops.end[op.index()]);
+            until.filter(move |op| ops.call[op.index()].is_some() && is_near(op))
+        };
+        let near = self.streams_of(process, device).flat_map(near);
         near.max_by_key(|op| (ops.end[op.index()] - ops.start[op.index()].max(since), ops.end[op.index()]))
     }
 }

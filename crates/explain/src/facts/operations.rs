@@ -1,12 +1,10 @@
 //! The operations that calls issued, or what the calls' arguments name.
 
 use super::{Copied, CopyFacts, Facts};
-use crate::index::{self, ByCall, DeviceWork};
-use rustc_hash::FxHashMap;
+use crate::index::{self, ByCall};
 use std::sync::OnceLock;
 use trace::{
-    Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, ProcessId, StreamId, Sym, SyncId,
-    Trace,
+    Argument, ArgumentId, CallId, Clock, CopyKind, DeviceId, OpId, OpKind, StreamId, Sym, SyncId, Trace,
 };
 
 /// The indexes of operations and arguments.
@@ -20,7 +18,6 @@ pub(super) struct Operations {
     pub stream_calls: OnceLock<Vec<Vec<u32>>>,
     /// The device that runs most of a thread's operations.
     thread_device: Vec<DeviceId>,
-    pub device_work: OnceLock<FxHashMap<(ProcessId, DeviceId), DeviceWork>>,
     pub gpu_waits: OnceLock<super::copies::GpuWaits>,
     pub unknown_copies: OnceLock<bool>,
     pub syncs: OnceLock<ByCall<SyncId>>,
@@ -36,7 +33,6 @@ impl Operations {
             stream_ops: index::ops_by_stream(trace),
             stream_calls: OnceLock::new(),
             thread_device: index::thread_devices(trace),
-            device_work: OnceLock::new(),
             gpu_waits: OnceLock::new(),
             unknown_copies: OnceLock::new(),
             syncs: OnceLock::new(),
