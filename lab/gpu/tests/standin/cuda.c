@@ -440,8 +440,14 @@ static void carry_out(const struct op *op) {
         for (size_t block = 0; block < op->grid; block++) {
             second[block] = 0;
         }
-        for (size_t at = 0; at < arguments[2]; at++) {
-            second[at / op->block % op->grid] += first[at] * first[at];
+        for (size_t from = 0; from < arguments[2]; from += op->block) {
+            size_t until = from + op->block < arguments[2] ? from + op->block : arguments[2];
+            float *of_block = &second[from / op->block % op->grid];
+            sum = *of_block;
+            for (size_t at = from; at < until; at++) {
+                sum += first[at] * first[at];
+            }
+            *of_block = sum;
         }
         break;
     case 6:
