@@ -12,6 +12,9 @@ pub(crate) struct Pending {
     pub calls: usize,
 }
 
+/// Most operations of a stream that are examined one by one.
+const MOST: usize = 10_000;
+
 impl Facts<'_> {
     /// Operations of a stream, by start.
     pub fn in_stream(&self, stream: StreamId) -> &[OpId] {
@@ -21,8 +24,6 @@ impl Facts<'_> {
     /// The last operation before `op` in its stream that was issued before `call` began: what `call` waits for anyway.
     /// Other threads may continue to submit to the stream while `call` waits for something else.
     pub fn asked_before(&self, op: OpId, call: CallId) -> Option<OpId> {
-        /// Most operations submitted meanwhile that are examined.
-        const MOST: usize = 10_000;
         let ops = &self.trace.ops;
         let all = self.in_stream(ops.stream[op.index()]);
         let at = all.partition_point(|other| ops.start[other.index()] < ops.start[op.index()]);
@@ -112,17 +113,24 @@ impl Facts<'_> {
     /// calls that issued them had returned. A call that still waits has nothing pending yet.
     pub fn last_pending(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<OpId> {
         let ops = &self.trace.ops;
-        let is_pending = |op: &OpId| {
-            let returned = |call: CallId| self.end(call) <= time;
-            ops.start[op.index()] <= time || ops.call[op.index()].some().is_some_and(returned)
-        };
-        // The nodes of a graph are one call's, and the one that starts last need not end last.
+        let call = |op: &OpId| ops.call[op.index()].some();
         let last = |stream: StreamId| {
             let all = self.in_stream(stream);
-            let pending = all[..all.partition_point(is_pending)].iter().rev().copied();
-            let mut pending = pending.skip_while(|op| ops.call[op.index()].is_none()).peekable();
-            let call = ops.call[pending.peek()?.index()];
-            pending.take_while(|op| ops.call[op.index()] == call).max_by_key(|op| ops.end[op.index()])
+            // What comes before a pending operation is pending, too, also if nobody knows its call.
+            let is_pending = |at: usize| {
+                let returned = || all[at..].iter().take(MOST).find_map(call).map(|call| self.end(call));
+                ops.start[all[at].index()] <= time || returned().is_some_and(|end| end <= time)
+            };
+            let (mut pending, mut others) = (0, all.len());
+            while pending < others {
+                match (pending + others) / 2 {
+                    middle if is_pending(middle) => pending = middle + 1,
+                    middle => others = middle,
+                }
+            }
+            let last =
+                self.by_call(&all[..pending]).take(MOST).find(|of_call| call(&of_call[0]).is_some())?;
+            last.iter().copied().max_by_key(|op| ops.end[op.index()])
         };
         self.streams_of(process, device).filter_map(last).max_by_key(|op| ops.end[op.index()])
     }
@@ -137,18 +145,23 @@ impl Facts<'_> {
         (from, to): (Ns, Ns),
     ) -> Option<OpId> {
         let ops = &self.trace.ops;
+        let ends = |op: &OpId| ops.end[op.index()];
         let near = |stream: StreamId| {
             let all = self.in_stream(stream);
-            let started = all[..all.partition_point(|op| ops.start[op.index()] <= to)].iter().rev().copied();
-            let mut later = CallId::NONE;
-            let until = started.take_while(move |op| {
-                let call = std::mem::replace(&mut later, ops.call[op.index()]);
-                ops.end[op.index()] >= from || (call.is_some() && call == later)
-            });
-            let is_near = |op: &OpId| (from..=to).contains(&ops.end[op.index()]);
-            until.filter(move |op| ops.call[op.index()].is_some() && is_near(op))
+            let started = &all[..all.partition_point(|op| ops.start[op.index()] <= to)];
+            let late =
+                self.by_call(started).take_while(move |of_call| of_call.iter().any(|op| ends(op) >= from));
+            late.flatten().copied()
         };
-        let near = self.streams_of(process, device).flat_map(near);
+        let is_near = |op: &OpId| (from..=to).contains(&ends(op)) && ops.call[op.index()].is_some();
+        let near = self.streams_of(process, device).flat_map(near).filter(is_near);
         near.max_by_key(|op| (ops.end[op.index()] - ops.start[op.index()].max(since), ops.end[op.index()]))
+    }
+
+    /// Operations of a stream by the call that issued them, the last one first. Those of a graph are one call's, and the one that starts
+    /// last need not end last.
+    fn by_call<'a>(&'a self, ops: &'a [OpId]) -> impl Iterator<Item = &'a [OpId]> {
+        let call = |op: &OpId| self.trace.ops.call[op.index()].some();
+        ops.chunk_by(move |one, other| call(one).is_some() && call(one) == call(other)).rev()
     }
 }

@@ -4,7 +4,8 @@ use super::Facts;
 use crate::Options;
 use crate::class::Class;
 use trace::{
-    Argument, Call, CallId, CopyKind, MemoryKind, Ns, Process, Range, RangeId, RangeKind, Thread, Trace,
+    Argument, Call, CallId, Context, CopyKind, Device, MemoryKind, Ns, Op, OpId, OpKind, Process, Range,
+    RangeId, RangeKind, Stream, Thread, Trace,
 };
 
 /// Pseudo-random numbers.
@@ -88,4 +89,60 @@ fn all_overheads_during_a_call_are_found() {
             assert_eq!(facts.overheads_during(*call), expected);
         }
     });
+}
+
+/// A thread that issues kernels and graphs into three streams of two devices. A stream does one call's operations after the other's, those
+/// of a graph at once; some operations have no call.
+fn trace_of_streams(seed: u64) -> Trace {
+    let (mut trace, mut numbers) = (Trace::default(), Numbers(seed));
+    let process = trace.processes.push(Process { pid: 1, ..Process::default() });
+    let thread = trace.threads.push(Thread { process, tid: 1, ..Thread::default() });
+    let name = trace.strings.intern("cuLaunchKernel");
+    let devices = [0, 1].map(|ordinal| trace.devices.push(Device { ordinal, ..Device::default() }));
+    let contexts =
+        devices.map(|device| trace.contexts.push(Context { process, device, ..Context::default() }));
+    let streams =
+        [0, 0, 1].map(|at| trace.streams.push(Stream { context: contexts[at], ..Stream::default() }));
+    let (mut now, mut done) = (0, [0; 3]);
+    for _ in 0..60 {
+        let (start, at) = (now + numbers.below(5_000), numbers.below(3) as usize);
+        now = start + 1 + numbers.below(3_000);
+        let call = trace.calls.push(Call { start, end: now, thread, name, ..Call::default() });
+        let call = if numbers.below(8) == 0 { CallId::NONE } else { call };
+        let (stream, first) = (streams[at], done[at].max(start));
+        for _ in 0..[1, 1, 5][numbers.below(3) as usize] {
+            let start = first + numbers.below(2_000);
+            let end = start + 1 + numbers.below(20_000);
+            done[at] = done[at].max(end);
+            trace.ops.push(Op { kind: OpKind::Kernel, start, end, stream, call, ..Op::default() });
+        }
+    }
+    trace
+}
+
+#[test]
+fn what_is_pending_and_what_ends_on_a_device_is_found() {
+    for seed in 0..200 {
+        let (trace, mut numbers) = (trace_of_streams(seed), Numbers(!seed));
+        let facts = Facts::new(&trace, &Options::default());
+        let ops = &trace.ops;
+        let (start, end) = (|op: &OpId| ops.start[op.index()], |op: &OpId| ops.end[op.index()]);
+        let process = trace.threads.process[0];
+        for device in trace.devices.ids() {
+            let of_device: Vec<OpId> = ops
+                .ids()
+                .filter(|op| trace.device_of_stream(ops.stream[op.index()]) == device)
+                .filter(|op| ops.call[op.index()].is_some())
+                .collect();
+            let (from, since) = (numbers.below(300_000), numbers.below(300_000));
+            let to = from + numbers.below(10_000);
+            let pending = |op: &&OpId| start(op) <= from || facts.end(ops.call[op.index()]) <= from;
+            let expected = of_device.iter().filter(pending).map(end).max();
+            assert_eq!(facts.last_pending(process, device, from).map(|op| end(&op)), expected, "{seed}");
+            let key = |op: &OpId| (end(op) - start(op).max(since), end(op));
+            let near = of_device.iter().filter(|op| (from..=to).contains(&end(op)));
+            let found = facts.longest_ending(process, device, since, (from, to));
+            assert_eq!(found.map(|op| key(&op)), near.map(key).max(), "{seed}");
+        }
+    }
 }
