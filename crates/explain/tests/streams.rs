@@ -107,6 +107,18 @@ fn add_up(trace: &Trace) {
     }
 }
 
+/// A GPU's clock may give a kernel the same start and end: it takes the only place for no time.
+#[test]
+fn a_kernel_of_no_time_is_no_part_of_a_wait() {
+    let kernel =
+        |stream, call, wait, ran| Random { kind: 3, stream, blocks: 1, call, wait, ran, event: false };
+    add_up(&trace_of(
+        &[kernel(1, (90_000, 5_000), 5_000, 0), kernel(2, (0, 5_000), 200_000, 10_000)],
+        (1, 3),
+        0,
+    ));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 

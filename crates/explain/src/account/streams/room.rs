@@ -96,6 +96,8 @@ impl Room {
     /// The stretches without room that overlap `[from, to)`, in order; `to` is not after the last start of a kernel.
     pub fn full(&self, from: Ns, to: Ns) -> impl Iterator<Item = Full> + '_ {
         let first = self.full.partition_point(|full| full.end <= from);
-        self.full[first..].iter().copied().take_while(move |full| full.start < to)
+        let overlap = self.full[first..].iter().copied().take_while(move |full| full.start < to);
+        // A kernel that ended as it started, by the clock that recorded it, took no time from anyone.
+        overlap.filter(|full| full.start < full.end)
     }
 }
