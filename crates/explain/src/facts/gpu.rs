@@ -15,6 +15,9 @@ pub(crate) struct Pending {
 /// Most operations of a stream that are examined one by one.
 const MOST: usize = 10_000;
 
+/// Most operations of unknown calls that are passed over in a row to find one whose call is known.
+const MOST_UNKNOWN: usize = 100;
+
 impl Facts<'_> {
     /// Operations of a stream, by start.
     pub fn in_stream(&self, stream: StreamId) -> &[OpId] {
@@ -94,14 +97,34 @@ impl Facts<'_> {
         trace.streams.ids().filter(move |stream| place(*stream) == (process, device))
     }
 
-    /// The time at which a stream was done with all that certainly was in it at `time`: operations that ran, or whose call
-    /// had returned.
+    /// The time at which a stream was done with all that certainly was in it at `time`.
     pub fn done(&self, stream: StreamId, time: Ns) -> Option<Ns> {
         let ops = &self.trace.ops;
-        let returned = |op: &OpId| ops.call[op.index()].some().is_some_and(|call| self.end(call) <= time);
+        let calls = || self.by_call(self.certain(stream, time)).take(MOST_UNKNOWN);
+        let is_known = |of_call: &&[OpId]| ops.call[of_call[0].index()].is_some();
+        // Those of unknown calls at the end may be a graph's, too.
+        let unknown = calls().take_while(|of_call| !is_known(of_call));
+        unknown.chain(calls().find(is_known)).flatten().map(|op| ops.end[op.index()]).max()
+    }
+
+    /// The operations that certainly were in a stream at `time`: they had started, or the calls that issued them had returned. A call
+    /// that still waits has issued nothing yet. What comes before such an operation was in the stream, too, also if nobody
+    /// knows its call.
+    fn certain(&self, stream: StreamId, time: Ns) -> &[OpId] {
+        let ops = &self.trace.ops;
         let all = self.in_stream(stream);
-        let known = all.partition_point(|op| ops.start[op.index()] < time || returned(op));
-        all[..known].last().map(|op| ops.end[op.index()])
+        let is_certain = |at: usize| {
+            let mut calls = all[at..].iter().take(MOST_UNKNOWN).filter_map(|op| ops.call[op.index()].some());
+            ops.start[all[at].index()] <= time || calls.next().is_some_and(|call| self.end(call) <= time)
+        };
+        let (mut certain, mut others) = (0, all.len());
+        while certain < others {
+            match (certain + others) / 2 {
+                middle if is_certain(middle) => certain = middle + 1,
+                middle => others = middle,
+            }
+        }
+        &all[..certain]
     }
 
     /// Whether an operation of the stream was recorded that started at `time` or later.
@@ -109,27 +132,12 @@ impl Facts<'_> {
         self.in_stream(stream).last().is_some_and(|op| self.trace.ops.start[op.index()] >= time)
     }
 
-    /// The operation that ends last of all that were certainly pending on the device at `time`: they had started, or the
-    /// calls that issued them had returned. A call that still waits has nothing pending yet.
+    /// The operation that ends last of all that certainly were in the streams of a process on a device at `time`.
     pub fn last_pending(&self, process: ProcessId, device: DeviceId, time: Ns) -> Option<OpId> {
         let ops = &self.trace.ops;
-        let call = |op: &OpId| ops.call[op.index()].some();
+        let called = |of_call: &&[OpId]| ops.call[of_call[0].index()].is_some();
         let last = |stream: StreamId| {
-            let all = self.in_stream(stream);
-            // What comes before a pending operation is pending, too, also if nobody knows its call.
-            let is_pending = |at: usize| {
-                let returned = || all[at..].iter().take(MOST).find_map(call).map(|call| self.end(call));
-                ops.start[all[at].index()] <= time || returned().is_some_and(|end| end <= time)
-            };
-            let (mut pending, mut others) = (0, all.len());
-            while pending < others {
-                match (pending + others) / 2 {
-                    middle if is_pending(middle) => pending = middle + 1,
-                    middle => others = middle,
-                }
-            }
-            let last =
-                self.by_call(&all[..pending]).take(MOST).find(|of_call| call(&of_call[0]).is_some())?;
+            let last = self.by_call(self.certain(stream, time)).take(MOST).find(called)?;
             last.iter().copied().max_by_key(|op| ops.end[op.index()])
         };
         self.streams_of(process, device).filter_map(last).max_by_key(|op| ops.end[op.index()])

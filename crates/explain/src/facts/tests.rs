@@ -144,5 +144,13 @@ fn what_is_pending_and_what_ends_on_a_device_is_found() {
             let found = facts.longest_ending(process, device, since, (from, to));
             assert_eq!(found.map(|op| key(&op)), near.map(key).max(), "{seed}");
         }
+        for stream in trace.streams.ids() {
+            let (time, in_stream) = (numbers.below(300_000), facts.in_stream(stream));
+            let is_certain = |op: &OpId| {
+                start(op) <= time || ops.call[op.index()].some().is_some_and(|call| facts.end(call) <= time)
+            };
+            let certain = in_stream.iter().rposition(is_certain).map_or(0, |last| last + 1);
+            assert_eq!(facts.done(stream, time), in_stream[..certain].iter().map(end).max(), "{seed}");
+        }
     }
 }
