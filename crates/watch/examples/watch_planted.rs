@@ -95,6 +95,7 @@ mod planted {
         [words.next().expect("running"), words.next().expect("ready")]
     }
 
+    #[inline(never)]
     fn burn(time: Duration) {
         let began = Instant::now();
         let mut sum = 0u64;
@@ -159,6 +160,7 @@ mod planted {
         });
     }
 
+    #[inline(never)]
     fn futex() {
         static WORD: AtomicU32 = AtomicU32::new(0);
         let time = libc::timespec { tv_sec: 1, tv_nsec: 0 };

@@ -158,7 +158,9 @@ mod tests {
         });
         let (function, file, line) = found.last().unwrap();
         assert!(function.contains("this_very_test_is_found"), "{found:?}");
-        assert!(file.ends_with("symbols.rs") && *line > 0, "{found:?}");
+        // The release profile has no lines.
+        let has_lines = cfg!(debug_assertions);
+        assert!(!has_lines || file.ends_with("symbols.rs") && *line > 0, "{found:?}");
     }
 
     /// The program's load address, from the first line of its map.
