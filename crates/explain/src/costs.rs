@@ -8,8 +8,11 @@ use crate::framework::Frameworks;
 use crate::group::Key;
 use crate::links::may_be_of_calls;
 use crate::places::place_of_stack;
-use crate::{Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Waiter};
+use crate::{
+    Cause, Confidence, Detail, Evidence, Example, Finding, Party, Pauses, Place, Unselected, Waiter,
+};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use trace::{Ns, StackId, Sym, ThreadId};
 
 /// Places that a finding shows.
@@ -84,6 +87,22 @@ impl<'a> Roots<'a> {
             (self.finding(rows, parts), roots)
         };
         worth_a_finding(rows, self.costs.worth_ns).map(found).collect()
+    }
+
+    /// The roots that are left because no finding of what is selected has them, by cause, most first.
+    pub fn unselected(&self) -> Vec<Unselected> {
+        let rows = self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
+        let mut times = BTreeMap::<Cause, Ns>::new();
+        for row in rows.filter(|row| is_finding(row.root.cause) && !is_chosen(self.facts, row)) {
+            *times.entry(row.root.cause).or_default() += row.ns;
+        }
+        let of_cause = |(cause, cost_ns)| {
+            let cost_share = cost_ns as f64 / self.costs.gpu_ns.max(1) as f64;
+            Unselected { cause, cost_ns, cost_share }
+        };
+        let mut unselected: Vec<_> = times.into_iter().map(of_cause).collect();
+        unselected.sort_by_key(|one| std::cmp::Reverse(one.cost_ns));
+        unselected
     }
 
     fn finding(&self, mut rows: Vec<&Row>, parts: &FxHashMap<Key, Place>) -> Finding {
@@ -245,12 +264,11 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// Whether a root that no finding of slow calls has may have one of its own: what a rule finds in calls that are not selected
-/// has none, nor has what no selected thread waited for.
+/// Whether a row may be a finding's: what calls do that are not selected is no finding, nor what no selected thread waited for.
 fn is_chosen(facts: &Facts<'_>, row: &Row) -> bool {
     let mut waiters = row.waiters.iter().map(|(thread, _)| *thread);
     !facts.chooses_calls()
-        || row.root.cause.is_of_account()
+        || row.root.is_selected
             && (row.waiters.is_empty() || waiters.any(|thread| facts.is_chosen_thread(thread)))
 }
 

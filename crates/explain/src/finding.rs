@@ -108,10 +108,23 @@ pub struct Explanation {
     /// Findings, most time lost first; `unexplained` ones last. A wait for a call precedes the call's own loss in about the
     /// same time.
     pub findings: Vec<Finding>,
+    /// What costs the GPUs time but is not selected, most first.
+    pub unselected: Vec<Unselected>,
     /// What their fixes would gain; the caller that predicts it fills this in.
     pub gains: Gains,
     /// The program's own lines at [`Explanation::applied_places`]; the caller that reads the source fills this in.
     pub source_lines: BTreeMap<Place, String>,
+}
+
+/// What calls and threads that are not selected cost the GPUs: no finding.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Unselected {
+    /// The cause.
+    pub cause: Cause,
+    /// GPU time lost to it, ns, as a finding's `cost_ns`.
+    pub cost_ns: Ns,
+    /// `cost_ns` as a part of the time of all GPUs without start-up, 0 to 1.
+    pub cost_share: f64,
 }
 
 /// A trace in numbers.

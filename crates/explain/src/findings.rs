@@ -13,7 +13,7 @@ use crate::loss::Loss;
 use crate::places::{PlaceId, Places};
 use crate::side::{Doing, Side};
 use crate::stretch::Stretch;
-use crate::{Cause, Confidence, Evidence, Example, Finding, Party, Place, Waiter};
+use crate::{Cause, Confidence, Evidence, Example, Finding, Party, Place, Unselected, Waiter};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns};
 
@@ -23,9 +23,19 @@ const EXAMPLES: usize = 3;
 /// Source places that a finding shows for each side.
 const PLACES: usize = 3;
 
+/// What [`findings`] finds.
+pub(crate) struct Found {
+    pub findings: Vec<Finding>,
+    pub unselected: Vec<Unselected>,
+    /// The single losses, if they are kept.
+    pub losses: Vec<Loss>,
+    /// The finding of each root.
+    pub links: Links,
+}
+
 /// The findings: those that cost the GPUs most first, then those that lost most; unexplained ones last, and a wait for a call
-/// before that call's own loss. Also returns the single losses, if they are kept, and the finding of each root.
-pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec<Finding>, Vec<Loss>, Links) {
+/// before that call's own loss.
+pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> Found {
     let (groups, mut losses) = groups.done();
     let folded = in_order(facts, groups);
     let stretches = folded.iter().flat_map(|folded| folded.group.stretches()).collect();
@@ -62,7 +72,8 @@ pub(crate) fn findings(facts: &Facts<'_>, groups: Groups, costs: &Costs) -> (Vec
         }
     }
     links.renumber(&positions);
-    (findings.into_iter().map(|(finding, _)| finding).collect(), losses, links)
+    let findings = findings.into_iter().map(|(finding, _)| finding).collect();
+    Found { findings, unselected: roots.unselected(), losses, links }
 }
 
 /// The cause of the first of [`findings`].

@@ -84,7 +84,7 @@ pub use class::{Class, classify, collective, communicates};
 pub use failed::{FailedCalls, failed_calls};
 pub use finding::{
     ChainLink, Confidence, Detail, Evidence, Example, Explanation, Finding, Fix, GpuClock, Kernels, Party,
-    Pauses, Phase, Place, Summary, Waiter,
+    Pauses, Phase, Place, Summary, Unselected, Waiter,
 };
 pub use forms::{At, Form};
 pub use framework::Framework;
@@ -104,6 +104,7 @@ pub use weights::{Depth, SAMPLE, weights};
 
 use account::CallParts;
 use facts::Facts;
+use findings::Found;
 use group::Groups;
 use index::CallOrder;
 use parts::Part;
@@ -293,7 +294,7 @@ fn of_threads(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> (Expla
     let window = window(&options.selection);
     let (mut accounts, mut steps, costs) =
         account::accounts(facts, &of_calls, window, steps::find(facts, window).as_ref(), keep_losses);
-    let (findings, mut losses, links) = findings::findings(facts, groups, &costs);
+    let Found { findings, unselected, mut losses, links } = findings::findings(facts, groups, &costs);
     links.link(&mut accounts, steps.as_mut(), &costs.parts);
     if keep_losses {
         loss::add_other_waits(facts, &mut losses);
@@ -314,6 +315,7 @@ fn of_threads(facts: &Facts<'_>, options: &Options, keep_losses: bool) -> (Expla
         accounts,
         steps,
         findings,
+        unselected,
         gains: Gains::default(),
         source_lines: BTreeMap::new(),
     };

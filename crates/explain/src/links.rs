@@ -67,8 +67,11 @@ impl Links {
     }
 
     /// The finding of a root: of slow calls those parts, and work of calls of the same function; else the same root, or the same
-    /// lock.
+    /// lock. What is not selected has none.
     pub fn finding(&self, root: &Root) -> Option<usize> {
+        if !root.is_selected {
+            return None;
+        }
         let own = match root.culprit {
             Culprit::Part(key) => self.parts.get(&(root.cause, key)),
             Culprit::Call(_, name, _) => self.calls.get(&(root.cause, name)),

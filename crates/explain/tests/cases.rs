@@ -201,6 +201,9 @@ fn listing(explanation: &Explanation, with_costs: bool) -> String {
         }
         out.push('\n');
     }
+    for one in explanation.unselected.iter().filter(|_| with_costs) {
+        writeln!(out, "not selected: {} costs {}", one.cause.id(), one.cost_ns / 1000).unwrap();
+    }
     if explanation.short_wait_ns > 0 {
         writeln!(out, "waited {} in short calls", explanation.short_wait_ns / 1000).unwrap();
     }

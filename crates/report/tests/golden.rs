@@ -39,6 +39,7 @@ explanations! {
     convoy: "explain-convoy",
     outside: "explain-outside",
     crumbs: "explain-crumbs",
+    selected: "explain-selected",
     nothing: "explain-nothing",
     overlap: "explain-overlap",
     no_calls: "explain-no-calls",

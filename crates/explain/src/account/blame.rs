@@ -83,7 +83,9 @@ impl Blame<'_> {
         };
         let process = trace.process_of_thread(path.thread);
         let (name, stack) = (trace.calls.name[call.index()], trace.calls.stack[call.index()]);
-        self.awake(charges, path, segment, Root::new(cause, Culprit::Call(process, name, stack)));
+        let is_selected = self.facts.is_chosen_at_any_time(Stretch::Call(call));
+        let root = Root::of_calls(cause, Culprit::Call(process, name, stack), is_selected);
+        self.awake(charges, path, segment, root);
     }
 
     /// Charges a root with a segment in a call, less the time for which the thread was ready without a processor: by the
@@ -97,7 +99,7 @@ impl Blame<'_> {
             }
             (false, _) => self.outside.ready_in_call(path.thread, segment),
         };
-        let no_cpu = Root::new(Cause::NoCpu, root.culprit);
+        let no_cpu = Root { cause: Cause::NoCpu, ..root };
         charges.charge(Some(path), no_cpu, segment.start, ready);
         charges.charge(Some(path), root, segment.start + ready, segment.length() - ready);
     }
@@ -153,7 +155,7 @@ impl Blame<'_> {
     /// The root of a part of a call for which nobody else is to blame.
     fn part(&self, part: u32) -> Root {
         let part = self.activity.part(part);
-        Root::new(part.cause, Culprit::Part(part.key))
+        Root::of_calls(part.cause, Culprit::Part(part.key), part.is_selected)
     }
 
     /// The root of a wait for which nobody else is to blame; `stack` is where the holder was.
@@ -168,7 +170,8 @@ impl Blame<'_> {
                 let call = self.facts.outermost(trace.waits.call[at]);
                 let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
                 let reason = recorded_waits::reason(self.facts, stretch, wait);
-                Root::new(reason.cause, Culprit::Part(Key::of(self.facts, stretch, &reason)))
+                let part = Culprit::Part(Key::of(self.facts, stretch, &reason));
+                Root::of_calls(reason.cause, part, self.facts.is_chosen_at_any_time(stretch))
             }
         }
     }

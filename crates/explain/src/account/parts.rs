@@ -29,8 +29,9 @@ pub(crate) struct CallPart {
     pub confidence: Confidence,
     /// What was waited for.
     pub holder: Holder,
-    /// The finding that it belongs to.
+    /// The finding that it belongs to, if the call is selected.
     pub key: Key,
+    pub is_selected: bool,
 }
 
 impl CallParts {
@@ -73,6 +74,7 @@ impl CallParts {
             confidence: reason.confidence,
             holder: reason.holder,
             key: Key::of(facts, Stretch::Call(call), reason),
+            is_selected: facts.is_chosen_at_any_time(Stretch::Call(call)),
         });
     }
 

@@ -12,11 +12,18 @@ use trace::{DeviceId, Ns, OpId, ProcessId, StackId, Sym, ThreadId};
 pub(crate) struct Root {
     pub cause: Cause,
     pub culprit: Culprit,
+    /// Of calls and waits: whether these are selected, whatever the selected time.
+    pub is_selected: bool,
 }
 
 impl Root {
     pub fn new(cause: Cause, culprit: Culprit) -> Root {
-        Root { cause, culprit }
+        Root { cause, culprit, is_selected: true }
+    }
+
+    /// The root of calls, or of waits.
+    pub fn of_calls(cause: Cause, culprit: Culprit, is_selected: bool) -> Root {
+        Root { cause, culprit, is_selected }
     }
 }
 

@@ -166,7 +166,13 @@ impl Facts<'_> {
     pub fn is_chosen(&self, stretch: Stretch) -> bool {
         let trace = self.trace;
         self.calls.selected.time(stretch.start(trace), stretch.end(trace))
-            && self.calls.selected.caller(stretch.thread(trace), stretch.start(trace))
+            && self.is_chosen_at_any_time(stretch)
+    }
+
+    /// As [`Facts::is_chosen`], whatever the selected time.
+    pub fn is_chosen_at_any_time(&self, stretch: Stretch) -> bool {
+        let trace = self.trace;
+        self.calls.selected.caller(stretch.thread(trace), stretch.start(trace))
             && self.calls.selected.name(stretch.name(trace))
     }
 }

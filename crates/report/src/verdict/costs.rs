@@ -56,7 +56,8 @@ pub(super) fn costs(explanation: &Explanation) -> Vec<Cost> {
     let (once, again): (Vec<&Finding>, Vec<&Finding>) =
         findings.into_iter().partition(|finding| knows_costs && finding.phase == Phase::Once);
     let again = again.into_iter().map(|finding| Named::of(finding, explanation, knows_costs));
-    let mut named: Vec<Named> = again.chain(unfound(explanation)).collect();
+    let unfound = unfound(explanation).chain(unselected(explanation));
+    let mut named: Vec<Named> = again.chain(unfound).collect();
     named.retain(|cause| cause.share >= least);
     named.sort_by(|a, b| b.share.total_cmp(&a.share));
     named.truncate(NAMED);
@@ -209,6 +210,19 @@ fn unfound(explanation: &Explanation) -> impl Iterator<Item = Named> {
             place: String::new(),
             fixes: Vec::new(),
         }
+    })
+}
+
+/// What calls and threads cost that are not selected.
+fn unselected(explanation: &Explanation) -> impl Iterator<Item = Named> {
+    explanation.unselected.iter().map(|one| Named {
+        share: one.cost_share,
+        id: String::new(),
+        cause: one.cause,
+        what: format!("{} (not selected)", one.cause.about().brief),
+        behind: String::new(),
+        place: String::new(),
+        fixes: Vec::new(),
     })
 }
 
