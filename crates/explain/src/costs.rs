@@ -78,10 +78,13 @@ impl<'a> Roots<'a> {
         finding.chain = self.chain(row);
     }
 
+    fn left(&self) -> impl Iterator<Item = &'a Row> {
+        self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row)
+    }
+
     /// Findings of the roots that are left, with these roots. `parts` has the places of slow calls.
     pub fn rest(&self, parts: &FxHashMap<Key, Place>) -> Vec<(Finding, Vec<Root>)> {
-        let rows = self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
-        let rows = rows.filter(|row| is_chosen(self.facts, row));
+        let rows = self.left().filter(|row| is_chosen(self.facts, row));
         let found = |rows: Vec<&Row>| {
             let roots = rows.iter().map(|row| row.root).collect();
             (self.finding(rows, parts), roots)
@@ -91,9 +94,8 @@ impl<'a> Roots<'a> {
 
     /// The roots that are left because no finding of what is selected has them, by cause, most first.
     pub fn unselected(&self) -> Vec<Unselected> {
-        let rows = self.costs.rows.iter().zip(&self.left).filter(|(_, left)| **left).map(|(row, _)| row);
         let mut times = BTreeMap::<Cause, Ns>::new();
-        for row in rows.filter(|row| is_finding(row.root.cause) && !is_chosen(self.facts, row)) {
+        for row in self.left().filter(|row| is_finding(row.root.cause) && !is_chosen(self.facts, row)) {
             *times.entry(row.root.cause).or_default() += row.ns;
         }
         let of_cause = |(cause, cost_ns)| {
@@ -264,7 +266,7 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// Whether a row may be a finding's: what calls do that are not selected is no finding, nor what no selected thread waited for.
+/// Whether a row may be a finding's: not if it is not selected, or if no selected thread waited for it.
 fn is_chosen(facts: &Facts<'_>, row: &Row) -> bool {
     let mut waiters = row.waiters.iter().map(|(thread, _)| *thread);
     !facts.chooses_calls()

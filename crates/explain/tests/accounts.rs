@@ -45,6 +45,7 @@ fn main() {
             assert_eq!(explain::first_cause(&trace, &Options::default()), first);
             add_up(&explanation.accounts);
             parts_lead_to_their_findings(&explanation);
+            a_selection_divides_the_costs(&trace, &explanation);
             Ok(())
         });
         outcome.map_err(|problem| problem.to_string().into())
@@ -82,6 +83,30 @@ fn case(folder: PathBuf) -> Trial {
         expect_test::expect_file![folder.join("expected.txt")].assert_eq(&found);
         Ok(())
     })
+}
+
+/// Checks that the costs of what is selected, and of what is not, are together no more than what GPUs lost, and that the selection of
+/// a thread leaves the accounts as they are.
+fn a_selection_divides_the_costs(trace: &trace::Trace, all: &Explanation) {
+    let lost = |of: &Explanation| -> Vec<(Cause, i64)> {
+        let gpus = of.accounts.gpus.iter();
+        gpus.flat_map(|gpu| gpu.idle.iter().map(|part| (part.cause, part.ns))).collect()
+    };
+    let sum: i64 = lost(all).iter().map(|(_, ns)| ns).sum();
+    for thread in ["1", "2"] {
+        let selection = trace::Selection { thread: Some(thread.into()), ..Default::default() };
+        let options = Options { selection, ..Options::default() };
+        let of_thread = explain_each(trace, &options).0;
+        let first = of_thread.findings.first().map(|finding| finding.cause);
+        assert_eq!(explain::first_cause(trace, &options), first);
+        assert_eq!(lost(&of_thread), lost(all));
+        let selected: i64 = of_thread.findings.iter().map(|finding| finding.cost_ns).sum();
+        let others: i64 = of_thread.unselected.iter().map(|one| one.cost_ns).sum();
+        // Where nothing is known of a GPU, costs are host time.
+        let is_gpu_time = all.verdict.gpu_busy_share.is_some();
+        assert!(!is_gpu_time || selected + others <= sum, "{selected} and {others} of {sum}");
+    }
+    assert!(all.unselected.is_empty());
 }
 
 /// Checks that the parts of each account add up to its time.

@@ -33,8 +33,10 @@ impl Blame<'_> {
         }
         let call = self.facts.outermost(self.facts.trace.ops.call[gap.next.index()]);
         let path = call.some().map(|call| Path::of(self.facts.thread(call)));
+        let is_selected = call.some().is_none_or(|call| self.facts.is_chosen_operation(gap.next, call));
         let mut of_gpu = |cause, start, ns| {
-            charges.charge(path.as_ref(), Root::new(cause, Culprit::Device(device)), start, ns);
+            let root = Root::new(cause, Culprit::Device(device)).selected(is_selected);
+            charges.charge(path.as_ref(), root, start, ns);
         };
         let is_off = || self.facts.trace.meta.pauses().any(|(off, on)| off < gap.end && gap.start < on);
         if call.is_none() || !self.facts.one_clock() || is_off() {
@@ -63,9 +65,9 @@ impl Blame<'_> {
     /// Divides a segment of the last thread of a path among the causes of what it did itself: a wait is due to the wait.
     pub fn alone(&self, charges: &mut Charges, path: &Path<'_>, segment: &Segment) {
         match segment.doing {
-            Doing::Lost(part) => self.awake(charges, path, segment, self.part(part)),
+            Doing::Lost(part) => self.awake(charges, path, segment, self.part(path, part)),
             Doing::Waiting(wait) => {
-                let root = self.wait(path.thread, wait, StackId::NONE);
+                let root = self.wait(path, wait, StackId::NONE);
                 charges.charge(Some(path), root, segment.start, segment.length());
             }
             Doing::Working(call) => self.working(charges, path, segment, call),
@@ -83,9 +85,9 @@ impl Blame<'_> {
         };
         let process = trace.process_of_thread(path.thread);
         let (name, stack) = (trace.calls.name[call.index()], trace.calls.stack[call.index()]);
-        let is_selected = self.facts.is_chosen_at_any_time(Stretch::Call(call));
-        let root = Root::of_calls(cause, Culprit::Call(process, name, stack), is_selected);
-        self.awake(charges, path, segment, root);
+        let root = Root::new(cause, Culprit::Call(process, name, stack));
+        let is_selected = path.selects(|| self.facts.is_chosen_at_any_time(Stretch::Call(call)));
+        self.awake(charges, path, segment, root.selected(is_selected));
     }
 
     /// Charges a root with a segment in a call, less the time for which the thread was ready without a processor: by the
@@ -107,8 +109,8 @@ impl Blame<'_> {
     /// Divides a wait of the last thread of a path among the roots of what it waited for.
     fn waiting(&self, charges: &mut Charges, path: &Path<'_>, segment: Segment) {
         let leaf = |stack: StackId| match segment.doing {
-            Doing::Lost(part) => Some(self.part(part)),
-            Doing::Waiting(wait) => Some(self.wait(path.thread, wait, stack)),
+            Doing::Lost(part) => Some(self.part(path, part)),
+            Doing::Waiting(wait) => Some(self.wait(path, wait, stack)),
             Doing::Working(_) | Doing::Outside(_) => None,
         };
         let mut from = segment.start;
@@ -153,25 +155,29 @@ impl Blame<'_> {
     }
 
     /// The root of a part of a call for which nobody else is to blame.
-    fn part(&self, part: u32) -> Root {
+    fn part(&self, path: &Path<'_>, part: u32) -> Root {
         let part = self.activity.part(part);
-        Root::of_calls(part.cause, Culprit::Part(part.key), part.is_selected)
+        Root::new(part.cause, Culprit::Part(part.key)).selected(path.selects(|| part.is_selected))
     }
 
     /// The root of a wait for which nobody else is to blame; `stack` is where the holder was.
-    fn wait(&self, thread: ThreadId, wait: WaitId, stack: StackId) -> Root {
+    fn wait(&self, path: &Path<'_>, wait: WaitId, stack: StackId) -> Root {
         let (trace, at) = (self.facts.trace, wait.index());
         let spot = stack.some().and_then(|stack| self.sites.of_stack(stack));
-        let lock = Culprit::Lock(trace.process_of_thread(thread), trace.waits.lock[at], spot);
+        let lock = Culprit::Lock(trace.process_of_thread(path.thread), trace.waits.lock[at], spot);
+        let of_program = |cause| {
+            let times = (trace.waits.start[at], trace.waits.end[at]);
+            Root::new(cause, lock).selected(path.selects(|| self.facts.is_chosen_time(path.thread, times)))
+        };
         match trace.waits.layer[at] {
-            LockLayer::Interpreter => Root::new(Cause::Gil, lock),
-            LockLayer::Program => Root::new(Cause::Lock, lock),
+            LockLayer::Interpreter => of_program(Cause::Gil),
+            LockLayer::Program => of_program(Cause::Lock),
             LockLayer::Unknown | LockLayer::Driver | LockLayer::Library => {
                 let call = self.facts.outermost(trace.waits.call[at]);
                 let stretch = call.some().map_or(Stretch::Wait(wait), Stretch::Call);
                 let reason = recorded_waits::reason(self.facts, stretch, wait);
-                let part = Culprit::Part(Key::of(self.facts, stretch, &reason));
-                Root::of_calls(reason.cause, part, self.facts.is_chosen_at_any_time(stretch))
+                let root = Root::new(reason.cause, Culprit::Part(Key::of(self.facts, stretch, &reason)));
+                root.selected(path.selects(|| self.facts.is_chosen_at_any_time(stretch)))
             }
         }
     }
@@ -219,17 +225,23 @@ impl Blame<'_> {
             Some(Culprit::Lock(_, lock, spot)) => Culprit::Held(lock, site, spot),
             Some(_) | None => Culprit::Site(site),
         };
+        let times = (segment.start, segment.end);
+        let is_selected = match lock {
+            Some(lock) => lock.is_selected,
+            None => path.selects(|| self.facts.is_chosen_time(path.thread, times)),
+        };
+        let root = |cause| Root::new(cause, own).selected(is_selected);
         let working = |cause| match lock {
-            Some(lock) if matches!(own, Culprit::Held(..)) => Root::new(lock.cause, own),
+            Some(lock) if matches!(own, Culprit::Held(..)) => root(lock.cause),
             Some(lock) => lock,
-            None => Root::new(cause, own),
+            None => root(cause),
         };
         let is_demand = |pause: &Pause| DEMAND.contains(&self.facts.trace.text(pause.call));
         let asleep = if pause.is_some_and(is_demand) { Cause::NoDemand } else { Cause::Blocked };
         let start = segment.start;
-        let slept = charges.charge(Some(path), Root::new(asleep, own), start, shares.blocked);
+        let slept = charges.charge(Some(path), root(asleep), start, shares.blocked);
         let start = start + shares.blocked;
-        charges.charge(Some(path), Root::new(Cause::NoCpu, own), start, shares.runnable);
+        charges.charge(Some(path), root(Cause::NoCpu), start, shares.runnable);
         let start = start + shares.runnable;
         let worked = charges.charge(Some(path), working(Cause::HostCode), start, shares.running);
         let start = start + shares.running;

@@ -6,7 +6,6 @@ use super::gaps::Timeline;
 use super::roots::{Charges, Culprit, Path, Root, RootTimes, Row, add_to};
 use super::settle::settle;
 use super::streams::{Held, HeldBack, WaitPart, Waiting, room};
-use crate::stretch::Stretch;
 use crate::{Cause, Confidence, Evidence};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -36,8 +35,7 @@ fn root(blame: &Blame<'_>, held: &Held) -> Option<(ThreadId, Root)> {
     let (thread, at) = (blame.facts.thread(call), call.index());
     let process = trace.process_of_thread(thread);
     let culprit = Culprit::Call(process, trace.calls.name[at], trace.calls.stack[at]);
-    let is_selected = blame.facts.is_chosen_at_any_time(Stretch::Call(call));
-    Some((thread, Root::of_calls(held.cause, culprit, is_selected)))
+    Some((thread, Root::new(held.cause, culprit).selected(blame.facts.is_chosen_operation(held.op, call))))
 }
 
 /// The roots of the time for which the operations of each stream held the GPU back, in the order of the streams.

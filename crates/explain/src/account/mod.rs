@@ -453,13 +453,14 @@ fn charged<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<(Root, Ns)> {
 
 /// What was charged, by cause, most time first.
 fn by_cause(blame: &Blame<'_>, charges: &[(Root, Ns)]) -> Vec<AccountPart> {
-    let mut causes = BTreeMap::<Cause, (Ns, Vec<(Ns, Culprit)>)>::new();
+    let mut causes = BTreeMap::<Cause, BTreeMap<Culprit, Ns>>::new();
     for (root, ns) in charges {
-        let (sum, culprits) = causes.entry(root.cause).or_default();
-        *sum += ns;
-        culprits.push((*ns, root.culprit));
+        *causes.entry(root.cause).or_default().entry(root.culprit).or_default() += ns;
     }
-    let part = |(cause, (ns, mut culprits)): (Cause, (Ns, Vec<(Ns, Culprit)>))| {
+    let part = |(cause, culprits): (Cause, BTreeMap<Culprit, Ns>)| {
+        let ns = culprits.values().sum();
+        let mut culprits: Vec<(Ns, Culprit)> =
+            culprits.into_iter().map(|(culprit, ns)| (ns, culprit)).collect();
         culprits.sort_by_key(|(ns, culprit)| (std::cmp::Reverse(*ns), *culprit));
         let (mut places, mut calls) = (Vec::new(), Vec::new());
         for (_, culprit) in &culprits {

@@ -12,7 +12,7 @@ use trace::{DeviceId, Ns, OpId, ProcessId, StackId, Sym, ThreadId};
 pub(crate) struct Root {
     pub cause: Cause,
     pub culprit: Culprit,
-    /// Of calls and waits: whether these are selected, whatever the selected time.
+    /// Whether what waited is selected, whatever the selected time.
     pub is_selected: bool,
 }
 
@@ -21,9 +21,8 @@ impl Root {
         Root { cause, culprit, is_selected: true }
     }
 
-    /// The root of calls, or of waits.
-    pub fn of_calls(cause: Cause, culprit: Culprit, is_selected: bool) -> Root {
-        Root { cause, culprit, is_selected }
+    pub fn selected(self, is_selected: bool) -> Root {
+        Root { is_selected, ..self }
     }
 }
 
@@ -86,6 +85,8 @@ pub(super) struct Path<'p> {
     length: usize,
     /// Whether the first thread kept a GPU idle meanwhile.
     pub of_idle: bool,
+    /// Whether the first thread's wait is selected; `None` if it waits for no other thread.
+    waits_selected: Option<bool>,
 }
 
 /// Most threads of a chain: a longer one is a circle that is not quite closed.
@@ -93,7 +94,7 @@ const DEPTH: usize = 16;
 
 impl<'p> Path<'p> {
     pub fn of(thread: ThreadId) -> Path<'static> {
-        Path { thread, before: None, length: 1, of_idle: false }
+        Path { thread, before: None, length: 1, of_idle: false, waits_selected: None }
     }
 
     /// The path of a thread that keeps a GPU idle.
@@ -110,6 +111,7 @@ impl<'p> Path<'p> {
             before,
             length: self.length + 1,
             of_idle: self.of_idle,
+            waits_selected: self.waits_selected.or(Some(wait.is_selected)),
         })
     }
 
@@ -117,6 +119,11 @@ impl<'p> Path<'p> {
     pub fn threads(&self) -> impl Iterator<Item = (ThreadId, Option<Root>)> {
         std::iter::successors(Some(self), |path| path.before.map(|(before, _)| before))
             .map(|path| (path.thread, path.before.map(|(_, wait)| wait)))
+    }
+
+    /// Whether what the first thread waits for is selected; if it does that itself, `own` says.
+    pub fn selects(&self, own: impl FnOnce() -> bool) -> bool {
+        self.waits_selected.unwrap_or_else(own)
     }
 
     /// The thread that waited first.

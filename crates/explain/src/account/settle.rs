@@ -68,11 +68,12 @@ fn is_asleep(cause: Cause) -> bool {
 /// The scheduler counts for some milliseconds, and so does not tell when in a pause a thread slept. Where most of what was
 /// charged are parts of pauses, such as those in which a thread held a lock, the samples within tell better.
 fn reweigh(rows: &mut [Row]) {
-    let mut pairs = FxHashMap::<Culprit, [Vec<usize>; 2]>::default();
+    let mut pairs = FxHashMap::<(Culprit, bool), [Vec<usize>; 2]>::default();
     for (at, row) in rows.iter().enumerate() {
         let is_of_scheduler = !matches!(row.root.cause, Cause::NoCpu | Cause::NotRecorded);
         if matches!(row.root.culprit, Culprit::Site(_) | Culprit::Held(..)) && is_of_scheduler {
-            pairs.entry(row.root.culprit).or_default()[usize::from(is_asleep(row.root.cause))].push(at);
+            let pair = pairs.entry((row.root.culprit, row.root.is_selected)).or_default();
+            pair[usize::from(is_asleep(row.root.cause))].push(at);
         }
     }
     for pair in pairs.into_values() {
@@ -118,7 +119,7 @@ fn places(row: Row, seen: &Samples, sites: &Sites) -> Vec<Row> {
     let candidates =
         [first, &row.seen, within(asleep), at_site(asleep), then, within(!asleep), at_site(!asleep)];
     let spots = candidates.into_iter().find(|spots| !spots.is_empty()).unwrap_or_default().to_vec();
-    divide(row, &spots, |root, spot| Root::new(root.cause, culprit(root, site, spot, is_lock, sites)))
+    divide(row, &spots, |root, spot| Root { culprit: culprit(root, site, spot, is_lock, sites), ..root })
 }
 
 /// A row of one site, with its pauses.

@@ -7,7 +7,7 @@ use crate::index::{self, CallOrder};
 use crate::stretch::Stretch;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, OnceLock};
-use trace::{CallId, Ns, ProcessId, Selected, Sym, ThreadId, Trace};
+use trace::{CallId, Ns, OpId, ProcessId, Selected, Sym, ThreadId, Trace};
 
 /// Cost of a call if the trace has no fast call of its name, ns: about that of an ordinary launch under a tracer (3.5 µs
 /// bare, 4.7 µs and more traced, on an H200).
@@ -167,6 +167,19 @@ impl Facts<'_> {
         let trace = self.trace;
         self.calls.selected.time(stretch.start(trace), stretch.end(trace))
             && self.is_chosen_at_any_time(stretch)
+    }
+
+    /// Whether a thread's time outside calls is selected, by the thread and by the ranges that it overlaps: it has no name.
+    pub fn is_chosen_time(&self, thread: ThreadId, (from, to): (Ns, Ns)) -> bool {
+        self.calls.selected.range(thread, from, to) && self.calls.selected.name(Sym::EMPTY)
+    }
+
+    /// Whether an operation is selected, whatever the selected time: by its call, whose name or its own may match.
+    pub fn is_chosen_operation(&self, op: OpId, call: CallId) -> bool {
+        let selected = &self.calls.selected;
+        let is_named = selected.name(self.trace.calls.name[call.index()])
+            || selected.name(self.trace.ops.name[op.index()]);
+        is_named && selected.caller(self.thread(call), self.start(call))
     }
 
     /// As [`Facts::is_chosen`], whatever the selected time.

@@ -31,7 +31,7 @@
 //! B cudaLaunchKernel 10 20 | kernel sin grid 264 1024 7 12 14   264 blocks of 1024 threads
 //! recorded 0 100                                       then recording was switched off
 //! only 20 40                                           the selected time, before any event
-//! only thread A                                        the selected thread; also `range aten::copy_`
+//! only thread A                                        the selected thread; also `range aten::copy_`, `name sin`
 //! clock separate
 //! source kineto                                        or `holdup`: the scheduler's numbers are sums
 //! A cudaStreamSynchronize 10 20 | stack main loss      A was in `loss`, called by `main`
@@ -70,6 +70,7 @@ pub fn parse(text: &str) -> (Trace, Selection) {
             ["recorded", from, to] => builder.trace.meta.recorded.push((us(from), us(to))),
             ["clock", "separate"] => builder.trace.meta.clock = Clock::Separate,
             ["only", "thread", name] => builder.selection.thread = Some((*name).into()),
+            ["only", "name", name] => builder.selection.name = Some((*name).into()),
             ["only", "range", name] => builder.selection.range = Some((*name).into()),
             ["only", from, to] => {
                 (builder.selection.from, builder.selection.to) = (Some(us(from)), Some(us(to)))
