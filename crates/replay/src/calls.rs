@@ -7,7 +7,7 @@ use crate::threads::Threads;
 use explain::{Cause, Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
-use trace::{CallId, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
+use trace::{CallId, LockKind, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// Calls from this time on are looked at one by one, ns.
 const SLOW: Ns = 100_000;
@@ -65,6 +65,8 @@ pub(crate) struct Costs {
     /// By call; `None` of calls within others.
     of: Vec<Option<Cost>>,
     ops: OpsOf,
+    /// Streams that calls enqueue into only while nobody else has their context's lock.
+    pub exclusive: FxHashSet<StreamId>,
     /// From the release of a context's lock until a thread that slept has it, ns, where the model says who waits for it.
     pub handover: Option<Ns>,
 }
@@ -126,8 +128,8 @@ impl Costs {
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
-        let mut costs = Costs { of, ops, handover: None };
-        costs.hold_alone(trace, threads);
+        let mut costs = Costs { of, ops, exclusive: FxHashSet::default(), handover: None };
+        costs.exclusive = costs.exclusive_streams(trace, threads);
         let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
         costs.hold_mutexes(&convoys);
         costs.release(trace, behind);
@@ -144,29 +146,35 @@ impl Costs {
         self.ops.of(call)
     }
 
-    /// In some programs a pageable copy holds its context's lock alone, so that launches into other streams wait for it, too, and not only
-    /// those into its own: after a kernel of 5 ms in the legacy default stream, beside a thread with a non-blocking stream (H100 and H200,
-    /// driver 580, `account.py`). Where that was recorded, all copies into that stream do.
-    fn hold_alone(&mut self, trace: &Trace, threads: &Threads) {
+    /// Calls into the legacy default stream of some programs have their context's lock exclusively, so that launches into all streams
+    /// wait for a pageable copy there (after a kernel of 5 ms, beside a thread with a non-blocking stream: H100 and H200, driver 580,
+    /// `account.py`), and launches there for each other (four threads of PyTorch, `serve` of `benches/whatif`: 3,000 such waits on an
+    /// H200, none of them in streams of their own). Where that was recorded, all calls into that stream do.
+    fn exclusive_streams(&self, trace: &Trace, threads: &Threads) -> FxHashSet<StreamId> {
         let waits = &trace.waits;
-        let mut streams: FxHashSet<StreamId> = FxHashSet::default();
-        for at in
-            (0..waits.len()).filter(|at| waits.layer[*at].is_cuda() && waits.mode[*at] == LockMode::Shared)
-        {
+        let (mut streams, mut launches) = (FxHashSet::default(), FxHashMap::default());
+        for at in (0..waits.len()).filter(|at| waits.layer[*at].is_cuda()) {
+            let [call, first, last] = [waits.call[at], waits.holder_call[at], waits.releaser_call[at]]
+                .map(|call| threads.outer(call));
+            let of = [call, first, last].map(|call| self.stream_of(trace, call));
+            let [Some(own), first_of, Some(other)] = of else { continue };
+            let is_copy = |call| self.of_call(call).is_some_and(|cost| cost.pageable);
             let is_long = waits.end[at] - waits.start[at] >= CHANCE;
-            let [call, holder] = [waits.call[at], waits.releaser_call[at]].map(|call| threads.outer(call));
-            let [own, other] = [call, holder].map(|call| self.stream_of(trace, call));
-            let is_copy = self.of_call(holder).is_some_and(|holder| holder.pageable);
-            if is_long && is_copy && own.is_some() && own != other {
-                streams.extend(other);
+            let among_launches = || ![call, first, last].into_iter().any(is_copy);
+            match (waits.mode[at], waits.kind[at]) {
+                (LockMode::Shared, _) if own != other && is_long && is_copy(last) => {
+                    streams.insert(other);
+                }
+                (LockMode::Exclusive, LockKind::RwLock)
+                    if [first_of, Some(other)] == [Some(own); 2] && among_launches() =>
+                {
+                    *launches.entry(own).or_insert(0) += 1;
+                }
+                _ => {}
             }
         }
-        for call in trace.calls.ids().filter(|_| !streams.is_empty()) {
-            let is_there = self.stream_of(trace, call).is_some_and(|stream| streams.contains(&stream));
-            if let Some(cost) = self.of[call.index()].as_mut().filter(|cost| is_there && cost.pageable) {
-                (cost.locks.context, cost.locks.staged) = (Use::Exclusive, Use::Exclusive);
-            }
-        }
+        streams.extend(launches.into_iter().filter(|(_, count)| *count >= ENOUGH).map(|(stream, _)| stream));
+        streams
     }
 
     /// Each launch of a convoy holds the mutex of its context until it takes effect.

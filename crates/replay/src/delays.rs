@@ -5,7 +5,7 @@ use crate::threads::Threads;
 use crate::works::median;
 use explain::SharedQueue;
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{ContextId, DeviceId, Ns, OpId, OpKind, StreamId, SyncKind, Trace};
+use trace::{ContextId, CopyKind, DeviceId, MemoryKind, Ns, OpId, OpKind, StreamId, SyncKind, Trace};
 
 /// An operation that starts later than this after the one before it in its stream did not only wait for that one, ns.
 const NEXT: Ns = 50_000;
@@ -25,6 +25,9 @@ const QUEUES: usize = 8;
 
 /// A stream that was used at most this long before another one is used beside it, ns: contexts that take turns do so within milliseconds.
 const BESIDE: Ns = 10_000_000;
+
+/// So many copies of a size show how long the usual one takes to start.
+const ENOUGH: usize = 10;
 
 /// A stream that was asked to wait for an event at most this long before an operation was issued into it was asked for that one, ns.
 const RECENT: Ns = 1_000_000;
@@ -78,7 +81,36 @@ impl Delays {
             recent.add(trace, op);
         }
         delays.launched_late(trace, &apart);
+        delays.staged_first(trace);
         delays
+    }
+
+    /// A copy of pageable memory to the device does not start before its first piece is copied for it. Where it waited for the operation
+    /// before it, that is not seen: it takes as long as the usual copy of as many bytes, or as long as there was time for.
+    fn staged_first(&mut self, trace: &Trace) {
+        let ops = &trace.ops;
+        let is_staged = |at: &usize| {
+            ops.kind[*at] == OpKind::Copy
+                && ops.copy[*at] == CopyKind::HtoD
+                && ops.src[*at] == MemoryKind::Pageable
+        };
+        let mut latencies: FxHashMap<i64, Vec<Ns>> = FxHashMap::default();
+        let staged: Vec<usize> = (0..ops.len()).filter(is_staged).collect();
+        for at in &staged {
+            latencies.entry(ops.bytes[*at]).or_default().extend(self.of[*at].latency);
+        }
+        let usual: FxHashMap<i64, Ns> = latencies
+            .into_iter()
+            .filter(|(_, found)| found.len() >= ENOUGH)
+            .filter_map(|(bytes, found)| Some((bytes, median(found.into_iter())?)))
+            .collect();
+        for at in staged {
+            let (issued, delay) = (self.issued[at], &mut self.of[at]);
+            if let (Delay { latency: None, gap: Some(_) }, Some(usual)) = (*delay, usual.get(&ops.bytes[at]))
+            {
+                delay.latency = Some((*usual).min(ops.start[at] - issued).max(0));
+            }
+        }
     }
 
     /// Where launches come about as fast as kernels end, a kernel may be launched just before the end of the one before it and wait for its

@@ -1,6 +1,7 @@
 //! Processes, contexts, streams and threads as a workload has them.
 
 use explain::{SharedQueue, beside_default, is_default};
+use rustc_hash::FxHashSet;
 use sim::Queue;
 use trace::{ContextId, Ns, OpId, ProcessId, StreamId, ThreadId, Trace};
 use workload::{StreamKind, Workload};
@@ -53,8 +54,7 @@ impl Places {
 
     /// The hardware queue of each row of the streams, by the streams of the trace that share one.
     pub fn queues(&self, shared: &[Option<SharedQueue>]) -> Vec<Option<Queue>> {
-        let count = self.workload.processes.iter().map(|process| process.streams.len()).sum();
-        let mut queues = vec![None; count];
+        let mut queues = vec![None; self.count()];
         for (row, shared) in self.streams.iter().zip(shared) {
             let queue = |SharedQueue { number, in_order, count }: SharedQueue| Queue {
                 number: self.streams[number as usize],
@@ -64,6 +64,17 @@ impl Places {
             queues[*row as usize] = shared.map(queue);
         }
         queues
+    }
+
+    /// Whether each row of the streams is one of these.
+    pub fn exclusive(&self, streams: &FxHashSet<StreamId>) -> Vec<bool> {
+        let mut exclusive = vec![false; self.count()];
+        streams.iter().for_each(|stream| exclusive[self.stream(*stream) as usize] = true);
+        exclusive
+    }
+
+    fn count(&self) -> usize {
+        self.workload.processes.iter().map(|process| process.streams.len()).sum()
     }
 
     /// The row of a stream; of one that is not known, the first.

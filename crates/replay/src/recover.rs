@@ -137,12 +137,13 @@ impl Recovered {
     /// Becomes a copy of another one in the memory that it has: to get that much from the system takes longer than to fill it.
     pub(crate) fn become_copy_of(&mut self, other: &Recovered) {
         let Recovered { recorded, model, start, end, threads, .. } = other;
-        let Recorded { workload, threads: steps, works, queues, behind, awaited, .. } = recorded;
+        let Recorded { workload, threads: steps, works, queues, exclusive, behind, awaited, .. } = recorded;
         let own = &mut self.recorded;
         own.workload.clone_from(workload);
         own.threads.clone_from(steps);
         own.works.clone_from(works);
         own.queues.clone_from(queues);
+        own.exclusive.clone_from(exclusive);
         own.behind.clone_from(behind);
         own.awaited.clone_from(awaited);
         (own.signals, own.locks, own.holds) = (recorded.signals, recorded.locks, recorded.holds);
@@ -213,6 +214,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
             threads: Vec::new(),
             works: works.works(trace, &model, |stream| places.stream(stream)),
             queues: places.queues(&queues),
+            exclusive: places.exclusive(&costs.exclusive),
             signals: signals.all.len() as u32,
             locks: sections.handoffs.len() as u32,
             holds: 0,

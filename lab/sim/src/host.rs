@@ -98,7 +98,8 @@ impl Machine<'_> {
         let ordered = |way: Way| match plan.act {
             Act::Copy(copy) => !copy.pinned && copy.way == way && self.model.copies.pageable_in_order,
             Act::Issue { .. } if self.model.copies.pageable_in_order => {
-                self.stages(plan).is_some_and(|(_, of)| of == way)
+                let copy = self.stages(plan);
+                copy.is_some_and(|(stream, of)| of == way && !self.streams[stream as usize].exclusive)
             }
             _ => false,
         };
@@ -110,9 +111,11 @@ impl Machine<'_> {
                     Act::Issue { works, .. } => self.work(works.first).map(|work| work.stream),
                     _ => plan.act.stream(),
                 };
-                let staged = stream.is_some_and(|stream| self.streams[stream as usize].staging > 0);
+                let stream = stream.map(|stream| &self.streams[stream as usize]);
+                let staged = stream.is_some_and(|stream| stream.staging > 0);
                 let lock = if staged { plan.staged_lock } else { plan.lock };
-                (lock != Use::None).then_some(lock == Use::Exclusive)
+                let exclusive = lock == Use::Exclusive || stream.is_some_and(|stream| stream.exclusive);
+                (lock != Use::None).then_some(exclusive)
             }
             Kind::Launch => plan.mutex.then_some(true),
             // Only when it is known whether blocks are allocated or freed.

@@ -90,6 +90,8 @@ pub(crate) struct Stream {
     pub blocked: VecDeque<u32>,
     /// Pageable copies in it that hold their context's lock.
     pub staging: u32,
+    /// Whether calls need their context's lock exclusively to enqueue into it.
+    pub exclusive: bool,
 }
 
 /// A context.
@@ -190,6 +192,7 @@ impl<'a> Machine<'a> {
             pending: 0,
             blocked: VecDeque::new(),
             staging: 0,
+            exclusive: false,
         };
         let mut contexts: Vec<Context> = program.contexts.iter().map(|_| Context::default()).collect();
         for (row, stream) in program.streams.iter().enumerate() {

@@ -24,6 +24,9 @@ pub struct Recorded {
     pub works: Vec<Work>,
     /// The hardware queue that each stream shares with others, streams of all processes in order.
     pub queues: Vec<Option<Queue>>,
+    /// Whether calls need their context's lock exclusively to enqueue into each stream, streams of all processes in order; none of those
+    /// that are missing.
+    pub exclusive: Vec<bool>,
     /// The number of signals.
     pub signals: u32,
     /// The number of locks that steps acquire outside of calls.

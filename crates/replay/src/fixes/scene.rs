@@ -243,7 +243,11 @@ impl Recovered {
             let queue = queues[moved(*beside) as usize];
             queues[*new as usize] = queue.filter(|queue: &Queue| queue.count > 1);
         }
-        self.recorded.queues = queues;
+        let mut exclusive = vec![false; queues.len()];
+        for (row, alone) in self.recorded.exclusive.iter().enumerate() {
+            exclusive[moved(row as u32) as usize] = *alone;
+        }
+        (self.recorded.queues, self.recorded.exclusive) = (queues, exclusive);
         self.recorded.works.iter_mut().for_each(|work| work.stream = moved(work.stream));
         new
     }

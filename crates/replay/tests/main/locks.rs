@@ -2,7 +2,7 @@
 
 use crate::support::add_process;
 use explain::{Cause, Options, explain_each};
-use replay::{Change, Fit, Predictor, Removed, recover};
+use replay::{Change, Fit, Predictor, Removed, fixes, recover};
 use sim::RecordedStep;
 use trace::*;
 
@@ -104,14 +104,13 @@ fn without_a_locks_holder_its_time_is_gone_as_well() {
     assert!((ROUNDS * MS..ROUNDS * MS * 3 / 2).contains(&left), "{left}");
 }
 
-/// The second thread copies to pageable memory all the time; the first one launches into a stream of its own, and each launch waits for
-/// a copy, though it wants the lock shared. Returns how long the launches take in a replay.
-fn copies() -> Ns {
-    let mut two = Two::new();
+/// The second thread copies to pageable memory all the time; the first one launches, and each launch waits for a copy in this mode. Returns
+/// how long the launches take with these changes.
+fn copies(mut two: Two, mode: LockMode, changes: &str) -> Ns {
     let [thread, holder] = two.threads;
     let library = two.trace.strings.intern("libcuda.so.1");
     two.launches(0, 0, 5_000);
-    for round in 1..=ROUNDS {
+    for round in ROUNDS..2 * ROUNDS {
         let (start, end) = (round * 10 * MS, round * 10 * MS + 9_900_000);
         let op = Op {
             kind: OpKind::Copy,
@@ -120,11 +119,11 @@ fn copies() -> Ns {
             dst: MemoryKind::Pageable,
             ..Op::default()
         };
-        let op = Op { start: start + 4 * MS, end: end - 10_000, ..op };
+        let op = Op { start: start + 60_000, end: end - 10_000, ..op };
         let holder_call = two.issues(1, "cuMemcpyDtoHAsync_v2", (start, end), op);
         let begins = start + MS;
         let call = two.launches(0, begins, end + 50_000);
-        let (kind, layer, lock, mode) = (LockKind::RwLock, LockLayer::Driver, 0x20, LockMode::Shared);
+        let (kind, layer, lock) = (LockKind::RwLock, LockLayer::Driver, 0x20);
         let wait =
             Wait { kind, layer, lock, library, mode, holder, holder_call, holders: 1, ..Wait::default() };
         let (start, end) = (begins + 5_000, end + 20_000);
@@ -141,15 +140,82 @@ fn copies() -> Ns {
     two.trace.join();
     let base = recover(&two.trace).unwrap();
     let fit = Fit::of(&two.trace, &base, &base.replay().unwrap());
-    let again = Predictor::new(&two.trace, &base, &fit, &|_| {}).unwrap().trace(&[]).unwrap().unwrap();
+    let predictor = Predictor::new(&two.trace, &base, &fit, &|_| {}).unwrap();
+    let changes = if changes.is_empty() { Vec::new() } else { fixes(changes).unwrap() };
+    let again = predictor.trace(&changes).unwrap().unwrap();
     let launches = again.calls.ids().filter(|call| again.calls.thread[call.index()] == thread);
     launches.map(|call| again.calls.end[call.index()] - again.calls.start[call.index()]).sum()
 }
 
 #[test]
 fn launches_into_other_streams_wait_for_a_copy_where_they_did() {
-    let launches = copies();
+    let launches = copies(Two::new(), LockMode::Shared, "");
     assert!((ROUNDS * 8 * MS..ROUNDS * 10 * MS).contains(&launches), "{launches}");
+}
+
+#[test]
+fn launches_into_a_stream_of_their_own_do_not_wait_for_copies_in_an_exclusive_one() {
+    let exclusive = || by_turns(0, LockKind::RwLock, LockMode::Exclusive, 30);
+    let launches = copies(exclusive(), LockMode::Exclusive, "");
+    assert!((ROUNDS * 8 * MS..ROUNDS * 10 * MS).contains(&launches), "{launches}");
+    let launches = copies(exclusive(), LockMode::Exclusive, "own-stream");
+    assert!(launches < ROUNDS * MS / 5, "{launches}");
+}
+
+/// Two threads launch kernels of 100 µs by turns, the second one into the stream of this row, and each launch waits so long for the one
+/// before it and that `kind` of lock in this mode.
+fn launches_by_turns(stream: usize, kind: LockKind, mode: LockMode, waits: usize) -> Trace {
+    let mut two = by_turns(stream, kind, mode, waits);
+    two.trace.join();
+    two.trace
+}
+
+fn by_turns(stream: usize, kind: LockKind, mode: LockMode, waits: usize) -> Two {
+    let mut two = Two::new();
+    let [first, second] = two.threads;
+    two.streams[1] = two.streams[stream];
+    let library = two.trace.strings.intern("libcuda.so.1");
+    let mut before = two.launches(0, 0, 5_000);
+    for round in 1..=waits {
+        let (start, thread) = (round as Ns * MS, round % 2);
+        let call = two.launches(thread, start, start + 15_000);
+        let [own, holder] = if thread == 0 { [first, second] } else { [second, first] };
+        let (layer, lock, holder_call, releaser_call) = (LockLayer::Driver, 0x20, before, before);
+        let (start, end) = (start + 1_000, start + 11_000);
+        let wait =
+            Wait { start, end, kind, mode, layer, lock, library, thread: own, call, ..Wait::default() };
+        two.trace.waits.push(Wait {
+            holders: 1,
+            holder,
+            holder_call,
+            releaser: holder,
+            releaser_call,
+            ..wait
+        });
+        before = call;
+    }
+    two
+}
+
+/// Whether each stream is exclusive.
+fn exclusive(trace: &Trace) -> Vec<bool> {
+    recover(trace).unwrap().recorded.exclusive
+}
+
+#[test]
+fn a_stream_is_exclusive_where_launches_waited_for_each_other_as_writers() {
+    let writers = |waits| launches_by_turns(0, LockKind::RwLock, LockMode::Exclusive, waits);
+    assert_eq!(exclusive(&writers(30)), [true, false]);
+    let others = [
+        writers(29),
+        launches_by_turns(0, LockKind::RwLock, LockMode::Shared, 60),
+        launches_by_turns(0, LockKind::Mutex, LockMode::Exclusive, 60),
+        launches_by_turns(1, LockKind::RwLock, LockMode::Exclusive, 60),
+    ];
+    assert!(
+        others.iter().all(|trace| exclusive(trace) == [false, false]),
+        "too few, readers, a mutex, two streams"
+    );
 }
 
 /// A launch waits for a mutex for 900 µs of its 1 ms; the second thread launches when that begins and again when it ends, `held` µs each.

@@ -132,6 +132,10 @@ pub fn run_recorded(recorded: &Recorded, model: &Model, options: Options) -> Res
     let options = Options { trace: false, ..options };
     let mut machine = Machine::new(&recorded.workload, model, program, options);
     let pools = queues::create(&mut machine, recorded, streams);
+    for (row, _) in (0..streams).zip(&recorded.exclusive).filter(|(_, exclusive)| **exclusive) {
+        let stream = stream_of(row, &machine.program);
+        machine.streams[stream as usize].exclusive = true;
+    }
     machine.replay = Some(Replay {
         recorded,
         contexts,

@@ -31,6 +31,7 @@ impl Program {
             threads: Vec::new(),
             works: Vec::new(),
             queues: vec![None; processes * streams],
+            exclusive: Vec::new(),
             signals: 0,
             locks: 0,
             holds: 0,
@@ -521,6 +522,30 @@ fn a_wait_for_the_lock_of_a_context_is_reported() {
     let [Waited { start: 10, end, .. }] = replayed.waits[..] else { panic!("{:?}", replayed.waits) };
     assert_eq!(replayed.waits, [Waited { start: 10, end, by, holder, exclusive: true }]);
     assert!(end >= 100 && replayed.steps[1][2] == end + 20, "{replayed:?}");
+}
+
+/// When two launches that need the lock of their context shared return, into a stream each; the second one begins while the first one holds
+/// it. `exclusive`: whether calls need it exclusively there.
+fn ends_of_launches(exclusive: &[bool]) -> [i64; 2] {
+    let mut program = Program::new(2);
+    program.0.exclusive = exclusive.to_vec();
+    let locks = Locks { context: Use::Shared, staged: Use::Shared, ..Locks::default() };
+    for (stream, begins) in [(0, 0), (1, 10)] {
+        let kernel = program.kernel(stream, 1);
+        let launch = program.launch(kernel, 0, 0);
+        program.thread(&[host(begins), call(CallOf { held_ns: 50, locks, ..launch })]);
+    }
+    let replayed = program.run();
+    [0, 1].map(|thread| replayed.steps[thread][2])
+}
+
+#[test]
+fn launches_into_an_exclusive_stream_exclude_those_into_all_streams() {
+    assert_eq!(ends_of_launches(&[]), [50, 60]);
+    assert_eq!(ends_of_launches(&[false, false]), [50, 60]);
+    // It is handed over in 100 ns.
+    assert_eq!(ends_of_launches(&[true, false]), [50, 200]);
+    assert_eq!(ends_of_launches(&[false, true]), [50, 200]);
 }
 
 #[test]
