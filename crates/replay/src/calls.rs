@@ -4,6 +4,7 @@ use crate::convoy::Convoys;
 use crate::mutexes::Mutexes;
 use crate::streams::Streams;
 use crate::threads::Threads;
+use crate::works::median;
 use explain::{Cause, Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
@@ -69,6 +70,8 @@ pub(crate) struct Costs {
     pub exclusive: FxHashSet<StreamId>,
     /// From the release of a context's lock until a thread that slept has it, ns, where the model says who waits for it.
     pub handover: Option<Ns>,
+    /// From the return of a pageable copy until a copy of the same direction that slept goes on, ns, where the trace shows it.
+    pub wake_of_copies: Option<Ns>,
 }
 
 /// The operations of each outermost call, in order of their start.
@@ -128,8 +131,10 @@ impl Costs {
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
-        let mut costs = Costs { of, ops, exclusive: FxHashSet::default(), handover: None };
+        let mut costs =
+            Costs { of, ops, exclusive: FxHashSet::default(), handover: None, wake_of_copies: None };
         costs.exclusive = costs.exclusive_streams(trace, threads);
+        costs.wake_of_copies = costs.wake_of_copies(trace, threads);
         let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
         costs.hold_mutexes(&convoys);
         costs.release(trace, behind);
@@ -175,6 +180,21 @@ impl Costs {
         }
         streams.extend(launches.into_iter().filter(|(_, count)| *count >= ENOUGH).map(|(stream, _)| stream));
         streams
+    }
+
+    /// The usual time between a pageable copy's release of the mutex of its direction, before the last part of its call, and the end of a
+    /// wait of another one for it. On a machine it may be released still earlier.
+    fn wake_of_copies(&self, trace: &Trace, threads: &Threads) -> Option<Ns> {
+        let waits = &trace.waits;
+        let copy = |call: CallId| self.of_call(threads.outer(call)).filter(|cost| cost.pageable);
+        let late = |at: usize| {
+            let is_mutex = waits.kind[at] == LockKind::Mutex && waits.layer[at].is_cuda();
+            let (_, holder) = copy(waits.call[at]).filter(|_| is_mutex).zip(copy(waits.releaser_call[at]))?;
+            let end = trace.calls.end[threads.outer(waits.releaser_call[at]).index()];
+            Some((waits.end[at] - (end - holder.after)).max(0))
+        };
+        let times: Vec<Ns> = (0..waits.len()).filter_map(late).collect();
+        (times.len() >= ENOUGH).then(|| median(times.into_iter())).flatten()
     }
 
     /// Each launch of a convoy holds the mutex of its context until it takes effect.

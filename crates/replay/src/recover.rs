@@ -205,6 +205,9 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
     // It is part of the time for which a launch seems to hold the mutex.
     (model.locks.mutex.handover_ns, model.locks.mutex.waiter_ns) = (0, 0);
     model.locks.context.handover_ns = costs.handover.unwrap_or(model.locks.context.handover_ns);
+    if let (Some(lock), Some(wake)) = (&mut model.locks.copies, costs.wake_of_copies) {
+        lock.wake_ns = wake;
+    }
     let works = Works::of(trace, &threads, &costs, &queues);
     let places = Places::of(trace, |thread| !events[thread.index()].is_empty());
     let (start, end) = span(trace, &threads);

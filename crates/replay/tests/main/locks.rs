@@ -218,6 +218,46 @@ fn a_stream_is_exclusive_where_launches_waited_for_each_other_as_writers() {
     );
 }
 
+/// From the release of the mutex of pageable copies until a thread that slept goes on, ns, by the model that a replay takes: two threads copy by
+/// turns, each begins during the other's copy, and waits for `kind` of lock until so long after its return.
+fn wake_of_copies(kind: LockKind, waits: Ns, late: Ns) -> Ns {
+    let mut two = Two::new();
+    let copy = Op {
+        kind: OpKind::Copy,
+        copy: CopyKind::DtoH,
+        dst: MemoryKind::Pageable,
+        bytes: 1 << 24,
+        ..Op::default()
+    };
+    let library = two.trace.strings.intern("libcuda.so.1");
+    let mut before: Option<(CallId, ThreadId)> = None;
+    for round in 0..=waits {
+        let (start, end, by) = (round * MS - MS / 2, (round + 1) * MS, round as usize % 2);
+        let op = Op { start: round * MS + MS / 4, end: end - MS / 10, ..copy };
+        let call = two.issues(by, "cuMemcpyDtoHAsync_v2", (start.max(0), end), op);
+        let thread = two.threads[by];
+        if let Some((holder_call, holder)) = before.replace((call, thread)) {
+            let (start, end, layer) = (start + 1_000, round * MS + late, LockLayer::Driver);
+            let wait = Wait { start, end, kind, layer, lock: 0x30, library, thread, call, ..Wait::default() };
+            let (releaser, releaser_call) = (holder, holder_call);
+            two.trace.waits.push(Wait { holders: 1, holder, holder_call, releaser, releaser_call, ..wait });
+        }
+    }
+    two.trace.join();
+    recover(&two.trace).unwrap().model.locks.copies.unwrap().wake_ns
+}
+
+#[test]
+fn copies_go_on_as_soon_as_they_did() {
+    let model = sim::Model::load("h200").unwrap();
+    // A copy releases the mutex before the last part of its call, and maybe still earlier.
+    assert_eq!(wake_of_copies(LockKind::Mutex, 30, 12_000), 12_000 + model.calls.pageable_copy.after_ns);
+    assert_eq!(wake_of_copies(LockKind::Mutex, 30, -12_000), 0);
+    let usual = model.locks.copies.unwrap().wake_ns;
+    assert_eq!(wake_of_copies(LockKind::Mutex, 29, 12_000), usual, "too few");
+    assert_eq!(wake_of_copies(LockKind::RwLock, 30, 12_000), usual, "another lock");
+}
+
 /// A launch waits for a mutex for 900 µs of its 1 ms; the second thread launches when that begins and again when it ends, `held` µs each.
 /// `rwlock`: an earlier launch waited for another kind of lock.
 fn waits_long(held: Ns, rwlock: bool) -> Trace {
