@@ -66,7 +66,7 @@ pub(crate) struct Costs {
     /// By call; `None` of calls within others.
     of: Vec<Option<Cost>>,
     ops: OpsOf,
-    /// Streams that calls enqueue into only while nobody else has their context's lock.
+    /// Streams for which calls need their context's lock exclusively.
     pub exclusive: FxHashSet<StreamId>,
     /// From the release of a context's lock until a thread that slept has it, ns, where the model says who waits for it.
     pub handover: Option<Ns>,
@@ -151,7 +151,7 @@ impl Costs {
         self.ops.of(call)
     }
 
-    /// Calls into the legacy default stream of some programs have their context's lock exclusively, so that launches into all streams
+    /// Calls into the legacy default stream of some programs hold their context's lock exclusively, so that launches into all streams
     /// wait for a pageable copy there (after a kernel of 5 ms, beside a thread with a non-blocking stream: H100 and H200, driver 580,
     /// `account.py`), and launches there for each other (four threads of PyTorch, `serve` of `benches/whatif`: 3,000 such waits on an
     /// H200, none of them in streams of their own). Where that was recorded, all calls into that stream do.

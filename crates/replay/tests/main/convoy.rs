@@ -1,7 +1,7 @@
 //! Threads that contend for the mutex of their context.
 
 use crate::support::{add_beside, add_process, fit, replayed};
-use replay::{Both, Fit, Predictor, fixes, recover};
+use replay::{Both, Fit, Predictor, fixes, recover, retime};
 use sim::RecordedStep;
 use trace::*;
 
@@ -75,6 +75,19 @@ fn a_convoy_is_as_fast_as_its_mutex_lets_it() {
     assert!(fit.error < 0.04, "{fit:?}");
     // All but the first ones wait.
     assert!(waits(&trace) > 15 * 200, "{}", waits(&trace));
+}
+
+#[test]
+fn launches_of_a_replay_wait_only_as_it_made_them() {
+    let trace = launches(16, 200);
+    let (recovered, replayed) = replayed(&trace);
+    let again = retime(&trace, &recovered, &replayed);
+    assert_eq!(again.waits.len(), replayed.waits.len());
+    let mut waited = vec![0; again.calls.len()];
+    let waits = &again.waits;
+    (0..waits.len()).for_each(|at| waited[waits.call[at].index()] += waits.end[at] - waits.start[at]);
+    let takes = |at: usize| again.calls.end[at] - again.calls.start[at];
+    assert!(waited.iter().enumerate().all(|(at, waited)| *waited < takes(at)), "longer than the launch");
 }
 
 /// How long each launch holds the mutex in a replay, ns.
