@@ -70,7 +70,7 @@ pub(crate) struct Costs {
     pub exclusive: FxHashSet<StreamId>,
     /// From the release of a context's lock until a thread that slept has it, ns, where the model says who waits for it.
     pub handover: Option<Ns>,
-    /// From the return of a pageable copy until a copy of the same direction that slept goes on, ns, where the trace shows it.
+    /// From a pageable copy's release of the mutex of its direction until a thread that slept has it, ns, where the trace shows that.
     pub wake_of_copies: Option<Ns>,
 }
 
@@ -156,30 +156,48 @@ impl Costs {
     /// `account.py`), and launches there for each other (four threads of PyTorch, `serve` of `benches/whatif`: 3,000 such waits on an
     /// H200, none of them in streams of their own). Where that was recorded, all calls into that stream do.
     fn exclusive_streams(&self, trace: &Trace, threads: &Threads) -> FxHashSet<StreamId> {
-        let waits = &trace.waits;
-        let (mut streams, mut launches) = (FxHashSet::default(), FxHashMap::default());
-        for at in (0..waits.len()).filter(|at| waits.layer[*at].is_cuda()) {
-            let [call, first, last] = [waits.call[at], waits.holder_call[at], waits.releaser_call[at]]
-                .map(|call| threads.outer(call));
-            let of = [call, first, last].map(|call| self.stream_of(trace, call));
-            let [Some(own), first_of, Some(other)] = of else { continue };
-            let is_copy = |call| self.of_call(call).is_some_and(|cost| cost.pageable);
-            let is_long = waits.end[at] - waits.start[at] >= CHANCE;
-            let among_launches = || ![call, first, last].into_iter().any(is_copy);
-            match (waits.mode[at], waits.kind[at]) {
-                (LockMode::Shared, _) if own != other && is_long && is_copy(last) => {
-                    streams.insert(other);
-                }
-                (LockMode::Exclusive, LockKind::RwLock)
-                    if [first_of, Some(other)] == [Some(own); 2] && among_launches() =>
-                {
-                    *launches.entry(own).or_insert(0) += 1;
-                }
-                _ => {}
-            }
+        let waits = (0..trace.waits.len()).filter(|at| trace.waits.layer[*at].is_cuda());
+        let copies = waits.clone().filter_map(|at| self.stream_of_a_copy_waited_for(trace, threads, at));
+        let mut streams: FxHashSet<StreamId> = copies.collect();
+        let mut launches: FxHashMap<StreamId, usize> = FxHashMap::default();
+        for stream in waits.filter_map(|at| self.stream_of_a_launch_that_excludes(trace, threads, at)) {
+            *launches.entry(stream).or_default() += 1;
         }
         streams.extend(launches.into_iter().filter(|(_, count)| *count >= ENOUGH).map(|(stream, _)| stream));
         streams
+    }
+
+    /// The stream of the pageable copy that a call into another stream waited for, though it needs the lock shared.
+    fn stream_of_a_copy_waited_for(&self, trace: &Trace, threads: &Threads, at: usize) -> Option<StreamId> {
+        let waits = &trace.waits;
+        if waits.mode[at] != LockMode::Shared || waits.end[at] - waits.start[at] < CHANCE {
+            return None;
+        }
+        let [call, copy] = [waits.call[at], waits.releaser_call[at]].map(|call| threads.outer(call));
+        let own = self.stream_of(trace, call)?;
+        self.of_call(copy).filter(|copy| copy.pageable)?;
+        self.stream_of(trace, copy).filter(|other| *other != own)
+    }
+
+    /// The stream of a call that needed the lock exclusively while another call into that stream held it: no copy, beside which all do.
+    fn stream_of_a_launch_that_excludes(
+        &self,
+        trace: &Trace,
+        threads: &Threads,
+        at: usize,
+    ) -> Option<StreamId> {
+        let waits = &trace.waits;
+        if waits.mode[at] != LockMode::Exclusive || waits.kind[at] != LockKind::RwLock {
+            return None;
+        }
+        let calls = [waits.call[at], waits.holder_call[at], waits.releaser_call[at]];
+        let stream_unless_copy = |call: CallId| {
+            let call = threads.outer(call);
+            self.of_call(call).filter(|cost| !cost.pageable)?;
+            self.stream_of(trace, call)
+        };
+        let [own, first, last] = calls.map(stream_unless_copy);
+        own.filter(|_| first == own && last == own)
     }
 
     /// The usual time between a pageable copy's release of the mutex of its direction, before the last part of its call, and the end of a

@@ -4,31 +4,31 @@ use crate::calls::CHANCE;
 use crate::threads::Threads;
 use crate::{Recovered, StepOf};
 use rustc_hash::FxHashMap;
-use sim::{RecordedStep, Replayed, StepAt, Use};
-use trace::{CallId, LockKind, LockMode, Ns, ProcessId, Trace, Wait, WaitId};
+use sim::{CallOf, RecordedStep, Replayed, StepAt, Use};
+use trace::{CallId, LockKind, LockMode, ProcessId, Trace, Wait, WaitId};
 
-/// Which recorded waits a replay makes itself: those of calls that wait behind others, or that acquire their context's lock, and the
-/// shorter ones for its mutex.
+/// Which recorded waits a replay makes itself: those of calls that wait behind others, or that acquire their context's lock, unless they are
+/// short, and all for the mutex of a convoy.
 pub(crate) fn modelled(trace: &Trace, threads: &Threads, recovered: &Recovered) -> Vec<bool> {
-    // By call, how short a wait for a mutex, or for another lock, the replay makes.
-    let mut least = vec![[Ns::MAX; 2]; trace.calls.len()];
-    for (of, steps) in recovered.steps.iter().zip(&recovered.recorded.threads) {
-        for (of, step) in of.iter().zip(steps) {
-            if let (StepOf::Call(id), RecordedStep::Call(call)) = (of, step) {
-                let waits = call.locks.context != Use::None || call.locks.mutex || call.behind.count > 0;
-                let other = if waits { CHANCE } else { Ns::MAX };
-                let of_mutex = if call.locks.mutex { 0 } else { other };
-                let [least_of_mutex, least_of_others] = &mut least[id.index()];
-                *least_of_mutex = of_mutex.min(*least_of_mutex);
-                *least_of_others = other.min(*least_of_others);
-            }
+    let waiting =
+        |call: &CallOf| call.locks.context != Use::None || call.locks.mutex || call.behind.count > 0;
+    let steps =
+        recovered.steps.iter().zip(&recovered.recorded.threads).flat_map(|(of, steps)| of.iter().zip(steps));
+    let mut waits_itself = vec![false; trace.calls.len()];
+    let mut in_convoy = vec![false; trace.calls.len()];
+    for (of, step) in steps {
+        if let (StepOf::Call(id), RecordedStep::Call(call)) = (of, step) {
+            waits_itself[id.index()] |= waiting(call);
+            in_convoy[id.index()] |= call.locks.mutex;
         }
     }
     let waits = &trace.waits;
     let is_modelled = |at: usize| {
-        let call = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda());
-        let least = call.map_or([Ns::MAX; 2], |call| least[call.index()]);
-        waits.end[at] - waits.start[at] >= least[usize::from(waits.kind[at] != LockKind::Mutex)]
+        let is_long = waits.end[at] - waits.start[at] >= CHANCE;
+        let is_mutex = waits.kind[at] == LockKind::Mutex;
+        let call = threads.outer(waits.call[at]).some().map(CallId::index);
+        let makes = |call: usize| (is_long && waits_itself[call]) || (is_mutex && in_convoy[call]);
+        waits.layer[at].is_cuda() && call.is_some_and(makes)
     };
     (0..waits.len()).map(is_modelled).collect()
 }

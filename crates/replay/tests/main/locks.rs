@@ -162,8 +162,8 @@ fn launches_into_a_stream_of_their_own_do_not_wait_for_copies_in_an_exclusive_on
     assert!(launches < ROUNDS * MS / 5, "{launches}");
 }
 
-/// Two threads launch kernels of 100 µs by turns, the second one into the stream of this row, and each launch waits so long for the one
-/// before it and that `kind` of lock in this mode.
+/// Two threads launch by turns, the second one into the stream of this row. So many launches each wait for `kind` of lock in this mode, which
+/// the launch before it holds.
 fn launches_by_turns(stream: usize, kind: LockKind, mode: LockMode, waits: usize) -> Trace {
     let mut two = by_turns(stream, kind, mode, waits);
     two.trace.join();
@@ -218,8 +218,8 @@ fn a_stream_is_exclusive_where_launches_waited_for_each_other_as_writers() {
     );
 }
 
-/// From the release of the mutex of pageable copies until a thread that slept goes on, ns, by the model that a replay takes: two threads copy by
-/// turns, each begins during the other's copy, and waits for `kind` of lock until so long after its return.
+/// From the release of the mutex of pageable copies until a thread that slept goes on, ns, in the model of a replay. Two threads copy by
+/// turns. Each copy begins during the other thread's, and waits for `kind` of lock until so long after that one's return.
 fn wake_of_copies(kind: LockKind, waits: Ns, late: Ns) -> Ns {
     let mut two = Two::new();
     let copy = Op {
