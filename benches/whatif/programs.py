@@ -182,24 +182,29 @@ def tokens(fast):
 
 
 def threads_of_python(processes):
-    """Four workers that compute in Python and launch: threads, or processes."""
+    """Four workers that compute in Python and launch: threads, or processes. The section begins when all have used their stream."""
     import torch
 
-    def work(count):
+    def work(count, wait=lambda: None):
         x = torch.rand(512, 512, device="cuda")
         stream = torch.cuda.Stream()
         with torch.cuda.stream(stream):
-            for _ in range(count):
+            for at in range(5 + count):
+                if at == 5:
+                    wait()
                 interpret(4_000)
                 torch.mm(x, x)
                 stream.synchronize()
 
     if not processes:
-        work(5)
+        work(0)
+        ready, go = threading.Barrier(5), threading.Barrier(5)
+        threads = [threading.Thread(target=work, args=(300, lambda: (ready.wait(), go.wait()))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        ready.wait()
         with torch_section():
-            threads = [threading.Thread(target=work, args=(300,)) for _ in range(4)]
-            for thread in threads:
-                thread.start()
+            go.wait()
             for thread in threads:
                 thread.join()
         return
@@ -209,11 +214,13 @@ def threads_of_python(processes):
     for at in range(4):
         child = os.fork()
         if child == 0:
-            work(5)
-            ready[at] = 1
-            while not go[0]:
-                time.sleep(0.0002)
-            work(300)
+
+            def wait(at=at):
+                ready[at] = 1
+                while not go[0]:
+                    time.sleep(0.0002)
+
+            work(300, wait)
             torch.cuda.synchronize()
             done[at] = 1
             os._exit(0)

@@ -166,6 +166,8 @@ pub(crate) fn part(time: Ns, after: Ns, before: Ns) -> Ns {
 struct Clock<'a> {
     old: &'a [Ns],
     new: &'a [Ns],
+    /// What the steps are that begin then.
+    of: &'a [StepOf],
     start: Ns,
     /// The last result of [`Clock::after`].
     last: Cell<usize>,
@@ -200,8 +202,24 @@ impl Clock<'_> {
         }
     }
 
+    /// A moment at which something ends, in the replay: before what begins then, but after the parts of a call that a change has divided.
+    fn end_at(&self, time: Ns) -> Ns {
+        let mut first = self.after(time);
+        let begins_then =
+            |at: usize| self.old[at] + self.start == time && self.of.get(at) != Some(&StepOf::Part);
+        while first > 0 && begins_then(first - 1) {
+            first -= 1;
+        }
+        match self.moment(first) {
+            Some((old, new)) if old == time => new,
+            _ => self.at(time),
+        }
+    }
+
     fn interval(&self, start: &mut Ns, end: &mut Ns) {
-        (*start, *end) = (self.at(*start), self.at(*end));
+        let is_empty = start == end;
+        *start = self.at(*start);
+        *end = if is_empty { *start } else { self.end_at(*end) };
     }
 }
 
@@ -236,8 +254,13 @@ impl<'a> Times<'a> {
                     times.main.insert(process, thread);
                 }
             }
-            times.threads[thread.index()] =
-                Some(Clock { old, new, start: recovered.start, ..Clock::default() });
+            times.threads[thread.index()] = Some(Clock {
+                old,
+                new,
+                of: &recovered.steps[row],
+                start: recovered.start,
+                ..Clock::default()
+            });
         }
         times
     }
@@ -256,5 +279,34 @@ impl<'a> Times<'a> {
 
     fn own(&self, thread: ThreadId) -> Option<&Clock<'a>> {
         self.threads[thread.some()?.index()].as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A call of 5 ns, a lock that is acquired after it without a wait, for which a replay waits 4 ns, and a pause.
+    #[test]
+    fn what_ends_does_so_before_a_wait_that_was_none() {
+        let of = [StepOf::Call(CallId::NONE), StepOf::Takes, StepOf::Outside];
+        let clock =
+            Clock { old: &[0, 5, 5, 10], new: &[0, 5, 9, 14], of: &of, start: 100, ..Clock::default() };
+        let interval = |mut start, mut end| {
+            clock.interval(&mut start, &mut end);
+            (start, end)
+        };
+        assert_eq!(interval(100, 105), (100, 105));
+        assert_eq!(interval(105, 110), (109, 114));
+        assert_eq!(interval(105, 105), (109, 109));
+        assert_eq!(interval(102, 107), (102, 111));
+    }
+
+    #[test]
+    fn a_call_ends_with_its_last_part() {
+        let of = [StepOf::Call(CallId::NONE), StepOf::Part, StepOf::Takes, StepOf::Outside];
+        let (old, new) = ([0, 5, 5, 5, 10], [0, 2, 6, 9, 14]);
+        let clock = Clock { old: &old, new: &new, of: &of, ..Clock::default() };
+        assert_eq!(clock.end_at(5), 6);
     }
 }

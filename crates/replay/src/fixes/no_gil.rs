@@ -3,7 +3,7 @@
 use super::alone::usual;
 use super::{Fix, Scene};
 use crate::{Recovered, StepOf};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sim::RecordedStep;
 use trace::{LockLayer, Ns, Sym};
 
@@ -19,16 +19,34 @@ pub(super) fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
         return 0;
     }
     stay_warm(scene, to);
+    let locks = locks(scene);
     let mut changed = 0;
     for (row, steps) in scene.base.steps.iter().enumerate() {
         for (at, step) in steps.iter().enumerate() {
-            if is_wait(scene, step) {
+            let waits = is_wait(scene, step);
+            let acquires =
+                || lock_of(&scene.base.recorded.threads[row][at]).is_some_and(|lock| locks.contains(&lock));
+            if waits || *step == StepOf::Takes && acquires() {
                 to.recorded.threads[row][at] = RecordedStep::Host(0);
-                changed += 1;
+                changed += usize::from(waits);
             }
         }
     }
     changed
+}
+
+/// The locks of interpreters: a thread that acquired one without a wait would wait for others now.
+fn locks(scene: &Scene<'_>) -> FxHashSet<u32> {
+    let threads = scene.base.steps.iter().zip(&scene.base.recorded.threads);
+    let steps = threads.flat_map(|(of, steps)| of.iter().zip(steps));
+    steps.filter(|(of, _)| is_wait(scene, of)).filter_map(|(_, step)| lock_of(step)).collect()
+}
+
+fn lock_of(step: &RecordedStep) -> Option<u32> {
+    match step {
+        RecordedStep::Acquire { lock, .. } => Some(*lock),
+        _ => None,
+    }
 }
 
 fn is_wait(scene: &Scene<'_>, step: &StepOf) -> bool {

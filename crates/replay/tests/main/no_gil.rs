@@ -98,3 +98,59 @@ fn few_pauses_show_nothing() {
 fn cold_code_has_its_limit() {
     assert_eq!(saved(&trace_of(40, 40, 100_000)), 40 * (WAIT + 40_000));
 }
+
+/// In each round a thread acquires the GIL without a wait, and the other one waits for it.
+const ROUND: Ns = 300_000;
+const HELD: Ns = 100_000;
+const WAITED: Ns = 45_000;
+
+/// Two threads that launch into their own streams at the end of each round. The second one waits in the first half of the rounds, the first
+/// one in the other half: without its waits the second thread is three rounds ahead then, and its sections begin with those of the first.
+fn in_turns(rounds: usize) -> Trace {
+    let mut trace = Trace::default();
+    let process = trace.processes.push(Process { pid: 1, ..Process::default() });
+    let threads = [1, 2].map(|tid| trace.threads.push(Thread { process, tid, ..Thread::default() }));
+    let device = trace.devices.push(Device { compute_major: 9, multiprocessors: 132, ..Device::default() });
+    let context = trace.contexts.push(Context { process, device, number: 1 });
+    let name = trace.strings.intern("cudaLaunchKernel");
+    let streams = [7, 8].map(|number| trace.streams.push(Stream { context, number }));
+    for round in 0..=rounds {
+        let (holder, waiter) = if 2 * round <= rounds { (0, 1) } else { (1, 0) };
+        let end = round as Ns * ROUND + HELD;
+        if round > 0 {
+            trace.waits.push(Wait {
+                start: end - WAITED,
+                end,
+                thread: threads[waiter],
+                holder: threads[holder],
+                releaser: threads[holder],
+                kind: LockKind::Gil,
+                layer: LockLayer::Interpreter,
+                ..Wait::default()
+            });
+        }
+        for (at, thread) in threads.into_iter().enumerate() {
+            let start = (round + 1) as Ns * ROUND - 10_000;
+            let correlation = (2 * round + at) as i64 + 1;
+            let end = start + CALL;
+            trace.calls.push(Call {
+                start,
+                end,
+                thread,
+                api: Api::Runtime,
+                name,
+                correlation,
+                ..Call::default()
+            });
+            let (start, end, stream) = (end, end + 3_000, streams[at]);
+            trace.ops.push(Op { kind: OpKind::Kernel, start, end, stream, correlation, ..Op::default() });
+        }
+    }
+    trace.join();
+    trace
+}
+
+#[test]
+fn threads_do_not_wait_either_where_they_did_not() {
+    assert_eq!(saved(&in_turns(40)), 20 * WAITED);
+}
