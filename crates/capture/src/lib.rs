@@ -11,7 +11,8 @@
 //!    (`functions`). Slow calls get a stack (`stacks`, `python`, `unwind`, `made`).
 //!    It may be switched off and on meanwhile (`control`). With the last records kept, chunks are used again, except
 //!    those with records that others refer to (`lasting`).
-//! 4. The program exits: `recording::end` finishes the file. It may be killed instead: the file is a shared mapping.
+//! 4. The program exits: `recording::end` finishes the file, also before `_exit` (`exits`). It may be killed instead: the file is a shared
+//!    mapping.
 //!
 //! A fork's child starts again from 1 (`forked`).
 //!
@@ -27,6 +28,7 @@ mod driver;
 mod early;
 mod ending;
 mod env;
+mod exits;
 mod file;
 mod functions;
 mod hooks;
@@ -104,6 +106,7 @@ extern "C" fn forked() {
     streams::forget();
     made::forget();
     early::forget();
+    exits::forget();
     watched::forget();
     if !had_started {
         interpose::set_recording(true);

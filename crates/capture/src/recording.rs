@@ -186,7 +186,7 @@ fn command_line(room: &mut [u8; 4096]) -> &[u8] {
 }
 
 /// The program ends in an orderly way.
-extern "C-unwind" fn end() {
+pub extern "C-unwind" fn end() {
     cupti::flush();
     interpose::flush();
     writer::here(|writer| {

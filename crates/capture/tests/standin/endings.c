@@ -17,6 +17,12 @@ static void begin(void) {
     fact("pid", (unsigned long)getpid());
 }
 
+static void child_ends_well(pid_t child) {
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    printf("child ended with %d\n", status);
+}
+
 static void returns(void) {
     begin();
     calls(100);
@@ -26,6 +32,42 @@ static void exits_at_once(void) {
     returns();
     fflush(stdout);
     _exit(7);
+}
+
+/* The same in a child, as in Python's multiprocessing. */
+static void child_exits_at_once(void) {
+    bind_driver();
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(CU(cuInit)(0) == 0);
+        calls(30);
+        _exit(3);
+    }
+    child_ends_well(child);
+}
+
+static void leaves(int signal) {
+    (void)signal;
+    _Exit(5);
+}
+
+/* A signal handler ends the program, which has handlers of its own for what holdup uses to do so. */
+static void exits_in_handler(void) {
+    signal(SIGALRM, SIG_IGN), signal(SIGABRT, SIG_IGN), signal(SIGTERM, leaves);
+    returns();
+    raise(SIGTERM);
+}
+
+/* A child that has its parent's memory cannot run a program and ends; then the parent is killed. */
+static void child_cannot_run(void) {
+    returns();
+    pid_t child = vfork();
+    if (child == 0) {
+        execl("/nowhere", "nowhere", NULL);
+        _exit(9);
+    }
+    child_ends_well(child);
+    kill(getpid(), SIGKILL);
 }
 
 static void aborts(void) {
@@ -98,12 +140,6 @@ static void becomes_itself(char **words) {
     returns();
     char *next[] = {words[0], "returns", NULL};
     execv("/proc/self/exe", next);
-}
-
-static void child_ends_well(pid_t child) {
-    int status = -1;
-    CHECK(child > 0 && waitpid(child, &status, 0) == child);
-    printf("child ended with %d\n", status);
 }
 
 /* Splits before there is anything to record: both halves are recorded. */
@@ -252,6 +288,9 @@ int main(int count, char **words) {
     static const struct scenario all[] = {
         {"returns", returns},
         {"exits-at-once", exits_at_once},
+        {"child-exits-at-once", child_exits_at_once},
+        {"exits-in-handler", exits_in_handler},
+        {"child-cannot-run", child_cannot_run},
         {"aborts", aborts},
         {"is-killed", is_killed},
         {"is-killed-in-call", is_killed_in_call},

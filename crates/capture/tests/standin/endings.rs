@@ -38,7 +38,7 @@ fn a_return_from_main_finishes_the_file() {
 #[test]
 fn ends_without_a_farewell_lose_no_call() {
     for (scenario, code, signal) in [
-        ("exits-at-once", Some(7), None),
+        ("child-cannot-run", None, Some(libc::SIGKILL)),
         ("aborts", None, Some(libc::SIGABRT)),
         ("is-killed", None, Some(libc::SIGKILL)),
     ] {
@@ -47,6 +47,45 @@ fn ends_without_a_farewell_lose_no_call() {
             assert_eq!(ended(recorded), (code, signal), "{scenario}");
             assert_eq!((launches(process), process.finished), (100, false), "{scenario}");
         });
+    }
+}
+
+#[test]
+fn an_exit_without_handlers_finishes_the_file() {
+    for (scenario, code, count) in
+        [("exits-at-once", 7, 100), ("exits-in-handler", 5, 100), ("child-exits-at-once", 0, 30)]
+    {
+        every_way(scenario, &|recorded| {
+            let process = recorded.process();
+            assert_eq!(ended(recorded), (Some(code), None), "{scenario}");
+            assert_eq!((launches(process), process.finished), (count, true), "{scenario}");
+        });
+    }
+}
+
+/// A program that ends by `_exit`, with CUPTI.
+fn exits_at_once(scenario: &str) -> Program {
+    let program = Program::looking_up("endings", scenario).at_level("full").gathered();
+    program.with("STANDIN_OPERATIONS", "1")
+}
+
+#[test]
+fn an_exit_without_handlers_loses_no_operation() {
+    for (scenario, count) in [("exits-at-once", 100), ("child-exits-at-once", 30)] {
+        let recorded = exits_at_once(scenario).both();
+        assert_eq!(recorded.trace.expect("it was gathered").ops.len(), count, "{scenario}");
+    }
+}
+
+#[test]
+fn an_exit_without_handlers_waits_for_no_flush_that_hangs_or_fails() {
+    for flush in ["stuck", "aborts"] {
+        for (scenario, code) in [("exits-at-once", 7), ("exits-in-handler", 5)] {
+            let recorded = exits_at_once(scenario).with("STANDIN_FLUSH", flush).both();
+            assert_eq!(ended(&recorded), (Some(code), None), "{scenario} {flush}");
+            let process = recorded.process();
+            assert_eq!((launches(process), process.finished), (100, false), "{scenario} {flush}");
+        }
     }
 }
 

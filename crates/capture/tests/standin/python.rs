@@ -70,3 +70,22 @@ fn a_slow_call_from_code_that_numba_compiled_says_which_line_made_it() {
     let outer = frames.iter().position(|(function, ..)| function == "main");
     assert!(compiled.is_some() && compiled < outer, "{frames:?}");
 }
+
+/// Forks end by `os._exit`, which runs no handlers.
+#[test]
+fn what_children_of_multiprocessing_issued_is_there() {
+    let Some((python, _)) = python() else {
+        println!("skipped: there is no python3 of 3.10 to 3.14");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin/children.py");
+    let script = script.to_str().expect("paths are UTF-8");
+    for how in ["fork", "spawn"] {
+        let program = Program::new(python.clone(), built().folder(Binding::Lazy), &[script, how]);
+        let recorded = program.at_level("full").with("STANDIN_OPERATIONS", "1").gathered().both();
+        assert_eq!(recorded.outcome.stdout, "0 0\n", "{:?}", recorded.outcome);
+        assert_eq!(recorded.recording.processes.len(), 2, "{how}");
+        assert!(recorded.recording.processes.iter().all(|process| process.finished), "{how}");
+        assert_eq!(recorded.trace.expect("it was gathered").ops.len(), 30, "{how}");
+    }
+}
