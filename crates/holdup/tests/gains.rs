@@ -20,7 +20,7 @@ fn explained(trace: &str, more: &[&str]) -> Value {
 
 #[test]
 fn every_form_has_the_gain() {
-    let gain = "would gain 33 % (25 % … 59 %)";
+    let gain = "would gain 33 % (25 % … 91 %)";
     for form in ["text", "markdown", "html"] {
         let printed = printed(&["explain", "recorded-d2h-stall.holdup", "--all", "--format", form]);
         assert!(printed.contains(gain), "{form}");

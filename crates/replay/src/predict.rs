@@ -4,7 +4,7 @@ use crate::faster::{self, Faster};
 use crate::fit::Fit;
 use crate::fixes::{FIXES, Fix, MOVING, Scene, more_cpus};
 use crate::processors::Processors;
-use crate::retime::{covered, write};
+use crate::retime::{began, covered, write};
 use crate::spare::Spare;
 use crate::threads::Threads;
 use crate::{Error, Recovered, Removed, retime};
@@ -408,12 +408,16 @@ impl<'a> Predictor<'a> {
         self.scene.trace
     }
 
-    /// The thread that is done earlier by most.
+    /// The thread that is done earlier by most, from the start of the ranges, if there are any.
     fn thread(&self, changed: &Recovered, replayed: &Replayed) -> Option<ThreadGain> {
         let (base, trace) = (&self.scene.base, self.scene.trace);
-        let earlier = |row: usize| Some(base.done(&self.replayed, row)? - changed.done(replayed, row)?);
-        let all = (0..base.threads.len()).filter_map(|row| Some((earlier(row)?, base.threads[row]?)));
-        let (ns, thread) = all.max_by_key(|(ns, _)| *ns)?;
+        let done = |of: &Recovered, replayed: &Replayed| -> Vec<Option<Ns>> {
+            let from = began(trace, of, replayed, &self.ranges);
+            (0..base.threads.len()).map(|row| Some((of.done(replayed, row)? - from).max(0))).collect()
+        };
+        let (before, after) = (done(base, &self.replayed), done(changed, replayed));
+        let earlier = |row: usize| Some((before[row]? - after[row]?, base.threads[row]?));
+        let (ns, thread) = (0..before.len()).filter_map(earlier).max_by_key(|(ns, _)| *ns)?;
         let of = trace.threads.row(thread);
         let pid = of.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
         Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.before().max(1) as f64 })

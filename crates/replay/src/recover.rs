@@ -6,7 +6,7 @@ use crate::machine;
 use crate::places::Places;
 use crate::retime::part;
 use crate::sections::Sections;
-use crate::signals::{Signal, Signals};
+use crate::signals::{Kind, Signal, Signals};
 use crate::threads::Threads;
 use crate::turns;
 use crate::waits::modelled;
@@ -376,6 +376,15 @@ impl Writer<'_> {
             }
             Happened::Waits(number) => {
                 let signal = &self.signals[number as usize];
+                // A thread does nothing before its birth, however long that takes: it begins as long after its parent's moment as it did.
+                if signal.kind == Kind::Birth {
+                    self.push(
+                        RecordedStep::Await { signal: number, handoff_ns: 0 },
+                        StepOf::Wait(signal.wait),
+                    );
+                    self.now = self.now.max(signal.at);
+                    return self.until(signal.end);
+                }
                 self.until(signal.start);
                 // What the thread did meanwhile, in a wait within this one, is over when it ends.
                 let handoff_ns = (signal.end - signal.at.max(self.now)).max(0);

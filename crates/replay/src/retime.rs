@@ -141,6 +141,17 @@ pub(crate) fn covered(trace: &Trace, recovered: &Recovered, replayed: &Replayed,
     union(ranges.iter().map(interval).collect())
 }
 
+/// When the first of some ranges begins in a replay, ns; 0 without ranges.
+pub(crate) fn began(trace: &Trace, recovered: &Recovered, replayed: &Replayed, ranges: &[RangeId]) -> Ns {
+    if ranges.is_empty() {
+        return 0;
+    }
+    let times = Times::of(trace, recovered, replayed);
+    let of = &trace.ranges;
+    let start = |range: &RangeId| times.of_thread(of.thread[range.index()]).at(of.start[range.index()]);
+    ranges.iter().map(start).min().map_or(0, |start| start - recovered.start)
+}
+
 /// The time that intervals cover, ns.
 pub(crate) fn union(mut intervals: Vec<(Ns, Ns)>) -> Ns {
     intervals.sort_unstable();

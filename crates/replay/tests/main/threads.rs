@@ -231,3 +231,43 @@ fn a_thread_that_meets_others_in_its_rounds_does_what_they_need() {
     let gain = rounds(22, 0, true);
     assert!(gain <= 10, "{gain}");
 }
+
+/// How much earlier the program ends, ms, if the second thread begins at this moment and the main one waits for its end, 50 ms after the pause.
+fn born(at: Ns) -> Ns {
+    let mut program = Program::new(LockKind::Join, COMPUTES + 30_000, COMPUTES + 50 * MS);
+    let calls = &mut program.trace.calls;
+    let first = calls.ids().find(|call| calls.thread[call.index()] == program.other).unwrap().index();
+    (calls.start[first], calls.end[first]) = (at, at + 5_000);
+    program.gain()
+}
+
+#[test]
+fn a_thread_begins_when_its_parent_comes_to_that_moment() {
+    assert_eq!(born(COMPUTES + 20_000), 100);
+    assert_eq!(born(COMPUTES / 2), 50);
+}
+
+/// What is gained before a range makes no thread faster in it.
+#[test]
+fn a_range_after_the_pause_takes_as_long_for_each_thread() {
+    let mut program = Program::new(LockKind::Join, COMPUTES + 30_000, COMPUTES + 50 * MS);
+    let calls = &mut program.trace.calls;
+    let first = calls.ids().find(|call| calls.thread[call.index()] == program.other).unwrap().index();
+    (calls.start[first], calls.end[first]) = (COMPUTES + 20_000, COMPUTES + 25_000);
+    let (start, end) = (COMPUTES + 16_000, COMPUTES + 50 * MS + 20_000);
+    let range = program.trace.ranges.push(Range { start, end, thread: program.main, ..Range::default() });
+    program.trace.join();
+    let trace = &program.trace;
+    let base = recover(trace).unwrap();
+    let replayed = base.replay().unwrap();
+    let fit = Fit::of(trace, &base, &replayed).within(&[range], trace, &base, &replayed);
+    let predictor = Predictor::new(trace, &base, &fit, &|_| {}).unwrap().within(vec![range]);
+    let faster: Faster = "host:train.py:7=1000000x".parse().unwrap();
+    let predicted = predictor.predict(&[Change::Faster(&faster)]).unwrap().expect("a change");
+    assert_eq!((predicted.gain.share, predicted.thread), (0.0, None));
+}
+
+#[test]
+fn a_thread_that_began_before_does_not_begin_earlier() {
+    assert_eq!(born(10_000), 0);
+}
