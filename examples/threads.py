@@ -4,10 +4,11 @@ no other package.
 
     holdup record python examples/threads.py gil
 
-PROGRAM   gil        a thread computes and holds Python's lock, which the thread that calls CUDA needs
-          lock       a thread computes under a lock of the program that the other thread needs
-          no-cpu     both threads' process may use one processor, which another process uses, too
-          no-demand  the thread that calls CUDA waits for connections
+PROGRAM   gil           a thread computes and holds Python's lock, which the thread that calls CUDA needs
+          lock          a thread computes under a lock of the program that the other thread needs
+          no-cpu        both threads' process may use one processor, which another process uses, too
+          no-demand     the thread that calls CUDA waits for connections
+          kernel-build  the thread that calls CUDA writes a kernel for each length, and loads it
 """
 
 import ctypes
@@ -30,6 +31,10 @@ class Cuda:
 
     def create(self):
         self.check(self.driver.cuCtxCreate_v2(ctypes.byref(ctypes.c_void_p()), 0, 0))
+
+    def load(self, kernel):
+        module = ctypes.c_void_p()
+        self.check(self.driver.cuModuleLoadData(ctypes.byref(module), kernel.encode()))
 
     def synchronize(self):
         self.check(self.driver.cuStreamSynchronize(None))
@@ -107,8 +112,24 @@ def no_demand(cuda, until):
     return serve, ask
 
 
+def kernel_build(cuda, until):
+    def written(length):
+        compute(0.01)
+        return f".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry of_{length}() {{ ret; }}\n"
+
+    def serve():
+        cuda.create()
+        length = 0
+        while time.monotonic() < until:
+            length += 1
+            cuda.load(written(length))
+            cuda.synchronize()
+
+    return (serve,)
+
+
 def main():
-    programs = {"gil": gil, "lock": lock, "no-cpu": no_cpu, "no-demand": no_demand}
+    programs = {"gil": gil, "lock": lock, "no-cpu": no_cpu, "no-demand": no_demand, "kernel-build": kernel_build}
     if len(sys.argv) != 2 or sys.argv[1] not in programs:
         sys.exit(f"threads.py: expected one of {', '.join(programs)}")
     cuda = Cuda()

@@ -96,6 +96,7 @@ pub use overlap::{
 pub use places::{place_of_stack, places};
 pub use ranks::{Unfit, compare, has_collectives, state_ranks};
 pub use rules::Cause;
+pub use rules::kernel_build::may_build;
 pub use sentence::{Piece, Sentence};
 pub use steps::{OneStep, SlowStep, StepSource, StepTime, Steps, without_numbers};
 pub use summary::summary;

@@ -4,7 +4,7 @@ use crate::calls::take;
 use crate::fixes::Scene;
 use crate::pauses::{self, Left};
 use crate::{Recovered, StepOf};
-use explain::{Cause, Explanation, Loss, Place, place_of_stack};
+use explain::{Cause, Explanation, Loss, Place, may_build, place_of_stack};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{CallOf, Does, Locks, RecordedStep};
 use trace::{CallId, Ns, Sym, ThreadId, ThreadState, Trace};
@@ -18,6 +18,8 @@ pub struct Removed {
     places: Vec<Place>,
     /// Whether they sleep there.
     asleep: bool,
+    /// The places of calls that load what is built before them.
+    builds: Vec<Place>,
     /// The processes in which they do.
     pids: Vec<i64>,
 }
@@ -38,6 +40,7 @@ impl Removed {
             losses,
             places: own.chain(holder).cloned().collect(),
             asleep: finding.cause == Cause::Blocked,
+            builds: finding.places.iter().filter(|_| finding.cause == Cause::KernelBuild).cloned().collect(),
             pids: finding
                 .threads
                 .iter()
@@ -56,7 +59,33 @@ impl Removed {
     pub(crate) fn apply(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
         let (calls, pauses): (Vec<Loss>, Vec<Loss>) =
             self.losses.iter().partition(|loss| loss.call.is_some());
-        in_calls(&calls, scene, to) + in_pauses(&pauses, to) + self.at_places(scene, to)
+        in_calls(&calls, scene, to)
+            + in_pauses(&pauses, to)
+            + self.at_places(scene, to)
+            + self.before_loads(scene, to)
+    }
+
+    /// Threads no longer build what they load at the places.
+    fn before_loads(&self, scene: &Scene<'_>, to: &mut Recovered) -> usize {
+        if self.builds.is_empty() {
+            return 0;
+        }
+        let is_there = |call: CallId| {
+            let stack = scene.trace.calls.stack[call.index()].some();
+            stack
+                .and_then(|stack| place_of_stack(scene.trace, stack))
+                .is_some_and(|of| self.builds.contains(&of))
+        };
+        let mut changed = 0;
+        for at in scene.calls().filter(|at| at.at > 0 && is_there(at.id)) {
+            if let Some(ns) = to.recorded.threads[at.row][at.at - 1].host_mut()
+                && may_build(*ns, scene.name(at.id))
+            {
+                *ns = 0;
+                changed += 1;
+            }
+        }
+        changed
     }
 
     /// Threads no longer run or sleep at the places: pauses are shorter by these samples' part of them.

@@ -231,6 +231,11 @@ PUBLIC CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, C
 }
 
 /* It knows no memory: that is what the driver says of what a program has from elsewhere. */
+PUBLIC CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+    *module = NULL;
+    return image ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 PUBLIC CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr pointer) {
     (void)value, (void)attribute, (void)pointer;
     return CUDA_ERROR_INVALID_VALUE;

@@ -13,6 +13,7 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUgraph_st *CUgraph;
+typedef struct CUmod_st *CUmodule;
 
 enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_INITIALIZED = 3, CUDA_ERROR_NOT_FOUND = 500, CUDA_ERROR_NOT_SUPPORTED = 801 };
 
@@ -35,6 +36,7 @@ enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NOT_INITIALIZE
     FUNCTION(cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))                  \
     FUNCTION(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes))                                        \
     FUNCTION(cuMemsetD32Async, (CUdeviceptr to, unsigned value, size_t count, CUstream stream))                  \
+    FUNCTION(cuModuleLoadData, (CUmodule * module, const void *image))                                           \
     FUNCTION(cuPointerGetAttribute, (void *value, int attribute, CUdeviceptr pointer))                           \
     FUNCTION(cuStreamCreate, (CUstream * stream, unsigned flags))                                                \
     FUNCTION(cuStreamBeginCapture_v2, (CUstream stream, int mode))                                               \

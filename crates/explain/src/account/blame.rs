@@ -243,7 +243,9 @@ impl Blame<'_> {
         let start = start + shares.blocked;
         charges.charge(Some(path), root(Cause::NoCpu), start, shares.runnable);
         let start = start + shares.runnable;
-        let worked = charges.charge(Some(path), working(Cause::HostCode), start, shares.running);
+        let builds = pause.is_some_and(|pause| self.sites.is_build(self.facts.trace, site, pause));
+        let work = if builds { Cause::KernelBuild } else { Cause::HostCode };
+        let worked = charges.charge(Some(path), working(work), start, shares.running);
         let start = start + shares.running;
         let unknown = charges.charge(Some(path), working(Cause::NotRecorded), start, shares.unknown);
         if pause.is_some_and(|pause| pause.start < segment.start || segment.end < pause.end) {

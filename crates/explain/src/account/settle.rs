@@ -131,7 +131,8 @@ fn between(row: Row, site: SiteId, sites: &Sites) -> Row {
 
 /// Whether the time is the thread's own outside calls, and not a lock's.
 fn is_outside(cause: Cause) -> bool {
-    matches!(cause, Cause::Blocked | Cause::NoDemand | Cause::NoCpu | Cause::HostCode | Cause::NotRecorded)
+    use Cause::{Blocked, HostCode, KernelBuild, NoCpu, NoDemand, NotRecorded};
+    matches!(cause, Blocked | NoDemand | NoCpu | KernelBuild | HostCode | NotRecorded)
 }
 
 fn culprit(root: Root, site: SiteId, spot: Option<SpotId>, is_lock: bool, sites: &Sites) -> Culprit {

@@ -3,11 +3,12 @@
 //! tells its place, else the ranges around it.
 
 use super::activity::{Activity, Segment};
-use super::outside::Outside;
+use super::outside::{Outside, Pause};
 use super::roots::add_to;
 use crate::Place;
 use crate::facts::Facts;
 use crate::places::{marked, place_of_stack};
+use crate::rules::kernel_build::{OFTEN, may_build};
 use crate::weights::{Depth, SAMPLE, weights};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{CallId, Ns, ProcessId, StackId, Sym, ThreadId, ThreadState, Trace};
@@ -25,6 +26,8 @@ pub(super) struct Site {
     pub last: Sym,
     /// The call that ends the pauses; empty if none does.
     pub next: Sym,
+    /// In how many of the pauses a kernel may be built.
+    builds: usize,
     /// Whether it is no pause: the thread went from one call to the next at once.
     pub is_short: bool,
     /// The place, as far as something other than samples tells it.
@@ -121,7 +124,14 @@ impl Sites {
                 outside.set_blocked(thread, at);
             }
         });
-        let Building { mut naming, sites, .. } = building;
+        let Building { mut naming, mut sites, .. } = building;
+        for (thread, at, _) in pauses {
+            let pause = &outside.pauses(thread)[at];
+            if let Some(site) = of.get(&(thread, pause.start)) {
+                let site = &mut sites[*site as usize];
+                site.builds += usize::from(may_build(pause.end - pause.start, trace.text(site.next)));
+            }
+        }
         let spots = held_spots(&mut naming);
         Sites { places: naming.places, sites, of, samples, spots }
     }
@@ -131,6 +141,12 @@ impl Sites {
         let pause = outside.pause(thread, segment);
         let known = pause.and_then(|pause| self.of.get(&(thread, pause.start)).copied());
         known.unwrap_or(thread.index() as SiteId)
+    }
+
+    /// Whether a kernel is built in a pause: there are many like it.
+    pub fn is_build(&self, trace: &Trace, site: SiteId, pause: &Pause) -> bool {
+        let site = self.row(site);
+        site.builds >= OFTEN && may_build(pause.end - pause.start, trace.text(site.next))
     }
 
     pub fn row(&self, site: SiteId) -> &Site {
@@ -175,6 +191,7 @@ fn shorts(trace: &Trace) -> Vec<Site> {
         process: trace.process_of_thread(thread),
         last: Sym::default(),
         next: Sym::default(),
+        builds: 0,
         is_short: true,
         spot: None,
         seen: Default::default(),
@@ -251,7 +268,8 @@ impl Building<'_> {
         *self.known.entry(key).or_insert_with(|| {
             let process = naming.trace.process_of_thread(thread);
             let spot = spot.or_else(|| naming.of_stack(stack.some()?));
-            sites.push(Site { process, last, next, is_short: false, spot, seen: Default::default() });
+            let seen = Default::default();
+            sites.push(Site { process, last, next, builds: 0, is_short: false, spot, seen });
             (sites.len() - 1) as SiteId
         })
     }

@@ -18,6 +18,7 @@ pub(crate) mod hidden_sync;
 pub(crate) mod host_code;
 pub(crate) mod implicit_device_sync;
 pub(crate) mod issue_order;
+pub(crate) mod kernel_build;
 pub(crate) mod launch_latency;
 pub(crate) mod lock;
 pub(crate) mod no_cpu;
@@ -81,6 +82,7 @@ causes! {
     lock: Lock,
     blocked: Blocked,
     no_cpu: NoCpu,
+    kernel_build: KernelBuild,
     host_code: HostCode,
     no_demand: NoDemand,
     own_work: OwnWork,

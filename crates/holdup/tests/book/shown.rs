@@ -63,6 +63,11 @@ pub const CAUSES: &[Shown] = &[
         "holdup record -o no-cpu.holdup python examples/threads.py no-cpu",
         "holdup stats no-cpu.holdup",
     ),
+    recorded(
+        "kernel-build",
+        "holdup record -o kernel-build.holdup python examples/threads.py kernel-build",
+        "holdup stats kernel-build.holdup",
+    ),
     finding("host-code", "holdup explain --all examples/pytorch-d2h-stall-operators.json.gz"),
     recorded(
         "no-demand",

@@ -108,3 +108,25 @@ fn sleep_that_is_gone_leaves_what_the_thread_does_awake() {
     let gain = gain_without(&trace(true), Cause::Blocked, 7);
     assert!((gain - 0.75).abs() < 0.015, "{gain}");
 }
+
+/// The same, and each launch but the first comes after a call that loads a library, made at line 7.
+fn builds(name: &str) -> Trace {
+    let mut trace = trace(false);
+    let stack = trace.samples.stack[0];
+    let name = trace.strings.intern(name);
+    for launch in 1..trace.calls.len() {
+        let start = trace.calls.start[launch] - 2_000;
+        let thread = trace.calls.thread[launch];
+        trace.calls.push(Call { start, end: start + 1_000, thread, name, stack, ..Call::default() });
+    }
+    trace.join();
+    trace
+}
+
+#[test]
+fn kernels_that_need_no_build_gain_the_pauses_before_they_are_loaded() {
+    let gain = gain_without(&builds("cuLibraryLoadData"), Cause::KernelBuild, 7);
+    assert!((gain - 1.0).abs() < 0.015, "{gain}");
+    let gain = gain_without(&builds("cudaGetDevice"), Cause::HostCode, 7);
+    assert!((gain - 0.75).abs() < 0.015, "{gain}");
+}

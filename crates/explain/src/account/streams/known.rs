@@ -42,6 +42,7 @@ impl Known {
             | Cause::Lock
             | Cause::Blocked
             | Cause::NoCpu
+            | Cause::KernelBuild
             | Cause::HostCode
             | Cause::NoDemand
             | Cause::OwnWork

@@ -1,0 +1,40 @@
+//! `kernel-build`: kernels are built while the program runs.
+
+use crate::Evidence;
+use crate::cause::{About, Bound, Family, Nature, State};
+use crate::fixes::EAGER_LOADING;
+use trace::Ns;
+
+pub(super) static ABOUT: About = About {
+    id: "kernel-build",
+    meaning: "a compiler or a library builds kernels, which are loaded then",
+    brief: "kernels are built and then loaded",
+    bound: Bound::StartUp,
+    family: Family::Setup,
+    nature: Nature::Lost,
+    evidence: &[Evidence::Sample, Evidence::Record],
+    fixes: &[EAGER_LOADING],
+    state: State::Account {
+        because: &[
+            "the scheduler's numbers show that the thread ran before each of many calls that load code",
+            "the profiler recorded that the thread ran before each of many calls that load code",
+        ],
+        why: "a kernel for each new shape or type is compiled, or read and unpacked, when it is first needed",
+    },
+};
+
+/// So many pauses of a site must be of this kind: a first use happens once, and what a program does before it need not be for it. GPT-2 of
+/// PyTorch 2.11 attends by a kernel of cuDNN's for each length: 122 pauses of 50 ms at one place (H100, driver 580). A choice.
+pub(crate) const OFTEN: usize = 8;
+
+/// The shortest such pause, ns: a choice.
+const LEAST: Ns = 1_000_000;
+
+/// Whether a kernel may be built in a pause of this length before a call of this name: one that loads code.
+pub fn may_build(pause_ns: Ns, next: &str) -> bool {
+    let next =
+        next.strip_prefix("cuda").or_else(|| next.strip_prefix("cu")).or_else(|| next.strip_prefix("hip"));
+    let loads =
+        |name: &str| ["ModuleLoad", "LibraryLoad", "LinkAdd"].iter().any(|load| name.starts_with(load));
+    pause_ns >= LEAST && next.is_some_and(loads)
+}
