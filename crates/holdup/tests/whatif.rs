@@ -116,9 +116,10 @@ fn anything_may_be_faster() {
 
 #[test]
 fn the_cause_of_a_finding_may_be_gone() {
-    let output = whatif(&["recorded-library-first-use.holdup", "--remove", "H4", "--fix", "pinned-reused"]);
+    let output =
+        whatif(&["recorded-library-first-use.holdup", "--remove", "H4,H1", "--fix", "pinned-reused"]);
     let shown = text(&output.stdout);
-    assert!(shown.contains("pinned-reused + remove H4"), "{shown}");
+    assert!(shown.contains("pinned-reused + remove H4 + remove H1"), "{shown}");
     let unknown = refuses(&["recorded-library-first-use.holdup", "--remove", "H99"]);
     assert!(
         unknown.contains("--remove H99: no such finding: `holdup explain --all` has H1 to H"),

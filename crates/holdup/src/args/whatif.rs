@@ -35,8 +35,8 @@ pub struct Whatif {
     /// code, and a factor; several together.
     #[arg(long, value_name = "WHAT=FACTORx", value_parser = Faster::from_str)]
     pub faster: Vec<Faster>,
-    /// What if the cause of this finding of `holdup explain` were gone: H2; several together.
-    #[arg(long, value_name = "FINDING")]
+    /// What if the causes of these findings of `holdup explain` were gone, all together: H2.
+    #[arg(long, value_name = "FINDING,…", value_delimiter = ',')]
     pub remove: Vec<String>,
     /// Predict the time within ranges (NVTX, record_function, operators) whose name contains this, instead of the whole time.
     #[arg(long, value_name = "PART")]
