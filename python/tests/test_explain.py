@@ -4,12 +4,13 @@ import dataclasses
 import json
 import subprocess
 import sys
+import typing
 from html.parser import HTMLParser
 from pathlib import Path
 
 import holdup
 import pytest
-from holdup import _html
+from holdup import _html, results
 
 
 def plain(value):
@@ -130,10 +131,17 @@ def test_names_of_a_trace_cannot_become_markup(examples):
     assert "<script" not in changed._repr_html_()
 
 
-def test_every_cause_has_a_color():
+def causes():
     printed = holdup._program.run(["causes", "--format", "json"]).stdout
-    causes = {cause["id"] for cause in json.loads(printed) if cause["of"] != "overlap"}
-    assert causes == set(_html.FAMILY)
+    return {cause["id"] for cause in json.loads(printed) if cause["of"] != "overlap"}
+
+
+def test_every_cause_is_in_the_schema():
+    assert causes() == set(typing.get_args(typing.get_type_hints(results.Finding)["cause"]))
+
+
+def test_every_cause_has_a_color():
+    assert causes() == set(_html.FAMILY)
 
 
 def test_the_module_is_the_program(examples, tmp_path):

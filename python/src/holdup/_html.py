@@ -29,7 +29,7 @@ FAMILIES = {
         "collective-wait", "connection-aliasing", "dependency", "explicit-sync", "gpu-full", "hidden-sync",
         "implicit-device-sync", "issue-order", "queue-full", "time-slicing",
     ),
-    "setup": ("allocation", "first-use", "profiler-overhead", "start-up"),
+    "setup": ("allocation", "first-use", "kernel-build", "profiler-overhead", "start-up"),
     "host": ("host-code",),
     "calls": ("launch-latency", "own-work"),
     "asleep": ("blocked", "no-cpu", "no-demand"),

@@ -602,7 +602,7 @@ class Finding:
     cause: Literal[
         'driver-lock', 'application-lock', 'pageable-staging', 'pageable-order', 'hidden-sync', 'explicit-sync',
         'implicit-device-sync', 'queue-full', 'first-use', 'allocation', 'page-faults', 'profiler-overhead',
-        'copy-engine-busy', 'gil', 'lock', 'blocked', 'no-cpu', 'host-code', 'no-demand', 'own-work',
+        'copy-engine-busy', 'gil', 'lock', 'blocked', 'no-cpu', 'kernel-build', 'host-code', 'no-demand', 'own-work',
         'launch-latency', 'dependency', 'connection-aliasing', 'issue-order', 'time-slicing', 'gpu-full',
         'collective-wait', 'start-up', 'unexplained', 'not-recorded',
     ]

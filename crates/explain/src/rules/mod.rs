@@ -1,6 +1,7 @@
 //! The causes, one file per cause: its description, the rule that finds it, the words for its evidence, and its fixes.
 //!
-//! To add a cause: write `rules/NAME.rs`, declare it as a module and in `causes!`, and add its passes to [`PASSES`].
+//! To add a cause: write `rules/NAME.rs`, declare it as a module and in `causes!`, and add its passes to [`PASSES`]. Tests say what else
+//! lacks it: the schema of `explain`, the Python package's families, a trace that shows it, cases.
 
 pub(crate) mod allocation;
 pub(crate) mod application_lock;
