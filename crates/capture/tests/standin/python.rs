@@ -5,6 +5,15 @@ use crate::run::Program;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// As [`python`]; a test without one is skipped.
+fn python_or_skip() -> Option<(PathBuf, bool)> {
+    let found = python();
+    if found.is_none() {
+        println!("skipped: there is no python3 of 3.10 to 3.14");
+    }
+    found
+}
+
 /// `sys.executable` of the `python3` on PATH, if it is of a release whose stacks are known, and
 /// whether its functions have qualified names.
 fn python() -> Option<(PathBuf, bool)> {
@@ -18,10 +27,7 @@ fn python() -> Option<(PathBuf, bool)> {
 
 #[test]
 fn a_slow_call_says_which_line_of_python_made_it() {
-    let Some((python, qualified)) = python() else {
-        println!("skipped: there is no python3 of 3.10 to 3.14");
-        return;
-    };
+    let Some((python, qualified)) = python_or_skip() else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin/program.py");
     let script = script.to_str().expect("paths are UTF-8");
     let folder = built().folder(Binding::Lazy);
@@ -49,10 +55,7 @@ fn a_slow_call_says_which_line_of_python_made_it() {
 
 #[test]
 fn a_slow_call_from_code_that_numba_compiled_says_which_line_made_it() {
-    let Some((python, _)) = python() else {
-        println!("skipped: there is no python3 of 3.10 to 3.14");
-        return;
-    };
+    let Some((python, _)) = python_or_skip() else { return };
     let found = Command::new(&python).args(["-c", "import numba"]).output();
     if !found.is_ok_and(|found| found.status.success()) {
         println!("skipped: there is no numba");
@@ -74,10 +77,7 @@ fn a_slow_call_from_code_that_numba_compiled_says_which_line_made_it() {
 /// Forks end by `os._exit`, which runs no handlers.
 #[test]
 fn what_children_of_multiprocessing_issued_is_there() {
-    let Some((python, _)) = python() else {
-        println!("skipped: there is no python3 of 3.10 to 3.14");
-        return;
-    };
+    let Some((python, _)) = python_or_skip() else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/standin/children.py");
     let script = script.to_str().expect("paths are UTF-8");
     for how in ["fork", "spawn"] {

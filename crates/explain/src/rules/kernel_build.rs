@@ -7,8 +7,8 @@ use trace::Ns;
 
 pub(super) static ABOUT: About = About {
     id: "kernel-build",
-    meaning: "a compiler or a library builds kernels, which are loaded then",
-    brief: "kernels are built and then loaded",
+    meaning: "a compiler or a library builds kernels, then loads them",
+    brief: "kernels are built while the program runs",
     bound: Bound::StartUp,
     family: Family::Setup,
     nature: Nature::Lost,

@@ -55,6 +55,13 @@ impl Program {
         });
     }
 
+    /// The second thread's first call begins at this moment.
+    fn other_begins(&mut self, at: Ns) {
+        let calls = &mut self.trace.calls;
+        let first = calls.ids().find(|call| calls.thread[call.index()] == self.other).unwrap().index();
+        (calls.start[first], calls.end[first]) = (at, at + 5_000);
+    }
+
     /// The second thread is in a state from `start` to `end`; for so long of it on a processor.
     fn is(&mut self, start: Ns, end: Ns, running: Ns, call: &str) {
         let (thread, state) = (self.other, ThreadState::Blocked);
@@ -235,9 +242,7 @@ fn a_thread_that_meets_others_in_its_rounds_does_what_they_need() {
 /// How much earlier the program ends, ms, if the second thread begins at this moment and the main one waits for its end, 50 ms after the pause.
 fn born(at: Ns) -> Ns {
     let mut program = Program::new(LockKind::Join, COMPUTES + 30_000, COMPUTES + 50 * MS);
-    let calls = &mut program.trace.calls;
-    let first = calls.ids().find(|call| calls.thread[call.index()] == program.other).unwrap().index();
-    (calls.start[first], calls.end[first]) = (at, at + 5_000);
+    program.other_begins(at);
     program.gain()
 }
 
@@ -251,9 +256,7 @@ fn a_thread_begins_when_its_parent_comes_to_that_moment() {
 #[test]
 fn a_range_after_the_pause_takes_as_long_for_each_thread() {
     let mut program = Program::new(LockKind::Join, COMPUTES + 30_000, COMPUTES + 50 * MS);
-    let calls = &mut program.trace.calls;
-    let first = calls.ids().find(|call| calls.thread[call.index()] == program.other).unwrap().index();
-    (calls.start[first], calls.end[first]) = (COMPUTES + 20_000, COMPUTES + 25_000);
+    program.other_begins(COMPUTES + 20_000);
     let (start, end) = (COMPUTES + 16_000, COMPUTES + 50 * MS + 20_000);
     let range = program.trace.ranges.push(Range { start, end, thread: program.main, ..Range::default() });
     program.trace.join();
