@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
-use trace::{Api, Call, Clock, Context, Device, Op, OpKind, Process, Stream, Thread, Trace};
+use trace::{Api, Call, Clock, Context, Device, Lost, Op, OpKind, Process, Stream, Thread, Trace};
 
 fn replay(trace: &str, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdup"));
@@ -29,8 +29,16 @@ fn refuses(output: &Output) -> &str {
     line
 }
 
-/// A program that launches one kernel, if it is recorded.
-fn program(directory: &TempDir, clock: Clock, has_kernel: bool) -> PathBuf {
+/// Whether there is a record of the program's kernel.
+#[derive(Clone, Copy)]
+enum Kernel {
+    Recorded,
+    Lost,
+    NotRecorded,
+}
+
+/// A program that launches one kernel.
+fn program(directory: &TempDir, clock: Clock, kernel: Kernel) -> PathBuf {
     let mut trace = Trace::default();
     trace.meta.clock = clock;
     let process = trace.processes.push(Process { pid: 1, ..Process::default() });
@@ -38,12 +46,16 @@ fn program(directory: &TempDir, clock: Clock, has_kernel: bool) -> PathBuf {
     let device = trace.devices.push(Device::default());
     let context = trace.contexts.push(Context { process, device, number: 1 });
     let stream = trace.streams.push(Stream { context, number: 7 });
-    let [name, kernel] = ["cudaLaunchKernel", "saxpy"].map(|name| trace.strings.intern(name));
+    let [name, saxpy] = ["cudaLaunchKernel", "saxpy"].map(|name| trace.strings.intern(name));
     let (api, correlation) = (Api::Runtime, 1);
     trace.calls.push(Call { end: 5_000, thread, api, name, correlation, ..Call::default() });
-    if has_kernel {
-        let (start, end, kind) = (8_000, 90_000, OpKind::Kernel);
-        trace.ops.push(Op { start, end, kind, name: kernel, stream, correlation, ..Op::default() });
+    match kernel {
+        Kernel::Recorded => {
+            let (start, end, kind) = (8_000, 90_000, OpKind::Kernel);
+            trace.ops.push(Op { start, end, kind, name: saxpy, stream, correlation, ..Op::default() });
+        }
+        Kernel::Lost => trace.meta.lost.records(Lost::KERNELS, 1),
+        Kernel::NotRecorded => {}
     }
     trace.join();
     let path = directory.path().join("program.holdup");
@@ -82,7 +94,7 @@ fn json_has_the_same_figures() {
 #[test]
 fn a_program_with_one_kernel_is_reproduced_exactly() {
     let directory = tempfile::tempdir().expect("can create");
-    let path = program(&directory, Clock::Aligned, true);
+    let path = program(&directory, Clock::Aligned, Kernel::Recorded);
     let output = replay(path.to_str().expect("UTF-8"), &["--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(printed(&output)).expect("JSON");
     assert_eq!(
@@ -94,19 +106,25 @@ fn a_program_with_one_kernel_is_reproduced_exactly() {
 #[test]
 fn what_cannot_be_replayed_is_status_2() {
     let directory = tempfile::tempdir().expect("can create");
-    for (clock, has_kernel, why) in [
+    for (clock, kernel, why) in [
         (
             Clock::Aligned,
-            false,
+            Kernel::NotRecorded,
             "it has no GPU records, so it does not say how long the GPU works: record at level full",
         ),
         (
+            Clock::Aligned,
+            Kernel::Lost,
+            "its GPU records are lost, so it does not say how long the GPU works: the program ended before \
+             they were written",
+        ),
+        (
             Clock::Separate,
-            true,
+            Kernel::Recorded,
             "the GPU's clock does not fit the host's, so it does not say what waited for what",
         ),
     ] {
-        let path = program(&directory, clock, has_kernel);
+        let path = program(&directory, clock, kernel);
         let path = path.to_str().expect("UTF-8");
         assert_eq!(refuses(&replay(path, &[])), format!("holdup: {path}: {why}\n"));
         refuses(&replay(path, &["--format", "json"]));

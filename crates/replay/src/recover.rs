@@ -14,7 +14,7 @@ use crate::works::Works;
 use rustc_hash::FxHashMap;
 use sim::{CallOf, Does, Model, Options, Recorded, RecordedStep, Replayed, Rows};
 use std::sync::Arc;
-use trace::{CallId, Clock, Ns, OpId, ProcessId, ThreadId, Trace, WaitId};
+use trace::{CallId, Clock, Lost, Ns, OpId, ProcessId, ThreadId, Trace, WaitId};
 
 /// Why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -22,6 +22,11 @@ pub enum Error {
     /// No operation of a GPU.
     #[error("it has no GPU records, so it does not say how long the GPU works: record at level full")]
     NoOperations,
+    /// GPU operations were recorded, but all of their records are lost.
+    #[error(
+        "its GPU records are lost, so it does not say how long the GPU works: the program ended before they were written"
+    )]
+    LostOperations,
     /// The GPU's clock does not fit the host's.
     #[error("the GPU's clock does not fit the host's, so it does not say what waited for what")]
     Clocks,
@@ -185,7 +190,8 @@ pub fn recover(trace: &Trace) -> Result<Recovered, Error> {
 pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Error> {
     // Without a process nobody asks for anything.
     if trace.ops.is_empty() || trace.processes.is_empty() {
-        return Err(Error::NoOperations);
+        let are_lost = trace.meta.lost.reasons.contains_key(Lost::KERNELS);
+        return Err(if are_lost { Error::LostOperations } else { Error::NoOperations });
     }
     if trace.meta.clock == Clock::Separate {
         return Err(Error::Clocks);

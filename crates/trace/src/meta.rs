@@ -194,6 +194,9 @@ impl Default for Meta {
 }
 
 impl Lost {
+    /// The reason of kernels that were launched while GPU operations were recorded, and whose records are lost.
+    pub const KERNELS: &str = "kernel launches without a record of their kernel";
+
     /// Counts one record that could not be read.
     pub fn record(&mut self, reason: &str) {
         self.records(reason, 1);

@@ -3,6 +3,7 @@
 //! CUPTI serves one client. When the program becomes one (PyTorch's profiler), holdup stops to be one:
 //! the wrapped driver calls and the watched locks are recorded still.
 
+mod buffers;
 mod ids;
 mod library;
 mod quiet;
@@ -19,18 +20,11 @@ use records::kind;
 use spool::Level;
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64};
 
-/// Bytes of a buffer for records, and buffers kept for use again.
-const BUFFER: usize = 4 << 20;
-const SPARE: usize = 32;
-
-/// Buffers made before the program's first call.
-const READY: usize = 4;
-
-/// How often CUPTI hands out what it has, ms: what a killed program may lose.
-const FLUSH_PERIOD: u32 = 500;
+/// How often CUPTI hands out buffers that are full, ms. A program that is killed loses what is in the others, too.
+const FLUSH_PERIOD: u32 = 200;
 
 /// `CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM`
 const KERNEL_THREAD_IDS: c_int = 1;
@@ -47,7 +41,6 @@ static UNREAD: AtomicU64 = AtomicU64::new(0);
 static VERSION: AtomicU32 = AtomicU32::new(0);
 /// A [`Recorded`]; 0 before CUPTI was started.
 static RECORDED: AtomicU32 = AtomicU32::new(0);
-static BUFFERS: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
 
 /// Starts recording through CUPTI what the level asks for.
 pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
@@ -63,9 +56,7 @@ pub fn start(writer: &mut Writer, level: Level) -> Result<(), Failure> {
         ids::begin();
     }
     RECORDED.store(recorded as u32, Relaxed);
-    for spare in BUFFERS.iter().take(READY) {
-        spare.store(fresh(), Release);
-    }
+    buffers::make_ready();
     library::note_path(writer, cupti);
     Ok(())
 }
@@ -115,7 +106,7 @@ fn switch_on(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
         check("cuptiActivityRegisterTimestampCallback", (cupti.timestamps)(timestamp))?;
         check("cuptiSetThreadIdType", (cupti.thread_ids)(KERNEL_THREAD_IDS))?;
         keep_times_on_host(cupti);
-        check("cuptiActivityRegisterCallbacks", (cupti.register)(request, complete))?;
+        check("cuptiActivityRegisterCallbacks", (cupti.register)(buffers::request, complete))?;
         ON.store(true, Release);
         for kind in kinds {
             let code = (cupti.enable)(*kind as c_int);
@@ -235,28 +226,6 @@ unsafe extern "C-unwind" fn timestamp() -> u64 {
     (interpose::monotonic() + CLOCK_OFFSET.load(Relaxed)) as u64
 }
 
-unsafe extern "C-unwind" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
-    let spare = BUFFERS.iter().map(|spare| spare.swap(null_mut(), AcqRel)).find(|spare| !spare.is_null());
-    let memory = spare.unwrap_or_else(fresh);
-    // SAFETY: CUPTI passes three places to write to.
-    unsafe {
-        *buffer = memory;
-        *size = if memory.is_null() { 0 } else { BUFFER };
-        *most = 0;
-    }
-}
-
-/// Memory for a buffer; null when there is none, and CUPTI drops and counts records. All its pages
-/// are there from the start: a launch that has to have one mapped waits for threads that map or unmap
-/// memory at the time, which was up to 8.8 ms beside a thread that freed 256 MiB (H200).
-fn fresh() -> *mut u8 {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-    // SAFETY: asks for new memory.
-    let memory = unsafe { libc::mmap(null_mut(), BUFFER, access, flags, -1, 0) };
-    if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
-}
-
 unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, valid: usize) {
     if let (Some(cupti), false) = (CUPTI.get(), buffer.is_null()) {
         let is_read = writer::here(|writer| {
@@ -268,13 +237,7 @@ unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _:
             UNREAD.fetch_add(pass_over(cupti, buffer, valid), Relaxed);
         }
     }
-    for spare in &BUFFERS {
-        if spare.compare_exchange(null_mut(), buffer, AcqRel, Relaxed).is_ok() {
-            return;
-        }
-    }
-    // SAFETY: a buffer of `fresh`, which CUPTI gave back for good.
-    unsafe { libc::munmap(buffer.cast(), BUFFER) };
+    buffers::give_back(buffer);
 }
 
 /// Writes what is in a buffer, and how many records were lost.

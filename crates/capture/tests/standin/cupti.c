@@ -28,7 +28,7 @@ static int left_out[3][1024];
 /*
  * With STANDIN_OPERATIONS, there is a record for each operation that the driver is asked for. Numbers (correlation ids)
  * are given as calls enter the driver; a kernel's name says which thread launched it, and as which of its kernels. Of
- * STANDIN_DROP operations one is lost.
+ * STANDIN_DROP operations one is lost. With STANDIN_FULL, a buffer is handed out as soon as it is full, as by the real one.
  */
 static pthread_mutex_t operations = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *kept;
@@ -147,6 +147,20 @@ static void add_fill(uint8_t **end, uint32_t correlation, uint64_t start) {
     u32(fill, 44, correlation), fill[50] = 3;
 }
 
+/* A buffer that is to be handed out once it is full. */
+static void hand_out_full(void) {
+    static uint8_t *buffer;
+    static size_t room, most;
+    if (!buffer) {
+        request(&buffer, &room, &most);
+    }
+    if (count == most) {
+        memcpy(buffer, kept, count * RECORD);
+        complete(NULL, 0, buffer, room, count * RECORD);
+        buffer = NULL, count = 0;
+    }
+}
+
 static void keep(const struct standin_operation *asked) {
     static __thread unsigned kernels;
     const char *drop = getenv("STANDIN_DROP");
@@ -184,6 +198,9 @@ static void keep(const struct standin_operation *asked) {
         }
     }
     kernels += asked->kind == STANDIN_KERNEL;
+    if (count > 0 && getenv("STANDIN_FULL")) {
+        hand_out_full();
+    }
     pthread_mutex_unlock(&operations);
     if (told) {
         struct callback_data data = {.site = 0, .correlation = number};
@@ -202,7 +219,8 @@ static void hand_out(void) {
     size_t room = 0, most, left = count;
     while (left > 0) {
         request(&buffer, &room, &most);
-        for (end = buffer; left > 0 && end + RECORD <= buffer + room; end += RECORD) {
+        size_t fit = most && most < room / RECORD ? most : room / RECORD;
+        for (end = buffer; left > 0 && fit > 0; fit--, end += RECORD) {
             memcpy(end, kept + --left * RECORD, RECORD);
         }
         complete(NULL, 0, buffer, room, (size_t)(end - buffer));

@@ -80,6 +80,13 @@ static void is_killed(void) {
     kill(getpid(), SIGKILL);
 }
 
+/* After more operations than CUPTI's first buffer takes. */
+static void is_killed_later(void) {
+    begin();
+    calls(1000);
+    kill(getpid(), SIGKILL);
+}
+
 static sem_t taken, never;
 
 /* Goes with the process. */
@@ -293,6 +300,7 @@ int main(int count, char **words) {
         {"child-cannot-run", child_cannot_run},
         {"aborts", aborts},
         {"is-killed", is_killed},
+        {"is-killed-later", is_killed_later},
         {"is-killed-in-call", is_killed_in_call},
         {"is-killed-anywhere", is_killed_anywhere},
         {"main-thread-ends-first", main_thread_ends_first},

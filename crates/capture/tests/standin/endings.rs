@@ -63,16 +63,30 @@ fn an_exit_without_handlers_finishes_the_file() {
     }
 }
 
-/// A program that ends by `_exit`, with CUPTI.
-fn exits_at_once(scenario: &str) -> Program {
+/// With CUPTI's records of operations.
+fn with_operations(scenario: &str) -> Program {
     let program = Program::looking_up("endings", scenario).at_level("full").gathered();
     program.with("STANDIN_OPERATIONS", "1")
 }
 
 #[test]
+fn a_killed_program_loses_what_cupti_has_not_handed_out_and_says_how_much() {
+    for (scenario, launches, fewest) in [("is-killed", 100, 0), ("is-killed-later", 1000, 256)] {
+        let recorded = with_operations(scenario).with("STANDIN_FULL", "1").both();
+        let trace = recorded.trace.expect("it was gathered");
+        let operations = trace.ops.len();
+        // The second buffer takes as many as come in tenths of a second.
+        assert!(operations >= fewest && operations < launches, "{scenario}: {operations}");
+        let lost = trace.meta.lost;
+        let without = lost.reasons.get(trace::Lost::KERNELS).unwrap_or(&0);
+        assert_eq!(operations as u64 + lost.unmatched_calls + without, launches as u64, "{scenario}");
+    }
+}
+
+#[test]
 fn an_exit_without_handlers_loses_no_operation() {
     for (scenario, count) in [("exits-at-once", 100), ("child-exits-at-once", 30)] {
-        let recorded = exits_at_once(scenario).both();
+        let recorded = with_operations(scenario).both();
         assert_eq!(recorded.trace.expect("it was gathered").ops.len(), count, "{scenario}");
     }
 }
@@ -81,7 +95,7 @@ fn an_exit_without_handlers_loses_no_operation() {
 fn an_exit_without_handlers_waits_for_no_flush_that_hangs_or_fails() {
     for flush in ["stuck", "aborts"] {
         for (scenario, code) in [("exits-at-once", 7), ("exits-in-handler", 5)] {
-            let recorded = exits_at_once(scenario).with("STANDIN_FLUSH", flush).both();
+            let recorded = with_operations(scenario).with("STANDIN_FLUSH", flush).both();
             assert_eq!(ended(&recorded), (Some(code), None), "{scenario} {flush}");
             let process = recorded.process();
             assert_eq!((launches(process), process.finished), (100, false), "{scenario} {flush}");

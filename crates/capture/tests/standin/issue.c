@@ -42,6 +42,24 @@ static void alone(void) {
     CHECK(CU(cuStreamSynchronize)(streams[0]) == 0);
 }
 
+/* Where the program is linked with CUPTI: the first function of that name. */
+__attribute__((weak)) int cuptiActivityRegisterCallbacks(void *, void *);
+
+/* The program begins to use CUPTI itself. */
+static void profiled(void) {
+    for (int at = 0; at < 40; at++) {
+        CHECK(launch_into(NULL, 1) == 0);
+    }
+    CHECK(CU(cuStreamSynchronize)(NULL) == 0);
+    void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+    if (cupti && cuptiActivityRegisterCallbacks) {
+        CHECK(cuptiActivityRegisterCallbacks(NULL, NULL) == 0);
+    }
+    for (int at = 0; at < 30; at++) {
+        CHECK(launch_into(NULL, 1) == 0);
+    }
+}
+
 static CUstream shared;
 static pthread_barrier_t all_there;
 
@@ -142,6 +160,7 @@ int main(int count, char **words) {
     CHECK(count == 2 && CU(cuInit)(0) == 0 && CU(cuCtxCreate_v2)(&context, 0, 0) == 0);
     static const struct scenario all[] = {
         {"alone", alone},
+        {"profiled", profiled},
         {"apart", apart},
         {"together", together},
         {"overlapping", overlapping},

@@ -69,6 +69,19 @@ fn one_threads_operations_are_joined_with_their_calls() {
     assert_eq!((lost.unmatched_ops, lost.unmatched_calls), (0, 0));
 }
 
+/// What is launched once the program uses CUPTI itself was not recorded, which is no loss; how it waited before that is known.
+#[test]
+fn a_program_that_uses_cupti_itself_loses_no_kernel() {
+    let program = Program::looking_up("issue", "profiled").at_level("full").with("STANDIN_OPERATIONS", "1");
+    let recorded = program.gathered().both();
+    assert_eq!(recorded.process().level, Some(spool::Level::Light));
+    let trace = recorded.trace.as_ref().expect("it was gathered");
+    assert_eq!((kernels(trace), joined_kernels(trace), trace.syncs.len()), (40, 40, 1));
+    let lost = &trace.meta.lost;
+    assert_eq!((lost.unmatched_calls, lost.reasons.get(trace::Lost::KERNELS)), (0, None));
+    assert_eq!(launches(trace).into_values().map(|calls| calls.len()).collect::<Vec<_>>(), [70]);
+}
+
 #[test]
 fn lost_records_move_no_join() {
     let recorded = recorded("alone", &[("STANDIN_DROP", "17")]);

@@ -35,6 +35,8 @@ pub(super) struct Later {
     pub has_calls: bool,
     /// Whether operations are joined with calls by order.
     pub is_joined: bool,
+    /// Whether holdup gave CUPTI up while the process ran. Until then CUPTI told the id of each call that issued work.
+    pub gave_up: bool,
     pub wrapped: Wrapped,
     /// Streams' numbers: the thread that wrote them, CUPTI's number, and the record.
     stream_numbers: Vec<(u32, u32, StreamNumber)>,
@@ -43,6 +45,8 @@ pub(super) struct Later {
     pub issues: Vec<Issue>,
     /// Calls that issued work where order does not decide which.
     pub unordered: u64,
+    /// Kernel launches of which CUPTI told the id, where no operation at all was written.
+    pub unwritten: u64,
     pub joined: Joined,
 }
 

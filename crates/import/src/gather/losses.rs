@@ -3,7 +3,7 @@
 use super::Process;
 use super::order::Joined;
 use spool::{Chunk, File, Full, Level};
-use trace::{Ns, Sym};
+use trace::{Lost, Ns, Sym};
 
 impl Process<'_, '_> {
     /// Counts what was lost, damaged bytes among it, and notes how the process ended.
@@ -43,7 +43,8 @@ impl Process<'_, '_> {
         let lost = &mut self.all.trace.meta.lost;
         let uncertain = uncertain + self.later.unordered;
         lost.records("operations that one of several calls issued: it is not certain which", uncertain);
-        lost.records("kernel launches without a record of their kernel", without);
+        let without = without + self.later.unwritten;
+        lost.records(Lost::KERNELS, without);
     }
 
     /// Counts the records that later ones replaced.

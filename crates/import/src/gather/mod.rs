@@ -37,7 +37,7 @@ use memmap2::Mmap;
 use places::{NoSymbols, Places, Symbolizer};
 use recorded::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
-use spool::{Chunk, Clock, Clocks};
+use spool::{Chunk, Clock, Clocks, Level};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use symbols::Symbols;
@@ -366,6 +366,7 @@ impl Process<'_, '_> {
         // Where CUPTI recorded operations and no calls.
         let has_operations = self.first_op < self.all.trace.ops.len();
         self.later.is_joined = has_operations && !self.later.has_calls;
+        self.later.gave_up = has_operations && file.level() == Some(Level::Light);
         self.number_streams();
         self.wrapped_calls(chunks);
         self.chunk = chunks.len();

@@ -69,6 +69,8 @@ struct Chunked {
     issues: Vec<Issue>,
     /// Calls that issued work where order does not decide which.
     unordered: u64,
+    /// Kernel launches whose operations CUPTI recorded, in a process none of whose operations were written.
+    unwritten: u64,
     /// Calls that record events or wait: their places among the calls.
     waits: Vec<(usize, Function, spool::Call)>,
     /// Their calls and streams are numbered as they appear.
@@ -116,6 +118,7 @@ impl Chunked {
         self.functions.clear();
         self.issues.clear();
         self.unordered = 0;
+        self.unwritten = 0;
         self.waits.clear();
         self.arguments.clear();
         self.handles.clear();
@@ -133,6 +136,7 @@ struct Reader<'p> {
     ordered: Ordered<'p>,
     /// Whether operations are joined with calls by order.
     is_joined: bool,
+    gave_up: bool,
     /// CUPTI recorded the calls before; when holdup gives up CUPTI in the middle of a recording, the calls in progress
     /// have both records.
     recorded_until: Ns,
@@ -203,7 +207,9 @@ impl Reader<'_> {
         self.chunked.calls.start.push(start);
         self.chunked.calls.end.push(end);
         self.chunked.calls.result.push(made.result);
-        if !self.is_joined {
+        let came_too_late = self.gave_up && made.issued.is_some() && made.driver.correlation == 0;
+        if !self.is_joined || came_too_late {
+            self.chunked.unwritten += u64::from(was_recorded(made));
             return self.argument(row, &made.driver);
         }
         if let Some(function) = made.issued {
@@ -222,8 +228,7 @@ impl Reader<'_> {
             _ => Some(call.stream),
         };
         let (start, end) = (self.ns(call.start), self.ns(call.end));
-        let is_told = call.correlation != 0 && call.flags & call::CHECKED == 0;
-        let Some(until) = self.ordered.joins_until(start).or(is_told.then_some(Ns::MAX)) else {
+        let Some(until) = self.ordered.joins_until(start).or(is_told(call).then_some(Ns::MAX)) else {
             self.chunked.unordered += 1;
             return;
         };
@@ -308,6 +313,7 @@ impl Process<'_, '_> {
                     numbers,
                     ordered,
                     is_joined: later.is_joined,
+                    gave_up: later.gave_up,
                     recorded_until: later.recorded_until.get(&tid).copied().unwrap_or(Ns::MIN),
                     functions: FxHashMap::default(),
                     names: FxHashMap::default(),
@@ -331,6 +337,7 @@ impl Process<'_, '_> {
             self.add_times(chunked.times);
             self.later.driver_calls += chunked.made_calls;
             self.later.unordered += chunked.unordered;
+            self.later.unwritten += chunked.unwritten;
             self.begun_before(chunk);
             rows.push((!chunked.names.is_empty()).then(|| self.rows(chunk.tid(), chunked, next)));
             next += chunked.names.len();
@@ -434,6 +441,17 @@ impl Process<'_, '_> {
         self.later.wrapped.functions.insert(name, function);
         function
     }
+}
+
+/// Whether CUPTI told which operations a call issued.
+fn is_told(call: &spool::Call) -> bool {
+    call.correlation != 0 && call.flags & call::CHECKED == 0
+}
+
+/// Whether CUPTI recorded the kernel that a call launched.
+fn was_recorded(made: &Made) -> bool {
+    let is_launch = made.issued.is_some_and(|function| function.work == Work::Kernel);
+    is_launch && is_told(&made.driver) && made.driver.result == 0 && made.driver.flags & call::CAPTURED == 0
 }
 
 /// The handle of a thread's own default stream (cuda.h).
