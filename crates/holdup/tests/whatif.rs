@@ -121,10 +121,7 @@ fn the_cause_of_a_finding_may_be_gone() {
     let shown = text(&output.stdout);
     assert!(shown.contains("pinned-reused + remove H4 + remove H1"), "{shown}");
     let unknown = refuses(&["recorded-library-first-use.holdup", "--remove", "H99"]);
-    assert!(
-        unknown.contains("--remove H99: no such finding: `holdup explain --all` has H1 to H"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("--remove: no finding `H99`: `holdup explain --all` has H1 to H"), "{unknown}");
 }
 
 #[test]

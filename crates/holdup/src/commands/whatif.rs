@@ -111,7 +111,7 @@ fn removed(trace: &Trace, arguments: &Whatif) -> Result<Vec<Removed>, Failure> {
         let unknown = || match last {
             "" => Failure::Message(format!("--remove {name}: `holdup explain` finds nothing in this trace")),
             _ => Failure::Message(format!(
-                "--remove {name}: no such finding: `holdup explain --all` has H1 to {last}"
+                "--remove: no finding `{name}`: `holdup explain --all` has H1 to {last}"
             )),
         };
         Removed::of(name, &explanation, &losses).ok_or_else(unknown)
