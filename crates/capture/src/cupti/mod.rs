@@ -219,6 +219,7 @@ pub unsafe fn forget() {
     UNREAD.store(0, Relaxed);
     records::forget();
     ids::forget();
+    buffers::forget();
 }
 
 /// In nanoseconds, which CUPTI reckons with itself.
