@@ -11,7 +11,7 @@ const KERNELS: i64 = 10;
 /// `ns` is how long the kernel of a number takes.
 fn with_graphs(ns: fn(i64) -> Ns) -> Ns {
     let mut trace = Trace::default();
-    trace.meta.source_version = String::from("CUPTI 2025.3.1");
+    trace.meta.libraries.insert(String::from("CUPTI"), String::from("13.0"));
     let (thread, stream) = add_process(&mut trace, 1);
     trace.devices.compute_major[0] = 9;
     let [launch, wait] = ["cudaLaunchKernel", "cudaStreamSynchronize"].map(|name| trace.strings.intern(name));
