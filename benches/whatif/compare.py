@@ -2,8 +2,9 @@
 
     compare.py HOLDUP DIR
 
-Prints a table in Markdown; the gain is a part of the time before. Of several recordings of a program the middle prediction counts. The last column is what is predicted from a trace of PyTorch's profiler,
-where there is one. Ends with status 1 if a recording or a result is missing.
+Prints a table in Markdown; the gain is a part of the time before. Of several recordings of a program the middle prediction counts, of an
+even number the mean of the two in the middle. The last column is what is predicted from a trace of PyTorch's profiler, where there is one.
+Ends with status 1 if a recording or a result is missing.
 """
 
 import json
@@ -44,9 +45,10 @@ def compare(pair, holdup, directory):
         print(f"| `{name}` | {runs[0].stderr.strip().splitlines()[-1]} | | | | {interval} | | | |")
         return None
     said.sort(key=lambda each: each["fixes"][0]["gain"]["share"])
-    middle = said[len(said) // 2]
-    error = middle["replay"]["error"]
-    predicted = middle["fixes"][0]["gain"]
+    middle = said[(len(said) - 1) // 2 : len(said) // 2 + 1]
+    error = max(each["replay"]["error"] for each in middle)
+    gains = [each["fixes"][0]["gain"] for each in middle]
+    predicted = {key: statistics.mean(each[key] for each in gains) for key in ("share", "low", "high")}
     off = predicted["share"] - gain["share"]
     inside = predicted["low"] <= gain["share"] <= predicted["high"]
     sign = predicted["share"] * gain["share"] > 0 or max(abs(predicted["share"]), abs(gain["share"])) < 0.02
