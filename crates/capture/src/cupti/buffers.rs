@@ -15,7 +15,7 @@ const SPARE: usize = 32;
 /// Buffers made before the program's first call.
 const READY: usize = 4;
 
-/// The fewest records that a buffer takes, as the first one, and the most: a kernel's record has 200 bytes or more.
+/// The fewest records that a buffer takes, as the first one, and the most, which are more than have room: then its bytes decide.
 const FEWEST: usize = 256;
 const MOST: usize = BUFFER / 128;
 

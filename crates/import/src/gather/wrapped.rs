@@ -136,6 +136,7 @@ struct Reader<'p> {
     ordered: Ordered<'p>,
     /// Whether operations are joined with calls by order.
     is_joined: bool,
+    /// Whether calls whose ids CUPTI did not tell came after holdup gave it up.
     gave_up: bool,
     /// CUPTI recorded the calls before; when holdup gives up CUPTI in the middle of a recording, the calls in progress
     /// have both records.
