@@ -47,12 +47,11 @@ impl Process<'_, '_> {
         lost.records(Lost::KERNELS, without);
     }
 
-    /// Counts the records that later ones replaced.
+    /// Counts the records that later ones replaced. They are not lost: the trace begins after them.
     fn overwritten(&mut self, chunks: &[Chunk<'_>]) {
         let count = total(chunks, |chunk| chunk.overwritten());
         if let Some(from) = self.complete_from {
-            let lost = &mut self.all.trace.meta.lost;
-            lost.records("overwritten by later records (--keep last)", count);
+            self.all.trace.meta.leave_out("overwritten by later records (--keep last)", count);
             let ms = self.end().saturating_sub(from).max(0) / 1_000_000;
             let who = self.who();
             self.note(format!(
