@@ -2,6 +2,7 @@
 //! full. No lock, no allocation; a system call only for a new chunk.
 
 use crate::control;
+use crate::cupti::Pace;
 use crate::ending;
 use crate::lasting;
 use crate::process::{self, Use};
@@ -169,6 +170,8 @@ pub struct Rest {
     epoch: u32,
     /// CUPTI's correlation id of the call that the thread is in, where it tells them.
     pub correlation: u32,
+    /// How fast the thread fills CUPTI's buffers.
+    pub pace: Pace,
     /// When the last call returned whose stack was written.
     pub stacked: Ticks,
     /// How long the last one took.
@@ -258,6 +261,7 @@ impl Rest {
             defaults: [0; DEFAULTS],
             epoch: 0,
             correlation: 0,
+            pace: Pace::NEW,
             stacked: 0,
             stack_took: 0,
             trail: Trail::new(),

@@ -1,110 +1,150 @@
 //! The buffers that CUPTI fills with records.
 //!
 //! CUPTI hands out a buffer once it is full, however long that takes, and all that it has if it is asked to: a program that is killed
-//! cannot ask. So a buffer takes as many records as come in a tenth of a second or two. It takes a few hundred in any case, and more while
-//! CUPTI has many: it keeps a buffer until the GPU has done what is in it, and a program may be thousands of launches ahead of the GPU.
+//! cannot ask. So buffers are as large as they are filled in a tenth of a second or two. From CUDA 12.3 on each thread that issues work has
+//! a buffer of its own.
 
+use crate::writer;
+use interpose::Ns;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
-use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicUsize};
 
-/// Bytes of a buffer, and buffers kept for use again.
-const BUFFER: usize = 4 << 20;
-const SPARE: usize = 32;
+/// Buffers of one size.
+struct Size {
+    /// How many records one takes.
+    records: usize,
+    /// How many are made before the program's first call.
+    ready: usize,
+    /// How many are kept for use again, at most.
+    kept: usize,
+    spare: [AtomicPtr<u8>; 128],
+}
 
-/// Buffers made before the program's first call.
-const READY: usize = 4;
+static SIZES: [Size; 4] =
+    [Size::new(256, 4, 128), Size::new(1024, 4, 128), Size::new(4096, 2, 64), Size::new(16384, 2, 32)];
+/// Bytes for a record: a kernel's has 216 (CUDA 13.0).
+const RECORD: usize = 256;
 
-/// The fewest records that a buffer takes, as the first one, and the most, which are more than have room: then its bytes decide.
-const FEWEST: usize = 256;
-const MOST: usize = BUFFER / 128;
+/// A buffer that is full this soon makes the thread's next one larger; one that is not full by then, smaller, ns.
+const SOON: Ns = 50_000_000;
+const LATE: Ns = 250_000_000;
 
-/// A buffer that is full this soon makes the next one take four times as many records; one that is not full by then, half as many, ns.
-const SOON: i64 = 50_000_000;
-const LATE: i64 = 250_000_000;
+impl Size {
+    const fn new(records: usize, ready: usize, kept: usize) -> Size {
+        Size { records, ready, kept, spare: [const { AtomicPtr::new(null_mut()) }; 128] }
+    }
 
-static BUFFERS: [AtomicPtr<u8>; SPARE] = [const { AtomicPtr::new(null_mut()) }; SPARE];
+    fn bytes(&self) -> usize {
+        self.records * RECORD
+    }
 
-/// How many records a buffer takes at present.
-static RECORDS: AtomicUsize = AtomicUsize::new(FEWEST);
-/// When CUPTI asked for a buffer last, by `CLOCK_MONOTONIC`; 0 before.
-static ASKED: AtomicI64 = AtomicI64::new(0);
-/// How many buffers CUPTI has.
-static OUT: AtomicUsize = AtomicUsize::new(0);
+    /// A buffer, null if there is no memory for one.
+    fn take(&self) -> *mut u8 {
+        let mut spare = self.spare.iter().map(|spare| spare.swap(null_mut(), AcqRel));
+        spare.find(|spare| !spare.is_null()).unwrap_or_else(|| fresh(self.bytes()))
+    }
+
+    /// Keeps a buffer; whether there is a place for it.
+    fn keep(&self, buffer: *mut u8) -> bool {
+        let mut spare = self.spare.iter().take(self.kept);
+        spare.any(|spare| spare.compare_exchange(null_mut(), buffer, AcqRel, Relaxed).is_ok())
+    }
+}
+
+/// How fast buffers are filled.
+#[derive(Clone, Copy)]
+pub struct Pace {
+    /// Size of the last one, as an index.
+    size: usize,
+    /// When CUPTI asked for it, by `CLOCK_MONOTONIC`; 0 before the first.
+    asked: Ns,
+}
+
+impl Pace {
+    pub const NEW: Pace = Pace { size: 0, asked: 0 };
+
+    /// The size of the buffer that CUPTI asks for now, since the last one is full.
+    fn next(&mut self, now: Ns) -> usize {
+        let since = now - self.asked;
+        if self.asked != 0 && since < SOON {
+            self.size = (self.size + 1).min(SIZES.len() - 1);
+        } else if since >= LATE {
+            self.size = self.size.saturating_sub(1);
+        }
+        self.asked = now;
+        self.size
+    }
+}
+
+/// Whether each thread has a buffer of its own.
+static PER_THREAD: AtomicBool = AtomicBool::new(false);
+/// The [`Pace`] of the buffer that all threads have otherwise. Threads that ask at once may each use what another one found.
+static SHARED_SIZE: AtomicUsize = AtomicUsize::new(0);
+static SHARED_ASKED: AtomicI64 = AtomicI64::new(0);
+
+/// CUPTI will ask for buffers, for each thread's own if it is `per_thread`.
+pub fn begin(per_thread: bool) {
+    PER_THREAD.store(per_thread, Relaxed);
+}
 
 /// Makes the first buffers.
 pub fn make_ready() {
-    for spare in BUFFERS.iter().take(READY) {
-        spare.store(fresh(), Release);
+    for size in &SIZES {
+        for spare in size.spare.iter().take(size.ready) {
+            spare.store(fresh(size.bytes()), Release);
+        }
     }
 }
 
 /// CUPTI asks for a buffer: where it is, its bytes, and how many records it takes at most.
-pub unsafe extern "C-unwind" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
-    let spare = BUFFERS.iter().map(|spare| spare.swap(null_mut(), AcqRel)).find(|spare| !spare.is_null());
-    let memory = spare.unwrap_or_else(fresh);
-    let out = OUT.fetch_add(usize::from(!memory.is_null()), Relaxed);
+pub unsafe extern "C-unwind" fn request(buffer: *mut *mut u8, room: *mut usize, most: *mut usize) {
+    let size = SIZES.get(next_size(interpose::monotonic())).unwrap_or(&SIZES[0]);
+    let memory = size.take();
     // SAFETY: CUPTI passes three places to write to.
     unsafe {
         *buffer = memory;
-        *size = if memory.is_null() { 0 } else { BUFFER };
-        *most = next(interpose::monotonic(), out);
+        *room = if memory.is_null() { 0 } else { size.bytes() };
+        *most = size.records;
     }
 }
 
-/// How many records the buffer takes that CUPTI asks for now, which has `out` others. Threads that ask at once may each use what another one
-/// found.
-fn next(now: i64, out: usize) -> usize {
-    let records = match ASKED.swap(now, Relaxed) {
-        0 => FEWEST,
-        before => after(RECORDS.load(Relaxed), now - before, out),
-    };
-    RECORDS.store(records, Relaxed);
-    records
-}
-
-/// How many records a buffer takes, after one of `records` was asked for `since` ns ago.
-fn after(records: usize, since: i64, out: usize) -> usize {
-    // More than are kept would be mapped and unmapped each time.
-    let records = if since < SOON || out >= SPARE {
-        records.saturating_mul(4)
-    } else if since < LATE {
-        records
-    } else {
-        records / 2
-    };
-    records.clamp(FEWEST, MOST)
+/// The size of the buffer that CUPTI asks for now.
+fn next_size(now: Ns) -> usize {
+    if PER_THREAD.load(Relaxed) {
+        // A thread that cannot write is in a signal handler, or one too many.
+        return writer::here(|writer| writer.rest().pace.next(now)).unwrap_or_default();
+    }
+    let mut pace = Pace { size: SHARED_SIZE.load(Relaxed), asked: SHARED_ASKED.load(Relaxed) };
+    let size = pace.next(now);
+    SHARED_SIZE.store(size, Relaxed);
+    SHARED_ASKED.store(now, Relaxed);
+    size
 }
 
 /// Keeps a buffer of [`request`] that CUPTI has given back for good.
-pub fn give_back(buffer: *mut u8) {
-    if buffer.is_null() {
+pub fn give_back(buffer: *mut u8, room: usize) {
+    let size = SIZES.iter().find(|size| size.bytes() == room);
+    if buffer.is_null() || size.is_some_and(|size| size.keep(buffer)) {
         return;
     }
-    OUT.fetch_sub(1, Relaxed);
-    for spare in &BUFFERS {
-        if spare.compare_exchange(null_mut(), buffer, AcqRel, Relaxed).is_ok() {
-            return;
-        }
-    }
-    // SAFETY: a buffer of `fresh`, which nobody else has.
-    unsafe { libc::munmap(buffer.cast(), BUFFER) };
+    // SAFETY: a buffer of `fresh`, of so many bytes, which nobody else has.
+    unsafe { libc::munmap(buffer.cast(), room) };
 }
 
 /// In a fork's child: those that CUPTI had are lost.
 pub fn forget() {
-    OUT.store(0, Relaxed);
-    ASKED.store(0, Relaxed);
+    SHARED_ASKED.store(0, Relaxed);
 }
 
 /// Memory for a buffer; null when there is none, and CUPTI drops and counts records. All its pages
 /// are there from the start: a launch that has to have one mapped waits for threads that map or unmap
 /// memory at the time, which was up to 8.8 ms beside a thread that freed 256 MiB (H200).
-fn fresh() -> *mut u8 {
+fn fresh(bytes: usize) -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
     // SAFETY: asks for new memory.
-    let memory = unsafe { libc::mmap(null_mut(), BUFFER, access, flags, -1, 0) };
+    let memory = unsafe { libc::mmap(null_mut(), bytes, access, flags, -1, 0) };
     if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
 }
 
@@ -112,46 +152,31 @@ fn fresh() -> *mut u8 {
 mod tests {
     use super::*;
 
-    /// How many records a buffer takes in the end, and how long it is until it is full, ns, at that many records a second.
-    fn steady(rate: i64) -> (usize, i64) {
-        let mut records = FEWEST;
-        let mut took = 0;
+    /// The size of the buffers in the end, and how long one of them is filled, ns, at that many records a second.
+    fn steady(rate: i64) -> (usize, Ns) {
+        let (mut pace, mut now, mut took) = (Pace::NEW, 1, 0);
         for _ in 0..40 {
-            took = records as i64 * 1_000_000_000 / rate;
-            records = after(records, took, 2);
+            let size = pace.next(now);
+            took = SIZES[size].records as Ns * 1_000_000_000 / rate;
+            now += took;
         }
-        (records, took)
+        (pace.size, took)
     }
 
     #[test]
-    fn a_buffer_is_full_after_tenths_of_a_second_at_most_rates() {
-        for rate in [2_000, 5_000, 20_000, 100_000] {
-            let (records, took) = steady(rate);
-            assert!((SOON..LATE).contains(&took), "{rate}: {records} in {took} ns");
+    fn a_buffer_is_full_after_tenths_of_a_second() {
+        for rate in [2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 300_000] {
+            let (size, took) = steady(rate);
+            assert!((SOON..LATE).contains(&took), "{rate}: size {size} in {took} ns");
         }
-        assert_eq!(steady(10_000_000).0, MOST);
-        assert_eq!(steady(100).0, FEWEST);
+        assert_eq!((steady(10_000_000).0, steady(100).0), (SIZES.len() - 1, 0));
     }
 
     #[test]
-    fn a_burst_after_silence_soon_has_large_buffers() {
-        let mut records = FEWEST;
-        let mut buffers = 0;
-        while records < MOST {
-            records = after(records, records as i64 * 1000, 2);
-            buffers += 1;
-        }
-        assert!(buffers <= 4, "{buffers}");
-    }
-
-    #[test]
-    fn a_program_far_ahead_of_its_gpu_needs_few_buffers() {
-        // A hundred thousand launches, a thousand a second, of which the GPU has done none.
-        let (mut launched, mut records, mut out) = (0, FEWEST, 0);
-        while launched < 100_000 {
-            (launched, out) = (launched + records, out + 1);
-            records = after(records, records as i64 * 1_000_000, out);
-        }
-        assert!(out <= SPARE + 10, "{out}");
+    fn a_burst_after_silence_has_the_largest_buffers_soon() {
+        let mut pace = Pace { size: 0, asked: 1 };
+        let second = 1_000_000_000;
+        let sizes = [0, 1, 2, 3, 4].map(|ms| pace.next(60 * second + ms * second / 1000));
+        assert_eq!(sizes, [0, 1, 2, 3, 3]);
     }
 }

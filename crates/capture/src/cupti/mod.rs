@@ -9,6 +9,7 @@ mod library;
 mod quiet;
 mod records;
 
+pub use buffers::Pace;
 pub use library::Failure;
 
 use crate::line::{Decimal, Line};
@@ -28,6 +29,10 @@ const FLUSH_PERIOD: u32 = 200;
 
 /// `CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM`
 const KERNEL_THREAD_IDS: c_int = 1;
+/// `CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED`
+const MEMORY_IS_PINNED: c_int = 8;
+/// `CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER`, from CUDA 12.3 on.
+const PER_THREAD_BUFFERS: c_int = 9;
 
 static CUPTI: Published<Cupti> = Published::new();
 /// Records come in.
@@ -106,6 +111,7 @@ fn switch_on(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
         check("cuptiActivityRegisterTimestampCallback", (cupti.timestamps)(timestamp))?;
         check("cuptiSetThreadIdType", (cupti.thread_ids)(KERNEL_THREAD_IDS))?;
         keep_times_on_host(cupti);
+        buffers::begin(set(cupti, PER_THREAD_BUFFERS, 1));
         check("cuptiActivityRegisterCallbacks", (cupti.register)(buffers::request, complete))?;
         ON.store(true, Release);
         for kind in kinds {
@@ -124,12 +130,14 @@ fn switch_on(cupti: &Cupti, kinds: &[u32]) -> Result<(), Failure> {
 /// the device's, which is the program's. It costs no more time (H200, `benches/turns.py train`, four processes each: recorded steps of
 /// 9.98 ms with the device's memory, 9.99 ms with the host's). A GPU that cannot do that (confidential computing) uses its own memory.
 fn keep_times_on_host(cupti: &Cupti) {
-    const MEMORY_IS_PINNED: c_int = 8; // CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED
-    let (mut size, mut value) = (1, 1_u8);
-    if let Some(set) = cupti.set_attribute {
-        // SAFETY: CUPTI's function, which reads a value of one byte.
-        unsafe { set(MEMORY_IS_PINNED, &mut size, (&raw mut value).cast()) };
-    }
+    set(cupti, MEMORY_IS_PINNED, 1);
+}
+
+/// Sets an attribute of one byte; whether CUPTI has it.
+fn set(cupti: &Cupti, attribute: c_int, mut value: u8) -> bool {
+    let mut size = 1;
+    // SAFETY: CUPTI's function, which reads a value of one byte.
+    cupti.set_attribute.is_some_and(|set| unsafe { set(attribute, &mut size, (&raw mut value).cast()) } == 0)
 }
 
 /// CUPTI's numbers of a context and of a stream in it.
@@ -227,7 +235,7 @@ unsafe extern "C-unwind" fn timestamp() -> u64 {
     (interpose::monotonic() + CLOCK_OFFSET.load(Relaxed)) as u64
 }
 
-unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _: usize, valid: usize) {
+unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, room: usize, valid: usize) {
     if let (Some(cupti), false) = (CUPTI.get(), buffer.is_null()) {
         let is_read = writer::here(|writer| {
             // So that its times and the wrapped calls' stay comparable.
@@ -238,7 +246,7 @@ unsafe extern "C-unwind" fn complete(_: *mut c_void, _: u32, buffer: *mut u8, _:
             UNREAD.fetch_add(pass_over(cupti, buffer, valid), Relaxed);
         }
     }
-    buffers::give_back(buffer);
+    buffers::give_back(buffer, room);
 }
 
 /// Writes what is in a buffer, and how many records were lost.

@@ -85,6 +85,9 @@ static int switched(int domain, uint32_t function, uint8_t on) {
 }
 int cuptiActivityEnableDriverApi(uint32_t function, uint8_t on) { return switched(1, function, on); }
 int cuptiActivityEnableRuntimeApi(uint32_t function, uint8_t on) { return switched(2, function, on); }
+int cuptiActivitySetAttribute(int attribute, size_t *size, void *value) {
+    return attribute >= 8 && *size == 1 && *(uint8_t *)value == 1 ? SUCCESS : INVALID_PARAMETER;
+}
 #endif
 
 int cuptiGetCallbackName(int domain, uint32_t function, const char **name) {
