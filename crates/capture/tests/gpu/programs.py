@@ -292,6 +292,8 @@ def launches_wait_for_copies(finding):
 
 def is_stall(findings, level):
     first = findings[0]
+    if not first["holder"]:
+        return False
     certain = (first["cause"], first["evidence"], first["confidence"]) == ("driver-lock", "lock", "certain")
     lines = is_at(first["waiter"]["where"], "launches") and is_at(first["holder"]["where"], "copies")
     copy = "DtoH pageable 268435456 B" in first["holder"]["detail"]

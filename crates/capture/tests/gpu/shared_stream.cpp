@@ -1,5 +1,6 @@
 // Two threads use one stream at once: one copies from pageable memory, one launches. Prints a backtrace if recording it ends the
-// program. Uses the driver alone.
+// program. Uses the driver alone. With an argument, a third thread has the parent, `holdup record`, switch recording off and on
+// that many times, 4 ms apart.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +31,7 @@ template <typename... Arguments> static void call(const char *name, Arguments...
     }
 }
 
-int main() {
+int main(int count, char **arguments) {
     signal(SIGSEGV, crashed);
     signal(SIGABRT, crashed);
     driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -54,10 +55,20 @@ int main() {
         while (!done)
             call("cuLaunchKernel", function, 1u, 1u, 1u, 1u, 1u, 1u, 0u, stream, (void **)nullptr, (void **)nullptr);
     });
+    const int switches = count > 1 ? atoi(arguments[1]) : 0;
+    std::atomic<bool> switched{false};
+    std::thread switching([&] {
+        for (int at = 0; at < switches; at++) {
+            kill(getppid(), SIGUSR2);
+            usleep(4000);
+        }
+        switched = true;
+    });
     std::vector<char> pageable(bytes, 1);
-    for (int at = 0; at < 30; at++)
+    for (int at = 0; at < 30 || !switched; at++)
         call("cuMemcpyHtoDAsync_v2", memory, (const void *)pageable.data(), bytes, stream);
     done = true;
+    switching.join();
     launching.join();
     call("cuStreamSynchronize", stream);
     puts("done");

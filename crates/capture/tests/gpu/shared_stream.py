@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Two threads that use one stream at once, recorded many times: the recorder must not change how a program ends. Needs a GPU and a
-C++ compiler.
+"""Two threads that use one stream at once, recorded many times, also with recording switched off and on each 4 ms: the recorder must
+not change how a program ends. Needs a GPU and a C++ compiler.
 
     shared_stream.py [TIMES]        default: 60
 
@@ -23,7 +23,12 @@ def main(times):
         program = f"{folder}/shared_stream"
         subprocess.run(["g++", "-O1", "-g", "-rdynamic", "-o", program, str(HERE.with_suffix(".cpp")), "-ldl", "-pthread"], check=True)
         record = [HOLDUP, "record", "--quiet", "--force", "-o", f"{folder}/a.holdup", "--", program]
-        ways = {"bare": [program], "full": record, "no samples": [*record[:2], "--sample-rate", "0", *record[2:]]}
+        ways = {
+            "bare": [program],
+            "full": record,
+            "no samples": [*record[:2], "--sample-rate", "0", *record[2:]],
+            "switched": [*record, "100"],
+        }
         for way, command in ways.items():
             ends = [subprocess.run(command, capture_output=True, text=True) for _ in range(times)]
             wrong = [end for end in ends if end.returncode != 0 or end.stdout != "done\n"]

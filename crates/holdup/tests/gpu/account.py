@@ -108,6 +108,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.check or arguments.traces or pathlib.Path(scratch)
         if not arguments.check:
+            folder.mkdir(parents=True, exist_ok=True)
             binary = f"{scratch}/planted"
             subprocess.run(["nvcc", "-O1", "-g", "-o", binary, str(HERE / "planted.cu")], check=True)
             for name in names:
