@@ -1,6 +1,6 @@
 //! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
 
-use crate::convoy::Convoys;
+use crate::convoy::{Convoys, Mutex};
 use crate::mutexes::Mutexes;
 use crate::streams::Streams;
 use crate::threads::Threads;
@@ -68,6 +68,8 @@ pub(crate) struct Costs {
     ops: OpsOf,
     /// Streams for which calls need their context's lock exclusively.
     pub exclusive: FxHashSet<StreamId>,
+    /// Calls that wait for the mutex of their stream's hardware queue.
+    pub behind_queues: FxHashMap<CallId, ForQueue>,
     /// From the release of a context's lock until a thread that slept has it, ns, where the model says who waits for it.
     pub handover: Option<Ns>,
     /// From a pageable copy's release of the mutex of its direction until a thread that slept has it, ns, where the trace shows that.
@@ -109,8 +111,8 @@ impl Costs {
             let ops = OpsOf::new(trace, threads);
             let convoys = Convoys::of(trace, threads, model, |call| ops.of(call));
             let issues = |call| !ops.of(call).is_empty();
-            let in_convoy = |wait| convoys.has(trace, threads, |call| ops.of(call), wait);
-            let lost = lost(trace, threads, issues, in_convoy);
+            let mutex_of = |wait| convoys.mutex_of(trace, threads, |call| ops.of(call), wait);
+            let lost = lost(trace, threads, issues, mutex_of);
             (ops, convoys, lost)
         };
         let ((ops, convoys, lost), (asked, streams)) =
@@ -131,8 +133,12 @@ impl Costs {
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
-        let mut costs =
-            Costs { of, ops, exclusive: FxHashSet::default(), handover: None, wake_of_copies: None };
+        let for_queues = |(call, lost): (&CallId, &Lost)| {
+            lost.for_queue.map(|own| (*call, ForQueue { own, others: lost.others }))
+        };
+        let behind_queues = lost.iter().filter_map(for_queues).collect();
+        let exclusive = FxHashSet::default();
+        let mut costs = Costs { of, ops, exclusive, behind_queues, handover: None, wake_of_copies: None };
         costs.exclusive = costs.exclusive_streams(trace, threads);
         costs.wake_of_copies = costs.wake_of_copies(trace, threads);
         let behind = costs.behind(trace, &lost, model.locks.context.wake_ns == 0);
@@ -322,8 +328,21 @@ struct Lost {
     waits: bool,
     /// Whether it waited for the mutex of a convoy.
     in_convoy: bool,
+    /// If it waited for the mutex of a hardware queue: how much of that is part of its own cost, ns.
+    for_queue: Option<Ns>,
+    /// Whether it waited for calls that hold something else than the mutex of a hardware queue or of a convoy.
+    others: bool,
     /// Whether others passed it over: [`Mutexes::passed_over`].
     passed_over: bool,
+}
+
+/// The waits of a call for the mutex of its stream's hardware queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ForQueue {
+    /// How much of them is part of its own cost, ns.
+    pub own: Ns,
+    /// Whether it also waits for calls that hold something else.
+    pub others: bool,
 }
 
 /// A wait for a call of another thread.
@@ -335,42 +354,14 @@ struct Behind {
 }
 
 /// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `issues`:
-/// whether a call has operations; `in_convoy`: whether a wait is one of a convoy.
+/// whether a call has operations; `mutex_of`: which mutex a wait is for.
 fn lost(
     trace: &Trace,
     threads: &Threads,
     issues: impl Fn(CallId) -> bool,
-    in_convoy: impl Fn(usize) -> bool,
+    mutex_of: impl Fn(usize) -> Mutex,
 ) -> FxHashMap<CallId, Lost> {
-    let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
-    let waits = &trace.waits;
-    let mutexes = Mutexes::of(trace, threads, issues);
-    for at in 0..waits.len() {
-        let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
-            continue;
-        };
-        if in_convoy(at) {
-            found.entry(call).or_default().add_in_convoy(waits.start[at], waits.end[at]);
-            continue;
-        }
-        // The first holder, then the last one: others between them are not known.
-        let [first, last] =
-            [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
-        let known = |holder: CallId| holder.is_some() && holder != call;
-        let (start, end) = (waits.start[at], waits.end[at]);
-        if (known(first) || known(last)) && mutexes.passed_over(at, first, last) {
-            found.entry(call).or_default().passed_over = true;
-            continue;
-        }
-        if known(first) && first != last {
-            let over = trace.calls.end[first.index()].clamp(start, end);
-            let behind = Behind { holder: first, start, end: if known(last) { over } else { end } };
-            found.entry(call).or_default().add(behind);
-        }
-        if known(last) {
-            found.entry(call).or_default().add(Behind { holder: last, start, end });
-        }
-    }
+    let mut found = in_recorded_waits(trace, threads, issues, mutex_of);
     let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
     for share in explain::call_parts(trace, SLOW) {
         let of = parts.entry(share.call).or_default();
@@ -388,9 +379,56 @@ fn lost(
     for (call, of_slow) in parts {
         let recorded = found.entry(call).or_default();
         recorded.waits = of_slow.waits;
+        let (for_queue, others) = (recorded.for_queue, recorded.others);
         // `explain` knows those that held a lock between the first and the last one.
         if !recorded.in_convoy && !recorded.passed_over && recorded.behind.len() <= of_slow.behind.len() {
-            *recorded = of_slow;
+            *recorded = Lost { for_queue, others, ..of_slow };
+        }
+    }
+    found
+}
+
+fn in_recorded_waits(
+    trace: &Trace,
+    threads: &Threads,
+    issues: impl Fn(CallId) -> bool,
+    mutex_of: impl Fn(usize) -> Mutex,
+) -> FxHashMap<CallId, Lost> {
+    let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
+    let waits = &trace.waits;
+    let mutexes = Mutexes::of(trace, threads, issues);
+    for at in 0..waits.len() {
+        let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
+            continue;
+        };
+        let (start, end, mutex) = (waits.start[at], waits.end[at], mutex_of(at));
+        if mutex == Mutex::OfConvoy {
+            found.entry(call).or_default().add_in_convoy(start, end);
+            continue;
+        }
+        // The first holder, then the last one: others between them are not known.
+        let [first, last] =
+            [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
+        let known = |holder: CallId| holder.is_some() && holder != call;
+        let is_known = known(first) || known(last);
+        let passed_over = is_known && mutexes.passed_over(at, first, last);
+        if let Mutex::OfQueue { in_convoy } = mutex {
+            let is_short = end - start < CHANCE;
+            let is_own = !is_known || passed_over || is_short;
+            found.entry(call).or_default().add_for_queue(start, end, is_own, in_convoy && is_short);
+        }
+        let of = found.entry(call).or_default();
+        if passed_over {
+            of.passed_over = true;
+            continue;
+        }
+        of.others |= is_known && mutex == Mutex::Other && end - start >= CHANCE;
+        if known(first) && first != last {
+            let over = trace.calls.end[first.index()].clamp(start, end);
+            of.add(Behind { holder: first, start, end: if known(last) { over } else { end } });
+        }
+        if known(last) {
+            of.add(Behind { holder: last, start, end });
         }
     }
     found
@@ -407,6 +445,17 @@ impl Lost {
         self.until = self.until.max(behind.end);
         self.first = Some(self.first.map_or(behind.start, |first| first.min(behind.start)));
         self.behind.push(behind);
+    }
+
+    /// Adds a wait for the mutex of a hardware queue. What is `own` remains part of the call's cost, unless it is `chance`, and the call waits
+    /// for the mutex of a convoy in the replay.
+    fn add_for_queue(&mut self, start: Ns, end: Ns, own: bool, chance: bool) {
+        let of_cost = self.for_queue.get_or_insert_default();
+        match (own, chance) {
+            (_, true) => self.add_in_convoy(start, end),
+            (true, false) => *of_cost += end - start,
+            (false, false) => {}
+        }
     }
 
     /// Adds a wait for the mutex of a convoy, however short: who waits for whom, the replay finds anew.

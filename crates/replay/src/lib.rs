@@ -38,6 +38,7 @@ mod untraced;
 mod waits;
 mod works;
 
+pub use calls::ForQueue;
 pub use explain::ThreadGain;
 pub use faster::{Faster, NotFaster};
 pub use fit::{Both, CallFit, CauseFit, Fit, GpuFit, MOST_ERROR, ThreadFit};

@@ -27,7 +27,7 @@ pub const LEAST: f64 = 0.005;
 /// Most changes that are combined in a search.
 const COMBINED: usize = 3;
 
-/// A smaller part of the time without a processor is not taken off.
+/// Where threads are awake without a processor for less time by this part, who has one is found anew.
 const SPARED: f64 = 0.05;
 
 /// How many of the best single changes a search combines.
@@ -132,9 +132,14 @@ impl Change<'_> {
     }
 }
 
-/// Applies changes, and takes off a part of the time in which threads were ready without a processor. Returns how many calls, operations
-/// and pauses the changes changed; `None` if one of them changes nothing.
-fn apply(wanted: &[Change<'_>], spared: f64, scene: &Scene<'_>, to: &mut Recovered) -> Option<usize> {
+/// Applies changes, and takes off the time in which threads were ready without a processor if they take turns at `processors`. Returns how
+/// many calls, operations and pauses the changes changed; `None` if one of them changes nothing.
+fn apply(
+    wanted: &[Change<'_>],
+    processors: Option<&Processors>,
+    scene: &Scene<'_>,
+    to: &mut Recovered,
+) -> Option<usize> {
     let some = |changed: usize| (changed > 0).then_some(changed);
     let sum = |changes: &[Change<'_>], to: &mut Recovered| -> Option<usize> {
         changes.iter().map(|change| some(change.apply(scene, to))).sum()
@@ -144,8 +149,8 @@ fn apply(wanted: &[Change<'_>], spared: f64, scene: &Scene<'_>, to: &mut Recover
     others.sort_by_key(Change::order);
     let moving = others.partition_point(|change| change.order() <= IMAGINED);
     let first = sum(&others[..moving], to)?;
-    if spared > 0.0 {
-        more_cpus::spare(scene, to, spared);
+    if let Some(processors) = processors {
+        processors.take_turns(scene, to);
     }
     let host: usize =
         hosts.chunks(faster::MOST).map(|hosts| some(faster::hosts(hosts, scene, to))).sum::<Option<_>>()?;
@@ -164,6 +169,8 @@ struct Ran {
     changes: usize,
     changed: Recovered,
     replayed: Replayed,
+    /// Whether threads take turns at the processors.
+    in_turns: bool,
 }
 
 /// A run of a search.
@@ -214,6 +221,8 @@ pub struct Predictor<'a> {
     traces: Spare<Trace>,
     /// Where they are too few, the processors, and how long threads are awake without one in the replay without a change, ns.
     processors: Option<(Processors, Ns)>,
+    /// The program without a change, whose threads take turns at these processors, and its replay.
+    in_turns: OnceLock<Result<(Recovered, Replayed), Error>>,
     /// The best of the sets that a search has run: it is predicted next.
     best: Mutex<Option<Best>>,
     /// The replay without a change, and without what the tracer added.
@@ -252,6 +261,7 @@ impl<'a> Predictor<'a> {
         let processors = processors.map(beyond).map(|(beyond, processors)| (processors, beyond));
         Predictor {
             processors,
+            in_turns: OnceLock::new(),
             scene: Scene::new(trace, program),
             threads,
             programs: Spare::new(),
@@ -293,12 +303,13 @@ impl<'a> Predictor<'a> {
             false => self.next(&ran.changed, &ran.replayed),
         };
         let safety: Vec<&str> = wanted.iter().filter_map(Change::safety).collect();
-        let (changes, predicted_ns) = (ran.changes, self.judged(&ran.changed, &ran.replayed));
+        let (changes, before_ns) = (ran.changes, self.before());
+        let predicted_ns = (before_ns as f64 * (1.0 - gain.share)).round() as Ns;
         self.programs.keep(ran.changed);
         Ok(Some(Prediction {
             id,
             changes,
-            before_ns: self.before(),
+            before_ns,
             predicted_ns,
             gain,
             thread,
@@ -327,20 +338,18 @@ impl<'a> Predictor<'a> {
     }
 
     /// Applies changes together and runs what comes of it; `None` if one of them changes nothing. Where threads waited for a processor while
-    /// others polled, and fewer of them are awake with the changes, they wait for that much less.
+    /// others polled, and are awake without one for less time with the changes, they take turns at the processors anew.
     fn run(&self, wanted: &[Change<'_>], id: &str) -> Result<Option<Ran>, Error> {
         (self.progress)(id);
-        let Some(ran) = self.run_with(wanted, 0.0)? else { return Ok(None) };
-        let spared = self.spared(&ran);
-        if spared < SPARED || wanted.iter().any(|change| change.id() == more_cpus::FIX.id) {
-            return Ok(Some(ran));
-        }
+        let Some(ran) = self.run_with(wanted, None)? else { return Ok(None) };
+        let is_without = wanted.iter().any(|change| change.id() == more_cpus::FIX.id);
+        let Some(processors) = self.spared(&ran).filter(|_| !is_without) else { return Ok(Some(ran)) };
         self.programs.keep(ran.changed);
-        self.run_with(wanted, spared)
+        self.run_with(wanted, Some(processors))
     }
 
-    /// As [`Predictor::run`], with a part of the time taken off in which threads were ready without a processor.
-    fn run_with(&self, wanted: &[Change<'_>], spared: f64) -> Result<Option<Ran>, Error> {
+    /// As [`Predictor::run`], with threads that take turns at these processors.
+    fn run_with(&self, wanted: &[Change<'_>], processors: Option<&Processors>) -> Result<Option<Ran>, Error> {
         let base = &self.scene.base;
         let mut changed = match self.programs.take() {
             Some(mut used) => {
@@ -349,29 +358,52 @@ impl<'a> Predictor<'a> {
             }
             None => base.clone(),
         };
-        let Some(changes) = apply(wanted, spared, &self.scene, &mut changed) else {
+        let Some(changes) = apply(wanted, processors, &self.scene, &mut changed) else {
             self.programs.keep(changed);
             return Ok(None);
         };
         changed.synchronizes_shared(&self.scene);
         let replayed = changed.replay()?;
-        Ok(Some(Ran { changes, changed, replayed }))
+        if let Some(processors) = processors {
+            self.without_change_in_turns(processors)?;
+        }
+        Ok(Some(Ran { changes, changed, replayed, in_turns: processors.is_some() }))
     }
 
-    /// The part by which threads are awake without a processor for less time than without a change.
-    fn spared(&self, ran: &Ran) -> f64 {
-        let Some((processors, before)) = self.processors.as_ref().filter(|(_, before)| *before > 0) else {
-            return 0.0;
+    /// The processors, if threads are awake without one for less time than without a change.
+    fn spared(&self, ran: &Ran) -> Option<&Processors> {
+        let (processors, before) = self.processors.as_ref().filter(|(_, before)| *before > 0)?;
+        let spared = 1.0 - processors.beyond(&ran.changed, &ran.replayed) as f64 / *before as f64;
+        (spared >= SPARED).then_some(processors)
+    }
+
+    /// The program without a change whose threads take turns at these processors, and its replay.
+    fn without_change_in_turns(&self, processors: &Processors) -> Result<&(Recovered, Replayed), Error> {
+        let run = || {
+            let mut program = self.scene.base.clone();
+            processors.take_turns(&self.scene, &mut program);
+            let replayed = program.replay()?;
+            Ok((program, replayed))
         };
-        1.0 - processors.beyond(&ran.changed, &ran.replayed) as f64 / *before as f64
+        self.in_turns.get_or_init(run).as_ref().map_err(Clone::clone)
+    }
+
+    /// The program without a change that one with changes is compared with, and its replay.
+    fn unchanged_beside(&self, ran: &Ran) -> (&Recovered, &Replayed) {
+        match self.in_turns.get().filter(|_| ran.in_turns) {
+            Some(Ok((program, replayed))) => (program, replayed),
+            _ => (&self.scene.base, &self.replayed),
+        }
     }
 
     /// What that gains, and the thread that gains more.
     fn gain_of(&self, ran: &Ran) -> (Gain, Option<ThreadGain>) {
-        let (before, after) = (self.before(), self.judged(&ran.changed, &ran.replayed));
+        let (base, replayed) = self.unchanged_beside(ran);
+        let (before, after) = (self.judged(base, replayed), self.judged(&ran.changed, &ran.replayed));
         let share = (before - after) as f64 / before.max(1) as f64;
-        let reach = self.fit.error + UNSURE * share.abs() + FLOOR;
-        let thread = self.thread(&ran.changed, &ran.replayed);
+        let turns_differ = (before - self.before()).abs() as f64 / self.before().max(1) as f64;
+        let reach = self.fit.error.max(turns_differ) + UNSURE * share.abs() + FLOOR;
+        let thread = self.thread(ran);
         // No thread makes up for a loss of the program.
         let thread = thread.filter(|thread| thread.share > share + reach && share + reach > 0.0);
         let high = share.max(thread.as_ref().map_or(share, |of| of.share)) + reach;
@@ -409,18 +441,18 @@ impl<'a> Predictor<'a> {
     }
 
     /// The thread that is done earlier by most, from the start of the ranges, if there are any.
-    fn thread(&self, changed: &Recovered, replayed: &Replayed) -> Option<ThreadGain> {
-        let (base, trace) = (&self.scene.base, self.scene.trace);
+    fn thread(&self, ran: &Ran) -> Option<ThreadGain> {
+        let ((base, unchanged), trace) = (self.unchanged_beside(ran), self.scene.trace);
         let done = |of: &Recovered, replayed: &Replayed| -> Vec<Option<Ns>> {
             let from = began(trace, of, replayed, &self.ranges);
             (0..base.threads.len()).map(|row| Some((of.done(replayed, row)? - from).max(0))).collect()
         };
-        let (before, after) = (done(base, &self.replayed), done(changed, replayed));
+        let (before, after) = (done(base, unchanged), done(&ran.changed, &ran.replayed));
         let earlier = |row: usize| Some((before[row]? - after[row]?, base.threads[row]?));
         let (ns, thread) = (0..before.len()).filter_map(earlier).max_by_key(|(ns, _)| *ns)?;
         let of = trace.threads.row(thread);
         let pid = of.process.some().map_or(0, |process| trace.processes.pid[process.index()]);
-        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.before().max(1) as f64 })
+        Some(ThreadGain { pid, tid: of.tid, share: ns as f64 / self.judged(base, unchanged).max(1) as f64 })
     }
 
     /// Every change that fits the trace, and the best of up to three together, by gain.

@@ -1,6 +1,7 @@
 //! Threads that are awake without a processor, because others poll the device.
 
 use crate::Recovered;
+use crate::fixes::{Scene, more_cpus};
 use rustc_hash::FxHashMap;
 use sim::{RecordedStep, Replayed, Waited};
 use trace::{Ns, ThreadId, Trace};
@@ -12,6 +13,12 @@ const READY: i128 = 5;
 /// Whether a thread slept in a step that took at least this long, the scheduler's numbers say; it is awake in shorter ones, ns. They are 10
 /// ms apart.
 const LONG: Ns = 1_000_000;
+
+/// For how long a thread has a processor while others wait for it: Linux's `base_slice_ns`, 0.75 ms times one more than the binary logarithm
+/// of the number of processors, of at most eight.
+fn slice_ns(count: u32) -> Ns {
+    750_000 * Ns::from(1 + count.clamp(1, 8).ilog2())
+}
 
 /// The processors of a program that are too few for its threads.
 pub(crate) struct Processors {
@@ -47,6 +54,14 @@ impl Processors {
             None => Vec::new(),
         };
         Some(Processors { count, asleep: (0..base.threads.len()).map(asleep).collect() })
+    }
+
+    /// Threads take turns at the processors, as in the simulator's model, instead of waiting for one for as long as in the trace: with a
+    /// change other threads are awake at other times. 24 threads on 16 processors are predicted to gain 55 to 58 % with more hardware queues,
+    /// and gained 55 and 56; 32 threads 64 to 68 %, and gained 62 and 67 (two H200; 46 to 51, and 51 to 59, with the trace's waits).
+    pub fn take_turns(&self, scene: &Scene<'_>, to: &mut Recovered) {
+        more_cpus::apply(scene, to);
+        (to.model.host.processors, to.model.host.slice_ns) = (self.count, slice_ns(self.count));
     }
 
     /// For how long threads of a replay are awake beyond the number of processors, ns, summed over these threads.

@@ -1,6 +1,6 @@
 //! A trace as recorded steps.
 
-use crate::calls::Costs;
+use crate::calls::{Costs, ForQueue};
 use crate::loops::Rounds;
 use crate::machine;
 use crate::places::Places;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use trace::{CallId, Clock, Lost, Ns, OpId, ProcessId, ThreadId, Trace, WaitId};
 
 /// Why a trace cannot be replayed.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
     /// No operation of a GPU.
     #[error("it has no GPU records, so it does not say how long the GPU works: record at level full")]
@@ -61,6 +61,8 @@ pub struct Recovered {
     pub aliased: Vec<u32>,
     /// Operations whose calls other threads no longer wait behind, by a change: rows of [`Recorded::works`].
     pub overtaken: Vec<u32>,
+    /// Calls that wait for the mutex of their stream's hardware queue.
+    pub behind_queues: Arc<FxHashMap<CallId, ForQueue>>,
     /// By recorded wait, whether a replay finds it anew: a change may do without it.
     pub modelled: Arc<Vec<bool>>,
     /// What a change takes once, when processes start and end, ns: a longer run has that once too.
@@ -158,6 +160,7 @@ impl Recovered {
         let Recovered { steps, begins, works, pieces, aliased, overtaken, turns, signals_together, .. } =
             other;
         self.modelled = other.modelled.clone();
+        self.behind_queues = other.behind_queues.clone();
         (self.steps, self.begins, self.works) = (steps.clone(), begins.clone(), works.clone());
         self.pieces.clone_from(pieces);
         self.aliased.clone_from(aliased);
@@ -240,6 +243,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         pieces: FxHashMap::default(),
         aliased: works.aliased(),
         overtaken: Vec::new(),
+        behind_queues: Arc::new(costs.behind_queues.clone()),
         modelled: Arc::default(),
         once: 0,
         turns: turns::are_taken(trace),

@@ -24,7 +24,7 @@ const RECORDER: Ns = 150;
 
 /// CUPTI's part of the time for which a launch in a convoy holds its mutex, percent. 24 threads that only launch are 14 to 18 % faster
 /// without it (`crowd-processes before` of `benches/whatif` on three H100s), also because each does less outside of the mutex: a choice.
-const WITH_MUTEX: Ns = 10;
+const WITH_MUTEX: Ns = 14;
 
 /// What CUPTI's times add to a kernel that was launched, ns: in five sizes of one kernel from 1.2 to 10.2 µs, each took 0.83 to 0.90 µs
 /// longer as recorded launches than as nodes of a graph, which took as long as without CUPTI; and 20,000 launches of the longest one in a

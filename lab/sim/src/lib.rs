@@ -81,7 +81,7 @@ impl Default for Options {
 }
 
 /// Why a workload did not run.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Error {
     /// A text that is not a model.
     #[error("{file}: {problem}")]

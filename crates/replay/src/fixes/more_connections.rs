@@ -3,6 +3,7 @@
 use super::scene::At;
 use super::{Fix, Scene};
 use crate::Recovered;
+use crate::calls::take;
 use sim::Queue;
 use std::collections::BTreeSet;
 use trace::{CallId, Ns, ProcessId};
@@ -20,6 +21,9 @@ const CREATES: Ns = 1_000_000;
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let more = more(to);
     let changed = separate(to);
+    if changed > 0 {
+        waits_for_no_queue(scene, to);
+    }
     if changed > 0 && scene.is_of_a_machine() {
         take_longer_to_start(scene, &more, to);
     }
@@ -36,6 +40,22 @@ pub(super) fn separate(to: &mut Recovered) -> usize {
     let aliased = std::mem::take(&mut to.aliased);
     aliased.iter().for_each(|row| to.recorded.works[*row as usize].after = None);
     shared + aliased.len()
+}
+
+/// A launch waits for no other that holds the mutex of its hardware queue.
+pub(super) fn waits_for_no_queue(scene: &Scene<'_>, to: &mut Recovered) {
+    let behind_queues = to.behind_queues.clone();
+    if behind_queues.is_empty() {
+        return;
+    }
+    to.lets_pass(scene, |at, _| behind_queues.get(&at.id).is_some_and(|of| !of.others));
+    for at in scene.calls() {
+        if let Some(of) = behind_queues.get(&at.id)
+            && let Some(call) = to.call_mut(at)
+        {
+            take([&mut call.after_ns, &mut call.held_ns, &mut call.before_ns], of.own);
+        }
+    }
 }
 
 /// By process: how many queues it needs besides those that its streams with kernels have now.

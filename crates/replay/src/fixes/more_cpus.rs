@@ -16,18 +16,13 @@ pub(crate) const FIX: Fix = Fix {
 
 /// The scheduler counted how long a thread was ready without a processor in each interval, and not when. It is taken first from the ends
 /// of waits, where a thread that has what it waited for goes on late, and then from all that it did awake, in proportion.
-pub(super) fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
-    spare(scene, to, 1.0)
-}
-
-/// As [`apply`], of a part of that time.
-pub(crate) fn spare(scene: &Scene<'_>, to: &mut Recovered, part: f64) -> usize {
+pub(crate) fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let ready = ready(scene);
     let mut changed = 0;
     for row in 0..to.recorded.threads.len().min(scene.base.steps.len()) {
         let intervals = to.threads[row].and_then(|thread| ready.get(&thread)).map_or(&[][..], Vec::as_slice);
         for interval in intervals {
-            changed += Stretch::of(scene, row, interval, part).shorten(to);
+            changed += Stretch::of(scene, row, interval).shorten(to);
         }
     }
     changed
@@ -53,7 +48,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn of(scene: &Scene<'_>, row: usize, of: &State, spared: f64) -> Stretch {
+    fn of(scene: &Scene<'_>, row: usize, of: &State) -> Stretch {
         let base = &scene.base;
         let [from, until] = [of.start, of.end].map(|at| at - base.start);
         let begins = &base.begins[row];
@@ -69,7 +64,7 @@ impl Stretch {
             row,
             steps: (first..last.max(first)).map(part).collect(),
             running: of.running,
-            runnable: (of.runnable as f64 * spared) as Ns,
+            runnable: of.runnable,
         }
     }
 

@@ -27,6 +27,7 @@ fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     }
     // A process has the hardware queues that all threads had.
     more_connections::separate(to);
+    more_connections::waits_for_no_queue(scene, to);
     waits_for_own(scene, to);
     no_gil::apply(scene, to);
     to.lets_pass(scene, |at, number| scene.holder(number).is_some_and(|holder| holder.row != at.row));

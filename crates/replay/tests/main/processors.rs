@@ -57,7 +57,7 @@ fn gain(processors: u32, ready: Ns) -> f64 {
 #[test]
 fn without_a_thread_that_polls_another_one_has_its_processor() {
     let gain = gain(1, 50);
-    assert!((0.45..0.51).contains(&gain), "{gain}");
+    assert!((0.45..0.55).contains(&gain), "{gain}");
 }
 
 #[test]
