@@ -57,8 +57,8 @@ impl Processors {
     }
 
     /// Threads take turns at the processors, as in the simulator's model, instead of waiting for one for as long as in the trace: with a
-    /// change other threads are awake at other times. 24 threads on 16 processors are predicted to gain 55 to 58 % with more hardware queues,
-    /// and gained 55 and 56; 32 threads 64 to 68 %, and gained 62 and 67 (two H200; 46 to 51, and 51 to 59, with the trace's waits).
+    /// change other threads are awake at other times. 24 threads on 16 processors are predicted to gain 54 to 57 % with more hardware queues,
+    /// and gained 55 to 57; 32 threads 64 to 70 %, and gained 62 to 67 (two H200, an H100). With the trace's waits it would be 51 to 60.
     pub fn take_turns(&self, scene: &Scene<'_>, to: &mut Recovered) {
         more_cpus::apply(scene, to);
         (to.model.host.processors, to.model.host.slice_ns) = (self.count, slice_ns(self.count));

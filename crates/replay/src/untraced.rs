@@ -22,8 +22,9 @@ const MOST: Ns = 2_500;
 /// on five H100s.
 const RECORDER: Ns = 150;
 
-/// CUPTI's part of the time for which a launch in a convoy holds its mutex, percent. 24 threads that only launch are 14 to 18 % faster
-/// without it (`crowd-processes before` of `benches/whatif` on three H100s), also because each does less outside of the mutex: a choice.
+/// CUPTI's part of the time for which a launch in a convoy holds its mutex, percent. 24 threads that only launch are 11 to 28 % faster
+/// without it (`crowd-processes before` of `benches/whatif` on four H100s and an H200), also because each does less outside of the mutex: a
+/// choice.
 const WITH_MUTEX: Ns = 14;
 
 /// What CUPTI's times add to a kernel that was launched, ns: in five sizes of one kernel from 1.2 to 10.2 µs, each took 0.83 to 0.90 µs
