@@ -1,21 +1,14 @@
 //! What each call costs by itself, and what it waits for besides: the device, and calls of other threads.
 
-use crate::convoy::{Convoys, Mutex};
-use crate::mutexes::Mutexes;
+use crate::convoy::Convoys;
+use crate::lost::{Behind, CHANCE, ForQueue, Lost};
 use crate::streams::Streams;
 use crate::threads::Threads;
 use crate::works::median;
-use explain::{Cause, Class, classify};
+use explain::{Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
 use trace::{CallId, LockKind, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
-
-/// Calls from this time on are looked at one by one, ns.
-const SLOW: Ns = 100_000;
-
-/// Shorter waits for a lock remain part of a call's own cost, ns. Threads that take turns at a lock for a few microseconds meet at
-/// random: each single wait is chance, their sum is not.
-pub(crate) const CHANCE: Ns = 20_000;
 
 /// So many waits show how long a lock takes to pass from one thread to the next.
 const ENOUGH: usize = 30;
@@ -112,7 +105,7 @@ impl Costs {
             let convoys = Convoys::of(trace, threads, model, |call| ops.of(call));
             let issues = |call| !ops.of(call).is_empty();
             let mutex_of = |wait| convoys.mutex_of(trace, threads, |call| ops.of(call), wait);
-            let lost = lost(trace, threads, issues, mutex_of);
+            let lost = Lost::of_calls(trace, threads, issues, mutex_of);
             (ops, convoys, lost)
         };
         let ((ops, convoys, lost), (asked, streams)) =
@@ -133,9 +126,7 @@ impl Costs {
                 recent = ops.last().map_or(recent, |op| trace.ops.stream[op.index()]);
             }
         }
-        let for_queues = |(call, lost): (&CallId, &Lost)| {
-            lost.for_queue.map(|own| (*call, ForQueue { own, others: lost.others }))
-        };
+        let for_queues = |(call, lost): (&CallId, &Lost)| Some((*call, lost.for_queue()?));
         let behind_queues = lost.iter().filter_map(for_queues).collect();
         let exclusive = FxHashSet::default();
         let mut costs = Costs { of, ops, exclusive, behind_queues, handover: None, wake_of_copies: None };
@@ -313,157 +304,6 @@ impl Cost {
 /// The moments at which a call may let others go on.
 fn moments(trace: &Trace, call: CallId, cost: &Cost) -> [(Until, Ns); 3] {
     [(Until::Effect, cost.effect), (Until::Done, cost.done), (Until::Return, trace.calls.end[call.index()])]
-}
-
-/// What an outermost call lost to others.
-#[derive(Clone, Debug, Default)]
-struct Lost {
-    /// The time in which others kept it from its effect, ns.
-    ns: Ns,
-    behind: Vec<Behind>,
-    /// When it began to wait for another call, and when the last of these waits ended, ns.
-    first: Option<Ns>,
-    until: Ns,
-    /// Whether it waited for the device.
-    waits: bool,
-    /// Whether it waited for the mutex of a convoy.
-    in_convoy: bool,
-    /// If it waited for the mutex of a hardware queue: how much of that is part of its own cost, ns.
-    for_queue: Option<Ns>,
-    /// Whether it waited for calls that hold something else than the mutex of a hardware queue or of a convoy.
-    others: bool,
-    /// Whether others passed it over: [`Mutexes::passed_over`].
-    passed_over: bool,
-}
-
-/// The waits of a call for the mutex of its stream's hardware queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ForQueue {
-    /// How much of them is part of its own cost, ns.
-    pub own: Ns,
-    /// Whether it also waits for calls that hold something else.
-    pub others: bool,
-}
-
-/// A wait for a call of another thread.
-#[derive(Clone, Copy, Debug)]
-struct Behind {
-    holder: CallId,
-    start: Ns,
-    end: Ns,
-}
-
-/// Of each outermost call that lost anything: recorded waits for CUDA's locks, and of slow calls what `explain` found. `issues`:
-/// whether a call has operations; `mutex_of`: which mutex a wait is for.
-fn lost(
-    trace: &Trace,
-    threads: &Threads,
-    issues: impl Fn(CallId) -> bool,
-    mutex_of: impl Fn(usize) -> Mutex,
-) -> FxHashMap<CallId, Lost> {
-    let mut found = in_recorded_waits(trace, threads, issues, mutex_of);
-    let mut parts: FxHashMap<CallId, Lost> = FxHashMap::default();
-    for share in explain::call_parts(trace, SLOW) {
-        let of = parts.entry(share.call).or_default();
-        let holder = threads.outer(share.holder);
-        match share.cause {
-            Cause::DriverLock | Cause::ApplicationLock | Cause::PageableOrder if holder.is_some() => {
-                of.add(Behind { holder, start: share.start, end: share.end });
-            }
-            // The queue's depth is the model's.
-            Cause::QueueFull => of.ns += share.end - share.start,
-            Cause::HiddenSync | Cause::ExplicitSync | Cause::ImplicitDeviceSync => of.waits = true,
-            _ => {}
-        }
-    }
-    for (call, of_slow) in parts {
-        let recorded = found.entry(call).or_default();
-        recorded.waits = of_slow.waits;
-        let (for_queue, others) = (recorded.for_queue, recorded.others);
-        // `explain` knows those that held a lock between the first and the last one.
-        if !recorded.in_convoy && !recorded.passed_over && recorded.behind.len() <= of_slow.behind.len() {
-            *recorded = Lost { for_queue, others, ..of_slow };
-        }
-    }
-    found
-}
-
-fn in_recorded_waits(
-    trace: &Trace,
-    threads: &Threads,
-    issues: impl Fn(CallId) -> bool,
-    mutex_of: impl Fn(usize) -> Mutex,
-) -> FxHashMap<CallId, Lost> {
-    let mut found: FxHashMap<CallId, Lost> = FxHashMap::default();
-    let waits = &trace.waits;
-    let mutexes = Mutexes::of(trace, threads, issues);
-    for at in 0..waits.len() {
-        let Some(call) = threads.outer(waits.call[at]).some().filter(|_| waits.layer[at].is_cuda()) else {
-            continue;
-        };
-        let (start, end, mutex) = (waits.start[at], waits.end[at], mutex_of(at));
-        if mutex == Mutex::OfConvoy {
-            found.entry(call).or_default().add_in_convoy(start, end);
-            continue;
-        }
-        // The first holder, then the last one: others between them are not known.
-        let [first, last] =
-            [waits.holder_call[at], waits.releaser_call[at]].map(|holder| threads.outer(holder));
-        let known = |holder: CallId| holder.is_some() && holder != call;
-        let is_known = known(first) || known(last);
-        let passed_over = is_known && mutexes.passed_over(at, first, last);
-        if let Mutex::OfQueue { in_convoy } = mutex {
-            let is_short = end - start < CHANCE;
-            let is_own = !is_known || passed_over || is_short;
-            found.entry(call).or_default().add_for_queue(start, end, is_own, in_convoy && is_short);
-        }
-        let of = found.entry(call).or_default();
-        if passed_over {
-            of.passed_over = true;
-            continue;
-        }
-        of.others |= is_known && mutex == Mutex::Other && end - start >= CHANCE;
-        if known(first) && first != last {
-            let over = trace.calls.end[first.index()].clamp(start, end);
-            of.add(Behind { holder: first, start, end: if known(last) { over } else { end } });
-        }
-        if known(last) {
-            of.add(Behind { holder: last, start, end });
-        }
-    }
-    found
-}
-
-impl Lost {
-    /// Adds a wait for a call, unless it is chance.
-    fn add(&mut self, behind: Behind) {
-        if behind.end - behind.start < CHANCE {
-            return;
-        }
-        let from = self.until.max(behind.start);
-        self.ns += (behind.end - from).max(0);
-        self.until = self.until.max(behind.end);
-        self.first = Some(self.first.map_or(behind.start, |first| first.min(behind.start)));
-        self.behind.push(behind);
-    }
-
-    /// Adds a wait for the mutex of a hardware queue. What is `own` remains part of the call's cost, unless it is `chance`, and the call waits
-    /// for the mutex of a convoy in the replay.
-    fn add_for_queue(&mut self, start: Ns, end: Ns, own: bool, chance: bool) {
-        let of_cost = self.for_queue.get_or_insert_default();
-        match (own, chance) {
-            (_, true) => self.add_in_convoy(start, end),
-            (true, false) => *of_cost += end - start,
-            (false, false) => {}
-        }
-    }
-
-    /// Adds a wait for the mutex of a convoy, however short: who waits for whom, the replay finds anew.
-    fn add_in_convoy(&mut self, start: Ns, end: Ns) {
-        self.ns += end - start;
-        self.first = Some(self.first.map_or(start, |first| first.min(start)));
-        self.in_convoy = true;
-    }
 }
 
 /// The synchronizations that the trace records, by outermost call.

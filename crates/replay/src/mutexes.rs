@@ -1,6 +1,6 @@
 //! Threads that wait for a mutex while others acquire it again and again.
 
-use crate::calls::CHANCE;
+use crate::lost::CHANCE;
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use trace::{CallId, LockKind, Ns, Trace};

@@ -1,7 +1,8 @@
 //! A trace as recorded steps.
 
-use crate::calls::{Costs, ForQueue};
+use crate::calls::Costs;
 use crate::loops::Rounds;
+use crate::lost::ForQueue;
 use crate::machine;
 use crate::places::Places;
 use crate::retime::part;

@@ -1,4 +1,4 @@
-//! Threads that contend for the mutex of their context.
+//! Threads that contend for the mutex of their context, or of their hardware queue.
 
 use crate::support::{add_beside, add_process, fit, replayed};
 use replay::{Both, Fit, Predictor, fixes, recover, retime};
@@ -11,6 +11,16 @@ const HELD: Ns = 1_500;
 const AFTER: Ns = 5_000;
 const PAUSE: Ns = 2_000;
 
+/// So many threads with a stream each, and the name of a launch.
+fn threads_that_launch(threads: usize) -> (Trace, Vec<(ThreadId, StreamId)>, Sym) {
+    let mut trace = Trace::default();
+    let first = add_process(&mut trace, 1);
+    let rest: Vec<_> = (1..threads).map(|_| add_beside(&mut trace, first.0, first.1)).collect();
+    trace.devices.compute_major.fill(9);
+    let name = trace.strings.intern("cuLaunchKernel");
+    (trace, [vec![first], rest].concat(), name)
+}
+
 /// Threads that launch so many kernels each, into streams of their own. Chance decides which of those that wait acquires the mutex.
 pub fn launches(threads: usize, count: usize) -> Trace {
     launches_that_hold(threads, count, |_| HELD)
@@ -18,12 +28,7 @@ pub fn launches(threads: usize, count: usize) -> Trace {
 
 /// The same, where launches hold the mutex for as long as is given by their number, ns.
 fn launches_that_hold(threads: usize, count: usize, held: impl Fn(usize) -> Ns) -> Trace {
-    let mut trace = Trace::default();
-    let first = add_process(&mut trace, 1);
-    let rest: Vec<_> = (1..threads).map(|_| add_beside(&mut trace, first.0, first.1)).collect();
-    trace.devices.compute_major.fill(9);
-    let all = [vec![first], rest].concat();
-    let name = trace.strings.intern("cuLaunchKernel");
+    let (mut trace, all, name) = threads_that_launch(threads);
     // When each thread comes for the mutex, and how many launches it has to make.
     let mut next: Vec<(Ns, usize)> = (0..threads).map(|at| (BEFORE + 100 * at as Ns, count)).collect();
     let (mut free, mut chance, mut last) = (0, 1_u32, (ThreadId::NONE, CallId::NONE));
@@ -58,12 +63,7 @@ struct Next {
 /// Threads that launch so many kernels each, into streams of so many hardware queues. A launch acquires the mutex of its queue, and then that
 /// of its context. Each fiftieth one of a thread loses its processor for `late` ns in between.
 fn launches_into_queues(threads: usize, count: usize, queues: usize, late: Ns) -> Trace {
-    let mut trace = Trace::default();
-    let first = add_process(&mut trace, 1);
-    let rest: Vec<_> = (1..threads).map(|_| add_beside(&mut trace, first.0, first.1)).collect();
-    trace.devices.compute_major.fill(9);
-    let all = [vec![first], rest].concat();
-    let name = trace.strings.intern("cuLaunchKernel");
+    let (mut trace, all, name) = threads_that_launch(threads);
     let mut next: Vec<Next> =
         (0..threads).map(|at| Next { came: BEFORE + 100 * at as Ns, left: count }).collect();
     // When each was released, by whom.
