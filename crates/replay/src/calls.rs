@@ -8,6 +8,7 @@ use crate::works::median;
 use explain::{Class, classify};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::{Calls as Rules, Locks, Model, Rule, Until, Use};
+use std::sync::Arc;
 use trace::{CallId, LockKind, LockMode, MemoryKind, Ns, OpId, StreamId, SyncKind, Trace};
 
 /// So many waits show how long a lock takes to pass from one thread to the next.
@@ -62,7 +63,7 @@ pub(crate) struct Costs {
     /// Streams for which calls need their context's lock exclusively.
     pub exclusive: FxHashSet<StreamId>,
     /// Calls that wait for the mutex of their stream's hardware queue.
-    pub behind_queues: FxHashMap<CallId, ForQueue>,
+    pub behind_queues: Arc<FxHashMap<CallId, ForQueue>>,
     /// From the release of a context's lock until a thread that slept has it, ns, where the model says who waits for it.
     pub handover: Option<Ns>,
     /// From a pageable copy's release of the mutex of its direction until a thread that slept has it, ns, where the trace shows that.
@@ -127,7 +128,7 @@ impl Costs {
             }
         }
         let for_queues = |(call, lost): (&CallId, &Lost)| Some((*call, lost.for_queue()?));
-        let behind_queues = lost.iter().filter_map(for_queues).collect();
+        let behind_queues = Arc::new(lost.iter().filter_map(for_queues).collect());
         let exclusive = FxHashSet::default();
         let mut costs = Costs { of, ops, exclusive, behind_queues, handover: None, wake_of_copies: None };
         costs.exclusive = costs.exclusive_streams(trace, threads);

@@ -244,7 +244,7 @@ pub fn recover_on(trace: &Trace, model: Option<&Model>) -> Result<Recovered, Err
         pieces: FxHashMap::default(),
         aliased: works.aliased(),
         overtaken: Vec::new(),
-        behind_queues: Arc::new(costs.behind_queues.clone()),
+        behind_queues: costs.behind_queues.clone(),
         modelled: Arc::default(),
         once: 0,
         turns: turns::are_taken(trace),

@@ -122,19 +122,15 @@ fn next_size(now: Ns) -> usize {
     size
 }
 
-/// Keeps a buffer of [`request`] that CUPTI has given back for good.
+/// Keeps a buffer of [`request`] that CUPTI has given back for good, with the bytes that were stated there.
 pub fn give_back(buffer: *mut u8, room: usize) {
-    let size = SIZES.iter().find(|size| size.bytes() == room);
-    if buffer.is_null() || size.is_some_and(|size| size.keep(buffer)) {
+    // It is left alone if CUPTI states others: it is not known what to unmap.
+    let Some(size) = SIZES.iter().find(|size| size.bytes() == room) else { return };
+    if buffer.is_null() || size.keep(buffer) {
         return;
     }
     // SAFETY: a buffer of `fresh`, of so many bytes, which nobody else has.
-    unsafe { libc::munmap(buffer.cast(), room) };
-}
-
-/// In a fork's child: those that CUPTI had are lost.
-pub fn forget() {
-    SHARED_ASKED.store(0, Relaxed);
+    unsafe { libc::munmap(buffer.cast(), size.bytes()) };
 }
 
 /// Memory for a buffer; null when there is none, and CUPTI drops and counts records. All its pages

@@ -227,7 +227,6 @@ pub unsafe fn forget() {
     UNREAD.store(0, Relaxed);
     records::forget();
     ids::forget();
-    buffers::forget();
 }
 
 /// In nanoseconds, which CUPTI reckons with itself.

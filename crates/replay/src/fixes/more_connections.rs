@@ -21,10 +21,11 @@ const CREATES: Ns = 1_000_000;
 fn apply(scene: &Scene<'_>, to: &mut Recovered) -> usize {
     let more = more(to);
     let changed = separate(to);
-    if changed > 0 {
-        waits_for_no_queue(scene, to);
+    if changed == 0 {
+        return 0;
     }
-    if changed > 0 && scene.is_of_a_machine() {
+    waits_for_no_queue(scene, to);
+    if scene.is_of_a_machine() {
         take_longer_to_start(scene, &more, to);
     }
     changed
