@@ -4,15 +4,19 @@ use crate::adversary::{Adversary, Expected};
 use crate::recording::{Process, Recording};
 use std::path::Path;
 
-/// Bytes of an entry: process id, calls, whose it is. `programs/adversary.h` has the same.
-const ENTRY: usize = 24;
+/// Bytes of an entry: process id, calls begun, calls ended, whose it is. `programs/adversary.h` has the same.
+const ENTRY: usize = 32;
+/// Bytes of a ledger.
+pub const SIZE: u64 = 1024 * ENTRY as u64;
 
 /// What one process states.
 #[derive(Debug)]
 pub struct Entry {
     pub pid: u32,
     /// Launches that it began.
-    pub calls: u64,
+    pub begun: u64,
+    /// And those that returned to it.
+    pub ended: u64,
     pub is_child: bool,
 }
 
@@ -22,8 +26,9 @@ pub fn read(path: &Path) -> Vec<Entry> {
     let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[8 * at..8 * at + 8].try_into().unwrap());
     let entries = bytes.chunks_exact(ENTRY).map(|entry| Entry {
         pid: number(entry, 0) as u32,
-        calls: number(entry, 1),
-        is_child: number(entry, 2) != 0,
+        begun: number(entry, 1),
+        ended: number(entry, 2),
+        is_child: number(entry, 3) != 0,
     });
     entries.filter(|entry| entry.pid != 0).collect()
 }
@@ -58,7 +63,7 @@ fn of_process(entry: &Entry, files: &[&Process], expected: Expected, level: &str
     match (expected, files.is_empty()) {
         (Expected::Nothing, true) | (Expected::Either, true) => return None,
         (Expected::Nothing, false) => return Some("it has a file".to_owned()),
-        (_, true) => return (entry.calls > 0).then(|| "it has no file".to_owned()),
+        (_, true) => return (entry.ended > 0).then(|| "it has no file".to_owned()),
         (_, false) => {}
     }
     // CUPTI records calls at this level, and its stand-in has none.
@@ -67,20 +72,30 @@ fn of_process(entry: &Entry, files: &[&Process], expected: Expected, level: &str
     }
     let sum = |count: &dyn Fn(&Process) -> u64| files.iter().map(|file| count(file)).sum::<u64>();
     let launches = sum(&|file| file.calls_of("cuLaunchKernel").len() as u64);
-    let within = sum(&|file| file.within.len() as u64);
     let dropped = sum(&|file| file.dropped);
     let untracked = sum(&|file| file.untracked_threads);
     let facts = format!(
-        "of {} calls, {launches} are recorded, {dropped} records dropped, {within} under way",
-        entry.calls
+        "{} calls began, {} ended: {launches} are recorded, {dropped} records dropped",
+        entry.begun, entry.ended
     );
-    let missing = entry.calls as i64 - (launches + within) as i64;
-    let is_counted = missing <= dropped as i64 || untracked > 0;
-    if launches > entry.calls {
-        Some(format!("{facts}: some were never made"))
+    let missing = entry.ended.saturating_sub(launches);
+    let is_counted = missing <= dropped || untracked > 0;
+    if launches > entry.begun {
+        let doubtful: Vec<String> = files.iter().flat_map(|file| overlapping(file)).collect();
+        Some(format!("{facts}: some were never made: {doubtful:?}"))
     } else if !is_counted || (expected == Expected::Recorded && missing > 0) {
         Some(format!("{facts}: some are missing"))
     } else {
         None
     }
+}
+
+/// Launches that overlap another one of their thread, which cannot be.
+fn overlapping(process: &Process) -> Vec<String> {
+    let mut calls = process.calls_of("cuLaunchKernel");
+    calls.sort_by_key(|call| (call.tid, call.record.start));
+    let pairs = calls
+        .windows(2)
+        .filter(|pair| pair[0].tid == pair[1].tid && pair[1].record.start < pair[0].record.end);
+    pairs.map(|pair| format!("{:?} {:?}", pair[0], pair[1])).collect()
 }

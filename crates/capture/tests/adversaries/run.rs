@@ -6,6 +6,7 @@ use crate::ledger::{self, Entry};
 use crate::recording::Recording;
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -99,6 +100,11 @@ fn at_level(adversary: &Adversary, built: &Built, bare: &Run, level: &'static st
 fn run(adversary: &Adversary, built: &Built, recorded: Option<(&str, &Path)>) -> Result<Run, String> {
     let folder = TempDir::new().expect("a temporary folder");
     let [stdout, stderr, ledger] = ["stdout", "stderr", "ledger"].map(|name| folder.path().join(name));
+    let ledger_file = File::create(&ledger).expect("a ledger");
+    ledger_file.set_len(ledger::SIZE).expect("a ledger");
+    for (path, mode) in [(folder.path(), 0o755), (&*ledger, 0o666)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
     let file = |path: &Path| Stdio::from(File::create(path).expect("a file for what it says"));
     let mut command = Command::new(&built.line[0]);
     command.args(&built.line[1..]).current_dir(folder.path()).process_group(0);

@@ -1,6 +1,7 @@
 //! The adversaries, by what they have to do with.
 
 mod children;
+mod ends;
 mod loader;
 mod preloads;
 mod signals;
@@ -16,6 +17,7 @@ pub struct Group {
 pub const GROUPS: &[Group] = &[
     Group { title: "The loader", adversaries: loader::ALL },
     Group { title: "Children", adversaries: children::ALL },
+    Group { title: "Ends", adversaries: ends::ALL },
     Group { title: "Allocators, tools and sanitizers", adversaries: preloads::ALL },
     Group { title: "Signals and stacks", adversaries: signals::ALL },
 ];

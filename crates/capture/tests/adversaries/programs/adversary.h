@@ -1,5 +1,5 @@
 /*
- * What the adversaries share. A process states in its ledger how many launches it begins: a file that all processes
+ * What the adversaries share. A process counts in its ledger the launches that it begins and that end: a file that all processes
  * of the program share, so that a killed one's is there, too. The test compares it with what was recorded (ledger.rs).
  */
 #ifndef ADVERSARY_H
@@ -16,7 +16,7 @@
 enum { ENTRIES = 1024, CANNOT = 77 };
 
 struct entry {
-    uint64_t pid, calls, is_child;
+    uint64_t pid, begun, ended, is_child;
 };
 
 static struct entry *ledger;
@@ -24,30 +24,33 @@ static struct entry *ledger;
 static struct entry *mine;
 
 static inline void open_ledger(void) {
-    int file = open(getenv("STANDIN_LEDGER"), O_RDWR | O_CREAT, 0600);
-    CHECK(file >= 0 && ftruncate(file, ENTRIES * sizeof *ledger) == 0);
+    int file = open(getenv("STANDIN_LEDGER"), O_RDWR | O_CLOEXEC);
+    CHECK(file >= 0);
     void *shared = mmap(NULL, ENTRIES * sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     CHECK(shared != MAP_FAILED && close(file) == 0);
     ledger = (struct entry *)shared;
 }
 
-/* A free entry, for a process of that id. */
+/* The entry of a process of that id: a new one, unless the process executed this program. */
 static inline struct entry *entry_of(pid_t pid, int is_child) {
-    uint64_t none = 0;
+    uint64_t found = 0;
     struct entry *entry = ledger;
-    while (!__atomic_compare_exchange_n(&entry->pid, &none, (uint64_t)pid, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-        none = 0;
+    while (!__atomic_compare_exchange_n(&entry->pid, &found, (uint64_t)pid, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
+           found != (uint64_t)pid) {
+        found = 0;
         CHECK(++entry < ledger + ENTRIES);
     }
     entry->is_child = (uint64_t)is_child;
     return entry;
 }
 
-/* Launches, counted before they begin. */
+/* Launches, counted before they begin and after they ended. */
 static inline void calls(int count) {
     for (int at = 0; at < count; at++) {
-        __atomic_add_fetch(&mine->calls, 1, __ATOMIC_SEQ_CST);
+        struct entry *entry = mine;
+        __atomic_add_fetch(&entry->begun, 1, __ATOMIC_SEQ_CST);
         CHECK(launch() == 0);
+        __atomic_add_fetch(&entry->ended, 1, __ATOMIC_SEQ_CST);
     }
 }
 

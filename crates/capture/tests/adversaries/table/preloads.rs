@@ -44,7 +44,7 @@ pub const ALL: &[Adversary] = &[
         .environment(&[("STANDIN_BIND", "address")]),
     beside(
         "everything_preloaded",
-        &[JEMALLOC, Built(LOOKS_UP), Built(THREADS), Built("loader/solitary.c")],
+        &[JEMALLOC, Built(LOOKS_UP), Built(SHARES)],
         "jemalloc and two tools are preloaded together",
     ),
     beside("address_sanitizer", &[], "built with AddressSanitizer")

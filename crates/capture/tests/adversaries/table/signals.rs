@@ -41,13 +41,13 @@ pub const ALL: &[Adversary] = &[
     jumps("jump_out_of_fault", &["fault"], "a SIGSEGV handler recovers by `siglongjmp`, as runtimes do"),
     jumps("jump_out_of_fault_in_call", &["fault-in-call"], "the same within a driver call"),
     small(
-        "handler_on_4_kib",
-        &["handler-4k"],
-        "a handler on an alternate stack of 4 KiB makes a slow call and waits",
+        "handler_on_16_kib",
+        &["handler", "16384"],
+        "a handler on an alternate stack of 16 KiB makes a slow call and waits",
     ),
     small(
         "handler_on_8_kib",
-        &["handler-8k"],
+        &["handler", "8192"],
         "a handler on an alternate stack of 8 KiB makes a slow call and waits",
     ),
     small(

@@ -32,8 +32,9 @@ static void lives(void) {
 static int lives_in_parent(void *data) {
     (void)data;
     for (int at = 0; at < 50; at++) {
-        others->calls++;
+        others->begun++;
         launch();
+        others->ended++;
     }
     return 3;
 }
