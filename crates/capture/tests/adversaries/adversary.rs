@@ -21,6 +21,8 @@ pub struct Adversary {
     pub recorded: Expected,
     /// And of its children, if it has any that call the driver.
     pub children: Option<Expected>,
+    /// Where it is recorded to.
+    pub place: Place,
     /// Only root may do what it does.
     pub is_for_root: bool,
 }
@@ -34,6 +36,16 @@ pub enum Preload {
     Package { package: &'static str, file: &'static str },
     /// One of ours that is preloaded before holdup's.
     First(&'static str),
+}
+
+/// Where a recording lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    Folder,
+    /// A file system of so many bytes.
+    Disk(u32),
+    /// A file system that cannot be written.
+    ReadOnly,
 }
 
 /// How a program ends.
@@ -82,6 +94,7 @@ pub const fn adversary(name: &'static str, source: &'static str, does: &'static 
         ends: End::Exit(0),
         recorded: Expected::Recorded,
         children: None,
+        place: Place::Folder,
         is_for_root: false,
     }
 }
@@ -117,6 +130,10 @@ impl Adversary {
 
     pub const fn children(self, children: Expected) -> Adversary {
         Adversary { children: Some(children), ..self }
+    }
+
+    pub const fn place(self, place: Place) -> Adversary {
+        Adversary { place, ..self }
     }
 
     /// Does what only root may.

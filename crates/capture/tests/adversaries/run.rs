@@ -1,11 +1,13 @@
 //! Runs an adversary bare and at every level, and compares.
 
-use crate::adversary::{Adversary, End};
+use crate::adversary::{Adversary, End, Place};
 use crate::build::Built;
 use crate::ledger::{self, Entry};
 use crate::recording::Recording;
+use std::ffi::CString;
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -23,6 +25,9 @@ const CANNOT: i32 = 77;
 
 /// How the failure of a run begins that was ended from outside.
 const HANGS: &str = "it did not end";
+
+/// How the failure of a run begins whose place cannot be made.
+const CANNOT_MOUNT: &str = "no file system can be mounted";
 
 /// Why there is no comparison, or what it found.
 pub enum Failure {
@@ -62,6 +67,9 @@ pub fn compare(adversary: &Adversary, built: &Built) -> Result<(), Failure> {
     let mut wrong = String::new();
     for level in LEVELS {
         let found = at_level(adversary, built, &bare, level);
+        if let Some(why) = found.iter().find(|what| what.starts_with(CANNOT_MOUNT)) {
+            return Err(Failure::Skipped(why.clone()));
+        }
         found.iter().for_each(|what| writeln!(wrong, "{level}: {what}").unwrap());
         // It would hang at the next level, too.
         if found.iter().any(|what| what.starts_with(HANGS)) {
@@ -76,6 +84,10 @@ fn at_level(adversary: &Adversary, built: &Built, bare: &Run, level: &'static st
     let folder = TempDir::new().expect("a temporary folder");
     let spool = folder.path().join("spool");
     fs::create_dir(&spool).expect("a folder for the spool");
+    let _mounted = match Mounted::at(&spool, adversary.place) {
+        Ok(mounted) => mounted,
+        Err(what) => return vec![what],
+    };
     let recorded = match run(adversary, built, Some((level, &spool))) {
         Ok(recorded) => recorded,
         Err(what) => return vec![what],
@@ -165,9 +177,10 @@ fn end_all(group: u32, entries: &[Entry]) -> bool {
     let begin = Instant::now();
     // SAFETY: asks whether there is a process of that group.
     let has_group = || unsafe { libc::kill(-(group as i32), 0) } == 0;
+    // A process of a namespace has the id of another one here.
     let lives = |entry: &&Entry| {
-        let state = fs::read_to_string(format!("/proc/{}/stat", entry.pid)).unwrap_or_default();
-        !state.is_empty() && !state.contains(") Z ")
+        let program = fs::read_link(format!("/proc/{}/exe", entry.pid)).unwrap_or_default();
+        program.starts_with(env!("CARGO_TARGET_TMPDIR"))
     };
     while has_group() || entries.iter().any(|entry| lives(&entry)) {
         if begin.elapsed() > Duration::from_secs(5) {
@@ -182,4 +195,36 @@ fn end_all(group: u32, entries: &[Entry]) -> bool {
         std::thread::sleep(Duration::from_millis(1));
     }
     false
+}
+
+/// A file system for a recording, which goes when this is dropped.
+struct Mounted(Option<CString>);
+
+impl Mounted {
+    fn at(folder: &Path, place: Place) -> Result<Mounted, String> {
+        let (flags, size) = match place {
+            Place::Folder => return Ok(Mounted(None)),
+            Place::Disk(size) => (0, size),
+            Place::ReadOnly => (libc::MS_RDONLY, 4096),
+        };
+        let path = CString::new(folder.as_os_str().as_bytes()).expect("no zero byte");
+        let options = CString::new(format!("size={size}")).expect("no zero byte");
+        // SAFETY: strings that end in a zero byte.
+        let done = unsafe {
+            libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), flags, options.as_ptr().cast())
+        };
+        match done {
+            0 => Ok(Mounted(Some(path))),
+            _ => Err(format!("{CANNOT_MOUNT}: {}", std::io::Error::last_os_error())),
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // SAFETY: a string that ends in a zero byte. Programs may not have ended.
+            unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) };
+        }
+    }
 }

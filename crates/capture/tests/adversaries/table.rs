@@ -2,6 +2,7 @@
 
 mod children;
 mod ends;
+mod limits;
 mod loader;
 mod preloads;
 mod signals;
@@ -18,6 +19,7 @@ pub const GROUPS: &[Group] = &[
     Group { title: "The loader", adversaries: loader::ALL },
     Group { title: "Children", adversaries: children::ALL },
     Group { title: "Ends", adversaries: ends::ALL },
+    Group { title: "Rights and limits", adversaries: limits::ALL },
     Group { title: "Allocators, tools and sanitizers", adversaries: preloads::ALL },
     Group { title: "Signals and stacks", adversaries: signals::ALL },
 ];
