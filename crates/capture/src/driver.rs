@@ -1,6 +1,6 @@
 //! The capture library's own calls of the driver, through the real entry points.
 
-use crate::c_library::real_dlsym;
+use crate::c_library::{real_dlopen, real_dlsym};
 use crate::texts;
 use crate::writer::Writer;
 use interpose::Published;
@@ -92,7 +92,7 @@ pub fn entry(name: &CStr) -> *mut c_void {
     // SAFETY: only finds the driver if it is loaded already; the handle is kept, as the driver is.
     unsafe {
         let flags = libc::RTLD_NOW | libc::RTLD_NOLOAD;
-        let library = libc::dlopen(c"libcuda.so.1".as_ptr(), flags);
+        let library = real_dlopen(c"libcuda.so.1", flags);
         if library.is_null() { std::ptr::null_mut() } else { real_dlsym(library, name) }
     }
 }
@@ -220,7 +220,7 @@ fn device(writer: &mut Writer, driver: &Driver, ordinal: c_int) {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget() {
     // SAFETY: the caller's promise.
     unsafe { DRIVER.forked() };

@@ -167,7 +167,11 @@ struct LaunchConfig {
 }
 
 /// A call as a record, with what its arguments mean.
-pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
+///
+/// # Safety
+///
+/// The driver took these arguments and returned `result`: where it succeeded, its pointers were good.
+pub unsafe fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, result: i32) -> Call {
     let mut record = Call { start, end, result, ..Call::default() };
     let [first, second, third, fourth, fifth, sixth, ..] = *args;
     let in_stream = |record: &mut Call, stream: usize| {
@@ -183,7 +187,7 @@ pub fn record(wrapped: &Wrapped, args: &Arguments, Span { start, end }: Span, re
         }
     };
     match shape {
-        Shape::Other | Shape::InDefault | Shape::SetContext => {}
+        Shape::Other | Shape::InDefault | Shape::SetContext | Shape::Initialize => {}
         Shape::Launch => {
             let [_, grid @ .., _, _, _, _, _, _, _] = *args;
             record.fact = grid_fact(grid.map(|size| size as u32));

@@ -21,6 +21,7 @@
 
 mod asked;
 mod c_library;
+mod children;
 mod clock_records;
 mod control;
 mod cupti;
@@ -33,6 +34,7 @@ mod file;
 mod functions;
 mod hooks;
 mod lasting;
+mod libraries;
 mod line;
 mod listed;
 mod made;
@@ -52,6 +54,7 @@ mod watched;
 mod windows;
 mod writer;
 
+use interpose::Loader;
 use std::ffi::{c_char, c_int};
 
 /// Runs when the library is loaded, before the program.
@@ -65,13 +68,16 @@ extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *con
     c_library::prepare();
     // SAFETY: the program's environment, which has not begun to run.
     recording::choose_functions(unsafe { env::text_in(environment, spool::VAR_LEVEL) });
-    if interpose::install(hooks::HOOKS) {
+    if interpose::install(hooks::HOOKS, begin_anew) {
         clock_records::loaded();
         // First of all handlers to be registered, so first to run in a child.
         // SAFETY: `forked` is a function of this library, which is never unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-        // The program may be linked with it, and take its functions' addresses from now on.
-        preload::look_for_driver();
+        if let Some(loader) = Loader::hold_at_start() {
+            interpose::renew(&loader);
+            // The program may be linked with it, and take its functions' addresses from now on.
+            preload::look_for_driver(&loader);
+        }
     }
 }
 
@@ -82,15 +88,20 @@ pub extern "C-unwind" fn InitializeInjection() -> c_int {
     1
 }
 
-/// First thing in a fork's child: nothing of the parent's recording is its own. CUDA does not work in the child of a
-/// process that used it, so there is nothing to record unless the child starts CUDA anew.
+/// First thing in a fork's child.
 extern "C" fn forked() {
-    interpose::set_recording(false);
+    // SAFETY: registered for children of forks alone: the only thread of one.
+    unsafe { interpose::forked() };
+}
+
+/// A child comes to its first wrapped call, or calls the loader: nothing of the parent's recording is its own. CUDA does not
+/// work in the child of a process that used it, so there is nothing to record unless the child starts CUDA anew.
+fn begin_anew() {
     // It goes by the threads that are known.
     places::forget();
-    // SAFETY: registered for children of forks alone: the only thread of one.
+    // SAFETY: called by `interpose` alone, while no thread of the child is known.
     unsafe {
-        interpose::forked();
+        interpose::forget();
         python::forget();
         driver::forget();
         listed::forget();
@@ -108,7 +119,6 @@ extern "C" fn forked() {
     early::forget();
     exits::forget();
     watched::forget();
-    if !had_started {
-        interpose::set_recording(true);
-    }
+    interpose::set_recording(!had_started);
+    interpose::begun();
 }

@@ -6,7 +6,10 @@
 
 mod hidden;
 
+pub use hidden::Libraries;
+
 use crate::writer::Writer;
+use interpose::Loader;
 use spool::{MOST_OBJECT, MOST_PIECE, Made};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -57,7 +60,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Finds the lists: when libraries were loaded. A library that LLVM is linked into often keeps its list to
 /// itself (Numba's does): where such a one was loaded, its file says where the list is.
-pub fn look() {
+pub fn look(loader: &Loader) -> Libraries {
     let (mut found, mut count) = ([0; LISTS], 0);
     let mut keep = |descriptor: usize| {
         if let Some(place) = found.get_mut(count).filter(|_| descriptor != 0) {
@@ -65,13 +68,27 @@ pub fn look() {
             count += 1;
         }
     };
-    interpose::each_symbol(LIST, &mut |descriptor| keep(descriptor.addr()));
-    hidden::each(&mut keep);
+    loader.each_symbol(LIST, &mut |descriptor| keep(descriptor.addr()));
+    let libraries = hidden::libraries(loader);
+    hidden::each_known(&libraries, &mut keep);
     for (list, found) in MADE_LISTS.iter().zip(found) {
         if list.descriptor.swap(found, AcqRel) != found {
             list.first.store(0, Relaxed);
         }
     }
+    libraries
+}
+
+/// Reads the files of libraries for lists that they keep to themselves. A thread that loads a library does not wait for it.
+pub fn read(libraries: &Libraries) {
+    hidden::each_unknown(libraries, &mut |descriptor| {
+        let is_free = |list: &&List| list.descriptor.compare_exchange(0, descriptor, AcqRel, Relaxed).is_ok();
+        if descriptor != 0
+            && let Some(list) = MADE_LISTS.iter().find(is_free)
+        {
+            list.first.store(0, Relaxed);
+        }
+    });
 }
 
 /// Writes down the objects that describe the code at some addresses.
@@ -84,12 +101,13 @@ pub fn describe(writer: &mut Writer, addresses: &[u64]) {
         if within.contains(&address) {
             continue;
         }
-        within = interpose::object_around(address);
+        let Some(object) = interpose::object_around(address) else { break };
+        within = object;
         if !within.is_empty() {
             continue;
         }
         if !is_read {
-            MADE_LISTS.iter().for_each(read);
+            MADE_LISTS.iter().for_each(read_list);
             is_read = true;
         }
         if let Some(number) = around(address) {
@@ -100,7 +118,7 @@ pub fn describe(writer: &mut Writer, addresses: &[u64]) {
 }
 
 /// Learns of the objects that came into a list since it was read.
-fn read(list: &List) {
+fn read_list(list: &List) {
     let descriptor = list.descriptor.load(Acquire);
     // A version, what was done last, to which entry, and the first entry.
     let first = if descriptor == 0 { None } else { words::<3>(descriptor).map(|[_, _, first]| first) };

@@ -4,15 +4,18 @@ use crate::env;
 use crate::file::File;
 use crate::line::{Decimal, Line};
 use crate::windows;
+use interpose::OWN_WORDS;
 use libc::c_int;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
 use std::ffi::CStr;
+use std::ops::Deref;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64};
 
-/// What every recorded call looks at, in one cache line.
-#[repr(align(64))]
+/// What every recorded call looks at, in the cache line of what `interpose` looks at. Zeros are valid, and what a child finds
+/// that ran no handler of `fork`: it has no file.
+#[repr(C)]
 pub struct State {
     /// The mapped file header; null before recording starts.
     header: AtomicPtr<FileHeader>,
@@ -32,17 +35,24 @@ pub struct State {
     pub pause: AtomicI64,
 }
 
+const _: () = assert!(size_of::<State>() == size_of::<[AtomicU64; OWN_WORDS]>());
+const _: () = assert!(align_of::<State>() == align_of::<AtomicU64>());
+
 /// This process's.
-pub static STATE: State = State {
-    header: AtomicPtr::new(null_mut()),
-    level: AtomicU32::new(0),
-    is_joined: AtomicBool::new(false),
-    tells_ids: AtomicBool::new(false),
-    checks_join: AtomicBool::new(false),
-    captures: AtomicU32::new(0),
-    seldom: AtomicI64::new(0),
-    pause: AtomicI64::new(i64::MAX),
-};
+pub struct OwnState;
+
+/// This process's.
+pub static STATE: OwnState = OwnState;
+
+impl Deref for OwnState {
+    type Target = State;
+
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        // SAFETY: as many words, aligned alike, of which nobody else makes use; zeros are valid.
+        unsafe { &*std::ptr::from_ref(interpose::own_words()).cast() }
+    }
+}
 
 /// What all processes of the program share, mapped from a file of the spool.
 static PROGRAM: AtomicPtr<Shared> = AtomicPtr::new(null_mut());

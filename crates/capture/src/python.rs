@@ -5,7 +5,7 @@
 
 use crate::texts;
 use crate::writer::Writer;
-use interpose::{Published, SequenceLock};
+use interpose::{Loader, Published, SequenceLock};
 use pystack::{Interpreter, Place};
 use spool::PythonFrame;
 use std::ops::Range;
@@ -43,25 +43,24 @@ pub fn expect() {
     LOOKS.store(PATIENCE, Relaxed);
 }
 
-/// Looks for Python if it may be there, without the loader's help: in the middle of a call it would
-/// have the thread wait for one that is loading a library, and that thread may wait for the call.
-pub fn look() {
+/// Looks for Python if it may be there.
+pub fn look(loader: &Loader) {
     let looks = LOOKS.load(Relaxed);
     if looks == 0 {
         return;
     }
-    let done = PYTHON.get().is_some() || find(looks == 1);
+    let done = PYTHON.get().is_some() || find(loader, looks == 1);
     LOOKS.store(if done { 0 } else { looks - 1 }, Relaxed);
 }
 
 /// Looks for Python; false when it is being loaded, unless it is taken `anyway`.
-fn find(anyway: bool) -> bool {
-    let Some(runtime) = interpose::symbol(c"_PyRuntime") else { return true };
-    if !anyway && !interpose::is_loaded(runtime.addr()) {
+fn find(loader: &Loader, anyway: bool) -> bool {
+    let Some(runtime) = loader.symbol(c"_PyRuntime") else { return true };
+    if !anyway && !loader.is_loaded(runtime.addr()) {
         return false;
     }
-    if let Some(interpreter) = Interpreter::find_by(&interpose::symbol) {
-        let code = interpose::object_around(interpreter.address());
+    if let Some(interpreter) = Interpreter::find_by(&|name| loader.symbol(name)) {
+        let code = interpose::object_around(interpreter.address()).unwrap_or_default();
         PYTHON.set(Python { interpreter, code });
     }
     true
@@ -78,13 +77,13 @@ pub fn gil_at(condition: usize) -> Option<u32> {
 }
 
 /// An address in the library or program with the interpreter, if one is loaded.
-pub fn address() -> Option<usize> {
-    interpose::symbol(c"_PyRuntime").map(|runtime| runtime.addr())
+pub fn address(loader: &Loader) -> Option<usize> {
+    loader.symbol(c"_PyRuntime").map(|runtime| runtime.addr())
 }
 
 /// Whether the interpreter has no GIL.
-pub fn is_free_threaded() -> bool {
-    pystack::is_free_threaded(&interpose::symbol)
+pub fn is_free_threaded(loader: &Loader) -> bool {
+    pystack::is_free_threaded(&|name| loader.symbol(name))
 }
 
 /// Fills `frames` with the Python frames of the thread `holder`, which holds the GIL at a condition, innermost first; how
@@ -147,7 +146,7 @@ fn meaning(python: &Python, writer: &mut Writer, place: Place, now: i64) -> Opti
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget() {
     // SAFETY: the caller's promise.
     unsafe { PYTHON.forked() };

@@ -292,10 +292,11 @@ pub fn ended(thread: &'static Thread) {
 /// thread's stack.
 #[inline]
 pub fn with<R>(thread: &'static Thread, write: impl FnOnce(&mut Writer) -> R) -> Option<R> {
+    // A child that ran no handler of `fork` has its parent's slots, and no file.
+    process::header()?;
     let slot = Slot::of(thread);
     let fresh = thread.is_unplaced();
     if fresh {
-        process::header()?;
         slot.hand_over(thread);
     }
     slot.with(|writer| {

@@ -1,5 +1,6 @@
 //! The threads of the process that acquired a watched lock or made a wrapped call.
 
+use crate::own::{CALLING, CHECKED, OWN};
 use crate::{LockMode, Ticks, clock, current};
 use libc::c_void;
 use std::cell::UnsafeCell;
@@ -117,8 +118,24 @@ unsafe extern "C" {
     fn pthread_key_create(key: *mut libc::pthread_key_t, ended: Option<Ended>) -> libc::c_int;
 }
 
+/// The process's id.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether the calling task is none of this process's threads, or none of them is known: a task that has the process's memory
+/// may have the thread pointer of one of them, too.
+#[cold]
+fn is_foreign() -> bool {
+    OWN.threads.load(Relaxed) != CHECKED || std::process::id() != PROCESS.load(Relaxed)
+}
+
+/// The calling thread is no known one any more.
+pub fn leave() {
+    current::set(null());
+}
+
 /// Makes the key, early, while keys are few: a thread's first ones cost no memory.
 pub fn prepare(ended: Ended) {
+    PROCESS.store(std::process::id(), Relaxed);
     let mut key = 0;
     // SAFETY: `ended` stays loaded as long as the process lives, and is called with what `claim` puts there.
     if unsafe { pthread_key_create(&mut key, Some(ended)) } == 0 {
@@ -136,6 +153,9 @@ impl Thread {
     /// The calling thread, if it was asked for before.
     #[inline]
     pub(crate) fn known() -> Option<&'static Thread> {
+        if OWN.threads.load(Relaxed) != CALLING && is_foreign() {
+            return None;
+        }
         // SAFETY: null or a place of THREADS.
         unsafe { current::get().cast::<Thread>().as_ref() }
     }
@@ -336,7 +356,7 @@ impl Thread {
 
     /// The calling thread ends: it is no longer in this place.
     pub(crate) fn leave(&self) {
-        current::set(null());
+        leave();
     }
 
     /// The place is free for another thread.
@@ -366,6 +386,9 @@ fn mode(noted: usize) -> LockMode {
 /// A place for the calling thread: a new one, else one whose thread ended.
 #[cold]
 fn claim() -> Option<&'static Thread> {
+    if current::is_elsewhere() || OWN.threads.load(Relaxed) != CALLING && is_foreign() {
+        return None;
+    }
     // SAFETY: asks for a number. The C library has a function for it since glibc 2.30.
     let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     // Those of threads that ended first: who looks through the places looks at few.
@@ -468,8 +491,9 @@ pub fn party(tid: u32) -> Party {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget_all() {
+    PROCESS.store(std::process::id(), Relaxed);
     FREE.store(0, Relaxed);
     for thread in &THREADS[..USED.swap(0, Relaxed).min(MOST)] {
         // The place it noted its calls in may be the parent's.

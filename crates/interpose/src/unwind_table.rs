@@ -1,8 +1,9 @@
 //! Reads unwind tables (`.eh_frame_hdr` and `.eh_frame`, as the Linux Standard Base and DWARF 5 have them): where a
 //! function's caller left its stack pointer, its frame pointer and its return address.
 //!
-//! Of all that a table may say, only what these three need is kept. A table that says something else about them, or
-//! makes no sense, gives no answer.
+//! Of all that a table may say, only what these three need is kept, as compilers write it: a distance from a register, or
+//! from where one was saved (a function that aligns its stack, a signal's frame). A table that says something else about
+//! them, or makes no sense, gives no answer.
 
 use crate::elf::UnwindTable;
 
@@ -21,25 +22,46 @@ const MOST_REMEMBERED: usize = 8;
 /// Where a function's caller is found, from the registers at some instruction of the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallerRule {
-    /// The register that the caller's stack pointer is counted from.
-    pub from: Base,
-    /// Bytes from there to the caller's stack pointer.
-    pub stack: i64,
-    /// Bytes from the caller's stack pointer to where its frame pointer is saved; `None` where it is still in its
-    /// register.
-    pub frame: Option<i64>,
-    /// Bytes from the caller's stack pointer to where the return address is saved; `None` where the function has no
-    /// caller, as the first one of a thread.
-    pub address: Option<i64>,
+    /// The caller's stack pointer: this place, or the word that lies there if it `is_saved`.
+    pub stack: Place,
+    /// Whether the caller's stack pointer was saved at its place.
+    pub is_saved: bool,
+    /// Where the caller's frame pointer is saved; `None` where it is still in its register.
+    pub frame: Option<Place>,
+    /// Where the return address is saved; `None` where the function has no caller, as the first one of a thread.
+    pub address: Option<Place>,
+    /// The function is a signal's frame: its caller was interrupted, and its return address is no place behind a call.
+    pub is_signal: bool,
 }
 
-/// A register.
+/// A place on the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// What it is counted from.
+    pub base: Base,
+    /// Bytes from there.
+    pub offset: i64,
+}
+
+/// What places are counted from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Base {
     /// The stack pointer.
     Stack,
     /// The frame pointer.
     Frame,
+    /// The caller's stack pointer.
+    Caller,
+}
+
+impl Base {
+    fn of(register: u64) -> Option<Base> {
+        match register {
+            STACK_POINTER => Some(Base::Stack),
+            FRAME_POINTER => Some(Base::Frame),
+            _ => None,
+        }
+    }
 }
 
 /// The rule for an address, by the table of the object that it lies in.
@@ -190,6 +212,7 @@ struct Common<'a> {
     data_unit: i64,
     how_pointers: u8,
     has_augmentation: bool,
+    is_signal: bool,
     instructions: Bytes<'a>,
 }
 
@@ -205,7 +228,7 @@ fn common(entry: Bytes<'_>) -> Option<Common<'_>> {
     if address != RETURN_ADDRESS {
         return None;
     }
-    let mut how_pointers = 0;
+    let (mut how_pointers, mut is_signal) = (0, false);
     let has_augmentation = augmentation.first() == Some(&b'z');
     if has_augmentation {
         let length = next.unsigned()?;
@@ -219,15 +242,16 @@ fn common(entry: Bytes<'_>) -> Option<Common<'_>> {
                     // Where it is relative to does not matter: it is not used.
                     data.pointer(how & 0xf, 0)?;
                 }
-                // A signal's frame, and a key for return addresses: nothing follows.
-                b'S' | b'B' => {}
+                b'S' => is_signal = true,
+                // A key for return addresses: nothing follows.
+                b'B' => {}
                 _ => return None,
             }
         }
     } else if !augmentation.is_empty() {
         return None;
     }
-    Some(Common { code_unit, data_unit, how_pointers, has_augmentation, instructions: next })
+    Some(Common { code_unit, data_unit, how_pointers, has_augmentation, is_signal, instructions: next })
 }
 
 /// The rule for an address within the function of an entry (an FDE).
@@ -252,7 +276,7 @@ fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRu
     machine.initial = Some(machine.state);
     machine.at = start;
     machine.run(next)?;
-    machine.state.rule()
+    Some(CallerRule { is_signal: common.is_signal, ..machine.state.rule()? })
 }
 
 /// Where a register's value at the call is.
@@ -261,8 +285,8 @@ enum Saved {
     /// Still in the register.
     #[default]
     Kept,
-    /// So many bytes from the caller's stack pointer.
-    At(i64),
+    /// On the stack.
+    At(Place),
     /// Nowhere.
     Lost,
     /// Elsewhere.
@@ -271,31 +295,27 @@ enum Saved {
 
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// The register that the caller's stack pointer is counted from, and how far it is.
-    stack: Option<(u64, i64)>,
+    /// The register that the caller's stack pointer is counted from, how far it is, and whether it was saved there.
+    stack: Option<(u64, i64, bool)>,
     frame: Saved,
     address: Saved,
 }
 
 impl State {
     fn rule(self) -> Option<CallerRule> {
-        let (register, stack) = self.stack?;
-        let from = match register {
-            STACK_POINTER => Base::Stack,
-            FRAME_POINTER => Base::Frame,
-            _ => return None,
-        };
+        let (register, offset, is_saved) = self.stack?;
+        let stack = Place { base: Base::of(register)?, offset };
         let frame = match self.frame {
             Saved::Kept => None,
-            Saved::At(offset) => Some(offset),
+            Saved::At(place) => Some(place),
             Saved::Lost | Saved::Other => return None,
         };
         let address = match self.address {
-            Saved::At(offset) => Some(offset),
+            Saved::At(place) => Some(place),
             Saved::Lost => None,
             Saved::Kept | Saved::Other => return None,
         };
-        Some(CallerRule { from, stack, frame, address })
+        Some(CallerRule { stack, is_saved, frame, address, is_signal: false })
     }
 
     fn of(&mut self, register: u64) -> Option<&mut Saved> {
@@ -371,16 +391,26 @@ impl Machine<'_> {
                     depth = depth.checked_sub(1)?;
                     self.state = *remembered.get(depth)?;
                 }
-                (_, 0x0c) => self.state.stack = Some((code.unsigned()?, code.unsigned()?.cast_signed())),
-                (_, 0x0d) => self.state.stack = Some((code.unsigned()?, self.state.stack?.1)),
-                (_, 0x0e) => self.state.stack = Some((self.state.stack?.0, code.unsigned()?.cast_signed())),
+                (_, 0x0c) => self.state.stack = Some((code.unsigned()?, code.unsigned()?.cast_signed(), false)),
+                (_, 0x0d) => self.state.stack = Some((code.unsigned()?, self.state.stack?.1, false)),
+                (_, 0x0e) => self.state.stack = Some((self.state.stack?.0, code.unsigned()?.cast_signed(), false)),
                 (_, 0x0f) => {
-                    Self::skip_block(&mut code)?;
-                    self.state.stack = None;
+                    self.state.stack = match expression(block(&mut code)?) {
+                        Some((register, offset, true)) => Some((register, offset, true)),
+                        _ => None,
+                    };
                 }
-                (_, 0x10 | 0x16) => {
+                (_, 0x10) => {
                     let register = code.unsigned()?;
-                    Self::skip_block(&mut code)?;
+                    let place = match expression(block(&mut code)?) {
+                        Some((from, offset, false)) => Base::of(from).map(|base| Place { base, offset }),
+                        _ => None,
+                    };
+                    self.set(register, place.map_or(Saved::Other, Saved::At));
+                }
+                (_, 0x16) => {
+                    let register = code.unsigned()?;
+                    block(&mut code)?;
                     self.set(register, Saved::Other);
                 }
                 (_, 0x11) => {
@@ -389,11 +419,11 @@ impl Machine<'_> {
                 }
                 (_, 0x12) => {
                     let (register, offset) = (code.unsigned()?, code.signed()?);
-                    self.state.stack = Some((register, offset.wrapping_mul(self.common.data_unit)));
+                    self.state.stack = Some((register, offset.wrapping_mul(self.common.data_unit), false));
                 }
                 (_, 0x13) => {
                     let offset = code.signed()?.wrapping_mul(self.common.data_unit);
-                    self.state.stack = Some((self.state.stack?.0, offset));
+                    self.state.stack = Some((self.state.stack?.0, offset, false));
                 }
                 (_, 0x15) => {
                     let (register, _) = (code.unsigned()?, code.signed()?);
@@ -421,7 +451,8 @@ impl Machine<'_> {
     }
 
     fn save(&mut self, register: u64, units: i64) {
-        self.set(register, Saved::At(units.wrapping_mul(self.common.data_unit)));
+        let offset = units.wrapping_mul(self.common.data_unit);
+        self.set(register, Saved::At(Place { base: Base::Caller, offset }));
     }
 
     /// As the function began.
@@ -431,11 +462,26 @@ impl Machine<'_> {
         }
         Some(())
     }
+}
 
-    fn skip_block(code: &mut Bytes<'_>) -> Option<()> {
-        let length = code.unsigned()?;
-        *code = code.skip(usize::try_from(length).ok()?)?;
-        Some(())
+/// An expression's bytes.
+fn block<'a>(code: &mut Bytes<'a>) -> Option<Bytes<'a>> {
+    let length = code.unsigned()?;
+    code.part(usize::try_from(length).ok()?)
+}
+
+/// What compilers write as an expression: a register, a distance from it, and whether the word there is meant
+/// (`DW_OP_breg…`, `DW_OP_deref`).
+fn expression(mut code: Bytes<'_>) -> Option<(u64, i64, bool)> {
+    const BY_REGISTER: u8 = 0x70;
+    const REGISTERS: u8 = 32;
+    const WORD: u8 = 0x06;
+    let register = code.byte()?.checked_sub(BY_REGISTER).filter(|register| *register < REGISTERS)?;
+    let offset = code.signed()?;
+    match code.bytes {
+        [] => Some((register.into(), offset, false)),
+        [WORD] => Some((register.into(), offset, true)),
+        _ => None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! function does not take are whatever lies in the registers and on the caller's stack.
 
 use crate::thread::{CallRef, Thread};
-use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now};
+use crate::{Function, Hooks, Launch, Span, Ticks, hooks, is_recording, now, own};
 use libc::{c_int, c_void};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
@@ -198,7 +198,8 @@ pub(crate) fn begin(wrapped: &'static Wrapped) -> Option<Begun> {
 #[cold]
 #[inline(never)]
 fn awakes() -> bool {
-    hooks().is_some_and(|hooks| (hooks.idle)())
+    own::begin_anew();
+    is_recording() || hooks().is_some_and(|hooks| (hooks.idle)())
 }
 
 #[cold]

@@ -1,9 +1,10 @@
 //! Finding CUPTI and its functions.
 
-use crate::c_library::real_dlsym;
+use crate::c_library::{real_dlopen, real_dlsym};
 use crate::line::Line;
 use crate::writer::Writer;
 use libc::{c_char, c_int, c_void};
+use interpose::Loader;
 use std::ffi::CStr;
 use std::iter;
 
@@ -175,7 +176,7 @@ impl Failure {
 
 fn open(name: &CStr, how: c_int) -> Option<*mut c_void> {
     // SAFETY: loading a library runs its constructors, as it would for the program's own use.
-    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | how) };
+    let library = unsafe { real_dlopen(name, libc::RTLD_NOW | how) };
     (!library.is_null()).then_some(library)
 }
 
@@ -187,7 +188,7 @@ fn within(directory: &[u8]) -> Option<*mut c_void> {
 /// neighbouring package `cuda_cupti`.
 fn beside_runtime() -> Option<*mut c_void> {
     let mut found = None;
-    interpose::each_library(&mut |library| {
+    Loader::hold_at_start()?.each_library(&mut |library| {
         let name = library.name();
         if name.starts_with(b"libcudart.so") && found.is_none() {
             found = library.path.strip_suffix(name).and_then(|directory| Path::of(&[directory]));

@@ -219,7 +219,7 @@ pub fn make_way() -> bool {
 ///
 /// # Safety
 ///
-/// The caller is the only thread of a fork's child.
+/// No thread of the child is known, as while it begins anew.
 pub unsafe fn forget() {
     ON.store(false, Release);
     // SAFETY: the caller's promise.

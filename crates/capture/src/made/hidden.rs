@@ -4,6 +4,7 @@
 use super::LIST;
 use crate::file::File;
 use crate::line::Line;
+use interpose::Loader;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -27,12 +28,14 @@ struct Library {
     path: Line<1024>,
 }
 
-/// Calls `visit` with each such list.
-pub fn each(visit: &mut dyn FnMut(usize)) {
+/// The libraries that LLVM may be linked into.
+pub struct Libraries([Option<Library>; MOST]);
+
+/// Those that are loaded. No file is opened: a thread that loads a library waits.
+pub fn libraries(loader: &Loader) -> Libraries {
     let mut libraries = [const { None }; MOST];
     let mut places = libraries.iter_mut();
-    // No file is opened meanwhile: a thread that loads a library waits.
-    interpose::each_library(&mut |loaded| {
+    loader.each_library(&mut |loaded| {
         let may_have = loaded.name().windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"));
         if may_have
             && let Some(path) = Line::of(&[loaded.path, b"\0"])
@@ -41,10 +44,23 @@ pub fn each(visit: &mut dyn FnMut(usize)) {
             *library = Some(Library { base: loaded.base, path });
         }
     });
-    for library in libraries.iter().flatten() {
-        let known = KNOWN.iter().find(|known| known.base.load(Acquire) == library.base);
-        visit(known.map_or_else(|| learn(library), |known| known.list.load(Relaxed)));
-    }
+    Libraries(libraries)
+}
+
+/// What is known of a library.
+fn known(library: &Library) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.base.load(Acquire) == library.base)
+}
+
+/// Calls `visit` with the list of each library whose file was read.
+pub fn each_known(Libraries(libraries): &Libraries, visit: &mut dyn FnMut(usize)) {
+    libraries.iter().flatten().filter_map(known).for_each(|known| visit(known.list.load(Relaxed)));
+}
+
+/// Reads the files of the other ones, and calls `visit` with their lists.
+pub fn each_unknown(Libraries(libraries): &Libraries, visit: &mut dyn FnMut(usize)) {
+    let unknown = libraries.iter().flatten().filter(|library| known(library).is_none());
+    unknown.for_each(|library| visit(learn(library)));
 }
 
 fn learn(library: &Library) -> usize {
