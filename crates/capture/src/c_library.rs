@@ -20,10 +20,22 @@ pub enum Real {
     Dlclose,
     /// `clone`
     Clone,
+    /// `__register_frame`
+    RegisterFrame,
+    /// `__deregister_frame`
+    DeregisterFrame,
 }
 
 /// Their names, each at its number.
-const NAMES: [&CStr; 5] = [c"dlsym", c"dlopen", c"dlmopen", c"dlclose", c"clone"];
+const NAMES: [&CStr; 7] = [
+    c"dlsym",
+    c"dlopen",
+    c"dlmopen",
+    c"dlclose",
+    c"clone",
+    c"__register_frame",
+    c"__deregister_frame",
+];
 
 static FOUND: [AtomicPtr<c_void>; NAMES.len()] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; NAMES.len()];

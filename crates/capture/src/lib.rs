@@ -31,6 +31,7 @@ mod ending;
 mod env;
 mod exits;
 mod file;
+mod frames;
 mod functions;
 mod hooks;
 mod lasting;

@@ -68,8 +68,8 @@ struct Walk {
     frame: Frame,
     /// The innermost frame's stack pointer, on the stack that the walk is on.
     innermost: usize,
-    /// Libraries that had been unloaded when the walk began.
-    unloaded: u64,
+    /// That of the code when the walk began.
+    epoch: u64,
     /// The frame's function was interrupted: its address is that of its next instruction, not behind a call.
     is_interrupted: bool,
 }
@@ -77,11 +77,11 @@ struct Walk {
 /// Passes a function at work and those that it was called by to `keep`, innermost first, until that returns false or there
 /// are no more; false where it loses its way.
 pub fn walk(innermost: Frame, mut keep: impl FnMut(Frame) -> bool) -> bool {
-    let Some((_, unloaded)) = interpose::loaded() else { return false };
-    let mut walk = Walk { frame: innermost, innermost: innermost.stack, unloaded, is_interrupted: false };
+    let Some(epoch) = interpose::code_epoch() else { return false };
+    let mut walk = Walk { frame: innermost, innermost: innermost.stack, epoch, is_interrupted: false };
     while keep(walk.frame) {
         let address = walk.frame.address.wrapping_sub(usize::from(!walk.is_interrupted));
-        let went_on = match known_rule(address, walk.unloaded) {
+        let went_on = match known_rule(address, walk.epoch) {
             Some(CallerRule { address: None, .. }) => return true,
             Some(rule) => walk.by(rule),
             None => walk.by_frame_pointer(),
@@ -148,13 +148,13 @@ impl Walk {
 /// Places for the rules of return addresses. Each address has two; where others have both, it takes the first from one.
 const RULES: usize = 4096;
 
-/// Each the address, how many libraries were unloaded before it was asked about, and the rule in two words.
+/// Each the address, the epoch of the code in which it was asked about, and the rule in two words.
 static KNOWN: [SequenceLock<4>; RULES] = [const { SequenceLock::new() }; RULES];
 
 /// The rule for an address within a function that the calling thread is in.
-fn known_rule(address: usize, unloaded: u64) -> Option<CallerRule> {
-    // Another library may have the addresses of one that was unloaded.
-    let key = [address as u64, unloaded];
+fn known_rule(address: usize, epoch: u64) -> Option<CallerRule> {
+    // Other code may have the addresses of what went.
+    let key = [address as u64, epoch];
     let place = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % RULES;
     let places = [&KNOWN[place], &KNOWN[place ^ 1]];
     let mut free = places[0];

@@ -46,6 +46,7 @@ mod program;
 mod published;
 mod queries;
 mod recorded_functions;
+mod registered;
 mod sequence_lock;
 mod sites;
 mod tally;
@@ -63,6 +64,7 @@ pub use objects::{unload, unloaded};
 pub use own::{OWN_WORDS, begin_anew, own_words, share_memory};
 pub use published::Published;
 pub use recorded_functions::wrap_runtime;
+pub use registered::{forget as forget_frames, remember as remember_frames};
 pub use sequence_lock::SequenceLock;
 pub use sites::{Site, Watched, watch};
 pub use tally::{Counted, Tallied};
@@ -405,9 +407,10 @@ pub fn renew(loader: &Loader) -> bool {
     objects::renew(loader)
 }
 
-/// How many libraries had been loaded and unloaded when the table of objects was made; `None` while one is unloaded.
-pub fn loaded() -> Option<(u64, u64)> {
-    objects::counts()
+/// Changes whenever code may have gone that [`caller_rule`] found: another may be at its addresses. `None` while it goes.
+pub fn code_epoch() -> Option<u64> {
+    let (_, unloaded) = objects::counts()?;
+    Some(unloaded << 32 | registered::gone() & u64::from(u32::MAX))
 }
 
 /// From the first to behind the last address of the library or program that an address lies in, by the table of objects:
@@ -423,7 +426,10 @@ pub fn object_around(address: usize) -> Option<Range<usize>> {
 ///
 /// The function is one that the calling thread is in: so its library stays loaded meanwhile.
 pub unsafe fn caller_rule(address: usize) -> Option<CallerRule> {
-    let table = objects::unwind_table(address)?;
+    let Some(table) = objects::unwind_table(address) else {
+        // SAFETY: the caller's promise.
+        return unsafe { registered::caller_rule(address) };
+    };
     // SAFETY: the table of objects has the library that is there: it has none of those that went. The caller promises that
     // it stays.
     unsafe { unwind_table::caller_rule(&table, address) }

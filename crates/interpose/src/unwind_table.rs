@@ -6,6 +6,7 @@
 //! them, or makes no sense, gives no answer.
 
 use crate::elf::UnwindTable;
+use std::ops::Range;
 
 /// The DWARF numbers of the frame pointer, the stack pointer and the return address.
 #[cfg(target_arch = "x86_64")]
@@ -74,6 +75,55 @@ pub unsafe fn caller_rule(table: &UnwindTable, address: usize) -> Option<CallerR
     let header = unsafe { Bytes::at(table.header.start, table.header.end) }?;
     let (entries, entry) = find(header, table, address)?;
     rule(entries, entry, address)
+}
+
+/// Behind a table that an entry of length 0 ends.
+///
+/// # Safety
+///
+/// It is one (`.eh_frame`), in memory that stays mapped meanwhile.
+pub unsafe fn end_of(table: *const u8) -> usize {
+    let mut at = table;
+    loop {
+        // SAFETY: an entry begins there, with its length.
+        let length = unsafe { at.cast::<u32>().read_unaligned() } as usize;
+        // SAFETY: behind the length, or the entry, lies the next one or the end.
+        at = unsafe { at.add(size_of::<u32>() + length) };
+        // Entries of 4 GiB have another form, which nobody writes.
+        if length == 0 || length == u32::MAX as usize {
+            return at.addr();
+        }
+    }
+}
+
+/// Calls `visit` with the address of each function's entry in a table, and the function's addresses.
+///
+/// # Safety
+///
+/// The table lies there, in memory that stays mapped meanwhile.
+pub unsafe fn each_function(table: Range<usize>, visit: &mut dyn FnMut(usize, Range<usize>)) {
+    // SAFETY: the caller's promise.
+    let Some(entries) = (unsafe { Bytes::at(table.start, table.end) }) else { return };
+    let mut next = Some(entries);
+    while let Some(entry) = next.filter(|entry| entry.bytes.len() > size_of::<u32>()) {
+        if let Some((_, code, _)) = function(entries, entry) {
+            visit(entry.address, code);
+        }
+        let mut behind = entry;
+        let length = behind.u32().map(|length| length as usize);
+        next = length.filter(|length| *length > 0).and_then(|length| behind.skip(length));
+    }
+}
+
+/// The rule for an address within the function of an entry of a table that is known otherwise.
+///
+/// # Safety
+///
+/// The table lies there, with an entry at `entry`, in memory that stays mapped meanwhile.
+pub unsafe fn registered_rule(table: Range<usize>, entry: usize, address: usize) -> Option<CallerRule> {
+    // SAFETY: the caller's promise.
+    let entries = unsafe { Bytes::at(table.start, table.end) }?;
+    rule(entries, entries.from(entry)?, address)
 }
 
 /// Bytes of a table that are still to be read, and the address of the first of them.
@@ -254,8 +304,11 @@ fn common(entry: Bytes<'_>) -> Option<Common<'_>> {
     Some(Common { code_unit, data_unit, how_pointers, has_augmentation, is_signal, instructions: next })
 }
 
-/// The rule for an address within the function of an entry (an FDE).
-fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRule> {
+/// What a function's entry (an FDE) has in common with others, the function's addresses, and what follows in the entry.
+fn function<'a>(
+    entries: Bytes<'a>,
+    entry: Bytes<'a>,
+) -> Option<(Common<'a>, Range<usize>, Bytes<'a>)> {
     let mut next = body(entry)?;
     let here = next.address;
     let back = next.u32().filter(|back| *back != 0)? as usize;
@@ -263,9 +316,16 @@ fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRu
     let start = next.pointer(common.how_pointers, 0)?;
     // A length is written as a pointer is, and is relative to nothing.
     let length = next.pointer(common.how_pointers & 0xf, 0)?;
-    if address.checked_sub(start)? >= length {
+    Some((common, start..start.checked_add(length)?, next))
+}
+
+/// The rule for an address within the function of an entry (an FDE).
+fn rule(entries: Bytes<'_>, entry: Bytes<'_>, address: usize) -> Option<CallerRule> {
+    let (common, code, mut next) = function(entries, entry)?;
+    if !code.contains(&address) {
         return None;
     }
+    let start = code.start;
     if common.has_augmentation {
         let length = next.unsigned()?;
         next = next.skip(usize::try_from(length).ok()?)?;
