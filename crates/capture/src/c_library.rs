@@ -1,7 +1,6 @@
 //! The functions that come next behind this library's wrappers: another preloaded library's, else the C library's. Whoever
 //! is in the program's way to a function stays there.
 
-use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::AtomicPtr;
@@ -44,40 +43,15 @@ static FOUND: [AtomicPtr<c_void>; NAMES.len()] =
 static DLVSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Finds them, before anything else runs.
+/// Finds them, before anything else runs: by nothing that another library could have a function for.
 pub fn prepare() {
-    if DLVSYM.load(Acquire).is_null() {
-        let own = prepare as *const c_void;
-        // Found without a look-up, in the first library that has one, this one aside.
-        let found = Loader::hold_at_start().and_then(|loader| loader.symbol_outside(c"dlvsym", own.addr()));
-        DLVSYM.store(found.unwrap_or(std::ptr::null_mut()), Release);
+    for (known, name) in [(&DLVSYM, c"dlvsym"), (&DLSYM, c"dlsym")] {
+        known.store(interpose::c_library_symbol(name).unwrap_or(std::ptr::null_mut()), Release);
     }
-    DLSYM.store(own_dlsym_of_c_library(), Release);
     for (found, name) in FOUND.iter().zip(NAMES) {
         // SAFETY: a plain look-up.
         found.store(unsafe { real_dlsym(libc::RTLD_NEXT, name) }, Release);
     }
-}
-
-/// The C library's `dlsym`: by version, because the look-up must not need `dlsym`.
-fn own_dlsym_of_c_library() -> *mut c_void {
-    type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
-    let look_up = DLVSYM.load(Acquire);
-    if look_up.is_null() {
-        return look_up;
-    }
-    let versions = [c"GLIBC_2.34", c"GLIBC_2.17", c"GLIBC_2.2.5"];
-    let find = |version: &&CStr| {
-        // SAFETY: the C library's function; both strings end in a zero byte.
-        unsafe {
-            std::mem::transmute::<*mut c_void, Dlvsym>(look_up)(
-                libc::RTLD_NEXT,
-                c"dlsym".as_ptr(),
-                version.as_ptr(),
-            )
-        }
-    };
-    versions.iter().map(find).find(|found| !found.is_null()).unwrap_or(std::ptr::null_mut())
 }
 
 /// Where a function is; null where the C library has none.

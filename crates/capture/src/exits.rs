@@ -51,7 +51,7 @@ fn is_recorded() -> bool {
     let is_open = process::header().is_some_and(|header| {
         header.pid.load(Relaxed) == std::process::id() && header.finished.load(Relaxed) == 0
     });
-    is_open && Thread::current().is_some_and(|thread| thread.call().function == 0)
+    is_open && Thread::current().is_some_and(|thread| thread.function() == 0)
 }
 
 /// Ends the program by a signal's handler, with its status, once it has taken too long or failed.

@@ -117,8 +117,8 @@ pub fn text(writer: &mut Writer, number: u32) -> u32 {
             }
             // SAFETY: a copy that `keep` made, which ends in a zero byte and stays.
             let id = texts::intern(writer, unsafe { CStr::from_ptr(name) }.to_bytes());
-            function.text.store(id, Relaxed);
-            id
+            // Another thread may have written it meanwhile: one function has one name.
+            function.text.compare_exchange(0, id, Relaxed, Relaxed).map_or_else(|known| known, |_| id)
         }
         id => id,
     }

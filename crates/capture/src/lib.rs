@@ -45,6 +45,7 @@ mod preload;
 mod process;
 mod python;
 mod recording;
+mod sanitizers;
 mod shapes;
 mod stacks;
 mod streams;
@@ -68,7 +69,15 @@ static LOADED: extern "C-unwind" fn(c_int, *const *const c_char, *const *const c
 extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     c_library::prepare();
     // SAFETY: the program's environment, which has not begun to run.
-    recording::choose_functions(unsafe { env::text_in(environment, spool::VAR_LEVEL) });
+    let level = unsafe { env::text_in(environment, spool::VAR_LEVEL) };
+    if sanitizers::begin() {
+        load(level);
+    }
+}
+
+/// Puts the wrappers in front of the driver's functions.
+fn load(level: Option<&[u8]>) {
+    recording::choose_functions(level);
     if interpose::install(hooks::HOOKS, begin_anew) {
         clock_records::loaded();
         // First of all handlers to be registered, so first to run in a child.
@@ -76,6 +85,7 @@ extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *con
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         if let Some(loader) = Loader::hold_at_start() {
             interpose::renew(&loader);
+            libraries::begin();
             // The program may be linked with it, and take its functions' addresses from now on.
             preload::look_for_driver(&loader);
         }
@@ -85,6 +95,10 @@ extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *con
 /// Called by the driver within `cuInit`.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn InitializeInjection() -> c_int {
+    if !libraries::has_begun() {
+        // A sanitizer within the program had to begin first.
+        load(env::text(spool::VAR_LEVEL));
+    }
     recording::start();
     1
 }

@@ -6,32 +6,49 @@
 
 use crate::c_library::{self, Real};
 use crate::unseen::unseen;
-use crate::writer;
+use crate::writer::{self, Writer};
 use crate::{made, preload, process, watched};
 use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
 use std::hint::spin_loop;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Looks at the loader's list before it is given up for now: another thread holds it for microseconds mostly.
 const LOOKS: u32 = 100;
 
+/// This library was loaded.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// This library was loaded: libraries are looked through from now on.
+pub fn begin() {
+    BEGUN.store(true, Release);
+}
+
+/// Whether it was.
+pub fn has_begun() -> bool {
+    BEGUN.load(Acquire)
+}
+
 /// Looks through the libraries that came since the last time; false where another thread holds the loader's list.
 pub fn look() -> bool {
+    if !has_begun() {
+        return false;
+    }
     interpose::begin_anew();
-    let (is_held, unread) = unseen(|| {
-        let Some(loader) = hold() else { return (false, None) };
+    unseen(|| {
+        let Some(loader) = hold() else { return false };
         interpose::renew(&loader);
         preload::look_for_driver(&loader);
-        if process::header().is_none() {
-            return (true, None);
+        let look = |writer: &mut Writer| watched::look_through(&loader, writer);
+        let are_new = process::header().is_some() && writer::here(look).unwrap_or(false);
+        drop(loader);
+        if are_new {
+            made::read_files();
         }
-        (true, writer::here(|writer| watched::look_through(&loader, writer)).flatten())
-    });
-    if let Some(libraries) = unread {
-        unseen(|| made::read(&libraries));
-    }
-    is_held
+        true
+    })
 }
 
 fn hold() -> Option<Loader> {

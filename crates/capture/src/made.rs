@@ -6,8 +6,6 @@
 
 mod hidden;
 
-pub use hidden::Libraries;
-
 use crate::writer::Writer;
 use interpose::Loader;
 use spool::{MOST_OBJECT, MOST_PIECE, Made};
@@ -60,7 +58,7 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 
 /// Finds the lists: when libraries were loaded. A library that LLVM is linked into often keeps its list to
 /// itself (Numba's does): where such a one was loaded, its file says where the list is.
-pub fn look(loader: &Loader) -> Libraries {
+pub fn look(loader: &Loader) {
     let (mut found, mut count) = ([0; LISTS], 0);
     let mut keep = |descriptor: usize| {
         if let Some(place) = found.get_mut(count).filter(|_| descriptor != 0) {
@@ -69,26 +67,26 @@ pub fn look(loader: &Loader) -> Libraries {
         }
     };
     loader.each_symbol(LIST, &mut |descriptor| keep(descriptor.addr()));
-    let libraries = hidden::libraries(loader);
-    hidden::each_known(&libraries, &mut keep);
+    hidden::each_known(loader, &mut keep);
     for (list, found) in MADE_LISTS.iter().zip(found) {
         if list.descriptor.swap(found, AcqRel) != found {
             list.first.store(0, Relaxed);
         }
     }
-    libraries
 }
 
-/// Reads the files of libraries for lists that they keep to themselves. A thread that loads a library does not wait for it.
-pub fn read(libraries: &Libraries) {
-    hidden::each_unknown(libraries, &mut |descriptor| {
+/// Reads the files of libraries for lists that they keep to themselves, each while nobody holds the loader's list: a thread
+/// that loads a library does not wait for it.
+pub fn read_files() {
+    while let Some(library) = Loader::hold().and_then(|loader| hidden::unknown(&loader)) {
+        let descriptor = hidden::learn(&library);
         let is_free = |list: &&List| list.descriptor.compare_exchange(0, descriptor, AcqRel, Relaxed).is_ok();
         if descriptor != 0
             && let Some(list) = MADE_LISTS.iter().find(is_free)
         {
             list.first.store(0, Relaxed);
         }
-    });
+    }
 }
 
 /// Writes down the objects that describe the code at some addresses.
@@ -160,7 +158,8 @@ fn add(image: usize, size: u64) {
     }
 }
 
-/// Where the code of an ELF object lies: its sections say, as compilers at run time have it.
+/// Where the code of an ELF object lies: its sections say, as compilers at run time have it. Apart, as above.
+#[inline(never)]
 fn code(image: usize, size: u64) -> Option<(usize, usize)> {
     const ALLOCATED_CODE: u64 = 2 | 4;
     let mut header = [0; 64];
@@ -190,7 +189,8 @@ fn around(address: usize) -> Option<usize> {
     known.iter().rposition(|object| (object.start.load(Relaxed)..object.end.load(Relaxed)).contains(&address))
 }
 
-/// Writes an object down, once.
+/// Writes an object down, once. Apart, as its room on the stack is.
+#[inline(never)]
 fn write(writer: &mut Writer, number: usize) {
     let Some(object) = OBJECTS.get(number) else { return };
     if object.written.swap(true, Relaxed) {

@@ -15,6 +15,10 @@ use std::sync::atomic::Ordering::Relaxed;
 /// for the next library's (`RTLD_NEXT`) gets what comes next from where it is. A library that was loaded meanwhile is
 /// seen here, whatever is looked up: the driver's functions' addresses may be taken next, and others' locks.
 unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) -> bool {
+    // A sanitizer begins before this library, and has no function of the C library's yet.
+    if !libraries::has_begun() {
+        return false;
+    }
     libraries::look();
     // SAFETY: `dlsym` takes a string that ends in a zero byte, so the second byte may be read if
     // the first is not it.

@@ -87,9 +87,9 @@ fn look_through_libraries() {
     let Some(loader) = Loader::hold_at_start() else { return };
     interpose::renew(&loader);
     preload::look_for_driver(&loader);
-    let unread = writer::here(|writer| watched::look_through(&loader, writer)).flatten();
+    writer::here(|writer| watched::look_through(&loader, writer));
     drop(loader);
-    unread.inspect(made::read);
+    made::read_files();
 }
 
 unsafe extern "C" {
@@ -165,8 +165,7 @@ pub fn yield_cupti(was_used: bool) {
 }
 
 fn program(writer: &mut Writer) {
-    let mut room = [0; 4096];
-    let name = texts::intern(writer, stacks::program(&mut room));
+    let name = texts::intern(writer, stacks::program());
     let mut line = [0u8; 4096];
     let command = texts::intern(writer, command_line(&mut line));
     writer.append(Program::KIND, name, &[Program { command: command.into() }.bytes()]);

@@ -1,9 +1,10 @@
 //! Where slow calls come from: native return addresses and Python frames, to be resolved later.
 
+use crate::line::Line;
 use crate::unwind::{self, Frame};
 use crate::writer::Writer;
 use crate::{made, python, texts};
-use interpose::{Loader, Ticks};
+use interpose::{Loader, Published, Ticks};
 use spool::{Module, PythonFrame, Stack};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -54,6 +55,7 @@ pub fn begin() {
     let own = interpose::object_around(begin as *const () as usize).unwrap_or_default();
     OWN.0.store(own.start, Relaxed);
     OWN.1.store(own.end, Relaxed);
+    keep_program();
 }
 
 /// Fills `addresses` with the innermost return addresses of the calling thread outside of this library; how many there
@@ -108,10 +110,8 @@ pub fn modules(loader: &Loader, writer: &mut Writer) -> bool {
     if SEEN.swap(loaded, Relaxed) == loaded {
         return false;
     }
-    let mut executable = [0; 4096];
-    let program = program(&mut executable);
     loader.each_library(&mut |library| {
-        let path = if library.path.is_empty() { program } else { library.path };
+        let path = if library.path.is_empty() { program() } else { library.path };
         let record = Module {
             base: library.base as u64,
             start: library.addresses.start as u64,
@@ -124,11 +124,22 @@ pub fn modules(loader: &Loader, writer: &mut Writer) -> bool {
     true
 }
 
-/// The program's path.
-pub fn program(room: &mut [u8; 4096]) -> &[u8] {
+/// The program's path, as it was when recording began.
+pub fn program() -> &'static [u8] {
+    PROGRAM.get().map_or(b"", Line::bytes)
+}
+
+static PROGRAM: Published<Line<4096>> = Published::new();
+
+/// Reads the program's path.
+fn keep_program() {
+    let mut room = [0; 4096];
     // SAFETY: writes at most `room.len()` bytes and says how many.
     let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), room.as_mut_ptr().cast(), room.len()) };
-    room.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default()
+    let path = usize::try_from(length).ok().and_then(|length| room.get(..length)).unwrap_or_default();
+    if let Some(line) = Line::of(&[path]) {
+        PROGRAM.set(line);
+    }
 }
 
 /// In a fork's child: its file holds no module yet.

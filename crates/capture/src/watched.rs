@@ -17,14 +17,17 @@ const MOST_SITES: usize = 32;
 static SITES: [AtomicU32; MOST_SITES] = [const { AtomicU32::new(0) }; MOST_SITES];
 static SITE_COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Looks through libraries that were loaded since the last time; those whose files are to be read for code that they make,
-/// once nobody holds the list.
-pub fn look_through(loader: &Loader, writer: &mut Writer) -> Option<made::Libraries> {
+/// Looks through libraries that were loaded since the last time; whether files of new ones are to be read, once nobody holds
+/// the list.
+pub fn look_through(loader: &Loader, writer: &mut Writer) -> bool {
     let (loaded, _) = loader.counts();
     if SEEN.load(Relaxed) == loaded {
-        return None;
+        return false;
     }
-    let unread = stacks::modules(loader, writer).then(|| made::look(loader));
+    let are_new = stacks::modules(loader, writer);
+    if are_new {
+        made::look(loader);
+    }
     let patient = UNFINISHED.load(Relaxed) < PATIENCE;
     let watched = watch_locks(loader, writer, patient);
     let wrapped = interpose::wrap_late_imports(loader, patient);
@@ -34,7 +37,7 @@ pub fn look_through(loader: &Loader, writer: &mut Writer) -> Option<made::Librar
     } else {
         UNFINISHED.fetch_add(1, Relaxed);
     }
-    unread
+    are_new
 }
 
 /// Libraries that stay as they are, by beginnings of their names. The C library and its loader: what they do among

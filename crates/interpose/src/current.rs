@@ -5,7 +5,7 @@
 //! "initial exec" model: the library is mostly there from the program's start, and a few bytes are
 //! left for one that comes later).
 //!
-//! Behind the pointer are facts about the thread ([`UNKNOWN`]). The capture library's `vfork` replaces both by null and
+//! Behind the pointer are facts about the thread ([`UNKNOWN`]), then where on its stack the call is that it is in. The capture library's `vfork` replaces both by null and
 //! [`ELSEWHERE`] until the child is gone, which runs on its parent's thread.
 
 /// There is no place for the thread, which was reported.
@@ -26,8 +26,8 @@ mod variable {
         ".type holdup_thread, %tls_object",
         ".p2align 3",
         "holdup_thread:",
-        ".zero 16",
-        ".size holdup_thread, 16",
+        ".zero 24",
+        ".size holdup_thread, 24",
         ".popsection",
     );
 
@@ -64,6 +64,7 @@ mod variable {
         word
     }
 
+    #[inline(always)]
     fn write<const AT: usize>(word: usize) {
         // SAFETY: writes the calling thread's own variable.
         #[cfg(target_arch = "x86_64")]
@@ -111,6 +112,16 @@ mod variable {
     pub fn set_facts(facts: usize) {
         write::<8>(facts);
     }
+
+    #[inline(always)]
+    pub fn call_stack() -> usize {
+        read::<16>()
+    }
+
+    #[inline(always)]
+    pub fn set_call_stack(stack: usize) {
+        write::<16>(stack);
+    }
 }
 
 #[cfg(miri)]
@@ -121,6 +132,15 @@ mod variable {
     thread_local! {
         static POINTER: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
         static FACTS: Cell<usize> = const { Cell::new(0) };
+        static CALL_STACK: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub fn call_stack() -> usize {
+        CALL_STACK.get()
+    }
+
+    pub fn set_call_stack(stack: usize) {
+        CALL_STACK.set(stack);
     }
 
     #[inline]
@@ -141,7 +161,28 @@ mod variable {
     }
 }
 
-pub use variable::{get, set};
+pub use variable::{call_stack, get, set, set_call_stack};
+
+/// About where the calling function's frame is on the stack.
+#[inline(always)]
+pub fn stack() -> usize {
+    let stack;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: copies a register.
+    unsafe {
+        std::arch::asm!("mov {}, rsp", out(reg) stack, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("mov {}, sp", out(reg) stack, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(miri)]
+    {
+        stack = 0;
+    }
+    stack
+}
 
 /// Notes that there is no place for the thread; whether that was noted before.
 pub fn set_unknown() -> bool {

@@ -6,7 +6,7 @@
 //! takes a short way, through little code and few cache lines. Others take the way of all calls.
 
 use crate::clock::counter;
-use crate::thread::{CallRef, Progress, Thread};
+use crate::thread::{Outer, Progress, Thread};
 use crate::wrapped::{Arguments, Wrapped, run};
 use crate::own::OWN;
 use crate::{FIRST, Function, Span, Ticks, hooks};
@@ -168,7 +168,7 @@ struct Begun {
     thread: &'static Thread,
     progress: &'static Progress,
     /// The call it is part of.
-    outer: CallRef,
+    outer: Outer,
     start: Ticks,
 }
 

@@ -59,7 +59,7 @@ pub use clock::{Moment, Ns, Ticks, moment, monotonic, now};
 pub use exports::wrap_driver;
 pub use imports::{wrap_imports, wrap_late_imports};
 pub use launches::{LaunchThunks, Launched, Launches, set_short_launch};
-pub use loader::Loader;
+pub use loader::{Loader, c_library_symbol, program_symbol};
 pub use objects::{unload, unloaded};
 pub use own::{OWN_WORDS, begin_anew, own_words, share_memory};
 pub use published::Published;

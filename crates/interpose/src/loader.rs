@@ -152,19 +152,147 @@ impl Drop for Loader {
     }
 }
 
+/// `dl_iterate_phdr`, which a cancellation passes through as it should.
+type Iterate = unsafe extern "C-unwind" fn(
+    step: unsafe extern "C-unwind" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int,
+    data: *mut c_void,
+) -> c_int;
+
+/// The C library's own, once it was looked for: others of that name need their library to have begun (sanitizers).
+static ITERATE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
 /// Calls `visit` with each object until it breaks, and holds the loader's lock meanwhile: waits for it.
 fn each_object(visit: &mut dyn FnMut(Object<'_>) -> ControlFlow<()>) {
+    if ITERATE.load(Acquire).is_null() {
+        ITERATE.store(c_library_symbol(c"dl_iterate_phdr").unwrap_or(std::ptr::null_mut()), Release);
+    }
+    let iterate = ITERATE.load(Acquire);
+    if iterate.is_null() {
+        return;
+    }
     let mut visit = visit;
-    // SAFETY: `step` gets a pointer to `visit`, which outlives the walk.
-    unsafe { dl_iterate_phdr(step, (&raw mut visit).cast()) };
+    // SAFETY: the C library's function; `step` gets a pointer to `visit`, which outlives the walk.
+    unsafe { std::mem::transmute::<*mut c_void, Iterate>(iterate)(step, (&raw mut visit).cast()) };
 }
 
-unsafe extern "C-unwind" {
-    /// The C library's, which a cancellation passes through as it should.
-    fn dl_iterate_phdr(
-        step: unsafe extern "C-unwind" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int,
-        data: *mut c_void,
-    ) -> c_int;
+/// The first names of the C library's files, of old ones in parts.
+const C_LIBRARY: [&[u8]; 4] = [b"libc.so", b"libc-", b"libdl.so", b"libdl-"];
+
+/// A function of the C library itself, whatever has the same name: read from its own table of symbols, by nobody's function.
+/// Only to be asked as the library is loaded, and while the program's first thread is alone otherwise.
+pub fn c_library_symbol(name: &CStr) -> Option<*mut c_void> {
+    let hash = elf::gnu_hash(name);
+    let mut map = debug::first_map();
+    // SAFETY: the loader's list, which nobody changes meanwhile.
+    while let Some(link) = unsafe { map.as_ref() } {
+        map = link.next;
+        let Some(info) = link.described() else { continue };
+        let object = Object::of(&info);
+        let file = object.path().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if C_LIBRARY.iter().any(|start| file.starts_with(start))
+            && let Some((found, _)) = object.symbol(name, hash)
+        {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// A function or variable that the program itself makes public, as [`c_library_symbol`].
+pub fn program_symbol(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: null, or the first of the loader's list.
+    let info = unsafe { debug::first_map().as_ref() }?.described_as_program();
+    Object::of(&info).symbol(name, elf::gnu_hash(name)).map(|(found, _)| found)
+}
+
+/// What the loader shows debuggers (link.h).
+mod debug {
+    use libc::{c_char, c_void, dl_phdr_info};
+
+    /// `struct link_map`, as far as it is public.
+    #[repr(C)]
+    pub struct LinkMap {
+        base: usize,
+        name: *const c_char,
+        dynamic: *const c_void,
+        pub next: *const LinkMap,
+    }
+
+    /// `struct r_debug`, as far as it is read.
+    #[repr(C)]
+    struct Debug {
+        version: i32,
+        first: *const LinkMap,
+    }
+
+    impl LinkMap {
+        /// A library as `dl_iterate_phdr` describes it: it begins with its header, which says where those of its parts are.
+        pub fn described(&self) -> Option<dl_phdr_info> {
+            if self.base == 0 || self.name.is_null() {
+                return None;
+            }
+            // SAFETY: a library is mapped from its first byte on.
+            let header = unsafe { &*std::ptr::with_exposed_provenance::<libc::Elf64_Ehdr>(self.base) };
+            if !header.e_ident.starts_with(b"\x7fELF") {
+                return None;
+            }
+            Some(self.with(self.base.wrapping_add(header.e_phoff as usize), header.e_phnum))
+        }
+
+        /// The program, whose parts the kernel describes.
+        pub fn described_as_program(&self) -> dl_phdr_info {
+            // SAFETY: asks for numbers.
+            let [headers, count] = [libc::AT_PHDR, libc::AT_PHNUM].map(|what| unsafe { libc::getauxval(what) });
+            self.with(headers as usize, count as u16)
+        }
+
+        fn with(&self, headers: usize, count: u16) -> dl_phdr_info {
+            dl_phdr_info {
+                dlpi_addr: self.base as u64,
+                dlpi_name: self.name,
+                dlpi_phdr: std::ptr::with_exposed_provenance(headers),
+                dlpi_phnum: count,
+                dlpi_adds: 0,
+                dlpi_subs: 0,
+                dlpi_tls_modid: 0,
+                dlpi_tls_data: std::ptr::null_mut(),
+            }
+        }
+    }
+
+    /// The first object, which is the program; null where the loader shows nothing.
+    pub fn first_map() -> *const LinkMap {
+        // SAFETY: null, or the loader's structure, which stays.
+        unsafe { debug().cast::<Debug>().as_ref() }.map_or(std::ptr::null(), |debug| debug.first)
+    }
+
+    // The loader's variable, weak: nothing is linked that has it.
+    #[cfg(target_arch = "x86_64")]
+    std::arch::global_asm!(
+        ".weak _r_debug",
+        ".globl holdup_loader_debug",
+        ".hidden holdup_loader_debug",
+        ".type holdup_loader_debug,@function",
+        "holdup_loader_debug:",
+        "mov rax, qword ptr [rip + _r_debug@GOTPCREL]",
+        "ret",
+    );
+    #[cfg(target_arch = "aarch64")]
+    std::arch::global_asm!(
+        ".weak _r_debug",
+        ".globl holdup_loader_debug",
+        ".hidden holdup_loader_debug",
+        ".type holdup_loader_debug,@function",
+        "holdup_loader_debug:",
+        "adrp x0, :got:_r_debug",
+        "ldr x0, [x0, :got_lo12:_r_debug]",
+        "ret",
+    );
+
+    unsafe extern "C" {
+        #[link_name = "holdup_loader_debug"]
+        safe fn debug() -> *const c_void;
+    }
 }
 
 unsafe extern "C-unwind" fn step(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {

@@ -22,48 +22,49 @@ struct Known {
 static KNOWN: [Known; MOST] =
     [const { Known { base: AtomicUsize::new(0), list: AtomicUsize::new(0) } }; MOST];
 
-/// A library whose file is to be read.
-struct Library {
+/// A library that LLVM may be linked into.
+pub struct Library {
     base: usize,
     path: Line<1024>,
 }
 
-/// The libraries that LLVM may be linked into.
-pub struct Libraries([Option<Library>; MOST]);
+fn may_have_list(library: &interpose::Library<'_>) -> bool {
+    library.name().windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"))
+}
 
-/// Those that are loaded. No file is opened: a thread that loads a library waits.
-pub fn libraries(loader: &Loader) -> Libraries {
-    let mut libraries = [const { None }; MOST];
-    let mut places = libraries.iter_mut();
+/// What is known of the library that is loaded there.
+fn known(base: usize) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.base.load(Acquire) == base)
+}
+
+/// Calls `visit` with the lists of loaded libraries that are known.
+pub fn each_known(loader: &Loader, visit: &mut dyn FnMut(usize)) {
     loader.each_library(&mut |loaded| {
-        let may_have = loaded.name().windows(4).any(|part| part.eq_ignore_ascii_case(b"llvm"));
-        if may_have
-            && let Some(path) = Line::of(&[loaded.path, b"\0"])
-            && let Some(library) = places.next()
+        if may_have_list(&loaded)
+            && let Some(known) = known(loaded.base)
         {
-            *library = Some(Library { base: loaded.base, path });
+            visit(known.list.load(Relaxed));
         }
     });
-    Libraries(libraries)
 }
 
-/// What is known of a library.
-fn known(library: &Library) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.base.load(Acquire) == library.base)
+/// A loaded library whose file was not read, while there is room for what it has. No file is opened: a thread that loads a
+/// library waits.
+#[inline(never)]
+pub fn unknown(loader: &Loader) -> Option<Library> {
+    known(0)?;
+    let mut found = None;
+    loader.each_library(&mut |loaded| {
+        if found.is_none() && may_have_list(&loaded) && known(loaded.base).is_none() {
+            found = Line::of(&[loaded.path, b"\0"]).map(|path| Library { base: loaded.base, path });
+        }
+    });
+    found
 }
 
-/// Calls `visit` with the list of each library whose file was read.
-pub fn each_known(Libraries(libraries): &Libraries, visit: &mut dyn FnMut(usize)) {
-    libraries.iter().flatten().filter_map(known).for_each(|known| visit(known.list.load(Relaxed)));
-}
-
-/// Reads the files of the other ones, and calls `visit` with their lists.
-pub fn each_unknown(Libraries(libraries): &Libraries, visit: &mut dyn FnMut(usize)) {
-    let unknown = libraries.iter().flatten().filter(|library| known(library).is_none());
-    unknown.for_each(|library| visit(learn(library)));
-}
-
-fn learn(library: &Library) -> usize {
+/// Reads a library's file; the address of its list, 0 for none.
+#[inline(never)]
+pub fn learn(library: &Library) -> usize {
     let list = read(library).unwrap_or(0);
     if let Some(free) = KNOWN.iter().find(|known| known.base.load(Relaxed) == 0) {
         free.list.store(list, Relaxed);
