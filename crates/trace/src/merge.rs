@@ -125,6 +125,7 @@ impl Trace {
             end: row.end + shift,
             thread: row.thread.after(threads),
             name: moved.name(row.name),
+            domain: moved.name(row.domain),
             stack: row.stack.after(stacks),
             ..row
         });

@@ -47,7 +47,7 @@ pub struct Lost {
     pub unmatched_calls: u64,
     /// GPU operations whose call is not in the trace.
     pub unmatched_ops: u64,
-    /// Records that the source dropped or that could not be read.
+    /// Records that the source dropped or that could not be read, or not whole.
     pub records: u64,
     /// Why records could not be read, with counts; sums to at most `records`.
     pub reasons: BTreeMap<String, u64>,

@@ -316,6 +316,8 @@ table! {
         kind: RangeKind,
         /// Its name.
         name: Sym,
+        /// The domain of an NVTX range, which tells those of one library from others; empty for none.
+        domain: Sym,
         /// The place of the mark, if the source states it.
         stack: StackId,
     }
