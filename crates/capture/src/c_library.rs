@@ -23,10 +23,16 @@ pub enum Real {
     RegisterFrame,
     /// `__deregister_frame`
     DeregisterFrame,
+    /// `prctl`
+    Prctl,
+    /// `syscall`
+    Syscall,
+    /// `vfork`
+    Vfork,
 }
 
 /// Their names, each at its number.
-const NAMES: [&CStr; 7] = [
+const NAMES: [&CStr; 10] = [
     c"dlsym",
     c"dlopen",
     c"dlmopen",
@@ -34,6 +40,9 @@ const NAMES: [&CStr; 7] = [
     c"clone",
     c"__register_frame",
     c"__deregister_frame",
+    c"prctl",
+    c"syscall",
+    c"vfork",
 ];
 
 static FOUND: [AtomicPtr<c_void>; NAMES.len()] =

@@ -2,8 +2,23 @@
 //! one of `clone(CLONE_VM)` beside it. What they do is not the program's, and is not recorded.
 
 use crate::c_library::{self, Real};
+use crate::process;
 use libc::{c_int, c_void};
 use std::arch::naked_asm;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Another library's `vfork` behind this one, which is not the C library's: it is jumped to, and what a child does is its
+/// parent's then. Null mostly.
+static OTHERS_VFORK: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Looks for another library's `vfork`, before anything else runs.
+pub fn prepare() {
+    let (next, own) = (c_library::real(Real::Vfork), interpose::c_library_symbol(c"vfork"));
+    if own.is_some_and(|own| own != next) {
+        OTHERS_VFORK.store(next, Relaxed);
+    }
+}
 
 /// `vfork`: until the child runs another program or ends, the thread is none that is known (`interpose`'s variable
 /// `holdup_thread`). What was there waits in registers, which the kernel gives back to the parent: both return to the same
@@ -17,6 +32,11 @@ use std::arch::naked_asm;
 #[unsafe(naked)]
 pub unsafe extern "C" fn vfork() -> libc::pid_t {
     naked_asm!(
+        "mov rax, qword ptr [rip + {others}]",
+        "test rax, rax",
+        "jz 4f",
+        "jmp rax",
+        "4:",
         "pop rdi",
         "mov rdx, qword ptr [rip + holdup_thread@GOTTPOFF]",
         "mov rsi, qword ptr fs:[rdx]",
@@ -41,6 +61,7 @@ pub unsafe extern "C" fn vfork() -> libc::pid_t {
         "mov dword ptr [rax], ecx",
         "mov eax, -1",
         "ret",
+        others = sym OTHERS_VFORK,
         elsewhere = const ELSEWHERE,
         vfork = const libc::SYS_vfork,
         errno = sym libc::__errno_location,
@@ -57,6 +78,11 @@ pub unsafe extern "C" fn vfork() -> libc::pid_t {
 #[unsafe(naked)]
 pub unsafe extern "C" fn vfork() -> libc::pid_t {
     naked_asm!(
+        "adrp x9, {others}",
+        "ldr x9, [x9, :lo12:{others}]",
+        "cbz x9, 4f",
+        "br x9",
+        "4:",
         "adrp x9, :gottprel:holdup_thread",
         "ldr x9, [x9, :gottprel_lo12:holdup_thread]",
         "mrs x10, tpidr_el0",
@@ -84,6 +110,7 @@ pub unsafe extern "C" fn vfork() -> libc::pid_t {
         "str w1, [x0]",
         "mov w0, #-1",
         "ret",
+        others = sym OTHERS_VFORK,
         elsewhere = const ELSEWHERE,
         flags = const libc::CLONE_VFORK | libc::CLONE_VM | libc::SIGCHLD,
         clone = const libc::SYS_clone,
@@ -98,6 +125,7 @@ const ELSEWHERE: usize = 2;
 unsafe extern "C-unwind" fn before_clone(_: *const c_void, _: *const c_void, flags: c_int) -> *mut c_void {
     if flags & libc::CLONE_VM != 0 && flags & libc::CLONE_THREAD == 0 {
         interpose::share_memory();
+        process::count_unrecorded_child();
     }
     c_library::real(Real::Clone)
 }

@@ -175,7 +175,7 @@ fn over(thread: &'static Thread, span: Span, result: c_int, write: impl FnOnce(&
     if level == 0 {
         return;
     }
-    writer::with(thread, |writer| {
+    let written = writer::with(thread, |writer| {
         let pause = writer.pause(span.start);
         if level != Level::Calls as u32 {
             write(writer, STATE.is_joined.load(Relaxed));
@@ -185,7 +185,16 @@ fn over(thread: &'static Thread, span: Span, result: c_int, write: impl FnOnce(&
             seldom(writer, span, result, pause);
         }
     });
+    count_unwritten(written);
     control::look();
+}
+
+/// Counts a record for which the thread's writer was in use.
+#[inline]
+fn count_unwritten(written: Option<()>) {
+    if written.is_none() {
+        process::count_unwritten();
+    }
 }
 
 /// A call that is long, that failed, that follows a pause, or the first one after the driver was initialized: has a stack
@@ -238,12 +247,10 @@ fn waited(thread: &'static Thread, wait: &Wait) {
     if control::is_off() && wait.call.function == 0 {
         return;
     }
-    writer::with(thread, |writer| {
-        match wait.layer {
-            Layer::Listed => listed_wait(writer, wait),
-            Layer::Program | Layer::Interpreter => thread_wait(writer, thread, wait),
-        }
-    });
+    count_unwritten(writer::with(thread, |writer| match wait.layer {
+        Layer::Listed => listed_wait(writer, wait),
+        Layer::Program | Layer::Interpreter => thread_wait(writer, thread, wait),
+    }));
 }
 
 fn listed_wait(writer: &mut Writer, wait: &Wait) {
@@ -298,9 +305,10 @@ fn thread_wait(writer: &mut Writer, thread: &'static Thread, wait: &Wait) {
 fn tallied(thread: &'static Thread, counted: Counted, tallied: Tallied) {
     let Tallied { count, timed, time } = tallied;
     // The process may end: then the thread that ends it writes for all.
-    writer::here(|writer| {
+    count_unwritten(writer::here(|writer| {
         let tid = thread.tid().into();
-        match counted {
+        // Without room the writer counts it.
+        _ = match counted {
             Counted::Wait(kind) => {
                 writer.append(Tally::KIND, number_of(kind), &[Tally { tid, count, time }.bytes()])
             }
@@ -308,8 +316,8 @@ fn tallied(thread: &'static Thread, counted: Counted, tallied: Tallied) {
                 let name = functions::text(writer, function);
                 writer.append(CallTally::KIND, name, &[CallTally { tid, count, timed, time }.bytes()])
             }
-        }
-    });
+        };
+    }));
 }
 
 fn number_of(kind: LockKind) -> u32 {
@@ -340,7 +348,7 @@ const _: () = {
 
 /// A wait of a thread was lost.
 fn wait_lost(thread: &'static Thread) {
-    writer::with(thread, |writer| writer.drop_one());
+    count_unwritten(writer::with(thread, Writer::drop_one));
 }
 
 /// There are too many threads to know another.

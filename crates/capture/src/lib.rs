@@ -46,6 +46,7 @@ mod process;
 mod python;
 mod recording;
 mod sanitizers;
+mod seccomp;
 mod shapes;
 mod stacks;
 mod streams;
@@ -68,6 +69,8 @@ static LOADED: extern "C-unwind" fn(c_int, *const *const c_char, *const *const c
 /// `environ`.
 extern "C-unwind" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     c_library::prepare();
+    seccomp::prepare();
+    children::prepare();
     // SAFETY: the program's environment, which has not begun to run.
     let level = unsafe { env::text_in(environment, spool::VAR_LEVEL) };
     if sanitizers::begin() {

@@ -7,7 +7,7 @@
 use crate::c_library::{self, Real};
 use crate::unseen::unseen;
 use crate::writer::{self, Writer};
-use crate::{made, preload, process, watched};
+use crate::{made, preload, process, seccomp, watched};
 use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
@@ -33,7 +33,7 @@ pub fn has_begun() -> bool {
 
 /// Looks through the libraries that came since the last time; false where another thread holds the loader's list.
 pub fn look() -> bool {
-    if !has_begun() {
+    if !has_begun() || !seccomp::allows_calls() {
         return false;
     }
     interpose::begin_anew();

@@ -3,7 +3,7 @@
 
 use crate::c_library::{Real, dlsym_address, dlvsym_address, next_dlsym, real, real_dlopen, real_dlsym};
 use crate::libraries::{self, dlclose, dlmopen, dlopen};
-use crate::{cupti, env, recording};
+use crate::{children, cupti, env, recording, seccomp};
 use interpose::Loader;
 use libc::{c_char, c_int, c_void};
 use std::arch::naked_asm;
@@ -24,7 +24,7 @@ unsafe extern "C-unwind" fn is_ours(handle: *mut c_void, name: *const c_char) ->
     // the first is not it.
     let start = unsafe { if name.is_null() || *name == 0 { [0; 2] } else { [*name, *name.add(1)] } };
     let start = start.map(|byte| byte as u8);
-    (start == *b"cu" || start == *b"dl") && handle != libc::RTLD_NEXT
+    [*b"cu", *b"dl", *b"pr", *b"sy", *b"cl", *b"vf"].contains(&start) && handle != libc::RTLD_NEXT
 }
 
 /// Wraps the driver's functions if the driver was loaded since the last time.
@@ -213,7 +213,11 @@ unsafe extern "C-unwind" fn of_cuda(handle: *mut c_void, name: *const c_char) ->
         b"dlopen" if found == real(Real::Dlopen) => dlopen as *mut c_void,
         b"dlmopen" if found == real(Real::Dlmopen) => dlmopen as *mut c_void,
         b"dlclose" if found == real(Real::Dlclose) => dlclose as *mut c_void,
-        bytes if bytes.starts_with(b"dl") => found,
+        b"prctl" if found == real(Real::Prctl) => seccomp::prctl as *mut c_void,
+        b"syscall" if found == real(Real::Syscall) => seccomp::syscall as *mut c_void,
+        b"clone" if found == real(Real::Clone) => children::clone as *mut c_void,
+        b"vfork" if found == real(Real::Vfork) => children::vfork as *mut c_void,
+        bytes if !bytes.starts_with(b"cu") => found,
         b"cuptiActivityRegisterCallbacks" => {
             cupti_client(found, cuptiActivityRegisterCallbacks as *mut c_void)
         }

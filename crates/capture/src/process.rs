@@ -3,7 +3,7 @@
 use crate::env;
 use crate::file::File;
 use crate::line::{Decimal, Line};
-use crate::windows;
+use crate::{seccomp, windows};
 use interpose::OWN_WORDS;
 use libc::c_int;
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
@@ -262,6 +262,10 @@ fn fresh(size: u64, of: Use) -> Option<&'static ChunkHeader> {
     if FULL.load(Relaxed) {
         return None;
     }
+    if !seccomp::allows_calls() {
+        _ = header.full.compare_exchange(0, Full::Seccomp as u32, Relaxed, Relaxed);
+        return None;
+    }
     let limit = LIMIT.load(Relaxed);
     let most = if keeps_last() && of == Use::More { limit - limit / RESERVE } else { limit };
     match take(size, most).and_then(|()| make(header, size)) {
@@ -319,6 +323,21 @@ pub fn set_level(level: Level) {
 pub fn driver_watched(slots: u64) {
     if let Some(header) = header() {
         header.driver_slots.fetch_add(slots, Relaxed);
+    }
+}
+
+/// Counts a record that its thread could not write: a signal handler or a callback interrupted it while it wrote another.
+#[cold]
+pub fn count_unwritten() {
+    if let Some(header) = header() {
+        header.unwritten.fetch_add(1, Relaxed);
+    }
+}
+
+/// Counts a child that has this process's memory, and goes on without a recording.
+pub fn count_unrecorded_child() {
+    if let Some(shared) = shared() {
+        shared.unrecorded_children.fetch_add(1, Relaxed);
     }
 }
 

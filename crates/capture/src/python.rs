@@ -3,7 +3,7 @@
 //! What a place in Python code means costs a hundred times what finding it does: the same places
 //! are asked about once a second at most.
 
-use crate::texts;
+use crate::{seccomp, texts};
 use crate::writer::Writer;
 use interpose::{Loader, Published, SequenceLock};
 use pystack::{Interpreter, Place};
@@ -73,7 +73,7 @@ pub fn code() -> Range<usize> {
 
 /// Whether a condition is that of a GIL, and the kernel's id of the thread that holds it, 0 for unknown.
 pub fn gil_at(condition: usize) -> Option<u32> {
-    PYTHON.get()?.interpreter.gil_at(condition).map(|gil| gil.holder)
+    PYTHON.get().filter(|_| seccomp::allows_calls())?.interpreter.gil_at(condition).map(|gil| gil.holder)
 }
 
 /// An address in the library or program with the interpreter, if one is loaded.
@@ -94,7 +94,7 @@ pub fn frames_of_holder(
     holder: u32,
     frames: &mut [PythonFrame; MOST],
 ) -> usize {
-    let Some(python) = PYTHON.get() else { return 0 };
+    let Some(python) = PYTHON.get().filter(|_| seccomp::allows_calls()) else { return 0 };
     let (now, mut count) = (interpose::monotonic(), 0);
     python.interpreter.holder_places(condition, holder, MOST, &mut |place| {
         if let (Some(frame), Some(kept)) = (meaning(python, writer, place, now), frames.get_mut(count)) {
@@ -107,7 +107,7 @@ pub fn frames_of_holder(
 
 /// Fills `frames` with the calling thread's Python frames, innermost first; how many there are.
 pub fn frames(writer: &mut Writer, frames: &mut [PythonFrame; MOST]) -> usize {
-    let Some(python) = PYTHON.get() else { return 0 };
+    let Some(python) = PYTHON.get().filter(|_| seccomp::allows_calls()) else { return 0 };
     let (now, mut count) = (interpose::monotonic(), 0);
     let mut trail = writer.rest().trail;
     python.interpreter.places(&mut trail, MOST, &mut |place| {

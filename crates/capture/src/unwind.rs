@@ -9,6 +9,7 @@
 //! tables of libraries do again. There the stack is read through the kernel: the walk ends where the chain of frame pointers
 //! does.
 
+use crate::seccomp;
 use std::arch::asm;
 
 use interpose::{Base, CallerRule, Place, SequenceLock};
@@ -136,7 +137,7 @@ impl Walk {
 
     /// Goes to the caller by the chain of frame pointers, in code that was made at run time.
     fn by_frame_pointer(&mut self) -> Option<()> {
-        let caller = self.frame.is_made().then(|| self.frame.by_frame_pointer()).flatten()?;
+        let caller = (seccomp::allows_calls() && self.frame.is_made()).then(|| self.frame.by_frame_pointer()).flatten()?;
         if caller.stack <= self.frame.stack || !is_behind_call(caller.address) {
             return None;
         }

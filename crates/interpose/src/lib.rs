@@ -68,7 +68,8 @@ pub use registered::{forget as forget_frames, remember as remember_frames};
 pub use sequence_lock::SequenceLock;
 pub use sites::{Site, Watched, watch};
 pub use tally::{Counted, Tallied};
-pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread, used as used_places};
+pub use thread::{CallRef, MOST as MOST_THREADS, Party, Progress, Room, Thread};
+pub use thread::{forbid_system_calls, used as used_places};
 pub use unwind_table::{Base, CallerRule, Place};
 pub use wrapped::{Arguments, Wrapped};
 

@@ -425,11 +425,22 @@ fn mode(noted: usize) -> LockMode {
     if noted & SHARED == 0 { LockMode::Exclusive } else { LockMode::Shared }
 }
 
+/// The program forbade itself system calls.
+static NO_CALLS: AtomicBool = AtomicBool::new(false);
+
+/// From now on no system call is made: further threads are not known.
+pub fn forbid_system_calls() {
+    NO_CALLS.store(true, Relaxed);
+}
+
 /// A place for the calling thread: a new one, else one whose thread ended.
 #[cold]
 fn claim() -> Option<&'static Thread> {
     if current::is_elsewhere() || OWN.threads.load(Relaxed) != CALLING && is_foreign() {
         return None;
+    }
+    if NO_CALLS.load(Relaxed) {
+        return unknown();
     }
     // SAFETY: asks for a number. The C library has a function for it since glibc 2.30.
     let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;

@@ -4,7 +4,7 @@
 //! cannot ask. So buffers are as large as they are filled in a tenth of a second or two. From CUDA 12.3 on each thread that issues work has
 //! a buffer of its own.
 
-use crate::writer;
+use crate::{seccomp, writer};
 use interpose::Ns;
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
@@ -126,7 +126,7 @@ fn next_size(now: Ns) -> usize {
 pub fn give_back(buffer: *mut u8, room: usize) {
     // It is left alone if CUPTI states others: it is not known what to unmap.
     let Some(size) = SIZES.iter().find(|size| size.bytes() == room) else { return };
-    if buffer.is_null() || size.keep(buffer) {
+    if buffer.is_null() || size.keep(buffer) || !seccomp::allows_calls() {
         return;
     }
     // SAFETY: a buffer of `fresh`, of so many bytes, which nobody else has.
@@ -139,6 +139,9 @@ pub fn give_back(buffer: *mut u8, room: usize) {
 fn fresh(bytes: usize) -> *mut u8 {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+    if !seccomp::allows_calls() {
+        return null_mut();
+    }
     // SAFETY: asks for new memory.
     let memory = unsafe { libc::mmap(null_mut(), bytes, access, flags, -1, 0) };
     if memory == libc::MAP_FAILED { null_mut() } else { memory.cast() }
