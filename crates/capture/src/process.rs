@@ -188,7 +188,7 @@ fn map_shared(directory: &[u8]) {
     let path = Path::of(&[directory, b"/", spool::SHARED.as_bytes(), b"\0"]);
     let file = path.as_ref().and_then(Path::path).and_then(|path| create(path, 0).ok());
     if let Some(file) = file
-        && let Ok(shared) = file.reserve(0, 4096).and_then(|()| file.map(0, 4096))
+        && let Ok(shared) = file.reserve(0, Shared::BYTES).and_then(|()| file.map(0, Shared::BYTES))
     {
         PROGRAM.store(shared.cast(), Release);
     }

@@ -30,9 +30,6 @@ pub struct Schedule {
     pub duration: Option<Duration>,
 }
 
-/// Bytes of the file, as others map it.
-const PAGE: u64 = 4096;
-
 /// Switches recording of one program.
 pub(crate) struct Control {
     memory: MmapMut,
@@ -51,7 +48,7 @@ impl Control {
             .create(true)
             .truncate(false)
             .open(spool.path().join(spool::SHARED))?;
-        file.set_len(PAGE)?;
+        file.set_len(Shared::BYTES)?;
         // SAFETY: no process truncates the file, and all use it by atomic operations only.
         let memory = unsafe { MmapMut::map_mut(&file)? };
         let now = Instant::now();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 pub const SHARED: &str = "budget";
 
 /// Most times that recording is switched on or off in a run.
-pub const MOST_REQUESTS: usize = 256;
+pub const MOST_REQUESTS: usize = 8192;
 
 /// The contents of that file, which each process maps. Zeros are valid.
 #[repr(C)]
@@ -36,7 +36,10 @@ pub struct Control {
 /// In [`Control::windows`]: the program's windows switched recording on, and the last one switches it off.
 const OPENED: u32 = 1 << 31;
 
-const _: () = assert!(size_of::<Shared>() <= 4096);
+impl Shared {
+    /// Bytes of the file: whole pages.
+    pub const BYTES: u64 = (size_of::<Shared>() as u64).next_multiple_of(4096);
+}
 // Files of older versions have zeros between the two.
 const _: () = assert!(offset_of!(Shared, taken) == 0 && offset_of!(Shared, control) == 128);
 

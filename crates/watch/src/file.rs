@@ -43,9 +43,9 @@ fn map_budget(directory: &Path) -> io::Result<MmapMut> {
     let mut options = OpenOptions::new();
     let file =
         options.read(true).write(true).create(true).truncate(false).open(directory.join(spool::SHARED))?;
-    reserve(&file, 0, 4096).map_err(|_| io::ErrorKind::StorageFull)?;
+    reserve(&file, 0, spool::Shared::BYTES).map_err(|_| io::ErrorKind::StorageFull)?;
     // SAFETY: no process truncates the file, so the page stays; it is used atomically.
-    unsafe { MmapOptions::new().len(4096).map_mut(&file) }
+    unsafe { MmapOptions::new().len(spool::Shared::BYTES as usize).map_mut(&file) }
 }
 
 /// Takes disk blocks for a part of a file: writing to a mapped hole of a full disk would end this process.
