@@ -12,6 +12,7 @@ mod runtime;
 
 mod calls;
 mod endings;
+mod files;
 mod issue;
 mod jit;
 mod loader;
