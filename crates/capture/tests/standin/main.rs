@@ -11,6 +11,7 @@ mod run;
 mod runtime;
 
 mod calls;
+mod cupti;
 mod endings;
 mod files;
 mod issue;
