@@ -206,8 +206,13 @@ impl Lost {
     pub fn records(&mut self, reason: &str, count: u64) {
         if count > 0 {
             self.records = self.records.saturating_add(count);
-            add(&mut self.reasons, reason, count);
+            self.reason(reason, count);
         }
+    }
+
+    /// Adds a reason for `count` records that are counted already.
+    pub(crate) fn reason(&mut self, reason: &str, count: u64) {
+        add(&mut self.reasons, reason, count);
     }
 }
 
