@@ -130,7 +130,8 @@ pub fn built() -> &'static Built {
     })
 }
 
-fn build_library(folder: &Path, binding: Binding, (source, name, needs): &(&str, &str, &[&str])) {
+/// Builds a library of [`LIBRARIES`]' form.
+pub fn build_library(folder: &Path, binding: Binding, (source, name, needs): &(&str, &str, &[&str])) {
     let soname = format!("-Wl,-soname,{}", name.trim_start_matches("inner/"));
     let search = format!("-L{}", folder.display());
     cc(folder, binding, source, name, &[&["-shared", "-fPIC", &soname, &search], *needs].concat());
@@ -176,8 +177,8 @@ pub fn standard() -> Option<PathBuf> {
     STANDARD.get_or_init(build).clone()
 }
 
-/// Compiles one file. Programs that run already keep what they have: the new one replaces the name.
-fn cc(folder: &Path, binding: Binding, source: &str, name: &str, how: &[&str]) {
+/// Compiles one file of this folder. Programs that run already keep what they have: the new one replaces the name.
+pub fn cc(folder: &Path, binding: Binding, source: &str, name: &str, how: &[&str]) {
     let sources = Path::new(HOME).join("tests/standin");
     let fresh = folder.join(format!("{name}.{}", std::process::id()));
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
