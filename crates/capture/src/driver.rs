@@ -19,7 +19,7 @@ macro_rules! functions {
     ($($field:ident = $name:literal: fn($($argument:ty),*);)*) => {
         #[derive(Clone, Copy)]
         struct Driver {
-            $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            $($field: unsafe extern "C-unwind" fn($($argument),*) -> c_int,)*
             uuid: Option<Uuid>,
         }
 
@@ -34,7 +34,7 @@ macro_rules! functions {
                         }
                         // SAFETY: the driver's function of that name has this type.
                         unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(function)
+                            std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($argument),*) -> c_int>(function)
                         }
                     },)*
                     uuid: uuid_function(),
@@ -58,7 +58,7 @@ functions! {
 }
 
 /// `cuDeviceGetUuid`, which writes 16 bytes.
-type Uuid = unsafe extern "C" fn(*mut [u64; 2], c_int) -> c_int;
+type Uuid = unsafe extern "C-unwind" fn(*mut [u64; 2], c_int) -> c_int;
 
 /// The function that knows the UUIDs of GPUs. That of CUDA 11.4 and later knows those of MIG's instances, too.
 fn uuid_function() -> Option<Uuid> {

@@ -18,16 +18,16 @@ pub type Complete = unsafe extern "C-unwind" fn(*mut c_void, u32, *mut u8, usize
 pub type Timestamp = unsafe extern "C-unwind" fn() -> u64;
 
 /// Switches the records of one function on (1) or off (0).
-pub type Switch = unsafe extern "C" fn(u32, u8) -> Code;
+pub type Switch = unsafe extern "C-unwind" fn(u32, u8) -> Code;
 
 /// `CUpti_CallbackFunc`
 pub type Callback = unsafe extern "C-unwind" fn(*mut c_void, c_int, u32, *const c_void);
-pub type Subscribe = unsafe extern "C" fn(*mut *mut c_void, Callback, *mut c_void) -> Code;
-pub type Unsubscribe = unsafe extern "C" fn(*mut c_void) -> Code;
+pub type Subscribe = unsafe extern "C-unwind" fn(*mut *mut c_void, Callback, *mut c_void) -> Code;
+pub type Unsubscribe = unsafe extern "C-unwind" fn(*mut c_void) -> Code;
 /// On (1) or off (0), the subscriber, the domain, and the function's number.
-pub type EnableCallback = unsafe extern "C" fn(u32, *mut c_void, c_int, u32) -> Code;
+pub type EnableCallback = unsafe extern "C-unwind" fn(u32, *mut c_void, c_int, u32) -> Code;
 /// The attribute, the bytes of its value, and the value.
-pub type SetAttribute = unsafe extern "C" fn(c_int, *mut usize, *mut c_void) -> Code;
+pub type SetAttribute = unsafe extern "C-unwind" fn(c_int, *mut usize, *mut c_void) -> Code;
 
 /// A library that [`open`] loaded: it stays loaded.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ macro_rules! functions {
         /// CUPTI's functions (cupti_activity.h, cupti_callbacks.h).
         #[derive(Clone, Copy)]
         pub struct Cupti {
-            $(#[doc = $name] pub $field: unsafe extern "C" fn($($argument),*) -> Code,)*
+            $(#[doc = $name] pub $field: unsafe extern "C-unwind" fn($($argument),*) -> Code,)*
             /// `cuptiSubscribe`, where there is one.
             pub subscribe: Option<Subscribe>,
             /// `cuptiUnsubscribe`, where there is one.
@@ -76,7 +76,7 @@ macro_rules! functions {
                         let Some(function) = find(library, name) else { return Err($name) };
                         // SAFETY: CUPTI's function of that name has this type in all versions from CUDA 12.0 on.
                         unsafe {
-                            std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> Code>(function)
+                            std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($argument),*) -> Code>(function)
                         }
                     },)*
                     subscribe: find(library, c"cuptiSubscribe").map(|function| {
