@@ -72,7 +72,8 @@ fn recorded_calls(process: &Process, tid: u64, function: &str) -> u64 {
 
 /// Each call is there once, or counted as lost; returns how many were compared.
 fn calls(recorded: &Recorded, process: &Process, is_complete: bool) -> u64 {
-    let lists = ["calls-thread", "calls-function", "calls-least", "calls-most"].map(|name| recorded.facts(name));
+    let lists =
+        ["calls-thread", "calls-function", "calls-least", "calls-most"].map(|name| recorded.facts(name));
     let (mut compared, mut missing, mut all) = (0, 0, 0);
     for (at, tid) in lists[0].iter().enumerate() {
         let (function, least, most) = (lists[1][at] as usize, lists[2][at], lists[3][at]);
@@ -87,7 +88,11 @@ fn calls(recorded: &Recorded, process: &Process, is_complete: bool) -> u64 {
         compared += found.min(least);
         all += if function == QUERY { 0 } else { found };
     }
-    assert!(missing <= process.dropped, "{missing} of {compared} calls are missing, {} are lost", process.dropped);
+    assert!(
+        missing <= process.dropped,
+        "{missing} of {compared} calls are missing, {} are lost",
+        process.dropped
+    );
     let asked = process.calls_of(FUNCTIONS[QUERY]).len() as u64;
     // A program that is linked with the driver initializes it before its calls are recorded.
     let total = process.calls.len() as u64 - process.calls_of("cuInit").len() as u64 - asked;
@@ -119,12 +124,17 @@ fn found(process: &Process) -> Vec<Found> {
 /// Each wait that the program knows of is there and lasts as long, or is counted as lost; returns how many there are.
 fn waits(recorded: &Recorded, process: &Process) -> u64 {
     let all = found(process);
-    assert!(all.iter().all(|wait| wait.start <= wait.end && wait.tid != 0), "waits that end before they begin");
-    let lists = ["wait-thread", "wait-address", "wait-kind", "wait-from", "wait-to"].map(|name| recorded.facts(name));
+    assert!(
+        all.iter().all(|wait| wait.start <= wait.end && wait.tid != 0),
+        "waits that end before they begin"
+    );
+    let lists =
+        ["wait-thread", "wait-address", "wait-kind", "wait-from", "wait-to"].map(|name| recorded.facts(name));
     let mut missing = Vec::new();
     for at in 0..lists[0].len() {
         let [tid, lock, kind, from, to] = lists.map(|list| list[at]);
-        let is_it = |wait: &&Found| (u64::from(wait.tid), wait.lock, u64::from(wait.kind)) == (tid, lock, kind);
+        let is_it =
+            |wait: &&Found| (u64::from(wait.tid), wait.lock, u64::from(wait.kind)) == (tid, lock, kind);
         let lasts = |wait: &Found| wait.start <= from as i64 + CLOCK && wait.end >= to as i64 - CLOCK;
         if !all.iter().filter(is_it).any(lasts) {
             let near = all.iter().filter(is_it).map(|wait| (wait.start, wait.end)).collect::<Vec<_>>();

@@ -48,7 +48,10 @@ impl Seeded {
         let recorded = self.program.both();
         let outcome = &recorded.outcome;
         // 99 is what it fails with; each of these is a way in which it ends.
-        assert!(matches!(outcome.code, Some(0 | 5 | 6)) || outcome.signal == Some(libc::SIGKILL), "{outcome:?}");
+        assert!(
+            matches!(outcome.code, Some(0 | 5 | 6)) || outcome.signal == Some(libc::SIGKILL),
+            "{outcome:?}"
+        );
         assert!(outcome.stdout.ends_with("ended\n") && outcome.stderr.is_empty(), "{outcome:?}");
         check::check(&recorded)
     }

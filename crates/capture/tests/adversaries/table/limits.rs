@@ -64,7 +64,11 @@ pub const ALL: &[Adversary] = &[
         "permits itself to read, write and exit alone (seccomp's strict mode)",
     ),
     filtered("seccomp_strict_by_seccomp", &["strict-seccomp"], "the same by the system call `seccomp`"),
-    filtered("counter_forbidden", &["no-counter"], "forbids itself to read the processor's counter (`PR_SET_TSC`)"),
+    filtered(
+        "counter_forbidden",
+        &["no-counter"],
+        "forbids itself to read the processor's counter (`PR_SET_TSC`)",
+    ),
     filtered(
         "seccomp_kills",
         &["kill-leaves"],

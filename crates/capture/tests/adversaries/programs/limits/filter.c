@@ -117,12 +117,13 @@ static void strict_by_seccomp(void) {
     strict();
 }
 
-static int go_on;
+static int is_ready, go_on;
 static sem_t never;
 
 /* It stays: to unmap its stack is not permitted. */
 static void *works_beside(void *data) {
     calls(100);
+    SET(is_ready);
     while (!__atomic_load_n(&go_on, __ATOMIC_SEQ_CST)) {
     }
     works();
@@ -135,12 +136,12 @@ static void kills_in_threads(void) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     sem_init(&never, 0, 0);
     started(works_beside, NULL);
-    nap_us(2000);
+    AWAIT(is_ready);
     kill_others(0, SECCOMP_FILTER_FLAG_TSYNC);
     SET(go_on);
     works();
     pthread_mutex_lock(&lock), pthread_mutex_unlock(&lock);
-    while (mine->ended < 60000) {
+    while (__atomic_load_n(&mine->ended, __ATOMIC_SEQ_CST) < 60000) {
     }
     done();
     syscall(SYS_exit_group, 3);
