@@ -14,6 +14,8 @@ pub struct Adversary {
     pub flags: &'static [&'static str],
     /// Libraries that it loads, by their sources; they lie where the loader finds them.
     pub libraries: &'static [&'static str],
+    /// Programs that it starts.
+    pub beside: &'static [Beside],
     pub preloads: &'static [Preload],
     pub environment: &'static [(&'static str, &'static str)],
     pub ends: End,
@@ -36,6 +38,14 @@ pub enum Preload {
     Package { package: &'static str, file: &'static str },
     /// One of ours that is preloaded before holdup's.
     First(&'static str),
+}
+
+/// A program that an adversary starts, by its source.
+#[derive(Clone, Copy)]
+pub enum Beside {
+    Static(&'static str),
+    /// With another C library.
+    Musl(&'static str),
 }
 
 /// Where a recording lies.
@@ -89,6 +99,7 @@ pub const fn adversary(name: &'static str, source: &'static str, does: &'static 
         words: &[],
         flags: &[],
         libraries: &[],
+        beside: &[],
         preloads: &[],
         environment: &[],
         ends: End::Exit(0),
@@ -110,6 +121,10 @@ impl Adversary {
 
     pub const fn libraries(self, libraries: &'static [&'static str]) -> Adversary {
         Adversary { libraries, ..self }
+    }
+
+    pub const fn beside(self, beside: &'static [Beside]) -> Adversary {
+        Adversary { beside, ..self }
     }
 
     pub const fn preloads(self, preloads: &'static [Preload]) -> Adversary {

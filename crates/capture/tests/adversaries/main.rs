@@ -12,6 +12,7 @@ mod recording;
 
 mod adversary;
 mod build;
+mod languages;
 mod ledger;
 mod packages;
 mod page;
@@ -36,13 +37,18 @@ fn main() {
 
 /// The test of one adversary.
 fn test(adversary: &'static Adversary) -> Trial {
-    Trial::ignorable_test(adversary.name, move || match build::build(adversary) {
-        Err(missing) => Ok(skipped(adversary, &missing)),
-        Ok(built) => match run::compare(adversary, &built) {
-            Ok(()) => Ok(Completion::Completed),
-            Err(run::Failure::Skipped(why)) => Ok(skipped(adversary, &why)),
-            Err(run::Failure::Failed(why)) => Err(Failed::from(why)),
-        },
+    Trial::ignorable_test(adversary.name, move || {
+        let b = std::time::Instant::now();
+        let r = (|| match build::build(adversary) {
+            Err(missing) => Ok(skipped(adversary, &missing)),
+            Ok(built) => match run::compare(adversary, &built) {
+                Ok(()) => Ok(Completion::Completed),
+                Err(run::Failure::Skipped(why)) => Ok(skipped(adversary, &why)),
+                Err(run::Failure::Failed(why)) => Err(Failed::from(why)),
+            },
+        })();
+        println!("TIME {} {:?}", adversary.name, b.elapsed());
+        r
     })
 }
 

@@ -29,6 +29,9 @@ const HANGS: &str = "it did not end";
 /// How the failure of a run begins whose place cannot be made.
 const CANNOT_MOUNT: &str = "no file system can be mounted";
 
+/// How the failure of a run begins that took too long.
+const SLOW: &str = "it took";
+
 /// Why there is no comparison, or what it found.
 pub enum Failure {
     Skipped(String),
@@ -66,7 +69,13 @@ pub fn compare(adversary: &Adversary, built: &Built) -> Result<(), Failure> {
     }
     let mut wrong = String::new();
     for level in LEVELS {
-        let found = at_level(adversary, built, &bare, level);
+        let mut found = at_level(adversary, built, &bare, level);
+        // Other programs may have had the processors meanwhile: once more, beside a bare run of the same moment.
+        if found.iter().any(|what| what.starts_with(SLOW))
+            && let Ok(bare) = run(adversary, built, None)
+        {
+            found = at_level(adversary, built, &bare, level);
+        }
         if let Some(why) = found.iter().find(|what| what.starts_with(CANNOT_MOUNT)) {
             return Err(Failure::Skipped(why.clone()));
         }
@@ -96,8 +105,8 @@ fn at_level(adversary: &Adversary, built: &Built, bare: &Run, level: &'static st
     if recorded.outcome != bare.outcome {
         wrong.push(format!("it shows: {:?}, bare: {:?}", recorded.outcome, bare.outcome));
     }
-    if recorded.took > 2 * bare.took + START {
-        wrong.push(format!("it took {:?}, bare: {:?}", recorded.took, bare.took));
+    if is_slow(bare, &recorded) {
+        wrong.push(format!("{SLOW} {:?}, bare: {:?}", recorded.took, bare.took));
     }
     if let Err(error) = import::open(&spool, &mut |_| {}) {
         // There may be nothing to read.
@@ -106,6 +115,11 @@ fn at_level(adversary: &Adversary, built: &Built, bare: &Run, level: &'static st
     }
     wrong.extend(ledger::compare(adversary, &recorded.entries, &Recording::read(&spool), level));
     wrong
+}
+
+/// Whether a recorded run took too long.
+fn is_slow(bare: &Run, recorded: &Run) -> bool {
+    recorded.took > 2 * bare.took + START
 }
 
 /// One run, bare or into a spool at a level.
@@ -122,6 +136,7 @@ fn run(adversary: &Adversary, built: &Built, recorded: Option<(&str, &Path)>) ->
     command.args(&built.line[1..]).current_dir(folder.path()).process_group(0);
     command.stdin(Stdio::null()).stdout(file(&stdout)).stderr(file(&stderr));
     command.env("LD_LIBRARY_PATH", joined(&built.folders)).env("STANDIN_LEDGER", &ledger);
+    command.env("STANDIN_FOLDER", &built.folder);
     command.envs(adversary.environment.iter().copied());
     let library = crate::compile::library().to_owned();
     let ours = if recorded.is_some() { std::slice::from_ref(&library) } else { &[] };
@@ -172,17 +187,30 @@ fn stacks(pid: u32) -> String {
     output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Whether a process group has a process that did not end. Those that ended may wait for one that asks for their status.
+fn has_members(group: u32) -> bool {
+    // SAFETY: asks whether there is a process of that group.
+    if unsafe { libc::kill(-(group as i32), 0) } != 0 {
+        return false;
+    }
+    let is_member = |entry: fs::DirEntry| {
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        // State, parent, group.
+        let mut fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+        fields.next() != Some("Z") && fields.nth(1) == Some(&group.to_string())
+    };
+    fs::read_dir("/proc").is_ok_and(|entries| entries.flatten().any(is_member))
+}
+
 /// Waits a while for all other processes of a program to end, then ends them; whether there were any.
 fn end_all(group: u32, entries: &[Entry]) -> bool {
     let begin = Instant::now();
-    // SAFETY: asks whether there is a process of that group.
-    let has_group = || unsafe { libc::kill(-(group as i32), 0) } == 0;
     // A process of a namespace has the id of another one here.
     let lives = |entry: &&Entry| {
         let program = fs::read_link(format!("/proc/{}/exe", entry.pid)).unwrap_or_default();
         program.starts_with(env!("CARGO_TARGET_TMPDIR"))
     };
-    while has_group() || entries.iter().any(|entry| lives(&entry)) {
+    while has_members(group) || entries.iter().any(|entry| lives(&entry)) {
         if begin.elapsed() > Duration::from_secs(5) {
             // SAFETY: ends processes that the program started.
             unsafe { libc::kill(-(group as i32), libc::SIGKILL) };

@@ -40,6 +40,7 @@ pub const ALL: &[Adversary] = &[
     ),
     limited("few_processes", &["processes"], "may make no further process or thread"),
     limited("little_locked", &["locked"], "may lock no memory"),
+    limited("all_locked", &["all-locked"], "locks all memory that it has and gets (`mlockall`)"),
     limited("chroot", &["chroot"], "changes its root folder").needs_root(),
     limited("chroot_early", &["chroot", "early"], "the same before it initializes the driver")
         .needs_root()

@@ -57,6 +57,12 @@ static void little_memory(void) {
 static void few_processes(void) { limit(RLIMIT_NPROC, 0); }
 static void little_locked(void) { limit(RLIMIT_MEMLOCK, 0); }
 
+static void all_locked(void) {
+    if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+        cannot("this user may not lock all memory");
+    }
+}
+
 static void rooted(void) {
     CHECK(mkdir("root", 0755) == 0 && chroot("root") == 0 && chdir("/") == 0);
 }
@@ -104,7 +110,7 @@ int main(int count, char **words) {
         {"setuid", setuid_nobody},       {"seteuid", seteuid_nobody},     {"undumpable", undumpable},
         {"undumpable-nobody", undumpable_nobody}, {"descriptors", no_descriptors}, {"file-size", small_files},
         {"no-files", no_files},          {"memory", little_memory},       {"processes", few_processes},
-        {"locked", little_locked},       {"chroot", rooted},              {"unlinked", unlinked},
+        {"locked", little_locked}, {"all-locked", all_locked},       {"chroot", rooted},              {"unlinked", unlinked},
         {"closed", all_closed},          {"replaced", all_replaced},      {"elsewhere", elsewhere},
         {"umask", masked},               {"nothing", check_own},
     };
