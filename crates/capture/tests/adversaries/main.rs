@@ -5,8 +5,10 @@
 //! them, `programs` has their sources. A program states in its ledger (`programs/adversary.h`) how many calls each of its
 //! processes makes; `ledger` compares that with the spool.
 
+#[allow(dead_code, reason = "the stand-in's own tests use the rest")]
 #[path = "../standin/compile.rs"]
 mod compile;
+#[allow(dead_code, reason = "the stand-in's own tests use the rest")]
 #[path = "../standin/recording.rs"]
 mod recording;
 
@@ -37,18 +39,13 @@ fn main() {
 
 /// The test of one adversary.
 fn test(adversary: &'static Adversary) -> Trial {
-    Trial::ignorable_test(adversary.name, move || {
-        let b = std::time::Instant::now();
-        let r = (|| match build::build(adversary) {
-            Err(missing) => Ok(skipped(adversary, &missing)),
-            Ok(built) => match run::compare(adversary, &built) {
-                Ok(()) => Ok(Completion::Completed),
-                Err(run::Failure::Skipped(why)) => Ok(skipped(adversary, &why)),
-                Err(run::Failure::Failed(why)) => Err(Failed::from(why)),
-            },
-        })();
-        println!("TIME {} {:?}", adversary.name, b.elapsed());
-        r
+    Trial::ignorable_test(adversary.name, move || match build::build(adversary) {
+        Err(missing) => Ok(skipped(adversary, &missing)),
+        Ok(built) => match run::compare(adversary, &built) {
+            Ok(()) => Ok(Completion::Completed),
+            Err(run::Failure::Skipped(why)) => Ok(skipped(adversary, &why)),
+            Err(run::Failure::Failed(why)) => Err(Failed::from(why)),
+        },
     })
 }
 

@@ -20,6 +20,12 @@ pub const ALL: &[Adversary] = &[
     many("destructors_call", &["destructors"], "destructors of thread-specific values make driver calls"),
     many("all_keys", &["keys"], "uses all keys of thread-specific values"),
     adversary(
+        "looks_at_functions",
+        "looks/functions.c",
+        "compares the driver's functions by address, file and stack",
+    )
+    .flags(&["-rdynamic"]),
+    adversary(
         "looks_at_itself",
         "looks/self.c",
         "prints its descriptors, threads, handlers, masks and mappings",
