@@ -42,6 +42,7 @@ mod preload;
 mod process;
 mod python;
 mod recording;
+mod refused;
 mod shapes;
 mod stacks;
 mod streams;

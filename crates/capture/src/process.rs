@@ -3,7 +3,7 @@
 use crate::env;
 use crate::file::File;
 use crate::line::{Decimal, Line};
-use crate::windows;
+use crate::{refused, windows};
 use spool::{ALIGN, CHUNK_MAGIC, ChunkHeader, FileHeader, Full, Level, MAGIC, Ring, Shared};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -127,7 +127,10 @@ fn make_file() -> Option<File> {
         match File::open_with(path.path()?, libc::O_CREAT | libc::O_EXCL) {
             Ok(file) => return keep(Place { path, identity: file.identity()? }).map(|()| file),
             Err(libc::EEXIST) => {}
-            Err(_) => return None,
+            Err(error) => {
+                refused::tell(directory, error);
+                return None;
+            }
         }
     }
     None
