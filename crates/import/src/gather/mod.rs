@@ -96,11 +96,20 @@ fn is_spool(directory: &Path) -> bool {
 
 /// Reads all files of a spool.
 pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Trace, Problem> {
-    let mut maps = Vec::new();
+    let (mut maps, mut closed) = (Vec::new(), Vec::new());
     for path in files(directory)? {
-        maps.push((path.clone(), map(&path)?));
+        match map(&path) {
+            Ok(map) => maps.push((path, map)),
+            Err(Problem::Io(error)) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                closed.push((path, error));
+            }
+            Err(problem) => return Err(problem),
+        }
     }
     if maps.is_empty() {
+        if let Some((_, error)) = closed.pop() {
+            return Err(error.into());
+        }
         return Err(Problem::NotATrace {
             what: "a directory without a recording: no process of the program used CUDA".to_owned(),
             what_to_do: "name the file or spool itself",
@@ -123,7 +132,13 @@ pub(crate) fn import(directory: &Path, progress: &mut dyn FnMut(Progress)) -> Re
         requests: spool::requests(&shared),
         unrecorded_children: spool::unrecorded_children(&shared),
     };
-    Ok(gather(&contents, Some(&shared), &mut Symbols::of_owner(directory), progress))
+    let mut trace = gather(&contents, Some(&shared), &mut Symbols::of_owner(directory), progress);
+    for (path, _) in closed {
+        trace.meta.lost.record("spool file that cannot be read");
+        let pid = name(&path).split('-').next().unwrap_or_default().to_owned();
+        trace.meta.notes.push(format!("process {pid}: its records cannot be read: it ran as another user"));
+    }
+    Ok(trace)
 }
 
 /// Reads one file of a spool, without any other file.
