@@ -233,6 +233,8 @@ struct Gather<'a> {
     times: Vec<Time>,
     /// All that ended later is recorded, ns; `None` where nothing was overwritten.
     complete_from: Option<Ns>,
+    /// The ids of the processes that started these.
+    parents: Vec<(ProcessId, u32)>,
 }
 
 /// The state of reading one process's file.
@@ -294,6 +296,7 @@ impl<'a> Gather<'a> {
             requested: None,
             times: Vec::new(),
             complete_from: None,
+            parents: Vec::new(),
         }
     }
 
@@ -303,6 +306,7 @@ impl<'a> Gather<'a> {
         }
         let row = self.ids.process(&mut self.trace, number);
         self.trace.processes.pid[row.index()] = file.pid().into();
+        self.parents.push((row, file.parent()));
         self.places.next_process(file.pid(), file.began().saturating_add(file.unix_offset()));
         let (chunks, damage) = file.chunks();
         let (first_call, first_op) = (self.trace.calls.len(), self.trace.ops.len());
@@ -377,6 +381,15 @@ impl<'a> Gather<'a> {
         }
     }
 
+    /// Finds the processes that started others: a child may use CUDA before them. Of several images of one, the last.
+    fn find_parents(&mut self) {
+        let processes = &mut self.trace.processes;
+        for (row, parent) in std::mem::take(&mut self.parents) {
+            let is_it = |id: &ProcessId| *id != row && processes.pid[id.index()] == i64::from(parent);
+            processes.parent[row.index()] = processes.ids().rfind(is_it).unwrap_or_default();
+        }
+    }
+
     /// Adds a note unless the trace already has it.
     fn note(&mut self, note: String) {
         let notes = &mut self.trace.meta.notes;
@@ -386,6 +399,7 @@ impl<'a> Gather<'a> {
     }
 
     fn finish(mut self) -> Trace {
+        self.find_parents();
         self.cut();
         self.number_gpus();
         let Gather { mut trace, mut places, complete, .. } = self;
