@@ -73,7 +73,7 @@ fn recorded_calls(process: &Process, tid: u64, function: &str) -> u64 {
 /// Each call is there once, or counted as lost; returns how many were compared.
 fn calls(recorded: &Recorded, process: &Process, is_complete: bool) -> u64 {
     let lists = ["calls-thread", "calls-function", "calls-least", "calls-most"].map(|name| recorded.facts(name));
-    let (mut compared, mut missing, mut all) = (0, 0, 0);
+    let (mut compared, mut missing, mut all, mut which) = (0, 0, 0, Vec::new());
     for (at, tid) in lists[0].iter().enumerate() {
         let (function, least, most) = (lists[1][at] as usize, lists[2][at], lists[3][at]);
         let found = recorded_calls(process, *tid, FUNCTIONS[function]);
@@ -84,10 +84,13 @@ fn calls(recorded: &Recorded, process: &Process, is_complete: bool) -> u64 {
         }
         assert!(found <= most, "{tid} made {most} calls of {}, not {found}", FUNCTIONS[function]);
         missing += least.saturating_sub(found);
+        if found < least {
+            which.push(format!("{tid} made {least} calls of {}, not {found}", FUNCTIONS[function]));
+        }
         compared += found.min(least);
         all += if function == QUERY { 0 } else { found };
     }
-    assert!(missing <= process.dropped, "{missing} of {compared} calls are missing, {} are lost", process.dropped);
+    assert!(missing <= process.dropped, "{} are lost, and {}", process.dropped, which.join("; "));
     let asked = process.calls_of(FUNCTIONS[QUERY]).len() as u64;
     // A program that is linked with the driver initializes it before its calls are recorded.
     let total = process.calls.len() as u64 - process.calls_of("cuInit").len() as u64 - asked;

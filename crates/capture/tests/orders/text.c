@@ -285,7 +285,8 @@ static void cast(struct scene *scene) {
         scene->waiters[at] = order[1 + at];
     }
     int needs_calls = scene->awaited == OF_COPY || scene->awaited == OF_ALLOCATION;
-    if (needs_calls && !program.calls_driver[scene->waiters[0]]) {
+    int both_call = program.calls_driver[scene->waiters[0]] && !program.is_early[scene->holder];
+    if (needs_calls && !both_call) {
         scene->awaited = OF_FLAG;
     }
 }
