@@ -25,7 +25,11 @@ impl Seeded {
         let listed = if is(16, 4) { "orders" } else { "nothing" };
         let stacks = if is(24, 4) { "0" } else { "100000" };
         let program = Seeded::program(binding, &seed.to_string(), LIMIT).at_level(level);
-        Seeded { program: program.with(spool::VAR_LOCKS, listed).with(spool::VAR_STACKS, stacks) }
+        let program = program.with(spool::VAR_LOCKS, listed).with(spool::VAR_STACKS, stacks);
+        // Room for a few threads only.
+        let program = if is(32, 10) { program.with(spool::VAR_MAX_SIZE, "327680") } else { program };
+        let program = if is(40, 10) { program.with(spool::VAR_KEEP, "last") } else { program };
+        Seeded { program }
     }
 
     /// A program that does not end by itself.
